@@ -1,0 +1,78 @@
+// Reverse-mode differentiation on a tape. An operation appends a node that holds, by value, what
+// its derivative needs; backward() walks the nodes once, last to first, without recursion.
+//
+// Left out: higher derivatives, graphs used twice (a tape is spent by backward()).
+//
+// Invariants
+//   1. A node's inputs stand before it, so reverse order is a topological order.
+//   2. A leaf's gradient is final when every use recorded before backward() has contributed; its
+//      hooks fire then, once, also for a parameter used twice (tied weights).
+//   3. Hooks fire in the order gradients become final, the same on every rank for the same program.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/tensor/tensor.hpp"
+
+namespace lockstep {
+
+// A trained tensor. `grad` is undefined until a backward pass reached it; backward passes add up.
+struct Parameter {
+  std::string name;
+  Tensor value;
+  Tensor grad;
+  // Called when this backward pass's gradient is final, in order of registration. May communicate.
+  std::vector<std::function<void(Parameter&)>> hooks;
+};
+
+// Whether operations record what backward needs. Passed, never global.
+enum class GradMode : std::uint8_t { record, inference };
+
+// A tensor inside a computation: its elements, and the node that made it (or none).
+struct Value {
+  Tensor tensor;
+  std::int64_t node = -1;  // -1: a constant
+};
+
+class Tape {
+ public:
+  explicit Tape(GradMode mode) : mode_(mode) {}
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  GradMode mode() const { return mode_; }
+
+  Value constant(Tensor tensor) const { return {std::move(tensor), -1}; }
+  Value leaf(Parameter& parameter);
+
+  // Gradient of the output in, gradients of the inputs out (undefined for inputs without node).
+  using Backward = std::function<std::vector<Tensor>(const Tensor& grad)>;
+  Value record(Tensor output, std::vector<Value> inputs, Backward backward);
+
+  // Adds d(loss)/d(parameter) to the grad of every leaf. `loss` has one element.
+  //   Throws  ContractError when the tape was made for inference, or was already spent
+  void backward(const Value& loss);
+
+ private:
+  struct Node {
+    std::vector<std::int64_t> inputs;
+    Backward backward;
+    Parameter* parameter = nullptr;  // leaves only
+  };
+  GradMode mode_;
+  std::vector<Node> nodes_;
+};
+
+// Differentiable operations. Shapes as in tensor/ops.hpp.
+namespace autograd {
+Value linear(Tape& tape, const Value& x, const Value& weight, const Value& bias);  // x·Wᵀ + b, W [O, I]
+Value relu(Tape& tape, const Value& x);
+Value add(Tape& tape, const Value& a, const Value& b);
+Value multiply(Tape& tape, const Value& a, const Value& b);
+Value cross_entropy(Tape& tape, const Value& logits, const Tensor& labels);  // mean, [1]
+}  // namespace autograd
+
+}  // namespace lockstep

@@ -1,0 +1,95 @@
+// Values to bytes and back, little-endian, for everything that crosses a process boundary.
+// A Reader never trusts what it reads: every length is checked before it is used.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep {
+
+static_assert(std::endian::native == std::endian::little);
+
+using Bytes = std::vector<std::byte>;
+
+class ByteWriter {
+ public:
+  template <typename T>
+    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  ByteWriter& put(T value) {
+    return raw(&value, sizeof value);
+  }
+  ByteWriter& put_text(const std::string& value) {
+    put(static_cast<std::uint64_t>(value.size()));
+    return raw(value.data(), value.size());
+  }
+  ByteWriter& put_bytes(std::span<const std::byte> value) {
+    put(static_cast<std::uint64_t>(value.size()));
+    return raw(value.data(), value.size());
+  }
+  template <typename T>
+  ByteWriter& put_list(std::span<const T> values) {
+    return put_bytes(std::as_bytes(values));
+  }
+  Bytes take() { return std::move(bytes_); }
+  const Bytes& bytes() const { return bytes_; }
+
+ private:
+  ByteWriter& raw(const void* data, std::size_t size) {
+    const auto* from = static_cast<const std::byte*>(data);
+    bytes_.insert(bytes_.end(), from, from + size);
+    return *this;
+  }
+  Bytes bytes_;
+};
+
+class ByteReader {
+ public:
+  // The bytes must outlive the reader.
+  explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+
+  template <typename T>
+    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  T get() {
+    T value;
+    std::memcpy(&value, next(sizeof value).data(), sizeof value);
+    return value;
+  }
+  std::string get_text() {
+    const auto part = get_bytes();
+    return {reinterpret_cast<const char*>(part.data()), part.size()};
+  }
+  std::span<const std::byte> get_bytes() { return next(get<std::uint64_t>()); }
+  template <typename T>
+  std::vector<T> get_list() {
+    const auto part = get_bytes();
+    if (part.size() % sizeof(T) != 0) throw Error("malformed message: a list ends inside an element");
+    std::vector<T> values(part.size() / sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), part.data(), part.size());
+    return values;
+  }
+  bool done() const { return rest_.empty(); }
+
+ private:
+  std::span<const std::byte> next(std::uint64_t size) {
+    if (size > rest_.size()) {
+      throw Error(text("malformed message: ", size, " bytes announced, ", rest_.size(), " left"));
+    }
+    const auto part = rest_.first(static_cast<std::size_t>(size));
+    rest_ = rest_.subspan(static_cast<std::size_t>(size));
+    return part;
+  }
+  std::span<const std::byte> rest_;
+};
+
+// A 64-bit checksum (FNV-1a over 8-byte words): tells changed buffers, is no protection.
+std::uint64_t checksum_of(std::span<const std::byte> bytes);
+
+}  // namespace lockstep

@@ -1,0 +1,61 @@
+#include "engine/base/dtype.hpp"
+
+namespace lockstep {
+namespace {
+
+template <typename T>
+T smaller(T a, T b) {
+  return (b < a || b != b) ? b : a;  // b != b: only a NaN differs from itself
+}
+
+template <typename T>
+T larger(T a, T b) {
+  return (b > a || b != b) ? b : a;
+}
+
+template <typename T, typename Combine>
+void reduce_as(std::byte* accumulator, const std::byte* operand, std::int64_t count,
+               Combine combine) {
+  T* to = reinterpret_cast<T*>(accumulator);
+  const T* from = reinterpret_cast<const T*>(operand);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = combine(to[i], from[i]);
+}
+
+}  // namespace
+
+std::size_t bytes_of(DType dtype) { return dtype == DType::float32 ? 4 : 8; }
+
+std::string_view name_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return "float32";
+    case DType::float64: return "float64";
+    case DType::int64: break;
+  }
+  return "int64";
+}
+
+std::string_view name_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum: return "sum";
+    case ReduceOp::product: return "product";
+    case ReduceOp::min: return "min";
+    case ReduceOp::max: break;
+  }
+  return "max";
+}
+
+void reduce_elements(DType dtype, ReduceOp op, std::byte* accumulator, const std::byte* operand,
+                     std::int64_t count) {
+  visit_dtype(dtype, [&]<typename T>() {
+    switch (op) {
+      case ReduceOp::sum:
+        return reduce_as<T>(accumulator, operand, count, [](T a, T b) { return T(a + b); });
+      case ReduceOp::product:
+        return reduce_as<T>(accumulator, operand, count, [](T a, T b) { return T(a * b); });
+      case ReduceOp::min: return reduce_as<T>(accumulator, operand, count, smaller<T>);
+      case ReduceOp::max: return reduce_as<T>(accumulator, operand, count, larger<T>);
+    }
+  });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,51 @@
+// The four kinds of failure (docs/design.md): a broken contract, a world that failed, an expected
+// absence (std::optional, no type here), and a stub that is not written yet.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep {
+
+// Root of everything the engine throws. what() is one complete sentence for a person.
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// A caller broke a contract. Carries file:line of the check.
+struct ContractError : Error {
+  using Error::Error;
+};
+
+// The user gave an impossible option, name or file. Programs exit with code 2.
+struct UsageError : Error {
+  using Error::Error;
+};
+
+// A peer, link or deadline failed. The group that threw it is poisoned afterwards.
+struct CommError : Error {
+  using Error::Error;
+};
+
+// A student's part that has not been written yet. The only thing a stub may do.
+struct NotImplemented : Error {
+  explicit NotImplemented(const std::string& part)
+      : Error(part + " is not written yet: open work/ and fill in the marked region") {}
+};
+
+[[noreturn]] void contract_failed(const char* condition, const char* file, int line,
+                                  const std::string& message);
+
+}  // namespace lockstep
+
+// LOCKSTEP_CHECK(count >= 0, "narrow: count ", count, " is negative; pass a length in elements")
+#define LOCKSTEP_CHECK(condition, ...)                                        \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      ::lockstep::contract_failed(#condition, __FILE__, __LINE__,             \
+                                  ::lockstep::text(__VA_ARGS__));             \
+    }                                                                         \
+  } while (false)

@@ -1,0 +1,20 @@
+// Which all-reduce a group uses: the backend's own, or one of the parts, chosen by option.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/comm/process_group.hpp"
+
+namespace lockstep::collectives {
+
+enum class AllReduce : std::uint8_t { native, ring };
+
+// "native" or "ring"; UsageError naming the nearest one otherwise.
+AllReduce all_reduce_named(const std::string& name);
+
+// A group that behaves as `inner` but whose all_reduce runs the chosen part over inner's messages.
+// `inner` must outlive it.
+std::unique_ptr<comm::ProcessGroup> with_all_reduce(comm::ProcessGroup& inner, AllReduce algorithm);
+
+}  // namespace lockstep::collectives

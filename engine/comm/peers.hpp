@@ -1,0 +1,52 @@
+// Peers: the other ranks of a group, reachable by messages. Message-passing parts take Peers&, so
+// a student's ring cannot call all_reduce.
+//
+// Semantics every backend shares
+//   - send returns when the buffer may be reused; a program may not rely on buffering: on the
+//     simulator send returns when the matching receive is posted (rendezvous).
+//   - isend and irecv never block. A buffer belongs to the operation until wait() returns.
+//   - messages between one pair with one tag arrive in order.
+//   - an empty tensor sends no message and receives none.
+//   - count and dtype of both sides must agree.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+
+#include "engine/comm/work.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace lockstep::comm {
+
+// Line of the student's or engine's code that called, for diagnoses.
+using Where = std::source_location;
+
+class Peers {
+ public:
+  virtual ~Peers() = default;
+  int rank() const { return rank_; }  // in this group
+  int size() const { return size_; }
+
+  // data [n], any dtype. Throws CommError when the peer is lost or the deadline passes,
+  // ContractError for a rank outside the group or for oneself.
+  void send(const Tensor& data, int dst, int tag = 0, Where where = Where::current());
+  void recv(Tensor data, int src, int tag = 0, Where where = Where::current());
+  Work isend(const Tensor& data, int dst, int tag = 0, Where where = Where::current());
+  Work irecv(Tensor data, int src, int tag = 0, Where where = Where::current());
+
+ protected:
+  Peers(int rank, int size) : rank_(rank), size_(size) {}
+  // Called with checked arguments and a non-empty tensor.
+  virtual Work start_send(const Tensor& data, int dst, int tag, const Where& where) = 0;
+  virtual Work start_recv(Tensor data, int src, int tag, const Where& where) = 0;
+  // Blocking forms; a backend overrides them when it has something better than start + wait.
+  virtual void send_now(const Tensor& data, int dst, int tag, const Where& where);
+  virtual void recv_now(Tensor data, int src, int tag, const Where& where);
+
+ private:
+  void check_peer(const char* operation, int peer, int tag, const Where& where) const;
+  int rank_;
+  int size_;
+};
+
+}  // namespace lockstep::comm

@@ -1,0 +1,44 @@
+// Datasets: numbered samples, and batches made of chosen ones.
+// B batch, I inputs of one sample.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "engine/tensor/tensor.hpp"
+
+namespace lockstep::data {
+
+struct Batch {
+  Tensor inputs;  // [B, I], floating point
+  Tensor labels;  // [B], int64
+};
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  virtual std::int64_t size() const = 0;
+  virtual std::int64_t inputs() const = 0;   // I
+  virtual std::int64_t classes() const = 0;
+  // Samples in the order of `indices`; throws ContractError on an index outside [0, size).
+  virtual Batch batch(std::span<const std::int64_t> indices, DType dtype, Device& device) const = 0;
+};
+
+enum class Split : std::uint8_t { train, test };
+
+// Fashion-MNIST (28×28 grey images, ten kinds of clothes), 60,000 + 10,000 samples, pixels
+// standardised with the training set's mean 0.2860 and deviation 0.3530. Reads the four .gz files
+// of Debian's package dataset-fashion-mnist; `folder` holds them.
+//   Throws  UsageError naming the file when one is missing, truncated or no IDX file
+//   Source  [XRV17]
+inline constexpr const char* fashion_mnist_folder = "/usr/share/datasets/fashion-mnist";
+std::unique_ptr<Dataset> open_fashion_mnist(Split split, const std::string& folder = fashion_mnist_folder);
+
+// A labelled cloud drawn from the seed, learnable by an MLP; for tests and for machines without
+// the data. Sample i depends on (seed, i) only.
+std::unique_ptr<Dataset> make_synthetic(std::int64_t size, std::int64_t inputs, std::int64_t classes,
+                                        std::uint64_t seed);
+
+}  // namespace lockstep::data

@@ -1,0 +1,23 @@
+// One step of synchronous data parallelism.
+#pragma once
+
+#include "engine/comm/process_group.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/nn/module.hpp"
+#include "engine/optim/optimizer.hpp"
+
+namespace lockstep::data_parallel {
+
+// Trains the replicas one step: zero, forward, loss, backward, average, clip, step.
+//   mine       this rank's [B] samples; every rank brings the same number
+//   clip_norm  bound on the global norm of the averaged gradient; <= 0 means no clipping
+//   Returns    this rank's mean loss over its own samples, before the update
+//   Ensures    the replicas stay identical bit for bit, and equal (up to rounding) to one device
+//              that was given all ranks' samples as one batch of N·B
+//   Comm       one reduction of the gradients: 2(N-1)/N · bytes of the parameters per rank
+//   Requires   replicas equal on entry; mean loss; equal B on all ranks
+//   Source     [DDP20] §2.2
+double data_parallel_step(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
+                          const data::Batch& mine, double clip_norm);
+
+}  // namespace lockstep::data_parallel

@@ -1,0 +1,148 @@
+// The simulator's core: scheduler, network model, virtual clock, and diagnosis. It knows ranks as
+// actors that ask and are answered, and does not know what hosts them (processes or fibers).
+//
+// The host's loop:
+//     while (!core.finished()) {
+//       … let runnable strands run until each has asked or ended; tell ask() / end() / lose() …
+//       for (auto& [actor, reply] : core.advance()) … answer …
+//       if (core.finding()) break;
+//     }
+//
+// Invariants
+//   1. The core acts only when it is quiet: every live strand has an open request. So a run is a
+//      function of (program, inputs, seed), not of the host's timing.
+//   2. Messages of one (group, source, destination, tag) are matched in order; there is no
+//      any-source receive. Matching therefore does not depend on the seed; the order in which
+//      services are served and strands are resumed does.
+//   3. Quiet and nothing to complete, while strands are blocked: that is a deadlock, found at once.
+//
+// Time: a message occupies its sender's port for gap + bytes/bandwidth and arrives latency later;
+// links are full duplex; flows on one port queue (LogGP [AISS95]). A transfer begins when both
+// sides are posted and the sender's port is free.
+//
+// Left out: topologies and shared links, faults, fibers; they come as other Network values and
+// hosts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/sim/request.hpp"
+#include "engine/sim/verdict.hpp"
+
+namespace lockstep::sim {
+
+// Every pair of ranks is joined by its own link. Seconds, bytes per second and per direction.
+struct Network {
+  double latency_s = 5e-6;
+  double gap_s = 1e-6;
+  double bandwidth_bytes_s = 10e9;
+};
+
+// What the trusted side serves to ranks (a store, data items, scripted events).
+class Service {
+ public:
+  virtual ~Service() = default;
+  virtual std::string_view name() const = 0;
+  struct Answer {
+    Payload data;
+    double at = 0;  // the asking strand's clock moves to max(now, at)
+  };
+  // nullopt: not yet; asked again when anything else has happened. A throw fails the request.
+  virtual std::optional<Answer> serve(const Actor& who, const Request& request, double now) = 0;
+};
+
+// The hard caps of a case; passing one is the verdict traffic_limit.
+struct Limits {
+  std::int64_t messages_max = 1'000'000;
+  std::int64_t bytes_max = std::int64_t{256} << 20;
+};
+
+struct Options {
+  int ranks = 1;
+  Network network;
+  std::uint64_t seed = 0;  // permutes ranks that are equal in virtual time
+  Limits limits;
+  std::vector<Service*> services;  // must outlive the core
+};
+
+// A message as it was delivered; the record that is validated, priced and drawn.
+struct MessageRecord {
+  int src, dst;             // global ranks
+  int tag;
+  std::uint32_t group;
+  std::int64_t bytes;
+  int depth;                // length of the chain of causally dependent messages that ends here
+  double sent_s, arrived_s;
+};
+struct CollectiveRecord {
+  Collective kind;
+  std::uint32_t group;
+  std::int64_t bytes;       // of one rank's tensor
+  std::vector<double> entered_s;  // by group rank
+  double done_s;
+};
+
+struct RankCounters {
+  std::int64_t bytes_sent = 0, bytes_received = 0;        // point-to-point payload
+  std::int64_t messages_sent = 0, messages_received = 0;
+  std::int64_t collectives = 0, collective_bytes = 0;     // native collectives joined, tensor bytes
+  double clock_s = 0;                                     // virtual time at the end
+};
+struct Counters {
+  std::vector<RankCounters> ranks;
+  int depth = 0;            // longest chain of causally dependent messages
+  double makespan_s = 0;
+  std::uint64_t trace_hash = 0;  // over everything that was delivered, in order
+  std::vector<MessageRecord> messages;
+  std::vector<CollectiveRecord> collectives;
+};
+
+class Core {
+ public:
+  explicit Core(Options options);
+  ~Core();
+  Core(Core&&) noexcept;
+
+  int ranks() const;
+
+  // What strands do. Strand 0 of every rank is live from the start.
+  void start(Actor actor, Actor parent);  // begins at the parent's clock
+  void ask(Actor actor, Request request);
+  void end(Actor actor);
+  // The rank is gone. Whoever waits for it is answered with Status::failed and `why`, and the
+  // finding is rank_exited (a host that knows better replaces it).
+  void lose(int rank, const std::string& why);
+
+  bool quiet() const;     // every live strand has an open request
+  bool finished() const;  // no strand is live
+
+  // Completes what can be completed, ordered by (virtual time, seed). Requires quiet().
+  // Nothing to complete sets finding() to the diagnosis.
+  struct Resume {
+    Actor actor;
+    Reply reply;
+  };
+  std::vector<Resume> advance();
+
+  // The first thing that went wrong. Checked again at the end: undelivered messages, collectives
+  // left by some ranks.
+  const std::optional<Finding>& finding() const;
+
+  // In flight: `wait` on an isend carries the buffer's checksum; it must still be that of the
+  // bytes that were sent (irecv: the port compares before it writes, and reports by fail()).
+  void fail(Finding finding);
+
+  const Counters& counters() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lockstep::sim

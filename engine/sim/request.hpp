@@ -1,0 +1,88 @@
+// The language between a rank and the core: a strand asks, is blocked, and is answered. The same
+// for ranks that are fibers of one thread and for ranks that are processes behind a socket.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "engine/base/bytes.hpp"
+#include "engine/base/dtype.hpp"
+
+namespace lockstep::sim {
+
+// Who asks: one strand of one rank. Strand 0 is the rank's main program. Ranks are global here.
+struct Actor {
+  int rank = 0;
+  int strand = 0;
+  auto operator<=>(const Actor&) const = default;
+};
+
+enum class Op : std::uint16_t {
+  send, recv,          // blocking; send is a rendezvous: answered when the receive is posted
+  isend, irecv,        // answered at once with a handle
+  wait,                // on a handle; irecv's data come with its answer
+  collective,          // blocking native collective, priced by the core
+  icollective,         // answered at once with a handle
+  split,               // new group
+  compute,             // charges `seconds` to the strand's clock
+  service,             // anything the trusted side serves: store, items, scripted events
+};
+enum class Collective : std::uint8_t { broadcast, all_reduce, all_gather, barrier };
+std::string_view name_of(Op op);
+std::string_view name_of(Collective collective);
+
+// Bytes and whoever keeps them alive. Empty bytes with a non-zero count: a symbolic message.
+struct Payload {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+Payload payload_of(Bytes bytes);
+
+struct Request {
+  Op op = Op::compute;
+  Collective collective = Collective::barrier;
+  DType dtype = DType::float32;
+  ReduceOp reduce = ReduceOp::sum;
+  std::uint32_t group = 0;      // 0 is the world
+  int peer = -1;                // group rank: destination, source or root
+  int tag = 0;
+  std::int64_t count = 0;       // elements: sent, expected, or of this rank's share
+  std::uint64_t handle = 0;     // wait
+  std::uint64_t checksum = 0;   // wait: of the buffer as it is now (the host compares, see core.hpp)
+  double seconds = 0;           // compute
+  int color = 0, key = 0;       // split
+  std::string name;             // service: which one
+  Payload data;                 // what is sent; a service's argument
+  std::string file;             // the caller's line, for diagnoses
+  int line = 0;
+};
+
+enum class Status : std::uint8_t { ok, failed };
+
+struct Reply {
+  Status status = Status::ok;
+  std::string error;            // when failed: one sentence
+  Payload data;                 // what was received or served
+  std::uint64_t handle = 0;     // isend, irecv, icollective
+  std::uint32_t group = 0;      // split: the new group …
+  int rank = -1, size = 0;      // … and this rank's place in it (-1: not a member)
+  double now = 0;               // the strand's virtual time
+};
+
+// A rank's end of the line. call() blocks the calling strand until the core answers.
+class Port {
+ public:
+  virtual ~Port() = default;
+  virtual Reply call(const Request& request) = 0;
+};
+
+// Request and Reply as bytes, for hosts that cross a process boundary. Reading throws Error on
+// anything malformed and never allocates more than the bytes that are there.
+void write(ByteWriter& out, const Request& request);
+void write(ByteWriter& out, const Reply& reply);
+Request read_request(ByteReader& in, std::shared_ptr<const void> owner);
+Reply read_reply(ByteReader& in, std::shared_ptr<const void> owner);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,43 @@
+// What can be said of a run. The core and its hosts find the diagnoses; the grader adds the rest.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::sim {
+
+enum class Verdict : unsigned char {
+  pass,
+  efficiency,        // right, but too much traffic, memory or time
+  wrong_answer,
+  deadlock,
+  mismatch,          // ranks disagree on an operation: kind, order, count, dtype, root
+  undelivered,       // a message nobody received
+  in_flight,         // a buffer was changed while it was being sent or received
+  rank_exited,
+  crash,             // a signal, or an exception that left the part
+  time,
+  memory,
+  output,            // too much printed
+  traffic_limit,
+  nondeterministic,
+  compile_error,
+  unsolved,
+  refused,           // cannot be graded, with its reason
+  missing,
+  infrastructure,    // the lab's own failure: not the student's code
+};
+
+std::string_view name_of(Verdict verdict);  // "wrong answer"
+
+// One diagnosis: a sentence for a person, and what it is about.
+struct Finding {
+  Verdict verdict = Verdict::infrastructure;
+  std::string message;      // "deadlock: rank 0 waits for rank 1 (recv, ring.cpp:12), rank 1 …"
+  std::vector<int> ranks;   // the ranks involved; for a deadlock, the cycle in order
+  std::string where;        // file:line of the first one, or empty
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,28 @@
+// Strands: the concurrent pieces of one rank (an asynchronous operation, a loader's worker, a
+// checkpoint writer). Threads on real backends; in a player, threads that pass a baton, so that
+// only one runs at a time and "all are blocked" is a fact that can be seen.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace lockstep {
+
+class Strand {
+ public:
+  virtual ~Strand() = default;  // joins
+  // Blocks until the strand's body has returned; rethrows what it threw. At most once.
+  virtual void join() = 0;
+};
+
+class Strands {
+ public:
+  virtual ~Strands() = default;
+  virtual std::unique_ptr<Strand> start(std::string name, std::function<void()> body) = 0;
+};
+
+// Strands that are plain threads and run in parallel.
+std::unique_ptr<Strands> make_thread_strands();
+
+}  // namespace lockstep

@@ -1,0 +1,89 @@
+// Tensor: a typed, shaped window into storage on a device. Copying a Tensor copies the handle, not
+// the elements (as in PyTorch). Always contiguous, row-major; `narrow` and `view` share storage.
+//
+// Invariants
+//   1. defined() implies offset + numel <= elements of the storage.
+//   2. All tensors of one storage have its dtype and device. The device outlives its tensors.
+//
+// Message-passing parts use narrow, copy_, reduce_, empty_like and numel only: then the same part
+// works for every dtype and on every device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/base/dtype.hpp"
+#include "engine/base/error.hpp"
+#include "engine/tensor/device.hpp"
+
+namespace lockstep {
+
+using Shape = std::vector<std::int64_t>;
+std::int64_t numel_of(const Shape& shape);
+std::string text_of(const Shape& shape);  // "[64, 10]"
+
+class Storage;
+
+class Tensor {
+ public:
+  Tensor() = default;  // undefined: no storage; only defined() may be asked
+
+  bool defined() const { return storage_ != nullptr; }
+  const Shape& shape() const { return shape_; }
+  std::int64_t size(std::int64_t axis) const;
+  std::int64_t numel() const { return numel_; }
+  std::size_t bytes() const;
+  DType dtype() const;
+  Device& device() const;
+
+  // Elements [start, start + length) along axis 0; shares storage.
+  Tensor narrow(std::int64_t start, std::int64_t length) const;
+  // The same elements under another shape; shares storage.
+  Tensor view(Shape shape) const;
+  // Uninitialised 1-D scratch of `count` elements, same dtype and device, kind `buffers`.
+  Tensor empty_like(std::int64_t count) const;
+  // A copy of the elements in new storage of the same shape.
+  Tensor clone(MemoryKind kind = MemoryKind::buffers) const;
+
+  // In place; const because they change elements, not this handle. Each needs equal numel and
+  // dtype (ContractError names both otherwise).
+  void copy_(const Tensor& source) const;
+  void reduce_(const Tensor& operand, ReduceOp op) const;  // this = this op operand
+  void fill_(double value) const;
+  void scale_(double factor) const;  // floating-point only
+
+  // Element access, for code that is no message passing.
+  template <typename T>
+  std::span<T> data() const {
+    check_type(DTypeOf<T>::value);
+    return {reinterpret_cast<T*>(raw()), static_cast<std::size_t>(numel_)};
+  }
+  std::span<std::byte> raw_bytes() const { return {raw(), bytes()}; }
+  // One element as double, whatever the dtype.
+  double item(std::int64_t index = 0) const;
+
+ private:
+  friend Tensor empty(Shape, DType, Device&, MemoryKind);
+  std::byte* raw() const;
+  void check_type(DType asked) const;
+
+  std::shared_ptr<Storage> storage_;  // shared: views keep their elements alive
+  Shape shape_;
+  std::int64_t numel_ = 0;
+  std::int64_t offset_ = 0;  // elements
+};
+
+Tensor empty(Shape shape, DType dtype, Device& device, MemoryKind kind = MemoryKind::buffers);
+Tensor zeros(Shape shape, DType dtype, Device& device, MemoryKind kind = MemoryKind::buffers);
+Tensor full(Shape shape, double value, DType dtype, Device& device,
+            MemoryKind kind = MemoryKind::buffers);
+// Elements converted to `dtype`; values.size() must be the shape's numel.
+Tensor from_values(std::span<const double> values, Shape shape, DType dtype, Device& device,
+                   MemoryKind kind = MemoryKind::buffers);
+
+}  // namespace lockstep
