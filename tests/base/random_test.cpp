@@ -39,7 +39,7 @@ TEST_CASE("random_bits: neighbours in seed and index give different numbers") {
   CHECK(seen.size() == 64u * 256u);
 }
 
-TEST_CASE("random_uniform: fills [0, 1) evenly") {
+TEST_CASE("random_uniform: fills the unit interval evenly") {
   double sum = 0;
   for (std::uint64_t i = 0; i < 100000; ++i) {
     const double value = lockstep::random_uniform(9, i);

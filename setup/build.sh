@@ -1,0 +1,45 @@
+# Configuring and building, quietly: one line of progress on a terminal, everything else in
+# build/<preset>/build.log, which is shown when something fails.
+
+# What lab-tool needs beside itself comes with it: its target depends on the players.
+tool_targets="lab-tool"
+engine_targets="train lockstep-run"
+
+build_failed() {
+  [ -t 2 ] && printf '\r\033[K' >&2
+  grep -vE '^\[[0-9]+/[0-9]+\]' "$1" | tail -n 40 >&2
+  fail 4 "$2 failed. This is the lab's own code, not yours; the whole log is in ${1#"$root"/}"
+}
+
+# Packages and a configured build folder.
+ready() {
+  packages_known || ensure_packages
+  [ -e "$root/build/$preset/build.ninja" ] || configure
+}
+
+configure() {
+  mkdir -p "$root/build/$preset"
+  log=$root/build/$preset/configure.log
+  (cd "$root" && cmake --preset "$preset") >"$log" 2>&1 || build_failed "$log" "configuring"
+}
+
+# build TARGET… : with ninja. The exit status of a pipeline's head is kept in a file.
+build() {
+  log=$root/build/$preset/build.log
+  if [ -t 2 ]; then
+    { ninja -C "$root/build/$preset" "$@" 2>&1 && : >"$log.done" || rm -f "$log.done"; } | show_progress
+    [ -e "$log.done" ] || build_failed "$log" "building"
+  else
+    ninja -C "$root/build/$preset" "$@" >"$log" 2>&1 || build_failed "$log" "building"
+  fi
+}
+
+# Copies ninja's output to the log, and its counters, "[12/80]", to one line of the terminal.
+show_progress() {
+  shown=
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    case $line in "["*/*"] "*) shown=yes; printf '\r  building %s]\033[K' "${line%%]*}" >&2 ;; esac
+  done >"$log"
+  [ -z "$shown" ] || printf '\r\033[K' >&2
+}

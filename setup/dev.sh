@@ -1,0 +1,39 @@
+# ./lab dev: for those who change the lab. The shell looks at the form of the sources; what needs
+# the course's manifest is lab-tool's.
+
+dev_help() {
+  cat <<'TEXT'
+usage: ./lab dev check          format, lint of what changed, floors, lessons
+       ./lab dev format         rewrite all C++ files with clang-format
+       ./lab dev COMMAND…       what lab-tool does: ./lab dev stubs
+TEXT
+}
+
+sources() { git ls-files '*.cpp' '*.hpp'; }
+
+dev_format() { sources | xargs clang-format -i; }
+
+dev_check() {
+  install_packages $packages_dev
+  status=0
+  say "format"
+  sources | xargs clang-format --dry-run --Werror || status=1
+  ready
+  build
+  say "lint of the files that differ from main"
+  changed=$(git diff --name-only --diff-filter=d main -- '*.cpp')
+  [ -z "$changed" ] || clang-tidy -p "build/$preset" --quiet $changed || status=1
+  say "floors, sizes, stubs, mutants, lessons"
+  ctest --test-dir "build/$preset" --output-on-failure -L 'house|course|lessons' || status=1
+  exit $status
+}
+
+lab_dev() {
+  cd "$root"
+  case ${1:-} in
+    "" | --help | -h) dev_help ;;
+    check) dev_check ;;
+    format) install_packages $packages_dev; dev_format ;;
+    *) hand_over "$tool_targets" lab-tool dev "$@" ;;
+  esac
+}

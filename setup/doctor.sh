@@ -1,0 +1,138 @@
+# ./lab doctor: what the machine has, what is off, and how to mend it. It builds and installs
+# nothing. Exit code 3 when something is missing without which the lab cannot work.
+
+doctor_help() {
+  cat <<'TEXT'
+usage: ./lab doctor [--json]
+
+Looks for everything the lab uses. A line that says "off" costs one feature; a line that says
+"missing" stops the lab, and the exit code is then 3.
+TEXT
+}
+
+# report NAME STATE DETAIL [MEND] with STATE one of there, off, missing.
+report() {
+  [ "$2" != missing ] || lacking=yes
+  if [ "$format" = json ]; then
+    printf '%s{"name":"%s","state":"%s","detail":"%s","mend":"%s"}' "$comma" \
+      "$(quoted "$1")" "$2" "$(quoted "$3")" "$(quoted "${4:-}")"
+    comma=,
+    return
+  fi
+  printf '%-10s %s%-8s%s %s\n' "$1" "$(colour "$2")" "$2" "$(colour none)" "$3"
+  [ -z "${4:-}" ] || printf '%-19s mend: %s\n' "" "$4"
+}
+
+quoted() { printf '%s' "$1" | sed 's/\\/\\\\/g; s/"/\\"/g' | tr '\n\t' '  '; }
+
+colour() {
+  [ -t 1 ] && [ -z "${NO_COLOR:-}" ] || return 0
+  case $1 in there) printf '\033[32m' ;; off) printf '\033[33m' ;; missing) printf '\033[31m' ;;
+    *) printf '\033[0m' ;; esac
+}
+
+# at_least HAVE WANT, both dotted numbers.
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# tool NAME COMMAND WANTED-VERSION PACKAGE
+tool() {
+  if ! command -v "$2" >/dev/null; then
+    report "$1" missing "$2 is not installed" "apt-get install $4"
+    return
+  fi
+  have=$("$2" --version | grep -oE '[0-9]+(\.[0-9]+)+' | head -n 1)
+  if at_least "$have" "$3"; then
+    report "$1" there "$2 $have"
+  else
+    report "$1" missing "$2 $have; the lab needs $3 or newer" "a newer distribution: Debian 12, Ubuntu 24.04"
+  fi
+}
+
+# header NAME FILE WHAT-IS-LOST PACKAGE
+header() {
+  if [ -e "/usr/include/$2" ] || [ -e "/usr/local/include/$2" ]; then
+    report "$1" there "headers of $4"
+  else
+    report "$1" off "$3" "apt-get install $4"
+  fi
+}
+
+doctor_gpu() {
+  if ! command -v nvidia-smi >/dev/null; then
+    report CUDA off "no NVIDIA driver: training on GPUs is not possible; everything else is"
+    report NCCL off "needs CUDA"
+    return
+  fi
+  gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1) || gpu=
+  if [ -z "$gpu" ]; then
+    report CUDA off "the NVIDIA driver does not answer" "nvidia-smi says why"
+  elif command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+    report CUDA there "$gpu, with the toolkit"
+  else
+    report CUDA off "$gpu, but no toolkit (nvcc)" "install NVIDIA's CUDA Toolkit"
+  fi
+  if [ -e /usr/include/nccl.h ] || [ -e /usr/local/cuda/include/nccl.h ]; then
+    report NCCL there "headers of NCCL"
+  else
+    report NCCL off "no nccl.h" "install libnccl-dev from NVIDIA's repository"
+  fi
+}
+
+doctor_sandbox() {
+  if ! command -v bwrap >/dev/null; then
+    report sandbox off "bubblewrap is not installed; your own files need none, those of others do" \
+      "apt-get install bubblewrap"
+  elif bwrap --ro-bind / / --unshare-all true 2>/dev/null; then
+    report sandbox there "bubblewrap can make namespaces"
+  else
+    report sandbox off "bubblewrap is installed, but this system refuses it namespaces"
+  fi
+}
+
+doctor_memory() {
+  total=$(awk '/^MemTotal/ { printf "%.1f", $2 / 1048576 }' /proc/meminfo)
+  free=$(awk '/^MemAvailable/ { printf "%.1f", $2 / 1048576 }' /proc/meminfo)
+  if awk -v f="$free" 'BEGIN { exit !(f < 1.5) }'; then
+    report memory off "$free of $total GiB available: a parallel build may not fit" "close programs, or build with: ninja -j1"
+  else
+    report memory there "$free of $total GiB available"
+  fi
+}
+
+doctor_data() {
+  folder=/usr/share/datasets/fashion-mnist
+  if [ -e "$folder/train-images-idx3-ubyte.gz" ]; then
+    report data there "Fashion-MNIST in $folder"
+  else
+    report data off "no Fashion-MNIST; ./lab train --data synthetic works without" \
+      "apt-get install dataset-fashion-mnist"
+  fi
+}
+
+lab_doctor() {
+  format=text
+  for argument in "$@"; do
+    case $argument in
+      --help | -h) doctor_help; exit 0 ;;
+      --json) format=json ;;
+      *) fail 2 "doctor takes no '$argument'; see ./lab doctor --help" ;;
+    esac
+  done
+  lacking=
+  comma=
+  [ "$format" = text ] || printf '{"checks":['
+  tool compiler g++ 12 g++
+  tool CMake cmake 3.25 cmake
+  tool ninja ninja 1.10 ninja-build
+  report cores there "$(nproc)"
+  doctor_memory
+  header Gloo gloo/context.h "no training on several processes; the judge works" libgloo-dev
+  header oneDNN dnnl.h "matrix products by the portable kernels: slower" libdnnl-dev
+  doctor_gpu
+  doctor_sandbox
+  doctor_data
+  if [ "$format" = json ]; then
+    printf '],"ok":%s}\n' "$([ -z "$lacking" ] && echo true || echo false)"
+  fi
+  [ -z "$lacking" ] || exit 3
+}

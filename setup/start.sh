@@ -1,0 +1,84 @@
+# ./lab start: from a bare machine to a trained model and the first exercise, in five steps that
+# each say what they did and how long it took.
+
+start_help() {
+  cat <<'TEXT'
+usage: ./lab start [--yes]
+
+Installs the packages the lab needs (Debian 12, Ubuntu 24.04), builds it, trains a small model on
+Fashion-MNIST with two processes, copies the exercises' stubs to work/, judges the first one, and
+shows where to begin. Running it again repeats nothing that is done: your files in work/ are kept.
+
+  --yes    install packages without asking (always so without a terminal)
+TEXT
+}
+
+seconds() { date +%s; }
+
+step() {
+  step_began=$(seconds)
+  if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
+    printf '\n\033[1m[%s] %s\033[0m\n' "$1" "$2"
+  else
+    printf '\n[%s] %s\n' "$1" "$2"
+  fi
+}
+done_in() { printf '      %s (%s s)\n' "$1" "$(($(seconds) - step_began))"; }
+
+lab_start() {
+  for argument in "$@"; do
+    case $argument in
+      --help | -h) start_help; exit 0 ;;
+      --yes | -y) answer=yes ;;
+      *) fail 2 "start takes no '$argument'; see ./lab start --help" ;;
+    esac
+  done
+  began=$(seconds)
+  cd "$root"
+
+  step 1/5 "packages"
+  ensure_packages
+  done_in "all there"
+
+  step 2/5 "build"
+  ready
+  build $tool_targets $engine_targets
+  done_in "engine, judge and players are in build/release"
+
+  step 3/5 "train a small model on two processes"
+  "$bin/lockstep-run" --ranks 2 -- "$bin/train" --data fashion-mnist --epochs 1 ||
+    fail 4 "the training run failed; ./lab doctor says what this machine lacks"
+  done_in "trained"
+
+  step 4/5 "your files"
+  "$bin/lab-tool" begin
+  done_in "edit the files in work/; exercises/ stays as it is"
+
+  step 5/5 "the first exercise, judged as it is: nothing in it is written yet"
+  first=$(first_exercise)
+  status=0
+  "$bin/lab-tool" check "$first" || status=$?
+  case $status in
+    0 | 1) ;;   # solved before, or unsolved as expected
+    *) fail 4 "the judge failed with code $status" ;;
+  esac
+  done_in "judged"
+
+  where_to_begin "$first"
+}
+
+# The first code exercise in course order.
+first_exercise() {
+  find exercises -mindepth 2 -name '*.cpp' | sort | sed -n '1s|.*/\(.*\)\.cpp|\1|p'
+}
+
+where_to_begin() {
+  cat <<TEXT
+
+Ready in $(($(seconds) - began)) s. Now:
+  read    lessons/05_data_parallel/README.md
+  edit    $(find work -name "$1.cpp")
+  check   ./lab check $1
+  and     ./lab list shows all exercises, ./lab doctor what this machine has
+TEXT
+}
