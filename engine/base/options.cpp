@@ -1,0 +1,183 @@
+// The only file that knows cxxopts: it splits the words; all sentences are ours.
+#include "engine/base/options.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cxxopts.hpp>
+#include <limits>
+#include <utility>
+
+#include "engine/base/error.hpp"
+#include "engine/base/nearest.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string list;
+  for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+}  // namespace
+
+const Arguments::Value& Arguments::find(const std::string& name) const {
+  const auto found = values_.find(name);
+  LOCKSTEP_CHECK(found != values_.end(), "option --", name,
+                 " was never declared; declare it first");
+  return found->second;
+}
+
+bool Arguments::flag(const std::string& name) const { return find(name).text == "true"; }
+bool Arguments::given(const std::string& name) const { return find(name).given; }
+const std::string& Arguments::get(const std::string& name) const { return find(name).text; }
+
+std::int64_t Arguments::integer(const std::string& name, std::int64_t at_least) const {
+  const std::string& typed = get(name);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(typed.data(), typed.data() + typed.size(), value);
+  if (error != std::errc{} || end != typed.data() + typed.size()) {
+    throw UsageError(text("--", name, " takes a whole number, got \"", typed, "\""));
+  }
+  if (value < at_least) {
+    throw UsageError(text("--", name, " must be at least ", at_least, ", got ", value));
+  }
+  return value;
+}
+
+double Arguments::number(const std::string& name, double at_least) const {
+  const std::string& typed = get(name);
+  char* end = nullptr;
+  const double value = std::strtod(typed.c_str(), &end);
+  if (typed.empty() || end != typed.c_str() + typed.size() || value - value != 0) {
+    throw UsageError(text("--", name, " takes a number, got \"", typed, "\""));
+  }
+  if (value < at_least) {
+    throw UsageError(text("--", name, " must be at least ", at_least, ", got ", typed));
+  }
+  return value;
+}
+
+Options::Options(std::string program, std::string purpose)
+    : program_(std::move(program)), purpose_(std::move(purpose)) {
+  flag("help", "print this and stop");
+}
+
+Options& Options::flag(const std::string& name, const std::string& help) {
+  options_.push_back({Option::Kind::flag, name, "", help, {}});
+  return *this;
+}
+
+Options& Options::option(const std::string& name, const std::string& fallback,
+                         const std::string& help) {
+  options_.push_back({Option::Kind::value, name, fallback, help, {}});
+  return *this;
+}
+
+Options& Options::choice(const std::string& name, std::vector<std::string> choices,
+                         const std::string& fallback, const std::string& help) {
+  options_.push_back({Option::Kind::value, name, fallback, help + ": " + joined(choices), choices});
+  return *this;
+}
+
+Options& Options::words(const std::string& placeholder, const std::string& help) {
+  words_ = {placeholder, help};
+  return *this;
+}
+
+Options& Options::rest(const std::string& placeholder, const std::string& help) {
+  rest_ = {placeholder, help};
+  return *this;
+}
+
+void Options::refuse_unknown(const std::string& typed) const {
+  const std::string name = typed.substr(typed.find_first_not_of('-'));
+  std::vector<std::string> names;
+  for (const auto& option : options_) names.push_back("--" + option.name);
+  throw UsageError(text(program_, ": unknown option ", typed, "; did you mean ",
+                        nearest("--" + name.substr(0, name.find('=')), names), "? (", program_,
+                        " --help lists all options)"));
+}
+
+Arguments Options::parse(int argc, const char* const* argv) const {
+  cxxopts::Options parser(program_, purpose_);
+  parser.allow_unrecognised_options();
+  for (const auto& option : options_) {
+    if (option.kind == Option::Kind::flag) {
+      parser.add_options()(option.name, option.help);
+    } else {
+      parser.add_options()(option.name, option.help, cxxopts::value<std::string>());
+    }
+  }
+
+  Arguments arguments;
+  // cxxopts joins what stands after "--" with the other words; they are kept apart here.
+  const char* const* end = argv + argc;
+  const char* const* stop = std::find(argv, end, std::string("--"));
+  if (stop != end) {
+    if (rest_.placeholder.empty()) {
+      throw UsageError(text(program_, ": nothing may follow \"--\" here; leave it out"));
+    }
+    arguments.rest_.assign(stop + 1, end);
+  }
+
+  cxxopts::ParseResult result;
+  try {
+    result = parser.parse(static_cast<int>(stop - argv), argv);
+  } catch (const std::exception& problem) {
+    throw UsageError(
+        text(program_, ": ", problem.what(), " (", program_, " --help lists all options)"));
+  }
+
+  for (const auto& word : result.unmatched()) {
+    if (word.size() > 1 && word.front() == '-') refuse_unknown(word);
+    if (words_.placeholder.empty()) {
+      throw UsageError(
+          text(program_, ": \"", word, "\" is not expected here; options begin with --"));
+    }
+    arguments.words_.push_back(word);
+  }
+  for (const auto& option : options_) {
+    auto& value = arguments.values_[option.name];
+    value.given = result.count(option.name) > 0;
+    if (option.kind == Option::Kind::flag) {
+      value.text = value.given && result[option.name].as<bool>() ? "true" : "false";
+      continue;
+    }
+    value.text = value.given ? result[option.name].as<std::string>() : option.fallback;
+    const auto& choices = option.choices;
+    if (!choices.empty() &&
+        std::find(choices.begin(), choices.end(), value.text) == choices.end()) {
+      throw UsageError(text("--", option.name, " ", value.text, " is not known; did you mean ",
+                            nearest(value.text, choices), "? (choices: ", joined(choices), ")"));
+    }
+  }
+  return arguments;
+}
+
+std::string Options::help() const {
+  std::string usage = text(purpose_, "\n\nusage: ", program_, " [options]");
+  if (!words_.placeholder.empty()) usage += " " + words_.placeholder;
+  if (!rest_.placeholder.empty()) usage += " -- " + rest_.placeholder;
+  usage += "\n\n";
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const Extra& extra : {words_, rest_}) {
+    if (!extra.placeholder.empty()) rows.emplace_back(extra.placeholder, extra.help);
+  }
+  for (const auto& option : options_) {
+    const bool takes_value = option.kind == Option::Kind::value;
+    rows.emplace_back(
+        "--" + option.name + (takes_value ? " X" : ""),
+        option.help + (option.fallback.empty() ? "" : " (default " + option.fallback + ")"));
+  }
+  std::size_t width = 0;
+  for (const auto& [left, right] : rows) width = std::max(width, left.size());
+  for (const auto& [left, right] : rows) {
+    usage += "  " + left + std::string(width - left.size() + 2, ' ') + right + "\n";
+  }
+  return usage;
+}
+
+}  // namespace lockstep
