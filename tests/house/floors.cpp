@@ -1,0 +1,98 @@
+// The floors and the rules of #include.
+#include "tests/house/floors.hpp"
+
+#include <sstream>
+
+namespace lockstep::house {
+namespace {
+
+bool starts_with(const std::string& text, const std::string& start) {
+  return text.compare(0, start.size(), start) == 0;
+}
+
+// Why engine/… may not include `target`, or nothing.
+std::optional<std::string> engine_rule(const Floors& floors, const std::string& path,
+                                       const std::string& target) {
+  if (!starts_with(target, "engine/")) return "engine/ includes only engine/, not " + target;
+  const auto from = floors.room_of(path);
+  const auto to = floors.room_of(target);
+  if (!from) return "its room has no floor in cmake/rooms.cmake";
+  if (!to) return target + " is in no room of cmake/rooms.cmake";
+  if (*from == *to || *floors.floor_of(*to) < *floors.floor_of(*from)) return std::nullopt;
+  return "room " + *from + " (floor " + std::to_string(*floors.floor_of(*from)) +
+         ") may not include " + target + " (floor " + std::to_string(*floors.floor_of(*to)) + ")";
+}
+
+std::optional<std::string> rule(const Floors& floors, const std::string& path,
+                                const std::string& target) {
+  if (starts_with(path, "engine/")) return engine_rule(floors, path, target);
+  if (starts_with(path, "solutions/") || starts_with(path, "exercises/")) {
+    if (!starts_with(target, "engine/")) return "a part includes only engine/, not " + target;
+  } else if (starts_with(path, "grader/players/")) {
+    if (!starts_with(target, "engine/") && !starts_with(target, "grader/players/")) {
+      return "a player runs student code and may not include " + target;
+    }
+  } else if (starts_with(path, "grader/")) {
+    if (starts_with(target, "grader/players/")) {
+      return "the trusted side may not include what runs student code: " + target;
+    }
+    if (starts_with(target, "solutions/")) return "the grader includes no solution: " + target;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Floors::Floors(const std::string& list) {
+  std::istringstream in(list);
+  for (std::string floor; std::getline(in, floor, '|');) {
+    std::istringstream names(floor);
+    rooms_.emplace_back();
+    for (std::string name; names >> name;) rooms_.back().push_back(name);
+  }
+}
+
+std::optional<std::string> Floors::room_of(const std::string& path) const {
+  std::optional<std::string> best;
+  for (const auto& floor : rooms_) {
+    for (const std::string& room : floor) {
+      if (starts_with(path, "engine/" + room + "/") && (!best || room.size() > best->size())) {
+        best = room;
+      }
+    }
+  }
+  return best;
+}
+
+std::optional<int> Floors::floor_of(const std::string& room) const {
+  for (std::size_t floor = 0; floor < rooms_.size(); ++floor) {
+    for (const std::string& name : rooms_[floor]) {
+      if (name == room) return static_cast<int>(floor);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> included_by(const std::string& line) {
+  const auto start = line.find_first_not_of(" \t");
+  if (start == std::string::npos || line.compare(start, 8, "#include") != 0) return std::nullopt;
+  const auto open = line.find('"', start);
+  if (open == std::string::npos) return std::nullopt;
+  const auto close = line.find('"', open + 1);
+  if (close == std::string::npos) return std::nullopt;
+  return line.substr(open + 1, close - open - 1);
+}
+
+Complaints forbidden_includes(const Floors& floors, const Source& source) {
+  Complaints found;
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    const auto target = included_by(source.lines[i]);
+    if (!target) continue;
+    if (const auto why = rule(floors, source.path, *target)) {
+      found.push_back(complaint(source, i, *why));
+    }
+  }
+  return found;
+}
+
+}  // namespace lockstep::house

@@ -1,0 +1,34 @@
+// Who may include whom. Inside engine/ the floors of cmake/rooms.cmake decide; around it:
+//   solutions, exercises   engine/ only: a part never sees the judge
+//   grader/players         engine/ and grader/players: student code runs beside them
+//   grader/…               engine/ and grader/, but no players: the judge never runs student code
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/house/sources.hpp"
+
+namespace lockstep::house {
+
+class Floors {
+ public:
+  // "base|strand trace|sim": bottom first, rooms of one floor separated by spaces.
+  explicit Floors(const std::string& list);
+
+  // The room a file of engine/ stands in: "engine/parallel/ddp/x.hpp" → "parallel/ddp".
+  std::optional<std::string> room_of(const std::string& path) const;
+  std::optional<int> floor_of(const std::string& room) const;
+
+ private:
+  std::vector<std::vector<std::string>> rooms_;
+};
+
+// The path between the quotes of an #include "…" line.
+std::optional<std::string> included_by(const std::string& line);
+
+// Every #include of `source` that the rules above forbid.
+Complaints forbidden_includes(const Floors& floors, const Source& source);
+
+}  // namespace lockstep::house

@@ -1,0 +1,67 @@
+// The checker of #include on made-up files: it must see what it is there to see.
+#include "tests/house/floors.hpp"
+
+#include "tests/catch.hpp"
+
+using lockstep::house::Floors;
+using lockstep::house::forbidden_includes;
+using lockstep::house::source_of;
+
+namespace {
+
+const Floors made_up("base|strand trace|sim|comm|parallel/ddp parallel/zero|train");
+
+std::size_t forbidden(const std::string& path, const std::string& target) {
+  return forbidden_includes(made_up, source_of(path, "// idea\n#include \"" + target + "\"\n"))
+      .size();
+}
+
+}  // namespace
+
+TEST_CASE("floors: an upward include is found, with its line and both floors") {
+  const auto source = source_of("engine/base/error.hpp",
+                                "// idea\n#include <string>\n#include \"engine/comm/peers.hpp\"\n");
+  const auto found = forbidden_includes(made_up, source);
+  REQUIRE(found.size() == 1);
+  CHECK(found.front() ==
+        "engine/base/error.hpp:3: room base (floor 0) may not include engine/comm/peers.hpp "
+        "(floor 3)");
+}
+
+TEST_CASE("floors: down and inside one room is allowed, sideways and up is not") {
+  CHECK(forbidden("engine/comm/work.hpp", "engine/base/error.hpp") == 0);
+  CHECK(forbidden("engine/comm/work.hpp", "engine/comm/peers.hpp") == 0);
+  CHECK(forbidden("engine/strand/strand.hpp", "engine/trace/span.hpp") == 1);
+  CHECK(forbidden("engine/sim/core.hpp", "engine/comm/peers.hpp") == 1);
+}
+
+TEST_CASE("floors: rooms inside parallel are told apart") {
+  CHECK(forbidden("engine/parallel/ddp/reducer.hpp", "engine/comm/peers.hpp") == 0);
+  CHECK(forbidden("engine/parallel/ddp/reducer.hpp", "engine/parallel/zero/shards.hpp") == 1);
+  CHECK(forbidden("engine/train/loop.hpp", "engine/parallel/ddp/reducer.hpp") == 0);
+}
+
+TEST_CASE("floors: a file outside every room is reported, not overlooked") {
+  CHECK(forbidden("engine/cellar/wine.hpp", "engine/base/error.hpp") == 1);
+  CHECK(forbidden("engine/comm/work.hpp", "engine/cellar/wine.hpp") == 1);
+}
+
+TEST_CASE("floors: parts include only the engine, and the engine only itself") {
+  CHECK(forbidden("solutions/06_all_reduce/ring.cpp", "engine/comm/peers.hpp") == 0);
+  CHECK(forbidden("solutions/06_all_reduce/ring.cpp", "grader/judge/judge.hpp") == 1);
+  CHECK(forbidden("exercises/06_all_reduce/ring.cpp", "solutions/06_all_reduce/ring.cpp") == 1);
+  CHECK(forbidden("engine/comm/work.hpp", "grader/judge/judge.hpp") == 1);
+}
+
+TEST_CASE("floors: players and the trusted side do not include each other") {
+  CHECK(forbidden("grader/players/ring.cpp", "engine/comm/peers.hpp") == 0);
+  CHECK(forbidden("grader/players/ring.cpp", "grader/judge/judge.hpp") == 1);
+  CHECK(forbidden("grader/judge/judge.cpp", "grader/players/ring.hpp") == 1);
+  CHECK(forbidden("grader/judge/judge.cpp", "engine/sim/core.hpp") == 0);
+}
+
+TEST_CASE("floors: standard includes and comments are no edges") {
+  const auto source =
+      source_of("engine/base/a.hpp", "// #include \"engine/comm/peers.hpp\"\n#include <vector>\n");
+  CHECK(forbidden_includes(made_up, source).empty());
+}

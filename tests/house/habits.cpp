@@ -1,0 +1,151 @@
+// One function per habit.
+#include "tests/house/habits.hpp"
+
+#include <array>
+#include <cctype>
+#include <string_view>
+
+namespace lockstep::house {
+namespace {
+
+constexpr std::size_t lines_max = 400;
+
+bool starts_with(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+bool is_word_at(std::string_view text, std::size_t at, std::size_t length) {
+  const auto part_of_word = [&](std::size_t i) {
+    return std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_';
+  };
+  return (at == 0 || !part_of_word(at - 1)) &&
+         (at + length >= text.size() || !part_of_word(at + length));
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    if (is_word_at(text, at, word.size())) return true;
+  }
+  return false;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// "Type name;", "Type name = …" or "Type name{…": no parenthesis before the first of these ends.
+bool declares_variable(std::string_view code) {
+  const auto end = code.find_first_of("=;{");
+  return end != std::string_view::npos && code.substr(0, end).find('(') == std::string_view::npos &&
+         trimmed(code.substr(0, end)).find(' ') != std::string_view::npos;
+}
+
+bool is_constant(std::string_view code) {
+  return has_word(code, "const") || has_word(code, "constexpr") || has_word(code, "constinit");
+}
+
+// Words with which a line in column 0 begins that declares something other than a variable.
+bool begins_otherwise(std::string_view code) {
+  constexpr std::array words{"using",         "namespace", "class",  "struct",  "enum",
+                             "template",      "union",     "friend", "typedef", "extern",
+                             "static_assert", "return",    "public", "private", "requires"};
+  for (const std::string_view word : words) {
+    if (starts_with(code, word) && is_word_at(code, 0, word.size())) return true;
+  }
+  return std::isalpha(static_cast<unsigned char>(code.front())) == 0;
+}
+
+template <typename Rule>
+Complaints each_line(const Source& source, std::string_view why, const Rule& broken) {
+  Complaints found;
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    const std::string code = code_of(source.lines[i]);
+    if (!trimmed(code).empty() && broken(code)) {
+      found.push_back(complaint(source, i, std::string(why)));
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Complaints too_long(const Source& source) {
+  if (source.lines.size() <= lines_max) return {};
+  return {complaint(source, lines_max, "longer than 400 lines: split it by ideas")};
+}
+
+Complaints no_opening_comment(const Source& source) {
+  const std::string first = source.lines.empty() ? "" : source.lines.front();
+  if (starts_with(first, "// ")) return {};
+  const auto dot = source.path.rfind('.');
+  const std::string own_header = "#include \"" + source.path.substr(0, dot) + ".hpp\"";
+  if (source.path.substr(dot) == ".cpp" && first == own_header) return {};
+  return {complaint(source, 0, "begins without a comment that says what the file is about")};
+}
+
+Complaints reads_environment(const Source& source) {
+  if (starts_with(source.path, "engine/launch/")) return {};
+  return each_line(source, "only engine/launch reads the environment", [](const std::string& code) {
+    return has_word(code, "getenv") || has_word(code, "secure_getenv");
+  });
+}
+
+Complaints hidden_state(const Source& source) {
+  const std::string why = "state outside every object: pass it as a value";
+  return each_line(source, why, [](const std::string& code) {
+    if (has_word(code, "thread_local")) return true;
+    const std::string_view line = trimmed(code);
+    if (is_constant(line)) return false;
+    if (starts_with(line, "static ")) return declares_variable(line);
+    const bool at_namespace_scope = code.front() != ' ';
+    return at_namespace_scope && line.back() == ';' && !begins_otherwise(line) &&
+           declares_variable(line);
+  });
+}
+
+Complaints bool_parameters(const Source& source) {
+  const std::string why = "a bool parameter: an enum says at the call what is meant";
+  return each_line(source, why, [](const std::string& code) {
+    return code.find("(bool ") != std::string::npos || code.find(", bool ") != std::string::npos;
+  });
+}
+
+Complaints unfinished_words(const Source& source) {
+  Complaints found;
+  constexpr std::array words{
+      "TO"
+      "DO",
+      "FIX"
+      "ME",
+      "X"
+      "XX",
+      "HA"
+      "CK"};
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    for (const std::string_view word : words) {
+      if (has_word(source.lines[i], word)) {
+        found.push_back(complaint(source, i, "says " + std::string(word)));
+      }
+    }
+  }
+  return found;
+}
+
+Complaints unlistable_test_names(const Source& source) {
+  Complaints found;
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    const std::string& line = source.lines[i];
+    const auto start = line.find("TEST_CASE(\"");
+    if (start == std::string::npos) continue;
+    const auto open = line.find('"', start);
+    const auto close = line.find('"', open + 1);
+    const std::string name = line.substr(open + 1, close - open - 1);
+    if (name.find_first_of("[];\\") == std::string::npos) continue;
+    found.push_back(complaint(source, i, "ctest cannot list a name with one of [ ] ; \\: " + name));
+  }
+  return found;
+}
+
+}  // namespace lockstep::house

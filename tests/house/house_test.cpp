@@ -1,0 +1,53 @@
+// The house as it stands keeps its own rules.
+#include "tests/catch.hpp"
+#include "tests/house/floors.hpp"
+#include "tests/house/habits.hpp"
+
+using namespace lockstep::house;
+
+namespace {
+
+const std::vector<std::string> product{"engine", "grader", "solutions", "exercises"};
+
+template <typename Habit>
+std::string all_complaints(const std::vector<std::string>& folders, Habit habit) {
+  Complaints all;
+  for (const Source& source : sources_under(folders)) {
+    for (const std::string& one : habit(source)) all.push_back(one);
+  }
+  return joined(all);
+}
+
+}  // namespace
+
+TEST_CASE("the house: the sources are found") {
+  CHECK(sources_under(product).size() > 30);
+  CHECK(sources_under({"tests"}).size() > 5);
+}
+
+TEST_CASE("the house: no include goes upward, sideways or out of its room") {
+  const Floors floors(LOCKSTEP_FLOORS);
+  CHECK(all_complaints(product, [&](const Source& source) {
+          return forbidden_includes(floors, source);
+        }) == "");
+}
+
+TEST_CASE("the house: files are short and begin with their idea") {
+  CHECK(all_complaints(product, too_long) == "");
+  CHECK(all_complaints({"tests"}, too_long) == "");
+  CHECK(all_complaints(product, no_opening_comment) == "");
+}
+
+TEST_CASE("the house: no state hides, and only the launcher reads the environment") {
+  CHECK(all_complaints(product, hidden_state) == "");
+  CHECK(all_complaints(product, reads_environment) == "");
+}
+
+TEST_CASE("the house: no bool parameters, nothing put off") {
+  CHECK(all_complaints(product, bool_parameters) == "");
+  CHECK(all_complaints(product, unfinished_words) == "");
+}
+
+TEST_CASE("the house: every test case has a name that ctest can list") {
+  CHECK(all_complaints({"tests"}, unlistable_test_names) == "");
+}
