@@ -1,0 +1,31 @@
+// Task: one training step of a replica. Old gradients go, the model runs forward on this rank's
+// samples and backward from the mean cross-entropy loss, the group agrees on the gradients, their
+// norm is bounded, and the optimizer takes its step. Ten such steps on N ranks must lead where one
+// device would go that was given all samples as one batch, for every optimizer: think about which
+// pieces must see the averaged gradient. Returns this rank's loss before the update.
+// The contract stands in engine/parallel/data_parallel/data_parallel_step.hpp.
+#include "engine/parallel/data_parallel/data_parallel_step.hpp"
+
+#include "engine/parallel/data_parallel/average_gradients.hpp"
+
+namespace lockstep::data_parallel {
+
+double data_parallel_step(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
+                          const data::Batch& mine, double clip_norm) {
+  // >>> your code
+  optimizer.zero_grad();
+
+  Tape tape(GradMode::record);
+  const Value logits = model.forward(tape, tape.constant(mine.inputs));
+  const Value loss = autograd::cross_entropy(tape, logits, mine.labels);
+  tape.backward(loss);
+
+  const std::vector<Parameter*> parameters = model.parameters();
+  average_gradients(group, parameters);
+  if (clip_norm > 0) optim::clip_grad_norm(parameters, clip_norm);
+  optimizer.step();
+  return loss.tensor.item();
+  // <<< your code
+}
+
+}  // namespace lockstep::data_parallel
