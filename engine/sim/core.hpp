@@ -18,7 +18,16 @@
 //
 // Time: a message occupies its sender's port for gap + bytes/bandwidth and arrives latency later;
 // links are full duplex; flows on one port queue (LogGP [AISS95]). A transfer begins when both
-// sides are posted and the sender's port is free.
+// sides are posted and the sender's port is free. A sender goes on when its port is free again, a
+// receiver when the message has arrived. N ranks of a native collective of b bytes enter when the
+// last has come, and leave together (see collective.cpp for the prices).
+//
+// Order: without services nothing is shared and every strand that can go on does. With services the
+// core goes by virtual time: one strand at a time, the earliest first.
+//
+// Depth: a message is one deeper than the deepest message its sending strand has received; a strand
+// inherits depth from the one that started it and hands it to the one that joins it. Native
+// collectives are not messages: they have no depth.
 //
 // Left out: topologies and shared links, faults, fibers; they come as other Network values and
 // hosts.
@@ -61,6 +70,7 @@ class Service {
 struct Limits {
   std::int64_t messages_max = 1'000'000;
   std::int64_t bytes_max = std::int64_t{256} << 20;
+  std::int64_t requests_max = 4'000'000;  // of every kind, so that polling ends too
 };
 
 struct Options {
@@ -73,30 +83,30 @@ struct Options {
 
 // A message as it was delivered; the record that is validated, priced and drawn.
 struct MessageRecord {
-  int src, dst;             // global ranks
+  int src, dst;  // global ranks
   int tag;
   std::uint32_t group;
   std::int64_t bytes;
-  int depth;                // length of the chain of causally dependent messages that ends here
+  int depth;  // length of the chain of causally dependent messages that ends here
   double sent_s, arrived_s;
 };
 struct CollectiveRecord {
   Collective kind;
   std::uint32_t group;
-  std::int64_t bytes;       // of one rank's tensor
+  std::int64_t bytes;             // of one rank's tensor
   std::vector<double> entered_s;  // by group rank
   double done_s;
 };
 
 struct RankCounters {
-  std::int64_t bytes_sent = 0, bytes_received = 0;        // point-to-point payload
+  std::int64_t bytes_sent = 0, bytes_received = 0;  // point-to-point payload
   std::int64_t messages_sent = 0, messages_received = 0;
-  std::int64_t collectives = 0, collective_bytes = 0;     // native collectives joined, tensor bytes
-  double clock_s = 0;                                     // virtual time at the end
+  std::int64_t collectives = 0, collective_bytes = 0;  // native collectives joined, tensor bytes
+  double clock_s = 0;                                  // virtual time at the end
 };
 struct Counters {
   std::vector<RankCounters> ranks;
-  int depth = 0;            // longest chain of causally dependent messages
+  int depth = 0;  // longest chain of causally dependent messages
   double makespan_s = 0;
   std::uint64_t trace_hash = 0;  // over everything that was delivered, in order
   std::vector<MessageRecord> messages;
@@ -111,7 +121,9 @@ class Core {
 
   int ranks() const;
 
-  // What strands do. Strand 0 of every rank is live from the start.
+  // What strands do. Strand 0 of every rank is live from the start. These throw Error, in a
+  // sentence, on what makes no sense (a rank outside the group, lengths that contradict, a strand
+  // that is not live, a handle that was waited for): a hostile rank can say anything.
   void start(Actor actor, Actor parent);  // begins at the parent's clock
   void ask(Actor actor, Request request);
   void end(Actor actor);
@@ -134,8 +146,9 @@ class Core {
   // left by some ranks.
   const std::optional<Finding>& finding() const;
 
-  // In flight: `wait` on an isend carries the buffer's checksum; it must still be that of the
-  // bytes that were sent (irecv: the port compares before it writes, and reports by fail()).
+  // In flight: `wait` carries the buffer's checksum; it must still be that of the bytes that were
+  // sent (isend, icollective) or that the irecv was posted with. A host that sees something else go
+  // wrong reports it here; the first finding stays.
   void fail(Finding finding);
 
   const Counters& counters() const;

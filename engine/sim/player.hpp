@@ -12,7 +12,7 @@ namespace lockstep::sim {
 // What one case gives the part's adapter.
 struct PlayerCase {
   Port& port;
-  Strands& strands;   // baton strands: one runs at a time, all blocked = the core may act
+  Strands& strands;  // baton strands: one runs at a time, all blocked = the core may act
   int rank;
   int ranks;
   ByteReader input;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/dtype.hpp"
@@ -20,14 +21,17 @@ struct Actor {
 };
 
 enum class Op : std::uint16_t {
-  send, recv,          // blocking; send is a rendezvous: answered when the receive is posted
-  isend, irecv,        // answered at once with a handle
-  wait,                // on a handle; irecv's data come with its answer
-  collective,          // blocking native collective, priced by the core
-  icollective,         // answered at once with a handle
-  split,               // new group
-  compute,             // charges `seconds` to the strand's clock
-  service,             // anything the trusted side serves: store, items, scripted events
+  send,
+  recv,  // blocking; send is a rendezvous: answered when the receive is posted
+  isend,
+  irecv,        // answered at once with a handle
+  wait,         // on a handle; irecv's data come with its answer
+  collective,   // blocking native collective, priced by the core
+  icollective,  // answered at once with a handle
+  split,        // new group
+  compute,      // charges `seconds` to the strand's clock
+  service,      // anything the trusted side serves: store, items, scripted events
+  join,         // waits until strand `handle` of the same rank has ended
 };
 enum class Collective : std::uint8_t { broadcast, all_reduce, all_gather, barrier };
 std::string_view name_of(Op op);
@@ -45,17 +49,17 @@ struct Request {
   Collective collective = Collective::barrier;
   DType dtype = DType::float32;
   ReduceOp reduce = ReduceOp::sum;
-  std::uint32_t group = 0;      // 0 is the world
-  int peer = -1;                // group rank: destination, source or root
+  std::uint32_t group = 0;  // 0 is the world
+  int peer = -1;            // group rank: destination, source or root
   int tag = 0;
-  std::int64_t count = 0;       // elements: sent, expected, or of this rank's share
-  std::uint64_t handle = 0;     // wait
-  std::uint64_t checksum = 0;   // wait: of the buffer as it is now (the host compares, see core.hpp)
-  double seconds = 0;           // compute
-  int color = 0, key = 0;       // split
-  std::string name;             // service: which one
-  Payload data;                 // what is sent; a service's argument
-  std::string file;             // the caller's line, for diagnoses
+  std::int64_t count = 0;      // elements: sent, expected, or of this rank's share
+  std::uint64_t handle = 0;    // wait; join: the strand
+  std::uint64_t checksum = 0;  // of the buffer: at irecv (and where no data are sent), and at wait
+  double seconds = 0;          // compute
+  int color = 0, key = 0;      // split
+  std::string name;            // service: which one
+  Payload data;                // what is sent; a service's argument
+  std::string file;            // the caller's line, for diagnoses
   int line = 0;
 };
 
@@ -63,12 +67,12 @@ enum class Status : std::uint8_t { ok, failed };
 
 struct Reply {
   Status status = Status::ok;
-  std::string error;            // when failed: one sentence
-  Payload data;                 // what was received or served
-  std::uint64_t handle = 0;     // isend, irecv, icollective
-  std::uint32_t group = 0;      // split: the new group …
-  int rank = -1, size = 0;      // … and this rank's place in it (-1: not a member)
-  double now = 0;               // the strand's virtual time
+  std::string error;         // when failed: one sentence
+  Payload data;              // what was received or served
+  std::uint64_t handle = 0;  // isend, irecv, icollective
+  std::uint32_t group = 0;   // split: the new group …
+  int rank = -1, size = 0;   // … and this rank's place in it (-1: not a member)
+  double now = 0;            // the strand's virtual time
 };
 
 // A rank's end of the line. call() blocks the calling strand until the core answers.
@@ -78,10 +82,14 @@ class Port {
   virtual Reply call(const Request& request) = 0;
 };
 
-// Request and Reply as bytes, for hosts that cross a process boundary. Reading throws Error on
-// anything malformed and never allocates more than the bytes that are there.
+// Request and Reply as bytes, for hosts that cross a process boundary: put_bytes(data), so that the
+// elements lie at offset 8 and stay aligned, then the other fields (write_fields; a host that sends
+// the data from where they are uses it alone). Reading throws Error on anything malformed and never
+// allocates more than the bytes that are there; data are views into what `owner` keeps alive.
 void write(ByteWriter& out, const Request& request);
 void write(ByteWriter& out, const Reply& reply);
+void write_fields(ByteWriter& out, const Request& request);
+void write_fields(ByteWriter& out, const Reply& reply);
 Request read_request(ByteReader& in, std::shared_ptr<const void> owner);
 Reply read_reply(ByteReader& in, std::shared_ptr<const void> owner);
 

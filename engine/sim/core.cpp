@@ -1,0 +1,433 @@
+// Scheduling: who has asked, who is answered next, and at what time. The work that a request asks
+// for is done in matching.cpp and collective.cpp.
+#include "engine/sim/core.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/random.hpp"
+#include "engine/sim/core_state.hpp"
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr std::int64_t count_max = std::int64_t{1} << 40;  // elements; far from overflow
+constexpr double seconds_max = 1e9;
+constexpr std::size_t strands_max = 64;  // live at once, of one rank
+
+bool is_blocking(Op op) { return op == Op::send || op == Op::recv || op == Op::collective; }
+
+Reply handle_reply(std::uint64_t handle) {
+  Reply reply;
+  reply.handle = handle;
+  return reply;
+}
+
+Reply failed_reply(std::string error) {
+  Reply reply;
+  reply.status = Status::failed;
+  reply.error = std::move(error);
+  return reply;
+}
+
+}  // namespace
+
+Core::State::State(Options chosen) : options_(std::move(chosen)) {
+  const int n = options_.ranks;
+  LOCKSTEP_CHECK(n >= 1, "a simulated world needs at least one rank, not ", n);
+  const auto size = static_cast<std::size_t>(n);
+  strands_.resize(size);
+  for (auto& strands : strands_) strands.emplace(0, Strand{});
+  priority_ = random_permutation(n, options_.seed);
+  lost_.resize(size);
+  handles_.resize(size);
+  port_free_s_.resize(size);
+  counters_.ranks.resize(size);
+  live_ = n;
+  Group world;
+  for (int rank = 0; rank < n; ++rank) world.members.push_back(rank);
+  world.entered.resize(size);
+  groups_.push_back(std::move(world));
+}
+
+Core::Core(Options options) : state_(std::make_unique<State>(std::move(options))) {}
+Core::~Core() = default;
+Core::Core(Core&&) noexcept = default;
+
+int Core::ranks() const { return state_->options_.ranks; }
+bool Core::quiet() const { return state_->waiting_ == state_->live_; }
+bool Core::finished() const { return state_->live_ == 0; }
+const std::optional<Finding>& Core::finding() const { return state_->finding_; }
+void Core::fail(Finding finding) { state_->found(std::move(finding)); }
+const Counters& Core::counters() const { return state_->counters_; }
+
+Strand& Core::State::strand_of(Actor actor) {
+  if (actor.rank < 0 || actor.rank >= options_.ranks) {
+    throw Error(text("there is no rank ", actor.rank, " in a world of ", options_.ranks));
+  }
+  auto& strands = strands_[static_cast<std::size_t>(actor.rank)];
+  const auto found = strands.find(actor.strand);
+  if (found == strands.end() || !found->second.live) {
+    throw Error(text("rank ", actor.rank, " has no live strand ", actor.strand));
+  }
+  return found->second;
+}
+
+Strand& Core::State::running_strand(Actor actor, const char* doing) {
+  Strand& strand = strand_of(actor);
+  if (!strand.running) {
+    throw Error(text("strand ", actor.strand, " of rank ", actor.rank, " ", doing,
+                     " while its last request is still open"));
+  }
+  return strand;
+}
+
+void Core::start(Actor actor, Actor parent) {
+  const Strand& origin = state_->running_strand(parent, "starts another");
+  auto& strands = state_->strands_[static_cast<std::size_t>(parent.rank)];
+  if (actor.rank != parent.rank || actor.strand <= strands.rbegin()->first) {
+    throw Error(text("rank ", parent.rank, " starts strand ", actor.strand, " of rank ", actor.rank,
+                     "; strands are its own and their numbers go up"));
+  }
+  const auto live = std::count_if(strands.begin(), strands.end(),
+                                  [](const auto& entry) { return entry.second.live; });
+  if (static_cast<std::size_t>(live) >= strands_max) {
+    throw Error(text("rank ", parent.rank, " has more than ", strands_max, " strands at once"));
+  }
+  Strand strand;
+  strand.clock_s = origin.clock_s;
+  strand.depth = origin.depth;
+  strands.emplace(actor.strand, std::move(strand));
+  ++state_->live_;
+}
+
+void Core::ask(Actor actor, Request request) {
+  Strand& strand = state_->running_strand(actor, "asks");
+  state_->check(actor, request);
+  state_->check_limits(actor, request);
+  strand.running = false;
+  strand.asked = std::move(request);
+  ++state_->waiting_;
+}
+
+void Core::end(Actor actor) {
+  Strand& strand = state_->running_strand(actor, "ends");
+  strand.live = strand.running = false;
+  --state_->live_;
+  auto& rank = state_->counters_.ranks[static_cast<std::size_t>(actor.rank)];
+  rank.clock_s = std::max(rank.clock_s, strand.clock_s);
+  state_->counters_.makespan_s = std::max(state_->counters_.makespan_s, rank.clock_s);
+  state_->release_joiners(actor);
+  if (finished() && !state_->finding_) state_->check_end();
+}
+
+void Core::lose(int rank, const std::string& why) {
+  LOCKSTEP_CHECK(rank >= 0 && rank < ranks(), "lose: there is no rank ", rank);
+  auto& reason = state_->lost_[static_cast<std::size_t>(rank)];
+  if (!reason.empty()) return;
+  reason = why.empty() ? text("rank ", rank, " is gone") : why;
+  for (auto& [id, strand] : state_->strands_[static_cast<std::size_t>(rank)]) {
+    if (!strand.live) continue;
+    if (!strand.running) --state_->waiting_;
+    const double clock_s = strand.clock_s;
+    strand = {};
+    strand.clock_s = clock_s;
+    strand.live = strand.running = false;
+    --state_->live_;
+  }
+  std::erase_if(state_->ready_, [&](const State::Ready& r) { return r.actor.rank == rank; });
+  state_->found({Verdict::rank_exited, reason, {rank}, {}});
+}
+
+std::vector<Core::Resume> Core::advance() {
+  State& state = *state_;
+  LOCKSTEP_CHECK(quiet(), "advance: a strand is still running; the core acts when all are blocked");
+
+  // What was asked since, in the order of the askers' clocks.
+  std::vector<std::pair<double, Actor>> asked;
+  for (int rank = 0; rank < ranks(); ++rank) {
+    for (auto& [id, strand] : state.strands_[static_cast<std::size_t>(rank)]) {
+      if (strand.asked) asked.emplace_back(strand.clock_s, Actor{rank, id});
+    }
+  }
+  std::sort(asked.begin(), asked.end(), [&](const auto& a, const auto& b) {
+    return state.earlier({a.first, a.second, {}}, {b.first, b.second, {}});
+  });
+  for (const auto& [clock, actor] : asked) {
+    auto request = std::exchange(state.strand_of(actor).asked, std::nullopt);
+    state.take(actor, std::move(*request));
+  }
+  state.transfer_matches();
+  state.fail_waiters_of_lost();
+
+  // Who goes on: everyone who can, or with services the earliest alone, before whom services that
+  // were asked at an earlier time are served.
+  const auto by_time = [&](const State::Ready& a, const State::Ready& b) {
+    return state.earlier(a, b);
+  };
+  const auto earliest = [&] {
+    return std::min_element(state.ready_.begin(), state.ready_.end(), by_time);
+  };
+  const bool one_at_a_time = !state.options_.services.empty();
+  if (one_at_a_time) {
+    constexpr double forever = std::numeric_limits<double>::infinity();
+    while (state.serve_earliest(state.ready_.empty() ? forever : earliest()->time_s)) {
+    }
+  }
+  std::vector<State::Ready> chosen;
+  if (one_at_a_time && !state.ready_.empty()) {
+    const auto first = earliest();
+    chosen.push_back(std::move(*first));
+    state.ready_.erase(first);
+  } else {
+    chosen = std::exchange(state.ready_, {});
+    std::sort(chosen.begin(), chosen.end(), by_time);
+  }
+  std::vector<Resume> resumes;
+  for (auto& ready : chosen) {
+    Strand& strand = state.strand_of(ready.actor);
+    strand.running = true;
+    --state.waiting_;
+    ready.reply.now = strand.clock_s;
+    resumes.push_back({ready.actor, std::move(ready.reply)});
+  }
+  if (resumes.empty() && !finished() && !state.finding_) state.diagnose_stuck();
+  return resumes;
+}
+
+bool Core::State::earlier(const Ready& a, const Ready& b) const {
+  const auto key = [&](const Ready& r) {
+    return std::tuple(r.time_s, priority_[static_cast<std::size_t>(r.actor.rank)], r.actor.strand);
+  };
+  return key(a) < key(b);
+}
+
+bool Core::State::alive(int rank) const {
+  const auto& strands = strands_[static_cast<std::size_t>(rank)];
+  return std::any_of(strands.begin(), strands.end(),
+                     [](const auto& entry) { return entry.second.live; });
+}
+
+void Core::State::check(Actor actor, const Request& request) const {
+  const auto fail = [&](const auto&... what) {
+    throw Error(text("rank ", actor.rank, " asks for ", name_of(request.op), " ", what...,
+                     and_place(request)));
+  };
+  const auto own = static_cast<std::size_t>(actor.rank);
+  if (request.op == Op::compute) {
+    if (!(request.seconds >= 0 && request.seconds <= seconds_max)) {
+      fail("of ", request.seconds, " seconds");
+    }
+    return;
+  }
+  if (request.op == Op::wait) {
+    if (!handles_[own].contains(request.handle)) fail("on a handle that is not open");
+    return;
+  }
+  if (request.op == Op::join) {
+    const auto id = static_cast<int>(std::min<std::uint64_t>(request.handle, 1U << 30));
+    if (id == actor.strand || !strands_[own].contains(id)) fail("with strand ", request.handle);
+    return;
+  }
+  if (request.op == Op::service) {
+    const auto& all = options_.services;
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const Service* s) { return s->name() == request.name; })) {
+      fail("'", printable(request.name, 40), "', which is not served here");
+    }
+    return;
+  }
+  if (request.group >= groups_.size() || groups_[request.group].rank_of(actor.rank) < 0) {
+    fail("in group ", request.group, ", of which it is no member");
+  }
+  const int size = static_cast<int>(groups_[request.group].members.size());
+  if (request.count < 0 || request.count > count_max) fail("of ", request.count, " elements");
+  if (!request.data.bytes.empty() &&
+      std::cmp_not_equal(request.data.bytes.size(), bytes_of(request))) {
+    fail("of ", request.count, " elements with ", request.data.bytes.size(), " bytes");
+  }
+  if (request.op == Op::split) {
+    if (request.color < -1) fail("with color ", request.color);
+    return;
+  }
+  if (request.op == Op::collective || request.op == Op::icollective) {
+    const bool rooted = request.collective == Collective::broadcast;
+    if (rooted && (request.peer < 0 || request.peer >= size)) fail("with root ", request.peer);
+    return;
+  }
+  const bool in_group = request.peer >= 0 && request.peer < size;
+  if (!in_group ||
+      groups_[request.group].members[static_cast<std::size_t>(request.peer)] == actor.rank) {
+    fail("with peer ", request.peer, " of ", size);
+  }
+  if (request.count == 0) fail("of nothing; an empty message is not sent");
+}
+
+void Core::State::check_limits(Actor actor, const Request& request) {
+  const auto& limits = options_.limits;
+  const bool sends = request.op == Op::send || request.op == Op::isend;
+  const bool collective = request.op == Op::collective || request.op == Op::icollective;
+  ++requests_;
+  if (sends || collective) ++messages_;
+  bytes_ += sends || collective ? bytes_of(request)
+                                : static_cast<std::int64_t>(request.data.bytes.size());
+  const auto over = [&](std::int64_t seen, std::int64_t allowed, const char* what) {
+    if (seen <= allowed) return;
+    found({Verdict::traffic_limit,
+           text("traffic limit: this case allows ", allowed, " ", what, " of all ranks together; ",
+                "rank ", actor.rank, " went over it with ", name_of(request.op), and_place(request),
+                ". Does a loop run too often, or send more than it must?"),
+           {actor.rank},
+           place_of(request)});
+  };
+  over(messages_, limits.messages_max, "messages");
+  over(bytes_, limits.bytes_max, "bytes");
+  over(requests_, limits.requests_max, "requests");
+}
+
+void Core::State::take(Actor actor, Request request) {
+  Strand& strand = strand_of(actor);
+  switch (request.op) {
+    case Op::wait:
+      return take_wait(actor, request);
+    case Op::compute:
+      strand.clock_s += request.seconds;
+      return answer_now(actor, {});
+    case Op::service:
+      strand.serving = std::move(request);
+      return;
+    case Op::join: {
+      const Strand& other =
+          strands_[static_cast<std::size_t>(actor.rank)].at(static_cast<int>(request.handle));
+      strand.joining = std::move(request);
+      if (!other.live) release_joiners({actor.rank, static_cast<int>(strand.joining->handle)});
+      return;
+    }
+    default:
+      break;
+  }
+  auto operation = std::make_shared<Operation>();
+  operation->request = std::move(request);
+  operation->owner = actor;
+  operation->posted_s = strand.clock_s;
+  operation->order = orders_++;
+  const Op op = operation->request.op;
+  if (is_blocking(op) || op == Op::split) {
+    operation->waiter = actor;
+    strand.waits_on = operation;
+  } else {
+    const auto& data = operation->request.data.bytes;
+    operation->checksum = data.empty() ? operation->request.checksum : checksum_of(data);
+    handles_[static_cast<std::size_t>(actor.rank)].emplace(next_handle_, operation);
+    answer_now(actor, handle_reply(next_handle_++));
+  }
+  if (op == Op::send || op == Op::isend) return post_send(operation);
+  if (op == Op::recv || op == Op::irecv) return post_receive(operation);
+  enter(operation);
+}
+
+void Core::State::take_wait(Actor actor, const Request& request) {
+  auto& handles = handles_[static_cast<std::size_t>(actor.rank)];
+  const auto entry = handles.find(request.handle);
+  if (entry == handles.end()) {  // two strands wait for one handle
+    return answer_now(actor, failed_reply("wait: another strand waits for this operation already"));
+  }
+  const OperationPtr operation = entry->second;
+  handles.erase(entry);
+  const Request& asked = operation->request;
+  if (operation->checksum != request.checksum) {
+    const std::string what(asked.op == Op::icollective ? name_of(asked.collective)
+                                                       : name_of(asked.op));
+    found(
+        {Verdict::in_flight,
+         text("in flight: rank ", actor.rank, " changed the buffer of its ", what, and_place(asked),
+              " before wait() returned; until then the buffer belongs to the operation"),
+         {actor.rank},
+         place_of(asked)});
+  }
+  operation->waiter = actor;
+  strand_of(actor).waits_on = operation;
+  if (operation->done) resume(operation);
+}
+
+void Core::State::answer_now(Actor actor, Reply reply) {
+  ready_.push_back({strand_of(actor).clock_s, actor, std::move(reply)});
+}
+
+void Core::State::resume(const OperationPtr& operation) {
+  if (!operation->waiter) return;
+  Strand& strand = strand_of(*operation->waiter);
+  strand.waits_on = nullptr;
+  strand.clock_s = std::max(strand.clock_s, operation->done_s);
+  const Op op = operation->request.op;
+  if (op == Op::recv || op == Op::irecv) strand.depth = std::max(strand.depth, operation->depth);
+  answer_now(*operation->waiter, std::move(operation->reply));
+}
+
+void Core::State::release_joiners(Actor ended) {
+  auto& strands = strands_[static_cast<std::size_t>(ended.rank)];
+  const Strand& other = strands.at(ended.strand);
+  for (auto& [id, strand] : strands) {
+    if (!strand.joining || std::cmp_not_equal(strand.joining->handle, ended.strand)) continue;
+    strand.joining.reset();
+    strand.clock_s = std::max(strand.clock_s, other.clock_s);
+    strand.depth = std::max(strand.depth, other.depth);
+    answer_now({ended.rank, id}, {});
+  }
+}
+
+void Core::State::fail_waiters_of_lost() {
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    for (auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {
+      if (!strand.waits_on || strand.waits_on->done) continue;
+      const Request& request = strand.waits_on->request;
+      const auto& members = groups_[request.group].members;
+      const bool collective =
+          request.op == Op::collective || request.op == Op::icollective || request.op == Op::split;
+      for (std::size_t member = 0; member < members.size(); ++member) {
+        const auto& why = lost_[static_cast<std::size_t>(members[member])];
+        if (why.empty() || (!collective && std::cmp_not_equal(request.peer, member))) continue;
+        strand.waits_on->done = true;  // nothing will match it any more
+        strand.waits_on = nullptr;
+        answer_now({rank, id}, failed_reply(why));
+        break;
+      }
+    }
+  }
+}
+
+bool Core::State::serve_earliest(double before_s) {
+  std::vector<Ready> asking;
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    for (auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {
+      if (strand.serving && strand.clock_s <= before_s) {
+        asking.push_back({strand.clock_s, {rank, id}, {}});
+      }
+    }
+  }
+  std::sort(asking.begin(), asking.end(),
+            [&](const Ready& a, const Ready& b) { return earlier(a, b); });
+  for (const Ready& who : asking) {
+    Strand& strand = strand_of(who.actor);
+    const Request& request = *strand.serving;
+    const auto service =
+        std::find_if(options_.services.begin(), options_.services.end(),
+                     [&](const Service* candidate) { return candidate->name() == request.name; });
+    Reply reply;
+    try {
+      auto answer = (*service)->serve(who.actor, request, strand.clock_s);
+      if (!answer) continue;
+      strand.clock_s = std::max(strand.clock_s, answer->at);
+      reply.data = std::move(answer->data);
+    } catch (const Error& error) {
+      reply = failed_reply(error.what());
+    }
+    strand.serving.reset();
+    answer_now(who.actor, std::move(reply));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace lockstep::sim

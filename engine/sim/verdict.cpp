@@ -1,0 +1,106 @@
+#include "engine/sim/verdict.hpp"
+
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::sim {
+
+namespace {
+
+// Bytes of the UTF-8 character that `text` begins with; 0 when it begins with none.
+std::size_t utf8_length(std::string_view text) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = at(0);
+  const std::size_t length = first < 0x80                     ? 1
+                             : first >= 0xc2 && first <= 0xdf ? 2
+                             : first >= 0xe0 && first <= 0xef ? 3
+                             : first >= 0xf0 && first <= 0xf4 ? 4
+                                                              : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((at(i) & 0xc0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and what lies beyond U+10FFFF.
+  if (first == 0xe0 && at(1) < 0xa0) return 0;
+  if (first == 0xed && at(1) > 0x9f) return 0;
+  if (first == 0xf0 && at(1) < 0x90) return 0;
+  if (first == 0xf4 && at(1) > 0x8f) return 0;
+  return length;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, std::size_t length_max) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const auto first = static_cast<unsigned char>(text[0]);
+    const bool control =
+        (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f ||
+        (first == 0xc2 && length == 2 && static_cast<unsigned char>(text[1]) < 0xa0);
+    const std::size_t step = std::max<std::size_t>(length, 1);
+    const bool kept = length > 0 && !control;
+    if (result.size() + (kept ? step : 1) > length_max) break;
+    result += kept ? text.substr(0, step) : "?";
+    text.remove_prefix(step);
+  }
+  return result;
+}
+
+std::string place_of(std::string_view file, int line) {
+  if (file.empty()) return {};
+  for (std::string_view root : {"work/", "solutions/", "exercises/", "engine/", "tests/"}) {
+    if (const auto at = file.rfind(root); at != std::string_view::npos) {
+      file.remove_prefix(at);
+      break;
+    }
+  }
+  return text(printable(file, 160), ":", line);
+}
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::pass:
+      return "pass";
+    case Verdict::efficiency:
+      return "efficiency";
+    case Verdict::wrong_answer:
+      return "wrong answer";
+    case Verdict::deadlock:
+      return "deadlock";
+    case Verdict::mismatch:
+      return "mismatch";
+    case Verdict::undelivered:
+      return "undelivered";
+    case Verdict::in_flight:
+      return "in flight";
+    case Verdict::rank_exited:
+      return "rank exited";
+    case Verdict::crash:
+      return "crash";
+    case Verdict::time:
+      return "time";
+    case Verdict::memory:
+      return "memory";
+    case Verdict::output:
+      return "output";
+    case Verdict::traffic_limit:
+      return "traffic limit";
+    case Verdict::nondeterministic:
+      return "nondeterministic";
+    case Verdict::compile_error:
+      return "compile error";
+    case Verdict::unsolved:
+      return "unsolved";
+    case Verdict::refused:
+      return "refused";
+    case Verdict::missing:
+      return "missing";
+    case Verdict::infrastructure:
+      break;
+  }
+  return "infrastructure";
+}
+
+}  // namespace lockstep::sim
