@@ -12,12 +12,14 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 namespace lockstep::test {
+using Catch::Approx;
 inline auto contains(const std::string& part) { return Catch::Matchers::ContainsSubstring(part); }
 using Approx = Catch::Approx;
 }  // namespace lockstep::test
 #else
 #include <catch2/catch.hpp>
 namespace lockstep::test {
+using ::Approx;
 inline auto contains(const std::string& part) { return Catch::Contains(part); }
 using Approx = ::Approx;
 }  // namespace lockstep::test

@@ -11,7 +11,13 @@
 namespace lockstep {
 
 // What a tensor's bytes are for; peak memory is reported by kind.
-enum class MemoryKind : std::uint8_t { parameters, gradients, optimizer_state, activations, buffers };
+enum class MemoryKind : std::uint8_t {
+  parameters,
+  gradients,
+  optimizer_state,
+  activations,
+  buffers
+};
 constexpr std::size_t memory_kinds = 5;
 std::string_view name_of(MemoryKind kind);
 

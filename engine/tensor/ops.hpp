@@ -13,12 +13,12 @@ enum class Transpose : std::uint8_t { no, yes };
 // op(a) [M, K] · op(b) [K, N] → [M, N]. 2·M·N·K FLOPs.
 Tensor matmul(const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b);
 
-Tensor add_row(const Tensor& x, const Tensor& row);             // [B, O] + [O] → [B, O]
-Tensor sum_rows(const Tensor& x);                               // [B, O] → [O]; rows in order
-Tensor relu(const Tensor& x);                                   // max(x, 0)
-Tensor relu_backward(const Tensor& grad, const Tensor& output); // grad where output > 0, else 0
-Tensor add(const Tensor& a, const Tensor& b);                   // same shape
-Tensor multiply(const Tensor& a, const Tensor& b);              // same shape, elementwise
+Tensor add_row(const Tensor& x, const Tensor& row);              // [B, O] + [O] → [B, O]
+Tensor sum_rows(const Tensor& x);                                // [B, O] → [O]; rows in order
+Tensor relu(const Tensor& x);                                    // max(x, 0)
+Tensor relu_backward(const Tensor& grad, const Tensor& output);  // grad where output > 0, else 0
+Tensor add(const Tensor& a, const Tensor& b);                    // same shape
+Tensor multiply(const Tensor& a, const Tensor& b);               // same shape, elementwise
 
 // Mean over the batch of -log softmax(logits)[label], stable under large logits.
 //   logits [B, C], labels [B] int64 in [0, C). Returns the loss [1] and the softmax [B, C].

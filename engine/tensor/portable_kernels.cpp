@@ -1,0 +1,16 @@
+// The kernels without a library: what players and simulations link.
+#include "engine/tensor/kernels.hpp"
+#include "engine/tensor/portable_matmul.hpp"
+
+namespace lockstep::kernels {
+
+void matmul(const MatmulShape& shape, const float* a, const float* b, float* c) {
+  portable_matmul(shape, a, b, c);
+}
+void matmul(const MatmulShape& shape, const double* a, const double* b, double* c) {
+  portable_matmul(shape, a, b, c);
+}
+
+std::string_view provider() { return "portable"; }
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,193 @@
+#include "engine/tensor/tensor.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace lockstep {
+
+// The elements that tensors look at. Lives as long as the last tensor that looks.
+class Storage {
+ public:
+  Storage(std::size_t bytes, DType dtype, Device& device, MemoryKind kind)
+      : device_(device), bytes_(bytes), dtype_(dtype), kind_(kind), data_(device.allocate(bytes)) {
+    device_.account(kind_, static_cast<std::int64_t>(bytes_));
+  }
+  ~Storage() {
+    device_.account(kind_, -static_cast<std::int64_t>(bytes_));
+    device_.release(data_, bytes_);
+  }
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  std::byte* data() const { return data_; }
+  DType dtype() const { return dtype_; }
+  Device& device() const { return device_; }
+
+ private:
+  Device& device_;
+  std::size_t bytes_;
+  DType dtype_;
+  MemoryKind kind_;
+  std::byte* data_;
+};
+
+namespace {
+
+void check_pair(const char* operation, const Tensor& to, const Tensor& from) {
+  LOCKSTEP_CHECK(to.defined() && from.defined(), operation,
+                 ": a tensor is undefined; make it with empty, zeros or from_values first");
+  LOCKSTEP_CHECK(to.numel() == from.numel() && to.dtype() == from.dtype(), operation, ": ",
+                 name_of(to.dtype()), " ", text_of(to.shape()), " cannot take ",
+                 name_of(from.dtype()), " ", text_of(from.shape()),
+                 "; both need the same number of elements and the same dtype");
+}
+
+}  // namespace
+
+std::int64_t numel_of(const Shape& shape) {
+  std::int64_t numel = 1;
+  for (const std::int64_t size : shape) {
+    LOCKSTEP_CHECK(size >= 0, "shape ", text_of(shape), " has a negative size");
+    LOCKSTEP_CHECK(!__builtin_mul_overflow(numel, size, &numel), "shape ", text_of(shape),
+                   " has more elements than 64 bits can count");
+  }
+  return numel;
+}
+
+std::string text_of(const Shape& shape) {
+  std::string list = "[";
+  for (const std::int64_t size : shape) list += (list.size() > 1 ? ", " : "") + text(size);
+  return list + "]";
+}
+
+std::int64_t Tensor::size(std::int64_t axis) const {
+  LOCKSTEP_CHECK(axis >= 0 && axis < static_cast<std::int64_t>(shape_.size()), "size: axis ", axis,
+                 " of a tensor of shape ", text_of(shape_));
+  return shape_[static_cast<std::size_t>(axis)];
+}
+
+DType Tensor::dtype() const {
+  LOCKSTEP_CHECK(defined(), "an undefined tensor has no dtype");
+  return storage_->dtype();
+}
+
+Device& Tensor::device() const {
+  LOCKSTEP_CHECK(defined(), "an undefined tensor is on no device");
+  return storage_->device();
+}
+
+std::size_t Tensor::bytes() const {
+  return defined() ? static_cast<std::size_t>(numel_) * bytes_of(dtype()) : 0;
+}
+
+std::byte* Tensor::raw() const {
+  LOCKSTEP_CHECK(defined(), "an undefined tensor has no elements");
+  return storage_->data() + static_cast<std::size_t>(offset_) * bytes_of(dtype());
+}
+
+void Tensor::check_type(DType asked) const {
+  LOCKSTEP_CHECK(dtype() == asked, "elements read as ", name_of(asked), " from a tensor of ",
+                 name_of(dtype()));
+}
+
+Tensor Tensor::narrow(std::int64_t start, std::int64_t length) const {
+  LOCKSTEP_CHECK(defined(), "narrow: the tensor is undefined");
+  LOCKSTEP_CHECK(!shape_.empty(), "narrow: a tensor of shape [] has no axis to narrow");
+  LOCKSTEP_CHECK(start >= 0 && length >= 0 && start <= shape_[0] - length, "narrow: start ", start,
+                 " and length ", length, " leave the first axis of ", text_of(shape_));
+  Tensor part = *this;
+  part.shape_[0] = length;
+  part.numel_ = numel_of(part.shape_);
+  part.offset_ = offset_ + (shape_[0] == 0 ? 0 : start * (numel_ / shape_[0]));
+  return part;
+}
+
+Tensor Tensor::view(Shape shape) const {
+  LOCKSTEP_CHECK(defined(), "view: the tensor is undefined");
+  LOCKSTEP_CHECK(numel_of(shape) == numel_, "view: ", text_of(shape_), " has ", numel_,
+                 " elements and cannot be seen as ", text_of(shape));
+  Tensor same = *this;
+  same.shape_ = std::move(shape);
+  return same;
+}
+
+Tensor Tensor::empty_like(std::int64_t count) const { return empty({count}, dtype(), device()); }
+
+Tensor Tensor::clone(MemoryKind kind) const {
+  Tensor copy = empty(shape_, dtype(), device(), kind);
+  copy.copy_(*this);
+  return copy;
+}
+
+void Tensor::copy_(const Tensor& source) const {
+  check_pair("copy_", *this, source);
+  // memmove: source and destination may be overlapping windows of one storage.
+  if (numel_ > 0) std::memmove(raw(), source.raw(), bytes());
+  device().charge(0, 2.0 * static_cast<double>(bytes()));
+}
+
+void Tensor::reduce_(const Tensor& operand, ReduceOp op) const {
+  check_pair("reduce_", *this, operand);
+  const std::byte* from = operand.raw();
+  LOCKSTEP_CHECK(from == raw() || from + bytes() <= raw() || raw() + bytes() <= from,
+                 "reduce_: the two tensors overlap in part; reduce a clone instead");
+  reduce_elements(dtype(), op, raw(), from, numel_);
+  device().charge(static_cast<double>(numel_), 3.0 * static_cast<double>(bytes()));
+}
+
+void Tensor::fill_(double value) const {
+  visit_dtype(dtype(), [&]<typename T>() { std::ranges::fill(data<T>(), static_cast<T>(value)); });
+  device().charge(0, static_cast<double>(bytes()));
+}
+
+void Tensor::scale_(double factor) const {
+  LOCKSTEP_CHECK(dtype() != DType::int64, "scale_: the elements are int64, which ", factor,
+                 " would round; scale a floating-point tensor");
+  visit_dtype(dtype(), [&]<typename T>() {
+    const T by = static_cast<T>(factor);
+    for (T& element : data<T>()) element *= by;
+  });
+  device().charge(static_cast<double>(numel_), 2.0 * static_cast<double>(bytes()));
+}
+
+double Tensor::item(std::int64_t index) const {
+  LOCKSTEP_CHECK(index >= 0 && index < numel_, "item: index ", index, " in a tensor of shape ",
+                 text_of(shape_));
+  return visit_dtype(dtype(), [&]<typename T>() {
+    return static_cast<double>(data<T>()[static_cast<std::size_t>(index)]);
+  });
+}
+
+Tensor empty(Shape shape, DType dtype, Device& device, MemoryKind kind) {
+  Tensor tensor;
+  tensor.numel_ = numel_of(shape);
+  tensor.shape_ = std::move(shape);
+  const std::size_t bytes = static_cast<std::size_t>(tensor.numel_) * bytes_of(dtype);
+  tensor.storage_ = std::make_shared<Storage>(bytes, dtype, device, kind);
+  return tensor;
+}
+
+Tensor zeros(Shape shape, DType dtype, Device& device, MemoryKind kind) {
+  return full(std::move(shape), 0.0, dtype, device, kind);
+}
+
+Tensor full(Shape shape, double value, DType dtype, Device& device, MemoryKind kind) {
+  Tensor tensor = empty(std::move(shape), dtype, device, kind);
+  tensor.fill_(value);
+  return tensor;
+}
+
+Tensor from_values(std::span<const double> values, Shape shape, DType dtype, Device& device,
+                   MemoryKind kind) {
+  Tensor tensor = empty(std::move(shape), dtype, device, kind);
+  LOCKSTEP_CHECK(static_cast<std::int64_t>(values.size()) == tensor.numel(),
+                 "from_values: ", values.size(), " values for shape ", text_of(tensor.shape()));
+  visit_dtype(dtype, [&]<typename T>() {
+    std::ranges::transform(values, tensor.data<T>().begin(),
+                           [](double value) { return static_cast<T>(value); });
+  });
+  return tensor;
+}
+
+}  // namespace lockstep
