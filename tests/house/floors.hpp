@@ -1,8 +1,7 @@
 // Who may include whom. Inside engine/ the floors of cmake/rooms.cmake decide; around it:
 //   solutions, exercises   engine/ only: a part never sees the judge
 //   grader/players         engine/ and grader/players: student code runs beside them
-//   grader/…               engine/ and grader/, of players only headers: what a case looks like is
-//                          said once, for both sides
+//   grader/…               engine/ and grader/, but no players: the judge never runs student code
 #pragma once
 
 #include <optional>

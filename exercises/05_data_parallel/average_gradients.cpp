@@ -1,0 +1,19 @@
+// Task: the one line that makes training data parallel. Each rank computed gradients from its own
+// samples; replace each gradient by its mean over the group, so that all replicas take the same
+// step. The order of the two operations is part of the contract, because rounding depends on it.
+// A parameter that no rank used has no gradient and keeps none. The group need not be the world.
+// The contract stands in engine/parallel/data_parallel/average_gradients.hpp.
+#include "engine/parallel/data_parallel/average_gradients.hpp"
+#include "engine/base/error.hpp"
+
+namespace lockstep::data_parallel {
+
+void average_gradients(comm::ProcessGroup& group, std::span<Parameter* const> parameters) {
+  // >>> your code
+  // Only keeps the compiler from warning of parameters not used yet.
+  (void)group, (void)parameters;
+  throw NotImplemented("average_gradients");
+  // <<< your code
+}
+
+}  // namespace lockstep::data_parallel

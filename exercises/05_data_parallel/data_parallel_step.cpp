@@ -1,0 +1,23 @@
+// Task: one training step of a replica. Old gradients go, the model runs forward on this rank's
+// samples and backward from the mean cross-entropy loss, the group agrees on the gradients, their
+// norm is bounded, and the optimizer takes its step. Ten such steps on N ranks must lead where one
+// device would go that was given all samples as one batch, for every optimizer: think about which
+// pieces must see the averaged gradient. Returns this rank's loss before the update.
+// The contract stands in engine/parallel/data_parallel/data_parallel_step.hpp.
+#include "engine/parallel/data_parallel/data_parallel_step.hpp"
+
+#include "engine/parallel/data_parallel/average_gradients.hpp"
+#include "engine/base/error.hpp"
+
+namespace lockstep::data_parallel {
+
+double data_parallel_step(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
+                          const data::Batch& mine, double clip_norm) {
+  // >>> your code
+  // Only keeps the compiler from warning of parameters not used yet.
+  (void)group, (void)model, (void)optimizer, (void)mine, (void)clip_norm;
+  throw NotImplemented("data_parallel_step");
+  // <<< your code
+}
+
+}  // namespace lockstep::data_parallel

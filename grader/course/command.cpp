@@ -1,0 +1,88 @@
+#include "grader/course/command.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr int not_started = 127;
+
+// Between fork and exec only calls that are safe after fork in a threaded program.
+[[noreturn]] void become(char* const* argv, const char* folder, int output) {
+  ::setpgid(0, 0);
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(output, STDERR_FILENO);
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+  if (::chdir(folder) == 0) ::execvp(argv[0], argv);
+  ::_exit(not_started);
+}
+
+// Reads until the pipe closes or the deadline passes; true when it closed.
+bool read_until_closed(int from, Clock::time_point start, const CommandLimits& limits,
+                       std::string& output) {
+  char buffer[16384];
+  for (;;) {
+    const double left = limits.deadline_s - seconds_since(start);
+    if (left <= 0) return false;
+    pollfd poll_for{from, POLLIN, 0};
+    if (::poll(&poll_for, 1, static_cast<int>(left * 1000) + 1) <= 0) continue;
+    const ssize_t got = ::read(from, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return true;
+    const std::size_t room = limits.output_bytes - std::min(limits.output_bytes, output.size());
+    output.append(buffer, std::min(room, static_cast<std::size_t>(got)));
+  }
+}
+
+}  // namespace
+
+CommandResult run_command(const std::vector<std::string>& argv, const std::filesystem::path& folder,
+                          const CommandLimits& limits) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    throw Error(text("no pipe for ", argv[0], ": ", strerror(errno)));
+
+  const auto start = Clock::now();
+  const pid_t child = ::fork();
+  if (child == 0) become(arguments.data(), folder.c_str(), ends[1]);
+  ::close(ends[1]);
+  if (child < 0) {
+    ::close(ends[0]);
+    throw Error(text("cannot start ", argv[0], ": ", strerror(errno)));
+  }
+  CommandResult result;
+  result.timed_out = !read_until_closed(ends[0], start, limits, result.output);
+  if (result.timed_out) ::kill(-child, SIGKILL);
+  ::close(ends[0]);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.seconds = seconds_since(start);
+  if (result.exit_code == not_started && result.output.empty()) {
+    throw Error(text("cannot run ", argv[0], " in ", folder.string(), ": is it installed?"));
+  }
+  return result;
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,27 @@
+// Runs another program (a compiler, nm) without a shell, with a deadline and a cap on its output.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lockstep::grader {
+
+struct CommandLimits {
+  double deadline_s = 20;
+  std::size_t output_bytes = 256 << 10;  // more is read and thrown away
+};
+
+struct CommandResult {
+  int exit_code = 0;       // 128 + signal when a signal ended it
+  bool timed_out = false;  // killed at the deadline, with everything it had started
+  std::string output;      // stdout and stderr together
+  double seconds = 0;
+};
+
+// argv[0] is looked up in PATH. Runs in `folder`.
+//   Throws  Error when the program cannot be started
+CommandResult run_command(const std::vector<std::string>& argv, const std::filesystem::path& folder,
+                          const CommandLimits& limits);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,110 @@
+#include "grader/course/compiler_text.hpp"
+
+#include <sstream>
+#include <string_view>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+// Without the terminal's colour sequences (ESC [ … letter).
+std::string plain(std::string_view line) {
+  std::string out;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] != '\x1b') {
+      out += line[i];
+      continue;
+    }
+    while (i < line.size() && line[i] != 'm' && line[i] != 'K') ++i;
+  }
+  return out;
+}
+
+// "lockstep::(anonymous namespace)::f(int)" → "f"
+std::string_view function_name(std::string_view symbol) {
+  constexpr std::string_view unnamed = "(anonymous namespace)::";
+  const std::size_t hidden = symbol.rfind(unnamed, symbol.rfind('('));
+  if (hidden != std::string_view::npos) symbol.remove_prefix(hidden + unnamed.size());
+  const std::string_view qualified = symbol.substr(0, symbol.find('('));
+  const std::size_t colon = qualified.rfind("::");
+  return colon == std::string_view::npos ? qualified : qualified.substr(colon + 2);
+}
+
+struct NmLine {
+  char type = ' ';
+  std::string_view symbol;
+};
+
+// "0000000000000000 T lockstep::f(int)"
+NmLine nm_line(std::string_view line) {
+  const std::size_t first = line.find(' ');
+  if (first == std::string_view::npos || first + 3 > line.size()) return {};
+  return {line[first + 1], line.substr(first + 3)};
+}
+
+}  // namespace
+
+std::string first_error(const std::string& compiler_output, const std::string& file) {
+  std::istringstream in(compiler_output);
+  std::string elsewhere;
+  const std::string mark = ": error: ";
+  for (std::string line; std::getline(in, line);) {
+    line = plain(line);
+    std::size_t at = line.find(mark);
+    std::size_t length = mark.size();
+    if (at == std::string::npos) {
+      at = line.find(": fatal error: ");
+      length = std::string_view(": fatal error: ").size();
+    }
+    if (at == std::string::npos) continue;
+    const std::string error = line.substr(0, at) + ": " + line.substr(at + length);
+    if (line.rfind(file + ":", 0) == 0) return error;
+    if (elsewhere.empty()) elsewhere = error;
+  }
+  if (elsewhere.empty()) return file + " does not compile";
+  return file + " does not compile: " + elsewhere;
+}
+
+std::string shortened(const std::string& output) {
+  constexpr int lines_max = 60;
+  std::istringstream in(output);
+  std::string out;
+  int lines = 0;
+  for (std::string line; std::getline(in, line); ++lines) {
+    if (lines < lines_max) out += line + "\n";
+  }
+  if (lines > lines_max) out += text("… and ", lines - lines_max, " more lines\n");
+  return out;
+}
+
+bool defines(const std::string& nm_output, const std::string& symbol) {
+  std::istringstream in(nm_output);
+  for (std::string line; std::getline(in, line);) {
+    const NmLine entry = nm_line(line);
+    if ((entry.type == 'T' || entry.type == 'W') && entry.symbol == symbol) return true;
+  }
+  return false;
+}
+
+std::string near_miss(const std::string& nm_output, const std::string& symbol) {
+  std::istringstream in(nm_output);
+  const std::string_view wanted = function_name(symbol);
+  for (std::string line; std::getline(in, line);) {
+    const NmLine entry = nm_line(line);
+    if (entry.symbol.find('(') == std::string_view::npos) continue;
+    if (function_name(entry.symbol) != wanted) continue;
+    return " (it defines " + readable_symbol(std::string(entry.symbol)) + " instead" +
+           (entry.type == 't' ? ", which other files cannot see)" : ")");
+  }
+  return "";
+}
+
+std::string readable_symbol(const std::string& symbol) {
+  std::string out = symbol;
+  const std::string extent = ", 18446744073709551615ul";
+  for (std::size_t at; (at = out.find(extent)) != std::string::npos;) out.erase(at, extent.size());
+  return out;
+}
+
+}  // namespace lockstep::grader

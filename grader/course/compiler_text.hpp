@@ -1,0 +1,25 @@
+// Reading what compilers and nm print: the first error in the student's own lines, fewer lines, and
+// whether an object defines a symbol. Pure functions of text.
+#pragma once
+
+#include <string>
+
+namespace lockstep::grader {
+
+// "work/…/ring.cpp:12:3: 'chunk' was not declared in this scope": the first error that is in the
+// student's file; otherwise the first one anywhere, with where it was triggered from.
+std::string first_error(const std::string& compiler_output, const std::string& file);
+
+// At most 60 lines, then how many were left out.
+std::string shortened(const std::string& output);
+
+// Whether a line of `nm -C` output defines the symbol for other files to see.
+bool defines(const std::string& nm_output, const std::string& symbol);
+
+// When the object defines a function of that name which does not match, the words that say so.
+std::string near_miss(const std::string& nm_output, const std::string& symbol);
+
+// As a person writes it: "std::span<lockstep::Parameter* const>" without its default extent.
+std::string readable_symbol(const std::string& symbol);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,46 @@
+// Quizzes: questions in a file the student fills in, rules in a key the student's copy lacks.
+//
+//   choice   one letter; every wrong letter has its reason
+//   order    letters; any linear extension of the key's partial order is right
+//   number   value and unit, a relative tolerance, known wrong values with their reasons
+//   formula  an expression, compared with the key's at sampled points and with what was measured
+//
+// A reason says what is wrong with the answer given, never what the right one is.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lockstep::grader {
+
+// Values of a formula's variables, by name.
+using Point = std::map<std::string, double>;
+
+struct QuizRules {
+  std::uint64_t seed = 1;  // of the points a formula is sampled at
+  // What the judge counted for a question (by id) at a point; empty: formulas are only compared.
+  std::function<double(const std::string& question, const Point& point)> measured;
+};
+
+enum class Answered : unsigned char { right, wrong, open };
+
+struct AnswerReport {
+  std::string id, title, given;
+  Answered state = Answered::open;
+  std::string reason;  // why it is wrong; empty when right or open
+};
+
+// One report a question of the key, in the key's order.
+//   Throws  UsageError when the student's file is no TOML or lacks a question, Error when the key
+//           is not usable
+std::vector<AnswerReport> grade_answers(const std::filesystem::path& answers,
+                                        const std::filesystem::path& key, const QuizRules& rules);
+
+// The file as students get it: every answer empty.
+std::string blank_quiz(const std::string& answered);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,125 @@
+#include "grader/course/quiz_rules.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+using nlohmann::json;
+
+// "C, a;B" → "cab": the letters and nothing else, in lower case.
+std::string letters_of(const std::string& answer) {
+  std::string letters;
+  for (const char c : answer) {
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  return letters;
+}
+
+// Bytes of one unit; 0 for a unit that is none of bytes. GB is 10⁹, GiB 2³⁰ (docs/glossary.md).
+double bytes_of_unit(const std::string& unit) {
+  const std::vector<std::pair<std::string, double>> units{
+      {"B", 1},          {"bytes", 1},      {"kB", 1e3},      {"KB", 1e3},
+      {"MB", 1e6},       {"GB", 1e9},       {"TB", 1e12},     {"KiB", 0x1.0p10},
+      {"MiB", 0x1.0p20}, {"GiB", 0x1.0p30}, {"TiB", 0x1.0p40}};
+  for (const auto& [name, bytes] : units) {
+    if (name == unit) return bytes;
+  }
+  return 0;
+}
+
+struct Quantity {
+  double value = 0;
+  std::string unit;
+};
+
+// "7 GB", "3,907", "3_907 steps"; nullopt when it does not begin with a number.
+std::optional<Quantity> quantity_of(const std::string& answer) {
+  std::string clean;
+  for (const char c : answer) {
+    if (c != ',' && c != '_') clean += c;
+  }
+  char* end = nullptr;
+  Quantity quantity;
+  quantity.value = std::strtod(clean.c_str(), &end);
+  if (end == clean.c_str() || !std::isfinite(quantity.value)) return std::nullopt;
+  while (*end == ' ') ++end;
+  quantity.unit = end;
+  return quantity;
+}
+
+bool close(double a, double b, double tolerance) {
+  return std::fabs(a - b) <= tolerance * std::fabs(b) + 1e-12;
+}
+
+}  // namespace
+
+Reason judge_choice(const json& key, const std::string& answer) {
+  const std::string letter = letters_of(answer);
+  if (letter == key_text(key, "right")) return std::nullopt;
+  const json& wrong = key.at("wrong");
+  if (const auto found = wrong.find(letter); found != wrong.end()) return found->get<std::string>();
+  return text("\"", answer,
+              "\" is not one of the letters of this question: answer with one letter");
+}
+
+Reason judge_order(const json& key, const std::string& answer) {
+  const std::string order = letters_of(answer);
+  std::string sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  const std::string steps = key_text(key, "steps");
+  if (sorted != steps) {
+    return text("write each of the letters ", steps, " exactly once; you wrote ", order.size(),
+                " letters: ", order);
+  }
+  std::string reasons;
+  for (const json& edge : key.at("edge")) {
+    const std::string before = key_text(edge, "before");
+    const std::string after = key_text(edge, "after");
+    if (order.find(before) < order.find(after)) continue;
+    reasons += (reasons.empty() ? "" : "\n") + after + " stands before " + before + ": " +
+               key_text(edge, "because");
+  }
+  return reasons.empty() ? Reason() : Reason(reasons);
+}
+
+Reason judge_number(const json& key, const std::string& answer) {
+  const auto given = quantity_of(answer);
+  if (!given) return text("\"", answer, "\" does not begin with a number");
+  const std::string unit = key.value("unit", "");
+  const double tolerance = key.value("tolerance", 1e-9);
+  double scale = 1, given_scale = 1;
+  if (!unit.empty()) {
+    scale = bytes_of_unit(unit);
+    given_scale = bytes_of_unit(given->unit);
+    if (given->unit.empty()) return text("a number of bytes needs its unit: B, MB, GB, GiB, …");
+    if (given_scale == 0) {
+      return text("\"", given->unit,
+                  "\" is no unit of bytes: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB");
+    }
+  }
+  const double value = key.at("value").get<double>() * scale;
+  const double seen = given->value * given_scale;
+  if (close(seen, value, tolerance)) return std::nullopt;
+  if (!unit.empty() && close(given->value, key.at("value").get<double>(), tolerance)) {
+    return text(
+        "the digits fit, the unit does not: 1 GB is 10^9 bytes, 1 GiB is 2^30 bytes, and "
+        "each step from k to M to G is a thousand (or 1024)");
+  }
+  for (const json& mistake : key.value("mistake", json::array())) {
+    if (close(seen, mistake.at("value").get<double>() * scale, tolerance)) {
+      return key_text(mistake, "because");
+    }
+  }
+  return key_text(key, "otherwise");
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,46 @@
+#include "grader/course/recipe.hpp"
+
+#include <fstream>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::grader {
+
+Recipe read_recipe(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  if (!in) {
+    throw Error(text("there is no recipe ", file.string(), ": build the lab first (./lab start)"));
+  }
+  Recipe recipe;
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (line.empty()) continue;
+    const std::size_t space = line.find(' ');
+    const std::string key = line.substr(0, space);
+    const std::string value = space == std::string::npos ? "" : line.substr(space + 1);
+    if (value.empty()) continue;  // a list that is empty in this configuration
+    if (key == "compiler") {
+      recipe.compiler = value;
+    } else if (key == "compile_flag") {
+      recipe.compile_flags.push_back(value);
+    } else if (key == "pch") {
+      recipe.pch = value;
+    } else if (key == "link_flag") {
+      recipe.link_flags.push_back(value);
+    } else if (key == "object") {
+      recipe.objects.emplace_back(value);
+    } else if (key == "uses") {
+      recipe.uses.push_back(value);
+    } else if (key == "library") {
+      recipe.libraries.emplace_back(value);
+    } else {
+      throw Error(text(file.string(), ":", number, ": unknown key '", key,
+                       "': configure again (cmake --preset release)"));
+    }
+  }
+  if (recipe.compiler.empty()) throw Error(file.string() + " names no compiler: configure again");
+  return recipe;
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,150 @@
+#include "grader/course/student_build.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <span>
+#include <sstream>
+
+#include "engine/base/bytes.hpp"
+#include "engine/base/error.hpp"
+#include "grader/course/command.hpp"
+#include "grader/course/compiler_text.hpp"
+#include "grader/course/text_file.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr double deadline_s = 20;
+constexpr std::size_t players_kept = 40;
+
+// Everything the player is a function of: the source and its name (it is in every diagnosis), the
+// recipe, and the state of the files that are linked.
+std::string key_of(const Recipe& recipe, const std::string& shown, const std::string& source,
+                   const std::string& recipe_text) {
+  std::string all = shown + "\n" + source + "\n" + recipe_text;
+  const auto add = [&](const fs::path& file) {
+    std::error_code absent;
+    const auto time = fs::last_write_time(file, absent).time_since_epoch().count();
+    all += text(file.string(), " ", time, " ", fs::file_size(file, absent), "\n");
+  };
+  for (const fs::path& file : recipe.objects) add(file);
+  for (const fs::path& file : recipe.libraries) add(file);
+  if (!recipe.pch.empty()) add(recipe.pch.string() + ".gch");
+  char key[17];
+  std::snprintf(key, sizeof key, "%016llx",
+                static_cast<unsigned long long>(checksum_of(std::as_bytes(std::span(all)))));
+  return key;
+}
+
+void check_defines_symbols(const Places& places, const Exercise& exercise, const std::string& shown,
+                           StudentBuild& build) {
+  const CommandResult nm =
+      run_command({"nm", "-C", "--defined-only", build.object.string()}, places.root, {});
+  if (nm.exit_code != 0) throw Error("nm failed on " + build.object.string() + ": " + nm.output);
+  for (const std::string& symbol : exercise.symbols) {
+    if (defines(nm.output, symbol)) continue;
+    build.cause = "missing_symbol";
+    build.message = shown + " does not define " + readable_symbol(symbol) +
+                    near_miss(nm.output, symbol) + ": the declaration is in " + exercise.header;
+    return;
+  }
+}
+
+void link(const Places& places, const Recipe& recipe, const std::string& shown,
+          StudentBuild& build) {
+  std::vector<std::string> argv{recipe.compiler, build.object.string()};
+  for (const fs::path& object : recipe.objects) argv.push_back(object.string());
+  argv.push_back("-Wl,--start-group");
+  for (const fs::path& library : recipe.libraries) argv.push_back(library.string());
+  argv.push_back("-Wl,--end-group");
+  argv.insert(argv.end(), recipe.link_flags.begin(), recipe.link_flags.end());
+  const fs::path unfinished = build.player.string() + ".new";
+  argv.insert(argv.end(), {"-o", unfinished.string()});
+  const CommandResult result = run_command(argv, places.root, {.deadline_s = deadline_s});
+  build.link_s = result.seconds;
+  if (result.exit_code == 0) {
+    fs::rename(unfinished, build.player);
+    return;
+  }
+  build.cause = "link";
+  build.message = "linking " + shown +
+                  " failed: it uses something that is not in its player, or "
+                  "defines something twice; a part may call what its header and the engine's "
+                  "rooms below it declare";
+  build.compiler = shortened(result.output);
+}
+
+void forget_old_players(const fs::path& folder) {
+  std::vector<fs::path> players;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".player") players.push_back(entry.path());
+  }
+  if (players.size() <= players_kept) return;
+  std::sort(players.begin(), players.end(), [](const fs::path& a, const fs::path& b) {
+    return fs::last_write_time(a) < fs::last_write_time(b);
+  });
+  players.resize(players.size() - players_kept);
+  for (fs::path& player : players) {
+    fs::remove(player);
+    fs::remove(player.replace_extension(".log"));
+  }
+}
+
+}  // namespace
+
+StudentBuild compile_student(const Places& places, const Recipe& recipe, const Exercise& exercise,
+                             const fs::path& source, const fs::path& object, Paint paint) {
+  StudentBuild build;
+  build.object = object;
+  const std::string shown = places.shown(source);
+  // The messages are read by programs, too: in one language, whatever the student's.
+  std::vector<std::string> argv{"env", "LC_ALL=C.UTF-8", recipe.compiler};
+  argv.insert(argv.end(), recipe.compile_flags.begin(), recipe.compile_flags.end());
+  if (!recipe.pch.empty()) argv.insert(argv.end(), {"-include", recipe.pch.string()});
+  argv.push_back(paint == Paint::colour ? "-fdiagnostics-color=always"
+                                        : "-fdiagnostics-color=never");
+  argv.insert(argv.end(), {"-c", shown, "-o", object.string()});
+  const CommandResult result = run_command(argv, places.root, {.deadline_s = deadline_s});
+  build.compile_s = result.seconds;
+  build.compiler = shortened(result.output);
+  if (result.timed_out) {
+    build.cause = "compile_time";
+    build.message = text("compiling ", shown, " took more than ", deadline_s, " s");
+  } else if (result.exit_code != 0) {
+    build.cause = "syntax";
+    build.message = first_error(result.output, shown);
+  } else {
+    check_defines_symbols(places, exercise, shown, build);
+  }
+  return build;
+}
+
+StudentBuild build_student(const Places& places, const Exercise& exercise, const fs::path& source,
+                           Paint paint) {
+  const std::string content = read_text(source);
+  const Recipe recipe = read_recipe(places.recipe(exercise));
+  const std::string shown = places.shown(source);
+  const fs::path folder = places.students() / exercise.name;
+  fs::create_directories(folder);
+  const std::string key = key_of(recipe, shown, content, read_text(places.recipe(exercise)));
+  const fs::path player = folder / (key + ".player");
+  const fs::path log = folder / (key + ".log");
+  if (fs::exists(player)) {
+    StudentBuild build;
+    build.player = player;
+    build.compiler = fs::exists(log) ? read_text(log) : "";
+    build.cached = true;
+    return build;
+  }
+  StudentBuild build =
+      compile_student(places, recipe, exercise, source, folder / (key + ".o"), paint);
+  build.player = player;
+  if (build.cause.empty()) link(places, recipe, shown, build);
+  fs::remove(build.object);
+  if (build.cause.empty()) write_text(log, build.compiler);
+  forget_old_players(folder);
+  return build;
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,38 @@
+// From a student's file to a player: compile one file with a precompiled header, look whether the
+// part is in it, link. Nothing but the student's file is ever compiled, and nothing at all when the
+// same file was built before.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "grader/course/manifest.hpp"
+#include "grader/course/recipe.hpp"
+#include "grader/course/workspace.hpp"
+
+namespace lockstep::grader {
+
+enum class Paint : unsigned char { plain, colour };
+
+// What came of it. A player when `cause` is empty; otherwise the student's file cannot be built.
+struct StudentBuild {
+  std::filesystem::path object, player;
+  std::string cause;     // "syntax", "missing_symbol", "link", "compile_time"
+  std::string message;   // the sentence
+  std::string compiler;  // what the compiler or linker printed, warnings too, shortened
+  double compile_s = 0, link_s = 0;
+  bool cached = false;
+};
+
+// Builds `source` as the part `exercise`. Players are kept in build/<preset>/students/<part>/, the
+// newest 40 of each part.
+//   Throws  UsageError when the file cannot be read, Error when the lab is not built
+StudentBuild build_student(const Places& places, const Exercise& exercise,
+                           const std::filesystem::path& source, Paint paint);
+
+// The same as far as the object: for linking it into another program with other flags.
+StudentBuild compile_student(const Places& places, const Recipe& recipe, const Exercise& exercise,
+                             const std::filesystem::path& source,
+                             const std::filesystem::path& object, Paint paint);
+
+}  // namespace lockstep::grader

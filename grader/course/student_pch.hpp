@@ -1,0 +1,26 @@
+// What students' files are compiled with already read: the contracts of all parts and the usual
+// standard headers. A file still includes what it uses; this only makes the compiler quick.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/base/error.hpp"
+#include "engine/base/random.hpp"
+#include "engine/collectives/ring_all_reduce.hpp"
+#include "engine/data/distributed_sampler.hpp"
+#include "engine/parallel/data_parallel/average_gradients.hpp"
+#include "engine/parallel/data_parallel/data_parallel_step.hpp"

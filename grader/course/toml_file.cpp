@@ -1,0 +1,47 @@
+#include "grader/course/toml_file.hpp"
+
+#include <toml++/toml.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+nlohmann::json json_of(const toml::node& node) {
+  if (const auto* table = node.as_table()) {
+    auto out = nlohmann::json::object();
+    for (const auto& [key, value] : *table) out[std::string(key.str())] = json_of(value);
+    return out;
+  }
+  if (const auto* array = node.as_array()) {
+    auto out = nlohmann::json::array();
+    for (const auto& value : *array) out.push_back(json_of(value));
+    return out;
+  }
+  if (const auto* value = node.as_string()) return value->get();
+  if (const auto* value = node.as_integer()) return value->get();
+  if (const auto* value = node.as_floating_point()) return value->get();
+  if (const auto* value = node.as_boolean()) return value->get();
+  std::ostringstream text_of_date;
+  node.visit([&](const auto& value) { text_of_date << value; });
+  return text_of_date.str();
+}
+
+}  // namespace
+
+nlohmann::json read_toml(const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) {
+    throw UsageError(text("there is no file ", file.string()));
+  }
+  try {
+    return json_of(toml::parse_file(file.string()));
+  } catch (const toml::parse_error& error) {
+    throw UsageError(text(file.string(), ":", error.source().begin.line, ": not valid TOML: ",
+                          error.description(), " (text answers stand in \"double quotes\")"));
+  }
+}
+
+}  // namespace lockstep::grader

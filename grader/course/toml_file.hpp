@@ -1,0 +1,13 @@
+// A TOML file as JSON values, so that the large TOML header is compiled once.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+
+namespace lockstep::grader {
+
+// Tables, arrays, strings, integers, numbers and truth values; dates are read as text.
+//   Throws  UsageError with file and line when the file is missing or is no TOML
+nlohmann::json read_toml(const std::filesystem::path& file);
+
+}  // namespace lockstep::grader

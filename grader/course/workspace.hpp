@@ -1,0 +1,45 @@
+// Where the files of an exercise lie, and the student's copies in work/.
+//
+//   exercises/ pristine stubs, tasks and hints     solutions/ references and quiz keys
+//   work/      the student's copies, not tracked   build/<preset>/ recipes and players
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "grader/course/manifest.hpp"
+
+namespace lockstep::grader {
+
+struct Places {
+  std::filesystem::path root;   // of the repository
+  std::filesystem::path build;  // the folder CMake configured
+
+  std::filesystem::path manifest() const { return root / "exercises" / "course.toml"; }
+  std::filesystem::path stub(const Exercise& e) const { return root / "exercises" / e.file(); }
+  std::filesystem::path task(const Exercise& e) const {
+    return root / "exercises" / (e.address() + ".md");
+  }
+  std::filesystem::path solution(const Exercise& e) const { return root / "solutions" / e.file(); }
+  std::filesystem::path quiz_key(const Exercise& e) const {
+    return root / "solutions" / (e.address() + "_key.toml");
+  }
+  std::filesystem::path work(const Exercise& e) const { return root / "work" / e.file(); }
+  std::filesystem::path progress() const { return root / "work" / ".progress"; }
+  std::filesystem::path recipe(const Exercise& e) const {
+    return build / "recipes" / (e.name + ".recipe");
+  }
+  std::filesystem::path students() const { return build / "students"; }
+
+  // Relative to the root where it lies below it: how a path is shown to a person.
+  std::string shown(const std::filesystem::path& path) const;
+};
+
+// Copies the stubs that work/ lacks and returns them, in course order. Never overwrites.
+std::vector<const Exercise*> copy_missing_stubs(const Places& places, const Course& course);
+
+// Puts the pristine stub in place; the file that was there is kept as <file>.bak.
+void reset_work(const Places& places, const Exercise& exercise);
+
+}  // namespace lockstep::grader

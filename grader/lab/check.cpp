@@ -1,0 +1,112 @@
+// ./lab check: builds, judges, says what came of it, and notes the standing of files in work/.
+#include <algorithm>
+#include <ctime>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "grader/lab/command_line.hpp"
+#include "grader/lab/grade.hpp"
+#include "grader/lab/lab.hpp"
+#include "grader/lab/report.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+namespace fs = std::filesystem;
+using sim::Verdict;
+
+Options declared() {
+  Options options("./lab check", "Judges your version of one or more exercises.");
+  options.words("[NAME…|NN]", "exercises or lessons; without: the first that is not solved")
+      .flag("all", "every exercise")
+      .option("from", "work", "judge the files below this folder instead (solutions, or any)")
+      .option("seed", "1", "draw other cases")
+      .option("case", "", "run this case only")
+      .flag("json", "one JSON document instead of words")
+      .flag("time", "where the time went");
+  return options;
+}
+
+std::vector<const Exercise*> chosen(const Lab& lab, const Arguments& arguments) {
+  std::vector<const Exercise*> exercises;
+  if (arguments.flag("all")) {
+    for (const Exercise& exercise : lab.course.exercises) exercises.push_back(&exercise);
+  }
+  for (const std::string& word : arguments.words()) {
+    for (const Exercise* exercise : exercises_named(lab.course, word)) {
+      if (std::find(exercises.begin(), exercises.end(), exercise) == exercises.end()) {
+        exercises.push_back(exercise);
+      }
+    }
+  }
+  if (exercises.empty()) {
+    const Exercise* next = next_exercise(lab, read_progress(lab.places.progress()));
+    if (next == nullptr)
+      throw UsageError("every exercise is solved; ./lab check --all judges again");
+    exercises.push_back(next);
+  }
+  return exercises;
+}
+
+fs::path file_of(const Lab& lab, const Exercise& exercise, const std::string& from) {
+  fs::path folder = from;
+  if (folder.is_relative()) folder = lab.places.root / folder;
+  const fs::path file = folder / exercise.file();
+  if (fs::exists(file)) return file;
+  if (from == "work") {
+    throw UsageError(lab.places.shown(file) + " is not there: ./lab reset " + exercise.handle() +
+                     " puts a fresh one in place");
+  }
+  throw UsageError("there is no " + lab.places.shown(file) + " to judge");
+}
+
+void note(const Lab& lab, const Exercise& exercise, const fs::path& file, const Report& report) {
+  Progress progress = read_progress(lab.places.progress());
+  progress[exercise.address()] = {content_hash_of(file), std::string(name_of(report.verdict)),
+                                  report.points, static_cast<std::int64_t>(std::time(nullptr))};
+  write_progress(lab.places.progress(), progress);
+}
+
+}  // namespace
+
+Exit check_command(const Lab& lab, const Words& words) {
+  const Arguments arguments = parsed(declared(), words);
+  if (arguments.asks_help()) return print_help(declared());
+  JudgeOptions judging;
+  judging.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
+  if (arguments.given("case")) judging.only_case = static_cast<int>(arguments.integer("case", 1));
+  judging.limits = lab.limits;
+  const std::string from = arguments.get("from");
+  const bool whole = !judging.only_case && !arguments.given("seed");
+
+  auto documents = nlohmann::json::array();
+  Exit exit = Exit::passed;
+  int passed = 0;
+  const auto exercises = chosen(lab, arguments);
+  for (const Exercise* exercise : exercises) {
+    const fs::path file = file_of(lab, *exercise, from);
+    const Grade grade = grade_file(lab, *exercise, file, judging);
+    if (arguments.flag("json")) {
+      documents.push_back(json_of(grade));
+    } else {
+      const Times times = arguments.flag("time") ? Times::shown : Times::hidden;
+      std::cout << words_of(grade, lab, *exercise, times) << std::flush;
+    }
+    if (from == "work" && whole) note(lab, *exercise, file, grade.report);
+    passed += grade.report.verdict == Verdict::pass;
+    if (grade.report.verdict == Verdict::infrastructure) {
+      exit = Exit::lab_failed;
+    } else if (grade.report.verdict != Verdict::pass && exit == Exit::passed) {
+      exit = Exit::failed;
+    }
+  }
+  if (arguments.flag("json")) {
+    std::cout << (documents.size() == 1 ? documents.front() : documents).dump(2) << "\n";
+  } else if (exercises.size() > 1) {
+    std::cout << passed << " of " << exercises.size() << " passed\n";
+  }
+  return exit;
+}
+
+}  // namespace lockstep::grader

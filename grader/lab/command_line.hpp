@@ -1,0 +1,22 @@
+// The parsing that all commands share.
+#pragma once
+
+#include <iostream>
+
+#include "engine/base/options.hpp"
+#include "grader/lab/lab.hpp"
+
+namespace lockstep::grader {
+
+inline Arguments parsed(const Options& options, const Words& words) {
+  std::vector<const char*> argv{"lab"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  return options.parse(static_cast<int>(argv.size()), argv.data());
+}
+
+inline Exit print_help(const Options& options) {
+  std::cout << options.help();
+  return Exit::passed;
+}
+
+}  // namespace lockstep::grader

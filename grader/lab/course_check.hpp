@@ -1,0 +1,18 @@
+// Whether manifest, solutions, stubs, tasks, players and proofs tell the same story: nothing
+// missing, nothing stray, every stub fresh.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "grader/lab/lab.hpp"
+
+namespace lockstep::grader {
+
+// One sentence a problem; empty when the course is consistent.
+std::vector<std::string> course_problems(const Lab& lab);
+
+// The stub as the reference makes it (a quiz: without its answers).
+std::string fresh_stub(const Lab& lab, const Exercise& exercise);
+
+}  // namespace lockstep::grader

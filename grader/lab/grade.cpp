@@ -1,0 +1,57 @@
+#include "grader/lab/grade.hpp"
+
+#include <chrono>
+
+#include "engine/base/error.hpp"
+#include "grader/lab/quiz_grade.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Report not_built(const Exercise& exercise, const StudentBuild& build) {
+  CheckReport check;
+  check.name = "the file compiles and defines the part";
+  check.verdict = sim::Verdict::compile_error;
+  check.message = build.message;
+  check.seen = build.compiler;
+  Report report;
+  report.verdict = check.verdict;
+  report.max_points = exercise.points;
+  report.cause = build.cause;
+  report.message = build.message;
+  report.checks.push_back(std::move(check));
+  return report;
+}
+
+}  // namespace
+
+Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
+                 JudgeOptions options) {
+  Grade grade;
+  options.max_points = exercise.points;
+  if (exercise.kind == Kind::quiz) {
+    const auto start = std::chrono::steady_clock::now();
+    grade.report = grade_quiz(lab, exercise, source, options.seed);
+    grade.run_s = seconds_since(start);
+  } else {
+    const StudentBuild build = build_student(lab.places, exercise, source, lab.paint);
+    grade.compile_s = build.compile_s;
+    grade.link_s = build.link_s;
+    grade.compiler = build.compiler;
+    if (build.cause.empty()) {
+      const auto start = std::chrono::steady_clock::now();
+      grade.report = judge_part(exercise.name, build.player.string(), options);
+      grade.run_s = seconds_since(start);
+    } else {
+      grade.report = not_built(exercise, build);
+    }
+  }
+  grade.report.exercise = exercise.handle();
+  return grade;
+}
+
+}  // namespace lockstep::grader

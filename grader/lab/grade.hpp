@@ -1,0 +1,22 @@
+// One file, judged: built and played for a code exercise, compared with the key for a quiz.
+#pragma once
+
+#include <filesystem>
+
+#include "grader/judge/judge.hpp"
+#include "grader/lab/lab.hpp"
+
+namespace lockstep::grader {
+
+struct Grade {
+  Report report;
+  double compile_s = 0, link_s = 0, run_s = 0;
+  std::string compiler;  // what it printed: errors, or the warnings of a file that compiled
+};
+
+// The options' points are the manifest's.
+//   Throws  UsageError when the file is missing, Error when the lab itself is not ready
+Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
+                 JudgeOptions options);
+
+}  // namespace lockstep::grader

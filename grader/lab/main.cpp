@@ -1,0 +1,66 @@
+// lab-tool: the program behind ./lab for everything about exercises.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <map>
+
+#include "engine/base/error.hpp"
+#include "engine/base/nearest.hpp"
+#include "grader/lab/lab.hpp"
+
+namespace {
+
+using namespace lockstep;
+using namespace lockstep::grader;
+
+using Command = Exit (*)(const Lab&, const Words&);
+
+const std::map<std::string, Command>& commands() {
+  static const std::map<std::string, Command> all{
+      {"check", check_command}, {"list", list_command},   {"show", show_command},
+      {"reset", reset_command}, {"begin", begin_command}, {"dev", dev_command}};
+  return all;
+}
+
+// The one place that reads the environment: NO_COLOR is a person's wish, not an option of a run.
+Paint paint_of_terminal() {
+  const bool colour = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  return colour ? Paint::colour : Paint::plain;
+}
+
+Exit run(Words words) {
+  Lab lab;
+  lab.places = {LOCKSTEP_ROOT, LOCKSTEP_BUILD};
+  if (words.size() >= 2 && words[0] == "--root") {
+    lab.places.root = words[1];
+    words.erase(words.begin(), words.begin() + 2);
+  }
+  lab.course = read_course(lab.places.manifest());
+  lab.paint = paint_of_terminal();
+  if (LOCKSTEP_SANITIZED) lab.limits.memory_bytes = 0;  // sanitizers map terabytes of shadow
+  const std::string name = words.empty() ? "list" : words.front();
+  const auto found = commands().find(name);
+  if (found == commands().end()) {
+    std::vector<std::string> known;
+    for (const auto& [command, unused] : commands()) known.push_back(command);
+    throw UsageError(
+        text("there is no command '", name, "'; did you mean ", nearest(name, known), "?"));
+  }
+  if (!words.empty()) words.erase(words.begin());
+  return found->second(lab, words);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return static_cast<int>(run(Words(argv + 1, argv + argc)));
+  } catch (const UsageError& error) {
+    std::cerr << "lab: " << error.what() << "\n";
+    return static_cast<int>(Exit::usage);
+  } catch (const std::exception& error) {
+    std::cerr << "lab: the lab itself failed, this is not your code: " << error.what() << "\n";
+    return static_cast<int>(Exit::lab_failed);
+  }
+}

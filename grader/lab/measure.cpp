@@ -1,0 +1,34 @@
+#include "grader/lab/measure.hpp"
+
+#include "engine/base/error.hpp"
+#include "engine/sim/core.hpp"
+#include "grader/players/ring_all_reduce.hpp"
+
+namespace lockstep::grader {
+
+double measured_for_quiz(const Lab& lab, const std::string& question, const Point& point) {
+  if (question != "bytes_formula") throw Error("nothing is measured for question " + question);
+  const Exercise& ring = exercise_named(lab.course, "ring_all_reduce");
+  const StudentBuild build =
+      build_student(lab.places, ring, lab.places.solution(ring), Paint::plain);
+  if (!build.cause.empty()) throw Error("the reference ring does not build: " + build.message);
+
+  const int ranks = static_cast<int>(point.at("N"));
+  const auto elements = static_cast<std::size_t>(point.at("P"));
+  AllReduceCase all_reduce;
+  all_reduce.calls = {Bytes(elements * bytes_of(all_reduce.dtype))};
+  const std::vector<Bytes> inputs(static_cast<std::size_t>(ranks), encode(all_reduce));
+
+  sim::Options options;
+  options.ranks = ranks;
+  sim::Core core(options);
+  sim::ProcessHost host({build.player.string()}, ranks, lab.limits);
+  if (const auto result = host.run(core, inputs); result.finding) {
+    throw Error("the reference ring failed: " + result.finding->message);
+  }
+  double bytes = 0;
+  for (const auto& rank : core.counters().ranks) bytes += static_cast<double>(rank.bytes_sent);
+  return bytes / ranks;
+}
+
+}  // namespace lockstep::grader

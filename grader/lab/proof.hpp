@@ -1,0 +1,22 @@
+// The proof of an exercise: that its checks accept what is right and reject what is wrong, for the
+// right reason. tests/exercises/NN_lesson/part/ holds
+//   mutants/NAME.patch       "# verdict: wrong answer", "# says: words of the reason", then a diff
+//                            against the reference
+//   alternatives/NAME.cpp    another right solution (.toml for a quiz)
+// The stub must be unsolved, the reference must earn all points.
+#pragma once
+
+#include <string>
+
+#include "grader/lab/lab.hpp"
+
+namespace lockstep::grader {
+
+struct Proof {
+  bool holds = true;
+  std::string summary;  // one line a failure, then the counts
+};
+
+Proof prove_exercise(const Lab& lab, const Exercise& exercise);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,16 @@
+// A quiz as a report like any other: one check a question.
+#pragma once
+
+#include <filesystem>
+
+#include "grader/judge/judge.hpp"
+#include "grader/lab/lab.hpp"
+
+namespace lockstep::grader {
+
+// unsolved while no answer is given, pass when all are right; a point's share for each right one.
+//   Throws  UsageError when the file is no quiz any more
+Report grade_quiz(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
+                  std::uint64_t seed);
+
+}  // namespace lockstep::grader

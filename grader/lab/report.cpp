@@ -1,0 +1,157 @@
+#include "grader/lab/report.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "grader/lab/paint.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+using sim::Verdict;
+
+std::string painted_verdict(Verdict verdict, Paint paint) {
+  const std::string name(sim::name_of(verdict));
+  if (verdict == Verdict::pass) return green(paint, name);
+  if (verdict == Verdict::unsolved || verdict == Verdict::efficiency) return yellow(paint, name);
+  return red(paint, name);
+}
+
+std::string mark_of(const CheckReport& check, Paint paint) {
+  if (check.skipped) return faint(paint, "-");
+  if (check.verdict == Verdict::pass) return green(paint, "ok");
+  if (check.verdict == Verdict::unsolved) return yellow(paint, "..");
+  return red(paint, "no");
+}
+
+// Whole numbers as such; others with six digits.
+std::string number_text(double value) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%.6g", value);
+  if (value == static_cast<double>(static_cast<long long>(value))) {
+    std::snprintf(out, sizeof out, "%lld", static_cast<long long>(value));
+  }
+  return out;
+}
+
+// "  label     words", further lines indented as the first.
+void field(std::string& out, const std::string& label, const std::string& words) {
+  if (words.empty()) return;
+  std::istringstream in(words);
+  std::string head = "  " + label + std::string(label.size() < 10 ? 10 - label.size() : 1, ' ');
+  for (std::string line; std::getline(in, line);) {
+    out += head + line + "\n";
+    head = std::string(12, ' ');
+  }
+}
+
+std::string counters_text(const std::map<std::string, double>& counters) {
+  std::string out;
+  for (const auto& [name, value] : counters) {
+    out += (out.empty() ? "" : ", ") + name + " " + number_text(value);
+  }
+  return out;
+}
+
+void describe_failure(std::string& out, const Grade& grade, const CheckReport& check) {
+  field(out, "where", check.where);
+  if (check.verdict != Verdict::compile_error) {
+    field(out, "expected", check.expected);
+    field(out, "seen", check.seen);
+  }
+  field(out, "measured", counters_text(check.counters));
+  field(out, "cause", grade.report.cause);
+  field(out, "replay", check.replay);
+  for (const auto& [rank, printed] : grade.report.output) {
+    field(out, "rank " + std::to_string(rank), printed);
+  }
+}
+
+void list_checks(std::string& out, const Grade& grade, Paint paint, Kind kind) {
+  for (const CheckReport& check : grade.report.checks) {
+    out += "  " + mark_of(check, paint) + (check.skipped ? "   " : "  ") + check.name +
+           (check.skipped ? faint(paint, " (not run)") : "") + "\n";
+    if (kind == Kind::quiz && check.verdict != Verdict::pass) field(out, "", check.message);
+  }
+}
+
+// The hint rung that fits: nothing to hint at when the compiler or the lab failed.
+std::string next_step(const Grade& grade, const Exercise& exercise) {
+  switch (grade.report.verdict) {
+    case Verdict::pass:
+      return "";
+    case Verdict::unsolved:
+      return "./lab show " + exercise.handle() + " tells the task";
+    case Verdict::compile_error:
+      return "read " + exercise.header + " for the declaration";
+    case Verdict::infrastructure:
+      return "./lab doctor: this is the lab's failure, not your code";
+    default:
+      return "./lab show " + exercise.handle() + " --hint 1";
+  }
+}
+
+std::string seconds_text(double seconds) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%.2f s", seconds);
+  return out;
+}
+
+}  // namespace
+
+std::string words_of(const Grade& grade, const Lab& lab, const Exercise& exercise, Times times) {
+  const Report& report = grade.report;
+  const Paint paint = lab.paint;
+  std::string out = bold(paint, exercise.address()) + "  " +
+                    painted_verdict(report.verdict, paint) + "  " + std::to_string(report.points) +
+                    "/" + std::to_string(report.max_points) + " points\n";
+  field(out, "", report.message);
+  if (exercise.kind == Kind::code) {
+    const auto failed =
+        std::find_if(report.checks.begin(), report.checks.end(), [&](const CheckReport& check) {
+          return !check.skipped && check.verdict == report.verdict &&
+                 check.verdict != Verdict::pass;
+        });
+    if (failed != report.checks.end()) describe_failure(out, grade, *failed);
+  }
+  if (report.verdict == Verdict::compile_error) {
+    out += grade.compiler;
+  } else if (report.verdict != Verdict::unsolved || exercise.kind == Kind::quiz) {
+    list_checks(out, grade, paint, exercise.kind);
+  }
+  field(out, "next", next_step(grade, exercise));
+  if (times == Times::shown) {
+    field(out, "time",
+          "compile " + seconds_text(grade.compile_s) + ", link " + seconds_text(grade.link_s) +
+              ", run " + seconds_text(grade.run_s));
+  }
+  return out;
+}
+
+nlohmann::json json_of(const Grade& grade) {
+  const Report& report = grade.report;
+  auto checks = nlohmann::json::array();
+  for (const CheckReport& check : report.checks) {
+    checks.push_back({{"name", check.name},
+                      {"verdict", check.skipped ? "skipped" : std::string(name_of(check.verdict))},
+                      {"message", check.message},
+                      {"expected", check.expected},
+                      {"seen", check.seen},
+                      {"where", check.where},
+                      {"counters", check.counters},
+                      {"replay", check.replay}});
+  }
+  return {
+      {"exercise", report.exercise},
+      {"verdict", std::string(name_of(report.verdict))},
+      {"points", report.points},
+      {"max_points", report.max_points},
+      {"cause", report.cause},
+      {"message", report.message},
+      {"checks", checks},
+      {"seconds", {{"compile", grade.compile_s}, {"link", grade.link_s}, {"run", grade.run_s}}}};
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,101 @@
+// ./lab show, reset and begin: the task of an exercise, and the student's copy of its file.
+#include <unistd.h>
+
+#include <iostream>
+
+#include "engine/base/error.hpp"
+#include "grader/course/task.hpp"
+#include "grader/lab/command_line.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+Options declared_show() {
+  Options options("./lab show", "Shows the task of an exercise, or one of its hints.");
+  options.words("[NAME]", "the exercise; without: the first that is not solved")
+      .option("hint", "", "1 the concept, 2 the strategy, 3 the pseudo-code");
+  return options;
+}
+
+Options declared_reset() {
+  Options options("./lab reset", "Puts a fresh copy of an exercise's file in work/.");
+  options.words("NAME", "the exercise; your file is kept as .bak")
+      .flag("yes", "do not ask (always so without a terminal)");
+  return options;
+}
+
+const Exercise& one_exercise(const Lab& lab, const Arguments& arguments) {
+  if (arguments.words().size() == 1) return exercise_named(lab.course, arguments.words().front());
+  throw UsageError("name one exercise; ./lab list shows all");
+}
+
+void print_task(const Lab& lab, const Exercise& exercise, const Task& task) {
+  std::cout << task.text << "Your file   work/" << exercise.file() << "\n";
+  if (!exercise.header.empty()) std::cout << "Contract    " << exercise.header << "\n";
+  if (std::filesystem::exists(lab.places.root / "lessons" / exercise.lesson / "README.md")) {
+    std::cout << "Lesson      lessons/" << exercise.lesson << "/README.md\n";
+  }
+  std::cout << "Check       ./lab check " << exercise.handle() << "\n"
+            << "Hints       ./lab show " << exercise.handle() << " --hint 1 (to "
+            << task.hints.size() << ")\n";
+}
+
+}  // namespace
+
+Exit show_command(const Lab& lab, const Words& words) {
+  const Arguments arguments = parsed(declared_show(), words);
+  if (arguments.asks_help()) return print_help(declared_show());
+  const Exercise* exercise = nullptr;
+  if (arguments.words().empty()) {
+    exercise = next_exercise(lab, read_progress(lab.places.progress()));
+    if (exercise == nullptr) throw UsageError("every exercise is solved; name one: ./lab list");
+  } else {
+    exercise = &one_exercise(lab, arguments);
+  }
+  const Task task = read_task(lab.places.task(*exercise));
+  if (!arguments.given("hint")) {
+    print_task(lab, *exercise, task);
+    return Exit::passed;
+  }
+  const auto rung = static_cast<std::size_t>(arguments.integer("hint", 1));
+  if (rung > task.hints.size()) {
+    throw UsageError(text(exercise->handle(), " has ", task.hints.size(), " hints, not ", rung));
+  }
+  std::cout << task.hints[rung - 1];
+  if (rung < task.hints.size()) {
+    std::cout << "\nStill stuck? ./lab show " << exercise->handle() << " --hint " << rung + 1
+              << "\n";
+  }
+  return Exit::passed;
+}
+
+Exit reset_command(const Lab& lab, const Words& words) {
+  const Arguments arguments = parsed(declared_reset(), words);
+  if (arguments.asks_help()) return print_help(declared_reset());
+  const Exercise& exercise = one_exercise(lab, arguments);
+  const bool ask = !arguments.flag("yes") && ::isatty(STDIN_FILENO) == 1;
+  if (ask && std::filesystem::exists(lab.places.work(exercise))) {
+    std::cout << "replace work/" << exercise.file() << " by a fresh copy? [y/N] " << std::flush;
+    std::string answer;
+    std::getline(std::cin, answer);
+    if (answer != "y" && answer != "yes") {
+      std::cout << "nothing changed\n";
+      return Exit::failed;
+    }
+  }
+  reset_work(lab.places, exercise);
+  std::cout << "work/" << exercise.file() << " is fresh; what was there is kept as .bak\n";
+  return Exit::passed;
+}
+
+Exit begin_command(const Lab& lab, const Words& words) {
+  Options options("./lab begin", "Copies the files that work/ lacks; never overwrites one.");
+  if (parsed(options, words).asks_help()) return print_help(options);
+  const auto copied = copy_missing_stubs(lab.places, lab.course);
+  for (const Exercise* exercise : copied) std::cout << "work/" << exercise->file() << "\n";
+  std::cout << (copied.empty() ? "work/ has a file for every exercise\n"
+                               : text(copied.size(), " files copied; they are yours to edit\n"));
+  return Exit::passed;
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,40 @@
+#include "grader/course/compiler_text.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+
+TEST_CASE("compiler text: the first error in the student's own file comes first") {
+  const std::string output =
+      "In file included from work/a.cpp:1:\n"
+      "engine/x.hpp:7:1: error: far away\n"
+      "\x1b[01m\x1b[Kwork/a.cpp:12:3:\x1b[m\x1b[K warning: unused\n"
+      "\x1b[01m\x1b[Kwork/a.cpp:14:3:\x1b[m\x1b[K \x1b[01;31m\x1b[Kerror: \x1b[m\x1b[K'chunk' was "
+      "not declared\n";
+  CHECK(first_error(output, "work/a.cpp") == "work/a.cpp:14:3: 'chunk' was not declared");
+  CHECK_THAT(first_error("engine/x.hpp:7:1: error: far away\n", "work/a.cpp"),
+             test::contains("work/a.cpp does not compile: engine/x.hpp:7:1: far away"));
+  CHECK(first_error("killed\n", "work/a.cpp") == "work/a.cpp does not compile");
+}
+
+TEST_CASE("compiler text: long output is cut and says so") {
+  std::string output;
+  for (int i = 0; i < 100; ++i) output += "line\n";
+  CHECK_THAT(shortened(output), test::contains("and 40 more lines"));
+  CHECK(shortened("one\n") == "one\n");
+}
+
+TEST_CASE("compiler text: a symbol counts when it is defined for other files") {
+  const std::string nm =
+      "0000000000000000 T lockstep::f(int)\n"
+      "0000000000000010 W lockstep::g(int)\n"
+      "0000000000000020 t lockstep::(anonymous namespace)::h(int)\n"
+      "0000000000000030 T f(lockstep::Tensor)\n";
+  CHECK(defines(nm, "lockstep::f(int)"));
+  CHECK(defines(nm, "lockstep::g(int)"));
+  CHECK_FALSE(defines(nm, "lockstep::h(int)"));
+  CHECK_THAT(near_miss(nm, "lockstep::h(int)"), test::contains("other files cannot see"));
+  CHECK_THAT(near_miss(nm, "lockstep::f(long)"), test::contains("it defines lockstep::f(int)"));
+  CHECK(near_miss(nm, "lockstep::k(int)").empty());
+}

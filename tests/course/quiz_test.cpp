@@ -1,0 +1,110 @@
+#include "grader/course/quiz.hpp"
+
+#include "engine/base/error.hpp"
+#include "grader/course/text_file.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+
+namespace {
+
+// The one question of `key`, answered.
+AnswerReport answered(const std::string& key, const std::string& answer,
+                      const QuizRules& rules = {}) {
+  const test::Scratch scratch;
+  write_text(scratch.path() / "quiz.toml",
+             "[[question]]\nid = \"q\"\ntitle = \"t\"\nanswer = \"" + answer + "\"\n");
+  write_text(scratch.path() / "key.toml", "[[question]]\nid = \"q\"\n" + key);
+  return grade_answers(scratch.path() / "quiz.toml", scratch.path() / "key.toml", rules).at(0);
+}
+
+const std::string choice =
+    "type = \"choice\"\nright = \"b\"\n[question.wrong]\na = \"not a\"\nc = \"not c\"\n";
+const std::string order =
+    "type = \"order\"\nsteps = \"abcd\"\nedge = [\n"
+    "{ before = \"a\", after = \"b\", because = \"b reads a\" },\n"
+    "{ before = \"b\", after = \"d\", because = \"d reads b\" } ]\n";
+const std::string bytes =
+    "type = \"number\"\nvalue = 7\nunit = \"GB\"\ntolerance = 0.002\notherwise = \"think again\"\n"
+    "[[question.mistake]]\nvalue = 4\nbecause = \"only the size\"\n";
+const std::string formula =
+    "type = \"formula\"\nformula = \"2*(N-1)/N*P\"\nvariables = { N = [2, 64], P = [10, 1000] }\n"
+    "measured_at = [ { N = 4, P = 100 } ]\notherwise = \"count again\"\n"
+    "[[question.mistake]]\nformula = \"(N-1)/N*P\"\nbecause = \"one phase\"\n";
+
+}  // namespace
+
+TEST_CASE("a quiz: a question without an answer is open") {
+  CHECK(answered(choice, "").state == Answered::open);
+  CHECK(answered(choice, "  ").state == Answered::open);
+}
+
+TEST_CASE("a choice: every wrong letter has its reason") {
+  CHECK(answered(choice, "b").state == Answered::right);
+  CHECK(answered(choice, " B. ").state == Answered::right);
+  CHECK(answered(choice, "a").reason == "not a");
+  CHECK(answered(choice, "c").reason == "not c");
+  CHECK_THAT(answered(choice, "z").reason, test::contains("one letter"));
+}
+
+TEST_CASE("an order: any order that respects the dependences is right, each broken one is told") {
+  for (const char* right : {"a b c d", "c a b d", "abdc", "A, C, B, D"}) {
+    CHECK(answered(order, right).state == Answered::right);
+  }
+  CHECK(answered(order, "bacd").reason == "b stands before a: b reads a");
+  const std::string both = answered(order, "dbac").reason;
+  CHECK_THAT(both, test::contains("b reads a"));
+  CHECK_THAT(both, test::contains("d reads b"));
+  CHECK_THAT(answered(order, "abc").reason, test::contains("exactly once"));
+  CHECK_THAT(answered(order, "aabcd").reason, test::contains("exactly once"));
+}
+
+TEST_CASE("a number: units of bytes count, thousands may be separated, mistakes are recognised") {
+  for (const char* right : {"7 GB", "7GB", "7,000 MB", "7e9 B", "6.519 GiB", "7.01 GB"}) {
+    CHECK(answered(bytes, right).state == Answered::right);
+  }
+  CHECK_THAT(answered(bytes, "7").reason, test::contains("needs its unit"));
+  CHECK_THAT(answered(bytes, "7 GiB").reason, test::contains("the unit does not"));
+  CHECK_THAT(answered(bytes, "7 apples").reason, test::contains("no unit of bytes"));
+  CHECK(answered(bytes, "4000 MB").reason == "only the size");
+  CHECK(answered(bytes, "5 GB").reason == "think again");
+  CHECK_THAT(answered(bytes, "many").reason, test::contains("does not begin with a number"));
+  CHECK_THAT(answered(bytes, "nan GB").reason, test::contains("does not begin with a number"));
+}
+
+TEST_CASE("a formula: any way of writing it is right, mistakes are recognised by value") {
+  CHECK(answered(formula, "2*(N-1)/N*P").state == Answered::right);
+  CHECK(answered(formula, "P*2 - 2*P/N").state == Answered::right);
+  CHECK(answered(formula, "P*(1 - 1/N)").reason == "one phase");
+  CHECK(answered(formula, "P").reason == "count again");
+  CHECK_THAT(answered(formula, "2*(N-1").reason, test::contains("cannot be computed"));
+  CHECK_THAT(answered(formula, "2*Q").reason, test::contains("cannot be computed"));
+}
+
+TEST_CASE("a formula: what the judge counted outranks the key") {
+  QuizRules rules;
+  rules.measured = [](const std::string&, const Point& point) {
+    return 2 * (point.at("N") - 1) / point.at("N") * point.at("P");
+  };
+  CHECK(answered(formula, "2*(N-1)/N*P", rules).state == Answered::right);
+  CHECK_THAT(answered(formula, "(N-1)/N*P", rules).reason,
+             test::contains("for N = 4, P = 100 your formula says 75, but 150 was counted"));
+  CHECK_THAT(answered(formula, "(N-1)/N*P", rules).reason, test::contains("one phase"));
+  rules.measured = [](const std::string&, const Point&) { return 1.0; };
+  CHECK(answered(formula, "2*(N-1)/N*P", rules).state == Answered::wrong);
+}
+
+TEST_CASE("a quiz: a file that lost a question is an error that says how to mend it") {
+  const test::Scratch scratch;
+  write_text(scratch.path() / "quiz.toml", "[[question]]\nid = \"other\"\n");
+  write_text(scratch.path() / "key.toml", "[[question]]\nid = \"q\"\n" + choice);
+  CHECK_THROWS_WITH(grade_answers(scratch.path() / "quiz.toml", scratch.path() / "key.toml", {}),
+                    test::contains("./lab reset"));
+}
+
+TEST_CASE("a quiz: students get it without answers, with what an answer looks like") {
+  CHECK(blank_quiz("id = \"q\"\nanswer = \"b a\"   # letters\n") ==
+        "id = \"q\"\nanswer = \"\"   # letters\n");
+}

@@ -1,0 +1,95 @@
+// The way from a file to a player, with a toy part: a main program that prints what it returns.
+#include "grader/course/student_build.hpp"
+
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A tree with one part `toy`, whose adapter is compiled and whose recipe is written.
+struct Toy {
+  Toy() {
+    exercise.name = "toy";
+    exercise.lesson = "06_x";
+    exercise.header = "toy.hpp";
+    exercise.symbols = {"lockstep::toy(int)"};
+    places = {scratch.path(), scratch.path() / "build"};
+    write_text(scratch.path() / "main.cpp",
+               "#include <cstdio>\nnamespace lockstep { int toy(int); }\n"
+               "int main() { std::printf(\"%d\", lockstep::toy(20)); }\n");
+    const auto object = (scratch.path() / "main.o").string();
+    const auto made =
+        run_command({LOCKSTEP_CXX, "-c", "main.cpp", "-o", object}, scratch.path(), {});
+    REQUIRE(made.exit_code == 0);
+    write_text(places.recipe(exercise),
+               std::string("compiler ") + LOCKSTEP_CXX +
+                   "\ncompile_flag -std=c++20\ncompile_flag -Wall\nobject " + object +
+                   "\nlibrary \n");
+  }
+  StudentBuild build(const std::string& source) const {
+    write_text(places.work(exercise), source);
+    return build_student(places, exercise, places.work(exercise), Paint::plain);
+  }
+  test::Scratch scratch;
+  Exercise exercise;
+  Places places;
+};
+
+const std::string right = "namespace lockstep { int toy(int x) { return x + 22; } }\n";
+
+}  // namespace
+
+TEST_CASE("a student's file: becomes a player, and is not built again when nothing changed") {
+  const Toy toy;
+  const StudentBuild first = toy.build(right);
+  REQUIRE(first.cause == "");
+  CHECK_FALSE(first.cached);
+  CHECK(run_command({first.player.string()}, toy.scratch.path(), {}).output == "42");
+
+  const StudentBuild again = toy.build(right);
+  CHECK(again.cached);
+  CHECK(again.player == first.player);
+  CHECK_FALSE(toy.build(right + "// changed\n").cached);
+}
+
+TEST_CASE("a student's file: a compile error is told by the student's own line") {
+  const StudentBuild build = Toy().build("int broken() { return nothing; }\n");
+  CHECK(build.cause == "syntax");
+  CHECK_THAT(build.message, test::contains("work/06_x/toy.cpp:1:23: "));
+  CHECK_THAT(build.compiler, test::contains("error:"));
+}
+
+TEST_CASE("a student's file: a part that is not in it is named before linking") {
+  const Toy toy;
+  const StudentBuild none = toy.build("int other() { return 1; }\n");
+  CHECK(none.cause == "missing_symbol");
+  CHECK_THAT(none.message, test::contains("work/06_x/toy.cpp does not define lockstep::toy(int)"));
+  const StudentBuild near =
+      toy.build("namespace lockstep { int toy(long x) { return int(x); } }\n");
+  CHECK(near.cause == "missing_symbol");
+  CHECK_THAT(near.message, test::contains("it defines lockstep::toy(long) instead"));
+}
+
+TEST_CASE("a student's file: what cannot be linked is told as that") {
+  const StudentBuild build = Toy().build(
+      "int elsewhere();\nnamespace lockstep { int toy(int) { return elsewhere(); } }\n");
+  CHECK(build.cause == "link");
+  CHECK_THAT(build.compiler, test::contains("elsewhere"));
+}
+
+TEST_CASE("a command: ends at its deadline with all it started, and its output is capped") {
+  const auto slow = run_command({"sh", "-c", "while :; do :; done"}, "/", {.deadline_s = 0.2});
+  CHECK(slow.timed_out);
+  CHECK(slow.exit_code == 128 + 9);
+  const auto chatty =
+      run_command({"sh", "-c", "head -c 100000 /dev/zero"}, "/", {.output_bytes = 1000});
+  CHECK(chatty.exit_code == 0);
+  CHECK(chatty.output.size() == 1000);
+  CHECK_THROWS(run_command({"/no/such/program"}, "/", {}));
+}
