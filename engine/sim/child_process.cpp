@@ -1,0 +1,224 @@
+#include "engine/sim/child_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr int socket_buffer_bytes = 1 << 20;
+constexpr int end_wait_ms = 1000;  // between the socket's end and the process's
+
+[[noreturn]] void cannot(const char* what) {
+  throw Error(text("cannot start a player: ", what, " failed (", std::strerror(errno),
+                   "); are too many processes or files open?"));
+}
+
+int checked(int result, const char* what) {
+  if (result < 0) cannot(what);
+  return result;
+}
+
+// What the child needs, gathered before the fork: after it only system calls are safe.
+struct Plan {
+  std::vector<char*> argv;
+  pid_t parent = 0;
+  int null = -1, output = -1, socket = -1, error = -1;
+  std::array<std::pair<int, rlimit>, 5> limits;
+  std::size_t limits_used = 0;
+
+  void limit(int resource, rlim_t value, rlim_t hard) {
+    limits[limits_used++] = {resource, {value, hard}};
+  }
+};
+
+// Between fork and exec. Descriptors: 0 null, 1 and 2 the pipe, 3 the socket, and 4, closed by
+// exec, on which the reason is written when exec fails.
+[[noreturn]] void become_player(const Plan& plan) {
+  const auto fail = [&](int fd) {
+    const int reason = errno;
+    static_cast<void>(!::write(fd, &reason, sizeof reason));
+    _exit(127);
+  };
+  int error = plan.error;
+  if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail(error);
+  if (getppid() != plan.parent) _exit(127);  // died before the line above took hold
+  // Out of the way of 0 to 4 first: any of them may be one of ours.
+  const int null = fcntl(plan.null, F_DUPFD_CLOEXEC, 10);
+  const int output = fcntl(plan.output, F_DUPFD_CLOEXEC, 10);
+  const int socket = fcntl(plan.socket, F_DUPFD_CLOEXEC, 10);
+  error = fcntl(plan.error, F_DUPFD_CLOEXEC, 10);
+  if (null < 0 || output < 0 || socket < 0 || error < 0) _exit(127);
+  if (dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 || dup2(socket, 3) < 0 ||
+      dup3(error, 4, O_CLOEXEC) < 0) {
+    fail(error);
+  }
+  if (close_range(5, ~0U, 0) != 0) fail(4);
+  for (std::size_t i = 0; i < plan.limits_used; ++i) {
+    const auto& [resource, limit] = plan.limits[i];
+    if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) fail(4);
+  }
+  signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  char* environment[] = {nullptr};
+  execve(plan.argv[0], plan.argv.data(), environment);
+  fail(4);
+  _exit(127);
+}
+
+std::string signal_text(int number) {
+  switch (number) {
+    case SIGSEGV:
+      return "SIGSEGV: it read or wrote memory that is not its own";
+    case SIGABRT:
+      return "SIGABRT: abort(), a failed assertion, or an exception nobody could catch";
+    case SIGFPE:
+      return "SIGFPE: an integer divided by zero";
+    case SIGBUS:
+      return "SIGBUS: it read or wrote memory that is not there";
+    case SIGILL:
+      return "SIGILL: an invalid instruction, often a function without a return";
+    case SIGTRAP:
+      return "SIGTRAP: a trap, often a function without a return";
+    case SIGKILL:
+      return "SIGKILL: killed from outside, often because memory ran out";
+    case SIGXFSZ:
+      return "SIGXFSZ: it tried to write a file";
+    default:
+      return text("signal ", number, ": ", strsignal(number));
+  }
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) close(fd_);
+}
+
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const PlayerLimits& limits) {
+  LOCKSTEP_CHECK(!command.empty() && command[0].starts_with("/"),
+                 "a player's program is named by an absolute path");
+  int pair[2], output[2], error[2];
+  checked(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), "socketpair");
+  socket_ = Descriptor(pair[0]);
+  const Descriptor far_socket(pair[1]);
+  checked(pipe2(output, O_CLOEXEC), "pipe2");
+  output_ = Descriptor(output[0]);
+  const Descriptor far_output(output[1]);
+  checked(pipe2(error, O_CLOEXEC), "pipe2");
+  start_error_ = Descriptor(error[0]);
+  const Descriptor far_error(error[1]);
+  const Descriptor null(checked(open("/dev/null", O_RDONLY | O_CLOEXEC), "open(/dev/null)"));
+  checked(fcntl(socket_.get(), F_SETFL, O_NONBLOCK), "fcntl");
+  checked(fcntl(output_.get(), F_SETFL, O_NONBLOCK), "fcntl");
+  for (const int fd : pair) {  // fewer switches for big messages; the system may grant less
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &socket_buffer_bytes, sizeof socket_buffer_bytes);
+  }
+
+  Plan plan;
+  for (const auto& word : command) plan.argv.push_back(const_cast<char*>(word.c_str()));
+  plan.argv.push_back(nullptr);
+  plan.parent = getpid();
+  plan.null = null.get();
+  plan.output = far_output.get();
+  plan.socket = far_socket.get();
+  plan.error = far_error.get();
+  const auto cpu_s = static_cast<rlim_t>(std::ceil(limits.cpu_s));
+  plan.limit(RLIMIT_CPU, cpu_s, cpu_s + 1);
+  plan.limit(RLIMIT_CORE, 0, 0);
+  plan.limit(RLIMIT_FSIZE, 0, 0);
+  plan.limit(RLIMIT_NOFILE, 16, 16);
+  if (limits.memory_bytes > 0) {
+    const auto bytes = static_cast<rlim_t>(limits.memory_bytes);
+    plan.limit(RLIMIT_AS, bytes, bytes);
+  }
+  pid_ = checked(fork(), "fork");
+  if (pid_ == 0) become_player(plan);
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : socket_(std::move(other.socket_)),
+      output_(std::move(other.output_)),
+      start_error_(std::move(other.start_error_)),
+      pid_(std::exchange(other.pid_, -1)) {}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ < 0) return;
+  kill(-pid_, SIGKILL);
+  kill(pid_, SIGKILL);  // when it has not yet made its group
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void ChildProcess::await_start(const std::vector<std::string>& command) {
+  int reason = 0;
+  ssize_t count;
+  do {
+    count = ::read(start_error_.get(), &reason, sizeof reason);
+  } while (count < 0 && errno == EINTR);
+  start_error_ = Descriptor();
+  if (count == 0) return;  // closed by exec
+  throw Error(text("cannot start the player ", command[0], ": ",
+                   count == sizeof reason ? std::strerror(reason) : "it died at once"));
+}
+
+double ChildProcess::cpu_s() const {
+  clockid_t clock;
+  timespec used{};
+  if (clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+Finding ChildProcess::how_it_ended(int rank) {
+  // The socket closes a moment before the process can be reaped; if it has closed fd 3 and goes on,
+  // it is not waited for any longer.
+  const Descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  pollfd event{handle.get(), POLLIN, 0};
+  const int ended = handle.get() < 0 ? 0 : poll(&event, 1, end_wait_ms);
+  int status = 0;
+  if (ended <= 0 || waitpid(pid_, &status, WNOHANG) != pid_) {
+    return {Verdict::crash,
+            text("rank ", rank, " closed its connection to the lab (fd 3) and went on running"),
+            {rank},
+            {}};
+  }
+  kill(-pid_, SIGKILL);  // what it may have left behind
+  pid_ = -1;
+  int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  if (code > 128 && code <= 128 + SIGSYS) number = code - 128;  // as a wrapping sandbox tells it
+  if (number == SIGXCPU) {
+    return {
+        Verdict::time,
+        text("rank ", rank, " used up its processor time: an endless loop, or far too much work?"),
+        {rank},
+        {}};
+  }
+  if (number != 0) {
+    return {Verdict::crash, text("rank ", rank, " crashed: ", signal_text(number)), {rank}, {}};
+  }
+  return {Verdict::rank_exited,
+          text("rank ", rank, " called exit(", code, ") before returning its result"),
+          {rank},
+          {}};
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,56 @@
+// One player process: a child that holds one socket (fd 3), has nowhere to write but a pipe, and is
+// limited before its first instruction. Internal to engine/sim.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "engine/sim/process_host.hpp"
+#include "engine/sim/verdict.hpp"
+
+namespace lockstep::sim {
+
+// Owns a file descriptor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor();
+  int get() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+class ChildProcess {
+ public:
+  // Forks and executes; returns before the program runs, so that several start side by side. The
+  // child leads a process group of its own and dies with the thread that started it.
+  ChildProcess(const std::vector<std::string>& command, const PlayerLimits& limits);
+  ChildProcess(ChildProcess&& other) noexcept;
+  ~ChildProcess();  // kills the group and reaps
+
+  // Waits until the program runs. Throws Error when it cannot be executed.
+  void await_start(const std::vector<std::string>& command);
+
+  int socket() const { return socket_.get(); }  // non-blocking
+  int output() const { return output_.get(); }  // stdout and stderr; non-blocking
+  pid_t pid() const { return pid_; }
+  double cpu_s() const;  // processor time it has used
+
+  // What can be said of `rank` after its end of the socket was closed: it exited, or crashed.
+  Finding how_it_ended(int rank);
+
+ private:
+  Descriptor socket_, output_, start_error_;
+  pid_t pid_ = -1;  // -1: reaped
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,42 @@
+// The player's side of the socket: a Port whose strands pass a baton, and the strands themselves.
+// Internal to engine/sim. Each blocked strand has one open request; when all are blocked, whoever
+// holds the baton reads the next reply.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "engine/sim/frame.hpp"
+#include "engine/strand/baton.hpp"
+#include "engine/strand/strand.hpp"
+
+namespace lockstep::sim {
+
+class SocketPort final : public Port, public Strands {
+ public:
+  explicit SocketPort(int socket);
+
+  Reply call(const Request& request) override;
+  std::unique_ptr<Strand> start(std::string name, std::function<void()> body) override;
+
+  // Blocks for the next case; nullopt when the host has closed the line.
+  std::optional<IncomingFrame> next_case();
+  void send_result(Bytes result);
+  void send_failure(Failure kind, const std::string& text);
+  // Names of strands that have not ended.
+  std::string unfinished() const;
+
+ private:
+  class BatonStrand;
+  void send(FrameKind kind, int strand, Bytes body);
+  void fetch_reply();  // what the baton does when all are blocked
+
+  int socket_;
+  std::uint32_t sequence_ = 0;
+  FrameReader reader_;
+  std::map<int, Reply> replies_;      // fetched, not yet taken by their strands
+  std::map<int, std::string> names_;  // of live strands
+  Baton baton_;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,246 @@
+#include <dirent.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <chrono>
+#include <iostream>
+
+#include "engine/sim/process_host.hpp"
+#include "tests/catch.hpp"
+#include "tests/sim/scripted.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+
+namespace {
+
+PlayerLimits limits() {
+  PlayerLimits limits;
+  limits.memory_bytes = std::int64_t{LOCKSTEP_PLAYER_MEMORY_MIB} << 20;  // 0 under a sanitizer
+  return limits;
+}
+
+ProcessHost host_of(int players, const PlayerLimits& given = limits()) {
+  return ProcessHost({LOCKSTEP_TEST_PLAYER}, players, given);
+}
+
+Bytes input(const std::string& what) {
+  ByteWriter out;
+  out.put_text(what);
+  return out.take();
+}
+
+Bytes ring_input(std::span<const float> values, int rounds) {
+  ByteWriter out;
+  out.put_text("ring").put_list(values).put(rounds);
+  return out.take();
+}
+
+std::vector<float> floats_of(const Bytes& result) {
+  ByteReader in(result);
+  return in.get_list<float>();
+}
+
+struct Outcome {
+  Finding finding;
+  std::vector<std::string> output;
+  bool usable;
+};
+
+Outcome outcome_of(const std::string& what, int ranks, const PlayerLimits& given = limits()) {
+  ProcessHost host = host_of(ranks, given);
+  Core core(world(ranks));
+  auto result = host.run(core, std::vector<Bytes>(static_cast<std::size_t>(ranks), input(what)));
+  INFO("player told: " << what);
+  REQUIRE(result.finding);
+  INFO(result.finding->message);
+  CHECK_FALSE(host.usable());
+  return {*result.finding, result.output, host.usable()};
+}
+
+bool has_children() { return waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD; }
+
+}  // namespace
+
+TEST_CASE("players pass values around a ring, case after case, in the same processes") {
+  const int n = GENERATE(2, 3, 5, 8);
+  ProcessHost host = host_of(8);
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    Core core(world(n));
+    std::vector<Bytes> inputs;
+    float sum = 0;
+    for (int rank = 0; rank < n; ++rank) {
+      const std::vector<float> mine = {static_cast<float>(rank * rank + repeat), 1};
+      sum += mine[0];
+      inputs.push_back(ring_input(mine, n - 1));
+    }
+    const auto result = host.run(core, inputs);
+    if (result.finding) FAIL(result.finding->message);
+    for (const Bytes& of_rank : result.results) {
+      CHECK(floats_of(of_rank) == std::vector<float>{sum, static_cast<float>(n)});
+    }
+    CHECK(core.counters().messages.size() == static_cast<std::size_t>(n * (n - 1)));
+    CHECK(core.counters().depth >= n - 1);
+    CHECK(host.usable());
+  }
+}
+
+TEST_CASE("the same program gives the same trace in every run") {
+  const auto hash = [] {
+    ProcessHost host = host_of(4);
+    Core core(world(4, 9));
+    const std::vector<float> values = {1, 2, 3};
+    host.run(core, std::vector<Bytes>(4, ring_input(values, 3)));
+    return core.counters().trace_hash;
+  };
+  CHECK(hash() == hash());
+}
+
+TEST_CASE("two strands of one rank exchange at the same time") {
+  ProcessHost host = host_of(2);
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    Core core(world(2));
+    const auto result = host.run(core, {input("two strands"), input("two strands")});
+    if (result.finding) FAIL(result.finding->message);
+    CHECK(floats_of(result.results[0]) == std::vector<float>{10, 11});
+    CHECK(floats_of(result.results[1]) == std::vector<float>{0, 1});
+  }
+}
+
+TEST_CASE("a deadlock of four players is named with its cycle, at once") {
+  ProcessHost host = host_of(4);
+  Core core(world(4));
+  const auto begin = std::chrono::steady_clock::now();
+  const auto result = host.run(core, std::vector<Bytes>(4, input("deadlock")));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::cout << "deadlock of 4 players named after " << took.count() * 1e3 << " ms\n";
+  REQUIRE(result.finding);
+  CHECK(result.finding->verdict == Verdict::deadlock);
+  CHECK(result.finding->ranks == std::vector<int>{0, 3, 2, 1});
+  CHECK_THAT(result.finding->message, test::contains("rank 0 waits in recv from rank 3"));
+}
+
+TEST_CASE("strands that wait count when a deadlock is looked for") {
+  const auto outcome = outcome_of("deadlock beside a strand", 2);
+  CHECK(outcome.finding.verdict == Verdict::deadlock);
+  CHECK_THAT(outcome.finding.message, test::contains("strand 1"));
+}
+
+TEST_CASE("each way to go wrong has its verdict, and blames the rank that did it") {
+  struct Expected {
+    std::string what;
+    Verdict verdict;
+    std::string message;
+  };
+  const std::vector<Expected> all = {
+      {"exit", Verdict::rank_exited, "rank 2 called exit(0) before returning its result"},
+      {"abort", Verdict::crash, "SIGABRT"},
+      {"segv", Verdict::crash, LOCKSTEP_PLAYER_MEMORY_MIB > 0 ? "SIGSEGV" : "rank 2"},
+      {"garbage", Verdict::crash, "no frame"},
+      {"huge", Verdict::crash, "length 4294967295"},
+      {"two results", Verdict::crash, "after the result"},
+      {"bad peer", Verdict::crash, "peer 99"},
+      {"close", Verdict::crash, "closed its connection"},
+      {"unsolved", Verdict::unsolved, "ring_all_reduce is not written yet"},
+      {"throw", Verdict::crash, "rank 2 threw: narrow: rank 1 asks for ?[31m elements"},
+      {"throw int", Verdict::crash, "no std::exception"},
+      {"throw in strand", Verdict::crash, "inside a strand"},
+      {"throw past strand", Verdict::crash, "past a strand"},
+      {"leave strand", Verdict::crash, "its strand 'loader' still runs"},
+      {"print", Verdict::output, "rank 2 printed more than 65536 bytes"},
+  };
+  for (const auto& expected : all) {
+    if (expected.what == "segv" && LOCKSTEP_PLAYER_MEMORY_MIB == 0) continue;  // ASan exits instead
+    const auto outcome = outcome_of(expected.what, 3);
+    INFO(expected.what << ": " << outcome.finding.message);
+    CHECK(outcome.finding.verdict == expected.verdict);
+    CHECK_THAT(outcome.finding.message, test::contains(expected.message));
+    CHECK(outcome.finding.ranks == std::vector<int>{2});
+  }
+}
+
+TEST_CASE("a buffer changed while it is being sent is found across processes") {
+  const auto outcome = outcome_of("in flight", 2);
+  CHECK(outcome.finding.verdict == Verdict::in_flight);
+}
+
+TEST_CASE("an endless loop is the verdict time, by silence or by processor time") {
+  PlayerLimits short_idle = limits();
+  short_idle.idle_s = 0.2;
+  const auto silent = outcome_of("loop", 2, short_idle);
+  CHECK(silent.finding.verdict == Verdict::time);
+  CHECK_THAT(silent.finding.message, test::contains("an endless loop?"));
+  CHECK(silent.finding.ranks == std::vector<int>{1});
+
+  PlayerLimits short_cpu = limits();
+  short_cpu.idle_s = 60;
+  short_cpu.cpu_s = 1;
+  const auto spent = outcome_of("loop", 2, short_cpu);
+  CHECK(spent.finding.verdict == Verdict::time);
+  CHECK_THAT(spent.finding.message, test::contains("processor time"));
+}
+
+TEST_CASE("polling without end runs into the limit of requests") {
+  ProcessHost host = host_of(1);
+  Options options = world(1);
+  options.limits.requests_max = 1000;
+  Core core(options);
+  const auto result = host.run(core, {input("poll")});
+  REQUIRE(result.finding);
+  CHECK(result.finding->verdict == Verdict::traffic_limit);
+}
+
+TEST_CASE("asking for more memory than allowed is the verdict memory") {
+  if (LOCKSTEP_PLAYER_MEMORY_MIB == 0) return;  // a sanitizer needs all of the address space
+  const auto outcome = outcome_of("bad_alloc", 2);
+  CHECK(outcome.finding.verdict == Verdict::memory);
+}
+
+TEST_CASE("what ranks print is kept, by rank") {
+  ProcessHost host = host_of(3);
+  Core core(world(3));
+  const auto result = host.run(core, std::vector<Bytes>(3, input("hello")));
+  CHECK_FALSE(result.finding);
+  REQUIRE(result.output.size() == 3);
+  CHECK(result.output[2] == "hello from rank 2\n");
+}
+
+TEST_CASE("a player has an empty environment and four open files") {
+  ProcessHost host = host_of(1);
+  Core core(world(1));
+  const auto result = host.run(core, {input("environment")});
+  if (result.finding) FAIL(result.finding->message);
+  ByteReader in(result.results[0]);
+  CHECK(in.get<int>() == 0);
+  CHECK(in.get<int>() == 4);
+}
+
+TEST_CASE("no process is left behind") {
+  {
+    ProcessHost idle = host_of(3);
+    CHECK(has_children());
+  }
+  CHECK_FALSE(has_children());
+  outcome_of("exit", 2);
+  CHECK_FALSE(has_children());
+}
+
+TEST_CASE("a program that cannot be started is an error that names it") {
+  CHECK_THROWS_WITH(ProcessHost({"/nowhere/player"}, 2, limits()),
+                    test::contains("/nowhere/player"));
+  CHECK_FALSE(has_children());
+}
+
+TEST_CASE("a million elements around four ranks are quick") {
+  ProcessHost host = host_of(4);
+  Core core(world(4));
+  const std::vector<float> values(250'000, 1);  // a chunk: a quarter of a million elements
+  const std::vector<Bytes> inputs(4, ring_input(values, 6));
+  const auto begin = std::chrono::steady_clock::now();
+  const auto result = host.run(core, inputs);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::cout << "6 steps of 1 MB on 4 ranks took " << took.count() * 1e3 << " ms\n";
+  CHECK_FALSE(result.finding);
+  CHECK(core.counters().ranks[0].bytes_sent == 6'000'000);
+}
