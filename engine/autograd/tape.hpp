@@ -8,6 +8,8 @@
 //   2. A leaf's gradient is final when every use recorded before backward() has contributed; its
 //      hooks fire then, once, also for a parameter used twice (tied weights).
 //   3. Hooks fire in the order gradients become final, the same on every rank for the same program.
+//      A node serves its inputs last to first: a layer's bias is final before its weight.
+//   4. A parameter's uses in one pass are summed first, in the order of 3, then added to grad.
 #pragma once
 
 #include <cstdint>
@@ -49,11 +51,14 @@ class Tape {
   Value leaf(Parameter& parameter);
 
   // Gradient of the output in, gradients of the inputs out (undefined for inputs without node).
+  // Gradients may be shared between nodes: a Backward must not change the one it is given.
   using Backward = std::function<std::vector<Tensor>(const Tensor& grad)>;
   Value record(Tensor output, std::vector<Value> inputs, Backward backward);
 
-  // Adds d(loss)/d(parameter) to the grad of every leaf. `loss` has one element.
-  //   Throws  ContractError when the tape was made for inference, or was already spent
+  // Adds d(loss)/d(parameter) to the grad of every leaf that the loss depends on; a grad made here
+  // is of kind `gradients`. What a node saved is released as soon as it was used.
+  //   Throws  ContractError when the tape was made for inference, was already spent, or when
+  //           `loss` has more than one element or depends on no leaf
   void backward(const Value& loss);
 
  private:
@@ -62,13 +67,17 @@ class Tape {
     Backward backward;
     Parameter* parameter = nullptr;  // leaves only
   };
+  struct Pass;  // the state of one walk, in tape.cpp
+
   GradMode mode_;
+  bool spent_ = false;
   std::vector<Node> nodes_;
 };
 
 // Differentiable operations. Shapes as in tensor/ops.hpp.
 namespace autograd {
-Value linear(Tape& tape, const Value& x, const Value& weight, const Value& bias);  // x·Wᵀ + b, W [O, I]
+Value linear(Tape& tape, const Value& x, const Value& weight,
+             const Value& bias);  // x·Wᵀ + b, W [O, I]
 Value relu(Tape& tape, const Value& x);
 Value add(Tape& tape, const Value& a, const Value& b);
 Value multiply(Tape& tape, const Value& a, const Value& b);

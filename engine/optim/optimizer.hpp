@@ -35,7 +35,8 @@ struct AdamOptions {
   double beta2 = 0.999;
   double epsilon = 1e-8;
 };
-std::unique_ptr<Optimizer> make_adam(std::vector<Parameter*> parameters, const AdamOptions& options);
+std::unique_ptr<Optimizer> make_adam(std::vector<Parameter*> parameters,
+                                     const AdamOptions& options);
 
 // Scales all gradients by max_norm / (norm + 1e-6) when their global L2 norm exceeds max_norm
 // (PyTorch's clip_grad_norm_). Returns the norm before clipping; max_norm <= 0 only measures.

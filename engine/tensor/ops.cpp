@@ -5,18 +5,10 @@
 #include <cmath>
 
 #include "engine/tensor/kernels.hpp"
+#include "engine/tensor/visit_float.hpp"
 
 namespace lockstep::ops {
 namespace {
-
-// visit_dtype over the two floating-point types; integers are refused by name.
-template <typename Function>
-decltype(auto) visit_float(const char* operation, const Tensor& x, Function&& function) {
-  LOCKSTEP_CHECK(x.dtype() != DType::int64, operation, ": the elements are int64; this operation ",
-                 "is defined for float32 and float64");
-  if (x.dtype() == DType::float32) return function.template operator()<float>();
-  return function.template operator()<double>();
-}
 
 void check_same(const char* operation, const Tensor& a, const Tensor& b) {
   LOCKSTEP_CHECK(a.dtype() == b.dtype() && a.shape() == b.shape(), operation, ": ",

@@ -1,7 +1,8 @@
 // Who may include whom. Inside engine/ the floors of cmake/rooms.cmake decide; around it:
 //   solutions, exercises   engine/ only: a part never sees the judge
 //   grader/players         engine/ and grader/players: student code runs beside them
-//   grader/…               engine/ and grader/, but no players: the judge never runs student code
+//   grader/…               engine/ and grader/, of players only headers: what a case looks like is
+//                          said once, for both sides
 #pragma once
 
 #include <optional>

@@ -53,10 +53,11 @@ TEST_CASE("floors: parts include only the engine, and the engine only itself") {
   CHECK(forbidden("engine/comm/work.hpp", "grader/judge/judge.hpp") == 1);
 }
 
-TEST_CASE("floors: players and the trusted side do not include each other") {
+TEST_CASE("floors: a player includes nothing of the trusted side, nobody includes a solution") {
   CHECK(forbidden("grader/players/ring.cpp", "engine/comm/peers.hpp") == 0);
   CHECK(forbidden("grader/players/ring.cpp", "grader/judge/judge.hpp") == 1);
-  CHECK(forbidden("grader/judge/judge.cpp", "grader/players/ring.hpp") == 1);
+  CHECK(forbidden("grader/exams/ring.cpp", "grader/players/ring.hpp") == 0);
+  CHECK(forbidden("grader/judge/judge.cpp", "solutions/06_all_reduce/ring.cpp") == 1);
   CHECK(forbidden("grader/judge/judge.cpp", "engine/sim/core.hpp") == 0);
 }
 

@@ -87,10 +87,14 @@ Complaints no_opening_comment(const Source& source) {
 
 Complaints reads_environment(const Source& source) {
   if (starts_with(source.path, "engine/launch/")) return {};
-  if (source.path == "grader/lab/main.cpp") return {};  // NO_COLOR, a person's wish
-  return each_line(source, "only engine/launch reads the environment", [](const std::string& code) {
-    return has_word(code, "getenv") || has_word(code, "secure_getenv");
-  });
+  Complaints found;
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    const std::string code = code_of(source.lines[i]);
+    if (!has_word(code, "getenv") && !has_word(code, "secure_getenv")) continue;
+    if (source.lines[i].find("getenv(\"NO_COLOR\")") != std::string::npos) continue;
+    found.push_back(complaint(source, i, "only engine/launch reads the environment"));
+  }
+  return found;
 }
 
 Complaints hidden_state(const Source& source) {

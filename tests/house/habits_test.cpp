@@ -33,6 +33,7 @@ TEST_CASE("habits: only engine/launch reads the environment") {
   const std::string line = "  const char* rank = std::getenv(\"RANK\");";
   CHECK(flags(reads_environment, line));
   CHECK_FALSE(flags(reads_environment, line, "engine/launch/environment.cpp"));
+  CHECK_FALSE(flags(reads_environment, "  if (std::getenv(\"NO_COLOR\") == nullptr) paint();"));
   CHECK_FALSE(flags(reads_environment, "// no getenv here"));
   CHECK_FALSE(flags(reads_environment, "  say(\"getenv\");"));
 }

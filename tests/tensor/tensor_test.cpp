@@ -109,7 +109,7 @@ TEST_CASE("copy_ and reduce_: other counts and dtypes are refused with both side
   CHECK_THROWS_AS(a.copy_(Tensor()), ContractError);
 }
 
-TEST_CASE("reduce_: combines element by element; halves that overlap in part are refused") {
+TEST_CASE("reduce_: combines element by element, and halves that overlap are refused") {
   CpuDevice device;
   const Tensor a = from_values(std::vector<double>{1, -2, 3}, {3}, DType::int64, device);
   const Tensor b = from_values(std::vector<double>{4, 5, -6}, {3}, DType::int64, device);

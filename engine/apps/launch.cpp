@@ -1,0 +1,49 @@
+// lockstep-run: starts a program once per rank, as torchrun does.
+#include <algorithm>
+#include <exception>
+#include <iostream>
+
+#include "engine/base/error.hpp"
+#include "engine/base/options.hpp"
+#include "engine/launch/launcher.hpp"
+
+namespace {
+
+using namespace lockstep;
+
+int run(int argc, const char* const* argv) {
+  Options options("lab run", "Starts PROGRAM once per rank on this machine and watches over it.");
+  options.option("ranks", "1", "how many processes to start");
+  options.option("port", "0", "port of the store the ranks meet at; 0 takes a free one");
+  options.choice("prefix", {"all", "others", "none"}, "all",
+                 "whose lines begin with [rank R]; with others, rank 0 keeps the terminal");
+  options.rest("PROGRAM ARGS", "the program and its arguments");
+  const Arguments arguments = options.parse(argc, argv);
+  if (arguments.asks_help()) {
+    std::cout << options.help();
+    return 0;
+  }
+  launch::LaunchOptions launch;
+  launch.command = arguments.rest();
+  launch.ranks = static_cast<int>(std::min<std::int64_t>(arguments.integer("ranks", 1), 4096));
+  launch.port = static_cast<int>(std::min<std::int64_t>(arguments.integer("port", 0), 65536));
+  const std::string& prefix = arguments.get("prefix");
+  launch.prefix = prefix == "all"      ? launch::Prefix::all
+                  : prefix == "others" ? launch::Prefix::others
+                                       : launch::Prefix::none;
+  return launch::launch(launch);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const UsageError& error) {
+    std::cerr << "lab run: " << error.what() << "\n";
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "lab run: " << error.what() << "\n";
+    return 1;
+  }
+}

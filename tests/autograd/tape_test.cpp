@@ -1,0 +1,176 @@
+// What the tape promises about order, counting and memory; values are in gradients_test.cpp.
+#include "engine/autograd/tape.hpp"
+
+#include <stdexcept>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using lockstep::test::contains;
+
+namespace {
+
+struct Fixture {
+  CpuDevice device;
+
+  Parameter parameter(const char* name, std::vector<double> values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    return {
+        name, from_values(values, {count}, DType::float64, device, MemoryKind::parameters), {}, {}};
+  }
+  Parameter matrix(const char* name, std::vector<double> values, Shape shape) {
+    return {name, from_values(values, std::move(shape), DType::float64, device), {}, {}};
+  }
+};
+
+// A one-element product of leaves, whose derivatives are easy to see.
+Value product(Tape& tape, const std::vector<Value>& factors) {
+  Value result = factors[0];
+  for (std::size_t i = 1; i < factors.size(); ++i) {
+    result = autograd::multiply(tape, result, factors[i]);
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "tape: a leaf used in two places receives the sum of both") {
+  Parameter a = parameter("a", {3}), b = parameter("b", {5});
+  Tape tape(GradMode::record);
+  const Value x = tape.leaf(a), y = tape.leaf(b);
+  tape.backward(autograd::add(tape, product(tape, {x, y}), product(tape, {x, x})));
+  CHECK(a.grad.item() == 5 + 2 * 3);
+  CHECK(b.grad.item() == 3);
+}
+
+TEST_CASE_METHOD(Fixture, "tape: a tied parameter, taken as leaf twice, fires its hooks once") {
+  Parameter a = parameter("a", {3});
+  int fired = 0;
+  a.hooks.push_back([&](Parameter& p) {
+    ++fired;
+    CHECK(p.grad.item() == 6);  // complete when the hook runs
+  });
+  Tape tape(GradMode::record);
+  tape.backward(product(tape, {tape.leaf(a), tape.leaf(a)}));
+  CHECK(fired == 1);
+}
+
+TEST_CASE_METHOD(Fixture, "tape: a use that the loss does not depend on is not waited for") {
+  Parameter a = parameter("a", {3}), unused = parameter("unused", {1});
+  int fired = 0, fired_unused = 0;
+  a.hooks.push_back([&](Parameter&) { ++fired; });
+  unused.hooks.push_back([&](Parameter&) { ++fired_unused; });
+  Tape tape(GradMode::record);
+  const Value x = tape.leaf(a), u = tape.leaf(unused);
+  const Value loss = product(tape, {x, x});
+  product(tape, {x, u});  // recorded, and no part of the loss
+  tape.backward(loss);
+  CHECK(fired == 1);
+  CHECK(a.grad.item() == 6);
+  CHECK(fired_unused == 0);
+  CHECK_FALSE(unused.grad.defined());
+}
+
+TEST_CASE_METHOD(Fixture, "tape: hooks fire last layer first, a bias before its weight") {
+  Parameter w0 = matrix("w0", {1, 2, 3, 4}, {2, 2}), b0 = parameter("b0", {1, 1});
+  Parameter w1 = matrix("w1", {1, 1, -1, 1}, {2, 2}), b1 = parameter("b1", {0, 0});
+  std::vector<std::string> order;
+  for (Parameter* p : {&w0, &b0, &w1, &b1}) {
+    p->hooks.push_back([&](Parameter& final) { order.push_back(final.name); });
+    p->hooks.push_back([&](Parameter& final) { order.push_back(final.name + "'"); });
+  }
+  Tape tape(GradMode::record);
+  Value x = tape.constant(from_values(std::vector<double>{1, 1}, {1, 2}, DType::float64, device));
+  x = autograd::relu(tape, autograd::linear(tape, x, tape.leaf(w0), tape.leaf(b0)));
+  x = autograd::linear(tape, x, tape.leaf(w1), tape.leaf(b1));
+  const Tensor label = from_values(std::vector<double>{0}, {1}, DType::int64, device);
+  tape.backward(autograd::cross_entropy(tape, x, label));
+  CHECK(order == std::vector<std::string>{"b1", "b1'", "w1", "w1'", "b0", "b0'", "w0", "w0'"});
+}
+
+TEST_CASE_METHOD(Fixture, "tape: backward passes add up in grad") {
+  Parameter a = parameter("a", {3});
+  for (int pass = 1; pass <= 3; ++pass) {
+    Tape tape(GradMode::record);
+    const Value x = tape.leaf(a);
+    tape.backward(product(tape, {x, x}));
+    CHECK(a.grad.item() == 6 * pass);
+  }
+  CHECK(device.bytes_now(MemoryKind::gradients) == 8);
+}
+
+TEST_CASE_METHOD(Fixture, "tape: a gradient shared by two nodes is not changed under the other") {
+  Parameter a = parameter("a", {3}), b = parameter("b", {4});
+  Tape tape(GradMode::record);
+  const Value x = tape.leaf(a), y = tape.leaf(b);
+  // add hands one tensor to both inputs; x sums two of them, y must still see one.
+  tape.backward(autograd::add(tape, autograd::add(tape, x, y), x));
+  CHECK(a.grad.item() == 2);
+  CHECK(b.grad.item() == 1);
+  a.grad.fill_(9);
+  CHECK(b.grad.item() == 1);
+}
+
+TEST_CASE_METHOD(Fixture, "tape: a chain of 100,000 operations is walked without recursion") {
+  Parameter a = parameter("a", {1});
+  Tape tape(GradMode::record);
+  const Value x = tape.leaf(a);
+  Value sum = x;
+  for (int i = 1; i < 100'000; ++i) sum = autograd::add(tape, sum, x);
+  tape.backward(sum);
+  CHECK(a.grad.item() == 100'000);
+}
+
+TEST_CASE_METHOD(Fixture, "tape: inference records nothing and refuses backward") {
+  Parameter a = parameter("a", {3});
+  Tape tape(GradMode::inference);
+  const Value x = tape.leaf(a);
+  const Value y = product(tape, {x, x});
+  CHECK(y.node == -1);
+  CHECK(y.tensor.item() == 9);
+  CHECK_THROWS_WITH(tape.backward(y), contains("made for inference"));
+}
+
+TEST_CASE_METHOD(Fixture, "tape: misuse is named: spent, no parameter, no single number") {
+  Parameter a = parameter("a", {3}), pair = parameter("pair", {1, 2});
+  Tape tape(GradMode::record);
+  const Value constant = tape.constant(full({1}, 2, DType::float64, device));
+  CHECK_THROWS_WITH(tape.backward(product(tape, {constant, constant})),
+                    contains("depends on no parameter"));
+  const Value two = tape.leaf(pair);
+  CHECK_THROWS_WITH(tape.backward(autograd::add(tape, two, two)), contains("one number"));
+  const Value loss = product(tape, {tape.leaf(a), constant});
+  CHECK_NOTHROW(tape.backward(loss));
+  CHECK_THROWS_WITH(tape.backward(loss), contains("already spent"));
+}
+
+TEST_CASE_METHOD(Fixture, "tape: an exception in a hook leaves backward as it is") {
+  Parameter a = parameter("a", {3});
+  a.hooks.push_back([](Parameter&) { throw std::runtime_error("peer lost"); });
+  Tape tape(GradMode::record);
+  CHECK_THROWS_WITH(tape.backward(autograd::add(tape, tape.leaf(a), tape.leaf(a))),
+                    contains("peer lost"));
+}
+
+TEST_CASE_METHOD(Fixture, "tape: activations are released while backward walks") {
+  Parameter a = matrix("a", std::vector<double>(100, 0.1), {10, 10});
+  Parameter zero = parameter("zero", std::vector<double>(10, 0));
+  auto peak_of = [&](int layers) {
+    CpuDevice fresh;
+    Tape tape(GradMode::record);
+    Parameter w{"w", full({10, 10}, 0.1, DType::float64, fresh), {}, {}};
+    Parameter b{"b", full({10}, 0, DType::float64, fresh), {}, {}};
+    Value x = tape.constant(full({8, 10}, 1, DType::float64, fresh));
+    for (int i = 0; i < layers; ++i) x = autograd::linear(tape, x, tape.leaf(w), tape.leaf(b));
+    const Tensor labels = full({8}, 0, DType::int64, fresh);
+    const Value loss = autograd::cross_entropy(tape, x, labels);
+    x = {};
+    const auto forward = fresh.bytes_now(MemoryKind::activations);
+    tape.backward(loss);
+    CHECK(fresh.bytes_now(MemoryKind::activations) < forward / 4);
+    return fresh.bytes_peak(MemoryKind::activations) - forward;
+  };
+  // What backward adds to the forward pass's memory does not grow with depth.
+  CHECK(peak_of(40) <= peak_of(20));
+}

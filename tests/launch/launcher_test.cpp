@@ -1,0 +1,249 @@
+// The launcher as a person meets it: lockstep-run is started, its output and exit code are read.
+#include "engine/launch/launcher.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "engine/base/error.hpp"
+#include "engine/comm/tcp_store.hpp"
+#include "engine/launch/process.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::launch;
+using lockstep::test::contains;
+
+namespace {
+
+std::vector<std::string> environment() {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
+  return all;
+}
+
+// lockstep-run with these arguments, its two streams read into one text.
+class Run {
+ public:
+  explicit Run(std::vector<std::string> arguments) : process_(options(std::move(arguments))) {}
+
+  // Reads until `part` was seen or the output ended; false then, and after 60 s.
+  bool read_until(const std::string& part) {
+    const auto deadline = comm::deadline_after(60);
+    while (seen_.find(part) == std::string::npos) {
+      if (!read_some(deadline)) return false;
+    }
+    return true;
+  }
+  // The number that stands in the output right after `part`, once its line is complete.
+  int number_after(const std::string& part) {
+    if (!read_until(part)) FAIL("the output ended without " << part << ":\n" << seen_);
+    const auto start = seen_.find(part) + part.size();
+    const auto deadline = comm::deadline_after(60);
+    while (seen_.find('\n', start) == std::string::npos && read_some(deadline)) {
+    }
+    return std::stoi(seen_.substr(start));
+  }
+  const std::string& seen() const { return seen_; }
+  pid_t pid() const { return process_.pid(); }
+
+  // Waits for the end; the exit code, or -signal.
+  int finish() {
+    const auto deadline = comm::deadline_after(60);
+    while (read_some(deadline)) {
+    }
+    while (true) {
+      pollfd entry{process_.exit_fd(), POLLIN, 0};
+      if (poll(&entry, 1, comm::poll_ms_until(deadline)) == 0) FAIL("the launcher did not end");
+      if (const auto status = process_.try_reap()) {
+        return WIFEXITED(*status) ? WEXITSTATUS(*status) : -WTERMSIG(*status);
+      }
+    }
+  }
+
+ private:
+  static ProcessOptions options(std::vector<std::string> arguments) {
+    ProcessOptions options;
+    options.command = {"/bin/sh", "-c", "exec \"$@\" 2>&1", "sh", LOCKSTEP_RUN};
+    options.command.insert(options.command.end(), arguments.begin(), arguments.end());
+    options.environment = environment();
+    sigemptyset(&options.signal_mask);
+    return options;
+  }
+
+  bool read_some(comm::Deadline deadline) {
+    comm::Descriptor& from = process_.output();
+    pollfd entry{from.get(), POLLIN, 0};
+    if (poll(&entry, 1, comm::poll_ms_until(deadline)) <= 0) return false;
+    char part[4096];
+    const ssize_t got = read(from.get(), part, sizeof part);
+    if (got > 0) seen_.append(part, static_cast<std::size_t>(got));
+    return got > 0;
+  }
+
+  Process process_;
+  std::string seen_;
+};
+
+std::vector<std::string> shell(int ranks, const std::string& script) {
+  return {"--ranks", std::to_string(ranks), "--", "/bin/sh", "-c", script};
+}
+
+// Whether the process group has a member that is no zombie. Who reaps orphans is not our concern.
+bool lives(pid_t group) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string line;
+    if (!std::getline(file, line)) continue;
+    std::istringstream rest(line.substr(line.rfind(')') + 1));  // after "pid (name)"
+    char state = 0;
+    pid_t parent = 0, its_group = 0;
+    rest >> state >> parent >> its_group;
+    if (its_group == group && state != 'Z') return true;
+  }
+  return false;
+}
+
+// A kill takes effect when the process is scheduled next, so this waits for it.
+bool dies(pid_t group) {
+  const auto deadline = comm::deadline_after(10);
+  while (lives(group)) {
+    if (comm::poll_ms_until(deadline) == 0) return false;
+    poll(nullptr, 0, 1);
+  }
+  return true;
+}
+
+std::size_t lines_of(const std::string& output) {
+  return static_cast<std::size_t>(std::count(output.begin(), output.end(), '\n'));
+}
+
+}  // namespace
+
+TEST_CASE("launcher: every rank gets torchrun's variables, its lines its prefix") {
+  Run run(shell(3,
+                "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_RANK "
+                "$GROUP_WORLD_SIZE $ROLE_RANK $ROLE_WORLD_SIZE $MASTER_ADDR "
+                "$TORCHELASTIC_RESTART_COUNT $TORCHELASTIC_MAX_RESTARTS "
+                "$TORCHELASTIC_USE_AGENT_STORE; test $MASTER_PORT -gt 0"));
+  CHECK(run.finish() == 0);
+  for (int rank = 0; rank < 3; ++rank) {
+    CHECK_THAT(run.seen(), contains(text("[rank ", rank, "] ", rank, " ", rank, " 3 3 0 1 ", rank,
+                                         " 3 127.0.0.1 0 0 True\n")));
+  }
+  CHECK(lines_of(run.seen()) == 3);
+}
+
+TEST_CASE("launcher: ours replace inherited variables, one thread each unless asked otherwise") {
+  LaunchOptions options;
+  options.ranks = 2;
+  const auto has = [](const std::vector<std::string>& all, const std::string& entry) {
+    return std::count(all.begin(), all.end(), entry);
+  };
+  const auto two = environment_for(1, options, 29500, {"RANK=9", "RANKS=7", "HOME=/root"});
+  CHECK(has(two, "RANK=1") == 1);
+  CHECK(has(two, "RANK=9") == 0);
+  CHECK(has(two, "RANKS=7") == 1);
+  CHECK(has(two, "HOME=/root") == 1);
+  CHECK(has(two, "MASTER_PORT=29500") == 1);
+  CHECK(has(two, "OMP_NUM_THREADS=1") == 1);
+  const auto asked = environment_for(1, options, 29500, {"OMP_NUM_THREADS=4"});
+  CHECK(has(asked, "OMP_NUM_THREADS=4") == 1);
+  CHECK(has(asked, "OMP_NUM_THREADS=1") == 0);
+  options.ranks = 1;
+  CHECK(has(environment_for(0, options, 29500, {}), "OMP_NUM_THREADS=1") == 0);
+}
+
+TEST_CASE("launcher: lines of many ranks stay whole, and an unfinished last line is printed") {
+  Run run(shell(4, "for i in 1 2 3 4 5 6 7 8 9; do echo line $i >&2; done; printf end"));
+  CHECK(run.finish() == 0);
+  CHECK(lines_of(run.seen()) == 40);
+  for (int rank = 0; rank < 4; ++rank) {
+    CHECK_THAT(run.seen(), contains(text("[rank ", rank, "] line 9\n")));
+    CHECK_THAT(run.seen(), contains(text("[rank ", rank, "] end\n")));
+  }
+}
+
+TEST_CASE("launcher: rank 0 keeps the terminal when only the others are prefixed") {
+  Run run({"--ranks", "2", "--prefix", "others", "--", "/bin/sh", "-c", "printf 'a\\rb\\n'"});
+  CHECK(run.finish() == 0);
+  CHECK_THAT(run.seen(), contains("[rank 1] a\rb\n"));
+  CHECK_THAT(run.seen(), !contains("[rank 0]"));
+  CHECK(lines_of(run.seen()) == 2);
+}
+
+TEST_CASE("launcher: the first failure is reported with its code and its last lines") {
+  Run run(shell(4,
+                "if [ $RANK = 2 ]; then echo before; echo the reason >&2; exit 7; fi;"
+                "exec sleep 600"));
+  CHECK(run.finish() == 1);
+  CHECK_THAT(run.seen(), contains("rank 2 of 4 (pid ") && contains("exited with code 7") &&
+                             contains("the 3 ranks still running were stopped") &&
+                             contains("last lines of rank 2:") && contains("\n  the reason"));
+}
+
+TEST_CASE("launcher: one of four ranks killed, all end at once and none is left") {
+  // Each rank has a child of its own and a trap, so SIGTERM alone would not end them.
+  Run run(shell(4, "trap '' TERM; sleep 600 & echo pid $$; wait"));
+  std::vector<pid_t> pids;
+  for (int rank = 0; rank < 4; ++rank) {
+    pids.push_back(run.number_after(text("[rank ", rank, "] pid ")));
+  }
+  const auto killed_at = std::chrono::steady_clock::now();
+  kill(pids[2], SIGKILL);
+  CHECK(run.finish() == 1);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - killed_at;
+  WARN("all ranks ended " << took.count() << " s after the kill");
+  CHECK(took.count() < 3);
+  CHECK_THAT(run.seen(), contains(text("rank 2 of 4 (pid ", pids[2], ") was killed by signal 9")));
+  for (const pid_t pid : pids) CHECK(dies(pid));
+}
+
+TEST_CASE("launcher: an interrupt goes on to every rank") {
+  Run run(shell(2, "trap 'echo got it; exit 0' INT; echo ready; while :; do sleep 0.01; done"));
+  REQUIRE(run.read_until("[rank 0] ready"));
+  REQUIRE(run.read_until("[rank 1] ready"));
+  kill(run.pid(), SIGINT);
+  CHECK(run.finish() == 1);
+  CHECK_THAT(run.seen(), contains("[rank 0] got it") && contains("[rank 1] got it") &&
+                             contains("interrupted by SIGINT"));
+}
+
+TEST_CASE("launcher: a launcher that is killed takes its ranks with it") {
+  Run run(shell(2, "echo pid $$; exec sleep 600"));
+  REQUIRE(run.read_until("[rank 0] pid "));
+  REQUIRE(run.read_until("[rank 1] pid "));
+  kill(run.pid(), SIGKILL);
+  // The output ends only when the last process that holds it has ended.
+  CHECK(run.finish() == -SIGKILL);
+}
+
+TEST_CASE("launcher: what cannot be started is one sentence and exit code 2") {
+  Run missing({"--ranks", "2", "--", "./no_such_program"});
+  CHECK(missing.finish() == 2);
+  CHECK_THAT(missing.seen(), contains("cannot start ./no_such_program: No such file"));
+  Run nothing({"--ranks", "2"});
+  CHECK(nothing.finish() == 2);
+  CHECK_THAT(nothing.seen(), contains("no program to run"));
+  Run none({"--ranks", "0", "--", "true"});
+  CHECK(none.finish() == 2);
+  CHECK_THAT(none.seen(), contains("ranks"));
+  Run typo({"--rank", "2", "--", "true"});
+  CHECK(typo.finish() == 2);
+  CHECK_THAT(typo.seen(), contains("--ranks"));
+}
+
+TEST_CASE("launcher: a port in use is named, with what to type") {
+  const comm::StoreServer server;
+  Run run({"--ranks", "1", "--port", std::to_string(server.port()), "--", "true"});
+  CHECK(run.finish() == 1);
+  CHECK_THAT(run.seen(), contains(text("port ", server.port(), " on 127.0.0.1 is in use")) &&
+                             contains("--port 0"));
+}
