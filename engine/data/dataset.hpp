@@ -20,7 +20,7 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual std::int64_t size() const = 0;
-  virtual std::int64_t inputs() const = 0;   // I
+  virtual std::int64_t inputs() const = 0;  // I
   virtual std::int64_t classes() const = 0;
   // Samples in the order of `indices`; throws ContractError on an index outside [0, size).
   virtual Batch batch(std::span<const std::int64_t> indices, DType dtype, Device& device) const = 0;
@@ -34,11 +34,13 @@ enum class Split : std::uint8_t { train, test };
 //   Throws  UsageError naming the file when one is missing, truncated or no IDX file
 //   Source  [XRV17]
 inline constexpr const char* fashion_mnist_folder = "/usr/share/datasets/fashion-mnist";
-std::unique_ptr<Dataset> open_fashion_mnist(Split split, const std::string& folder = fashion_mnist_folder);
+std::unique_ptr<Dataset> open_fashion_mnist(Split split,
+                                            const std::string& folder = fashion_mnist_folder);
 
-// A labelled cloud drawn from the seed, learnable by an MLP; for tests and for machines without
-// the data. Sample i depends on (seed, i) only.
-std::unique_ptr<Dataset> make_synthetic(std::int64_t size, std::int64_t inputs, std::int64_t classes,
-                                        std::uint64_t seed);
+// Labelled clouds, one a class, learnable by an MLP; for tests and for machines without the data.
+// The clouds' centres depend on (inputs, classes) only, sample i on (seed, i): two seeds give two
+// samples of one problem, one to train on and one to test on.
+std::unique_ptr<Dataset> make_synthetic(std::int64_t size, std::int64_t inputs,
+                                        std::int64_t classes, std::uint64_t seed);
 
 }  // namespace lockstep::data
