@@ -13,6 +13,7 @@ build_failed() {
 
 # Packages and a configured build folder.
 ready() {
+  [ "$as_built" = no ] || return 0
   packages_known || ensure_packages
   [ -e "$root/build/$preset/build.ninja" ] || configure
 }
@@ -25,6 +26,7 @@ configure() {
 
 # build TARGET… : with ninja. The exit status of a pipeline's head is kept in a file.
 build() {
+  [ "$as_built" = no ] || return 0
   log=$root/build/$preset/build.log
   if [ -t 2 ]; then
     { ninja -C "$root/build/$preset" "$@" 2>&1 && : >"$log.done" || rm -f "$log.done"; } | show_progress

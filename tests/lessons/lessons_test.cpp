@@ -1,0 +1,77 @@
+// What the texts say of the repository is true of it.
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "tests/catch.hpp"
+#include "tests/lessons/text.hpp"
+
+using namespace lockstep::lessons;
+
+namespace {
+
+// The list at the top of the script: commands="start test …"
+std::vector<std::string> commands_of_the_lab() {
+  const std::string script = file_text("lab");
+  const std::string start = "commands=\"";
+  const auto at = script.find(start);
+  REQUIRE(at != std::string::npos);
+  const auto end = script.find('"', at + start.size());
+  std::istringstream words(script.substr(at + start.size(), end - at - start.size()));
+  std::vector<std::string> commands;
+  for (std::string word; words >> word;) commands.push_back(word);
+  return commands;
+}
+
+}  // namespace
+
+TEST_CASE("the texts: they are found") { CHECK(documents().size() > 10); }
+
+TEST_CASE("the texts: quoted code stands, verbatim, in the file it names") {
+  for (const Document& document : documents()) {
+    for (const Block& block : blocks_of(document.text)) {
+      const auto file = quoted_file(block);
+      if (!file) continue;
+      INFO(document.path << ":" << block.line << " quotes " << *file);
+      CHECK(file_text(*file).find(block.text) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("the texts: lessons quote engine and tests, never solutions") {
+  for (const Document& document : documents()) {
+    for (const Block& block : blocks_of(document.text)) {
+      INFO(document.path << ":" << block.line);
+      CHECK(quoted_file(block).value_or("").rfind("solutions/", 0) != 0);
+    }
+  }
+}
+
+TEST_CASE("the texts: links lead to files that are there") {
+  for (const Document& document : documents()) {
+    const auto folder = std::filesystem::path(document.path).parent_path();
+    for (const std::string& link : links_of(document.text)) {
+      INFO(document.path << " links to " << link);
+      CHECK(exists((folder / link).string()));
+    }
+  }
+}
+
+TEST_CASE("the texts: paths they name are there") {
+  for (const Document& document : documents()) {
+    for (const std::string& path : paths_of(document.text)) {
+      INFO(document.path << " names " << path);
+      CHECK(exists(path));
+    }
+  }
+}
+
+TEST_CASE("the texts: commands they name are commands of the lab") {
+  const auto known = commands_of_the_lab();
+  for (const Document& document : documents()) {
+    for (const std::string& command : commands_of(document.text)) {
+      INFO(document.path << " says ./lab " << command);
+      CHECK(std::find(known.begin(), known.end(), command) != known.end());
+    }
+  }
+}
