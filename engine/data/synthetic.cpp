@@ -1,3 +1,4 @@
+// A problem made of random numbers: a centre for each class, and a cube of samples around it.
 #include "engine/base/random.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/tensor/visit_float.hpp"

@@ -1,3 +1,4 @@
+// Adam with bias correction, element by element; one pair of moments for each parameter.
 #include <cmath>
 #include <utility>
 

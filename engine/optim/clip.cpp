@@ -1,3 +1,4 @@
+// Bounding the global norm: one norm over all gradients together, one factor for all.
 #include <cmath>
 
 #include "engine/optim/optimizer.hpp"

@@ -1,3 +1,4 @@
+// Stochastic gradient descent, with momentum and weight decay as PyTorch has them.
 #include <utility>
 
 #include "engine/optim/optimizer.hpp"

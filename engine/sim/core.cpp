@@ -1,5 +1,5 @@
 // Scheduling: who has asked, who is answered next, and at what time. The work that a request asks
-// for is done in matching.cpp and collective.cpp.
+// for is done in matching.cpp and collective.cpp; what may be asked is decided in admission.cpp.
 #include "engine/sim/core.hpp"
 
 #include <algorithm>
@@ -12,8 +12,6 @@ namespace lockstep::sim {
 
 namespace {
 
-constexpr std::int64_t count_max = std::int64_t{1} << 40;  // elements; far from overflow
-constexpr double seconds_max = 1e9;
 constexpr std::size_t strands_max = 64;  // live at once, of one rank
 
 bool is_blocking(Op op) { return op == Op::send || op == Op::recv || op == Op::collective; }
@@ -207,83 +205,6 @@ bool Core::State::alive(int rank) const {
   const auto& strands = strands_[static_cast<std::size_t>(rank)];
   return std::any_of(strands.begin(), strands.end(),
                      [](const auto& entry) { return entry.second.live; });
-}
-
-void Core::State::check(Actor actor, const Request& request) const {
-  const auto fail = [&](const auto&... what) {
-    throw Error(text("rank ", actor.rank, " asks for ", name_of(request.op), " ", what...,
-                     and_place(request)));
-  };
-  const auto own = static_cast<std::size_t>(actor.rank);
-  if (request.op == Op::compute) {
-    if (!(request.seconds >= 0 && request.seconds <= seconds_max)) {
-      fail("of ", request.seconds, " seconds");
-    }
-    return;
-  }
-  if (request.op == Op::wait) {
-    if (!handles_[own].contains(request.handle)) fail("on a handle that is not open");
-    return;
-  }
-  if (request.op == Op::join) {
-    const auto id = static_cast<int>(std::min<std::uint64_t>(request.handle, 1U << 30));
-    if (id == actor.strand || !strands_[own].contains(id)) fail("with strand ", request.handle);
-    return;
-  }
-  if (request.op == Op::service) {
-    const auto& all = options_.services;
-    if (std::none_of(all.begin(), all.end(),
-                     [&](const Service* s) { return s->name() == request.name; })) {
-      fail("'", printable(request.name, 40), "', which is not served here");
-    }
-    return;
-  }
-  if (request.group >= groups_.size() || groups_[request.group].rank_of(actor.rank) < 0) {
-    fail("in group ", request.group, ", of which it is no member");
-  }
-  const int size = static_cast<int>(groups_[request.group].members.size());
-  if (request.count < 0 || request.count > count_max) fail("of ", request.count, " elements");
-  if (!request.data.bytes.empty() &&
-      std::cmp_not_equal(request.data.bytes.size(), bytes_of(request))) {
-    fail("of ", request.count, " elements with ", request.data.bytes.size(), " bytes");
-  }
-  if (request.op == Op::split) {
-    if (request.color < -1) fail("with color ", request.color);
-    return;
-  }
-  if (request.op == Op::collective || request.op == Op::icollective) {
-    const bool rooted = request.collective == Collective::broadcast;
-    if (rooted && (request.peer < 0 || request.peer >= size)) fail("with root ", request.peer);
-    return;
-  }
-  const bool in_group = request.peer >= 0 && request.peer < size;
-  if (!in_group ||
-      groups_[request.group].members[static_cast<std::size_t>(request.peer)] == actor.rank) {
-    fail("with peer ", request.peer, " of ", size);
-  }
-  if (request.count == 0) fail("of nothing; an empty message is not sent");
-}
-
-void Core::State::check_limits(Actor actor, const Request& request) {
-  const auto& limits = options_.limits;
-  const bool sends = request.op == Op::send || request.op == Op::isend;
-  const bool collective = request.op == Op::collective || request.op == Op::icollective;
-  ++requests_;
-  if (sends || collective) ++messages_;
-  bytes_ += sends || collective ? bytes_of(request)
-                                : static_cast<std::int64_t>(request.data.bytes.size());
-  const auto over = [&](std::int64_t seen, std::int64_t allowed, const char* what) {
-    if (seen <= allowed) return;
-    found({Verdict::traffic_limit,
-           text("traffic limit: this case allows ", allowed, " ", what, " of all ranks together; ",
-                "rank ", actor.rank, " went over it with ", name_of(request.op), and_place(request),
-                ". Does a loop run too often, or send more than it must?"),
-           {actor.rank},
-           place_of(request)});
-  };
-  over(messages_, limits.messages_max, "messages");
-  over(bytes_, limits.bytes_max, "bytes");
-  over(requests_, limits.requests_max, "requests");
 }
 
 void Core::State::take(Actor actor, Request request) {

@@ -79,9 +79,9 @@ Complaints too_long(const Source& source) {
 Complaints no_opening_comment(const Source& source) {
   const std::string first = source.lines.empty() ? "" : source.lines.front();
   if (starts_with(first, "// ")) return {};
-  const auto dot = source.path.rfind('.');
-  const std::string own_header = "#include \"" + source.path.substr(0, dot) + ".hpp\"";
-  if (source.path.substr(dot) == ".cpp" && first == own_header) return {};
+  const std::string folder = source.path.substr(0, source.path.rfind('/') + 1);
+  const bool is_source = source.path.ends_with(".cpp");
+  if (is_source && starts_with(first, "#include \"" + folder)) return {};
   return {complaint(source, 0, "begins without a comment that says what the file is about")};
 }
 

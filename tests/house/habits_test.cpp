@@ -23,7 +23,7 @@ TEST_CASE("habits: 400 lines pass, 401 do not") {
 
 TEST_CASE("habits: a file begins with a comment, or with the header that has it") {
   CHECK_FALSE(flags(no_opening_comment, "#include \"engine/base/a.hpp\""));
-  CHECK(flags(no_opening_comment, "#include \"engine/base/b.hpp\""));
+  CHECK(flags(no_opening_comment, "#include \"engine/comm/b.hpp\""));
   CHECK(flags(no_opening_comment, "#pragma once"));
   CHECK(flags(no_opening_comment, ""));
   CHECK_FALSE(flags(no_opening_comment, "// The idea."));
