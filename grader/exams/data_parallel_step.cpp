@@ -1,0 +1,264 @@
+// The exam of data_parallel_step: ten steps on different data must equal one device that is given
+// all samples as one batch, with momentum and with Adam, with and without clipping. The judge trains
+// that one device itself.
+#include "grader/players/data_parallel_step.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/random.hpp"
+#include "grader/exams/exams.hpp"
+#include "grader/exams/traffic.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/players/training.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+constexpr std::int64_t steps = 10;
+constexpr std::int64_t width = 6, classes = 4;
+
+struct Problem {
+  int ranks = 2;
+  std::int64_t batch = 3;
+  OptimizerKind optimizer = OptimizerKind::momentum;
+  double clip_norm = 0;
+  std::uint64_t schedule_seed = 0;
+
+  std::string description() const {
+    return text(ranks, ranks == 1 ? " rank" : " ranks", ", ", batch, " samples each, ", steps,
+                " steps, ", optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
+                clip_norm > 0 ? text(", clipped to ", clip_norm) : "");
+  }
+};
+
+StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
+  StepCase c;
+  c.optimizer = p.optimizer;
+  c.clip_norm = p.clip_norm;
+  c.model_seed = salt;
+  c.widths = {width, 8, classes};
+  c.batch = p.batch;
+  const auto samples = static_cast<std::size_t>(steps * p.batch);
+  for (std::size_t i = 0; i < samples; ++i) {
+    const auto label = static_cast<std::int64_t>(
+        random_bits(salt + 17, i * 16 + static_cast<std::uint64_t>(rank)) % classes);
+    c.labels.push_back(label);
+    for (std::int64_t j = 0; j < width; ++j) {
+      const double noise = random_uniform(
+          salt + 29, (i * 16 + static_cast<std::uint64_t>(rank)) * width + static_cast<std::uint64_t>(j));
+      // Ranks draw from shifted clouds, so their gradients really differ.
+      c.inputs.push_back(2 * noise - 1 + 0.7 * static_cast<double>(rank) +
+                         (j == label ? 1.5 : 0.0));
+    }
+  }
+  return c;
+}
+
+// What one device ends with, in each of the ways this step usually goes wrong.
+enum class Way : std::uint8_t { right, no_average, summed, clip_before, stale_by_one, no_zero };
+
+struct Trained {
+  std::vector<double> parameters;   // flat
+  std::vector<std::vector<double>> losses;  // [rank][step]
+};
+
+// Trains all ranks' samples on one device. For Way::no_average the result is rank 0's alone.
+Trained train(const Problem& p, std::uint64_t salt, Way way) {
+  CpuDevice device;
+  std::vector<StepCase> cases;
+  for (int rank = 0; rank < p.ranks; ++rank) cases.push_back(case_of(p, salt, rank));
+  const auto model = nn::make_mlp(cases[0].widths, DType::float64, device, salt);
+  const auto optimizer = make_optimizer(*model, p.optimizer);
+  const auto parameters = model->parameters();
+  Trained trained;
+  trained.losses.resize(cases.size());
+
+  for (std::int64_t step = 0; step < steps; ++step) {
+    if (way == Way::stale_by_one && step > 0) optimizer->step();
+    std::vector<Tensor> sums(parameters.size());
+    if (way == Way::no_zero) {
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        if (parameters[i]->grad.defined()) sums[i] = parameters[i]->grad.clone();
+      }
+    }
+    for (std::size_t rank = 0; rank < cases.size(); ++rank) {
+      optimizer->zero_grad();
+      const auto batch = make_batch(cases[rank].inputs, cases[rank].labels, width, step * p.batch,
+                                    p.batch, DType::float64, device);
+      Tape tape(GradMode::record);
+      const Value logits = model->forward(tape, tape.constant(batch.inputs));
+      const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
+      trained.losses[rank].push_back(loss.tensor.item());
+      tape.backward(loss);
+      if (way == Way::no_average && rank > 0) continue;
+      if (way == Way::clip_before) optim::clip_grad_norm(parameters, p.clip_norm);
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const Tensor scaled = parameters[i]->grad.clone();
+        if (way != Way::summed && way != Way::no_average) scaled.scale_(1.0 / p.ranks);
+        if (sums[i].defined()) {
+          sums[i].reduce_(scaled, ReduceOp::sum);
+        } else {
+          sums[i] = scaled;
+        }
+      }
+    }
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i]->grad.copy_(sums[i]);
+    if (p.clip_norm > 0 && way != Way::clip_before) optim::clip_grad_norm(parameters, p.clip_norm);
+    if (way != Way::stale_by_one) optimizer->step();
+  }
+  for (const Parameter* parameter : parameters) {
+    for (double value : parameter->value.data<double>()) trained.parameters.push_back(value);
+  }
+  return trained;
+}
+
+std::vector<double> tolerance_of(std::span<const double> expected) {
+  // float64, ten steps: sums in another order move the result by some 1e-13; Adam divides by the
+  // root of the second moment and so magnifies that for tiny gradients. 1e-6 leaves room for every
+  // right order of summation and is far below what any mistake changes.
+  std::vector<double> tolerance;
+  for (double value : expected) tolerance.push_back(1e-6 * std::max(1.0, std::fabs(value)));
+  return tolerance;
+}
+
+std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t salt,
+                                                 std::span<const double> seen) {
+  const auto is = [&](Way way) {
+    const auto other = train(p, salt, way).parameters;
+    return !first_difference(seen, other, tolerance_of(other));
+  };
+  if (is(Way::summed)) {
+    return {"summed_not_averaged", "the gradients were summed over the ranks, not averaged"};
+  }
+  if (is(Way::no_average)) return {"not_averaged", "rank 0 trained on its own samples only"};
+  if (p.clip_norm > 0 && is(Way::clip_before)) {
+    return {"clipped_before_averaging",
+            "the gradient was clipped before it was averaged: the norm that counts is the mean's"};
+  }
+  if (is(Way::no_zero)) {
+    return {"not_zeroed", "the last step's gradients were still there: zero them first"};
+  }
+  if (is(Way::stale_by_one)) {
+    return {"step_before_gradient", "the optimizer stepped before this batch's gradient was averaged"};
+  }
+  return {"other_parameters",
+          "the order of zero, forward, loss, backward, average, clip and step, or an average of "
+          "something else than the gradients"};
+}
+
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
+  const Trained expected = train(p, salt, Way::right);
+  const auto tolerance = tolerance_of(expected.parameters);
+  std::vector<double> rank_zero;
+  for (int rank = 0; rank < p.ranks; ++rank) {
+    ByteReader result(played.results[static_cast<std::size_t>(rank)]);
+    const auto losses = result.get_list<double>();
+    std::vector<double> seen;
+    while (!result.done()) {
+      for (double value : as_doubles(DType::float64, result.get_bytes())) seen.push_back(value);
+    }
+    Failure failure;
+    failure.where = text("rank ", rank);
+    if (rank == 0) rank_zero = seen;
+    if (seen != rank_zero) {
+      failure.cause = "replicas_differ";
+      const auto at = static_cast<std::size_t>(
+          std::mismatch(seen.begin(), seen.end(), rank_zero.begin(), rank_zero.end()).first -
+          seen.begin());
+      failure.expected = "the same bits on every rank";
+      failure.seen = text(number(rank_zero[at]), " on rank 0, ", number(seen[at]), " on rank ", rank);
+      failure.message =
+          text("after ", steps, " steps the replicas of rank 0 and rank ", rank, " differ: ",
+               number(rank_zero[at]), " and ", number(seen[at]), " at element ", at,
+               "; likely cause: the ranks stepped with different gradients, because these were not "
+               "averaged, or only after the step");
+      bench.fail(played, std::move(failure));
+    }
+    if (const auto at = first_difference(seen, expected.parameters, tolerance)) {
+      const auto [cause, sentence] = likely_cause(p, salt, seen);
+      failure.cause = cause;
+      failure.expected = *at < expected.parameters.size() ? number(expected.parameters[*at]) : "nothing";
+      failure.seen = *at < seen.size() ? number(seen[*at]) : "nothing";
+      failure.where += text(", parameter element ", *at);
+      failure.message = text("after ", steps, " steps parameter element ", *at, " is ", failure.seen,
+                             " where one device with all ", p.ranks * p.batch, " samples has ",
+                             failure.expected, "; likely cause: ", sentence);
+      bench.fail(played, std::move(failure));
+    }
+    const auto& own = expected.losses[static_cast<std::size_t>(rank)];
+    if (const auto at = first_difference(losses, own, tolerance_of(own))) {
+      failure.cause = "wrong_loss";
+      failure.expected = *at < own.size() ? number(own[*at]) : "nothing";
+      failure.seen = *at < losses.size() ? number(losses[*at]) : "nothing";
+      failure.where += text(", step ", *at);
+      failure.message = text("the parameters are right, but step ", *at, " returned the loss ",
+                             failure.seen, " where this rank's mean loss before the update is ",
+                             failure.expected);
+      bench.fail(played, std::move(failure));
+    }
+  }
+}
+
+std::optional<Played> play(Bench& bench, const Problem& p) {
+  const std::uint64_t salt = bench.draw();
+  CaseSetup setup;
+  setup.description = p.description();
+  setup.schedule_seed = p.schedule_seed;
+  for (int rank = 0; rank < p.ranks; ++rank) setup.inputs.push_back(encode(case_of(p, salt, rank)));
+  auto played = bench.play(setup);
+  if (played) compare(bench, *played, p, salt);
+  return played;
+}
+
+void check_traffic(Bench& bench, const Played& played, const Problem& p) {
+  const std::int64_t elements = width * 8 + 8 + 8 * classes + classes;
+  const double allowed = static_cast<double>(steps) * ring_bytes(elements * 8, p.ranks);
+  const double sent = busiest_rank_bytes(played.counters);
+  // A quarter for a loss or a count that travels along on this very small model.
+  if (sent <= allowed * 1.25) return;
+  Failure failure;
+  failure.verdict = sim::Verdict::efficiency;
+  failure.cause = "too_many_bytes";
+  failure.counters = {{"bytes_sent", sent}, {"bytes_one_reduction", allowed}};
+  failure.expected = text(number(allowed), " bytes per rank in ", steps, " steps");
+  failure.seen = text(number(sent), " bytes per rank");
+  failure.message = text("the result is right, but a rank sends ", number(sent), " bytes in ", steps,
+                         " steps where one reduction of the gradients a step costs ",
+                         number(allowed), "; likely cause: gradients or parameters are sent more than "
+                         "once a step");
+  bench.fail(played, std::move(failure));
+}
+
+}  // namespace
+
+Exam data_parallel_step_exam() {
+  return {
+      {"ten steps of SGD with momentum equal one device with the union of the batches",
+       [](Bench& bench) {
+         for (int n : {2, 3, 4, 1, 5}) {
+           play(bench, {.ranks = n, .schedule_seed = bench.draw()});
+         }
+       }},
+      {"Adam too: its moments see the averaged gradient",
+       [](Bench& bench) {
+         for (int n : {2, 7}) play(bench, {.ranks = n, .optimizer = OptimizerKind::adam});
+       }},
+      {"clipping by the norm of the averaged gradient",
+       [](Bench& bench) {
+         for (int n : {2, 4}) play(bench, {.ranks = n, .clip_norm = 0.1});
+         play(bench, {.ranks = 3, .optimizer = OptimizerKind::adam, .clip_norm = 0.1});
+       }},
+      {"eight ranks with one sample each",
+       [](Bench& bench) { play(bench, {.ranks = 8, .batch = 1}); }},
+      {"one reduction of the gradients a step",
+       [](Bench& bench) {
+         for (int n : {2, 8}) {
+           const Problem p{.ranks = n};
+           if (const auto played = play(bench, p)) check_traffic(bench, *played, p);
+         }
+       }},
+  };
+}
+
+}  // namespace lockstep::grader

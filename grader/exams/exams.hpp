@@ -1,0 +1,13 @@
+// The exams there are: one file each, the judge's side of one exercise's checks.
+#pragma once
+
+#include "grader/judge/bench.hpp"
+
+namespace lockstep::grader {
+
+Exam distributed_sampler_exam();
+Exam ring_all_reduce_exam();
+Exam average_gradients_exam();
+Exam data_parallel_step_exam();
+
+}  // namespace lockstep::grader

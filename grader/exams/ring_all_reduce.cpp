@@ -1,0 +1,360 @@
+// The exam of ring_all_reduce: values first (provenance on integers, then floats, operators, groups,
+// sizes), then what makes it a ring: bytes of every rank, chain of messages, neighbours.
+#include "grader/players/ring_all_reduce.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/random.hpp"
+#include "grader/exams/exams.hpp"
+#include "grader/exams/traffic.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+// Which ranks of a world form the group, in group order.
+struct Members {
+  int world = 1;
+  std::vector<int> ranks;
+};
+
+Members everyone(int ranks) {
+  Members members{ranks, {}};
+  for (int rank = 0; rank < ranks; ++rank) members.ranks.push_back(rank);
+  return members;
+}
+
+struct Problem {
+  Members members;
+  std::int64_t count = 0;
+  DType dtype = DType::int64;
+  ReduceOp op = ReduceOp::sum;
+  int calls = 2;
+  std::uint64_t schedule_seed = 0;
+
+  int size() const { return static_cast<int>(members.ranks.size()); }
+  std::string description() const {
+    return text(size(), size() == 1 ? " rank" : " ranks",
+                size() < members.world ? text(" of a world of ", members.world) : "", ", ", count,
+                count == 1 ? " element of " : " elements of ", name_of(dtype), ", ", name_of(op));
+  }
+};
+
+// Element e of group rank r in one call. Integers that are summed carry one hexadecimal digit a
+// rank, 1 to 4, so a wrong sum tells whose value is missing or came twice.
+double element(const Problem& p, std::uint64_t salt, int call, int rank, std::int64_t e) {
+  const std::uint64_t bits = random_bits(
+      salt, (static_cast<std::uint64_t>(e) * 16 + static_cast<std::uint64_t>(rank)) * 4 +
+                static_cast<std::uint64_t>(call));
+  if (p.dtype != DType::int64) {
+    return static_cast<double>(bits >> 40) * 0x1.0p-23 - 1.0 + 0.25 * rank;
+  }
+  if (p.op == ReduceOp::sum) {
+    return static_cast<double>((1 + bits % 4) << (4 * rank));
+  }
+  if (p.op == ReduceOp::product) return static_cast<double>(1 + bits % 3);
+  return static_cast<double>(static_cast<std::int64_t>(bits % 2001) - 1000);
+}
+
+struct Sums {
+  std::vector<std::vector<double>> inputs;  // [rank][element]
+  std::vector<double> expected, tolerance;
+};
+
+Sums expected_of(const Problem& p, std::uint64_t salt, int call) {
+  Sums sums;
+  const auto count = static_cast<std::size_t>(p.count);
+  std::vector<double> magnitude(count, 0.0);
+  for (int rank = 0; rank < p.size(); ++rank) {
+    std::vector<double>& mine = sums.inputs.emplace_back(count);
+    for (std::size_t e = 0; e < count; ++e) {
+      // As the rank will hold it: rounded to its dtype.
+      const double value = element(p, salt, call, rank, static_cast<std::int64_t>(e));
+      mine[e] = p.dtype == DType::float32 ? static_cast<double>(static_cast<float>(value)) : value;
+      magnitude[e] += std::fabs(mine[e]);
+    }
+  }
+  sums.expected = sums.inputs.front();
+  for (std::size_t rank = 1; rank < sums.inputs.size(); ++rank) {
+    for (std::size_t e = 0; e < count; ++e) {
+      double& to = sums.expected[e];
+      const double from = sums.inputs[rank][e];
+      switch (p.op) {
+        case ReduceOp::sum: to += from; break;
+        case ReduceOp::product: to *= from; break;
+        case ReduceOp::min: to = std::min(to, from); break;
+        case ReduceOp::max: to = std::max(to, from); break;
+      }
+    }
+  }
+  // N-1 additions in any order err by at most (N-1)·eps·Σ|x|; products of N factors of size ≤ 3.75
+  // by N·eps of the result. Integers, min and max are exact.
+  for (std::size_t e = 0; e < count; ++e) {
+    const double scale = p.op == ReduceOp::product ? std::fabs(sums.expected[e]) : magnitude[e];
+    const bool exact = p.op == ReduceOp::min || p.op == ReduceOp::max;
+    sums.tolerance.push_back(exact ? 0.0 : p.size() * epsilon_of(p.dtype) * scale);
+  }
+  return sums;
+}
+
+// Reads the hexadecimal digits of a wrong sum: who is missing, who came twice.
+std::string provenance(const Problem& p, const Sums& sums, std::size_t e, double seen) {
+  if (p.dtype != DType::int64 || p.op != ReduceOp::sum || seen < 0) return {};
+  auto rest = static_cast<std::uint64_t>(seen);
+  std::string story;
+  for (int rank = 0; rank < p.size(); ++rank) {
+    const auto digit = rest & 15;
+    const auto own = static_cast<std::uint64_t>(sums.inputs[static_cast<std::size_t>(rank)][e]) >>
+                     (4 * rank);
+    rest >>= 4;
+    if (digit % own != 0) return {};
+    if (digit == own) continue;
+    story += text(story.empty() ? "" : ", ", "rank ", rank, "'s value ");
+    story += digit == 0 ? "is missing" : text("came ", digit / own, " times");
+  }
+  return rest == 0 ? story : std::string{};
+}
+
+struct Guess {
+  std::string cause, sentence;
+};
+
+Guess likely_cause(const Problem& p, const Sums& sums, int rank, std::span<const double> seen,
+                   std::size_t at) {
+  const auto count = static_cast<std::size_t>(p.count);
+  const auto n = static_cast<std::size_t>(p.size());
+  const auto everywhere = [&](auto holds) {
+    for (std::size_t e = 0; e < count; ++e) {
+      if (!holds(e)) return false;
+    }
+    return true;
+  };
+  const auto& own = sums.inputs[static_cast<std::size_t>(rank)];
+  if (seen.size() != count) return {"length", "the result has another length than the input"};
+  if (std::isnan(seen[at]) || (p.dtype == DType::int64 && seen[at] == -1)) {
+    return {"unwritten", "it was read from memory that nothing was received into"};
+  }
+  if (everywhere([&](std::size_t e) { return seen[e] == own[e]; })) {
+    return {"unchanged", "that is the rank's own input: nothing was added to it"};
+  }
+  if (everywhere([&](std::size_t e) {
+        return std::fabs(seen[e] * static_cast<double>(n) - sums.expected[e]) <=
+               std::max(2 * static_cast<double>(n) * sums.tolerance[e],
+                        p.dtype == DType::int64 ? static_cast<double>(n) : 0.0);
+      })) {
+    return {"averaged", text("everything is ", n, " times too small: all-reduce sums, it does not average")};
+  }
+  if (p.op != ReduceOp::sum) {
+    bool summed = true;
+    for (std::size_t e = 0; e < count && summed; ++e) {
+      double sum = 0;
+      for (const auto& input : sums.inputs) sum += input[e];
+      summed = std::fabs(seen[e] - sum) <= 1e-3 * std::max(1.0, std::fabs(sum));
+    }
+    if (summed) return {"always_sums", "that is the sum: the operator was ignored"};
+  }
+  const std::size_t tail = count % n;
+  if (tail != 0 && at >= count - tail) {
+    return {"tail_lost",
+            text("only the last ", tail, " elements are wrong, the remainder of ", count, " / ", n,
+                 ": some chunks must be one element longer")};
+  }
+  if (const std::string story = provenance(p, sums, at, seen[at]); !story.empty()) {
+    return {"contributions", story};
+  }
+  return {"chunk_index", "a chunk was added to, or copied over, the wrong place"};
+}
+
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
+  std::vector<ByteReader> results;
+  for (int member : p.members.ranks) {
+    results.emplace_back(played.results[static_cast<std::size_t>(member)]);
+  }
+  for (int call = 0; call < p.calls; ++call) {
+    const Sums sums = expected_of(p, salt, call);
+    std::span<const std::byte> first;
+    for (int rank = 0; rank < p.size(); ++rank) {
+      const auto raw = results[static_cast<std::size_t>(rank)].get_bytes();
+      const auto seen = as_doubles(p.dtype, raw);
+      const auto where = text("rank ", rank, call ? ", second call" : "");
+      if (const auto at = first_difference(seen, sums.expected, sums.tolerance)) {
+        const Guess guess = likely_cause(p, sums, rank, seen, *at);
+        const std::string value = *at < seen.size() ? number(seen[*at]) : "nothing";
+        const std::string wanted =
+            *at < sums.expected.size() ? number(sums.expected[*at]) : "nothing";
+        bench.fail(played, {.verdict = sim::Verdict::wrong_answer,
+                            .cause = guess.cause,
+                            .message = text("element ", *at, " of rank ", rank, " is ", value,
+                                            " where ", wanted, " was expected; likely cause: ",
+                                            guess.sentence),
+                            .expected = wanted,
+                            .seen = value,
+                            .where = text(where, ", element ", *at),
+                            .counters = {},
+                            .case_number = 0,
+                            .output = {}});
+      }
+      if (rank == 0) first = raw;
+      if (!std::equal(raw.begin(), raw.end(), first.begin(), first.end())) {
+        bench.fail(played, {.verdict = sim::Verdict::wrong_answer,
+                            .cause = "bits_differ",
+                            .message = text("ranks 0 and ", rank, " hold sums that differ in their "
+                                            "last bits; likely cause: each rank added in its own "
+                                            "order. One rank must finish a chunk, the others copy it"),
+                            .expected = "the same bits on every rank",
+                            .seen = "different bits",
+                            .where = where,
+                            .counters = {},
+                            .case_number = 0,
+                            .output = {}});
+      }
+    }
+  }
+}
+
+std::optional<Played> play(Bench& bench, const Problem& p) {
+  const std::uint64_t salt = bench.draw();
+  CaseSetup setup;
+  setup.description = p.description();
+  setup.schedule_seed = p.schedule_seed;
+  setup.inputs.resize(static_cast<std::size_t>(p.members.world));
+  for (int rank = 0; rank < p.members.world; ++rank) {
+    AllReduceCase one;
+    one.dtype = p.dtype;
+    one.op = p.op;
+    one.group.split = p.size() < p.members.world;
+    one.group.color = comm::ProcessGroup::no_color;
+    const auto place = std::find(p.members.ranks.begin(), p.members.ranks.end(), rank);
+    if (place != p.members.ranks.end()) {
+      const int group_rank = static_cast<int>(place - p.members.ranks.begin());
+      one.group.color = 1;
+      one.group.key = group_rank;
+      for (int call = 0; call < p.calls; ++call) {
+        std::vector<double> values(static_cast<std::size_t>(p.count));
+        for (std::size_t e = 0; e < values.size(); ++e) {
+          values[e] = element(p, salt, call, group_rank, static_cast<std::int64_t>(e));
+        }
+        one.calls.push_back(to_bytes(p.dtype, values));
+      }
+    }
+    setup.inputs[static_cast<std::size_t>(rank)] = encode(one);
+  }
+  // The hard cap: four times what everyone-to-everyone would send.
+  const std::int64_t naive = p.calls * p.size() * (p.size() - 1) * p.count *
+                             static_cast<std::int64_t>(bytes_of(p.dtype));
+  setup.limits.bytes_max = 4 * naive + 4096;
+  auto played = bench.play(setup);
+  if (played) compare(bench, *played, p, salt);
+  return played;
+}
+
+void check_traffic(Bench& bench, const Played& played, const Problem& p) {
+  const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
+  const std::int64_t n = p.size(), d = p.count;
+  const std::int64_t most = 2 * d - 2 * (d / n), least = 2 * d - 2 * ((d + n - 1) / n);
+  std::int64_t total = 0;
+  Failure failure;
+  failure.verdict = sim::Verdict::efficiency;
+  for (int rank = 0; rank < p.size(); ++rank) {
+    const std::int64_t sent = played.counters.ranks[static_cast<std::size_t>(rank)].bytes_sent / size;
+    total += sent;
+    failure.counters = {{"elements_sent", static_cast<double>(sent)},
+                        {"elements_sent_max", static_cast<double>(most)},
+                        {"depth", played.counters.depth},
+                        {"depth_max", 2.0 * static_cast<double>(n - 1)}};
+    if (sent >= least && sent <= most) continue;
+    failure.seen = text(sent, " elements");
+    failure.expected = least == most ? text(most, " elements") : text(least, " to ", most, " elements");
+    failure.where = text("rank ", rank);
+    if (sent < least) {
+      failure.verdict = sim::Verdict::wrong_answer;
+      failure.cause = "too_few_bytes";
+      failure.message = text("rank ", rank, " sent ", sent, " elements; the sum cannot be right with "
+                             "fewer than ", least);
+    } else {
+      failure.cause = sent >= (n - 1) * d ? "whole_buffer" : "too_many_bytes";
+      failure.message =
+          text("the sum is right, but rank ", rank, " sent ", sent, " elements where a ring sends ",
+               failure.expected, " (2(N-1)/N of ", d, "); likely cause: ",
+               sent >= (n - 1) * d ? "whole buffers travel where chunks of 1/N should"
+                                   : "some chunks travel more often than once each way round");
+    }
+    bench.fail(played, failure);
+  }
+  if (played.counters.depth > 2 * (n - 1)) {
+    failure.cause = "too_many_steps";
+    failure.seen = text(played.counters.depth, " messages in a chain");
+    failure.expected = text("at most ", 2 * (n - 1));
+    failure.where = {};
+    failure.message = text("the sum and the bytes are right, but ", played.counters.depth,
+                           " messages wait for each other in a chain where 2(N-1) = ", 2 * (n - 1),
+                           " steps are enough; likely cause: ranks take turns instead of all "
+                           "sending in every step");
+    bench.fail(played, failure);
+  }
+  for (const auto& message : played.counters.messages) {
+    const auto step = (message.dst - message.src + p.size()) % p.size();
+    if (step == 1 || step == p.size() - 1) continue;
+    failure.cause = "not_neighbours";
+    failure.seen = text("rank ", message.src, " sent to rank ", message.dst);
+    failure.expected = "messages to a neighbour on the ring";
+    failure.where = text("rank ", message.src);
+    failure.message = text("the sum is right, but rank ", message.src, " sent to rank ", message.dst,
+                           ", which is no neighbour: that is another algorithm than a ring");
+    bench.fail(played, failure);
+  }
+}
+
+}  // namespace
+
+Exam ring_all_reduce_exam() {
+  return {
+      {"every rank's value arrives exactly once, for any number of ranks and elements",
+       [](Bench& bench) {
+         for (int n : {2, 3, 4, 1, 5, 7, 8}) {
+           for (std::int64_t d : {std::int64_t{n} * 3, std::int64_t{n} + 1, std::int64_t{n},
+                                  std::int64_t{n} - 1, std::int64_t{1}, std::int64_t{0},
+                                  std::int64_t{31}}) {
+             play(bench, {.members = everyone(n), .count = d, .schedule_seed = bench.draw()});
+           }
+         }
+       }},
+      {"float32: the sum to rounding, the same bits on every rank",
+       [](Bench& bench) {
+         for (int n : {2, 3, 5, 8}) {
+           play(bench, {.members = everyone(n), .count = 101, .dtype = DType::float32});
+         }
+       }},
+      {"product, min and max as well as sum",
+       [](Bench& bench) {
+         for (ReduceOp op : {ReduceOp::product, ReduceOp::min, ReduceOp::max}) {
+           for (DType dtype : {DType::int64, DType::float64}) {
+             play(bench, {.members = everyone(3), .count = 11, .dtype = dtype, .op = op});
+           }
+         }
+       }},
+      {"a group whose ranks are not those of the world",
+       [](Bench& bench) {
+         play(bench, {.members = {8, {6, 1, 3, 7, 4}}, .count = 23});
+         play(bench, {.members = {4, {3, 1}}, .count = 5});
+       }},
+      {"2(N-1)/N of the data per rank, 2(N-1) steps, neighbours only",
+       [](Bench& bench) {
+         for (int n : {2, 3, 4, 5, 7, 8}) {
+           for (std::int64_t d : {std::int64_t{n} * 10, std::int64_t{n} * 10 + 3}) {
+             const Problem p{.members = everyone(n), .count = d, .calls = 1};
+             if (const auto played = play(bench, p)) check_traffic(bench, *played, p);
+           }
+         }
+       }},
+      {"a large buffer: 1,048,576 elements on 4 ranks",
+       [](Bench& bench) {
+         const Problem p{
+             .members = everyone(4), .count = 1 << 20, .dtype = DType::float32, .calls = 1};
+         if (const auto played = play(bench, p)) check_traffic(bench, *played, p);
+       }},
+  };
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,30 @@
+#include "grader/exams/traffic.hpp"
+
+#include <algorithm>
+
+namespace lockstep::grader {
+
+double ring_bytes(std::int64_t bytes, int ranks) {
+  return 2.0 * (ranks - 1) / ranks * static_cast<double>(bytes);
+}
+
+double busiest_rank_bytes(const sim::Counters& counters) {
+  double messages = 0;
+  for (const auto& rank : counters.ranks) {
+    messages = std::max(messages, static_cast<double>(rank.bytes_sent));
+  }
+  double collectives = 0;
+  for (const auto& record : counters.collectives) {
+    const int ranks = static_cast<int>(record.entered_s.size());
+    const auto bytes = static_cast<double>(record.bytes);
+    switch (record.kind) {
+      case sim::Collective::all_reduce: collectives += ring_bytes(record.bytes, ranks); break;
+      case sim::Collective::all_gather: collectives += (ranks - 1) * bytes; break;
+      case sim::Collective::broadcast: collectives += ranks > 1 ? bytes : 0; break;
+      case sim::Collective::barrier: break;
+    }
+  }
+  return messages + collectives;
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,71 @@
+#include "grader/judge/compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <sstream>
+
+namespace lockstep::grader {
+
+std::vector<double> as_doubles(DType dtype, std::span<const std::byte> bytes) {
+  return visit_dtype(dtype, [&]<typename T>() {
+    std::vector<double> values(bytes.size() / sizeof(T));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      T element;
+      std::memcpy(&element, bytes.data() + i * sizeof(T), sizeof(T));
+      values[i] = static_cast<double>(element);
+    }
+    return values;
+  });
+}
+
+std::vector<std::int64_t> as_integers(std::span<const std::byte> bytes) {
+  std::vector<std::int64_t> values(bytes.size() / sizeof(std::int64_t));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(values[0]));
+  return values;
+}
+
+Bytes to_bytes(DType dtype, std::span<const double> values) {
+  Bytes bytes(values.size() * bytes_of(dtype));
+  visit_dtype(dtype, [&]<typename T>() {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const T element = static_cast<T>(values[i]);
+      std::memcpy(bytes.data() + i * sizeof(T), &element, sizeof(T));
+    }
+  });
+  return bytes;
+}
+
+std::optional<std::size_t> first_difference(std::span<const double> seen,
+                                            std::span<const double> expected,
+                                            std::span<const double> tolerance) {
+  const std::size_t common = std::min(seen.size(), expected.size());
+  for (std::size_t i = 0; i < common; ++i) {
+    if (!(std::fabs(seen[i] - expected[i]) <= tolerance[i]) || !std::isfinite(seen[i])) return i;
+  }
+  if (seen.size() != expected.size()) return common;
+  return std::nullopt;
+}
+
+std::string number(double value) {
+  std::ostringstream out;
+  for (int digits : {6, 9, 17}) {
+    out.str("");
+    out.precision(digits);
+    out << value;
+    if (std::stod(out.str()) == value || std::isnan(value)) break;
+  }
+  return out.str();
+}
+
+double epsilon_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return std::numeric_limits<float>::epsilon();
+    case DType::float64: return std::numeric_limits<double>::epsilon();
+    case DType::int64: break;
+  }
+  return 0;
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,32 @@
+// Comparing what a rank returned with what it should have: never fooled by a NaN, a wrong length or
+// a missing result.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/base/bytes.hpp"
+#include "engine/base/dtype.hpp"
+
+namespace lockstep::grader {
+
+// Elements of a raw buffer as doubles. int64 beyond 2^53 is compared by as_integers instead.
+std::vector<double> as_doubles(DType dtype, std::span<const std::byte> bytes);
+std::vector<std::int64_t> as_integers(std::span<const std::byte> bytes);
+Bytes to_bytes(DType dtype, std::span<const double> values);
+
+// The first index where |seen - expected| <= tolerance does not hold (so also for NaN and infinity
+// on either side); an index equal to the shorter length when the lengths differ.
+std::optional<std::size_t> first_difference(std::span<const double> seen,
+                                            std::span<const double> expected,
+                                            std::span<const double> tolerance);
+
+// "0.1234567" with as many digits as tell neighbouring float64 apart.
+std::string number(double value);
+
+// Machine epsilon of a dtype, 0 for integers.
+double epsilon_of(DType dtype);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,39 @@
+// What an adapter defines: it unpacks one case, calls the student's part, packs what came out.
+// A player is linked from player_main.cpp, one adapter, and the student's object. It is untrusted:
+// it holds no expected answers, and what it reports about itself can only lower a verdict.
+#pragma once
+
+#include "engine/comm/sim.hpp"
+#include "engine/sim/player.hpp"
+
+namespace lockstep::grader {
+
+Bytes play(sim::PlayerCase& played);
+
+// The group a case is about: the world, or one split off it.
+struct GroupChoice {
+  int color = 0;  // ranks of one color form the group; ProcessGroup::no_color sits out
+  int key = 0;    // their order
+  std::uint8_t split = 0;
+};
+inline void write(ByteWriter& out, const GroupChoice& choice) {
+  out.put(choice.split).put(choice.color).put(choice.key);
+}
+inline GroupChoice read_group_choice(ByteReader& in) {
+  GroupChoice choice;
+  choice.split = in.get<std::uint8_t>();
+  choice.color = in.get<int>();
+  choice.key = in.get<int>();
+  return choice;
+}
+
+// nullptr for a rank that sits out.
+inline std::unique_ptr<comm::ProcessGroup> make_group(sim::PlayerCase& played,
+                                                      const GroupChoice& choice,
+                                                      std::unique_ptr<comm::ProcessGroup>& world) {
+  world = comm::make_sim_group(played.port, played.rank, played.ranks);
+  if (!choice.split) return std::move(world);
+  return world->split(choice.color, choice.key);
+}
+
+}  // namespace lockstep::grader
