@@ -1,0 +1,50 @@
+#include "grader/judge/compare.hpp"
+
+#include <limits>
+
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+
+namespace {
+const double nan = std::numeric_limits<double>::quiet_NaN();
+const double infinity = std::numeric_limits<double>::infinity();
+using List = std::vector<double>;
+}  // namespace
+
+TEST_CASE("first_difference: equal within the tolerance, and just outside of it") {
+  CHECK_FALSE(first_difference(List{1, 2.5}, List{1, 2}, List{0, 0.5}));
+  CHECK(first_difference(List{1, 2.5}, List{1, 2}, List{0, 0.49}) == 1u);
+}
+
+TEST_CASE("first_difference: a NaN or an infinity is never right") {
+  CHECK(first_difference(List{nan}, List{1}, List{1e300}) == 0u);
+  CHECK(first_difference(List{nan}, List{nan}, List{1}) == 0u);
+  CHECK(first_difference(List{infinity}, List{infinity}, List{infinity}) == 0u);
+  CHECK(first_difference(List{1}, List{nan}, List{1}) == 0u);
+  CHECK(first_difference(List{1}, List{1.5}, List{nan}) == 0u);
+}
+
+TEST_CASE("first_difference: a missing or an extra element differs at the shorter length") {
+  CHECK(first_difference(List{1}, List{1, 2}, List{0, 0}) == 1u);
+  CHECK(first_difference(List{1, 2, 3}, List{1, 2}, List{0, 0}) == 2u);
+  CHECK(first_difference(List{}, List{1}, List{0}) == 0u);
+  CHECK_FALSE(first_difference(List{}, List{}, List{}));
+}
+
+TEST_CASE("as_doubles and to_bytes: every dtype there and back") {
+  const List values{-3, 0, 7};
+  for (DType dtype : {DType::float32, DType::float64, DType::int64}) {
+    const Bytes bytes = to_bytes(dtype, values);
+    CHECK(bytes.size() == 3 * bytes_of(dtype));
+    CHECK(as_doubles(dtype, bytes) == values);
+  }
+}
+
+TEST_CASE("number: as short as tells the value") {
+  CHECK(number(0.5) == "0.5");
+  CHECK(number(1e6) == "1e+06");
+  CHECK(number(0.1 + 0.2) == "0.30000000000000004");
+  CHECK(number(nan) == "nan");
+}
