@@ -15,7 +15,7 @@ namespace {
 
 struct Problem {
   int world = 1;
-  std::vector<int> members;           // world ranks in group order
+  std::vector<int> members;  // world ranks in group order
   DType dtype = DType::float32;
   std::vector<std::int64_t> sizes;
   std::vector<std::uint8_t> has_grad;
@@ -36,8 +36,8 @@ struct Problem {
 
 // Element e of parameter i on group rank r: never zero, and of another size on every rank.
 double gradient(std::uint64_t salt, int rank, std::size_t i, std::size_t e) {
-  const std::uint64_t bits =
-      random_bits(salt, (static_cast<std::uint64_t>(e) * 64 + i) * 16 + static_cast<std::uint64_t>(rank));
+  const std::uint64_t bits = random_bits(
+      salt, (static_cast<std::uint64_t>(e) * 64 + i) * 16 + static_cast<std::uint64_t>(rank));
   return (static_cast<double>(bits >> 40) * 0x1.0p-24 + 0.5) * (1 + rank) * (bits & 1 ? 1.0 : -1.0);
 }
 
@@ -66,8 +66,11 @@ Guess likely_cause(const Problem& p, std::span<const double> seen, std::span<con
     }
     return true;
   };
-  if (scaled(n)) return {"summed_not_averaged", text("it is ", p.size(), " times too large: summed, not averaged")};
-  if (scaled(1 / n)) return {"divided_twice", text("it is ", p.size(), " times too small: divided twice")};
+  if (scaled(n))
+    return {"summed_not_averaged",
+            text("it is ", p.size(), " times too large: summed, not averaged")};
+  if (scaled(1 / n))
+    return {"divided_twice", text("it is ", p.size(), " times too small: divided twice")};
   if (std::equal(seen.begin(), seen.end(), own.begin(), own.end())) {
     return {"not_averaged", "that is this rank's own gradient: this parameter was left out"};
   }
@@ -75,13 +78,15 @@ Guess likely_cause(const Problem& p, std::span<const double> seen, std::span<con
   for (std::size_t e = 0; e < seen.size() && own_scaled; ++e) {
     own_scaled = std::fabs(seen[e] * n - own[e]) <= 1e-4 * std::fabs(own[e]);
   }
-  if (own_scaled) return {"divided_only", "that is this rank's own gradient divided by N: nothing was added"};
+  if (own_scaled)
+    return {"divided_only", "that is this rank's own gradient divided by N: nothing was added"};
   for (double factor : {1.0 / 8, 1.0 / 16, 1.0 / 32, 1.0 / 64}) {
     if (scaled(factor * n) || scaled(factor)) {
       return {"wrong_divisor", "the divisor is not the number of ranks in the group"};
     }
   }
-  return {"other_values", "other tensors were added, or the ranks went through the parameters in different orders"};
+  return {"other_values",
+          "other tensors were added, or the ranks went through the parameters in different orders"};
 }
 
 [[noreturn]] void fail(Bench& bench, const Played& played, std::string cause, std::string message,
@@ -99,7 +104,8 @@ Guess likely_cause(const Problem& p, std::span<const double> seen, std::span<con
 
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
   std::vector<ByteReader> results;
-  for (int member : p.members) results.emplace_back(played.results[static_cast<std::size_t>(member)]);
+  for (int member : p.members)
+    results.emplace_back(played.results[static_cast<std::size_t>(member)]);
   for (std::size_t i = 0; i < p.sizes.size(); ++i) {
     std::vector<std::vector<double>> inputs;
     for (int rank = 0; rank < p.size(); ++rank) inputs.push_back(gradients_of(p, salt, rank, i));
@@ -123,16 +129,20 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
       const auto where = text("rank ", rank, ", parameter ", i);
       if (defined != (p.has_grad[i] != 0)) {
         fail(bench, played, defined ? "gradient_invented" : "gradient_lost",
-             text("parameter ", i, defined ? " had no gradient on any rank and has one now on rank "
-                                           : " lost its gradient on rank ", rank,
+             text("parameter ", i,
+                  defined ? " had no gradient on any rank and has one now on rank "
+                          : " lost its gradient on rank ",
+                  rank,
                   "; a parameter without gradient must stay without, or weight decay and momentum "
                   "will move it"),
-             p.has_grad[i] ? "a gradient" : "no gradient", defined ? "a gradient" : "no gradient", where);
+             p.has_grad[i] ? "a gradient" : "no gradient", defined ? "a gradient" : "no gradient",
+             where);
       }
       if (!std::all_of(value.begin(), value.end(), [](double v) { return v == 1.0; })) {
         fail(bench, played, "value_changed",
              text("the value of parameter ", i, " changed on rank ", rank,
-                  "; only gradients are averaged here"), "the value untouched", "another value", where);
+                  "; only gradients are averaged here"),
+             "the value untouched", "another value", where);
       }
       if (!defined) continue;
       const auto seen = as_doubles(p.dtype, raw);
@@ -141,17 +151,19 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
         const auto shown = *at < seen.size() ? number(seen[*at]) : "nothing";
         const auto wanted = *at < mean.size() ? number(mean[*at]) : "nothing";
         fail(bench, played, guess.cause,
-             text("the gradient of parameter ", i, " is ", shown, " at element ", *at, " of rank ", rank,
-                  " where the mean over ", p.size(), " ranks is ", wanted, "; likely cause: ",
-                  guess.sentence),
+             text("the gradient of parameter ", i, " is ", shown, " at element ", *at, " of rank ",
+                  rank, " where the mean over ", p.size(), " ranks is ", wanted,
+                  "; likely cause: ", guess.sentence),
              wanted, shown, text(where, ", element ", *at));
       }
       if (rank == 0) first = raw;
       if (!std::equal(raw.begin(), raw.end(), first.begin(), first.end())) {
-        fail(bench, played, "bits_differ",
-             text("parameter ", i, ": ranks 0 and ", rank, " hold means that differ in their last bits; "
-                  "likely cause: each rank summed in its own order. Replicas drift apart from here"),
-             "the same bits on every rank", "different bits", where);
+        fail(
+            bench, played, "bits_differ",
+            text("parameter ", i, ": ranks 0 and ", rank,
+                 " hold means that differ in their last bits; "
+                 "likely cause: each rank summed in its own order. Replicas drift apart from here"),
+            "the same bits on every rank", "different bits", where);
       }
     }
   }
@@ -180,7 +192,8 @@ std::optional<Played> play(Bench& bench, const Problem& p) {
     }
     for (std::size_t i = 0; i < p.sizes.size(); ++i) {
       const bool filled = member && p.has_grad[i];
-      one.grads.push_back(filled ? to_bytes(p.dtype, gradients_of(p, salt, group_rank, i)) : Bytes{});
+      one.grads.push_back(filled ? to_bytes(p.dtype, gradients_of(p, salt, group_rank, i))
+                                 : Bytes{});
     }
     setup.inputs[static_cast<std::size_t>(rank)] = encode(one);
   }
@@ -214,10 +227,10 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   failure.counters = {{"bytes_sent", sent}, {"bytes_one_all_reduce", allowed}};
   failure.expected = text(number(allowed), " bytes per rank");
   failure.seen = text(number(sent), " bytes per rank");
-  failure.message =
-      text("the mean is right, but a rank sends ", number(sent), " bytes where one all-reduce of the ",
-           p.gradient_bytes(), " bytes of gradients costs 2(N-1)/N of them = ", number(allowed),
-           "; likely cause: whole gradients are gathered, or reduced more than once");
+  failure.message = text("the mean is right, but a rank sends ", number(sent),
+                         " bytes where one all-reduce of the ", p.gradient_bytes(),
+                         " bytes of gradients costs 2(N-1)/N of them = ", number(allowed),
+                         "; likely cause: whole gradients are gathered, or reduced more than once");
   bench.fail(played, std::move(failure));
 }
 

@@ -1,6 +1,6 @@
 // The exam of data_parallel_step: ten steps on different data must equal one device that is given
-// all samples as one batch, with momentum and with Adam, with and without clipping. The judge trains
-// that one device itself.
+// all samples as one batch, with momentum and with Adam, with and without clipping. The judge
+// trains that one device itself.
 #include "grader/players/data_parallel_step.hpp"
 
 #include <algorithm>
@@ -45,8 +45,9 @@ StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
         random_bits(salt + 17, i * 16 + static_cast<std::uint64_t>(rank)) % classes);
     c.labels.push_back(label);
     for (std::int64_t j = 0; j < width; ++j) {
-      const double noise = random_uniform(
-          salt + 29, (i * 16 + static_cast<std::uint64_t>(rank)) * width + static_cast<std::uint64_t>(j));
+      const double noise =
+          random_uniform(salt + 29, (i * 16 + static_cast<std::uint64_t>(rank)) * width +
+                                        static_cast<std::uint64_t>(j));
       // Ranks draw from shifted clouds, so their gradients really differ.
       c.inputs.push_back(2 * noise - 1 + 0.7 * static_cast<double>(rank) +
                          (j == label ? 1.5 : 0.0));
@@ -59,7 +60,7 @@ StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
 enum class Way : std::uint8_t { right, no_average, summed, clip_before, stale_by_one, no_zero };
 
 struct Trained {
-  std::vector<double> parameters;   // flat
+  std::vector<double> parameters;           // flat
   std::vector<std::vector<double>> losses;  // [rank][step]
 };
 
@@ -140,7 +141,8 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
     return {"not_zeroed", "the last step's gradients were still there: zero them first"};
   }
   if (is(Way::stale_by_one)) {
-    return {"step_before_gradient", "the optimizer stepped before this batch's gradient was averaged"};
+    return {"step_before_gradient",
+            "the optimizer stepped before this batch's gradient was averaged"};
   }
   return {"other_parameters",
           "the order of zero, forward, loss, backward, average, clip and step, or an average of "
@@ -167,10 +169,11 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
           std::mismatch(seen.begin(), seen.end(), rank_zero.begin(), rank_zero.end()).first -
           seen.begin());
       failure.expected = "the same bits on every rank";
-      failure.seen = text(number(rank_zero[at]), " on rank 0, ", number(seen[at]), " on rank ", rank);
+      failure.seen =
+          text(number(rank_zero[at]), " on rank 0, ", number(seen[at]), " on rank ", rank);
       failure.message =
-          text("after ", steps, " steps the replicas of rank 0 and rank ", rank, " differ: ",
-               number(rank_zero[at]), " and ", number(seen[at]), " at element ", at,
+          text("after ", steps, " steps the replicas of rank 0 and rank ", rank,
+               " differ: ", number(rank_zero[at]), " and ", number(seen[at]), " at element ", at,
                "; likely cause: the ranks stepped with different gradients, because these were not "
                "averaged, or only after the step");
       bench.fail(played, std::move(failure));
@@ -178,12 +181,13 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
     if (const auto at = first_difference(seen, expected.parameters, tolerance)) {
       const auto [cause, sentence] = likely_cause(p, salt, seen);
       failure.cause = cause;
-      failure.expected = *at < expected.parameters.size() ? number(expected.parameters[*at]) : "nothing";
+      failure.expected =
+          *at < expected.parameters.size() ? number(expected.parameters[*at]) : "nothing";
       failure.seen = *at < seen.size() ? number(seen[*at]) : "nothing";
       failure.where += text(", parameter element ", *at);
-      failure.message = text("after ", steps, " steps parameter element ", *at, " is ", failure.seen,
-                             " where one device with all ", p.ranks * p.batch, " samples has ",
-                             failure.expected, "; likely cause: ", sentence);
+      failure.message = text("after ", steps, " steps parameter element ", *at, " is ",
+                             failure.seen, " where one device with all ", p.ranks * p.batch,
+                             " samples has ", failure.expected, "; likely cause: ", sentence);
       bench.fail(played, std::move(failure));
     }
     const auto& own = expected.losses[static_cast<std::size_t>(rank)];
@@ -192,9 +196,9 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
       failure.expected = *at < own.size() ? number(own[*at]) : "nothing";
       failure.seen = *at < losses.size() ? number(losses[*at]) : "nothing";
       failure.where += text(", step ", *at);
-      failure.message = text("the parameters are right, but step ", *at, " returned the loss ",
-                             failure.seen, " where this rank's mean loss before the update is ",
-                             failure.expected);
+      failure.message =
+          text("the parameters are right, but step ", *at, " returned the loss ", failure.seen,
+               " where this rank's mean loss before the update is ", failure.expected);
       bench.fail(played, std::move(failure));
     }
   }
@@ -223,10 +227,11 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   failure.counters = {{"bytes_sent", sent}, {"bytes_one_reduction", allowed}};
   failure.expected = text(number(allowed), " bytes per rank in ", steps, " steps");
   failure.seen = text(number(sent), " bytes per rank");
-  failure.message = text("the result is right, but a rank sends ", number(sent), " bytes in ", steps,
-                         " steps where one reduction of the gradients a step costs ",
-                         number(allowed), "; likely cause: gradients or parameters are sent more than "
-                         "once a step");
+  failure.message =
+      text("the result is right, but a rank sends ", number(sent), " bytes in ", steps,
+           " steps where one reduction of the gradients a step costs ", number(allowed),
+           "; likely cause: gradients or parameters are sent more than "
+           "once a step");
   bench.fail(played, std::move(failure));
 }
 

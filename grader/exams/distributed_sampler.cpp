@@ -55,7 +55,8 @@ std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
     return data::distributed_indices(other);
   };
   if (q.epoch != 0) {
-    all.push_back({"epoch_ignored", "that is the order of epoch 0: the epoch must be part of the seed",
+    all.push_back({"epoch_ignored",
+                   "that is the order of epoch 0: the epoch must be part of the seed",
                    right_for([](auto& o) { o.epoch = 0; })});
   }
   all.push_back({"seed_per_rank",
@@ -64,22 +65,25 @@ std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
                  right_for([](auto& o) { o.seed += static_cast<std::uint64_t>(o.rank); })});
   all.push_back({"not_shuffled", "that is the unshuffled order",
                  right_for([](auto& o) { o.order = Order::sequential; })});
-  all.push_back({"tail_rule", "that is what the other tail rule gives (pad and drop exchanged)",
-                 right_for([](auto& o) { o.tail = o.tail == Tail::pad ? Tail::drop : Tail::pad; })});
+  all.push_back(
+      {"tail_rule", "that is what the other tail rule gives (pad and drop exchanged)",
+       right_for([](auto& o) { o.tail = o.tail == Tail::pad ? Tail::drop : Tail::pad; })});
 
   Indices order(static_cast<std::size_t>(q.length));
   std::iota(order.begin(), order.end(), 0);
   if (q.order == Order::shuffled) {
     order = random_permutation(q.length, q.seed + static_cast<std::uint64_t>(q.epoch));
   }
-  all.push_back({"no_padding", "without padding the ranks get unequal numbers of samples, and the "
+  all.push_back({"no_padding",
+                 "without padding the ranks get unequal numbers of samples, and the "
                  "longer ones wait for ever in the last step's all-reduce",
                  strided(order, q, order.size())});
   const auto ranks = static_cast<std::size_t>(q.ranks);
   const std::size_t padded = (order.size() + ranks - 1) / ranks * ranks;
   Indices zeros = order;
   zeros.resize(padded, 0);
-  all.push_back({"pads_with_zeros", "the padding is sample 0; it should be the head of this epoch's order",
+  all.push_back({"pads_with_zeros",
+                 "the padding is sample 0; it should be the head of this epoch's order",
                  strided(zeros, q, padded)});
   Indices tail = order;
   while (!order.empty() && tail.size() < padded) tail.push_back(order.back());
@@ -111,9 +115,10 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
     break;
   }
   if (failure.cause == "other_indices") {
-    likely += seen.size() == expected.size()
-                  ? "the order before the ranks take turns is not that of the contract"
-                  : text("it has ", seen.size(), " indices, every rank should have ", expected.size());
+    likely +=
+        seen.size() == expected.size()
+            ? "the order before the ranks take turns is not that of the contract"
+            : text("it has ", seen.size(), " indices, every rank should have ", expected.size());
   }
   failure.message = text("rank ", q.rank, " of ", q.ranks, " reads ", text_of(seen), " where ",
                          text_of(expected), " was expected; ", likely);
@@ -123,7 +128,8 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
   bench.fail(played, std::move(failure));
 }
 
-void ask(Bench& bench, const std::string& description, const std::vector<SamplerOptions>& questions) {
+void ask(Bench& bench, const std::string& description,
+         const std::vector<SamplerOptions>& questions) {
   const auto played = bench.play({.description = description,
                                   .inputs = {encode(questions)},
                                   .schedule_seed = 0,
@@ -146,8 +152,10 @@ void ask(Bench& bench, const std::string& description, const std::vector<Sampler
     if (!valid) {
       Failure failure;
       failure.cause = "bad_rank_accepted";
-      failure.message = text("rank ", q.rank, " of ", q.ranks, " does not exist: a ContractError was "
-                             "expected, and ", text_of(seen), " came back");
+      failure.message = text("rank ", q.rank, " of ", q.ranks,
+                             " does not exist: a ContractError was "
+                             "expected, and ",
+                             text_of(seen), " came back");
       failure.where = text_of(q);
       bench.fail(*played, std::move(failure));
     }
@@ -196,7 +204,8 @@ Exam distributed_sampler_exam() {
        [=](Bench& bench) {
          ask(bench, "in order, tail dropped",
              all_ranks(bench, Order::sequential, Tail::drop, lengths));
-         ask(bench, "shuffled, tail dropped", all_ranks(bench, Order::shuffled, Tail::drop, lengths));
+         ask(bench, "shuffled, tail dropped",
+             all_ranks(bench, Order::shuffled, Tail::drop, lengths));
        }},
       {"fewer samples than ranks, one sample, none",
        [](Bench& bench) {

@@ -1,5 +1,5 @@
-// The exam of ring_all_reduce: values first (provenance on integers, then floats, operators, groups,
-// sizes), then what makes it a ring: bytes of every rank, chain of messages, neighbours.
+// The exam of ring_all_reduce: values first (provenance on integers, then floats, operators,
+// groups, sizes), then what makes it a ring: bytes of every rank, chain of messages, neighbours.
 #include "grader/players/ring_all_reduce.hpp"
 
 #include <algorithm>
@@ -81,10 +81,18 @@ Sums expected_of(const Problem& p, std::uint64_t salt, int call) {
       double& to = sums.expected[e];
       const double from = sums.inputs[rank][e];
       switch (p.op) {
-        case ReduceOp::sum: to += from; break;
-        case ReduceOp::product: to *= from; break;
-        case ReduceOp::min: to = std::min(to, from); break;
-        case ReduceOp::max: to = std::max(to, from); break;
+        case ReduceOp::sum:
+          to += from;
+          break;
+        case ReduceOp::product:
+          to *= from;
+          break;
+        case ReduceOp::min:
+          to = std::min(to, from);
+          break;
+        case ReduceOp::max:
+          to = std::max(to, from);
+          break;
       }
     }
   }
@@ -105,8 +113,8 @@ std::string provenance(const Problem& p, const Sums& sums, std::size_t e, double
   std::string story;
   for (int rank = 0; rank < p.size(); ++rank) {
     const auto digit = rest & 15;
-    const auto own = static_cast<std::uint64_t>(sums.inputs[static_cast<std::size_t>(rank)][e]) >>
-                     (4 * rank);
+    const auto own =
+        static_cast<std::uint64_t>(sums.inputs[static_cast<std::size_t>(rank)][e]) >> (4 * rank);
     rest >>= 4;
     if (digit % own != 0) return {};
     if (digit == own) continue;
@@ -143,7 +151,8 @@ Guess likely_cause(const Problem& p, const Sums& sums, int rank, std::span<const
                std::max(2 * static_cast<double>(n) * sums.tolerance[e],
                         p.dtype == DType::int64 ? static_cast<double>(n) : 0.0);
       })) {
-    return {"averaged", text("everything is ", n, " times too small: all-reduce sums, it does not average")};
+    return {"averaged",
+            text("everything is ", n, " times too small: all-reduce sums, it does not average")};
   }
   if (p.op != ReduceOp::sum) {
     bool summed = true;
@@ -156,9 +165,8 @@ Guess likely_cause(const Problem& p, const Sums& sums, int rank, std::span<const
   }
   const std::size_t tail = count % n;
   if (tail != 0 && at >= count - tail) {
-    return {"tail_lost",
-            text("only the last ", tail, " elements are wrong, the remainder of ", count, " / ", n,
-                 ": some chunks must be one element longer")};
+    return {"tail_lost", text("only the last ", tail, " elements are wrong, the remainder of ",
+                              count, " / ", n, ": some chunks must be one element longer")};
   }
   if (const std::string story = provenance(p, sums, at, seen[at]); !story.empty()) {
     return {"contributions", story};
@@ -183,31 +191,33 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
         const std::string value = *at < seen.size() ? number(seen[*at]) : "nothing";
         const std::string wanted =
             *at < sums.expected.size() ? number(sums.expected[*at]) : "nothing";
-        bench.fail(played, {.verdict = sim::Verdict::wrong_answer,
-                            .cause = guess.cause,
-                            .message = text("element ", *at, " of rank ", rank, " is ", value,
-                                            " where ", wanted, " was expected; likely cause: ",
-                                            guess.sentence),
-                            .expected = wanted,
-                            .seen = value,
-                            .where = text(where, ", element ", *at),
-                            .counters = {},
-                            .case_number = 0,
-                            .output = {}});
+        bench.fail(played,
+                   {.verdict = sim::Verdict::wrong_answer,
+                    .cause = guess.cause,
+                    .message = text("element ", *at, " of rank ", rank, " is ", value, " where ",
+                                    wanted, " was expected; likely cause: ", guess.sentence),
+                    .expected = wanted,
+                    .seen = value,
+                    .where = text(where, ", element ", *at),
+                    .counters = {},
+                    .case_number = 0,
+                    .output = {}});
       }
       if (rank == 0) first = raw;
       if (!std::equal(raw.begin(), raw.end(), first.begin(), first.end())) {
-        bench.fail(played, {.verdict = sim::Verdict::wrong_answer,
-                            .cause = "bits_differ",
-                            .message = text("ranks 0 and ", rank, " hold sums that differ in their "
-                                            "last bits; likely cause: each rank added in its own "
-                                            "order. One rank must finish a chunk, the others copy it"),
-                            .expected = "the same bits on every rank",
-                            .seen = "different bits",
-                            .where = where,
-                            .counters = {},
-                            .case_number = 0,
-                            .output = {}});
+        bench.fail(played,
+                   {.verdict = sim::Verdict::wrong_answer,
+                    .cause = "bits_differ",
+                    .message = text("ranks 0 and ", rank,
+                                    " hold sums that differ in their "
+                                    "last bits; likely cause: each rank added in its own "
+                                    "order. One rank must finish a chunk, the others copy it"),
+                    .expected = "the same bits on every rank",
+                    .seen = "different bits",
+                    .where = where,
+                    .counters = {},
+                    .case_number = 0,
+                    .output = {}});
       }
     }
   }
@@ -241,8 +251,8 @@ std::optional<Played> play(Bench& bench, const Problem& p) {
     setup.inputs[static_cast<std::size_t>(rank)] = encode(one);
   }
   // The hard cap: four times what everyone-to-everyone would send.
-  const std::int64_t naive = p.calls * p.size() * (p.size() - 1) * p.count *
-                             static_cast<std::int64_t>(bytes_of(p.dtype));
+  const std::int64_t naive =
+      p.calls * p.size() * (p.size() - 1) * p.count * static_cast<std::int64_t>(bytes_of(p.dtype));
   setup.limits.bytes_max = 4 * naive + 4096;
   auto played = bench.play(setup);
   if (played) compare(bench, *played, p, salt);
@@ -257,7 +267,8 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   Failure failure;
   failure.verdict = sim::Verdict::efficiency;
   for (int rank = 0; rank < p.size(); ++rank) {
-    const std::int64_t sent = played.counters.ranks[static_cast<std::size_t>(rank)].bytes_sent / size;
+    const std::int64_t sent =
+        played.counters.ranks[static_cast<std::size_t>(rank)].bytes_sent / size;
     total += sent;
     failure.counters = {{"elements_sent", static_cast<double>(sent)},
                         {"elements_sent_max", static_cast<double>(most)},
@@ -265,13 +276,16 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
                         {"depth_max", 2.0 * static_cast<double>(n - 1)}};
     if (sent >= least && sent <= most) continue;
     failure.seen = text(sent, " elements");
-    failure.expected = least == most ? text(most, " elements") : text(least, " to ", most, " elements");
+    failure.expected =
+        least == most ? text(most, " elements") : text(least, " to ", most, " elements");
     failure.where = text("rank ", rank);
     if (sent < least) {
       failure.verdict = sim::Verdict::wrong_answer;
       failure.cause = "too_few_bytes";
-      failure.message = text("rank ", rank, " sent ", sent, " elements; the sum cannot be right with "
-                             "fewer than ", least);
+      failure.message = text("rank ", rank, " sent ", sent,
+                             " elements; the sum cannot be right with "
+                             "fewer than ",
+                             least);
     } else {
       failure.cause = sent >= (n - 1) * d ? "whole_buffer" : "too_many_bytes";
       failure.message =
@@ -300,8 +314,9 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
     failure.seen = text("rank ", message.src, " sent to rank ", message.dst);
     failure.expected = "messages to a neighbour on the ring";
     failure.where = text("rank ", message.src);
-    failure.message = text("the sum is right, but rank ", message.src, " sent to rank ", message.dst,
-                           ", which is no neighbour: that is another algorithm than a ring");
+    failure.message =
+        text("the sum is right, but rank ", message.src, " sent to rank ", message.dst,
+             ", which is no neighbour: that is another algorithm than a ring");
     bench.fail(played, failure);
   }
 }
@@ -313,9 +328,9 @@ Exam ring_all_reduce_exam() {
       {"every rank's value arrives exactly once, for any number of ranks and elements",
        [](Bench& bench) {
          for (int n : {2, 3, 4, 1, 5, 7, 8}) {
-           for (std::int64_t d : {std::int64_t{n} * 3, std::int64_t{n} + 1, std::int64_t{n},
-                                  std::int64_t{n} - 1, std::int64_t{1}, std::int64_t{0},
-                                  std::int64_t{31}}) {
+           for (std::int64_t d :
+                {std::int64_t{n} * 3, std::int64_t{n} + 1, std::int64_t{n}, std::int64_t{n} - 1,
+                 std::int64_t{1}, std::int64_t{0}, std::int64_t{31}}) {
              play(bench, {.members = everyone(n), .count = d, .schedule_seed = bench.draw()});
            }
          }

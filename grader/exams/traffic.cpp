@@ -18,10 +18,17 @@ double busiest_rank_bytes(const sim::Counters& counters) {
     const int ranks = static_cast<int>(record.entered_s.size());
     const auto bytes = static_cast<double>(record.bytes);
     switch (record.kind) {
-      case sim::Collective::all_reduce: collectives += ring_bytes(record.bytes, ranks); break;
-      case sim::Collective::all_gather: collectives += (ranks - 1) * bytes; break;
-      case sim::Collective::broadcast: collectives += ranks > 1 ? bytes : 0; break;
-      case sim::Collective::barrier: break;
+      case sim::Collective::all_reduce:
+        collectives += ring_bytes(record.bytes, ranks);
+        break;
+      case sim::Collective::all_gather:
+        collectives += (ranks - 1) * bytes;
+        break;
+      case sim::Collective::broadcast:
+        collectives += ranks > 1 ? bytes : 0;
+        break;
+      case sim::Collective::barrier:
+        break;
     }
   }
   return messages + collectives;

@@ -12,12 +12,18 @@ constexpr int players_max = 8;
 // One word for what the core or the host found; a hint is chosen by it.
 std::string cause_of(const sim::Finding& finding) {
   switch (finding.verdict) {
-    case sim::Verdict::deadlock: return finding.ranks.size() > 1 ? "cycle" : "waits_for_nobody";
-    case sim::Verdict::mismatch: return "ranks_disagree";
-    case sim::Verdict::undelivered: return "never_received";
-    case sim::Verdict::in_flight: return "buffer_changed_in_flight";
-    case sim::Verdict::rank_exited: return "exited";
-    case sim::Verdict::unsolved: return "stub";
+    case sim::Verdict::deadlock:
+      return finding.ranks.size() > 1 ? "cycle" : "waits_for_nobody";
+    case sim::Verdict::mismatch:
+      return "ranks_disagree";
+    case sim::Verdict::undelivered:
+      return "never_received";
+    case sim::Verdict::in_flight:
+      return "buffer_changed_in_flight";
+    case sim::Verdict::rank_exited:
+      return "exited";
+    case sim::Verdict::unsolved:
+      return "stub";
     default: {
       std::string name(sim::name_of(finding.verdict));
       std::replace(name.begin(), name.end(), ' ', '_');
@@ -41,9 +47,9 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
                  players_max, " can be judged");
   // Players live from case to case, so that a call sees what an earlier one left behind.
   if (!host_ || !host_->usable()) {
-    host_ = std::make_unique<sim::ProcessHost>(
-        std::vector<std::string>{player_}, options_.only_case ? ranks : players_max,
-        options_.limits);
+    host_ = std::make_unique<sim::ProcessHost>(std::vector<std::string>{player_},
+                                               options_.only_case ? ranks : players_max,
+                                               options_.limits);
   }
   sim::Core core(sim::Options{.ranks = ranks,
                               .network = setup.network,
@@ -70,9 +76,9 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
 void Bench::fail(const Played& played, Failure failure) const {
   failure.case_number = played.number;
   failure.output = played.output;
-  failure.where = failure.where.empty() ? text("case ", played.number, ": ", played.description)
-                                        : text("case ", played.number, ": ", played.description,
-                                               ", ", failure.where);
+  failure.where = failure.where.empty()
+                      ? text("case ", played.number, ": ", played.description)
+                      : text("case ", played.number, ": ", played.description, ", ", failure.where);
   throw Failure(std::move(failure));
 }
 

@@ -18,8 +18,8 @@ namespace lockstep::grader {
 // What an exam throws, through Bench::fail, when a check does not hold.
 struct Failure {
   sim::Verdict verdict = sim::Verdict::wrong_answer;
-  std::string cause;     // stable: "averaged", "tail_lost", "cycle"
-  std::string message;   // the sentence
+  std::string cause;    // stable: "averaged", "tail_lost", "cycle"
+  std::string message;  // the sentence
   std::string expected, seen, where;
   std::map<std::string, double> counters;
   int case_number = 0;
@@ -28,8 +28,8 @@ struct Failure {
 
 // One case: who plays, and under which rules.
 struct CaseSetup {
-  std::string description;             // "4 ranks, 7 elements of int64, sum"
-  std::vector<Bytes> inputs;           // by rank; their number is the number of ranks
+  std::string description;    // "4 ranks, 7 elements of int64, sum"
+  std::vector<Bytes> inputs;  // by rank; their number is the number of ranks
   std::uint64_t schedule_seed = 0;
   sim::Network network;
   sim::Limits limits;
@@ -39,7 +39,7 @@ struct CaseSetup {
 struct Played {
   int number = 0;
   std::string description;
-  std::vector<Bytes> results;          // by rank
+  std::vector<Bytes> results;  // by rank
   sim::Counters counters;
   std::vector<std::string> output;
 };

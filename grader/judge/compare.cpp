@@ -61,9 +61,12 @@ std::string number(double value) {
 
 double epsilon_of(DType dtype) {
   switch (dtype) {
-    case DType::float32: return std::numeric_limits<float>::epsilon();
-    case DType::float64: return std::numeric_limits<double>::epsilon();
-    case DType::int64: break;
+    case DType::float32:
+      return std::numeric_limits<float>::epsilon();
+    case DType::float64:
+      return std::numeric_limits<double>::epsilon();
+    case DType::int64:
+      break;
   }
   return 0;
 }

@@ -1,5 +1,5 @@
-// The judge: draws cases, gives each rank only its own inputs, is the network, and decides. It never
-// runs student code: that happens in the player processes it starts.
+// The judge: draws cases, gives each rank only its own inputs, is the network, and decides. It
+// never runs student code: that happens in the player processes it starts.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,28 @@ namespace lockstep::grader {
 
 // One check of one exercise: what was asserted, and what came of it.
 struct CheckReport {
-  std::string name;       // "values: every rank ends with the sum"
+  std::string name;  // "values: every rank ends with the sum"
   sim::Verdict verdict = sim::Verdict::pass;
-  std::string message;    // the sentence
-  std::string expected, seen, where;   // where: "4 ranks, 7 elements, rank 2, element 5"
+  std::string message;                // the sentence
+  std::string expected, seen, where;  // where: "4 ranks, 7 elements, rank 2, element 5"
   std::map<std::string, double> counters;
-  std::string replay;     // "./lab check ring_all_reduce --seed 7 --case 3"
-  bool skipped = false;   // an earlier check failed
+  std::string replay;    // "./lab check ring_all_reduce --seed 7 --case 3"
+  bool skipped = false;  // an earlier check failed
 };
 
 struct Report {
   std::string exercise;
   sim::Verdict verdict = sim::Verdict::infrastructure;
   int points = 0, max_points = 0;
-  std::string cause;      // short and stable: "summed_not_averaged", "cycle", "tail_lost", …
-  std::string message;    // the first failing check's sentence
+  std::string cause;    // short and stable: "summed_not_averaged", "cycle", "tail_lost", …
+  std::string message;  // the first failing check's sentence
   std::vector<CheckReport> checks;
   std::map<int, std::string> output;  // what ranks printed in the failing case, capped
 };
 
 struct JudgeOptions {
   std::uint64_t seed = 1;
-  std::optional<int> only_case;   // --case K
+  std::optional<int> only_case;  // --case K
   sim::PlayerLimits limits;
   int max_points = 10;
 };

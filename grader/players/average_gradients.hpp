@@ -12,10 +12,10 @@ namespace lockstep::grader {
 struct GradientCase {
   GroupChoice group;
   DType dtype = DType::float32;
-  std::uint64_t allocation_seed = 0;     // differs per rank: the order of addresses is no order
-  std::vector<std::int64_t> sizes;       // elements of each parameter
-  std::vector<std::uint8_t> has_grad;    // the same on every rank
-  std::vector<Bytes> grads;              // this rank's; empty without gradient
+  std::uint64_t allocation_seed = 0;   // differs per rank: the order of addresses is no order
+  std::vector<std::int64_t> sizes;     // elements of each parameter
+  std::vector<std::uint8_t> has_grad;  // the same on every rank
+  std::vector<Bytes> grads;            // this rank's; empty without gradient
 };
 
 inline Bytes encode(const GradientCase& c) {

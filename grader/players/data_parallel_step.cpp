@@ -20,13 +20,14 @@ Bytes play(sim::PlayerCase& played) {
   const auto steps = static_cast<std::int64_t>(c.labels.size()) / c.batch;
   std::vector<double> losses;
   for (std::int64_t step = 0; step < steps; ++step) {
-    const data::Batch mine = make_batch(c.inputs, c.labels, c.widths.front(), step * c.batch,
-                                        c.batch, c.dtype, device);
+    const data::Batch mine =
+        make_batch(c.inputs, c.labels, c.widths.front(), step * c.batch, c.batch, c.dtype, device);
     losses.push_back(
         data_parallel::data_parallel_step(*group, *model, *optimizer, mine, c.clip_norm));
   }
   out.put_list(std::span<const double>(losses));
-  for (const Parameter* parameter : model->parameters()) out.put_bytes(parameter->value.raw_bytes());
+  for (const Parameter* parameter : model->parameters())
+    out.put_bytes(parameter->value.raw_bytes());
   return out.take();
 }
 

@@ -18,9 +18,9 @@ struct StepCase {
   double clip_norm = 0;
   std::uint64_t model_seed = 0;
   std::vector<std::int64_t> widths;
-  std::int64_t batch = 0;               // samples of this rank in each step
-  std::vector<double> inputs;           // [steps · batch · widths.front()]
-  std::vector<std::int64_t> labels;     // [steps · batch]
+  std::int64_t batch = 0;            // samples of this rank in each step
+  std::vector<double> inputs;        // [steps · batch · widths.front()]
+  std::vector<std::int64_t> labels;  // [steps · batch]
 };
 
 inline Bytes encode(const StepCase& c) {

@@ -16,7 +16,9 @@ class PoisonDevice final : public Device {
     if (bytes > 0) std::memset(data, 0xFF, bytes);
     return data;
   }
-  void release(std::byte* data, std::size_t bytes) noexcept override { memory_.release(data, bytes); }
+  void release(std::byte* data, std::size_t bytes) noexcept override {
+    memory_.release(data, bytes);
+  }
 
  private:
   CpuDevice memory_;

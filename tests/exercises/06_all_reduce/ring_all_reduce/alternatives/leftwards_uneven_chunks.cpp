@@ -1,4 +1,5 @@
-// The ring the other way round, with the longer chunks first and the receive posted before the send.
+// The ring the other way round, with the longer chunks first and the receive posted before the
+// send.
 #include <algorithm>
 
 #include "engine/collectives/ring_all_reduce.hpp"
