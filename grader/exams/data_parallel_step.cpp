@@ -114,6 +114,53 @@ Trained train(const Problem& p, std::uint64_t salt, Way way) {
   return trained;
 }
 
+// The other usual mistake: every rank steps with its own gradient, and the parameters are averaged
+// afterwards. Equal to the right way for plain SGD only.
+std::vector<double> train_averaging_parameters(const Problem& p, std::uint64_t salt) {
+  CpuDevice device;
+  std::vector<std::unique_ptr<nn::Module>> models;
+  std::vector<std::unique_ptr<optim::Optimizer>> optimizers;
+  for (int rank = 0; rank < p.ranks; ++rank) {
+    models.push_back(nn::make_mlp(case_of(p, salt, 0).widths, DType::float64, device, salt));
+    optimizers.push_back(make_optimizer(*models.back(), p.optimizer));
+  }
+  for (std::int64_t step = 0; step < steps; ++step) {
+    std::vector<Tensor> means(models.front()->parameters().size());
+    for (int rank = 0; rank < p.ranks; ++rank) {
+      const StepCase c = case_of(p, salt, rank);
+      nn::Module& model = *models[static_cast<std::size_t>(rank)];
+      optim::Optimizer& optimizer = *optimizers[static_cast<std::size_t>(rank)];
+      optimizer.zero_grad();
+      const auto batch =
+          make_batch(c.inputs, c.labels, width, step * p.batch, p.batch, DType::float64, device);
+      Tape tape(GradMode::record);
+      const Value logits = model.forward(tape, tape.constant(batch.inputs));
+      tape.backward(autograd::cross_entropy(tape, logits, batch.labels));
+      const auto parameters = model.parameters();
+      if (p.clip_norm > 0) optim::clip_grad_norm(parameters, p.clip_norm);
+      optimizer.step();
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const Tensor share = parameters[i]->value.clone();
+        share.scale_(1.0 / p.ranks);
+        if (rank == 0) {
+          means[i] = share;
+        } else {
+          means[i].reduce_(share, ReduceOp::sum);
+        }
+      }
+    }
+    for (const auto& model : models) {
+      const auto parameters = model->parameters();
+      for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i]->value.copy_(means[i]);
+    }
+  }
+  std::vector<double> flat;
+  for (const Parameter* parameter : models.front()->parameters()) {
+    for (double value : parameter->value.data<double>()) flat.push_back(value);
+  }
+  return flat;
+}
+
 std::vector<double> tolerance_of(std::span<const double> expected) {
   // float64, ten steps: sums in another order move the result by some 1e-13; Adam divides by the
   // root of the second moment and so magnifies that for tiny gradients. 1e-6 leaves room for every
@@ -136,6 +183,12 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
   if (p.clip_norm > 0 && is(Way::clip_before)) {
     return {"clipped_before_averaging",
             "the gradient was clipped before it was averaged: the norm that counts is the mean's"};
+  }
+  if (const auto other = train_averaging_parameters(p, salt);
+      !first_difference(seen, other, tolerance_of(other))) {
+    return {"averaged_parameters",
+            "the parameters were averaged after each rank had stepped with its own gradient; that "
+            "equals averaging gradients for plain SGD only, not with momentum, Adam or clipping"};
   }
   if (is(Way::no_zero)) {
     return {"not_zeroed", "the last step's gradients were still there: zero them first"};

@@ -8,7 +8,7 @@ using namespace lockstep;
 using namespace lockstep::grader;
 
 namespace {
-const double nan = std::numeric_limits<double>::quiet_NaN();
+const double not_a_number = std::numeric_limits<double>::quiet_NaN();
 const double infinity = std::numeric_limits<double>::infinity();
 using List = std::vector<double>;
 }  // namespace
@@ -19,11 +19,11 @@ TEST_CASE("first_difference: equal within the tolerance, and just outside of it"
 }
 
 TEST_CASE("first_difference: a NaN or an infinity is never right") {
-  CHECK(first_difference(List{nan}, List{1}, List{1e300}) == 0u);
-  CHECK(first_difference(List{nan}, List{nan}, List{1}) == 0u);
+  CHECK(first_difference(List{not_a_number}, List{1}, List{1e300}) == 0u);
+  CHECK(first_difference(List{not_a_number}, List{not_a_number}, List{1}) == 0u);
   CHECK(first_difference(List{infinity}, List{infinity}, List{infinity}) == 0u);
-  CHECK(first_difference(List{1}, List{nan}, List{1}) == 0u);
-  CHECK(first_difference(List{1}, List{1.5}, List{nan}) == 0u);
+  CHECK(first_difference(List{1}, List{not_a_number}, List{1}) == 0u);
+  CHECK(first_difference(List{1}, List{1.5}, List{not_a_number}) == 0u);
 }
 
 TEST_CASE("first_difference: a missing or an extra element differs at the shorter length") {
@@ -46,5 +46,5 @@ TEST_CASE("number: as short as tells the value") {
   CHECK(number(0.5) == "0.5");
   CHECK(number(1e6) == "1e+06");
   CHECK(number(0.1 + 0.2) == "0.30000000000000004");
-  CHECK(number(nan) == "nan");
+  CHECK(number(not_a_number) == "nan");
 }
