@@ -2,19 +2,16 @@
 // good arguments only. An empty tensor ends here: it sends no message and receives none.
 #include "engine/comm/peers.hpp"
 
-#include <string_view>
+#include <string>
+
+#include "engine/sim/verdict.hpp"
 
 namespace lockstep::comm {
 
 namespace {
 
-// "work/06_all_reduce/ring_all_reduce.cpp:21" without the machine's own folders before it.
 std::string place_of(const Where& where) {
-  std::string_view path(where.file_name());
-  for (std::string_view root : {"work/", "solutions/", "exercises/", "engine/", "tests/"}) {
-    if (const auto at = path.rfind(root); at != std::string_view::npos) path.remove_prefix(at);
-  }
-  return text(path, ":", where.line());
+  return sim::place_of(where.file_name(), static_cast<int>(where.line()));
 }
 
 void check_defined(const char* operation, const Tensor& data, int rank, const Where& where) {

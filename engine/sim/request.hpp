@@ -75,7 +75,8 @@ struct Reply {
   double now = 0;            // the strand's virtual time
 };
 
-// A rank's end of the line. call() blocks the calling strand until the core answers.
+// A rank's end of the line. call() blocks the calling strand until the core answers. The request's
+// data need to stay only until call() returns: a port whose core may keep them longer copies them.
 class Port {
  public:
   virtual ~Port() = default;

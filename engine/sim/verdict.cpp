@@ -50,12 +50,14 @@ std::string printable(std::string_view text, std::size_t length_max) {
 
 std::string place_of(std::string_view file, int line) {
   if (file.empty()) return {};
-  for (std::string_view root : {"work/", "solutions/", "exercises/", "engine/", "tests/"}) {
+  // The last of these folders: the lab itself may lie in somebody's folder "work".
+  std::size_t begin = 0;
+  for (std::string_view root : {"/work/", "/solutions/", "/exercises/", "/engine/", "/tests/"}) {
     if (const auto at = file.rfind(root); at != std::string_view::npos) {
-      file.remove_prefix(at);
-      break;
+      begin = std::max(begin, at + 1);
     }
   }
+  file.remove_prefix(begin);
   return text(printable(file, 160), ":", line);
 }
 

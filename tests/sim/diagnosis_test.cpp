@@ -160,6 +160,8 @@ TEST_CASE("text from players is made fit to print") {
   CHECK(printable("sum \xc3\x97 4 \xff\xc3", 100) == "sum \xc3\x97 4 ??");
   CHECK(printable("\xed\xa0\x80", 100) == "???");
   CHECK(printable("\xc3\x97\xc3\x97", 3) == "\xc3\x97");
-  CHECK(place_of("/x/work/a/solutions/b.cpp", 3) == "work/a/solutions/b.cpp:3");
+  CHECK(place_of("/me/work/lab/solutions/06_a/b.cpp", 3) == "solutions/06_a/b.cpp:3");
+  CHECK(place_of("/me/lab/work/06_a/b.cpp", 3) == "work/06_a/b.cpp:3");
+  CHECK(place_of("work/b.cpp", 3) == "work/b.cpp:3");
   CHECK(place_of("", 3).empty());
 }
