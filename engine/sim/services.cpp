@@ -1,0 +1,118 @@
+// The three services. Their arguments come from players and are read with the same distrust as
+// frames: a malformed one throws Error, which fails that request alone.
+#include "engine/sim/services.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::sim {
+
+namespace {
+
+StoreCall read_store_call(std::span<const std::byte> bytes) {
+  ByteReader in(bytes);
+  StoreCall call;
+  call.kind = in.get<StoreCall::Kind>();
+  if (call.kind > StoreCall::Kind::wait) throw Error("the store knows no such call");
+  call.key = in.get_text();
+  call.value = in.get_text();
+  call.amount = in.get<std::int64_t>();
+  while (!in.done()) call.keys.push_back(in.get_text());
+  return call;
+}
+
+Payload payload_of_text(const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return payload_of({bytes.begin(), bytes.end()});
+}
+
+template <typename T>
+Payload payload_of_value(T value) {
+  ByteWriter out;
+  out.put(value);
+  return payload_of(out.take());
+}
+
+std::int64_t number_in(const std::string& key, const std::string& digits) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    throw Error(text("store: add to '", printable(key, 80), "', which holds no number but '",
+                     printable(digits, 80), "'"));
+  }
+  return value;
+}
+
+}  // namespace
+
+Bytes bytes_of(const StoreCall& call) {
+  ByteWriter out;
+  out.put(call.kind).put_text(call.key).put_text(call.value).put(call.amount);
+  for (const auto& key : call.keys) out.put_text(key);
+  return out.take();
+}
+
+std::optional<Service::Answer> StoreService::serve(const Actor&, const Request& request,
+                                                   double now) {
+  const StoreCall call = read_store_call(request.data.bytes);
+  const auto entry = values_.find(call.key);
+  switch (call.kind) {
+    case StoreCall::Kind::set:
+      values_[call.key] = call.value;
+      return Answer{{}, now};
+    case StoreCall::Kind::get:
+      if (entry == values_.end()) return std::nullopt;
+      return Answer{payload_of_text(entry->second), now};
+    case StoreCall::Kind::check:
+      return Answer{payload_of_value<std::uint8_t>(entry == values_.end() ? 0 : 1), now};
+    case StoreCall::Kind::wait: {
+      const bool all = std::all_of(call.keys.begin(), call.keys.end(),
+                                   [&](const std::string& key) { return values_.contains(key); });
+      return all ? std::optional(Answer{{}, now}) : std::nullopt;
+    }
+    case StoreCall::Kind::add:
+      break;
+  }
+  std::int64_t sum = entry == values_.end() ? 0 : number_in(call.key, entry->second);
+  if (__builtin_add_overflow(sum, call.amount, &sum)) {
+    throw Error(text("store: add to '", printable(call.key, 80), "' goes beyond 64 bits"));
+  }
+  values_[call.key] = std::to_string(sum);
+  return Answer{payload_of_value(sum), now};
+}
+
+ItemService::ItemService(std::string name, std::vector<Bytes> items, double seconds)
+    : name_(std::move(name)), seconds_(seconds) {
+  for (auto& item : items) items_.push_back(payload_of(std::move(item)));
+}
+
+std::optional<Service::Answer> ItemService::serve(const Actor& who, const Request& request,
+                                                  double now) {
+  ByteReader in(request.data.bytes);
+  const auto index = in.get<std::int64_t>();
+  if (index < 0 || std::cmp_greater_equal(index, items_.size())) {
+    throw Error(text(name_, ": rank ", who.rank, " asks for item ", index, "; there are ",
+                     items_.size(), ", numbered from 0"));
+  }
+  asked_.push_back({who.rank, index});
+  return Answer{items_[static_cast<std::size_t>(index)], now + seconds_};
+}
+
+EventService::EventService(std::string name, std::vector<std::vector<Event>> by_rank)
+    : name_(std::move(name)), by_rank_(std::move(by_rank)), asked_s_(by_rank_.size()) {}
+
+std::optional<Service::Answer> EventService::serve(const Actor& who, const Request&, double now) {
+  const auto rank = static_cast<std::size_t>(who.rank);
+  const std::size_t taken = rank < by_rank_.size() ? asked_s_[rank].size() : 0;
+  if (rank >= by_rank_.size() || taken == by_rank_[rank].size()) {
+    throw Error(text(name_, ": rank ", who.rank, " waits for event ", taken + 1, ", but has only ",
+                     taken, "; nothing more will happen"));
+  }
+  asked_s_[rank].push_back(now);
+  const Event& event = by_rank_[rank][taken];
+  return Answer{payload_of(event.data), event.at_s};
+}
+
+}  // namespace lockstep::sim

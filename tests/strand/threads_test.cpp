@@ -1,0 +1,28 @@
+// Strands that are threads: join rethrows, and destruction joins.
+#include <atomic>
+#include <stdexcept>
+
+#include "engine/strand/strand.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+
+TEST_CASE("thread strands: join returns when the body has, and rethrows what it threw") {
+  const auto strands = make_thread_strands();
+  std::atomic<int> ran = 0;
+  auto good = strands->start("good", [&] { ++ran; });
+  auto bad = strands->start("bad", [&] {
+    ++ran;
+    throw std::runtime_error("from inside");
+  });
+  good->join();
+  CHECK_THROWS_WITH(bad->join(), "from inside");
+  CHECK(ran == 2);
+}
+
+TEST_CASE("thread strands: a strand that was not joined is joined by its destructor") {
+  const auto strands = make_thread_strands();
+  std::atomic<int> ran = 0;
+  for (int i = 0; i < 5; ++i) auto dropped = strands->start("dropped", [&] { ++ran; });
+  CHECK(ran == 5);
+}
