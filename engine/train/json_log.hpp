@@ -1,0 +1,40 @@
+// The run as JSON, one object a line, for programs that read it: start, step, epoch, end. The
+// fields are those of the observer's reports; parameters_hash holds hexadecimal text, because JSON
+// numbers do not carry 64 bits everywhere.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include "engine/train/observer.hpp"
+
+namespace lockstep::train {
+
+// What the "start" line tells beside the event.
+struct RunDescription {
+  std::string model{}, data{}, backend{}, device{}, dtype{}, all_reduce{}, optimizer{}, kernels{};
+  std::int64_t parameters = 0;
+  int ranks = 1;
+  std::int64_t batch_size = 0;  // of one rank
+  std::int64_t steps = 0;
+  double learning_rate = 0;
+  std::uint64_t seed = 0;
+};
+
+class JsonLog final : public Observer {
+ public:
+  // Replaces the file and writes the start line. Throws UsageError when it cannot be written.
+  JsonLog(const std::string& path, const RunDescription& run);
+
+  void on_step(const StepReport& report) override;
+  void on_epoch(const EpochReport& report) override;
+  void on_end(const Summary& summary) override;
+
+ private:
+  std::string path_;
+  std::ofstream file_;
+  void put(const std::string& line);
+};
+
+}  // namespace lockstep::train

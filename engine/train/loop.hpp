@@ -1,0 +1,48 @@
+// The training loop: what a rank does with its group, its replica of the model, and the data. It
+// is a function of values; the same call on N ranks is synchronous data-parallel training.
+//   N ranks of the group, B samples a rank and step; a step's global batch is N·B samples
+//
+// The sampler deals an epoch's order out like cards, so step k reads the places [k·N·B, (k+1)·N·B)
+// of that order whatever N is: runs with equal N·B and seed see the same batches and differ by
+// rounding only. The last batch of an epoch may be smaller, on all ranks alike.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/comm/process_group.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/nn/module.hpp"
+#include "engine/optim/optimizer.hpp"
+#include "engine/train/observer.hpp"
+
+namespace lockstep::train {
+
+enum class RateSchedule : std::uint8_t { constant, cosine };
+
+struct TrainOptions {
+  std::int64_t batch_size = 64;  // B
+  std::int64_t epochs = 1;
+  std::int64_t steps = 0;  // when positive, optimizer steps to take; epochs then do not count
+  RateSchedule schedule = RateSchedule::cosine;
+  std::int64_t warmup = 0;  // optimizer steps in which the rate rises to the optimizer's own
+  double clip_norm = 0;     // bound on the gradient's global norm; 0: none
+  std::uint64_t seed = 0;   // of the order of samples; the epoch is added to it
+};
+
+// Optimizer steps that `options` ask for, given `samples` and N `ranks`.
+//   Throws  UsageError when a global batch is larger than the data
+std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int ranks);
+
+// Trains the replicas and tells the observers; the same on every rank, but observers may differ.
+//   model      replicas equal on entry; its dtype and device are those of its parameters
+//   optimizer  over model's parameters; its learning rate on entry is the schedule's base
+//   Ensures    after each epoch (and at the end) every test sample was evaluated exactly once
+//   Comm       a step: data_parallel_step, and one all-reduce of the loss (8 bytes of payload);
+//              an epoch: one all-reduce of three numbers, one all-gather of a hash a rank
+//   Throws     UsageError as total_steps; Error when the loss is no longer finite; CommError
+Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
+              const data::Dataset& train_set, const data::Dataset& test_set,
+              const TrainOptions& options, std::span<Observer* const> observers);
+
+}  // namespace lockstep::train

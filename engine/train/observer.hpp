@@ -1,0 +1,45 @@
+// What a training run tells whoever watches it: a log, a progress bar, a test.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace lockstep::train {
+
+// One optimizer step.
+struct StepReport {
+  std::int64_t step = 0;        // from 1
+  std::int64_t steps = 0;       // of the whole run
+  std::int64_t epoch = 0;       // from 1
+  double loss = 0;              // mean over the global batch, before the update
+  double samples_per_s = 0;     // of all ranks together, in this step
+  double seconds = 0;           // since training began
+  std::int64_t bytes_sent = 0;  // by this rank for the step itself, without the report of the loss
+};
+
+// One epoch, or what was left of it when the run ended inside.
+struct EpochReport {
+  std::int64_t epoch = 0;  // from 1
+  double train_loss = 0;   // mean over the epoch's samples, each before its update
+  double test_loss = 0;
+  double test_accuracy = 0;           // 0 to 1
+  std::vector<std::uint64_t> hashes;  // nn::hash_of of each rank's replica
+  double seconds = 0;                 // since training began
+};
+
+struct Summary {
+  double seconds = 0;
+  double samples_per_s = 0;  // of all ranks together, evaluation not counted
+  double test_accuracy = 0;
+  bool replicas_equal = false;  // bit for bit, at the end of every epoch
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_step(const StepReport& report) = 0;
+  virtual void on_epoch(const EpochReport& report) = 0;
+  virtual void on_end(const Summary& summary) = 0;
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,77 @@
+#include "engine/train/progress.hpp"
+
+#include <cstdio>
+#include <ostream>
+#include <string>
+
+#include "engine/base/text.hpp"
+#include "engine/train/replicas.hpp"
+
+namespace lockstep::train {
+namespace {
+
+constexpr double redraw_s = 0.1;  // of the bar
+constexpr double line_s = 5.0;    // between plain lines
+constexpr int bar_width = 24;
+constexpr const char* clear_line = "\r\x1b[K";
+
+std::string fixed(double value, int digits) {
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, "%.*f", digits, value);
+  return buffer;
+}
+
+// 118400.2 → "118,400"
+std::string grouped(double value) {
+  const std::string digits = fixed(value, 0);
+  std::string out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string bar(std::int64_t done, std::int64_t all) {
+  const auto filled = static_cast<std::size_t>(bar_width * done / all);
+  return text("[", std::string(filled, '#'), std::string(bar_width - filled, '.'), "]");
+}
+
+std::string about_replicas(const std::vector<std::uint64_t>& hashes) {
+  if (hashes.size() == 1) return "one replica";
+  if (all_equal(hashes)) return text("the ", hashes.size(), " replicas are equal bit for bit");
+  std::size_t odd = 1;
+  while (hashes[odd] == hashes[0]) ++odd;
+  return text("THE REPLICAS DIFFER: rank ", odd, " has other parameters than rank 0");
+}
+
+}  // namespace
+
+void Progress::on_step(const StepReport& report) {
+  const double weight = steps_seen_++ == 0 ? 1.0 : 0.05;
+  smooth_loss_ += weight * (report.loss - smooth_loss_);
+  smooth_rate_ += weight * (report.samples_per_s - smooth_rate_);
+  const bool terminal = paper_ == Paper::terminal;
+  if (report.seconds - shown_at_s_ < (terminal ? redraw_s : line_s)) return;
+  shown_at_s_ = report.seconds;
+  if (terminal) out_ << clear_line << bar(report.step, report.steps) << " ";
+  out_ << "step " << report.step << "/" << report.steps << "  loss " << fixed(smooth_loss_, 4)
+       << "  " << grouped(smooth_rate_) << " samples/s" << (terminal ? "" : "\n") << std::flush;
+}
+
+void Progress::on_epoch(const EpochReport& report) {
+  if (paper_ == Paper::terminal) out_ << clear_line;
+  out_ << "epoch " << report.epoch << ": train loss " << fixed(report.train_loss, 4)
+       << ", test loss " << fixed(report.test_loss, 4) << ", test accuracy "
+       << fixed(100 * report.test_accuracy, 2) << " %, " << grouped(smooth_rate_) << " samples/s; "
+       << about_replicas(report.hashes) << "\n"
+       << std::flush;
+}
+
+void Progress::on_end(const Summary& summary) {
+  out_ << "trained in " << fixed(summary.seconds, 1) << " s, " << grouped(summary.samples_per_s)
+       << " samples/s, test accuracy " << fixed(100 * summary.test_accuracy, 2) << " %\n"
+       << std::flush;
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,32 @@
+// The run as a person sees it: a bar that moves on a terminal, a line now and then elsewhere, and
+// after each epoch the accuracy and whether the replicas are still equal.
+#pragma once
+
+#include <iosfwd>
+
+#include "engine/train/observer.hpp"
+
+namespace lockstep::train {
+
+// Where the words go. A terminal's line is redrawn; a file or a pipe gets whole lines only.
+enum class Paper : std::uint8_t { terminal, plain };
+
+class Progress final : public Observer {
+ public:
+  // `out` must outlive it.
+  Progress(std::ostream& out, Paper paper) : out_(out), paper_(paper) {}
+
+  void on_step(const StepReport& report) override;
+  void on_epoch(const EpochReport& report) override;
+  void on_end(const Summary& summary) override;
+
+ private:
+  std::ostream& out_;
+  Paper paper_;
+  double shown_at_s_ = 0;  // when the last line or bar was written
+  std::int64_t steps_seen_ = 0;
+  double smooth_loss_ = 0;  // recent steps weigh most
+  double smooth_rate_ = 0;
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,205 @@
+#include "engine/train/loop.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "engine/nn/mlp.hpp"
+#include "engine/optim/schedule.hpp"
+#include "engine/train/replicas.hpp"
+#include "tests/catch.hpp"
+#include "tests/train/thread_group.hpp"
+
+using namespace lockstep;
+using lockstep::test::Approx;
+using lockstep::test::contains;
+using lockstep::test::on_ranks;
+
+namespace {
+
+struct Recorder final : train::Observer {
+  std::vector<train::StepReport> steps;
+  std::vector<train::EpochReport> epochs;
+  std::vector<train::Summary> ends;
+  void on_step(const train::StepReport& report) override { steps.push_back(report); }
+  void on_epoch(const train::EpochReport& report) override { epochs.push_back(report); }
+  void on_end(const train::Summary& summary) override { ends.push_back(summary); }
+};
+
+struct Setup {
+  DType dtype = DType::float64;
+  std::int64_t samples = 1000;
+  train::TrainOptions options;
+  double rate = 0.05;
+};
+
+std::unique_ptr<nn::Module> model_for(const data::Dataset& dataset, DType dtype, Device& device) {
+  const std::array widths{dataset.inputs(), std::int64_t{24}, dataset.classes()};
+  return nn::make_mlp(widths, dtype, device, 3);
+}
+
+// What rank 0 saw of a run on `ranks` ranks.
+Recorder run_on(int ranks, const Setup& setup) {
+  Recorder seen;
+  const auto train_set = data::make_synthetic(setup.samples, 16, 5, 1);
+  const auto test_set = data::make_synthetic(203, 16, 5, 2);
+  on_ranks(ranks, [&](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const auto model = model_for(*train_set, setup.dtype, device);
+    const auto optimizer = optim::make_sgd(model->parameters(), {setup.rate, 0.9, 0});
+    Recorder mine;
+    const std::array<train::Observer*, 1> observers{&mine};
+    train::train(group, *model, *optimizer, *train_set, *test_set, setup.options, observers);
+    if (group.rank() == 0) seen = mine;
+  });
+  return seen;
+}
+
+Setup steps_of(std::int64_t global_batch, int ranks, std::int64_t steps, DType dtype) {
+  Setup setup;
+  setup.dtype = dtype;
+  setup.options.batch_size = global_batch / ranks;
+  setup.options.steps = steps;
+  return setup;
+}
+
+}  // namespace
+
+TEST_CASE("training: one rank with 128, two with 64, four with 32 follow one loss curve") {
+  // Equal batches in another order of summation: 200 steps of momentum let roundings of 1e-16 grow
+  // to some 1e-14; float32 starts at 1e-7 and is watched for 20 steps only.
+  const auto check = [](DType dtype, std::int64_t steps, double tolerance) {
+    const auto one = run_on(1, steps_of(128, 1, steps, dtype));
+    REQUIRE(std::ssize(one.steps) == steps);
+    CHECK(one.steps.back().loss < 0.9 * one.steps.front().loss);
+    for (const int ranks : {2, 4, 8}) {
+      const auto many = run_on(ranks, steps_of(128, ranks, steps, dtype));
+      REQUIRE(many.steps.size() == one.steps.size());
+      for (std::size_t k = 0; k < one.steps.size(); ++k) {
+        CAPTURE(ranks, k);
+        CHECK(std::abs(many.steps[k].loss / one.steps[k].loss - 1) <= tolerance);
+      }
+      CHECK(many.ends.at(0).replicas_equal);
+    }
+  };
+  check(DType::float64, 200, 1e-12);
+  check(DType::float32, 20, 1e-6);
+}
+
+TEST_CASE("training: it learns, and the same seed gives the same bits") {
+  Setup setup;
+  setup.dtype = DType::float32;
+  setup.options.epochs = 4;
+  setup.options.batch_size = 16;
+  const auto first = run_on(3, setup), again = run_on(3, setup);
+  REQUIRE(first.epochs.size() == 4);
+  CHECK(first.epochs.back().test_accuracy > 0.8);
+  CHECK(first.epochs.back().test_loss < first.epochs.front().test_loss);
+  CHECK(first.epochs.back().hashes == again.epochs.back().hashes);
+  CHECK(first.epochs.back().hashes.size() == 3);
+  CHECK(train::all_equal(first.epochs.back().hashes));
+  setup.options.seed = 1;
+  CHECK(run_on(3, setup).epochs.back().hashes != first.epochs.back().hashes);
+}
+
+TEST_CASE(
+    "training: an epoch ends with a smaller batch, and its loss weighs samples, not batches") {
+  Setup setup;
+  setup.samples = 25;
+  setup.options = {.batch_size = 8, .epochs = 1};
+  const auto seen = run_on(1, setup);
+  REQUIRE(seen.steps.size() == 4);  // 8 + 8 + 8 + 1
+  const auto& s = seen.steps;
+  const double sum = 8 * (s[0].loss + s[1].loss + s[2].loss) + s[3].loss;
+  CHECK(seen.epochs.at(0).train_loss == Approx(sum / 25).epsilon(1e-14));
+  CHECK(s[3].step == 4);
+  CHECK(s[3].steps == 4);
+  CHECK(s[3].epoch == 1);
+}
+
+TEST_CASE("training: with steps given it goes through as many epochs as that takes") {
+  Setup setup;
+  setup.samples = 20;
+  setup.options = {.batch_size = 5, .epochs = 1, .steps = 10};
+  const auto seen = run_on(2, setup);
+  CHECK(seen.steps.size() == 10);
+  CHECK(seen.epochs.size() == 5);
+  setup.options.steps = 3;
+  CHECK(run_on(2, setup).epochs.size() == 2);
+}
+
+TEST_CASE("training: the bytes of a step are the gradients, without the report of the loss") {
+  Setup setup;
+  setup.options.steps = 2;
+  const auto seen = run_on(2, setup);
+  CHECK(seen.steps[1].bytes_sent == 8 * (24 * 16 + 24 + 5 * 24 + 5));
+}
+
+TEST_CASE("training: the learning rate follows the schedule by optimizer steps") {
+  // An optimizer that only writes down the rate it is given.
+  struct Listener final : optim::Optimizer {
+    std::vector<double> rates;
+    double rate = 0.4;
+    std::vector<Parameter*> all;
+    void step() override { rates.push_back(rate); }
+    void zero_grad() override {
+      for (Parameter* p : all) p->grad = {};
+    }
+    double learning_rate() const override { return rate; }
+    void set_learning_rate(double value) override { rate = value; }
+    std::span<Parameter* const> parameters() const override { return all; }
+  };
+  const auto dataset = data::make_synthetic(20, 4, 2, 1);
+  const auto rates = [&](train::RateSchedule schedule) {
+    Listener listener;
+    on_ranks(1, [&](comm::ProcessGroup& group) {
+      CpuDevice device;
+      const auto model = model_for(*dataset, DType::float32, device);
+      listener.all = model->parameters();
+      train::train(group, *model, listener, *dataset, *dataset,
+                   {.batch_size = 5, .steps = 6, .schedule = schedule, .warmup = 2}, {});
+    });
+    CHECK(listener.rate == 0.4);  // handed back as it was
+    return listener.rates;
+  };
+  CHECK(rates(train::RateSchedule::constant) == std::vector<double>{0.2, 0.4, 0.4, 0.4, 0.4, 0.4});
+  const auto cosine = rates(train::RateSchedule::cosine);
+  REQUIRE(cosine.size() == 6);
+  for (std::int64_t k = 0; k < 6; ++k) {
+    CHECK(cosine[static_cast<std::size_t>(k)] == optim::learning_rate_at(k, {0.4, 2, 6}));
+  }
+}
+
+TEST_CASE("training: a global batch larger than the data is refused with one that fits") {
+  CHECK(train::total_steps({.batch_size = 25, .epochs = 3}, 100, 4) == 3);
+  CHECK_THROWS_AS(train::total_steps({.batch_size = 26}, 100, 4), UsageError);
+  CHECK_THROWS_WITH(
+      train::total_steps({.batch_size = 26}, 100, 4),
+      contains("on each of 4 ranks is more than the 100 samples") && contains("--batch-size 25"));
+  CHECK_THROWS_AS(train::total_steps({.batch_size = INT64_MAX}, 100, 4), UsageError);
+  CHECK_THROWS_AS(train::total_steps({.batch_size = 0}, 100, 4), ContractError);
+}
+
+TEST_CASE("training: a loss that is no number ends the run on every rank with a sentence") {
+  Setup setup;
+  setup.rate = 1e30;
+  setup.options.steps = 20;
+  CHECK_THROWS_WITH(run_on(2, setup), contains("at step") && contains("--lr"));
+}
+
+TEST_CASE("training: replicas that differ are reported, not hidden") {
+  const auto dataset = data::make_synthetic(40, 4, 2, 1);
+  std::vector<train::Summary> summaries(3);
+  on_ranks(3, [&](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const auto model = model_for(*dataset, DType::float32, device);
+    if (group.rank() == 2) model->parameters()[1]->value.fill_(0.5);
+    const auto optimizer = optim::make_sgd(model->parameters(), {});
+    summaries[static_cast<std::size_t>(group.rank())] = train::train(
+        group, *model, *optimizer, *dataset, *dataset, {.batch_size = 2, .steps = 2}, {});
+  });
+  for (const auto& summary : summaries) CHECK_FALSE(summary.replicas_equal);
+}
