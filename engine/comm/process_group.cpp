@@ -46,18 +46,36 @@ Work ProcessGroup::all_gather_async(const Tensor& mine, Tensor all, Where where)
 }
 
 void ProcessGroup::broadcast(Tensor data, int root, Where where) {
-  broadcast_async(std::move(data), root, where).wait();
+  check_defined("broadcast", data, rank());
+  check_root(root, rank(), size());
+  broadcast_now(std::move(data), root, where);
 }
 
 void ProcessGroup::all_reduce(Tensor data, ReduceOp op, Where where) {
-  all_reduce_async(std::move(data), op, where).wait();
+  check_defined("all_reduce", data, rank());
+  all_reduce_now(std::move(data), op, where);
 }
 
 void ProcessGroup::all_gather(const Tensor& mine, Tensor all, Where where) {
-  all_gather_async(mine, std::move(all), where).wait();
+  check_gather(mine, all, rank(), size());
+  all_gather_now(mine, std::move(all), where);
 }
 
-void ProcessGroup::barrier(Where where) { start_barrier(where).wait(); }
+void ProcessGroup::barrier(Where where) { barrier_now(where); }
+
+void ProcessGroup::broadcast_now(Tensor data, int root, const Where& where) {
+  start_broadcast(std::move(data), root, where).wait();
+}
+
+void ProcessGroup::all_reduce_now(Tensor data, ReduceOp op, const Where& where) {
+  start_all_reduce(std::move(data), op, where).wait();
+}
+
+void ProcessGroup::all_gather_now(const Tensor& mine, Tensor all, const Where& where) {
+  start_all_gather(mine, std::move(all), where).wait();
+}
+
+void ProcessGroup::barrier_now(const Where& where) { start_barrier(where).wait(); }
 
 std::unique_ptr<ProcessGroup> ProcessGroup::split(int color, int key, Where where) {
   LOCKSTEP_CHECK(color >= no_color, "split: color ", color, " is negative, asked by rank ", rank(),

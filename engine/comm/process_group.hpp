@@ -51,6 +51,11 @@ class ProcessGroup : public Peers {
   virtual Work start_all_reduce(Tensor data, ReduceOp op, const Where& where) = 0;
   virtual Work start_all_gather(const Tensor& mine, Tensor all, const Where& where) = 0;
   virtual Work start_barrier(const Where& where) = 0;
+  // Blocking forms; a backend overrides them when it has something better than start + wait.
+  virtual void broadcast_now(Tensor data, int root, const Where& where);
+  virtual void all_reduce_now(Tensor data, ReduceOp op, const Where& where);
+  virtual void all_gather_now(const Tensor& mine, Tensor all, const Where& where);
+  virtual void barrier_now(const Where& where);
   virtual std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) = 0;
 };
 

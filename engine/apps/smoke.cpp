@@ -1,0 +1,47 @@
+// smoke: the smallest distributed program. Every rank brings its number, one all_reduce adds them,
+// and every rank prints what it has: N(N-1)/2, everywhere.
+//   ./lab run --ranks 4 -- build/release/bin/smoke
+#include <exception>
+#include <iostream>
+
+#include "engine/base/error.hpp"
+#include "engine/comm/gloo.hpp"
+#include "engine/comm/tcp_store.hpp"
+#include "engine/launch/environment.hpp"
+
+namespace {
+
+using namespace lockstep;
+
+int run() {
+  const auto environment = launch::read_environment(launch::process_environment());
+  const auto store = comm::connect_store(environment.master_addr, environment.master_port);
+  comm::GlooOptions options;
+  options.name = text("world/attempt_", environment.restart_count);
+  const auto group =
+      comm::make_gloo_group(*store, environment.rank, environment.world_size, options);
+
+  CpuDevice device;
+  const Tensor sum = full({1}, group->rank(), DType::int64, device);
+  group->all_reduce(sum, ReduceOp::sum);
+
+  const std::int64_t expected = std::int64_t{group->size()} * (group->size() - 1) / 2;
+  std::cout << text("rank ", group->rank(), " of ", group->size(), ": 0 + … + ", group->size() - 1,
+                    " = ", sum.item(), "\n")
+            << std::flush;
+  return sum.item() == static_cast<double>(expected) ? 0 : 1;
+}
+
+}  // namespace
+
+int main() {
+  try {
+    return run();
+  } catch (const UsageError& error) {
+    std::cerr << "smoke: " << error.what() << "\n";
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "smoke: " << error.what() << "\n";
+    return 1;
+  }
+}

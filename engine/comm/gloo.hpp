@@ -1,0 +1,41 @@
+// The Gloo backend: one process per rank, TCP between all pairs. gloo.cpp when the library is
+// there, no_gloo.cpp with the same symbols when it is not.
+//
+// How ranks that disagree are found: every operation's kind, number, count and dtype go into the
+// number under which Gloo matches messages. Ranks that call different things therefore never
+// exchange a byte; both reach the deadline, tell each other through the store what they were
+// doing, and the error says which rank called what. It costs nothing while all is well.
+//
+// Algorithms (Gloo's own): all_reduce ring, broadcast binomial tree, all_gather ring, barrier
+// dissemination. The ring reduces each chunk at one rank and copies it, so all ranks get the same
+// bits: chunk c is x_c + (x_{c+1} + (… + x_{c-1})).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/comm/process_group.hpp"
+#include "engine/comm/store.hpp"
+
+namespace lockstep::comm {
+
+struct GlooOptions {
+  double timeout_s = 30;               // of the rendezvous and of every operation
+  std::string hostname = "127.0.0.1";  // this machine's address, as its peers reach it
+  std::string name = "world";          // must be new in the store: one name, one group, one attempt
+};
+
+// The group of `size` ranks that call this with the same store and name.
+//   Requires  `store` outlives the group and the groups split from it; Works do not outlive their
+//             group, and a Work that is dropped unwaited keeps its tensor until the group ends
+//   Comm      size 1 uses no network (and no Gloo); otherwise one connection per pair
+//   Traffic   exact for messages; native collectives are counted by formula (Traffic::modelled)
+//   Thread    one thread of the rank calls; asynchronous collectives run on a thread of the group's
+//             own, in order, and a blocking one runs in the caller when none is queued
+//   Throws    CommError naming the ranks that did not come before the deadline. After a CommError
+//             of any operation the group is poisoned: its connections are closed, so that peers
+//             fail as well, and each later call fails at once with the first cause
+std::unique_ptr<ProcessGroup> make_gloo_group(Store& store, int rank, int size,
+                                              const GlooOptions& options = {});
+
+}  // namespace lockstep::comm

@@ -1,0 +1,74 @@
+// `busy` means that an operation runs, here or in a caller's thread. Only the worker takes from the
+// queue, so order is the queue's.
+#include "engine/comm/ordered_worker.hpp"
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::comm {
+
+OrderedWorker::~OrderedWorker() {
+  {
+    const std::scoped_lock lock(mutex_);
+    state_ = State::ending;
+    for (Task& task : queue_) {
+      task.done.set_exception(std::make_exception_ptr(CommError(
+          "the group ended before this operation began; wait for every Work before the group")));
+    }
+    queue_.clear();
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::future<void> OrderedWorker::submit(Body body) {
+  const std::scoped_lock lock(mutex_);
+  queue_.push_back({std::move(body), {}});
+  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  changed_.notify_all();
+  return queue_.back().done.get_future();
+}
+
+void OrderedWorker::run(const Body& body) {
+  {
+    std::unique_lock lock(mutex_);
+    if (!queue_.empty() || state_ != State::idle) {
+      lock.unlock();
+      return submit(body).get();
+    }
+    state_ = State::busy;
+  }
+  // Idle again however the body ends.
+  struct Release {
+    OrderedWorker& worker;
+    ~Release() {
+      const std::scoped_lock lock(worker.mutex_);
+      worker.state_ = State::idle;
+      worker.changed_.notify_all();
+    }
+  } release{*this};
+  body();
+}
+
+void OrderedWorker::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] {
+      return state_ == State::ending || (state_ == State::idle && !queue_.empty());
+    });
+    if (state_ == State::ending) return;
+    Task task = std::move(queue_.front());
+    queue_.pop_front();
+    state_ = State::busy;
+    lock.unlock();
+    try {
+      task.body();
+      task.done.set_value();
+    } catch (...) {
+      task.done.set_exception(std::current_exception());
+    }
+    lock.lock();
+    if (state_ == State::busy) state_ = State::idle;
+  }
+}
+
+}  // namespace lockstep::comm

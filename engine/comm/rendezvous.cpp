@@ -1,0 +1,78 @@
+// Keys: here/<rank> is empty, failed/<rank> holds what that rank was doing.
+#include "engine/comm/rendezvous.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+constexpr double report_wait_s = 0.3;
+
+std::vector<std::string> keys_of(const std::string& folder, int size) {
+  std::vector<std::string> keys;
+  for (int rank = 0; rank < size; ++rank) keys.push_back(text(folder, "/", rank));
+  return keys;
+}
+
+// Sets this rank's key, waits for all, and returns the ranks whose key is missing.
+std::vector<int> exchange(Store& keys, int rank, const std::vector<std::string>& names,
+                          const std::string& value, double timeout_s) {
+  keys.set(names[static_cast<std::size_t>(rank)], value);
+  std::vector<int> missing;
+  try {
+    keys.wait(names, timeout_s);
+  } catch (const CommError&) {
+    for (std::size_t other = 0; other < names.size(); ++other) {
+      if (!keys.check(names[other])) missing.push_back(static_cast<int>(other));
+    }
+  }
+  return missing;
+}
+
+std::string list_of(const std::vector<int>& ranks) {
+  std::string list = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) list += text(i == 0 ? "" : ", ", ranks[i]);
+  return list;
+}
+
+std::string known_of(Store& keys, int rank, int size, const std::string& doing) {
+  const auto names = keys_of("failed", size);
+  const std::vector<int> silent = exchange(keys, rank, names, doing, report_wait_s);
+  std::string others;
+  for (int other = 0; other < size; ++other) {
+    const std::string& name = names[static_cast<std::size_t>(other)];
+    if (other == rank || !keys.check(name)) continue;
+    const std::string its = keys.get(name);
+    others += text("; rank ", other, " was in ", its == doing ? "the same call" : its);
+  }
+  if (silent.empty()) {
+    return "; no rank is lost, so they disagree or one was late: compare the calls" + others;
+  }
+  return text("; ", list_of(silent), silent.size() == 1 ? " does" : " do",
+              " not answer: ended, or never made this call; look at the last output there", others);
+}
+
+}  // namespace
+
+void meet(Store& keys, int rank, int size, const std::string& group, double timeout_s) {
+  const auto missing = exchange(keys, rank, keys_of("here", size), "", timeout_s);
+  if (missing.empty()) return;
+  throw CommError(text("rank ", rank, ": ", list_of(missing), " of ", size,
+                       " did not come to the group \"", group, "\" within ", timeout_s,
+                       " s; look at the output there, and start as many processes as WORLD_SIZE ",
+                       "says"));
+}
+
+std::string diagnosis(Store& keys, int rank, int size, const std::string& doing) {
+  try {
+    return known_of(keys, rank, size, doing);
+  } catch (const Error&) {
+    return "; the store is gone too, so the launcher has probably ended";
+  }
+}
+
+}  // namespace lockstep::comm

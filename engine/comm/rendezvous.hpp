@@ -1,0 +1,20 @@
+// Ranks that meet in the store: once to begin, and once more when something failed, because a
+// network library knows addresses but only the ranks themselves know who is who.
+#pragma once
+
+#include <string>
+
+#include "engine/comm/store.hpp"
+
+namespace lockstep::comm {
+
+// Waits until all ranks called this. `keys` is the group's own part of the store.
+//   Throws  CommError naming the ranks that did not come
+void meet(Store& keys, int rank, int size, const std::string& group, double timeout_s);
+
+// What the others know about a failure. Each failing rank writes what it was doing and gives the
+// others a moment (0.3 s): who writes nothing has ended or never made the call; who writes
+// something else disagrees. Returns the rest of a sentence; throws nothing.
+std::string diagnosis(Store& keys, int rank, int size, const std::string& doing);
+
+}  // namespace lockstep::comm

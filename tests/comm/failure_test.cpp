@@ -1,0 +1,174 @@
+// What the ranks learn when one of them is killed, stays away, or calls something else.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "engine/comm/gloo.hpp"
+#include "tests/catch.hpp"
+#include "tests/comm/ranks.hpp"
+
+using namespace lockstep;
+using namespace lockstep::comm;
+using lockstep::test::contains;
+using lockstep::test::expect;
+using lockstep::test::failures;
+using lockstep::test::run_gloo;
+using lockstep::test::run_processes;
+
+namespace {
+
+// The message of the CommError that `body` must throw.
+template <typename Body>
+std::string error_of(const Body& body) {
+  try {
+    body();
+  } catch (const CommError& error) {
+    return error.what();
+  }
+  throw Error("no CommError was thrown");
+}
+
+Tensor ones(std::int64_t count, DType dtype, Device& device) {
+  return full({count}, 1, dtype, device);
+}
+
+// Ends this process when all of `others` have said that they are past the first operation.
+[[noreturn]] void die_after(Store& store, std::vector<std::string> others) {
+  store.wait(others, 60);
+  kill(getpid(), SIGKILL);
+  std::abort();
+}
+
+}  // namespace
+
+TEST_CASE("the harness: a rank that throws, crashes or exits badly fails the test") {
+  const auto outcomes = run_processes(4, [](Store&, int rank) -> std::string {
+    if (rank == 1) throw Error("the reason");
+    if (rank == 2) kill(getpid(), SIGKILL);
+    if (rank == 3) expect(false, "an expectation");
+    return "well";
+  });
+  CHECK(outcomes[0].ok);
+  CHECK(outcomes[0].message == "well");
+  CHECK(failures(outcomes) == "rank 1: the reason\nrank 2:  [signal 9]\nrank 3: an expectation\n");
+}
+
+TEST_CASE("gloo failure: when a rank is killed, its peers learn it within a second, by name") {
+  const auto outcomes = run_processes(4, [](Store& store, int rank) -> std::string {
+    const auto world = make_gloo_group(store, rank, 4);
+    ProcessGroup& group = *world;
+    CpuDevice device;
+    const Tensor data = ones(65537, DType::float32, device);
+    group.all_reduce(data, ReduceOp::sum);
+    if (rank == 2) die_after(store, {"past/0", "past/1", "past/3"});
+    store.set(text("past/", rank), "");
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string first = error_of([&] { group.all_reduce(data, ReduceOp::sum); });
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    const std::string second = error_of([&] { group.barrier(); });
+    expect(second.find("has failed before: " + first) != std::string::npos, second);
+    return text(first, " | seconds: ", took.count());
+  });
+  for (const int rank : {0, 1, 3}) {
+    const auto& outcome = outcomes[static_cast<std::size_t>(rank)];
+    INFO(outcome.message);
+    CHECK(outcome.ok);
+    CHECK_THAT(outcome.message,
+               contains(text("rank ", rank,
+                             " of 4: collective no. 2, all_reduce"
+                             " (sum) of 65537 float32 at tests/comm/failure_test")) &&
+                   contains("rank 2 does not answer"));
+    CHECK(std::stod(outcome.message.substr(outcome.message.find("seconds: ") + 9)) < 3);
+  }
+  CHECK_FALSE(outcomes[2].ok);
+}
+
+TEST_CASE("gloo failure: a rank that never calls is named after the deadline") {
+  const auto outcomes = run_processes(3, [](Store& store, int rank) -> std::string {
+    GlooOptions options;
+    options.timeout_s = 0.5;
+    const auto group = make_gloo_group(store, rank, 3, options);
+    if (rank == 1) {
+      const std::vector<std::string> others{"done/0", "done/2"};
+      store.wait(others, 60);
+      return "";
+    }
+    CpuDevice device;
+    const std::string error =
+        error_of([&] { group->all_reduce(ones(10, DType::int64, device), ReduceOp::max); });
+    store.set(text("done/", rank), "");
+    return error;
+  });
+  CHECK(failures(outcomes) == "");
+  for (const int rank : {0, 2}) {
+    CHECK_THAT(outcomes[static_cast<std::size_t>(rank)].message,
+               contains("rank 1 does not answer") && contains("all_reduce (max) of 10 int64") &&
+                   contains(text("rank ", 2 - rank, " was in")));
+  }
+}
+
+TEST_CASE("gloo failure: ranks that call different things are told what each called") {
+  const auto outcomes = run_gloo(
+      2,
+      [](ProcessGroup& group) -> std::string {
+        CpuDevice device;
+        const std::int64_t count = group.rank() == 0 ? 100 : 50;
+        return error_of(
+            [&] { group.all_reduce(ones(count, DType::float32, device), ReduceOp::sum); });
+      },
+      0.5);
+  CHECK(failures(outcomes) == "");
+  CHECK_THAT(outcomes[0].message,
+             contains("rank 0 of 2: collective no. 1, all_reduce (sum) of 100") &&
+                 contains("rank 1 was in collective no. 1, all_reduce (sum) of "
+                          "50 float32 at tests/comm/failure_test.cpp"));
+  CHECK_THAT(outcomes[1].message, contains("rank 0 was in") && contains("of 100 float32"));
+}
+
+TEST_CASE("gloo failure: a message of another length is a sentence, not a crash") {
+  const auto outcomes = run_gloo(
+      2,
+      [](ProcessGroup& group) -> std::string {
+        CpuDevice device;
+        if (group.rank() == 0) {
+          return error_of([&] { group.send(ones(100, DType::float32, device), 1); });
+        }
+        return error_of([&] { group.recv(ones(50, DType::float32, device), 0); });
+      },
+      0.5);
+  CHECK(failures(outcomes) == "");
+  CHECK_THAT(outcomes[0].message, contains("send to rank 1 (tag 0) of 100 float32") &&
+                                      contains("rank 1 was in recv from rank 0 (tag 0) of 50"));
+}
+
+TEST_CASE("gloo failure: ranks that do not come to the group are named") {
+  const auto outcomes = run_processes(2, [](Store& store, int rank) {
+    GlooOptions options;
+    options.timeout_s = 0.2;
+    return error_of([&] { make_gloo_group(store, rank, 4, options); });
+  });
+  CHECK(failures(outcomes) == "");
+  CHECK_THAT(outcomes[0].message,
+             contains("ranks 2, 3 of 4 did not come to the group \"world\"") && contains("0.2 s"));
+}
+
+TEST_CASE("gloo failure: an asynchronous operation reports where it was started") {
+  const auto outcomes = run_processes(3, [](Store& store, int rank) -> std::string {
+    const auto group = make_gloo_group(store, rank, 3);
+    CpuDevice device;
+    const Tensor data = ones(1000, DType::float64, device);
+    group->barrier();
+    if (rank == 1) die_after(store, {"past/0", "past/2"});
+    store.set(text("past/", rank), "");
+    return error_of([&] {
+      Work first = group->all_reduce_async(data, ReduceOp::sum);
+      first.wait();
+    });
+  });
+  CHECK_THAT(outcomes[0].message, contains("all_reduce (sum) of 1000 float64 at tests/comm/") &&
+                                      contains("rank 1 does not answer"));
+  CHECK(outcomes[0].ok);
+  CHECK(outcomes[2].ok);
+}

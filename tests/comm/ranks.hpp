@@ -1,0 +1,34 @@
+// Ranks as forked processes that meet in a store of the parent. A rank that throws, crashes or
+// never ends fails the test: its exit code and its message both come back.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/comm/gloo.hpp"
+#include "engine/comm/store.hpp"
+
+namespace lockstep::test {
+
+struct Outcome {
+  bool ok = false;
+  std::string message;  // what it threw, what it returned, or how it ended
+  double seconds = 0;   // from the start of all to its end
+};
+
+// Body of one rank; what it returns is its message. Throwing makes the rank fail.
+using RankStore = std::function<std::string(comm::Store& store, int rank)>;
+std::vector<Outcome> run_processes(int ranks, const RankStore& body);
+
+// The same with a Gloo group of all ranks.
+using RankGroup = std::function<std::string(comm::ProcessGroup& group)>;
+std::vector<Outcome> run_gloo(int ranks, const RankGroup& body, double timeout_s = 30);
+
+// For bodies: a failed expectation throws, so that the rank fails.
+void expect(bool condition, const std::string& otherwise);
+
+// Empty when all ranks are well; else every message, for CHECK(failures(...) == "").
+std::string failures(const std::vector<Outcome>& outcomes);
+
+}  // namespace lockstep::test
