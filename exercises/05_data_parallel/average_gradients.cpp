@@ -4,6 +4,7 @@
 // A parameter that no rank used has no gradient and keeps none. The group need not be the world.
 // The contract stands in engine/parallel/data_parallel/average_gradients.hpp.
 #include "engine/parallel/data_parallel/average_gradients.hpp"
+
 #include "engine/base/error.hpp"
 
 namespace lockstep::data_parallel {

@@ -6,8 +6,8 @@
 // The contract stands in engine/parallel/data_parallel/data_parallel_step.hpp.
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
 
-#include "engine/parallel/data_parallel/average_gradients.hpp"
 #include "engine/base/error.hpp"
+#include "engine/parallel/data_parallel/average_gradients.hpp"
 
 namespace lockstep::data_parallel {
 

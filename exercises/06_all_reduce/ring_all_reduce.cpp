@@ -5,6 +5,7 @@
 // until wait() has returned. Use narrow, copy_, reduce_, empty_like and numel; the contract stands
 // in engine/collectives/ring_all_reduce.hpp.
 #include "engine/collectives/ring_all_reduce.hpp"
+
 #include "engine/base/error.hpp"
 
 namespace lockstep::collectives {

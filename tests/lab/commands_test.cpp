@@ -1,0 +1,126 @@
+// lab-tool as a student meets it, in a tree of its own: exit codes, words, and what it remembers.
+#include <nlohmann/json.hpp>
+
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A root whose work/ is its own and whose course is the real one.
+struct Tree {
+  Tree() {
+    for (const char* folder : {"exercises", "solutions"}) {
+      fs::create_symlink(fs::path(LOCKSTEP_ROOT) / folder, root() / folder);
+    }
+  }
+  const fs::path& root() const { return scratch.path(); }
+  CommandResult lab(std::vector<std::string> words) const {
+    words.insert(words.begin(), {LOCKSTEP_TOOL, "--root", root().string()});
+    return run_command(words, root(), {.deadline_s = 100});
+  }
+  void solve(const std::string& file) const {
+    write_text(root() / "work" / file, read_text(root() / "solutions" / file));
+  }
+  test::Scratch scratch;
+};
+
+}  // namespace
+
+TEST_CASE("lab begin: copies every stub once, and list shows nothing as solved") {
+  const Tree tree;
+  CHECK_THAT(tree.lab({"begin"}).output, test::contains("work/06_all_reduce/ring_all_reduce.cpp"));
+  CHECK_THAT(tree.lab({"begin"}).output, test::contains("a file for every exercise"));
+  const auto list = tree.lab({"list"});
+  CHECK(list.exit_code == 0);
+  CHECK_THAT(list.output, test::contains("0 of "));
+  CHECK_THAT(list.output, test::contains("next: ./lab show distributed_sampler"));
+}
+
+TEST_CASE("lab check: a stub is unsolved, a solution passes, and both are remembered") {
+  const Tree tree;
+  tree.lab({"begin"});
+  const auto stub = tree.lab({"check", "distributed_sampler"});
+  CHECK(stub.exit_code == 1);
+  CHECK_THAT(stub.output, test::contains("unsolved  0/10 points"));
+
+  tree.solve("04_feeding_the_ranks/distributed_sampler.cpp");
+  CHECK_THAT(tree.lab({"list"}).output, test::contains("changed since (unsolved)"));
+  const auto solved = tree.lab({"check"});
+  CHECK(solved.exit_code == 0);
+  CHECK_THAT(solved.output, test::contains("pass  10/10 points"));
+  const auto list = nlohmann::json::parse(tree.lab({"list", "--json"}).output);
+  CHECK(list.at(0).at("solved") == true);
+  CHECK(list.at(0).at("points") == 10);
+  CHECK_THAT(tree.lab({"list"}).output, test::contains("next: ./lab show average_gradients"));
+}
+
+TEST_CASE("lab check: --json is one document with the documented keys") {
+  const Tree tree;
+  tree.lab({"begin"});
+  const auto one = tree.lab({"check", "--json", "05_data_parallel/quiz"});
+  CHECK(one.exit_code == 1);
+  const auto document = nlohmann::json::parse(one.output);
+  for (const char* key :
+       {"exercise", "verdict", "points", "max_points", "cause", "message", "checks", "seconds"}) {
+    CHECK(document.contains(key));
+  }
+  CHECK(document.at("verdict") == "unsolved");
+  for (const char* key :
+       {"name", "verdict", "message", "expected", "seen", "where", "counters", "replay"}) {
+    CHECK(document.at("checks").at(0).contains(key));
+  }
+  const auto two = tree.lab({"check", "--json", "05_data_parallel/quiz", "distributed_sampler"});
+  CHECK(nlohmann::json::parse(two.output).size() == 2);
+}
+
+TEST_CASE("lab check: a file that does not compile is told by its own line") {
+  const Tree tree;
+  write_text(tree.root() / "work/06_all_reduce/ring_all_reduce.cpp", "int x = nothing;\n");
+  const auto result = tree.lab({"check", "ring_all_reduce"});
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.output, test::contains("compile error"));
+  CHECK_THAT(result.output, test::contains("work/06_all_reduce/ring_all_reduce.cpp:1:9"));
+
+  write_text(tree.root() / "work/06_all_reduce/ring_all_reduce.cpp", "int x = 1;\n");
+  CHECK_THAT(tree.lab({"check", "ring_all_reduce"}).output,
+             test::contains("does not define lockstep::collectives::ring_all_reduce("));
+}
+
+TEST_CASE("lab: wrong usage has exit code 2 and one sentence that helps") {
+  const Tree tree;
+  const auto name = tree.lab({"check", "ring_al_reduce"});
+  CHECK(name.exit_code == 2);
+  CHECK_THAT(name.output, test::contains("did you mean 'ring_all_reduce'?"));
+  CHECK_THAT(tree.lab({"chek"}).output, test::contains("did you mean check?"));
+  CHECK(tree.lab({"check", "--sed", "1"}).exit_code == 2);
+  CHECK_THAT(tree.lab({"check", "ring_all_reduce"}).output, test::contains("./lab reset"));
+  CHECK(tree.lab({"show", "ring_all_reduce", "--hint", "4"}).exit_code == 2);
+  CHECK(tree.lab({"reset"}).exit_code == 2);
+  CHECK(tree.lab({"check", "--help"}).exit_code == 0);
+}
+
+TEST_CASE("lab show: the task without hints, and each hint by itself") {
+  const Tree tree;
+  const std::string task = tree.lab({"show", "ring_all_reduce"}).output;
+  CHECK_THAT(task, test::contains("17.5"));
+  CHECK_THAT(task, test::contains("engine/collectives/ring_all_reduce.hpp"));
+  CHECK(task.find("## Hint") == std::string::npos);
+  const std::string second = tree.lab({"show", "ring_all_reduce", "--hint", "2"}).output;
+  CHECK_THAT(second, test::contains("## Hint 2: the strategy"));
+  CHECK(second.find("## Hint 1") == std::string::npos);
+}
+
+TEST_CASE("lab reset: a fresh stub, the old file beside it") {
+  const Tree tree;
+  tree.solve("05_data_parallel/quiz.toml");
+  CHECK(tree.lab({"reset", "quiz"}).exit_code == 0);
+  CHECK(read_text(tree.root() / "work/05_data_parallel/quiz.toml") ==
+        read_text(tree.root() / "exercises/05_data_parallel/quiz.toml"));
+  CHECK(fs::exists(tree.root() / "work/05_data_parallel/quiz.toml.bak"));
+}

@@ -1,0 +1,67 @@
+#include "grader/lab/report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+
+namespace {
+
+Exercise ring() {
+  Exercise exercise;
+  exercise.name = "ring";
+  exercise.lesson = "06_x";
+  return exercise;
+}
+
+Grade failed() {
+  Grade grade;
+  grade.report = {"ring",      sim::Verdict::wrong_answer, 0,  10,
+                  "tail_lost", "the tail is lost",         {}, {}};
+  CheckReport first;
+  first.name = "values";
+  first.verdict = sim::Verdict::wrong_answer;
+  first.message = "the tail is lost";
+  first.expected = "7";
+  first.seen = "3";
+  first.where = "rank 2, element 5";
+  first.counters = {{"bytes_sent", 17.5}};
+  first.replay = "./lab check ring --seed 1 --case 3";
+  CheckReport second;
+  second.name = "traffic";
+  second.skipped = true;
+  grade.report.checks = {first, second};
+  grade.report.output = {{1, "hello\nfrom rank 1\n"}};
+  return grade;
+}
+
+}  // namespace
+
+TEST_CASE("a report: says what, where, expected, seen, measured, replay, and what to do next") {
+  const std::string words = words_of(failed(), Lab{}, ring(), Times::hidden);
+  for (const char* part :
+       {"06_x/ring  wrong answer  0/10 points", "the tail is lost", "expected  7", "seen      3",
+        "rank 2, element 5", "bytes_sent 17.5", "./lab check ring --seed 1 --case 3",
+        "./lab show ring --hint 1", "traffic (not run)", "from rank 1"}) {
+    CHECK_THAT(words, test::contains(part));
+  }
+  CHECK(words.find('\x1b') == std::string::npos);
+  CHECK(words.find("compile 0") == std::string::npos);
+}
+
+TEST_CASE("a report: colours and times appear when asked for") {
+  Lab lab;
+  lab.paint = Paint::colour;
+  const std::string words = words_of(failed(), lab, ring(), Times::shown);
+  CHECK_THAT(words, test::contains("\x1b[31mwrong answer\x1b[0m"));
+  CHECK_THAT(words, test::contains("compile 0.00 s, link 0.00 s, run 0.00 s"));
+}
+
+TEST_CASE("a report: as JSON a check that was not run is skipped, not passed") {
+  const auto document = json_of(failed());
+  CHECK(document.at("checks").at(1).at("verdict") == "skipped");
+  CHECK(document.at("checks").at(0).at("counters").at("bytes_sent") == 17.5);
+  CHECK(document.at("cause") == "tail_lost");
+}
