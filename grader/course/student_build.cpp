@@ -1,5 +1,7 @@
 #include "grader/course/student_build.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <span>
@@ -59,7 +61,7 @@ void link(const Places& places, const Recipe& recipe, const std::string& shown,
   for (const fs::path& library : recipe.libraries) argv.push_back(library.string());
   argv.push_back("-Wl,--end-group");
   argv.insert(argv.end(), recipe.link_flags.begin(), recipe.link_flags.end());
-  const fs::path unfinished = build.player.string() + ".new";
+  const fs::path unfinished = build.object.string() + ".player";
   argv.insert(argv.end(), {"-o", unfinished.string()});
   const CommandResult result = run_command(argv, places.root, {.deadline_s = deadline_s});
   build.link_s = result.seconds;
@@ -78,16 +80,18 @@ void link(const Places& places, const Recipe& recipe, const std::string& shown,
 void forget_old_players(const fs::path& folder) {
   std::vector<fs::path> players;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".player") players.push_back(entry.path());
+    const bool whole = entry.path().stem().extension() != ".o";
+    if (whole && entry.path().extension() == ".player") players.push_back(entry.path());
   }
   if (players.size() <= players_kept) return;
-  std::sort(players.begin(), players.end(), [](const fs::path& a, const fs::path& b) {
-    return fs::last_write_time(a) < fs::last_write_time(b);
+  std::error_code gone;  // another check may be tidying up as well
+  std::sort(players.begin(), players.end(), [&](const fs::path& a, const fs::path& b) {
+    return fs::last_write_time(a, gone) < fs::last_write_time(b, gone);
   });
   players.resize(players.size() - players_kept);
   for (fs::path& player : players) {
-    fs::remove(player);
-    fs::remove(player.replace_extension(".log"));
+    fs::remove(player, gone);
+    fs::remove(player.replace_extension(".log"), gone);
   }
 }
 
@@ -137,8 +141,10 @@ StudentBuild build_student(const Places& places, const Exercise& exercise, const
     build.cached = true;
     return build;
   }
-  StudentBuild build =
-      compile_student(places, recipe, exercise, source, folder / (key + ".o"), paint);
+  // Two checks of one file may run at once: each builds under its own name and moves the player
+  // into place when it is whole.
+  const fs::path object = folder / text(key, "-", ::getpid(), ".o");
+  StudentBuild build = compile_student(places, recipe, exercise, source, object, paint);
   build.player = player;
   if (build.cause.empty()) link(places, recipe, shown, build);
   fs::remove(build.object);

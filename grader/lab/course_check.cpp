@@ -89,7 +89,8 @@ std::string fresh_stub(const Lab& lab, const Exercise& exercise) {
 
 std::vector<std::string> course_problems(const Lab& lab) {
   Problems problems;
-  std::set<std::string> stubs{"course.toml"}, solutions{"CMakeLists.txt"}, proofs;
+  std::set<std::string> stubs{"course.toml", "README.md"};
+  std::set<std::string> solutions{"CMakeLists.txt", "README.md"}, proofs;
   std::set<std::string> lessons;
   for (const Exercise& exercise : lab.course.exercises) {
     check_exercise(lab, exercise, problems);

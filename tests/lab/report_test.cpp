@@ -18,8 +18,11 @@ Exercise ring() {
 
 Grade failed() {
   Grade grade;
-  grade.report = {"ring",      sim::Verdict::wrong_answer, 0,  10,
-                  "tail_lost", "the tail is lost",         {}, {}};
+  grade.report.exercise = "ring";
+  grade.report.verdict = sim::Verdict::wrong_answer;
+  grade.report.max_points = 10;
+  grade.report.cause = "tail_lost";
+  grade.report.message = "the tail is lost";
   CheckReport first;
   first.name = "values";
   first.verdict = sim::Verdict::wrong_answer;
