@@ -46,10 +46,10 @@ class GlooGroup final : public ProcessGroup {
         keys_(with_prefix(store, "gloo/" + options.name)),
         transport_(std::move(transport)),
         context_(std::make_shared<::gloo::rendezvous::Context>(rank, size)) {
-    meet(*keys_, rank, size, options.name, options.timeout_s);
+    meet(*keys_, rank, size, options.name, options.meet_timeout_s);
     context_->setTimeout(ms_of(options.timeout_s));
     try {
-      GlooStore bridge(*keys_, options.timeout_s);
+      GlooStore bridge(*keys_, options.meet_timeout_s);
       context_->connectFullMesh(bridge, transport_);
     } catch (const std::exception& error) {
       throw CommError(text("rank ", rank, " of ", size, " cannot connect to its peers as ",

@@ -20,7 +20,8 @@
 namespace lockstep::comm {
 
 struct GlooOptions {
-  double timeout_s = 30;               // of the rendezvous and of every operation
+  double timeout_s = 30;               // of every operation
+  double meet_timeout_s = 30;          // of the rendezvous: until all ranks are here
   std::string hostname = "127.0.0.1";  // this machine's address, as its peers reach it
   std::string name = "world";          // must be new in the store: one name, one group, one attempt
 };

@@ -10,7 +10,7 @@ namespace lockstep::comm {
 
 namespace {
 
-constexpr double report_wait_s = 0.3;
+constexpr double report_wait_s = 0.5;
 
 std::vector<std::string> keys_of(const std::string& folder, int size) {
   std::vector<std::string> keys;

@@ -13,7 +13,7 @@ namespace lockstep::comm {
 void meet(Store& keys, int rank, int size, const std::string& group, double timeout_s);
 
 // What the others know about a failure. Each failing rank writes what it was doing and gives the
-// others a moment (0.3 s): who writes nothing has ended or never made the call; who writes
+// others a moment (0.5 s): who writes nothing has ended or never made the call; who writes
 // something else disagrees. Returns the rest of a sentence; throws nothing.
 std::string diagnosis(Store& keys, int rank, int size, const std::string& doing);
 

@@ -146,7 +146,7 @@ TEST_CASE("gloo failure: a message of another length is a sentence, not a crash"
 TEST_CASE("gloo failure: ranks that do not come to the group are named") {
   const auto outcomes = run_processes(2, [](Store& store, int rank) {
     GlooOptions options;
-    options.timeout_s = 0.2;
+    options.meet_timeout_s = 0.2;
     return error_of([&] { make_gloo_group(store, rank, 4, options); });
   });
   CHECK(failures(outcomes) == "");
