@@ -144,9 +144,9 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Player
   const auto cpu_s = static_cast<rlim_t>(std::ceil(limits.cpu_s));
   plan.limit(RLIMIT_CPU, cpu_s, cpu_s + 1);
   plan.limit(RLIMIT_CORE, 0, 0);
-  plan.limit(RLIMIT_FSIZE, 0, 0);
   plan.limit(RLIMIT_NOFILE, 16, 16);
   if (limits.memory_bytes > 0) {
+    plan.limit(RLIMIT_FSIZE, 0, 0);
     const auto bytes = static_cast<rlim_t>(limits.memory_bytes);
     plan.limit(RLIMIT_AS, bytes, bytes);
   }

@@ -20,8 +20,10 @@ struct PlayerLimits {
   double idle_s = 3.0;   // wall time without a request from a rank that should run
   double case_s = 60.0;  // wall time of one case
   double cpu_s = 10.0;   // per player process
-  std::int64_t memory_bytes = std::int64_t{512} << 20;  // address space; 0: no limit (sanitizers)
-  std::int64_t output_bytes = 64 << 10;                 // stdout and stderr of one rank in one case
+  // Address space. 0: for players built with a sanitizer, which needs all of it and a file to
+  // write: neither address space nor files are limited.
+  std::int64_t memory_bytes = std::int64_t{512} << 20;
+  std::int64_t output_bytes = 64 << 10;  // stdout and stderr of one rank in one case
   std::int64_t frame_bytes_max = std::int64_t{32} << 20;
 };
 
