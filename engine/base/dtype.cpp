@@ -1,5 +1,7 @@
 #include "engine/base/dtype.hpp"
 
+#include <type_traits>
+
 namespace lockstep {
 namespace {
 
@@ -11,6 +13,26 @@ T smaller(T a, T b) {
 template <typename T>
 T larger(T a, T b) {
   return (b > a || b != b) ? b : a;
+}
+
+// Integers wrap: operands may come from a process that is not trusted, and signed overflow would be
+// undefined here.
+template <typename T>
+T plus(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  } else {
+    return a + b;
+  }
+}
+
+template <typename T>
+T times(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  } else {
+    return a * b;
+  }
 }
 
 template <typename T, typename Combine>
@@ -27,19 +49,26 @@ std::size_t bytes_of(DType dtype) { return dtype == DType::float32 ? 4 : 8; }
 
 std::string_view name_of(DType dtype) {
   switch (dtype) {
-    case DType::float32: return "float32";
-    case DType::float64: return "float64";
-    case DType::int64: break;
+    case DType::float32:
+      return "float32";
+    case DType::float64:
+      return "float64";
+    case DType::int64:
+      break;
   }
   return "int64";
 }
 
 std::string_view name_of(ReduceOp op) {
   switch (op) {
-    case ReduceOp::sum: return "sum";
-    case ReduceOp::product: return "product";
-    case ReduceOp::min: return "min";
-    case ReduceOp::max: break;
+    case ReduceOp::sum:
+      return "sum";
+    case ReduceOp::product:
+      return "product";
+    case ReduceOp::min:
+      return "min";
+    case ReduceOp::max:
+      break;
   }
   return "max";
 }
@@ -49,11 +78,13 @@ void reduce_elements(DType dtype, ReduceOp op, std::byte* accumulator, const std
   visit_dtype(dtype, [&]<typename T>() {
     switch (op) {
       case ReduceOp::sum:
-        return reduce_as<T>(accumulator, operand, count, [](T a, T b) { return T(a + b); });
+        return reduce_as<T>(accumulator, operand, count, plus<T>);
       case ReduceOp::product:
-        return reduce_as<T>(accumulator, operand, count, [](T a, T b) { return T(a * b); });
-      case ReduceOp::min: return reduce_as<T>(accumulator, operand, count, smaller<T>);
-      case ReduceOp::max: return reduce_as<T>(accumulator, operand, count, larger<T>);
+        return reduce_as<T>(accumulator, operand, count, times<T>);
+      case ReduceOp::min:
+        return reduce_as<T>(accumulator, operand, count, smaller<T>);
+      case ReduceOp::max:
+        return reduce_as<T>(accumulator, operand, count, larger<T>);
     }
   });
 }

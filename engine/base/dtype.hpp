@@ -20,7 +20,7 @@ std::string_view name_of(ReduceOp op);        // "sum"
 
 // accumulator[i] = accumulator[i] op operand[i] for `count` elements, in the elements' own type.
 //   Requires  the two ranges are equal or do not overlap
-//   Note      min and max propagate NaN: a NaN in either operand is the result
+//   Note      int64 wraps around; min and max propagate NaN: a NaN in either operand is the result
 void reduce_elements(DType dtype, ReduceOp op, std::byte* accumulator, const std::byte* operand,
                      std::int64_t count);
 

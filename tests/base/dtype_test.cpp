@@ -31,6 +31,13 @@ TEST_CASE("reduce_elements: min and max propagate a NaN from either side") {
   }
 }
 
+TEST_CASE("reduce_elements: int64 wraps around, as two's complement does") {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  CHECK(reduced<std::int64_t>(ReduceOp::sum, {most}, {1})[0] ==
+        std::numeric_limits<std::int64_t>::min());
+  CHECK(reduced<std::int64_t>(ReduceOp::product, {most}, {2})[0] == -2);
+}
+
 TEST_CASE("reduce_elements: zero elements touch nothing") {
   CHECK(reduced<double>(ReduceOp::sum, {}, {}).empty());
 }
