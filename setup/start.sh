@@ -46,7 +46,7 @@ lab_start() {
   done_in "engine, judge and players are in build/release"
 
   step 3/5 "train a small model on two processes"
-  "$bin/lockstep-run" --ranks 2 -- "$bin/train" --data fashion-mnist --epochs 1 ||
+  "$bin/train" --ranks 2 --data fashion-mnist --epochs 1 ||
     fail 4 "the training run failed; ./lab doctor says what this machine lacks"
   done_in "trained"
 

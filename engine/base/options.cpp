@@ -96,7 +96,7 @@ void Options::refuse_unknown(const std::string& typed) const {
   const std::string name = typed.substr(typed.find_first_not_of('-'));
   std::vector<std::string> names;
   for (const auto& option : options_) names.push_back("--" + option.name);
-  throw UsageError(text(program_, ": unknown option ", typed, "; did you mean ",
+  throw UsageError(text("unknown option ", typed, "; did you mean ",
                         nearest("--" + name.substr(0, name.find('=')), names), "? (", program_,
                         " --help lists all options)"));
 }
@@ -118,7 +118,7 @@ Arguments Options::parse(int argc, const char* const* argv) const {
   const char* const* stop = std::find(argv, end, std::string("--"));
   if (stop != end) {
     if (rest_.placeholder.empty()) {
-      throw UsageError(text(program_, ": nothing may follow \"--\" here; leave it out"));
+      throw UsageError(text("nothing may follow \"--\" here; leave it out"));
     }
     arguments.rest_.assign(stop + 1, end);
   }
@@ -127,15 +127,13 @@ Arguments Options::parse(int argc, const char* const* argv) const {
   try {
     result = parser.parse(static_cast<int>(stop - argv), argv);
   } catch (const std::exception& problem) {
-    throw UsageError(
-        text(program_, ": ", problem.what(), " (", program_, " --help lists all options)"));
+    throw UsageError(text(problem.what(), " (", program_, " --help lists all options)"));
   }
 
   for (const auto& word : result.unmatched()) {
     if (word.size() > 1 && word.front() == '-') refuse_unknown(word);
     if (words_.placeholder.empty()) {
-      throw UsageError(
-          text(program_, ": \"", word, "\" is not expected here; options begin with --"));
+      throw UsageError(text("\"", word, "\" is not expected here; options begin with --"));
     }
     arguments.words_.push_back(word);
   }

@@ -90,7 +90,8 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
       const std::int64_t sent = group.traffic().bytes_sent - sent_before;
       const double loss = mean_over(group, my_loss, device);
       if (!std::isfinite(loss)) {
-        throw Error(text("the loss became ", loss, " at step ", step + 1,
+        throw Error(text("the loss became ", std::isnan(loss) ? "nan" : "infinite", " at step ",
+                         step + 1,
                          ": the steps are too large; pass a smaller --lr, a --warmup or --clip 1"));
       }
 
