@@ -1,6 +1,5 @@
 // ./lab check: builds, judges, says what came of it, and notes the standing of files in work/.
 #include <algorithm>
-#include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -61,13 +60,6 @@ fs::path file_of(const Lab& lab, const Exercise& exercise, const std::string& fr
   throw UsageError("there is no " + lab.places.shown(file) + " to judge");
 }
 
-void note(const Lab& lab, const Exercise& exercise, const fs::path& file, const Report& report) {
-  Progress progress = read_progress(lab.places.progress());
-  progress[exercise.address()] = {content_hash_of(file), std::string(name_of(report.verdict)),
-                                  report.points, static_cast<std::int64_t>(std::time(nullptr))};
-  write_progress(lab.places.progress(), progress);
-}
-
 }  // namespace
 
 Exit check_command(const Lab& lab, const Words& words) {
@@ -93,7 +85,7 @@ Exit check_command(const Lab& lab, const Words& words) {
       const Times times = arguments.flag("time") ? Times::shown : Times::hidden;
       std::cout << words_of(grade, lab, *exercise, times) << std::flush;
     }
-    if (from == "work" && whole) note(lab, *exercise, file, grade.report);
+    if (from == "work" && whole) note_standing(lab, *exercise, grade.report);
     passed += grade.report.verdict == Verdict::pass;
     if (grade.report.verdict == Verdict::infrastructure) {
       exit = Exit::lab_failed;

@@ -19,4 +19,7 @@ struct Grade {
 Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
                  JudgeOptions options);
 
+// Notes in work/.progress how the student's file stands.
+void note_standing(const Lab& lab, const Exercise& exercise, const Report& report);
+
 }  // namespace lockstep::grader

@@ -29,6 +29,7 @@ Exit list_command(const Lab& lab, const Words& words);
 Exit show_command(const Lab& lab, const Words& words);
 Exit reset_command(const Lab& lab, const Words& words);
 Exit begin_command(const Lab& lab, const Words& words);
+Exit with_work_command(const Lab& lab, const Words& words);
 Exit dev_command(const Lab& lab, const Words& words);
 
 // How an exercise stands: solved means judged with full points and not changed since.

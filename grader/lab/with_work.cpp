@@ -1,0 +1,68 @@
+// lab-tool with-work: the engine's trainer with those of the student's parts that pass. Standard
+// output is the program's path, for ./lab train --with work; what is whose goes to standard error.
+#include <iostream>
+
+#include "engine/base/error.hpp"
+#include "grader/course/command.hpp"
+#include "grader/course/link_line.hpp"
+#include "grader/course/text_file.hpp"
+#include "grader/lab/command_line.hpp"
+#include "grader/lab/grade.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "" when the student's part passes, otherwise why its reference is used.
+std::string reason_for_reference(const Lab& lab, const Exercise& part) {
+  const fs::path file = lab.places.work(part);
+  if (!fs::exists(file)) return "no file in work/";
+  if (read_text(file) == read_text(lab.places.stub(part))) return "not written yet";
+  if (state_of(lab, part, read_progress(lab.places.progress())) == State::solved) return "";
+  JudgeOptions options;
+  options.limits = lab.limits;
+  const Report report = grade_file(lab, part, file, options).report;
+  note_standing(lab, part, report);
+  return report.verdict == sim::Verdict::pass ? "" : std::string(name_of(report.verdict));
+}
+
+// The student's object with the engine's optimisation. The precompiled header was made for quick
+// compiling at another level; its plain text is read instead.
+fs::path object_of(const Lab& lab, const Exercise& part) {
+  Recipe recipe = read_recipe(lab.places.recipe(part));
+  recipe.compile_flags.insert(recipe.compile_flags.end(), {"-O3", "-DNDEBUG"});
+  const fs::path object = lab.places.students() / (part.name + ".train.o");
+  const StudentBuild build =
+      compile_student(lab.places, recipe, part, lab.places.work(part), object, lab.paint);
+  if (!build.cause.empty()) throw UsageError(build.message);
+  return object;
+}
+
+}  // namespace
+
+Exit with_work_command(const Lab& lab, const Words& words) {
+  Options options("lab-tool with-work", "Links the trainer with your parts that pass.");
+  if (parsed(options, words).asks_help()) return print_help(options);
+  const CommandResult ninja = run_command(
+      {"ninja", "-C", lab.places.build.string(), "-t", "commands", "train"}, lab.places.root, {});
+  if (ninja.exit_code != 0)
+    throw Error("the build does not know how to link train: " + ninja.output);
+
+  std::vector<Exchange> exchanges;
+  for (const Exercise& part : lab.course.exercises) {
+    if (part.kind != Kind::code || !links_part(ninja.output, part)) continue;
+    const std::string reason = reason_for_reference(lab, part);
+    std::cerr << "  " << part.name << ": "
+              << (reason.empty() ? "yours" : "the reference (" + reason + ")") << "\n";
+    if (reason.empty()) exchanges.push_back({&part, object_of(lab, part)});
+  }
+  const fs::path program = lab.places.students() / "train";
+  const CommandResult link =
+      run_command(relinked(ninja.output, exchanges, program), lab.places.build, {.deadline_s = 60});
+  if (link.exit_code != 0) throw Error("linking train with your parts failed: " + link.output);
+  std::cout << program.string() << "\n";
+  return Exit::passed;
+}
+
+}  // namespace lockstep::grader
