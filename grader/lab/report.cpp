@@ -36,10 +36,14 @@ std::string number_text(double value) {
   return out;
 }
 
-// "  label     words", further lines indented as the first.
+// "  label     words", further lines indented as the first; without label two columns in.
 void field(std::string& out, const std::string& label, const std::string& words) {
   if (words.empty()) return;
   std::istringstream in(words);
+  if (label.empty()) {
+    for (std::string line; std::getline(in, line);) out += "  " + line + "\n";
+    return;
+  }
   std::string head = "  " + label + std::string(label.size() < 10 ? 10 - label.size() : 1, ' ');
   for (std::string line; std::getline(in, line);) {
     out += head + line + "\n";
@@ -73,7 +77,8 @@ void list_checks(std::string& out, const Grade& grade, Paint paint, Kind kind) {
   for (const CheckReport& check : grade.report.checks) {
     out += "  " + mark_of(check, paint) + (check.skipped ? "   " : "  ") + check.name +
            (check.skipped ? faint(paint, " (not run)") : "") + "\n";
-    if (kind == Kind::quiz && check.verdict != Verdict::pass) field(out, "", check.message);
+    const bool wrong = check.verdict != Verdict::pass && check.verdict != Verdict::unsolved;
+    if (kind == Kind::quiz && wrong) field(out, "    why", check.message);
   }
 }
 
@@ -108,7 +113,7 @@ std::string words_of(const Grade& grade, const Lab& lab, const Exercise& exercis
                     painted_verdict(report.verdict, paint) + "  " + std::to_string(report.points) +
                     "/" + std::to_string(report.max_points) + " points\n";
   field(out, "", report.message);
-  if (exercise.kind == Kind::code) {
+  if (exercise.kind == Kind::code && report.verdict != Verdict::unsolved) {
     const auto failed =
         std::find_if(report.checks.begin(), report.checks.end(), [&](const CheckReport& check) {
           return !check.skipped && check.verdict == report.verdict &&
