@@ -65,9 +65,6 @@ std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
                  right_for([](auto& o) { o.seed += static_cast<std::uint64_t>(o.rank); })});
   all.push_back({"not_shuffled", "that is the unshuffled order",
                  right_for([](auto& o) { o.order = Order::sequential; })});
-  all.push_back(
-      {"tail_rule", "that is what the other tail rule gives (pad and drop exchanged)",
-       right_for([](auto& o) { o.tail = o.tail == Tail::pad ? Tail::drop : Tail::pad; })});
 
   Indices order(static_cast<std::size_t>(q.length));
   std::iota(order.begin(), order.end(), 0);
@@ -99,6 +96,9 @@ std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
                  "that is a contiguous block; the ranks take turns: rank, rank + ranks, …",
                  Indices(blocks.begin() + static_cast<std::ptrdiff_t>(share * q.rank),
                          blocks.begin() + static_cast<std::ptrdiff_t>(share * (q.rank + 1)))});
+  all.push_back(
+      {"tail_rule", "that is what the other tail rule gives (pad and drop exchanged)",
+       right_for([](auto& o) { o.tail = o.tail == Tail::pad ? Tail::drop : Tail::pad; })});
   return all;
 }
 
