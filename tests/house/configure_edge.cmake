@@ -1,6 +1,7 @@
 # Configures made_up_tree with one edge between rooms and checks what came of it.
 file(REMOVE_RECURSE ${scratch})
-execute_process(COMMAND ${CMAKE_COMMAND} -S ${tree} -B ${scratch} -D edge=${edge} -D rooms=${rooms}
+execute_process(COMMAND ${CMAKE_COMMAND} -G ${generator} -S ${tree} -B ${scratch} -D edge=${edge}
+                        -D rooms=${rooms}
                 RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
 string(REGEX REPLACE "[ \n]+" " " output "${output}")
 
