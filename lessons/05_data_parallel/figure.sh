@@ -6,7 +6,7 @@ logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
 run() {  # RANKS BATCH-PER-RANK
-  "$here/../../lab" train --ranks "$1" --batch-size "$2" --steps 200 --lr 0.1 --momentum 0.9 \
+  "$here/../../lab" train --ranks "$1" --batch-size "$2" --steps 200 --lr-schedule constant \
     --seed 1 --log "$logs/$1.jsonl" >/dev/null
 }
 run 1 128
