@@ -1,11 +1,13 @@
 # ./lab dev: for those who change the lab. The shell looks at the form of the sources; what needs
-# the course's manifest is lab-tool's.
+# the course's manifest is lab-tool's. Everything that is a test runs as one, by its label.
 
 dev_help() {
   cat <<'TEXT'
-usage: ./lab dev check          format, lint of what changed, floors, lessons
+usage: ./lab dev check          format, lint of what differs from main, floors, lessons, proofs
        ./lab dev format         rewrite all C++ files with clang-format
-       ./lab dev COMMAND…       what lab-tool does: ./lab dev stubs
+       ./lab dev stubs          make the stubs from the references
+       ./lab dev course         whether manifest, stubs and files agree
+       ./lab dev prove [NAME]   stub unsolved, references pass, mutants die
 TEXT
 }
 
@@ -23,7 +25,7 @@ dev_check() {
   say "lint of the files that differ from main"
   changed=$(git diff --name-only --diff-filter=d main -- '*.cpp')
   [ -z "$changed" ] || clang-tidy -p "build/$preset" --quiet $changed || status=1
-  say "floors, sizes, stubs, mutants, lessons"
+  say "floors, sizes, stubs, mutants, quotes, shown runs"
   ctest --test-dir "build/$preset" --output-on-failure -L 'house|course|lessons' || status=1
   exit $status
 }
