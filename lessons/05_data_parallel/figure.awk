@@ -28,7 +28,7 @@ function line(y) {
 }
 END {
   left = 70; width = 640; top = int(loss_max * 2 + 1) / 2
-  low = -8; high = -4
+  low = -8; high = -6
   for (r = 2; r <= runs; r++)
     for (s = first; s <= last; s++) {
       gap = loss[r, s] - loss[1, s]
@@ -41,7 +41,7 @@ END {
   print "<rect width=\"740\" height=\"510\" fill=\"#ffffff\"/>"
   words(left, 24, "start", "mean loss of the global batch")
   for (v = 0; v <= top; v += 0.5) { line(y_loss(v)); words(left - 8, y_loss(v) + 4, "end", sprintf("%.1f", v)) }
-  words(left, 312, "start", "difference to the first run")
+  words(left, 312, "start", "difference to the first run (at the bottom: less than 1e-8, or none)")
   for (e = low; e <= high; e++) { line(y_gap(10 ^ e)); words(left - 8, y_gap(10 ^ e) + 4, "end", "1e" e) }
   for (s = int((first + 49) / 50) * 50; s <= last + 1; s += 50) words(x(s), 482, "middle", s)
   words(left + width / 2, 502, "middle", "step")
