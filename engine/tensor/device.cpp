@@ -1,6 +1,7 @@
 #include "engine/tensor/device.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <new>
 
 #include "engine/base/error.hpp"
@@ -41,7 +42,9 @@ void Device::account(MemoryKind kind, std::int64_t bytes_delta) {
 }
 
 std::byte* CpuDevice::allocate(std::size_t bytes) {
-  void* data = ::operator new(bytes, alignment, std::nothrow);
+  // No object is larger than a pointer difference can say; some allocators abort when asked.
+  const bool possible = bytes <= static_cast<std::size_t>(PTRDIFF_MAX);
+  void* data = possible ? ::operator new(bytes, alignment, std::nothrow) : nullptr;
   if (data == nullptr) {
     throw Error(text("cpu: ", bytes, " bytes asked for a tensor, but the host's memory is spent; ",
                      "make the model or the batch smaller"));
