@@ -22,8 +22,7 @@ using Bytes = std::vector<std::byte>;
 class ByteWriter {
  public:
   template <typename T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  ByteWriter& put(T value) {
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T> ByteWriter& put(T value) {
     return raw(&value, sizeof value);
   }
   ByteWriter& put_text(const std::string& value) {
@@ -56,8 +55,7 @@ class ByteReader {
   explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
   template <typename T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  T get() {
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T> T get() {
     T value;
     std::memcpy(&value, next(sizeof value).data(), sizeof value);
     return value;
@@ -70,7 +68,8 @@ class ByteReader {
   template <typename T>
   std::vector<T> get_list() {
     const auto part = get_bytes();
-    if (part.size() % sizeof(T) != 0) throw Error("malformed message: a list ends inside an element");
+    if (part.size() % sizeof(T) != 0)
+      throw Error("malformed message: a list ends inside an element");
     std::vector<T> values(part.size() / sizeof(T));
     if (!values.empty()) std::memcpy(values.data(), part.data(), part.size());
     return values;

@@ -14,9 +14,9 @@ enum class DType : std::uint8_t { float32, float64, int64 };
 // Averages are not here: they are a multiplication by 1/N before a sum (docs/design.md).
 enum class ReduceOp : std::uint8_t { sum, product, min, max };
 
-std::size_t bytes_of(DType dtype);            // bytes of one element
-std::string_view name_of(DType dtype);        // "float32"
-std::string_view name_of(ReduceOp op);        // "sum"
+std::size_t bytes_of(DType dtype);      // bytes of one element
+std::string_view name_of(DType dtype);  // "float32"
+std::string_view name_of(ReduceOp op);  // "sum"
 
 // accumulator[i] = accumulator[i] op operand[i] for `count` elements, in the elements' own type.
 //   Requires  the two ranges are equal or do not overlap
@@ -28,9 +28,12 @@ void reduce_elements(DType dtype, ReduceOp op, std::byte* accumulator, const std
 template <typename Function>
 decltype(auto) visit_dtype(DType dtype, Function&& function) {
   switch (dtype) {
-    case DType::float32: return function.template operator()<float>();
-    case DType::float64: return function.template operator()<double>();
-    case DType::int64: break;
+    case DType::float32:
+      return function.template operator()<float>();
+    case DType::float64:
+      return function.template operator()<double>();
+    case DType::int64:
+      break;
   }
   return function.template operator()<std::int64_t>();
 }

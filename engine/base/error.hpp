@@ -42,10 +42,9 @@ struct NotImplemented : Error {
 }  // namespace lockstep
 
 // LOCKSTEP_CHECK(count >= 0, "narrow: count ", count, " is negative; pass a length in elements")
-#define LOCKSTEP_CHECK(condition, ...)                                        \
-  do {                                                                        \
-    if (!(condition)) {                                                       \
-      ::lockstep::contract_failed(#condition, __FILE__, __LINE__,             \
-                                  ::lockstep::text(__VA_ARGS__));             \
-    }                                                                         \
+#define LOCKSTEP_CHECK(condition, ...)                                                            \
+  do {                                                                                            \
+    if (!(condition)) {                                                                           \
+      ::lockstep::contract_failed(#condition, __FILE__, __LINE__, ::lockstep::text(__VA_ARGS__)); \
+    }                                                                                             \
   } while (false)

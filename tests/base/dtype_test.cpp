@@ -10,11 +10,13 @@ using namespace lockstep;
 template <typename T>
 static std::vector<T> reduced(ReduceOp op, std::vector<T> a, const std::vector<T>& b) {
   reduce_elements(DTypeOf<T>::value, op, reinterpret_cast<std::byte*>(a.data()),
-                  reinterpret_cast<const std::byte*>(b.data()), static_cast<std::int64_t>(a.size()));
+                  reinterpret_cast<const std::byte*>(b.data()),
+                  static_cast<std::int64_t>(a.size()));
   return a;
 }
 
-TEMPLATE_TEST_CASE("reduce_elements: every operator in every dtype", "", float, double, std::int64_t) {
+TEMPLATE_TEST_CASE("reduce_elements: every operator in every dtype", "", float, double,
+                   std::int64_t) {
   using T = TestType;
   const std::vector<T> a{1, -2, 3}, b{4, 5, -6};
   CHECK(reduced<T>(ReduceOp::sum, a, b) == std::vector<T>{5, 3, -3});

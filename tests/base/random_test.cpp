@@ -34,7 +34,8 @@ TEST_CASE("random_permutation: empty and single orders, and a clear error for a 
 TEST_CASE("random_bits: neighbours in seed and index give different numbers") {
   std::set<std::uint64_t> seen;
   for (std::uint64_t seed = 0; seed < 64; ++seed) {
-    for (std::uint64_t index = 0; index < 256; ++index) seen.insert(lockstep::random_bits(seed, index));
+    for (std::uint64_t index = 0; index < 256; ++index)
+      seen.insert(lockstep::random_bits(seed, index));
   }
   CHECK(seen.size() == 64u * 256u);
 }
