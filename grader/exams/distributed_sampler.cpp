@@ -71,22 +71,25 @@ std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
   if (q.order == Order::shuffled) {
     order = random_permutation(q.length, q.seed + static_cast<std::uint64_t>(q.epoch));
   }
-  all.push_back({"no_padding",
-                 "without padding the ranks get unequal numbers of samples, and the "
-                 "longer ones wait for ever in the last step's all-reduce",
-                 strided(order, q, order.size())});
   const auto ranks = static_cast<std::size_t>(q.ranks);
   const std::size_t padded = (order.size() + ranks - 1) / ranks * ranks;
-  Indices zeros = order;
-  zeros.resize(padded, 0);
-  all.push_back({"pads_with_zeros",
-                 "the padding is sample 0; it should be the head of this epoch's order",
-                 strided(zeros, q, padded)});
-  Indices tail = order;
-  while (!order.empty() && tail.size() < padded) tail.push_back(order.back());
-  all.push_back({"pads_with_the_tail",
-                 "the padding repeats the last sample; it should be the head of this epoch's order",
-                 strided(tail, q, padded)});
+  if (q.tail == Tail::pad) {
+    all.push_back({"no_padding",
+                   "without padding the ranks get unequal numbers of samples, and the "
+                   "longer ones wait for ever in the last step's all-reduce",
+                   strided(order, q, order.size())});
+    Indices zeros = order;
+    zeros.resize(padded, 0);
+    all.push_back({"pads_with_zeros",
+                   "the padding is sample 0; it should be the head of this epoch's order",
+                   strided(zeros, q, padded)});
+    Indices tail = order;
+    while (!order.empty() && tail.size() < padded) tail.push_back(order.back());
+    all.push_back(
+        {"pads_with_the_tail",
+         "the padding repeats the last sample; it should be the head of this epoch's order",
+         strided(tail, q, padded)});
+  }
   Indices blocks = order;
   for (std::size_t i = 0; !order.empty() && blocks.size() < padded; ++i) {
     blocks.push_back(order[i % order.size()]);
