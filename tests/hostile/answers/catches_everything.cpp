@@ -1,0 +1,17 @@
+// exercise: ring_all_reduce
+// verdict: wrong answer
+// says:
+// Swallows every exception, also the lab's.
+#include "engine/collectives/ring_all_reduce.hpp"
+
+namespace lockstep::collectives {
+
+void ring_all_reduce(comm::Peers& peers, Tensor data, ReduceOp op) {
+  (void)op;
+  try {
+    peers.send(data, 99);
+  } catch (...) {
+  }
+}
+
+}  // namespace lockstep::collectives

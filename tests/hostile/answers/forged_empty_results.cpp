@@ -1,0 +1,17 @@
+// exercise: ring_all_reduce
+// verdict: crash
+// says: result
+// Every rank hands in an empty result of its own making and waits.
+#include <unistd.h>
+#include "engine/collectives/ring_all_reduce.hpp"
+
+namespace lockstep::collectives {
+
+void ring_all_reduce(comm::Peers& peers, Tensor data, ReduceOp op) {
+  (void)peers, (void)data, (void)op;
+  const char frame[] = "\0\0\0\0\x13\0\0\0\0\0\0\0";
+  static_cast<void>(!::write(3, frame, 12));
+  ::pause();
+}
+
+}  // namespace lockstep::collectives

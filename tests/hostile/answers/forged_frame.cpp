@@ -1,0 +1,15 @@
+// exercise: distributed_sampler
+// verdict: crash
+// says: no frame
+// Writes noise where frames are expected.
+#include <unistd.h>
+#include "engine/data/distributed_sampler.hpp"
+
+namespace lockstep::data {
+
+std::vector<std::int64_t> distributed_indices(const SamplerOptions& options) {
+  static_cast<void>(!::write(3, "PASS, honestly, all of it", 25));
+  return std::vector<std::int64_t>(static_cast<std::size_t>(options.length));
+}
+
+}  // namespace lockstep::data

@@ -1,0 +1,14 @@
+// exercise: average_gradients
+// verdict: wrong answer
+// says: lost its gradient
+// Throws the gradients away.
+#include "engine/parallel/data_parallel/average_gradients.hpp"
+
+namespace lockstep::data_parallel {
+
+void average_gradients(comm::ProcessGroup& group, std::span<Parameter* const> parameters) {
+  for (Parameter* parameter : parameters) parameter->grad = Tensor();
+  group.barrier();
+}
+
+}  // namespace lockstep::data_parallel

@@ -1,0 +1,11 @@
+// exercise: distributed_sampler
+// verdict: compile error
+// says: which other files cannot see
+// The function stands in an unnamed namespace.
+#include "engine/data/distributed_sampler.hpp"
+
+namespace lockstep::data {
+namespace {
+[[maybe_unused]] std::vector<std::int64_t> distributed_indices(const SamplerOptions&) { return {}; }
+}  // namespace
+}  // namespace lockstep::data

@@ -1,0 +1,13 @@
+// exercise: distributed_sampler
+// verdict: memory
+// says: 512 MiB
+// Asks for more memory than there is.
+#include "engine/data/distributed_sampler.hpp"
+
+namespace lockstep::data {
+
+std::vector<std::int64_t> distributed_indices(const SamplerOptions& options) {
+  return std::vector<std::int64_t>(std::size_t{1} << 34, options.rank);
+}
+
+}  // namespace lockstep::data

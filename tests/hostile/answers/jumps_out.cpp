@@ -1,0 +1,15 @@
+// exercise: distributed_sampler
+// verdict: crash
+// says:
+// Jumps to where nobody waits.
+#include <csetjmp>
+#include "engine/data/distributed_sampler.hpp"
+
+namespace lockstep::data {
+
+std::vector<std::int64_t> distributed_indices(const SamplerOptions& options) {
+  std::jmp_buf nowhere{};
+  std::longjmp(nowhere, 1 + options.rank);
+}
+
+}  // namespace lockstep::data

@@ -1,0 +1,17 @@
+// exercise: distributed_sampler
+// verdict: time
+// says: waits for something
+// Waits for a lock that it holds itself.
+#include <mutex>
+#include "engine/data/distributed_sampler.hpp"
+
+namespace lockstep::data {
+
+std::vector<std::int64_t> distributed_indices(const SamplerOptions& options) {
+  std::mutex mutex;
+  mutex.lock();
+  mutex.lock();
+  return {options.length};
+}
+
+}  // namespace lockstep::data

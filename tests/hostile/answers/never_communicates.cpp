@@ -1,0 +1,13 @@
+// exercise: ring_all_reduce
+// verdict: wrong answer
+// says: nothing was added
+// Every rank keeps what it has.
+#include "engine/collectives/ring_all_reduce.hpp"
+
+namespace lockstep::collectives {
+
+void ring_all_reduce(comm::Peers& peers, Tensor data, ReduceOp op) {
+  (void)peers, (void)data, (void)op;
+}
+
+}  // namespace lockstep::collectives

@@ -1,0 +1,11 @@
+// exercise: distributed_sampler
+// verdict: crash
+// says:
+// A function that should return something and does not.
+#include "engine/data/distributed_sampler.hpp"
+
+namespace lockstep::data {
+
+std::vector<std::int64_t> distributed_indices(const SamplerOptions& options) { (void)options; }
+
+}  // namespace lockstep::data

@@ -1,0 +1,15 @@
+// exercise: distributed_sampler
+// verdict: compile error
+// says: main
+// A program of its own in the file: the player has one already.
+#include "engine/data/distributed_sampler.hpp"
+
+int main() { return 0; }
+
+namespace lockstep::data {
+
+std::vector<std::int64_t> distributed_indices(const SamplerOptions& options) {
+  return std::vector<std::int64_t>(static_cast<std::size_t>(options.length));
+}
+
+}  // namespace lockstep::data

@@ -1,0 +1,13 @@
+// exercise: distributed_sampler
+// verdict: compile error
+// says: syntax_error
+// A semicolon is missing: the first error is the message.
+#include "engine/data/distributed_sampler.hpp"
+
+namespace lockstep::data {
+
+std::vector<std::int64_t> distributed_indices(const SamplerOptions& options) {
+  std::int64_t first = options.rank return {first};
+}
+
+}  // namespace lockstep::data

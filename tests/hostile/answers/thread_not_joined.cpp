@@ -1,0 +1,15 @@
+// exercise: distributed_sampler
+// verdict: crash
+// says: SIGABRT
+// A thread that nobody joins.
+#include <thread>
+#include "engine/data/distributed_sampler.hpp"
+
+namespace lockstep::data {
+
+std::vector<std::int64_t> distributed_indices(const SamplerOptions& options) {
+  std::thread thread([] {});
+  return {options.length};
+}
+
+}  // namespace lockstep::data

@@ -1,0 +1,15 @@
+// exercise: distributed_sampler
+// verdict: crash
+// says: SIGABRT
+// A thread of its own ends in an exception.
+#include <thread>
+#include "engine/data/distributed_sampler.hpp"
+
+namespace lockstep::data {
+
+std::vector<std::int64_t> distributed_indices(const SamplerOptions& options) {
+  std::thread([] { throw 1; }).join();
+  return {options.length};
+}
+
+}  // namespace lockstep::data
