@@ -17,6 +17,11 @@ namespace lockstep {
 
 static_assert(std::endian::native == std::endian::little);
 
+// Bytes that are not what a ByteReader was asked to find in them.
+struct MalformedMessage : Error {
+  using Error::Error;
+};
+
 using Bytes = std::vector<std::byte>;
 
 class ByteWriter {
@@ -68,8 +73,9 @@ class ByteReader {
   template <typename T>
   std::vector<T> get_list() {
     const auto part = get_bytes();
-    if (part.size() % sizeof(T) != 0)
-      throw Error("malformed message: a list ends inside an element");
+    if (part.size() % sizeof(T) != 0) {
+      throw MalformedMessage("malformed message: a list ends inside an element");
+    }
     std::vector<T> values(part.size() / sizeof(T));
     if (!values.empty()) std::memcpy(values.data(), part.data(), part.size());
     return values;
@@ -79,7 +85,8 @@ class ByteReader {
  private:
   std::span<const std::byte> next(std::uint64_t size) {
     if (size > rest_.size()) {
-      throw Error(text("malformed message: ", size, " bytes announced, ", rest_.size(), " left"));
+      throw MalformedMessage(
+          text("malformed message: ", size, " bytes announced, ", rest_.size(), " left"));
     }
     const auto part = rest_.first(static_cast<std::size_t>(size));
     rest_ = rest_.subspan(static_cast<std::size_t>(size));

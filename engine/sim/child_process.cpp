@@ -15,6 +15,8 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 #include "engine/base/error.hpp"
 
@@ -87,7 +89,9 @@ struct Plan {
 std::string signal_text(int number) {
   switch (number) {
     case SIGSEGV:
-      return "SIGSEGV: it read or wrote memory that is not its own";
+      return "SIGSEGV: it used memory that is not its own (a null pointer, an index out of range, "
+             "a "
+             "recursion without end), or more than it may have";
     case SIGABRT:
       return "SIGABRT: abort(), a failed assertion, or an exception nobody could catch";
     case SIGFPE:
@@ -185,6 +189,19 @@ double ChildProcess::cpu_s() const {
   timespec used{};
   if (clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+bool ChildProcess::asleep() const {
+  namespace fs = std::filesystem;
+  std::error_code gone;
+  for (const auto& thread : fs::directory_iterator(text("/proc/", pid_, "/task"), gone)) {
+    std::string line;
+    std::getline(std::ifstream(thread.path() / "stat"), line);
+    // "PID (name) S …"; R runs or could, D waits for the disk.
+    const std::size_t state = line.rfind(')') + 2;
+    if (state < line.size() && (line[state] == 'R' || line[state] == 'D')) return false;
+  }
+  return !gone;
 }
 
 Finding ChildProcess::how_it_ended(int rank) {

@@ -44,6 +44,7 @@ class ChildProcess {
   int output() const { return output_.get(); }  // stdout and stderr; non-blocking
   pid_t pid() const { return pid_; }
   double cpu_s() const;  // processor time it has used
+  bool asleep() const;   // none of its threads runs or waits for a processor
 
   // What can be said of `rank` after its end of the socket was closed: it exited, or crashed.
   Finding how_it_ended(int rank);

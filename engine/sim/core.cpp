@@ -13,6 +13,7 @@ namespace lockstep::sim {
 namespace {
 
 constexpr std::size_t strands_max = 64;  // live at once, of one rank
+constexpr std::size_t strands_started_max = 4096;
 
 bool is_blocking(Op op) { return op == Op::send || op == Op::recv || op == Op::collective; }
 
@@ -92,6 +93,13 @@ void Core::start(Actor actor, Actor parent) {
                                   [](const auto& entry) { return entry.second.live; });
   if (static_cast<std::size_t>(live) >= strands_max) {
     throw Error(text("rank ", parent.rank, " has more than ", strands_max, " strands at once"));
+  }
+  if (strands.size() > strands_started_max) {
+    state_->found({Verdict::traffic_limit,
+                   text("traffic limit: rank ", parent.rank, " started more than ",
+                        strands_started_max, " strands in one case; does a loop run too often?"),
+                   {parent.rank},
+                   {}});
   }
   Strand strand;
   strand.clock_s = origin.clock_s;

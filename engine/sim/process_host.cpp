@@ -29,9 +29,10 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-// A player that waits for a processor is not idle: when it got less than half of the time, the
-// limit is stretched up to this often.
+// A player that waits for a processor is not idle: when it could run, but got less than half of the
+// time, the limit is stretched up to this often.
 constexpr double starved_stretch = 4;
+constexpr int frames_at_once = 256;  // of one player, before the others and the clock have a turn
 constexpr std::size_t text_max = 4000;  // of an exception
 
 struct Player {
@@ -71,8 +72,8 @@ struct ProcessHost::State {
   }
   void no_frame(int rank, const std::string& why) {
     found({Verdict::crash,
-           text("rank ", rank, " sent something that is no frame (", why,
-                "): was fd 3 written to, or memory overwritten?"),
+           text("rank ", rank, " broke its line to the lab: what came is no frame (", why,
+                "); was fd 3 written to, or memory overwritten?"),
            {rank},
            {}});
   }
@@ -223,7 +224,7 @@ void ProcessHost::State::flush(int rank) {
 void ProcessHost::State::hear(int rank) {
   Player& from = player(rank);
   try {
-    while (!result.finding) {
+    for (int frames = 0; frames < frames_at_once && !result.finding; ++frames) {
       switch (from.reader.read(from.child.socket(), MSG_DONTWAIT)) {
         case FrameReader::State::would_block:
           return;
@@ -329,11 +330,16 @@ void ProcessHost::State::check_idle(int rank, Clock::time_point now) {
   if (of.done || of.running == 0) return;
   const double silent_s = seconds_between(of.heard, now);
   if (silent_s < limits.idle_s) return;
+  const bool asleep = of.child.asleep();
   const bool starved = of.child.cpu_s() - of.cpu_s < limits.idle_s / 2;
-  if (starved && silent_s < limits.idle_s * starved_stretch) return;
+  if (starved && !asleep && silent_s < limits.idle_s * starved_stretch) return;
+  const std::string silent = text(std::round(silent_s * 10) / 10, " s");
   found({Verdict::time,
-         text("rank ", rank, " ran for ", std::round(silent_s * 10) / 10,
-              " s without communicating or returning: an endless loop?"),
+         asleep ? text("rank ", rank, " slept for ", silent,
+                       ", outside the lab's own operations: it waits for something that does not "
+                       "come, such as a lock it holds, a thread, or a long sleep")
+                : text("rank ", rank, " ran for ", silent,
+                       " without communicating or returning: an endless loop?"),
          {rank},
          {}});
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,8 +25,10 @@ double seconds_since(Clock::time_point start) {
 constexpr int not_started = 127;
 
 // Between fork and exec only calls that are safe after fork in a threaded program.
-[[noreturn]] void become(char* const* argv, const char* folder, int output) {
+[[noreturn]] void become(char* const* argv, const char* folder, int output, std::size_t memory) {
   ::setpgid(0, 0);
+  const rlimit limit{memory, memory};
+  if (memory > 0) ::setrlimit(RLIMIT_AS, &limit);
   ::dup2(output, STDOUT_FILENO);
   ::dup2(output, STDERR_FILENO);
   const int nothing = ::open("/dev/null", O_RDONLY);
@@ -64,7 +67,7 @@ CommandResult run_command(const std::vector<std::string>& argv, const std::files
 
   const auto start = Clock::now();
   const pid_t child = ::fork();
-  if (child == 0) become(arguments.data(), folder.c_str(), ends[1]);
+  if (child == 0) become(arguments.data(), folder.c_str(), ends[1], limits.memory_bytes);
   ::close(ends[1]);
   if (child < 0) {
     ::close(ends[0]);

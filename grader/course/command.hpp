@@ -10,6 +10,7 @@ namespace lockstep::grader {
 struct CommandLimits {
   double deadline_s = 20;
   std::size_t output_bytes = 256 << 10;  // more is read and thrown away
+  std::size_t memory_bytes = 0;          // address space of each of its processes; 0: no limit
 };
 
 struct CommandResult {

@@ -66,6 +66,36 @@ std::string first_error(const std::string& compiler_output, const std::string& f
   return file + " does not compile: " + elsewhere;
 }
 
+std::string link_error(const std::string& linker_output) {
+  const auto symbol_after = [&](std::string_view mark, std::string_view until) {
+    const std::size_t at = linker_output.find(mark);
+    if (at == std::string::npos) return std::string();
+    const std::size_t start = at + mark.size();
+    const std::size_t end = linker_output.find_first_of(until, start);
+    return readable_symbol(linker_output.substr(start, end - start));
+  };
+  std::string twice = symbol_after("multiple definition of `", "'\n");
+  if (twice.empty()) twice = symbol_after("duplicate symbol: ", "\n");
+  // mold names the two files first.
+  if (const std::size_t files = twice.rfind(".o: "); files != std::string::npos) {
+    twice.erase(0, files + 4);
+  }
+  if (twice == "main") return "it has a main() of its own; the lab calls your function itself";
+  if (!twice.empty()) {
+    return "it defines " + twice +
+           ", which the lab brings already; give yours another name, or put it in an unnamed "
+           "namespace";
+  }
+  std::string nowhere = symbol_after("undefined reference to `", "'\n");
+  if (nowhere.empty()) nowhere = symbol_after("undefined symbol: ", "\n");
+  if (!nowhere.empty()) {
+    return "it uses " + nowhere +
+           ", which is defined nowhere; a part may call what its header and the engine's rooms "
+           "below it declare";
+  }
+  return "the linker's words are below";
+}
+
 std::string shortened(const std::string& output) {
   constexpr int lines_max = 60;
   std::istringstream in(output);

@@ -10,6 +10,10 @@ namespace lockstep::grader {
 // student's file; otherwise the first one anywhere, with where it was triggered from.
 std::string first_error(const std::string& compiler_output, const std::string& file);
 
+// What keeps a file from being linked, and what to do: the first symbol that is defined twice or
+// nowhere, as mold and GNU ld name it.
+std::string link_error(const std::string& linker_output);
+
 // At most 60 lines, then how many were left out.
 std::string shortened(const std::string& output);
 

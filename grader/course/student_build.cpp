@@ -17,7 +17,8 @@ namespace lockstep::grader {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr double deadline_s = 20;
+// A compiler needs a quarter of this; a file that never ends must not take the machine with it.
+constexpr CommandLimits build_limits{.deadline_s = 20, .memory_bytes = std::size_t{2} << 30};
 constexpr std::size_t players_kept = 40;
 
 // Everything the player is a function of: the source and its name (it is in every diagnosis), the
@@ -63,17 +64,14 @@ void link(const Places& places, const Recipe& recipe, const std::string& shown,
   argv.insert(argv.end(), recipe.link_flags.begin(), recipe.link_flags.end());
   const fs::path unfinished = build.object.string() + ".player";
   argv.insert(argv.end(), {"-o", unfinished.string()});
-  const CommandResult result = run_command(argv, places.root, {.deadline_s = deadline_s});
+  const CommandResult result = run_command(argv, places.root, build_limits);
   build.link_s = result.seconds;
   if (result.exit_code == 0) {
     fs::rename(unfinished, build.player);
     return;
   }
   build.cause = "link";
-  build.message = "linking " + shown +
-                  " failed: it uses something that is not in its player, or "
-                  "defines something twice; a part may call what its header and the engine's "
-                  "rooms below it declare";
+  build.message = "linking " + shown + " failed: " + link_error(result.output);
   build.compiler = shortened(result.output);
 }
 
@@ -109,12 +107,12 @@ StudentBuild compile_student(const Places& places, const Recipe& recipe, const E
   argv.push_back(paint == Paint::colour ? "-fdiagnostics-color=always"
                                         : "-fdiagnostics-color=never");
   argv.insert(argv.end(), {"-c", shown, "-o", object.string()});
-  const CommandResult result = run_command(argv, places.root, {.deadline_s = deadline_s});
+  const CommandResult result = run_command(argv, places.root, build_limits);
   build.compile_s = result.seconds;
   build.compiler = shortened(result.output);
   if (result.timed_out) {
     build.cause = "compile_time";
-    build.message = text("compiling ", shown, " took more than ", deadline_s, " s");
+    build.message = text("compiling ", shown, " took more than ", build_limits.deadline_s, " s");
   } else if (result.exit_code != 0) {
     build.cause = "syntax";
     build.message = first_error(result.output, shown);

@@ -58,6 +58,10 @@ Guess likely_cause(const Problem& p, std::span<const double> seen, std::span<con
                    std::span<const double> own) {
   const double n = p.size();
   if (seen.size() != mean.size()) return {"length", "the gradient changed its size"};
+  if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
+    return {"no_number",
+            "that is no number: divided by zero, or read from memory that nothing was written to"};
+  }
   const auto scaled = [&](double factor) {
     for (std::size_t e = 0; e < seen.size(); ++e) {
       if (!(std::fabs(seen[e] - factor * mean[e]) <= 1e-4 * std::fabs(factor * mean[e]) + 1e-6)) {
@@ -178,7 +182,7 @@ std::optional<Played> play(Bench& bench, const Problem& p) {
   for (int rank = 0; rank < p.world; ++rank) {
     GradientCase one;
     one.dtype = p.dtype;
-    one.allocation_seed = random_bits(salt, 1'000'000 + static_cast<std::uint64_t>(rank));
+    one.allocation_seed = random_bits(salt, 1'000'000 + static_cast<std::uint64_t>(rank)) >> 32;
     one.sizes = p.sizes;
     one.has_grad = p.has_grad;
     one.group.split = p.size() < p.world;

@@ -137,7 +137,6 @@ void ask(Bench& bench, const std::string& description,
                                   .inputs = {encode(questions)},
                                   .schedule_seed = 0,
                                   .network = {},
-                                  .limits = {},
                                   .services = {}});
   if (!played) return;
   ByteReader answers(played->results.front());
@@ -172,8 +171,8 @@ std::vector<SamplerOptions> all_ranks(Bench& bench, Order order, Tail tail,
   std::vector<SamplerOptions> questions;
   for (int ranks : {1, 2, 3, 4, 5, 7, 8}) {
     for (std::int64_t length : lengths) {
-      const std::uint64_t seed = bench.draw() % 1000;
-      const int epoch = static_cast<int>(1 + bench.draw() % 9);
+      const std::uint64_t seed = bench.draw() % 1'000'000'000;
+      const int epoch = static_cast<int>(bench.draw() % 10);
       for (int rank = 0; rank < ranks; ++rank) {
         questions.push_back({length, rank, ranks, seed, epoch, order, tail});
       }
@@ -216,6 +215,18 @@ Exam distributed_sampler_exam() {
            ask(bench, "small datasets", all_ranks(bench, Order::sequential, tail, {0, 1, 2, 3}));
            ask(bench, "small datasets, shuffled", all_ranks(bench, Order::shuffled, tail, {1, 3}));
          }
+       }},
+      {"64 ranks and some thousand samples",
+       [](Bench& bench) {
+         std::vector<SamplerOptions> questions;
+         for (Order order : {Order::sequential, Order::shuffled}) {
+           for (Tail tail : {Tail::pad, Tail::drop}) {
+             for (int rank : {0, 9, 37, 63}) {
+               questions.push_back({4099, rank, 64, bench.draw() % 1000, 12, order, tail});
+             }
+           }
+         }
+         ask(bench, "64 ranks", questions);
        }},
       {"a rank outside the group is refused",
        [](Bench& bench) {

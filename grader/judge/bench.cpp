@@ -59,6 +59,7 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
   sim::CaseResult result = host_->run(core, setup.inputs);
   Played played{number, setup.description, std::move(result.results), core.counters(),
                 std::move(result.output)};
+  last_ = {played.number, played.description, {}, {}, played.output};
   if (result.finding) {
     fail(played, {.verdict = result.finding->verdict,
                   .cause = cause_of(*result.finding),
@@ -71,6 +72,18 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
                   .output = {}});
   }
   return played;
+}
+
+Failure Bench::unreadable_result(const std::string& why) const {
+  Failure failure;
+  failure.verdict = sim::Verdict::crash;
+  failure.cause = "unreadable_result";
+  failure.message = text("a rank sent a result that cannot be read (", why,
+                         "): was fd 3 written to, or memory overwritten?");
+  failure.where = text("case ", last_.number, ": ", last_.description);
+  failure.case_number = last_.number;
+  failure.output = last_.output;
+  return failure;
 }
 
 void Bench::fail(const Played& played, Failure failure) const {

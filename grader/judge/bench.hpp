@@ -32,7 +32,8 @@ struct CaseSetup {
   std::vector<Bytes> inputs;  // by rank; their number is the number of ranks
   std::uint64_t schedule_seed = 0;
   sim::Network network;
-  sim::Limits limits;
+  // Some ten times what the wordiest right answer needs; an endless exchange ends within seconds.
+  sim::Limits limits{.messages_max = 10'000, .requests_max = 40'000};
   std::vector<sim::Service*> services;
 };
 
@@ -59,6 +60,10 @@ class Bench {
   // The judge's own sentence about a case it looked at.
   [[noreturn]] void fail(const Played& played, Failure failure) const;
 
+  // What is to be said when the results of the last case could not even be read: the player sent
+  // something of its own instead of what its adapter packs.
+  Failure unreadable_result(const std::string& why) const;
+
  private:
   std::string exercise_;
   std::string player_;
@@ -66,6 +71,7 @@ class Bench {
   std::unique_ptr<sim::ProcessHost> host_;
   int next_case_ = 1;
   std::uint64_t drawn_ = 0;
+  Played last_;  // without its results
 };
 
 // The checks of one exercise, in the order they build on each other.

@@ -19,6 +19,15 @@ std::string replay_line(const std::string& exercise, std::uint64_t seed, int cas
   return text("./lab check ", exercise, " --seed ", seed, " --case ", case_number);
 }
 
+// Throws Failure, also when what the player handed in is no result at all.
+void run(const Check& check, Bench& bench) {
+  try {
+    check.run(bench);
+  } catch (const MalformedMessage& error) {
+    throw bench.unreadable_result(error.what());
+  }
+}
+
 }  // namespace
 
 Report judge_part(const std::string& exercise, const std::string& player,
@@ -42,7 +51,7 @@ Report judge_part(const std::string& exercise, const std::string& player,
       continue;
     }
     try {
-      check.run(bench);
+      run(check, bench);
     } catch (const Failure& failure) {
       line.verdict = failure.verdict;
       line.message = failure.message;

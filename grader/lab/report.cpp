@@ -126,6 +126,10 @@ std::string words_of(const Grade& grade, const Lab& lab, const Exercise& exercis
   } else if (report.verdict != Verdict::unsolved || exercise.kind == Kind::quiz) {
     list_checks(out, grade, paint, exercise.kind);
   }
+  const bool built = report.verdict != Verdict::compile_error;
+  if (built && report.verdict != Verdict::pass && !grade.compiler.empty()) {
+    out += "  the compiler warned:\n" + grade.compiler;
+  }
   field(out, "next", next_step(grade, exercise));
   if (times == Times::shown) {
     field(out, "time",

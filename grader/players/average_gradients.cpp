@@ -24,9 +24,12 @@ Bytes play(sim::PlayerCase& played) {
     const auto i = static_cast<std::size_t>(at);
     owned[i] = std::make_unique<Parameter>();
     owned[i]->name = text("parameter ", i);
-    owned[i]->value = full({c.sizes[i]}, 1.0, c.dtype, device, MemoryKind::parameters);
+    // Weights have two dimensions, biases one: here what can be divided into eight rows has two.
+    Shape shape{c.sizes[i]};
+    if (c.sizes[i] % 8 == 0) shape = {8, c.sizes[i] / 8};
+    owned[i]->value = full(shape, 1.0, c.dtype, device, MemoryKind::parameters);
     if (!c.has_grad[i]) continue;
-    owned[i]->grad = empty({c.sizes[i]}, c.dtype, device, MemoryKind::gradients);
+    owned[i]->grad = empty(shape, c.dtype, device, MemoryKind::gradients);
     if (!c.grads[i].empty()) {
       std::memcpy(owned[i]->grad.raw_bytes().data(), c.grads[i].data(), c.grads[i].size());
     }

@@ -1,6 +1,6 @@
 // exercise: average_gradients
 // verdict: traffic limit
-// says:
+// says: Does a loop run too often
 // Barriers without an end: no byte is sent.
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 

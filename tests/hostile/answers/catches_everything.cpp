@@ -1,6 +1,6 @@
 // exercise: ring_all_reduce
 // verdict: wrong answer
-// says:
+// says: nothing was added
 // Swallows every exception, also the lab's.
 #include "engine/collectives/ring_all_reduce.hpp"
 

@@ -1,6 +1,6 @@
 // exercise: ring_all_reduce
 // verdict: crash
-// says: result
+// says: a result that cannot be read
 // Every rank hands in an empty result of its own making and waits.
 #include <unistd.h>
 #include "engine/collectives/ring_all_reduce.hpp"

@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
 // verdict: crash
-// says: result
+// says: a result that cannot be read
 // A result frame of its own, without the answers that were asked for.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"

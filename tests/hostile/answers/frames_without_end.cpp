@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
 // verdict: traffic limit
-// says:
+// says: strands in one case
 // Starts and ends strands without an end: never silent, never asking.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"

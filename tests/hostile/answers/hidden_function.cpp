@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
 // verdict: compile error
-// says: which other files cannot see
+// says: does not define
 // The function stands in an unnamed namespace.
 #include "engine/data/distributed_sampler.hpp"
 

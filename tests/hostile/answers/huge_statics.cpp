@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
-// verdict: memory
-// says: 512 MiB
+// verdict: crash
+// says: more than it may have
 // Statics larger than the address space it may have: it cannot even start.
 #include "engine/data/distributed_sampler.hpp"
 

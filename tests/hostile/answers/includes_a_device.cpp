@@ -1,5 +1,5 @@
 // exercise: distributed_sampler
 // verdict: compile error
-// says: device
+// says: does not compile
 // Reads a file without an end at compile time.
 #include "/dev/zero"

@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
 // verdict: crash
-// says:
+// says: SIG
 // Jumps to where nobody waits.
 #include <csetjmp>
 #include "engine/data/distributed_sampler.hpp"

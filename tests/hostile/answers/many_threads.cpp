@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
-// verdict:
-// says:
+// verdict: crash
+// says: SIGABRT
 // Starts threads without an end.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"

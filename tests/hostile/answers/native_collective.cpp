@@ -1,6 +1,6 @@
 // exercise: ring_all_reduce
 // verdict: wrong answer
-// says: all_reduce
+// says: the group's own all_reduce
 // Finds the group behind the peers and lets it do the work.
 #include "engine/collectives/ring_all_reduce.hpp"
 #include "engine/comm/process_group.hpp"

@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
 // verdict: crash
-// says:
+// says: SIG
 // A function that should return something and does not.
 #include "engine/data/distributed_sampler.hpp"
 

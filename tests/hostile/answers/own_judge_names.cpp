@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
-// verdict: compile error
-// says: serve_cases
-// Replaces the loop that serves the cases; the engine has it already.
+// verdict: rank exited
+// says: called exit(0)
+// Replaces the loop that serves the cases by one that serves none.
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/sim/player.hpp"
 

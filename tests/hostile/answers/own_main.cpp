@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
 // verdict: compile error
-// says: main
+// says: main() of its own
 // A program of its own in the file: the player has one already.
 #include "engine/data/distributed_sampler.hpp"
 

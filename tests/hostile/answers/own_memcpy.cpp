@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
-// verdict:
-// says:
+// verdict: crash
+// says: SIGSEGV
 // Replaces memcpy by one that copies nothing.
 #include <cstring>
 #include "engine/data/distributed_sampler.hpp"

@@ -1,6 +1,6 @@
 // exercise: data_parallel_step
 // verdict: compile error
-// says: average_gradients
+// says: which the lab brings already
 // Brings its own average_gradients, which the player has already.
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
 

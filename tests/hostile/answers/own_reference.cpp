@@ -1,6 +1,6 @@
 // exercise: average_gradients
 // verdict: wrong answer
-// says:
+// says: was left out
 // Defines another part, too: its own sampler does no harm.
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 

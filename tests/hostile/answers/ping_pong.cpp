@@ -1,6 +1,6 @@
 // exercise: ring_all_reduce
 // verdict: traffic limit
-// says:
+// says: Does a loop run too often
 // Two ranks exchange one element for ever.
 #include "engine/collectives/ring_all_reduce.hpp"
 

@@ -1,6 +1,6 @@
 // exercise: average_gradients
 // verdict: traffic limit
-// says:
+// says: Does a loop run too often
 // Averages again and again.
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 

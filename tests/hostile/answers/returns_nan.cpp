@@ -1,6 +1,6 @@
 // exercise: average_gradients
 // verdict: wrong answer
-// says: nan
+// says: that is no number
 // A NaN is never near enough.
 #include <cmath>
 #include "engine/parallel/data_parallel/average_gradients.hpp"

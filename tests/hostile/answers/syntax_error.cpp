@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
 // verdict: compile error
-// says: syntax_error
+// says: expected
 // A semicolon is missing: the first error is the message.
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,6 +1,6 @@
 // exercise: ring_all_reduce
 // verdict: rank exited
-// says: rank 0 called exit(0)
+// says: called exit(0) before
 // Leaves without a word.
 #include <unistd.h>
 #include "engine/collectives/ring_all_reduce.hpp"
