@@ -27,8 +27,9 @@ const json& question_of(const json& answers, const std::string& id,
       if (question.is_object() && question.value("id", json("")) == json(id)) return question;
     }
   }
-  throw UsageError(
-      text(file.string(), " has no question with id \"", id, "\"; ./lab reset gives a fresh copy"));
+  throw UsageError(text(file.string(), " has no question with id \"", id, "\"; ./lab reset ",
+                        file.parent_path().filename().string(), "/", file.stem().string(),
+                        " gives a fresh copy"));
 }
 
 // Numbers may be written without quotes.

@@ -35,7 +35,9 @@ Point drawn(const json& variables, std::uint64_t seed, int k) {
   return point;
 }
 
+// Two infinities are not the same value: a formula that divides by zero agrees with nothing.
 bool same(double a, double b) {
+  if (!std::isfinite(a) || !std::isfinite(b)) return false;
   return std::fabs(a - b) <= tolerance * std::max(std::fabs(a), std::fabs(b)) + 1e-12;
 }
 
@@ -51,12 +53,37 @@ std::string text_of(const Point& point) {
   return out;
 }
 
-// The judge's own counters, at the few points where running the real thing is cheap.
-Reason differs_from_measured(const json& key, const std::string& answer, const QuizRules& rules) {
-  if (!rules.measured || !key.contains("measured_at")) return std::nullopt;
-  for (const json& at : key.at("measured_at")) {
+// The few points of the key where running the real thing is cheap.
+std::vector<Point> measured_points(const json& key) {
+  std::vector<Point> points;
+  for (const json& at : key.value("measured_at", json::array())) {
     Point point;
     for (const auto& [name, value] : at.items()) point[name] = value.get<double>();
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+// Every point has a value: "1/0" parses, and so does P/(N-N).
+Reason cannot_be_computed(const std::string& answer, const std::vector<Point>& points) {
+  try {
+    for (const Point& point : points) {
+      if (!std::isfinite(value_of(answer, point))) {
+        return text("\"", answer, "\" has no value for ", text_of(point),
+                    ": is something divided by zero?");
+      }
+    }
+  } catch (const mu::Parser::exception_type& error) {
+    return text("\"", answer, "\" cannot be computed: ", error.GetMsg(),
+                " (write * for times and / for divided by)");
+  }
+  return std::nullopt;
+}
+
+// The judge's own counters.
+Reason differs_from_measured(const json& key, const std::string& answer, const QuizRules& rules) {
+  if (!rules.measured) return std::nullopt;
+  for (const Point& point : measured_points(key)) {
     const double counted = rules.measured(key_text(key, "id"), point);
     const double said = value_of(answer, point);
     if (!same(said, counted)) {
@@ -73,11 +100,8 @@ Reason judge_formula(const json& key, const std::string& answer, const QuizRules
   const json& variables = key.at("variables");
   std::vector<Point> points;
   for (int k = 0; k < points_sampled; ++k) points.push_back(drawn(variables, rules.seed, k));
-  try {
-    value_of(answer, points.front());
-  } catch (const mu::Parser::exception_type& error) {
-    return text("\"", answer, "\" cannot be computed: ", error.GetMsg(),
-                " (write * for times and / for divided by)");
+  for (std::vector<Point> computed : {measured_points(key), points}) {
+    if (const Reason problem = cannot_be_computed(answer, computed)) return problem;
   }
   if (const Reason measured = differs_from_measured(key, answer, rules)) {
     for (const json& mistake : key.value("mistake", json::array())) {

@@ -36,24 +36,66 @@ double bytes_of_unit(const std::string& unit) {
   return 0;
 }
 
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+// "3,907" or "1_000_000" → the digits alone; nullopt for "1,6" and "12,34": separators stand
+// before groups of three.
+std::optional<std::string> without_separators(const std::string& whole) {
+  std::string digits;
+  std::size_t group = 0;
+  bool grouped = false;
+  for (const char c : whole) {
+    if (is_digit(c)) {
+      digits += c;
+      ++group;
+      continue;
+    }
+    if (group == 0 || group > 3 || (grouped && group != 3)) return std::nullopt;
+    grouped = true;
+    group = 0;
+  }
+  if (grouped && group != 3) return std::nullopt;
+  return digits;
+}
+
 struct Quantity {
   double value = 0;
-  std::string unit;
+  std::string unit;  // what follows the number, blanks skipped
 };
 
-// "7 GB", "3,907", "3_907 steps"; nullopt when it does not begin with a number.
+// "7 GB", "3,907", ".8", "7e9"; nullopt when it does not begin with a number as people write them.
 std::optional<Quantity> quantity_of(const std::string& answer) {
-  std::string clean;
-  for (const char c : answer) {
-    if (c != ',' && c != '_') clean += c;
+  std::size_t at = !answer.empty() && (answer[0] == '-' || answer[0] == '+') ? 1 : 0;
+  const std::string sign = at == 1 && answer[0] == '-' ? "-" : "";
+  std::string whole, rest;
+  while (at < answer.size() && (is_digit(answer[at]) || answer[at] == ',' || answer[at] == '_')) {
+    whole += answer[at++];
   }
-  char* end = nullptr;
+  const auto take_digits = [&](std::size_t from) {
+    rest += answer.substr(at, from - at);
+    for (at = from; at < answer.size() && is_digit(answer[at]); ++at) rest += answer[at];
+  };
+  if (at < answer.size() && answer[at] == '.') take_digits(at + 1);
+  if (at < answer.size() && (answer[at] == 'e' || answer[at] == 'E')) {
+    std::size_t power = at + 1;
+    if (power < answer.size() && (answer[power] == '-' || answer[power] == '+')) ++power;
+    if (power < answer.size() && is_digit(answer[power])) take_digits(power);
+  }
+  const auto digits = without_separators(whole);
+  if (!digits || (digits->empty() && (rest.size() < 2 || !is_digit(rest[1])))) return std::nullopt;
   Quantity quantity;
-  quantity.value = std::strtod(clean.c_str(), &end);
-  if (end == clean.c_str() || !std::isfinite(quantity.value)) return std::nullopt;
-  while (*end == ' ') ++end;
-  quantity.unit = end;
+  quantity.value = std::strtod((sign + *digits + rest).c_str(), nullptr);
+  if (!std::isfinite(quantity.value)) return std::nullopt;
+  const std::size_t unit = answer.find_first_not_of(' ', at);
+  if (unit != std::string::npos) quantity.unit = answer.substr(unit);
   return quantity;
+}
+
+Reason no_number(const std::string& answer, const std::string& unit) {
+  const bool comma = answer.find(',') != std::string::npos;
+  return text("\"", answer, "\" is not a number: write a number such as ",
+              unit.empty() ? "0.8" : "1.5 " + unit,
+              comma ? " (commas stand before groups of three, as in 1,234,567)" : "");
 }
 
 bool close(double a, double b, double tolerance) {
@@ -93,8 +135,8 @@ Reason judge_order(const json& key, const std::string& answer) {
 
 Reason judge_number(const json& key, const std::string& answer) {
   const auto given = quantity_of(answer);
-  if (!given) return text("\"", answer, "\" does not begin with a number");
   const std::string unit = key.value("unit", "");
+  if (!given || (unit.empty() && !given->unit.empty())) return no_number(answer, unit);
   const double tolerance = key.value("tolerance", 1e-9);
   double scale = 1, given_scale = 1;
   if (!unit.empty()) {

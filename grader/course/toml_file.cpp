@@ -39,8 +39,11 @@ nlohmann::json read_toml(const std::filesystem::path& file) {
   try {
     return json_of(toml::parse_file(file.string()));
   } catch (const toml::parse_error& error) {
-    throw UsageError(text(file.string(), ":", error.source().begin.line, ": not valid TOML: ",
-                          error.description(), " (text answers stand in \"double quotes\")"));
+    const std::string problem(error.description());
+    const bool in_text = problem.find("string: ") != std::string::npos;
+    throw UsageError(text(
+        file.string(), ":", error.source().begin.line, ": not valid TOML: ", problem,
+        in_text ? " (a closing quote is missing?)" : " (text answers stand in \"double quotes\")"));
   }
 }
 

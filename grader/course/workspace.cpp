@@ -1,7 +1,22 @@
 #include "grader/course/workspace.hpp"
 
+#include "engine/base/text.hpp"
+#include "grader/course/text_file.hpp"
+
 namespace lockstep::grader {
 namespace fs = std::filesystem;
+namespace {
+
+// Also by a folder, or by a link that leads nowhere.
+bool is_taken(const fs::path& path) { return fs::exists(fs::symlink_status(path)); }
+
+fs::path free_backup(const fs::path& file) {
+  fs::path backup = file.string() + ".bak";
+  for (int n = 1; is_taken(backup); ++n) backup = text(file.string(), ".bak.", n);
+  return backup;
+}
+
+}  // namespace
 
 std::string Places::shown(const fs::path& path) const {
   const fs::path relative = fs::absolute(path).lexically_normal().lexically_relative(root);
@@ -20,11 +35,22 @@ std::vector<const Exercise*> copy_missing_stubs(const Places& places, const Cour
   return copied;
 }
 
-void reset_work(const Places& places, const Exercise& exercise) {
+bool is_pristine(const Places& places, const Exercise& exercise) {
+  const fs::path file = places.work(exercise);
+  return fs::is_regular_file(file) && read_text(file) == read_text(places.stub(exercise));
+}
+
+fs::path reset_work(const Places& places, const Exercise& exercise) {
+  if (is_pristine(places, exercise)) return {};
   const fs::path file = places.work(exercise);
   fs::create_directories(file.parent_path());
-  if (fs::exists(file)) fs::rename(file, file.string() + ".bak");
+  fs::path kept;
+  if (is_taken(file)) {
+    kept = free_backup(file);
+    fs::rename(file, kept);
+  }
   fs::copy_file(places.stub(exercise), file);
+  return kept;
 }
 
 }  // namespace lockstep::grader

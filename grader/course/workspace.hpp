@@ -39,7 +39,12 @@ struct Places {
 // Copies the stubs that work/ lacks and returns them, in course order. Never overwrites.
 std::vector<const Exercise*> copy_missing_stubs(const Places& places, const Course& course);
 
-// Puts the pristine stub in place; the file that was there is kept as <file>.bak.
-void reset_work(const Places& places, const Exercise& exercise);
+// Whether work/ has the exercise's file exactly as it is handed out.
+bool is_pristine(const Places& places, const Exercise& exercise);
+
+// Puts the pristine stub in place. What was there is moved aside to the first free one of
+// <file>.bak, <file>.bak.1, …; a stub that nobody touched stays.
+//   Returns  where the old one is now; "" when there was none, or nothing had to be done
+std::filesystem::path reset_work(const Places& places, const Exercise& exercise);
 
 }  // namespace lockstep::grader

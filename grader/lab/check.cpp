@@ -52,7 +52,11 @@ fs::path file_of(const Lab& lab, const Exercise& exercise, const std::string& fr
   fs::path folder = from;
   if (folder.is_relative()) folder = lab.places.root / folder;
   const fs::path file = folder / exercise.file();
-  if (fs::exists(file)) return file;
+  if (fs::is_regular_file(file)) return file;
+  if (from == "work" && fs::exists(file)) {
+    throw UsageError(lab.places.shown(file) + " is no file: ./lab reset " + exercise.handle() +
+                     " moves it aside and puts a fresh one in place");
+  }
   if (from == "work") {
     throw UsageError(lab.places.shown(file) + " is not there: ./lab reset " + exercise.handle() +
                      " puts a fresh one in place");

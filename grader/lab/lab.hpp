@@ -32,8 +32,9 @@ Exit begin_command(const Lab& lab, const Words& words);
 Exit with_work_command(const Lab& lab, const Words& words);
 Exit dev_command(const Lab& lab, const Words& words);
 
-// How an exercise stands: solved means judged with full points and not changed since.
-enum class State : unsigned char { untouched, solved, not_yet, changed };
+// How an exercise stands: solved means judged with full points and not changed since; unreadable,
+// that something else than a file has its place in work/.
+enum class State : unsigned char { untouched, solved, not_yet, changed, unreadable };
 State state_of(const Lab& lab, const Exercise& exercise, const Progress& progress);
 
 // The first exercise that is not solved; nullptr when all are.

@@ -26,7 +26,7 @@ std::vector<Row> rows_of(const Lab& lab, const Progress& progress) {
   std::vector<Row> rows;
   for (const Exercise& exercise : lab.course.exercises) {
     Row row{&exercise, state_of(lab, exercise, progress), "", 0};
-    if (row.state != State::untouched) {
+    if (row.state != State::untouched && row.state != State::unreadable) {
       const Standing& standing = progress.at(exercise.address());
       row.verdict = standing.verdict;
       row.points = row.state == State::changed ? 0 : standing.points;
@@ -44,6 +44,8 @@ std::string state_text(const Row& row) {
       return "solved";
     case State::not_yet:
       return row.verdict;
+    case State::unreadable:
+      return "unreadable";
     case State::changed:
       break;
   }
@@ -52,7 +54,7 @@ std::string state_text(const Row& row) {
 
 std::string painted_state(Paint paint, const Row& row) {
   std::string words = state_text(row);
-  words.resize(std::max<std::size_t>(words.size(), 24), ' ');
+  words.resize(std::max<std::size_t>(words.size(), 32), ' ');
   if (row.state == State::solved) return green(paint, words);
   return row.state == State::untouched ? faint(paint, words) : yellow(paint, words);
 }

@@ -19,7 +19,7 @@ Options declared_show() {
 
 Options declared_reset() {
   Options options("./lab reset", "Puts a fresh copy of an exercise's file in work/.");
-  options.words("NAME", "the exercise; your file is kept as .bak")
+  options.words("NAME", "the exercise; your file is kept as .bak, .bak.1, …")
       .flag("yes", "do not ask (always so without a terminal)");
   return options;
 }
@@ -73,6 +73,10 @@ Exit reset_command(const Lab& lab, const Words& words) {
   const Arguments arguments = parsed(declared_reset(), words);
   if (arguments.asks_help()) return print_help(declared_reset());
   const Exercise& exercise = one_exercise(lab, arguments);
+  if (is_pristine(lab.places, exercise)) {
+    std::cout << "work/" << exercise.file() << " is fresh already; nothing changed\n";
+    return Exit::passed;
+  }
   const bool ask = !arguments.flag("yes") && ::isatty(STDIN_FILENO) == 1;
   if (ask && std::filesystem::exists(lab.places.work(exercise))) {
     std::cout << "replace work/" << exercise.file() << " by a fresh copy? [y/N] " << std::flush;
@@ -83,8 +87,10 @@ Exit reset_command(const Lab& lab, const Words& words) {
       return Exit::failed;
     }
   }
-  reset_work(lab.places, exercise);
-  std::cout << "work/" << exercise.file() << " is fresh; what was there is kept as .bak\n";
+  const std::filesystem::path kept = reset_work(lab.places, exercise);
+  std::cout << "work/" << exercise.file() << " is fresh";
+  if (!kept.empty()) std::cout << "; what was there is kept as " << lab.places.shown(kept);
+  std::cout << "\n";
   return Exit::passed;
 }
 

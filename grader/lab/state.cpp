@@ -6,6 +6,9 @@ namespace lockstep::grader {
 State state_of(const Lab& lab, const Exercise& exercise, const Progress& progress) {
   const auto found = progress.find(exercise.address());
   const auto file = lab.places.work(exercise);
+  if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file)) {
+    return State::unreadable;
+  }
   if (found == progress.end() || !std::filesystem::exists(file)) return State::untouched;
   if (content_hash_of(file) != found->second.content_hash) return State::changed;
   return found->second.verdict == "pass" ? State::solved : State::not_yet;

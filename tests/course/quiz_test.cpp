@@ -70,8 +70,26 @@ TEST_CASE("a number: units of bytes count, thousands may be separated, mistakes 
   CHECK_THAT(answered(bytes, "7 apples").reason, test::contains("no unit of bytes"));
   CHECK(answered(bytes, "4000 MB").reason == "only the size");
   CHECK(answered(bytes, "5 GB").reason == "think again");
-  CHECK_THAT(answered(bytes, "many").reason, test::contains("does not begin with a number"));
-  CHECK_THAT(answered(bytes, "nan GB").reason, test::contains("does not begin with a number"));
+  CHECK_THAT(answered(bytes, "many").reason, test::contains("write a number such as 1.5 GB"));
+  CHECK_THAT(answered(bytes, "nan GB").reason, test::contains("is not a number"));
+}
+
+TEST_CASE("a number: commas separate thousands and nothing else, and nothing may follow") {
+  const std::string sixteen = "type = \"number\"\nvalue = 16\notherwise = \"no\"\n";
+  for (const char* right : {"16", "+16.0", "1.6e1", "16.", "016", "160e-1"}) {
+    CAPTURE(right);
+    CHECK(answered(sixteen, right).state == Answered::right);
+  }
+  for (const char* refused : {"1,6", "16x", "16/1", "0x10", "16 times", "1,6e1", ",16", ".", "1e",
+                              "16,", "1.6.1", "- 16", "1e999"}) {
+    CAPTURE(refused);
+    CHECK_THAT(answered(sixteen, refused).reason, test::contains("write a number such as 0.8"));
+  }
+  const std::string million = "type = \"number\"\nvalue = 1234567\notherwise = \"no\"\n";
+  CHECK(answered(million, "1,234,567").state == Answered::right);
+  CHECK(answered(million, "1_234_567").state == Answered::right);
+  CHECK_THAT(answered(million, "1234,567").reason, test::contains("groups of three"));
+  CHECK_THAT(answered(million, "1,2345,67").reason, test::contains("groups of three"));
 }
 
 TEST_CASE("a formula: any way of writing it is right, mistakes are recognised by value") {
@@ -81,6 +99,19 @@ TEST_CASE("a formula: any way of writing it is right, mistakes are recognised by
   CHECK(answered(formula, "P").reason == "count again");
   CHECK_THAT(answered(formula, "2*(N-1").reason, test::contains("cannot be computed"));
   CHECK_THAT(answered(formula, "2*Q").reason, test::contains("cannot be computed"));
+}
+
+TEST_CASE("a formula: one that divides by zero is told so, whatever the key says") {
+  for (const char* endless : {"1/0", "P/(N-N)", "-P/(N-N)", "0/0", "2*(N-1)/N*P + 1/(N-4)"}) {
+    CAPTURE(endless);
+    const AnswerReport report = answered(formula, endless);
+    CHECK(report.state == Answered::wrong);
+    CHECK_THAT(report.reason, test::contains("is something divided by zero?"));
+    CHECK(report.reason.find("nan") == std::string::npos);
+  }
+  QuizRules rules;
+  rules.measured = [](const std::string&, const Point&) { return 1.0; };
+  CHECK_THAT(answered(formula, "1/0", rules).reason, test::contains("has no value for N = 4"));
 }
 
 TEST_CASE("a formula: what the judge counted outranks the key") {
@@ -101,7 +132,21 @@ TEST_CASE("a quiz: a file that lost a question is an error that says how to mend
   write_text(scratch.path() / "quiz.toml", "[[question]]\nid = \"other\"\n");
   write_text(scratch.path() / "key.toml", "[[question]]\nid = \"q\"\n" + choice);
   CHECK_THROWS_WITH(grade_answers(scratch.path() / "quiz.toml", scratch.path() / "key.toml", {}),
-                    test::contains("./lab reset"));
+                    test::contains("./lab reset " + scratch.path().filename().string() + "/quiz"));
+}
+
+TEST_CASE("a quiz: a quote that was not closed is suspected") {
+  const test::Scratch scratch;
+  write_text(scratch.path() / "key.toml", "[[question]]\nid = \"q\"\n" + choice);
+  for (const char* open : {"answer = \"b\n", "answer = \"b", "answer = 'b\n"}) {
+    CAPTURE(open);
+    write_text(scratch.path() / "quiz.toml", std::string("[[question]]\nid = \"q\"\n") + open);
+    CHECK_THROWS_WITH(grade_answers(scratch.path() / "quiz.toml", scratch.path() / "key.toml", {}),
+                      test::contains("(a closing quote is missing?)"));
+  }
+  write_text(scratch.path() / "quiz.toml", "[[question]]\nid = \n");
+  CHECK_THROWS_WITH(grade_answers(scratch.path() / "quiz.toml", scratch.path() / "key.toml", {}),
+                    !test::contains("closing quote"));
 }
 
 TEST_CASE("a quiz: students get it without answers, with what an answer looks like") {

@@ -53,6 +53,33 @@ TEST_CASE("the workspace: reset keeps the old file as .bak") {
   CHECK(read_text(places.work(part).string() + ".bak") == "mine\n");
 }
 
+TEST_CASE("the workspace: a second reset destroys nothing") {
+  const test::Scratch scratch;
+  const Places places{scratch.path(), scratch.path() / "build"};
+  const Exercise part = two_exercises().exercises.front();
+  const std::string file = places.work(part).string();
+  write_text(places.stub(part), "stub\n");
+  CHECK(reset_work(places, part).empty());
+  for (const char* kept : {".bak", ".bak.1", ".bak.2"}) {
+    write_text(file, std::string("before ") + kept);
+    CHECK(reset_work(places, part) == file + kept);
+    CHECK(reset_work(places, part).empty());
+    CHECK(read_text(file + kept) == std::string("before ") + kept);
+  }
+  CHECK(is_pristine(places, part));
+}
+
+TEST_CASE("the workspace: reset moves a folder aside that has the file's place") {
+  const test::Scratch scratch;
+  const Places places{scratch.path(), scratch.path() / "build"};
+  const Exercise part = two_exercises().exercises.front();
+  write_text(places.stub(part), "stub\n");
+  write_text(places.work(part) / "inside.txt", "mine\n");
+  const fs::path kept = reset_work(places, part);
+  CHECK(read_text(kept / "inside.txt") == "mine\n");
+  CHECK(read_text(places.work(part)) == "stub\n");
+}
+
 TEST_CASE("the workspace: paths below the root are shown relative to it") {
   const Places places{"/r", "/r/build"};
   CHECK(places.shown("/r/work/06_x/part.cpp") == "work/06_x/part.cpp");

@@ -116,11 +116,35 @@ TEST_CASE("lab show: the task without hints, and each hint by itself") {
   CHECK(second.find("## Hint 1") == std::string::npos);
 }
 
-TEST_CASE("lab reset: a fresh stub, the old file beside it") {
+TEST_CASE("lab reset: a fresh stub, the old file beside it, and the second time nothing") {
   const Tree tree;
   tree.solve("05_data_parallel/quiz.toml");
-  CHECK(tree.lab({"reset", "quiz"}).exit_code == 0);
-  CHECK(read_text(tree.root() / "work/05_data_parallel/quiz.toml") ==
-        read_text(tree.root() / "exercises/05_data_parallel/quiz.toml"));
-  CHECK(fs::exists(tree.root() / "work/05_data_parallel/quiz.toml.bak"));
+  const fs::path file = tree.root() / "work/05_data_parallel/quiz.toml";
+  const auto first = tree.lab({"reset", "quiz"});
+  CHECK(first.exit_code == 0);
+  CHECK_THAT(first.output, test::contains("kept as work/05_data_parallel/quiz.toml.bak\n"));
+  CHECK(read_text(file) == read_text(tree.root() / "exercises/05_data_parallel/quiz.toml"));
+  const auto second = tree.lab({"reset", "quiz"});
+  CHECK(second.exit_code == 0);
+  CHECK_THAT(second.output, test::contains("nothing changed"));
+  CHECK(read_text(file.string() + ".bak") ==
+        read_text(tree.root() / "solutions/05_data_parallel/quiz.toml"));
+}
+
+TEST_CASE("lab: a folder in the place of a file is told, and reset moves it aside") {
+  const Tree tree;
+  tree.lab({"begin"});
+  const fs::path file = tree.root() / "work/06_all_reduce/ring_all_reduce.cpp";
+  tree.lab({"check", "ring_all_reduce"});
+  fs::remove(file);
+  fs::create_directory(file);
+  const auto list = tree.lab({"list"});
+  CHECK(list.exit_code == 0);
+  CHECK_THAT(list.output, test::contains("unreadable"));
+  const auto check = tree.lab({"check", "ring_all_reduce"});
+  CHECK(check.exit_code == 2);
+  CHECK_THAT(check.output, test::contains("./lab reset ring_all_reduce"));
+  CHECK(tree.lab({"reset", "ring_all_reduce"}).exit_code == 0);
+  CHECK(fs::is_directory(file.string() + ".bak"));
+  CHECK(fs::is_regular_file(file));
 }
