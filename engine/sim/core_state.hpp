@@ -108,6 +108,7 @@ struct Core::State {
   // diagnosis.cpp
   void diagnose_stuck();
   void check_end();
+  std::vector<OperationPtr> unreceived_sends() const;  // by rank, then oldest first
   Finding mismatch_of(const Group& group, const Group::Slot& slot, std::uint64_t index) const;
 
   Options options_;

@@ -159,7 +159,8 @@ Graph::Node local_node(Actor actor, const Request& request) {
 }
 
 // Why a cycle of this kind comes about, where one kind of call fills it.
-std::string hint_of(const Graph& graph, const std::vector<std::size_t>& cycle) {
+std::string hint_of(const Graph& graph, const std::vector<std::size_t>& cycle,
+                    const std::string& unreceived) {
   const auto all = [&](Op op) {
     return std::all_of(cycle.begin(), cycle.end(),
                        [&](std::size_t i) { return graph.nodes[i].op == op; });
@@ -178,8 +179,9 @@ std::string hint_of(const Graph& graph, const std::vector<std::size_t>& cycle) {
                 " and ", to.actor.rank, " do not meet: their ",
                 from.tag != to.tag ? "tags" : "groups", " differ");
   }
-  if (all(Op::recv)) return "; all of them receive, and nobody has sent";
-  return {};
+  if (!all(Op::recv)) return {};
+  if (unreceived.empty()) return "; all of them receive, and nobody has sent";
+  return "; meanwhile nobody receives " + unreceived;
 }
 
 }  // namespace
@@ -227,6 +229,13 @@ void Core::State::diagnose_stuck() {
     }
   }
 
+  std::string unreceived;
+  if (const auto sends = unreceived_sends(); !sends.empty()) {
+    const Request& send = sends.front()->request;
+    const int dst = groups_[send.group].members[static_cast<std::size_t>(send.peer)];
+    unreceived = text("rank ", sends.front()->owner.rank, "'s ", name_of(send.op), " to rank ", dst,
+                      group_of(send), " (", details_of(send), ")");
+  }
   Finding finding{Verdict::deadlock, {}, {}, {}};
   if (const auto cycle = graph.cycle(); !cycle.empty()) {
     for (const std::size_t i : cycle) {
@@ -236,7 +245,7 @@ void Core::State::diagnose_stuck() {
       finding.ranks.push_back(node.actor.rank);
     }
     finding.where = graph.nodes[cycle.front()].where;
-    finding.message += ": nobody can go first" + hint_of(graph, cycle);
+    finding.message += ": nobody can go first" + hint_of(graph, cycle, unreceived);
     return found(std::move(finding));
   }
   // Without a cycle every chain ends: at a rank that has returned, or at a service.
@@ -289,16 +298,21 @@ Finding Core::State::mismatch_of(const Group& group, const Group::Slot& slot,
   return finding;
 }
 
-void Core::State::check_end() {
+std::vector<OperationPtr> Core::State::unreceived_sends() const {
   std::vector<OperationPtr> unreceived;
   for (const auto& [key, channel] : channels_) {
     unreceived.insert(unreceived.end(), channel.sends.begin(), channel.sends.end());
   }
+  std::sort(unreceived.begin(), unreceived.end(), [](const OperationPtr& a, const OperationPtr& b) {
+    return std::tuple(a->owner.rank, a->order) < std::tuple(b->owner.rank, b->order);
+  });
+  return unreceived;
+}
+
+void Core::State::check_end() {
+  const auto unreceived = unreceived_sends();
   if (!unreceived.empty()) {
-    const auto first = std::min_element(
-        unreceived.begin(), unreceived.end(),
-        [](const OperationPtr& a, const OperationPtr& b) { return a->order < b->order; });
-    const Operation& send = **first;
+    const Operation& send = *unreceived.front();
     const Request& request = send.request;
     const int dst = groups_[request.group].members[static_cast<std::size_t>(request.peer)];
     std::string message =

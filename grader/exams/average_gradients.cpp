@@ -70,6 +70,9 @@ Guess likely_cause(const Problem& p, std::span<const double> seen, std::span<con
     }
     return true;
   };
+  if (p.size() > 1 && std::all_of(seen.begin(), seen.end(), [](double v) { return v == 0; })) {
+    return {"zero", "everything is 0: 1 / group.size() divides whole numbers; write 1.0 /"};
+  }
   if (scaled(n))
     return {"summed_not_averaged",
             text("it is ", p.size(), " times too large: summed, not averaged")};

@@ -64,7 +64,17 @@ StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
 }
 
 // What one device ends with, in each of the ways this step usually goes wrong.
-enum class Way : std::uint8_t { right, no_average, summed, clip_before, stale_by_one, no_zero };
+enum class Way : std::uint8_t {
+  right,
+  no_average,
+  summed,
+  divided_twice,
+  clip_before,
+  not_clipped,
+  stale_by_one,
+  no_zero,
+  unmoved
+};
 
 struct Trained {
   std::vector<double> parameters;           // flat
@@ -104,6 +114,7 @@ Trained train(const Problem& p, std::uint64_t salt, Way way) {
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Tensor scaled = parameters[i]->grad.clone();
         if (way != Way::summed && way != Way::no_average) scaled.scale_(1.0 / p.ranks);
+        if (way == Way::divided_twice) scaled.scale_(1.0 / p.ranks);
         if (sums[i].defined()) {
           sums[i].reduce_(scaled, ReduceOp::sum);
         } else {
@@ -112,8 +123,9 @@ Trained train(const Problem& p, std::uint64_t salt, Way way) {
       }
     }
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i]->grad.copy_(sums[i]);
-    if (p.clip_norm > 0 && way != Way::clip_before) optim::clip_grad_norm(parameters, p.clip_norm);
-    if (way != Way::stale_by_one) optimizer->step();
+    const bool clips_mean = way != Way::clip_before && way != Way::not_clipped;
+    if (p.clip_norm > 0 && clips_mean) optim::clip_grad_norm(parameters, p.clip_norm);
+    if (way != Way::stale_by_one && way != Way::unmoved) optimizer->step();
   }
   for (const Parameter* parameter : parameters) {
     for (double value : as_doubles(p.dtype, parameter->value.raw_bytes())) {
@@ -124,7 +136,8 @@ Trained train(const Problem& p, std::uint64_t salt, Way way) {
 }
 
 // The other usual mistake: every rank steps with its own gradient, and the parameters are averaged
-// afterwards. Equal to the right way for plain SGD only.
+// afterwards. Equal to the right way for SGD, with momentum too, since all of it is linear in the
+// gradient; not for Adam or with clipping.
 std::vector<double> train_averaging_parameters(const Problem& p, std::uint64_t salt) {
   CpuDevice device;
   std::vector<std::unique_ptr<nn::Module>> models;
@@ -192,6 +205,16 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
     return {"no_number",
             "that is no number: divided by zero, or read from memory that nothing was written to"};
   }
+  if (is(Way::unmoved)) {
+    return {"unmoved", "nothing moved: the optimizer did not step, or found no gradient"};
+  }
+  if (p.ranks > 1 && is(Way::divided_twice)) {
+    return {"divided_twice",
+            text("the gradients were ", p.ranks, " times too small: averaged, and divided again")};
+  }
+  if (p.clip_norm > 0 && is(Way::not_clipped)) {
+    return {"not_clipped", "the gradient was not clipped: clip_norm was ignored"};
+  }
   if (is(Way::summed)) {
     return {"summed_not_averaged", "the gradients were summed over the ranks, not averaged"};
   }
@@ -204,7 +227,7 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
       !first_difference(seen, other, tolerance_of(p, other))) {
     return {"averaged_parameters",
             "the parameters were averaged after each rank had stepped with its own gradient; that "
-            "equals averaging gradients for plain SGD only, not with momentum, Adam or clipping"};
+            "comes to the same for SGD, also with momentum, but not with Adam or clipping"};
   }
   if (is(Way::no_zero)) {
     return {"not_zeroed", "the last step's gradients were still there: zero them first"};

@@ -117,7 +117,13 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
     likely += guess.sentence;
     break;
   }
-  if (failure.cause == "other_indices") {
+  const auto outside = std::find_if(seen.begin(), seen.end(),
+                                    [&](std::int64_t i) { return i < 0 || i >= q.length; });
+  if (outside != seen.end()) {
+    failure.cause = "no_such_sample";
+    likely = text("there is no sample ", *outside, " of ", q.length,
+                  ": the order was read past its end, or padded with something else");
+  } else if (failure.cause == "other_indices") {
     likely +=
         seen.size() == expected.size()
             ? "the order before the ranks take turns is not that of the contract"

@@ -165,8 +165,10 @@ Guess likely_cause(const Problem& p, const Sums& sums, int rank, std::span<const
   }
   const std::size_t tail = count % n;
   if (tail != 0 && at >= count - tail) {
-    return {"tail_lost", text("only the last ", tail, " elements are wrong, the remainder of ",
-                              count, " / ", n, ": some chunks must be one element longer")};
+    const auto last = tail == 1 ? std::string("only the last element is wrong")
+                                : text("only the last ", tail, " elements are wrong");
+    return {"tail_lost", text(last, ", the remainder of ", count, " / ", n,
+                              ": some chunks must be one element longer")};
   }
   if (const std::string story = provenance(p, sums, at, seen[at]); !story.empty()) {
     return {"contributions", story};

@@ -19,7 +19,7 @@ std::string cause_of(const sim::Finding& finding) {
     case sim::Verdict::undelivered:
       return "never_received";
     case sim::Verdict::in_flight:
-      return "buffer_changed_in_flight";
+      return "buffer_in_flight";
     case sim::Verdict::rank_exited:
       return "exited";
     case sim::Verdict::unsolved:

@@ -22,6 +22,20 @@ TEST_CASE("a ring in which all receive first is named with its cycle") {
   CHECK(core.finding()->where == "work/ring.cpp:21");
 }
 
+TEST_CASE("a ring whose messages go the wrong way: the message that nobody receives is shown") {
+  Core core(world(3));
+  std::vector<Script> scripts;
+  for (int rank = 0; rank < 3; ++rank) {
+    scripts.push_back(list(
+        {message(Op::isend, (rank + 2) % 3, 3, 20), message(Op::recv, (rank + 2) % 3, 3, 21)}));
+  }
+  run(core, scripts);
+  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  CHECK_THAT(
+      core.finding()->message,
+      test::contains("nobody receives rank 0's isend to rank 2 (12 bytes, work/ring.cpp:20)"));
+}
+
 TEST_CASE("a ring in which all send first is a deadlock: send is a rendezvous") {
   const int n = GENERATE(2, 3, 5, 8);
   Core core(world(n));
