@@ -42,6 +42,7 @@ std::uint64_t Bench::draw() { return random_bits(options_.seed, drawn_++); }
 std::optional<Played> Bench::play(const CaseSetup& setup) {
   const int number = next_case_++;
   if (options_.only_case && *options_.only_case != number) return std::nullopt;
+  ++played_;
   const int ranks = static_cast<int>(setup.inputs.size());
   LOCKSTEP_CHECK(ranks >= 1 && ranks <= players_max, "a case has ", ranks, " ranks; 1 to ",
                  players_max, " can be judged");

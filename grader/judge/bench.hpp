@@ -53,6 +53,10 @@ class Bench {
   // the host found something (deadlock, crash, …).
   std::optional<Played> play(const CaseSetup& setup);
 
+  // How many cases were asked for, and how many of them were played (one at most with --case).
+  int cases() const { return next_case_ - 1; }
+  int played() const { return played_; }
+
   // Numbers for inputs: the same seed gives the same cases.
   std::uint64_t draw();
   std::uint64_t seed() const { return options_.seed; }
@@ -70,6 +74,7 @@ class Bench {
   JudgeOptions options_;
   std::unique_ptr<sim::ProcessHost> host_;
   int next_case_ = 1;
+  int played_ = 0;
   std::uint64_t drawn_ = 0;
   Played last_;  // without its results
 };

@@ -50,8 +50,10 @@ Report judge_part(const std::string& exercise, const std::string& player,
       report.checks.push_back(std::move(line));
       continue;
     }
+    const int played_before = bench.played();
     try {
       run(check, bench);
+      line.skipped = bench.played() == played_before;
     } catch (const Failure& failure) {
       line.verdict = failure.verdict;
       line.message = failure.message;
@@ -73,7 +75,12 @@ Report judge_part(const std::string& exercise, const std::string& player,
     }
     report.checks.push_back(std::move(line));
   }
-  report.points = points_for(report.verdict, report.max_points);
+  if (options.only_case && bench.played() == 0) {
+    throw UsageError(text("there is no case ", *options.only_case, "; ", exercise,
+                          " has cases 1 to ", bench.cases()));
+  }
+  report.only_case = options.only_case;
+  report.points = options.only_case ? 0 : points_for(report.verdict, report.max_points);
   return report;
 }
 

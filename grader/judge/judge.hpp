@@ -21,7 +21,7 @@ struct CheckReport {
   std::string expected, seen, where;  // where: "4 ranks, 7 elements, rank 2, element 5"
   std::map<std::string, double> counters;
   std::string replay;    // "./lab check ring_all_reduce --seed 7 --case 3"
-  bool skipped = false;  // an earlier check failed
+  bool skipped = false;  // an earlier check failed, or --case chose none of this one's cases
 };
 
 struct Report {
@@ -31,6 +31,7 @@ struct Report {
   std::string cause;    // short and stable: "summed_not_averaged", "cycle", "tail_lost", …
   std::string message;  // the first failing check's sentence
   std::vector<CheckReport> checks;
+  std::optional<int> only_case;       // the one case that was played, where --case chose it
   std::map<int, std::string> output;  // what ranks printed in the failing case, capped
 };
 
@@ -42,7 +43,10 @@ struct JudgeOptions {
 };
 
 // Judges the part `exercise` ("ring_all_reduce") as built into `player`.
-//   Throws  UsageError when there are no checks for that name, Error when the lab itself failed
+//   Returns  with --case no points: one case is not the exam
+//   Throws   UsageError when there are no checks for that name or no case of that number, Error
+//   when
+//            the lab itself failed
 Report judge_part(const std::string& exercise, const std::string& player,
                   const JudgeOptions& options);
 

@@ -27,12 +27,29 @@ Options declared() {
   return options;
 }
 
+fs::path folder_named(const Lab& lab, const std::string& from) {
+  const fs::path folder = from;
+  return (folder.is_relative() ? lab.places.root / folder : folder).lexically_normal();
+}
+
+// A path says which exercise is meant; that it also names the file that is judged must be true.
+void refuse_other_folder(const Lab& lab, const std::string& word, const std::string& from) {
+  const fs::path path = fs::path(word).lexically_normal();
+  const bool names_folder = std::distance(path.begin(), path.end()) > 2 && *path.begin() != "..";
+  if (!names_folder || !path.has_extension()) return;
+  const fs::path folder = (path.is_relative() ? lab.places.root / path : path).parent_path();
+  if (folder.parent_path() == folder_named(lab, from)) return;
+  throw UsageError(text(word, " lies outside ", from, "/, whose files are judged; use --from ",
+                        lab.places.shown(folder.parent_path())));
+}
+
 std::vector<const Exercise*> chosen(const Lab& lab, const Arguments& arguments) {
   std::vector<const Exercise*> exercises;
   if (arguments.flag("all")) {
     for (const Exercise& exercise : lab.course.exercises) exercises.push_back(&exercise);
   }
   for (const std::string& word : arguments.words()) {
+    refuse_other_folder(lab, word, arguments.get("from"));
     for (const Exercise* exercise : exercises_named(lab.course, word)) {
       if (std::find(exercises.begin(), exercises.end(), exercise) == exercises.end()) {
         exercises.push_back(exercise);
@@ -49,9 +66,7 @@ std::vector<const Exercise*> chosen(const Lab& lab, const Arguments& arguments) 
 }
 
 fs::path file_of(const Lab& lab, const Exercise& exercise, const std::string& from) {
-  fs::path folder = from;
-  if (folder.is_relative()) folder = lab.places.root / folder;
-  const fs::path file = folder / exercise.file();
+  const fs::path file = folder_named(lab, from) / exercise.file();
   if (fs::is_regular_file(file)) return file;
   if (from == "work" && fs::exists(file)) {
     throw UsageError(lab.places.shown(file) + " is no file: ./lab reset " + exercise.handle() +
@@ -81,6 +96,9 @@ Exit check_command(const Lab& lab, const Words& words) {
   int passed = 0;
   const auto exercises = chosen(lab, arguments);
   for (const Exercise* exercise : exercises) {
+    if (judging.only_case && exercise->kind == Kind::quiz) {
+      throw UsageError(exercise->handle() + " has questions, not cases: leave --case out");
+    }
     const fs::path file = file_of(lab, *exercise, from);
     const Grade grade = grade_file(lab, *exercise, file, judging);
     if (arguments.flag("json")) {

@@ -28,6 +28,16 @@ Report not_built(const Exercise& exercise, const StudentBuild& build) {
   return report;
 }
 
+// The part itself only knows its name; the file to open is known here.
+std::string unsolved_message(const Lab& lab, const Exercise& exercise,
+                             const std::filesystem::path& source) {
+  const std::string shown = lab.places.shown(source);
+  if (shown == lab.places.shown(lab.places.work(exercise))) {
+    return exercise.name + " is not written yet: open " + shown + " and fill in the marked region";
+  }
+  return exercise.name + " is not written in " + shown;
+}
+
 }  // namespace
 
 Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
@@ -47,6 +57,9 @@ Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem
       const auto start = std::chrono::steady_clock::now();
       grade.report = judge_part(exercise.name, build.player.string(), options);
       grade.run_s = seconds_since(start);
+      if (grade.report.verdict == sim::Verdict::unsolved) {
+        grade.report.message = unsolved_message(lab, exercise, source);
+      }
     } else {
       grade.report = not_built(exercise, build);
     }

@@ -90,6 +90,7 @@ std::string next_step(const Grade& grade, const Exercise& exercise) {
     case Verdict::unsolved:
       return "./lab show " + exercise.handle() + " tells the task";
     case Verdict::compile_error:
+      if (grade.report.cause != "missing_symbol") return "";
       return "read " + exercise.header + " for the declaration";
     case Verdict::infrastructure:
       return "./lab doctor: this is the lab's failure, not your code";
@@ -104,15 +105,29 @@ std::string seconds_text(double seconds) {
   return out;
 }
 
+// "pass  10/10 points"; of one case alone there is nothing to give points for.
+std::string standing_text(const Report& report, Paint paint) {
+  const std::string verdict = painted_verdict(report.verdict, paint);
+  if (report.only_case) return verdict + "  case " + std::to_string(*report.only_case) + " alone";
+  return verdict + "  " + std::to_string(report.points) + "/" + std::to_string(report.max_points) +
+         " points";
+}
+
+std::string case_sentence(const Report& report) {
+  if (!report.only_case || report.verdict == Verdict::unsolved) return "";
+  return "case " + std::to_string(*report.only_case) +
+         (report.verdict == Verdict::pass ? " passed" : " failed") +
+         "; the others were not run, and nothing is recorded";
+}
+
 }  // namespace
 
 std::string words_of(const Grade& grade, const Lab& lab, const Exercise& exercise, Times times) {
   const Report& report = grade.report;
   const Paint paint = lab.paint;
-  std::string out = bold(paint, exercise.address()) + "  " +
-                    painted_verdict(report.verdict, paint) + "  " + std::to_string(report.points) +
-                    "/" + std::to_string(report.max_points) + " points\n";
+  std::string out = bold(paint, exercise.address()) + "  " + standing_text(report, paint) + "\n";
   field(out, "", report.message);
+  field(out, "", case_sentence(report));
   if (exercise.kind == Kind::code && report.verdict != Verdict::unsolved) {
     const auto failed =
         std::find_if(report.checks.begin(), report.checks.end(), [&](const CheckReport& check) {

@@ -86,10 +86,58 @@ TEST_CASE("lab check: a file that does not compile is told by its own line") {
   CHECK(result.exit_code == 1);
   CHECK_THAT(result.output, test::contains("compile error"));
   CHECK_THAT(result.output, test::contains("work/06_all_reduce/ring_all_reduce.cpp:1:9"));
+  CHECK_THAT(result.output, !test::contains("for the declaration"));
 
   write_text(tree.root() / "work/06_all_reduce/ring_all_reduce.cpp", "int x = 1;\n");
   CHECK_THAT(tree.lab({"check", "ring_all_reduce"}).output,
              test::contains("does not define lockstep::collectives::ring_all_reduce("));
+}
+
+TEST_CASE("lab check: one case alone earns nothing, and one that is not there is refused") {
+  const Tree tree;
+  tree.solve("04_feeding_the_ranks/distributed_sampler.cpp");
+  const auto alone = tree.lab({"check", "distributed_sampler", "--case", "3"});
+  CHECK(alone.exit_code == 0);
+  CHECK_THAT(alone.output, test::contains("pass  case 3 alone"));
+  CHECK_THAT(alone.output,
+             test::contains("case 3 passed; the others were not run, and nothing is recorded"));
+  CHECK_THAT(alone.output, test::contains("ok  shuffled by seed + epoch"));
+  CHECK_THAT(alone.output, test::contains("[3, 7, 1] (not run)"));
+  CHECK_THAT(alone.output, !test::contains("10/10"));
+  CHECK_THAT(tree.lab({"list"}).output, test::contains("0 of "));
+  const auto none = tree.lab({"check", "distributed_sampler", "--case", "99999"});
+  CHECK(none.exit_code == 2);
+  CHECK_THAT(none.output, test::contains("there is no case 99999; distributed_sampler has cases 1 "
+                                         "to 11"));
+  tree.lab({"begin"});
+  CHECK(tree.lab({"check", "quiz", "--case", "1"}).exit_code == 2);
+}
+
+TEST_CASE("lab check: what is not written is told by the file that was judged") {
+  const Tree tree;
+  tree.lab({"begin"});
+  CHECK_THAT(tree.lab({"check", "average_gradients"}).output,
+             test::contains("open work/05_data_parallel/average_gradients.cpp and fill in"));
+  const auto stub = tree.lab({"check", "average_gradients", "--from", "exercises"});
+  CHECK(stub.exit_code == 1);
+  CHECK_THAT(stub.output, test::contains("exercises/05_data_parallel/average_gradients.cpp"));
+  CHECK_THAT(stub.output, !test::contains("open work"));
+}
+
+TEST_CASE("lab check: a path names the file that is judged, or is refused") {
+  const Tree tree;
+  tree.solve("05_data_parallel/average_gradients.cpp");
+  const std::string name = "05_data_parallel/average_gradients.cpp";
+  const auto other = tree.lab({"check", "exercises/" + name});
+  CHECK(other.exit_code == 2);
+  CHECK_THAT(other.output, test::contains("use --from exercises"));
+  CHECK(tree.lab({"check", "/elsewhere/" + name}).exit_code == 2);
+  CHECK(tree.lab({"check", "exercises/" + name, "--from", "exercises"}).exit_code == 1);
+  for (const std::string& path : {"work/" + name, (tree.root() / "work" / name).string(), name,
+                                  std::string("average_gradients.cpp"), "./work/" + name}) {
+    CAPTURE(path);
+    CHECK(tree.lab({"check", path}).exit_code == 0);
+  }
 }
 
 TEST_CASE("lab: wrong usage has exit code 2 and one sentence that helps") {
