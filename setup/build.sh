@@ -1,5 +1,5 @@
-# Configuring and building, quietly: one line of progress on a terminal, everything else in
-# build/<preset>/build.log, which is shown when something fails.
+# Configuring and building, quietly: one line of progress on a terminal, one word elsewhere, and
+# everything else in build/<preset>/build.log, which is shown when something fails.
 
 # What lab-tool needs beside itself comes with it: its target depends on the players.
 tool_targets="lab-tool"
@@ -21,6 +21,7 @@ ready() {
 configure() {
   mkdir -p "$root/build/$preset"
   log=$root/build/$preset/configure.log
+  [ -t 2 ] || say "configuring…"
   (cd "$root" && cmake --preset "$preset") >"$log" 2>&1 || build_failed "$log" "configuring"
 }
 
@@ -28,20 +29,23 @@ configure() {
 build() {
   [ "$as_built" = no ] || return 0
   log=$root/build/$preset/build.log
-  if [ -t 2 ]; then
-    { ninja -C "$root/build/$preset" "$@" 2>&1 && : >"$log.done" || rm -f "$log.done"; } | show_progress
-    [ -e "$log.done" ] || build_failed "$log" "building"
-  else
-    ninja -C "$root/build/$preset" "$@" >"$log" 2>&1 || build_failed "$log" "building"
-  fi
+  { ninja -C "$root/build/$preset" "$@" 2>&1 && : >"$log.done" || rm -f "$log.done"; } | show_progress
+  [ -e "$log.done" ] || build_failed "$log" "building"
 }
 
-# Copies ninja's output to the log, and its counters, "[12/80]", to one line of the terminal.
+# Copies ninja's output to the log, and its counters, "[12/80]", to one line of the terminal. Where
+# there is none, only that something is built.
 show_progress() {
   shown=
   while IFS= read -r line; do
     printf '%s\n' "$line"
-    case $line in "["*/*"] "*) shown=yes; printf '\r  building %s]\033[K' "${line%%]*}" >&2 ;; esac
+    case $line in "["*/*"] "*) ;; *) continue ;; esac
+    if [ -t 2 ]; then
+      printf '\r  building %s]\033[K' "${line%%]*}" >&2
+    elif [ -z "$shown" ]; then
+      say "building…"
+    fi
+    shown=yes
   done >"$log"
-  [ -z "$shown" ] || printf '\r\033[K' >&2
+  [ -z "$shown" ] || [ ! -t 2 ] || printf '\r\033[K' >&2
 }

@@ -2,9 +2,17 @@
 # folder stays the working folder, so file names mean what they say. `--with work` is the wrapper's:
 # it chooses the program that is linked with the student's parts that pass.
 engine_train() {
+  train=$bin/train
+  if wants_help "$@"; then
+    "$train" --help   # as it was built: help_without_build left, so there is one
+    echo "  --with work      your parts from work/ where they pass, references elsewhere"
+    exit 0
+  fi
   ready
   build $engine_targets
-  train=$bin/train
+  with_work=no
+  all_reduce=native
+  before=
   left=$#
   while [ "$left" -gt 0 ]; do
     argument=$1
@@ -15,17 +23,23 @@ engine_train() {
       shift
       left=$((left - 1))
     fi
+    [ "$before" != --all-reduce ] || all_reduce=$argument
+    before=$argument
     case $argument in
-      --with=work)
-        build $tool_targets
-        train=$("$bin/lab-tool" with-work) || exit $? ;;
+      --with=work) with_work=yes; continue ;;
       --with | --with=*) fail 2 "--with takes 'work': ./lab train --with work" ;;
-      *) set -- "$@" "$argument" ;;
+      --all-reduce=*) all_reduce=${argument#--all-reduce=} ;;
     esac
+    set -- "$@" "$argument"
   done
+  if [ "$with_work" = yes ]; then
+    build $tool_targets
+    train=$("$bin/lab-tool" with-work --all-reduce "$all_reduce") || exit $?
+  fi
   exec "$train" "$@"
 }
 
 engine_run() {
+  case ${1:-} in --help | -h) exec "$bin/lockstep-run" --help ;; esac
   hand_over "$engine_targets" lockstep-run "$@"
 }

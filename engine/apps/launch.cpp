@@ -1,5 +1,4 @@
 // lockstep-run: starts a program once per rank, as torchrun does.
-#include <algorithm>
 #include <exception>
 #include <iostream>
 
@@ -10,6 +9,14 @@
 namespace {
 
 using namespace lockstep;
+
+// At most `most`: what was typed is what the sentence names.
+int count_of(const Arguments& arguments, const std::string& name, int at_least, int most,
+             const std::string& advice) {
+  const std::int64_t typed = arguments.integer(name, at_least);
+  if (typed <= most) return static_cast<int>(typed);
+  throw UsageError(text("--", name, " ", typed, " is more than ", most, advice));
+}
 
 int run(int argc, const char* const* argv) {
   Options options("lab run", "Starts PROGRAM once per rank on this machine and watches over it.");
@@ -25,8 +32,9 @@ int run(int argc, const char* const* argv) {
   }
   launch::LaunchOptions launch;
   launch.command = arguments.rest();
-  launch.ranks = static_cast<int>(std::min<std::int64_t>(arguments.integer("ranks", 1), 4096));
-  launch.port = static_cast<int>(std::min<std::int64_t>(arguments.integer("port", 0), 65536));
+  launch.ranks = count_of(arguments, "ranks", 1, 4096, "");
+  launch.port =
+      count_of(arguments, "port", 0, 65535, ", the last port there is; 0 takes a free one");
   const std::string& prefix = arguments.get("prefix");
   launch.prefix = prefix == "all"      ? launch::Prefix::all
                   : prefix == "others" ? launch::Prefix::others
@@ -40,6 +48,9 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const UsageError& error) {
+    std::cerr << "lab run: " << error.what() << "\n";
+    return 2;
+  } catch (const CommError& error) {  // the launcher itself talks to nobody: its port is in use
     std::cerr << "lab run: " << error.what() << "\n";
     return 2;
   } catch (const std::exception& error) {

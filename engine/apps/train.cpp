@@ -159,7 +159,8 @@ int train_rank(const Arguments& arguments) {
   if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
     throw UsageError(text("--ranks ", arguments.get("ranks"),
                           " disagrees with the launcher, which ", "started ", world.group->size(),
-                          " ranks; give --ranks to one of them"));
+                          world.group->size() == 1 ? " rank" : " ranks",
+                          "; give --ranks to one of them"));
   }
   const auto group = collectives::with_all_reduce(
       *world.group, collectives::all_reduce_named(arguments.get("all-reduce")));

@@ -26,12 +26,22 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return distance[a.size()][b.size()];
 }
 
-std::string nearest(const std::string& word, std::span<const std::string> candidates) {
+std::optional<std::string> nearest(const std::string& word,
+                                   std::span<const std::string> candidates) {
   const auto closest = std::min_element(candidates.begin(), candidates.end(),
                                         [&](const std::string& a, const std::string& b) {
                                           return edit_distance(word, a) < edit_distance(word, b);
                                         });
-  return closest == candidates.end() ? std::string() : *closest;
+  if (closest == candidates.end()) return std::nullopt;
+  const std::size_t letters = std::max(word.size(), closest->size());
+  if (2 * edit_distance(word, *closest) > letters) return std::nullopt;
+  return *closest;
+}
+
+std::string did_you_mean(const std::string& word, std::span<const std::string> candidates,
+                         const std::string& prefix) {
+  const auto meant = nearest(word, candidates);
+  return meant ? "; did you mean " + prefix + *meant + "?" : "";
 }
 
 }  // namespace lockstep

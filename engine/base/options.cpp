@@ -95,9 +95,9 @@ Options& Options::rest(const std::string& placeholder, const std::string& help) 
 void Options::refuse_unknown(const std::string& typed) const {
   const std::string name = typed.substr(typed.find_first_not_of('-'));
   std::vector<std::string> names;
-  for (const auto& option : options_) names.push_back("--" + option.name);
-  throw UsageError(text("unknown option ", typed, "; did you mean ",
-                        nearest("--" + name.substr(0, name.find('=')), names), "? (", program_,
+  for (const auto& option : options_) names.push_back(option.name);
+  throw UsageError(text("unknown option ", typed,
+                        did_you_mean(name.substr(0, name.find('=')), names, "--"), " (", program_,
                         " --help lists all options)"));
 }
 
@@ -132,6 +132,9 @@ Arguments Options::parse(int argc, const char* const* argv) const {
 
   for (const auto& word : result.unmatched()) {
     if (word.size() > 1 && word.front() == '-') refuse_unknown(word);
+    if (words_.placeholder.empty() && !rest_.placeholder.empty()) {
+      throw UsageError(text("put -- before the program: ", program_, " [options] -- ", word, " …"));
+    }
     if (words_.placeholder.empty()) {
       throw UsageError(text("\"", word, "\" is not expected here; options begin with --"));
     }
@@ -148,8 +151,9 @@ Arguments Options::parse(int argc, const char* const* argv) const {
     const auto& choices = option.choices;
     if (!choices.empty() &&
         std::find(choices.begin(), choices.end(), value.text) == choices.end()) {
-      throw UsageError(text("--", option.name, " ", value.text, " is not known; did you mean ",
-                            nearest(value.text, choices), "? (choices: ", joined(choices), ")"));
+      throw UsageError(text("--", option.name, " ", value.text, " is not known",
+                            did_you_mean(value.text, choices), " (choices: ", joined(choices),
+                            ")"));
     }
   }
   return arguments;

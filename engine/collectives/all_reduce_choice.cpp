@@ -93,8 +93,8 @@ AllReduce all_reduce_named(const std::string& name) {
   const std::vector<std::string> names{"native", "ring"};
   if (name == names[0]) return AllReduce::native;
   if (name == names[1]) return AllReduce::ring;
-  throw UsageError(text("there is no all-reduce named \"", name, "\"; did you mean \"",
-                        nearest(name, names), "\"? (native or ring)"));
+  throw UsageError(text("there is no all-reduce named \"", name, "\"", did_you_mean(name, names),
+                        " (native or ring)"));
 }
 
 std::unique_ptr<comm::ProcessGroup> with_all_reduce(comm::ProcessGroup& inner,

@@ -25,6 +25,13 @@ constexpr double mean = 0.2860, deviation = 0.3530;
                         ", name its folder with --data-folder, or ask `./lab doctor`"));
 }
 
+// The file is there, and is not what the package holds.
+[[noreturn]] void refuse_content(const std::string& path, const std::string& problem) {
+  throw UsageError(text(path, " ", problem,
+                        "; renew it with `apt-get install --reinstall dataset-fashion-mnist`",
+                        ", or leave --data-folder out to read the package's own folder"));
+}
+
 // A gzipped file (or a plain one: zlib reads both) that is read to its end and closed by itself.
 class Reader {
  public:
@@ -37,9 +44,9 @@ class Reader {
     if (got == bytes) return;
     int code = Z_OK;
     const std::string reason = gzerror(file_.get(), &code);
-    if (code != Z_OK && code != Z_BUF_ERROR) refuse(path_, "is damaged: " + reason);
-    refuse(path_,
-           text("is truncated: ", bytes, " more bytes expected, ", std::max(got, 0), " found"));
+    if (code != Z_OK && code != Z_BUF_ERROR) refuse_content(path_, "is damaged: " + reason);
+    refuse_content(path_, text("is truncated: ", bytes, " more unpacked bytes expected, ",
+                               std::max(got, 0), " found"));
   }
 
   std::int64_t read_number() {
@@ -51,15 +58,16 @@ class Reader {
   void expect_number(std::int64_t expected, const char* what) {
     const std::int64_t found = read_number();
     if (found != expected) {
-      refuse(path_, text("is no such IDX file: ", what, " is ", found, ", expected ", expected));
+      refuse_content(path_,
+                     text("is no such IDX file: ", what, " is ", found, ", expected ", expected));
     }
   }
 
   void expect_end() {
     std::uint8_t more;
     const int got = gzread(file_.get(), &more, 1);
-    if (got < 0) refuse(path_, "is damaged: its check sum does not fit");
-    if (got > 0) refuse(path_, "is no such IDX file: it goes on after the last sample");
+    if (got < 0) refuse_content(path_, "is damaged: its check sum does not fit");
+    if (got > 0) refuse_content(path_, "is no such IDX file: it goes on after the last sample");
   }
 
   const std::string& path() const { return path_; }
@@ -79,7 +87,7 @@ std::vector<std::uint8_t> read_idx(const std::string& path, std::int64_t magic,
   file.expect_number(magic, "the magic number");
   const std::int64_t count = file.read_number();
   if (count < 1 || count > samples_max)
-    refuse(path, text("is no such IDX file: it claims ", count, " samples"));
+    refuse_content(path, text("is no such IDX file: it claims ", count, " samples"));
   std::int64_t bytes = count;
   for (const std::int64_t size : dimensions) {
     file.expect_number(size, "an image's side");
@@ -97,12 +105,12 @@ class FashionMnist final : public Dataset {
       : pixels_(read_idx(images, 0x803, std::array{side, side})),
         labels_(read_idx(labels, 0x801, {})) {
     if (std::ssize(pixels_) != std::ssize(labels_) * pixels) {
-      refuse(labels,
-             text("has ", labels_.size(), " labels for ", std::ssize(pixels_) / pixels, " images"));
+      refuse_content(labels, text("has ", labels_.size(), " labels for ",
+                                  std::ssize(pixels_) / pixels, " images"));
     }
     for (const std::uint8_t label : labels_) {
       if (label >= class_count)
-        refuse(labels, text("holds the label ", int{label}, ", classes are 0 to 9"));
+        refuse_content(labels, text("holds the label ", int{label}, ", classes are 0 to 9"));
     }
   }
 

@@ -175,7 +175,8 @@ class Launch {
       sentence += "; if nobody did that by hand, memory ran out: see dmesg";
     }
     if (const int others = running(); others > 0) {
-      sentence += text("; the ", others, " ranks still running were stopped");
+      sentence += others == 1 ? std::string("; the one rank still running was stopped")
+                              : text("; the ", others, " ranks still running were stopped");
     }
     if (!rank.last.empty()) sentence += text("\nlast lines of rank ", rank.rank, ":");
     for (const std::string& line : rank.last) sentence += "\n  " + line;

@@ -52,9 +52,9 @@ std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int 
   // Divided, not multiplied: ranks · batch_size may be more than 64 bits hold.
   if (options.batch_size > samples / ranks) {
     throw UsageError(text("a batch of ", options.batch_size, " samples on each of ", ranks,
-                          " ranks is more than the ", samples, " samples of the data; ",
-                          "pass --batch-size ", std::max<std::int64_t>(samples / ranks, 1),
-                          " or less"));
+                          ranks == 1 ? " rank" : " ranks", " is more than the ", samples,
+                          " samples of the data; ", "pass --batch-size ",
+                          std::max<std::int64_t>(samples / ranks, 1), " or less"));
   }
   if (options.steps > 0) return options.steps;
   return options.epochs * steps_in_epoch(options.batch_size, samples, ranks);

@@ -98,15 +98,17 @@ const Exercise& exercise_named(const Course& course, std::string_view name) {
     if (exercise.name == address || exercise.address() == address) return exercise;
     known.push_back(exercise.handle());
   }
-  throw UsageError(text("there is no exercise '", name, "'; did you mean '",
-                        nearest(address, known), "'? ./lab list shows all"));
+  throw UsageError(text("there is no exercise '", name, "'", did_you_mean(address, known),
+                        " (./lab list shows all)"));
 }
 
 std::vector<const Exercise*> exercises_named(const Course& course, std::string_view name) {
   std::vector<const Exercise*> chosen;
+  std::string number(name);
+  if (number.size() == 1) number.insert(number.begin(), '0');
   for (const Exercise& exercise : course.exercises) {
-    const bool number = name.size() == 2 && exercise.lesson.substr(0, 2) == name;
-    if (number || exercise.lesson == name) chosen.push_back(&exercise);
+    if (exercise.lesson.substr(0, 2) == number || exercise.lesson == name)
+      chosen.push_back(&exercise);
   }
   if (chosen.empty()) chosen.push_back(&exercise_named(course, name));
   return chosen;

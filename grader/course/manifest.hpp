@@ -46,7 +46,7 @@ Course read_course(const std::filesystem::path& manifest);
 // of any of its files. A typing error throws UsageError with the nearest name.
 const Exercise& exercise_named(const Course& course, std::string_view name);
 
-// All exercises of "06", "06_all_reduce", or one as above.
+// All exercises of "06", "6", "06_all_reduce", or one as above.
 std::vector<const Exercise*> exercises_named(const Course& course, std::string_view name);
 
 }  // namespace lockstep::grader

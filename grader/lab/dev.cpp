@@ -50,8 +50,7 @@ Exit dev_command(const Lab& lab, const Words& words) {
   if (command == "course") return print_problems(course_problems(lab));
   if (command == "prove") return prove(lab, rest);
   throw UsageError(text("usage: ./lab dev stubs | course | prove [NAME]; '", command,
-                        "' is none of them", command.empty() ? "" : ", did you mean ",
-                        command.empty() ? "" : nearest(command, known), "?"));
+                        "' is none of them", did_you_mean(command, known)));
 }
 
 }  // namespace lockstep::grader

@@ -45,8 +45,8 @@ Exit run(Words words) {
   if (found == commands().end()) {
     std::vector<std::string> known;
     for (const auto& [command, unused] : commands()) known.push_back(command);
-    throw UsageError(
-        text("there is no command '", name, "'; did you mean ", nearest(name, known), "?"));
+    throw UsageError(text("there is no command '", name, "'", did_you_mean(name, known),
+                          " (./lab help lists all)"));
   }
   if (!words.empty()) words.erase(words.begin());
   return found->second(lab, words);

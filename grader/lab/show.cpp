@@ -25,8 +25,13 @@ Options declared_reset() {
 }
 
 const Exercise& one_exercise(const Lab& lab, const Arguments& arguments) {
-  if (arguments.words().size() == 1) return exercise_named(lab.course, arguments.words().front());
-  throw UsageError("name one exercise; ./lab list shows all");
+  if (arguments.words().size() != 1) throw UsageError("name one exercise; ./lab list shows all");
+  const std::string& word = arguments.words().front();
+  const auto meant = exercises_named(lab.course, word);
+  if (meant.size() == 1) return *meant.front();
+  std::string names;
+  for (const Exercise* exercise : meant) names += (names.empty() ? "" : ", ") + exercise->handle();
+  throw UsageError(text(word, " is a lesson; name one of its exercises: ", names));
 }
 
 void print_task(const Lab& lab, const Exercise& exercise, const Task& task) {

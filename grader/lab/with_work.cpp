@@ -27,6 +27,12 @@ std::string reason_for_reference(const Lab& lab, const Exercise& part) {
   return report.verdict == sim::Verdict::pass ? "" : std::string(name_of(report.verdict));
 }
 
+// "yours", and whether the run will call it: the ring runs only when it is asked for.
+std::string words_for_yours(const Exercise& part, const std::string& all_reduce) {
+  const bool unused = part.name == "ring_all_reduce" && all_reduce != "ring";
+  return unused ? "yours, unused without --all-reduce ring" : "yours";
+}
+
 // The student's object with the engine's optimisation. The precompiled header belongs to another
 // level of optimisation (g++ 12 reads it all the same, and crashes): its plain text is read
 // instead.
@@ -45,7 +51,9 @@ fs::path object_of(const Lab& lab, const Exercise& part) {
 
 Exit with_work_command(const Lab& lab, const Words& words) {
   Options options("lab-tool with-work", "Links the trainer with your parts that pass.");
-  if (parsed(options, words).asks_help()) return print_help(options);
+  options.option("all-reduce", "native", "the one the run will use");
+  const Arguments arguments = parsed(options, words);
+  if (arguments.asks_help()) return print_help(options);
   const CommandResult ninja = run_command(
       {"ninja", "-C", lab.places.build.string(), "-t", "commands", "train"}, lab.places.root, {});
   if (ninja.exit_code != 0)
@@ -56,7 +64,9 @@ Exit with_work_command(const Lab& lab, const Words& words) {
     if (part.kind != Kind::code || !links_part(ninja.output, part)) continue;
     const std::string reason = reason_for_reference(lab, part);
     std::cerr << "  " << part.name << ": "
-              << (reason.empty() ? "yours" : "the reference (" + reason + ")") << "\n";
+              << (reason.empty() ? words_for_yours(part, arguments.get("all-reduce"))
+                                 : "the reference (" + reason + ")")
+              << "\n";
     if (reason.empty()) exchanges.push_back({&part, object_of(lab, part)});
   }
   const fs::path program = lab.places.students() / "train";

@@ -22,6 +22,16 @@ TEST_CASE("nearest: the closest candidate wins, the first of equals") {
   const std::vector<std::string> names = {"native", "ring", "tree"};
   CHECK(nearest("rinng", names) == "ring");
   CHECK(nearest("tre", names) == "tree");
-  CHECK(nearest("zzzz", std::vector<std::string>{"abcd", "efgh"}) == "abcd");
-  CHECK(nearest("ring", std::vector<std::string>{}).empty());
+  CHECK(nearest("abxx", std::vector<std::string>{"abcd", "abef"}) == "abcd");
+  CHECK(nearest("ring", std::vector<std::string>{}) == std::nullopt);
+}
+
+TEST_CASE("nearest: a word that resembles nothing is answered with nothing") {
+  const std::vector<std::string> names = {"native", "ring", "tree"};
+  CHECK(nearest("rixx", names) == "ring");
+  CHECK(nearest("rxxx", names) == std::nullopt);
+  CHECK(nearest("zzzz", names) == std::nullopt);
+  CHECK(nearest("", names) == std::nullopt);
+  CHECK(did_you_mean("zzzz", names) == "");
+  CHECK(did_you_mean("rinng", names, "--") == "; did you mean --ring?");
 }

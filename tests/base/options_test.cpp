@@ -53,7 +53,8 @@ TEST_CASE("options: an unknown option is refused with the nearest name") {
   CHECK_THROWS_WITH(parse(train_options(), {"--rnaks", "2"}), contains("did you mean --ranks?"));
   CHECK_THROWS_WITH(parse(train_options(), {"--optimiser=sgd"}),
                     contains("unknown option --optimiser=sgd; did you mean --optimizer?"));
-  CHECK_THROWS_AS(parse(train_options(), {"-x"}), UsageError);
+  CHECK_THROWS_WITH(parse(train_options(), {"-x"}),
+                    contains("unknown option -x (lab train --help lists all options)"));
 }
 
 TEST_CASE("options: a missing value, a bad number and an unknown choice are each one sentence") {
@@ -75,6 +76,10 @@ TEST_CASE("options: a missing value, a bad number and an unknown choice are each
 TEST_CASE("options: words and what follows -- are taken only where they are declared") {
   CHECK_THROWS_WITH(parse(train_options(), {"mlp"}), contains("\"mlp\" is not expected"));
   CHECK_THROWS_WITH(parse(train_options(), {"--", "mlp"}), contains("nothing may follow"));
+  auto run_options = train_options();
+  run_options.rest("PROGRAM ARGS…", "what to start");
+  CHECK_THROWS_WITH(parse(run_options, {"--ranks", "3", "echo", "hi"}),
+                    contains("put -- before the program: lab train [options] -- echo …"));
   auto options = train_options();
   options.words("[NAME…]", "exercises").rest("PROGRAM ARGS…", "what to start");
   const auto arguments =

@@ -43,13 +43,17 @@ TEST_CASE("the manifest: an exercise is found by name, address and any of its pa
 TEST_CASE("the manifest: a typing error is answered with the nearest name") {
   const Course course = real_course();
   CHECK_THROWS_WITH(exercise_named(course, "ring_al_reduce"),
-                    test::contains("did you mean 'ring_all_reduce'"));
+                    test::contains("did you mean ring_all_reduce?"));
+  CHECK_THROWS_WITH(exercise_named(course, "qqqq"),
+                    test::contains("there is no exercise 'qqqq' (./lab list shows all)"));
   CHECK_THROWS_AS(exercise_named(course, ""), UsageError);
 }
 
 TEST_CASE("the manifest: a lesson's number stands for all its exercises") {
   const Course course = real_course();
   CHECK(exercises_named(course, "05").size() == 3);
+  CHECK(exercises_named(course, "5").size() == 3);
+  CHECK_THROWS_AS(exercises_named(course, "0"), UsageError);
   CHECK(exercises_named(course, "05_data_parallel").size() == 3);
   CHECK(exercises_named(course, "average_gradients").size() == 1);
 }

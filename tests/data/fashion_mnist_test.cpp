@@ -118,6 +118,9 @@ TEST_CASE("fashion-mnist: a file that ends early is truncated, wherever it ends"
     folder.write_images(short_file);
     CAPTURE(length);
     CHECK_THAT(folder.refusal(), contains("train-images-idx3-ubyte.gz is truncated"));
+    CHECK_THAT(folder.refusal(), contains("more unpacked bytes expected"));
+    CHECK_THAT(folder.refusal(), contains("apt-get install --reinstall dataset-fashion-mnist") &&
+                                     contains("leave --data-folder out"));
   }
   folder.write_images(images());
   Octets two = labels();

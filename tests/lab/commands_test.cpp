@@ -144,7 +144,7 @@ TEST_CASE("lab: wrong usage has exit code 2 and one sentence that helps") {
   const Tree tree;
   const auto name = tree.lab({"check", "ring_al_reduce"});
   CHECK(name.exit_code == 2);
-  CHECK_THAT(name.output, test::contains("did you mean 'ring_all_reduce'?"));
+  CHECK_THAT(name.output, test::contains("did you mean ring_all_reduce?"));
   CHECK_THAT(tree.lab({"chek"}).output, test::contains("did you mean check?"));
   CHECK(tree.lab({"check", "--sed", "1"}).exit_code == 2);
   CHECK_THAT(tree.lab({"check", "ring_all_reduce"}).output, test::contains("./lab reset"));
@@ -162,6 +162,13 @@ TEST_CASE("lab show: the task without hints, and each hint by itself") {
   const std::string second = tree.lab({"show", "ring_all_reduce", "--hint", "2"}).output;
   CHECK_THAT(second, test::contains("## Hint 2: the strategy"));
   CHECK(second.find("## Hint 1") == std::string::npos);
+  const auto lesson = tree.lab({"show", "05"});
+  CHECK(lesson.exit_code == 2);
+  CHECK_THAT(lesson.output, test::contains("05 is a lesson; name one of its exercises: "
+                                           "05_data_parallel/quiz, average_gradients") ||
+                                test::contains("05 is a lesson; name one of its exercises: "
+                                               "average_gradients"));
+  CHECK_THAT(tree.lab({"show", "4"}).output, test::contains("./lab check distributed_sampler"));
 }
 
 TEST_CASE("lab reset: a fresh stub, the old file beside it, and the second time nothing") {

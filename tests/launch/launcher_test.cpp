@@ -243,7 +243,22 @@ TEST_CASE("launcher: what cannot be started is one sentence and exit code 2") {
 TEST_CASE("launcher: a port in use is named, with what to type") {
   const comm::StoreServer server;
   Run run({"--ranks", "1", "--port", std::to_string(server.port()), "--", "true"});
-  CHECK(run.finish() == 1);
+  CHECK(run.finish() == 2);
   CHECK_THAT(run.seen(), contains(text("port ", server.port(), " on 127.0.0.1 is in use")) &&
                              contains("--port 0"));
+}
+
+TEST_CASE("launcher: a number that is too large is named as it was typed") {
+  Run port({"--port", "99999", "--", "true"});
+  CHECK(port.finish() == 2);
+  CHECK_THAT(port.seen(), contains("--port 99999 is more than 65535"));
+  Run ranks({"--ranks", "99999999999", "--", "true"});
+  CHECK(ranks.finish() == 2);
+  CHECK_THAT(ranks.seen(), contains("--ranks 99999999999 is more than 4096"));
+}
+
+TEST_CASE("launcher: one rank is not several") {
+  Run run(shell(2, "if [ $RANK = 1 ]; then exit 7; fi; exec sleep 600"));
+  CHECK(run.finish() == 1);
+  CHECK_THAT(run.seen(), contains("the one rank still running was stopped"));
 }

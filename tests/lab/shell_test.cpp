@@ -1,0 +1,91 @@
+// The shell in front of the programs: ./lab with programs that only say how they were called.
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Programs {
+  Programs() {
+    program("train", "echo train \"$@\"");
+    program("lockstep-run", "echo lockstep-run \"$@\"");
+    program("lab-tool", "echo lab-tool \"$@\" >&2; echo " + (folder() / "bin/train").string());
+  }
+  const fs::path& folder() const { return scratch.path(); }
+  void program(const std::string& name, const std::string& line) const {
+    const fs::path file = folder() / "bin" / name;
+    write_text(file, "#!/bin/sh\n" + line + "\n");
+    fs::permissions(file, fs::perms::owner_all);
+  }
+  CommandResult lab(std::vector<std::string> words) const {
+    words.insert(words.begin(), {LOCKSTEP_ROOT "/lab", "--built", folder().string()});
+    return run_command(words, folder(), {.deadline_s = 20});
+  }
+  test::Scratch scratch;
+};
+
+// build.sh's build(), with a ninja that prints `printed`.
+std::string said_while_building(const std::string& printed) {
+  const test::Scratch scratch;
+  const fs::path ninja = scratch.path() / "ninja";
+  write_text(ninja, "#!/bin/sh\n" + printed + "\n");
+  fs::permissions(ninja, fs::perms::owner_all);
+  fs::create_directories(scratch.path() / "build/release");
+  const std::string root = scratch.path().string();
+  return run_command({"sh", "-euc",
+                      "root=" + root + "; PATH=" + root +
+                          ":$PATH; preset=release; as_built=no; say() { echo \"$*\" >&2; }; . " +
+                          LOCKSTEP_ROOT "/setup/build.sh; build all"},
+                     scratch.path(), {.deadline_s = 20})
+      .output;
+}
+
+}  // namespace
+
+TEST_CASE("lab train: --with work is the shell's, and the tool is told which all-reduce runs") {
+  const Programs programs;
+  CHECK(programs.lab({"train", "--ranks", "2", "--with", "work"}).output ==
+        "lab-tool with-work --all-reduce native\ntrain --ranks 2\n");
+  for (const std::vector<std::string>& ring :
+       {std::vector<std::string>{"--all-reduce", "ring"}, {"--all-reduce=ring"}}) {
+    std::vector<std::string> words{"train", "--with=work"};
+    words.insert(words.end(), ring.begin(), ring.end());
+    CHECK_THAT(programs.lab(words).output,
+               test::contains("lab-tool with-work --all-reduce ring\ntrain --all-reduce"));
+  }
+  CHECK(programs.lab({"train", "--with", "solutions"}).exit_code == 2);
+}
+
+TEST_CASE("lab train --help: also shows what the shell adds") {
+  const auto help = Programs().lab({"train", "--help"});
+  CHECK(help.exit_code == 0);
+  CHECK_THAT(help.output, test::contains("train --help\n"));
+  CHECK_THAT(help.output, test::contains("--with work"));
+  CHECK(Programs().lab({"run", "--help"}).output == "lockstep-run --help\n");
+}
+
+TEST_CASE("lab: a mistyped command is guessed when it resembles one, and only then") {
+  const Programs programs;
+  const auto near = programs.lab({"chekc"});
+  CHECK(near.exit_code == 2);
+  CHECK_THAT(near.output, test::contains("'chekc'; did you mean ./lab check? (./lab help"));
+  CHECK_THAT(programs.lab({"xyzzy"}).output, test::contains("'xyzzy' (./lab help lists all)"));
+}
+
+TEST_CASE("lab help: lists every exit code") {
+  const std::string help = Programs().lab({"help"}).output;
+  for (const char* code : {"  0  ", "  1  ", "  2  ", "  3  ", "  4  "}) {
+    CHECK_THAT(help, test::contains(code));
+  }
+}
+
+TEST_CASE(
+    "a build without a terminal: says once that it builds, and nothing when nothing is stale") {
+  CHECK(said_while_building("echo '[1/2] one'; echo '[2/2] two'") == "building…\n");
+  CHECK(said_while_building("echo 'ninja: no work to do.'") == "");
+}
