@@ -34,12 +34,12 @@ build() {
 }
 
 # Copies ninja's output to the log, and its counters, "[12/80]", to one line of the terminal. Where
-# there is none, only that something is built.
+# there is none, only that something is built. "[0/2]" is a look at the folders, before anything is.
 show_progress() {
   shown=
   while IFS= read -r line; do
     printf '%s\n' "$line"
-    case $line in "["*/*"] "*) ;; *) continue ;; esac
+    case $line in "[0/"*) continue ;; "["*/*"] "*) ;; *) continue ;; esac
     if [ -t 2 ]; then
       printf '\r  building %s]\033[K' "${line%%]*}" >&2
     elif [ -z "$shown" ]; then

@@ -87,5 +87,6 @@ TEST_CASE("lab help: lists every exit code") {
 TEST_CASE(
     "a build without a terminal: says once that it builds, and nothing when nothing is stale") {
   CHECK(said_while_building("echo '[1/2] one'; echo '[2/2] two'") == "building…\n");
+  CHECK(said_while_building("echo '[0/2] Re-checking globbed directories...'") == "");
   CHECK(said_while_building("echo 'ninja: no work to do.'") == "");
 }
