@@ -59,6 +59,9 @@ Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem
       grade.run_s = seconds_since(start);
       if (grade.report.verdict == sim::Verdict::unsolved) {
         grade.report.message = unsolved_message(lab, exercise, source);
+        for (CheckReport& check : grade.report.checks) {
+          if (check.verdict == sim::Verdict::unsolved) check.message = grade.report.message;
+        }
       }
     } else {
       grade.report = not_built(exercise, build);

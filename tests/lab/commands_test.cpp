@@ -118,6 +118,8 @@ TEST_CASE("lab check: what is not written is told by the file that was judged") 
   tree.lab({"begin"});
   CHECK_THAT(tree.lab({"check", "average_gradients"}).output,
              test::contains("open work/05_data_parallel/average_gradients.cpp and fill in"));
+  CHECK_THAT(tree.lab({"check", "average_gradients", "--json", "--from", "exercises"}).output,
+             !test::contains("open work"));
   const auto stub = tree.lab({"check", "average_gradients", "--from", "exercises"});
   CHECK(stub.exit_code == 1);
   CHECK_THAT(stub.output, test::contains("exercises/05_data_parallel/average_gradients.cpp"));
