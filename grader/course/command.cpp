@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <chrono>
 #include <cstring>
 
@@ -66,6 +67,7 @@ CommandResult run_command(const std::vector<std::string>& argv, const std::files
     throw Error(text("no pipe for ", argv[0], ": ", strerror(errno)));
 
   const auto start = Clock::now();
+  std::fflush(nullptr);  // what is buffered here must not leave through the child
   const pid_t child = ::fork();
   if (child == 0) become(arguments.data(), folder.c_str(), ends[1], limits.memory_bytes);
   ::close(ends[1]);
