@@ -136,7 +136,8 @@ Reason judge_order(const json& key, const std::string& answer) {
 Reason judge_number(const json& key, const std::string& answer) {
   const auto given = quantity_of(answer);
   const std::string unit = key.value("unit", "");
-  if (!given || (unit.empty() && !given->unit.empty())) return no_number(answer, unit);
+  const bool counted = given && given->unit == key.value("counts", "");  // "3,907 updates"
+  if (!given || (unit.empty() && !given->unit.empty() && !counted)) return no_number(answer, unit);
   const double tolerance = key.value("tolerance", 1e-9);
   double scale = 1, given_scale = 1;
   if (!unit.empty()) {
