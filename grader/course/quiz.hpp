@@ -2,8 +2,9 @@
 //
 //   choice   one letter; every wrong letter has its reason
 //   order    letters; any linear extension of the key's partial order is right
-//   number   value and unit (or the word for what it counts), a relative tolerance, known wrong values with their reasons
-//   formula  an expression, compared with the key's at sampled points and with what was measured
+//   number   value and unit (or the word for what it counts), a relative tolerance, known wrong
+//   values with their reasons formula  an expression, compared with the key's at sampled points and
+//   with what was measured
 //
 // A reason says what is wrong with the answer given, never what the right one is.
 #pragma once
