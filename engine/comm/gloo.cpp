@@ -384,6 +384,7 @@ std::unique_ptr<ProcessGroup> make_gloo_group(Store& store, int rank, int size,
   LOCKSTEP_CHECK(size >= 1 && rank >= 0 && rank < size, "make_gloo_group: rank ", rank, " of ",
                  size, " ranks does not exist; ranks count from 0 to size - 1");
   if (size == 1) return make_solo_group();
+  ignore_broken_pipes();
   ::gloo::transport::tcp::attr attributes;
   attributes.hostname = options.hostname;
   Transport transport;

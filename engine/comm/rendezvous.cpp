@@ -1,6 +1,8 @@
 // Keys: here/<rank> is empty, failed/<rank> holds what that rank was doing.
 #include "engine/comm/rendezvous.hpp"
 
+#include <signal.h>
+
 #include <utility>
 #include <vector>
 
@@ -73,6 +75,13 @@ std::string diagnosis(Store& keys, int rank, int size, const std::string& doing)
   } catch (const Error&) {
     return "; the store is gone too, so the launcher has probably ended";
   }
+}
+
+void ignore_broken_pipes() {
+  struct sigaction now {};
+  if (sigaction(SIGPIPE, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) return;
+  now.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &now, nullptr);
 }
 
 }  // namespace lockstep::comm

@@ -17,4 +17,9 @@ void meet(Store& keys, int rank, int size, const std::string& group, double time
 // something else disagrees. Returns the rest of a sentence; throws nothing.
 std::string diagnosis(Store& keys, int rank, int size, const std::string& doing);
 
+// Gloo writes to its sockets without MSG_NOSIGNAL: writing to a peer that has just died would end
+// this process by SIGPIPE, before it can say who died. Ignores that signal in the whole process,
+// unless the program has a handler of its own; the library forces this one piece of global state.
+void ignore_broken_pipes();
+
 }  // namespace lockstep::comm
