@@ -1,5 +1,5 @@
 // Datasets: numbered samples, and batches made of chosen ones.
-// B batch, I inputs of one sample.
+// B batch, I inputs of one sample, T tokens of one sequence.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 namespace lockstep::data {
 
 struct Batch {
-  Tensor inputs;  // [B, I], floating point
-  Tensor labels;  // [B], int64
+  Tensor inputs;  // [B, I] floating point, or [B, T] int64 tokens
+  Tensor labels;  // [B] int64, or [B, T]: the token that follows each
 };
 
 class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual std::int64_t size() const = 0;
-  virtual std::int64_t inputs() const = 0;  // I
-  virtual std::int64_t classes() const = 0;
+  virtual std::int64_t inputs() const = 0;   // I, or T
+  virtual std::int64_t classes() const = 0;  // labels lie in [0, classes): kinds, or the vocabulary
   // Samples in the order of `indices`; throws ContractError on an index outside [0, size).
   virtual Batch batch(std::span<const std::int64_t> indices, DType dtype, Device& device) const = 0;
 };
