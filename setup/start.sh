@@ -76,7 +76,7 @@ where_to_begin() {
   cat <<TEXT
 
 Ready in $(($(seconds) - began)) s. Now:
-  read    lessons/05_data_parallel/README.md
+  read    $(find lessons -mindepth 2 -name README.md | sort | sed -n 1p)
   edit    $(find work -name "$1.cpp")
   check   ./lab check $1
   and     ./lab list shows all exercises, ./lab doctor what this machine has

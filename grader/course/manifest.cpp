@@ -94,9 +94,19 @@ Course read_course(const std::filesystem::path& manifest) {
 const Exercise& exercise_named(const Course& course, std::string_view name) {
   const std::string address = last_two(name);
   std::vector<std::string> known;
+  std::vector<const Exercise*> same_name;  // every lesson may have its quiz
   for (const Exercise& exercise : course.exercises) {
-    if (exercise.name == address || exercise.address() == address) return exercise;
+    if (exercise.address() == address) return exercise;
+    if (exercise.name == address) same_name.push_back(&exercise);
     known.push_back(exercise.handle());
+  }
+  if (same_name.size() == 1) return *same_name.front();
+  if (!same_name.empty()) {
+    std::string all;
+    for (const Exercise* exercise : same_name)
+      all += (all.empty() ? "" : ", ") + exercise->address();
+    throw UsageError(
+        text("there are ", same_name.size(), " exercises named '", name, "'; say which: ", all));
   }
   throw UsageError(text("there is no exercise '", name, "'", did_you_mean(address, known),
                         " (./lab list shows all)"));

@@ -24,3 +24,4 @@
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
+#include "engine/plan/model_memory.hpp"

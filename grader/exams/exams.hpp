@@ -5,6 +5,7 @@
 
 namespace lockstep::grader {
 
+Exam model_memory_exam();
 Exam distributed_sampler_exam();
 Exam ring_all_reduce_exam();
 Exam average_gradients_exam();

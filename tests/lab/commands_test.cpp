@@ -39,17 +39,17 @@ TEST_CASE("lab begin: copies every stub once, and list shows nothing as solved")
   const auto list = tree.lab({"list"});
   CHECK(list.exit_code == 0);
   CHECK_THAT(list.output, test::contains("0 of "));
-  CHECK_THAT(list.output, test::contains("next: ./lab show distributed_sampler"));
+  CHECK_THAT(list.output, test::contains("next: ./lab show model_memory"));
 }
 
 TEST_CASE("lab check: a stub is unsolved, a solution passes, and both are remembered") {
   const Tree tree;
   tree.lab({"begin"});
-  const auto stub = tree.lab({"check", "distributed_sampler"});
+  const auto stub = tree.lab({"check", "model_memory"});
   CHECK(stub.exit_code == 1);
   CHECK_THAT(stub.output, test::contains("unsolved  0/10 points"));
 
-  tree.solve("04_feeding_the_ranks/distributed_sampler.cpp");
+  tree.solve("01_why_distribute/model_memory.cpp");
   CHECK_THAT(tree.lab({"list"}).output, test::contains("changed since (unsolved)"));
   const auto solved = tree.lab({"check"});
   CHECK(solved.exit_code == 0);
@@ -57,7 +57,7 @@ TEST_CASE("lab check: a stub is unsolved, a solution passes, and both are rememb
   const auto list = nlohmann::json::parse(tree.lab({"list", "--json"}).output);
   CHECK(list.at(0).at("solved") == true);
   CHECK(list.at(0).at("points") == 10);
-  CHECK_THAT(tree.lab({"list"}).output, test::contains("next: ./lab show average_gradients"));
+  CHECK_THAT(tree.lab({"list"}).output, test::contains("next: ./lab show distributed_sampler"));
 }
 
 TEST_CASE("lab check: --json is one document with the documented keys") {
@@ -110,7 +110,7 @@ TEST_CASE("lab check: one case alone earns nothing, and one that is not there is
   CHECK_THAT(none.output, test::contains("there is no case 99999; distributed_sampler has cases 1 "
                                          "to 11"));
   tree.lab({"begin"});
-  CHECK(tree.lab({"check", "quiz", "--case", "1"}).exit_code == 2);
+  CHECK(tree.lab({"check", "05_data_parallel/quiz", "--case", "1"}).exit_code == 2);
 }
 
 TEST_CASE("lab check: what is not written is told by the file that was judged") {
@@ -177,11 +177,11 @@ TEST_CASE("lab reset: a fresh stub, the old file beside it, and the second time 
   const Tree tree;
   tree.solve("05_data_parallel/quiz.toml");
   const fs::path file = tree.root() / "work/05_data_parallel/quiz.toml";
-  const auto first = tree.lab({"reset", "quiz"});
+  const auto first = tree.lab({"reset", "05_data_parallel/quiz"});
   CHECK(first.exit_code == 0);
   CHECK_THAT(first.output, test::contains("kept as work/05_data_parallel/quiz.toml.bak\n"));
   CHECK(read_text(file) == read_text(tree.root() / "exercises/05_data_parallel/quiz.toml"));
-  const auto second = tree.lab({"reset", "quiz"});
+  const auto second = tree.lab({"reset", "05_data_parallel/quiz"});
   CHECK(second.exit_code == 0);
   CHECK_THAT(second.output, test::contains("nothing changed"));
   CHECK(read_text(file.string() + ".bak") ==
