@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/data/dataset.hpp"
@@ -25,8 +26,8 @@ class Loader {
   virtual ~Loader() = default;  // ends what still reads ahead
   // Begins an epoch; what was left of the one before is abandoned.
   virtual void start(int epoch) = 0;
-  // The next batch of the epoch, or nothing at its end (again and again). Throws what reading that
-  // batch threw; the batch after it can be asked for.
+  // The next batch of the epoch, or nothing at its end (again and again) and before the first
+  // start. Throws what reading that batch threw; the batch after it can be asked for.
   virtual std::optional<Batch> next() = 0;
 };
 
@@ -38,18 +39,27 @@ struct LoaderOptions {
   DType dtype = DType::float32;
 };
 
+// The indices of each batch of an epoch that reads in this order. An order that batch_size does not
+// divide ends with a short batch, which is kept or dropped.
+//   Requires  options.batch_size >= 1
+std::vector<std::vector<std::int64_t>> batches_of(std::span<const std::int64_t> order,
+                                                  const LoaderOptions& options);
+
 // A loader without workers: next() reads.
 std::unique_ptr<Loader> make_plain_loader(const Dataset& dataset, Sampler sampler,
                                           const LoaderOptions& options, Device& device);
 
 // A loader whose workers read ahead. A part: defined in solutions/04_feeding_the_ranks.
-//   Ensures  the batches of make_plain_loader, in its order, whatever the workers' speed;
-//            once an epoch has started, and after each next(), `prefetch` batches (or all that are
-//            left) are under way or waiting, and never more;
-//            an exception of a worker comes out of the next() of its batch;
-//            start() and the destructor end what reads ahead without reading the rest of the epoch
-//   Requires dataset, device and strands outlive the loader; dataset.batch may be called by several
-//            strands at once
+//   Ensures   the batches of make_plain_loader, in its order, whatever the workers' speed;
+//             once an epoch has started, and after each next(), the `prefetch` batches that follow
+//             (or all that are left) are read, each as soon as a worker is free, and no later one:
+//             never more than `prefetch` are under way or waiting;
+//             an exception of a worker comes out of the next() of its batch, as it was thrown;
+//             start() and the destructor end what reads ahead: they wait for the reads that have
+//             begun, and begin no other
+//   Requires  workers and prefetch at least 1; dataset, device and strands outlive the loader;
+//             dataset.batch may be called by several strands at once
+//   Thread    sampler, start(), next() and the destructor run on the strand that made the loader
 std::unique_ptr<Loader> make_prefetching_loader(const Dataset& dataset, Sampler sampler,
                                                 const LoaderOptions& options, Device& device,
                                                 Strands& strands);

@@ -1,0 +1,105 @@
+#include "engine/data/text.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const std::string& path, const std::string& problem) {
+  throw UsageError(
+      text("'", path, "' ", problem, "; name a text file, or a folder with files *.md in it"));
+}
+
+std::vector<fs::path> files_of(const std::string& path) {
+  std::vector<fs::path> files;
+  try {
+    if (!fs::exists(path)) refuse(path, "is not there");
+    if (!fs::is_directory(path)) return {path};
+    for (const auto& entry : fs::recursive_directory_iterator(path)) {
+      if (entry.is_regular_file() && entry.path().extension() == ".md") files.push_back(entry);
+    }
+  } catch (const fs::filesystem_error& error) {
+    refuse(path, "cannot be read: " + error.code().message());
+  }
+  if (files.empty()) refuse(path, "has no file *.md below it");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class Text final : public Dataset {
+ public:
+  Text(std::vector<std::int64_t> tokens, std::int64_t vocabulary, std::int64_t sequence)
+      : tokens_(std::move(tokens)), vocabulary_(vocabulary), sequence_(sequence) {}
+
+  std::int64_t size() const override { return (std::ssize(tokens_) - 1) / sequence_; }
+  std::int64_t inputs() const override { return sequence_; }
+  std::int64_t classes() const override { return vocabulary_; }
+
+  Batch batch(std::span<const std::int64_t> indices, DType, Device& device) const override {
+    const Shape shape{std::ssize(indices), sequence_};
+    Batch made{empty(shape, DType::int64, device), empty(shape, DType::int64, device)};
+    auto input = made.inputs.data<std::int64_t>().begin();
+    auto label = made.labels.data<std::int64_t>().begin();
+    for (const std::int64_t index : indices) {
+      LOCKSTEP_CHECK(index >= 0 && index < size(), "batch: sample ", index, " of a dataset of ",
+                     size(), "; indices come from distributed_indices with its length");
+      const auto from = tokens_.begin() + index * sequence_;
+      input = std::copy_n(from, sequence_, input);
+      label = std::copy_n(from + 1, sequence_, label);
+    }
+    return made;
+  }
+
+ private:
+  std::vector<std::int64_t> tokens_;  // never changed, so that strands may share it
+  std::int64_t vocabulary_, sequence_;
+};
+
+}  // namespace
+
+std::string read_text(const std::vector<std::string>& paths) {
+  std::string all;
+  for (const std::string& path : paths) {
+    for (const fs::path& file : files_of(path)) {
+      std::ifstream in(file, std::ios::binary);
+      if (!in) refuse(file.string(), "cannot be opened");
+      all.append(std::istreambuf_iterator<char>(in), {});
+      if (in.bad()) refuse(file.string(), "cannot be read to its end");
+      if (!all.empty() && all.back() != '\n') all += '\n';
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> course_texts(const std::string& root) {
+  return {root + "/lessons", root + "/exercises", root + "/docs"};
+}
+
+std::string_view part_of(std::string_view text, Split split) {
+  std::size_t cut = text.size() - text.size() / 10;
+  const std::size_t newline = text.find('\n', cut == 0 ? 0 : cut - 1);
+  if (newline != std::string_view::npos && newline + 1 < text.size()) cut = newline + 1;
+  return split == Split::train ? text.substr(0, cut) : text.substr(cut);
+}
+
+std::unique_ptr<Dataset> make_text(std::string_view text, const Tokenizer& tokenizer,
+                                   std::int64_t sequence) {
+  LOCKSTEP_CHECK(sequence >= 1, "make_text: sequences of ", sequence, " tokens; at least 1");
+  std::vector<std::int64_t> tokens = tokenizer.encode(text);
+  if (std::ssize(tokens) < sequence + 1) {
+    throw UsageError(lockstep::text("the text has ", tokens.size(), " tokens (", text.size(),
+                                    " bytes, tokenizer '", tokenizer.name(), "'); a sequence of ",
+                                    sequence, " and the token that follows it need ", sequence + 1,
+                                    ": give a longer text or ask for shorter sequences"));
+  }
+  return std::make_unique<Text>(std::move(tokens), tokenizer.vocabulary(), sequence);
+}
+
+}  // namespace lockstep::data

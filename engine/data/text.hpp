@@ -1,0 +1,39 @@
+// Text as a dataset for language models: a long row of tokens, cut into sequences; what is to be
+// predicted at each place is the token that follows.
+// T tokens of one sequence, n tokens of the text.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/data/dataset.hpp"
+#include "engine/data/tokenizer.hpp"
+
+namespace lockstep::data {
+
+// The contents of files one after the other, each ended by a newline. A path may be a file or a
+// folder; a folder stands for all files *.md below it, in the order of their paths.
+//   Throws  UsageError naming the path when nothing can be read there
+std::string read_text(const std::vector<std::string>& paths);
+
+// The text that comes with the repository: what its lessons, exercises and documents say. `root` is
+// the folder that holds them. It grows with the course; results on it can be compared only on one
+// version of the repository.
+std::vector<std::string> course_texts(const std::string& root);
+
+// The first nine tenths of the bytes, up to the end of the line in which they end, are to train on;
+// the rest is the test. A view into `text`. The cut does not depend on the tokenizer, which is
+// learnt from the training part alone.
+std::string_view part_of(std::string_view text, Split split);
+
+// Sample i: tokens [i·T, i·T + T) as inputs [T], and [i·T + 1, i·T + T + 1) as labels [T], both
+// int64; the batch's dtype has no say in it. size() = ⌊(n - 1)/T⌋, inputs() = T, classes() = the
+// vocabulary.
+//   Thread  batch may be called by several strands at once
+//   Throws  UsageError when the text has no T + 1 tokens
+std::unique_ptr<Dataset> make_text(std::string_view text, const Tokenizer& tokenizer,
+                                   std::int64_t sequence);
+
+}  // namespace lockstep::data

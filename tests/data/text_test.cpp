@@ -1,0 +1,139 @@
+// Text as a dataset: where sequences begin, what follows them, and what is read from a disk.
+#include "engine/data/text.hpp"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "engine/base/error.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::int64_t> values_of(const Tensor& tensor) {
+  const auto values = tensor.data<std::int64_t>();
+  return {values.begin(), values.end()};
+}
+
+// A folder that is gone when the test is over.
+struct Folder {
+  fs::path path;
+  explicit Folder(const std::string& name) : path(fs::temp_directory_path() / name) {
+    fs::remove_all(path);
+    fs::create_directories(path);
+  }
+  ~Folder() { fs::remove_all(path); }
+  void write(const std::string& name, const std::string& content) const {
+    fs::create_directories((path / name).parent_path());
+    std::ofstream(path / name) << content;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("text: sample i begins at i·T, and labels are the tokens that follow") {
+  CpuDevice device;
+  const auto bytes = data::make_byte_tokenizer();
+  const auto dataset = data::make_text("abcdefgh", *bytes, 3);
+  CHECK(dataset->size() == 2);  // g h have no third; the h after the second is its last label
+  CHECK(dataset->inputs() == 3);
+  CHECK(dataset->classes() == 256);
+  const auto batch = dataset->batch(std::array<std::int64_t, 3>{1, 0, 1}, DType::float32, device);
+  CHECK(batch.inputs.shape() == Shape{3, 3});
+  CHECK(batch.labels.shape() == Shape{3, 3});
+  CHECK(bytes->decode(values_of(batch.inputs)) == "defabcdef");
+  CHECK(bytes->decode(values_of(batch.labels)) == "efgbcdefg");
+  CHECK(dataset->batch({}, DType::float32, device).inputs.shape() == Shape{0, 3});
+}
+
+TEST_CASE("text: as many samples as have a token after them") {
+  const auto bytes = data::make_byte_tokenizer();
+  CHECK(data::make_text("abcd", *bytes, 3)->size() == 1);
+  CHECK(data::make_text("abcdef", *bytes, 3)->size() == 1);
+  CHECK(data::make_text("abcdefg", *bytes, 3)->size() == 2);
+  CHECK(data::make_text("ab", *bytes, 1)->size() == 1);
+}
+
+TEST_CASE("text: indices outside and texts that are too short are refused") {
+  CpuDevice device;
+  const auto bytes = data::make_byte_tokenizer();
+  const auto dataset = data::make_text("abcdefgh", *bytes, 3);
+  for (const std::int64_t index : {-1, 2}) {
+    CHECK_THROWS_AS(dataset->batch(std::array{index}, DType::float32, device), ContractError);
+  }
+  CHECK_THROWS_WITH(data::make_text("abc", *bytes, 3), test::contains("3 tokens") &&
+                                                           test::contains("need 4") &&
+                                                           test::contains("longer text"));
+  CHECK_THROWS_AS(data::make_text("", *bytes, 1), UsageError);
+  CHECK_THROWS_AS(data::make_text("abc", *bytes, 0), ContractError);
+}
+
+TEST_CASE("text: the tokenizer decides what a token is") {
+  CpuDevice device;
+  const auto bpe = data::read_tokenizer("lockstep-tokenizer 1 bpe 1\n97 98\n");
+  const auto dataset = data::make_text("abcab", *bpe, 2);
+  CHECK(dataset->classes() == 257);
+  const auto batch = dataset->batch(std::array<std::int64_t, 1>{0}, DType::float32, device);
+  CHECK(values_of(batch.inputs) == std::vector<std::int64_t>{256, 99});
+  CHECK(values_of(batch.labels) == std::vector<std::int64_t>{99, 256});
+}
+
+TEST_CASE(
+    "text: the test is the last tenth, from the next line on, and together they are the text") {
+  std::string text;
+  for (int line = 0; line < 40; ++line) text += "line " + std::to_string(line) + "\n";
+  const auto train = data::part_of(text, data::Split::train);
+  const auto test = data::part_of(text, data::Split::test);
+  CHECK(std::string(train) + std::string(test) == text);
+  CHECK(train.back() == '\n');
+  CHECK(train.size() * 10 >= text.size() * 9);
+  CHECK(train.size() * 10 <= text.size() * 9 + 80);  // the rest of one line, of 8 bytes
+  // Without a line to end at, the cut is at nine tenths.
+  CHECK(data::part_of(std::string(20, 'x'), data::Split::test).size() == 2);
+  CHECK(data::part_of(std::string(19, 'x') + "\n", data::Split::test).size() == 2);
+  CHECK(data::part_of("x", data::Split::train) == "x");
+  CHECK(data::part_of("", data::Split::train).empty());
+  CHECK(data::part_of("", data::Split::test).empty());
+}
+
+TEST_CASE("text: a folder stands for the .md files below it, in the order of their paths") {
+  const Folder folder("lockstep_text_test_folder");
+  folder.write("b.md", "second");
+  folder.write("a/z.md", "first\n");
+  folder.write("c.txt", "not read");
+  CHECK(data::read_text({folder.path.string()}) == "first\nsecond\n");
+  CHECK(data::read_text({(folder.path / "c.txt").string(), (folder.path / "b.md").string()}) ==
+        "not read\nsecond\n");
+  CHECK(data::read_text({}).empty());
+}
+
+TEST_CASE("text: a path without text is named, and what to name instead") {
+  const Folder folder("lockstep_text_test_empty");
+  CHECK_THROWS_WITH(data::read_text({folder.path.string()}),
+                    test::contains("no file *.md") && test::contains("name a text file"));
+  CHECK_THROWS_WITH(data::read_text({(folder.path / "gone").string()}),
+                    test::contains("gone' is not there"));
+}
+
+TEST_CASE("text: several strands read batches of one dataset at once") {
+  const auto bytes = data::make_byte_tokenizer();
+  const std::string text(4001, 'q');
+  const auto dataset = data::make_text(text, *bytes, 40);
+  std::array<int, 4> right{};
+  std::vector<std::jthread> threads;
+  for (int& mine : right) {
+    threads.emplace_back([&] {
+      CpuDevice device;
+      for (std::int64_t i = 0; i < dataset->size(); ++i) {
+        const auto batch = dataset->batch(std::array{i}, DType::float32, device);
+        mine += values_of(batch.labels) == std::vector<std::int64_t>(40, 'q') ? 1 : 0;
+      }
+    });
+  }
+  threads.clear();
+  CHECK(right == std::array{100, 100, 100, 100});
+}
