@@ -7,12 +7,12 @@
 namespace lockstep::optim {
 
 double clip_grad_norm(std::span<Parameter* const> parameters, double max_norm) {
-  double squares = 0;  // parameters in order, elements in order, in float64
+  double squares = 0;
   for (const Parameter* parameter : parameters) {
     if (parameter->grad.defined()) squares += ops::sum_of_squares(parameter->grad);
   }
   const double norm = std::sqrt(squares);
-  if (max_norm > 0 && norm > max_norm) {
+  if (max_norm > 0 && norm > max_norm && std::isfinite(norm)) {
     const double factor = max_norm / (norm + 1e-6);
     for (const Parameter* parameter : parameters) {
       if (parameter->grad.defined()) parameter->grad.scale_(factor);

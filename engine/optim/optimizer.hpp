@@ -1,45 +1,81 @@
-// Optimizers: an update rule over parameters. A parameter without gradient is left alone.
+// Optimizers: an update rule over parameters. A parameter without gradient is left alone, its state
+// too. The rules themselves are in update_rules.hpp.
+//
+// State is what a run needs to go on as if it had not stopped. It has PyTorch's names, after the
+// name of the parameter it belongs to: "0.weight.exp_avg". The rates and factors of the options are
+// no state: whoever makes the optimizer gives them again.
 #pragma once
 
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/autograd/tape.hpp"
+#include "engine/optim/update_rules.hpp"
 
 namespace lockstep::optim {
+
+// One piece of an optimizer's state, under its full name.
+struct StateTensor {
+  std::string name;
+  Tensor value;
+};
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  virtual void step() = 0;       // one update from the gradients that are there
+  virtual std::string_view kind() const = 0;  // "sgd", "adam", "adamw"
+  virtual void step() = 0;                    // one update from the gradients that are there
   virtual void zero_grad() = 0;  // makes every gradient undefined, as PyTorch's set_to_none
   virtual double learning_rate() const = 0;
   virtual void set_learning_rate(double rate) = 0;
   virtual std::span<Parameter* const> parameters() const = 0;
+
+  // The state, parameter by parameter, as views where it is kept in tensors: the next step changes
+  // them. A parameter that was never updated has none.
+  //   Throws  ContractError when two parameters have one name
+  virtual std::vector<StateTensor> state() const = 0;
+  // Replaces the whole state by copies of `state`, bit for bit; the next step is then the one that
+  // the optimizer which gave it away would have taken.
+  //   Throws  UsageError when a name, a shape or a dtype is not of this optimizer's state, or when
+  //           a parameter has only a part of its state; nothing is changed then
+  virtual void load_state(std::span<const StateTensor> state) = 0;
 };
 
-// velocity = momentum · velocity + g (+ weight_decay · p); p -= rate · velocity. The first step's
-// velocity is g itself, as in PyTorch's SGD.
+// State of a parameter: `momentum_buffer`, like the parameter, when momentum is not 0.
 struct SgdOptions {
   double learning_rate = 0.1;
   double momentum = 0.0;
   double weight_decay = 0.0;
+  Nesterov nesterov = Nesterov::no;
+  // Parameters with fewer dimensions are not decayed. 0: all are; 2: weights of matrices only, not
+  // biases and norms, as is usual for GPT models.
+  int decay_dims_min = 0;
 };
 std::unique_ptr<Optimizer> make_sgd(std::vector<Parameter*> parameters, const SgdOptions& options);
 
-// Adam with bias correction, epsilon outside the root. Source: [KB14] algorithm 1, PyTorch's order.
+// State of a parameter: `step` [] int64, the updates it has had; `exp_avg` and `exp_avg_sq`, like
+// the parameter.
 struct AdamOptions {
   double learning_rate = 1e-3;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  double weight_decay = 0.0;  // PyTorch's AdamW has 0.01 where nothing is said
+  int decay_dims_min = 0;     // as in SgdOptions
 };
 std::unique_ptr<Optimizer> make_adam(std::vector<Parameter*> parameters,
-                                     const AdamOptions& options);
+                                     const AdamOptions& options);  // decay coupled
+std::unique_ptr<Optimizer> make_adamw(std::vector<Parameter*> parameters,
+                                      const AdamOptions& options);  // decay decoupled
 
 // Scales all gradients by max_norm / (norm + 1e-6) when their global L2 norm exceeds max_norm
 // (PyTorch's clip_grad_norm_). Returns the norm before clipping; max_norm <= 0 only measures.
+//   Note  squares are summed in float64, parameter by parameter in order, each in the order of
+//         ops::sum_of_squares. A norm that is infinite or NaN is returned and the gradients are
+//         left as they are, for no factor repairs them: look at it before the step.
 double clip_grad_norm(std::span<Parameter* const> parameters, double max_norm);
 
 }  // namespace lockstep::optim

@@ -7,17 +7,26 @@
 
 namespace lockstep::optim {
 
-double learning_rate_at(std::int64_t step, const CosineSchedule& schedule) {
+double learning_rate_at(std::int64_t step, const Schedule& schedule) {
+  const auto& [decay, base, warmup, total, last] = schedule;
   LOCKSTEP_CHECK(step >= 0, "learning_rate_at: step ", step, "; steps count from 0");
-  LOCKSTEP_CHECK(schedule.warmup >= 0 && schedule.total >= 1, "learning_rate_at: warm-up ",
-                 schedule.warmup, " of ", schedule.total, " steps; lengths are not negative");
-  if (step < schedule.warmup) {
-    return schedule.base * static_cast<double>(step + 1) / static_cast<double>(schedule.warmup);
+  LOCKSTEP_CHECK(warmup >= 0 && total >= 1, "learning_rate_at: warm-up ", warmup, " of ", total,
+                 " steps; lengths are not negative");
+  if (step < warmup) {
+    return base * static_cast<double>(step + 1) / static_cast<double>(warmup);
   }
-  if (step >= schedule.total) return 0;
-  const double progress = static_cast<double>(step - schedule.warmup) /
-                          static_cast<double>(schedule.total - schedule.warmup);
-  return schedule.base * 0.5 * (1 + std::cos(std::numbers::pi * progress));
+  if (decay == Decay::constant) return base;
+  if (step >= total) return last;
+  const double progress = static_cast<double>(step - warmup) / static_cast<double>(total - warmup);
+  const double left =
+      decay == Decay::linear ? 1 - progress : 0.5 * (1 + std::cos(std::numbers::pi * progress));
+  return last + (base - last) * left;
+}
+
+double scaled_learning_rate(double base, std::int64_t base_batch, std::int64_t global_batch) {
+  LOCKSTEP_CHECK(base_batch >= 1 && global_batch >= 1, "scaled_learning_rate: batches of ",
+                 base_batch, " and ", global_batch, " samples; a batch has a sample");
+  return base * static_cast<double>(global_batch) / static_cast<double>(base_batch);
 }
 
 }  // namespace lockstep::optim

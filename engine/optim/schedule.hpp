@@ -1,17 +1,32 @@
-// Learning-rate schedules: pure functions of the step.
+// Learning rates as pure functions: of the step, and of the size of the global batch.
 #pragma once
 
 #include <cstdint>
 
 namespace lockstep::optim {
 
-// Linear warm-up from base/warmup to base over `warmup` steps, then half a cosine down to 0 at
-// `total`. Steps count from 0 and are optimizer steps, not micro-batches.
-struct CosineSchedule {
+// What follows the warm-up.
+enum class Decay : std::uint8_t {
+  constant,  // the base rate, for ever
+  linear,    // a straight line from the base down to `last`
+  cosine,    // half a cosine from the base down to `last`  [LH16] §3
+};
+
+// Linear warm-up from base/warmup to base over `warmup` steps, then `decay`, which reaches `last`
+// at step `total` and stays there. Steps count from 0 and are optimizer steps, not micro-batches.
+struct Schedule {
+  Decay decay = Decay::constant;
   double base = 0.1;
   std::int64_t warmup = 0;
-  std::int64_t total = 1;
+  std::int64_t total = 1;  // steps, the warm-up among them; Decay::constant does not look at it
+  double last = 0;
 };
-double learning_rate_at(std::int64_t step, const CosineSchedule& schedule);
+double learning_rate_at(std::int64_t step, const Schedule& schedule);
+
+// The rate for a global batch of `global_batch` samples when `base` was found good for
+// `base_batch`: proportional, because k times the batch makes k times fewer steps. Where it stops
+// being right, and why it wants a warm-up: [GOY17] §2.2, [SLA19].
+//   Source  [GOY17] §2.1, the linear scaling rule
+double scaled_learning_rate(double base, std::int64_t base_batch, std::int64_t global_batch);
 
 }  // namespace lockstep::optim

@@ -182,15 +182,6 @@ Tensor cross_entropy_backward(double grad, const Tensor& probabilities, const Te
   return out;
 }
 
-double sum_of_squares(const Tensor& x) {
-  double sum = 0;
-  visit_float("sum_of_squares", x, [&]<typename T>() {
-    for (const T element : x.data<T>()) sum += double(element) * double(element);
-  });
-  charge_elementwise(x, 1);
-  return sum;
-}
-
 std::int64_t count_correct(const Tensor& logits, const Tensor& labels) {
   const auto label = checked_labels("count_correct", logits, labels);
   const std::int64_t classes = logits.size(1);

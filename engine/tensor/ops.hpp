@@ -30,7 +30,9 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& labels);
 // d(mean loss)/d(logits) · grad  → [B, C]
 Tensor cross_entropy_backward(double grad, const Tensor& probabilities, const Tensor& labels);
 
-double sum_of_squares(const Tensor& x);  // accumulated in float64, elements in order
+// Accumulated in float64: sixteen sums, the l-th of elements l, l + 16, l + 32, … in order; then
+// the sixteen in order. The same bits on every processor.
+double sum_of_squares(const Tensor& x);
 std::int64_t count_correct(const Tensor& logits, const Tensor& labels);  // argmax == label
 
 }  // namespace lockstep::ops

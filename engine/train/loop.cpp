@@ -24,11 +24,10 @@ class Stopwatch {
 };
 
 double rate_at(std::int64_t step, double base, std::int64_t steps, const TrainOptions& options) {
-  if (options.schedule == RateSchedule::cosine) {
-    return optim::learning_rate_at(step, {base, options.warmup, steps});
-  }
-  if (step >= options.warmup) return base;
-  return base * static_cast<double>(step + 1) / static_cast<double>(options.warmup);
+  const auto decay =
+      options.schedule == RateSchedule::cosine ? optim::Decay::cosine : optim::Decay::constant;
+  return optim::learning_rate_at(
+      step, {.decay = decay, .base = base, .warmup = options.warmup, .total = steps});
 }
 
 // The mean over the group of a mean over equally many samples: the mean over the global batch.

@@ -110,6 +110,13 @@ TEST_CASE("cross entropy: labels outside the classes, too few, or no batch are r
 TEST_CASE("sum of squares is accumulated in float64, count_correct takes the first largest") {
   CHECK(ops::sum_of_squares(full({3}, 1e4F + 1, DType::float32, device)) == 3.0 * 10001 * 10001);
   CHECK(ops::sum_of_squares(zeros({0}, DType::float64, device)) == 0);
+  for (const std::int64_t count : {1, 15, 16, 17, 1009}) {  // squares of 1 … count, exact
+    std::vector<double> values;
+    for (std::int64_t i = 1; i <= count; ++i) values.push_back(static_cast<double>(i));
+    const auto sum = static_cast<double>(count * (count + 1) * (2 * count + 1) / 6);
+    CHECK(ops::sum_of_squares(from_values(values, {count}, DType::float32, device)) == sum);
+    CHECK(ops::sum_of_squares(from_values(values, {count}, DType::float64, device)) == sum);
+  }
   const Tensor logits = matrix({1, 3, 2, 5, 5, 0, 0, 0, 9}, {3, 3});
   CHECK(ops::count_correct(logits, labels_of({1, 0, 0})) == 2);
   CHECK(ops::count_correct(logits, labels_of({1, 1, 2})) == 2);

@@ -151,6 +151,9 @@ TEST_CASE("training: the learning rate follows the schedule by optimizer steps")
     double learning_rate() const override { return rate; }
     void set_learning_rate(double value) override { rate = value; }
     std::span<Parameter* const> parameters() const override { return all; }
+    std::string_view kind() const override { return "listener"; }
+    std::vector<optim::StateTensor> state() const override { return {}; }
+    void load_state(std::span<const optim::StateTensor>) override {}
   };
   const auto dataset = data::make_synthetic(20, 4, 2, 1);
   const auto rates = [&](train::RateSchedule schedule) {
@@ -169,7 +172,8 @@ TEST_CASE("training: the learning rate follows the schedule by optimizer steps")
   const auto cosine = rates(train::RateSchedule::cosine);
   REQUIRE(cosine.size() == 6);
   for (std::int64_t k = 0; k < 6; ++k) {
-    CHECK(cosine[static_cast<std::size_t>(k)] == optim::learning_rate_at(k, {0.4, 2, 6}));
+    CHECK(cosine[static_cast<std::size_t>(k)] ==
+          optim::learning_rate_at(k, {optim::Decay::cosine, 0.4, 2, 6}));
   }
 }
 
