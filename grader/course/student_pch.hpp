@@ -25,3 +25,4 @@
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
 #include "engine/plan/model_memory.hpp"
+#include "engine/plan/training_time.hpp"

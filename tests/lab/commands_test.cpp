@@ -57,7 +57,7 @@ TEST_CASE("lab check: a stub is unsolved, a solution passes, and both are rememb
   const auto list = nlohmann::json::parse(tree.lab({"list", "--json"}).output);
   CHECK(list.at(0).at("solved") == true);
   CHECK(list.at(0).at("points") == 10);
-  CHECK_THAT(tree.lab({"list"}).output, test::contains("next: ./lab show distributed_sampler"));
+  CHECK_THAT(tree.lab({"list"}).output, test::contains("next: ./lab show training_time"));
 }
 
 TEST_CASE("lab check: --json is one document with the documented keys") {
