@@ -37,17 +37,22 @@ template <typename T>
 }
 #endif
 
+template <typename T>
+double best_sum(std::span<const T> x) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return sum_avx2(x);
+#endif
+  return sum(x);
+}
+
 }  // namespace
 
 double sum_of_squares(const Tensor& x) {
   x.device().charge(static_cast<double>(x.numel()), static_cast<double>(x.bytes()));
-  return visit_float("sum_of_squares", x, [&]<typename T>() {
-    const std::span<const T> elements = x.data<T>();
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) return sum_avx2(elements);
-#endif
-    return sum(elements);
-  });
+  double total = 0;
+  visit_float("sum_of_squares", x,
+              [&]<typename T>() { total = best_sum(std::span<const T>(x.data<T>())); });
+  return total;
 }
 
 }  // namespace lockstep::ops
