@@ -22,7 +22,7 @@ T plus(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
   } else {
-    return a + b;
+    return static_cast<T>(a + b);  // of halves: a sum of floats, rounded once
   }
 }
 
@@ -31,7 +31,7 @@ T times(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
   } else {
-    return a * b;
+    return static_cast<T>(a * b);
   }
 }
 
@@ -45,7 +45,13 @@ void reduce_as(std::byte* accumulator, const std::byte* operand, std::int64_t co
 
 }  // namespace
 
-std::size_t bytes_of(DType dtype) { return dtype == DType::float32 ? 4 : 8; }
+std::size_t bytes_of(DType dtype) {
+  return visit_dtype(dtype, []<typename T>() { return sizeof(T); });
+}
+
+bool is_integer(DType dtype) {
+  return visit_dtype(dtype, []<typename T>() { return std::is_integral_v<T>; });
+}
 
 std::string_view name_of(DType dtype) {
   switch (dtype) {
@@ -54,9 +60,19 @@ std::string_view name_of(DType dtype) {
     case DType::float64:
       return "float64";
     case DType::int64:
+      return "int64";
+    case DType::int32:
+      return "int32";
+    case DType::int8:
+      return "int8";
+    case DType::uint8:
+      return "uint8";
+    case DType::bfloat16:
+      return "bfloat16";
+    case DType::float16:
       break;
   }
-  return "int64";
+  return "float16";
 }
 
 std::string_view name_of(ReduceOp op) {

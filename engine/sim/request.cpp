@@ -64,7 +64,7 @@ Request read_request(ByteReader& in, std::shared_ptr<const void> owner) {
   request.data = {in.get_bytes(), std::move(owner)};
   request.op = get_enum(in, Op::join, "operation");
   request.collective = get_enum(in, Collective::barrier, "collective");
-  request.dtype = get_enum(in, DType::int64, "element type");
+  request.dtype = get_enum(in, all_dtypes.back(), "element type");
   request.reduce = get_enum(in, ReduceOp::max, "reduction");
   request.group = in.get<std::uint32_t>();
   request.peer = in.get<int>();

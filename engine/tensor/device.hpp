@@ -26,6 +26,8 @@ class Device {
   virtual ~Device() = default;
 
   virtual std::string_view name() const = 0;
+  // Whether its tensors have elements. Where they have none, allocate() gives nullptr.
+  virtual bool has_numbers() const { return true; }
 
   // 64-byte aligned, uninitialised. Throws Error when the device's memory is spent.
   virtual std::byte* allocate(std::size_t bytes) = 0;

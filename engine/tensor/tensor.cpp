@@ -4,6 +4,9 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/base/convert.hpp"
+#include "engine/tensor/visit_float.hpp"
+
 namespace lockstep {
 
 // The elements that tensors look at. Lives as long as the last tensor that looks.
@@ -20,8 +23,16 @@ class Storage {
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
+  void relabel(MemoryKind kind) {
+    device_.account(kind_, -static_cast<std::int64_t>(bytes_));
+    kind_ = kind;
+    device_.account(kind_, static_cast<std::int64_t>(bytes_));
+  }
+
   std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
   DType dtype() const { return dtype_; }
+  MemoryKind kind() const { return kind_; }
   Device& device() const { return device_; }
 
  private:
@@ -41,6 +52,19 @@ void check_pair(const char* operation, const Tensor& to, const Tensor& from) {
                  name_of(to.dtype()), " ", text_of(to.shape()), " cannot take ",
                  name_of(from.dtype()), " ", text_of(from.shape()),
                  "; both need the same number of elements and the same dtype");
+}
+
+// The shape with its one -1 replaced by what makes it hold `numel` elements.
+Shape with_size_inferred(Shape shape, const Shape& from, std::int64_t numel) {
+  const auto unknown = std::ranges::find(shape, -1);
+  if (unknown == shape.end()) return shape;
+  *unknown = 1;
+  const std::int64_t rest = numel_of(shape);
+  *unknown = -1;
+  LOCKSTEP_CHECK(rest > 0 && numel % rest == 0, "view: ", text_of(from), " has ", numel,
+                 " elements, so that no size stands for the -1 of ", text_of(shape));
+  *unknown = numel / rest;
+  return shape;
 }
 
 }  // namespace
@@ -83,6 +107,10 @@ std::size_t Tensor::bytes() const {
 
 std::byte* Tensor::raw() const {
   LOCKSTEP_CHECK(defined(), "an undefined tensor has no elements");
+  LOCKSTEP_CHECK(device().has_numbers(), "elements asked of a tensor of shape ", text_of(shape_),
+                 " on the device '", device().name(),
+                 "', whose tensors have shapes and no numbers; ",
+                 "leave out what depends on values, or make the tensor on a CpuDevice");
   return storage_->data() + static_cast<std::size_t>(offset_) * bytes_of(dtype());
 }
 
@@ -105,6 +133,7 @@ Tensor Tensor::narrow(std::int64_t start, std::int64_t length) const {
 
 Tensor Tensor::view(Shape shape) const {
   LOCKSTEP_CHECK(defined(), "view: the tensor is undefined");
+  shape = with_size_inferred(std::move(shape), shape_, numel_);
   LOCKSTEP_CHECK(numel_of(shape) == numel_, "view: ", text_of(shape_), " has ", numel_,
                  " elements and cannot be seen as ", text_of(shape));
   Tensor same = *this;
@@ -120,33 +149,61 @@ Tensor Tensor::clone(MemoryKind kind) const {
   return copy;
 }
 
+Tensor Tensor::to(DType dtype) const { return to(dtype, kind()); }
+
+Tensor Tensor::to(DType dtype, MemoryKind kind) const {
+  Tensor converted = empty(shape_, dtype, device(), kind);
+  if (device().has_numbers()) {
+    convert_elements(this->dtype(), raw(), dtype, converted.raw(), numel_);
+  }
+  device().charge(0, static_cast<double>(bytes() + converted.bytes()));
+  return converted;
+}
+
+MemoryKind Tensor::kind() const {
+  LOCKSTEP_CHECK(defined(), "an undefined tensor has no memory, hence no kind of it");
+  return storage_->kind();
+}
+
+void Tensor::relabel(MemoryKind kind) const {
+  LOCKSTEP_CHECK(defined(), "relabel: the tensor is undefined");
+  storage_->relabel(kind);
+}
+
+bool Tensor::sole_owner() const {
+  return defined() && storage_.use_count() == 1 && bytes() == storage_->bytes();
+}
+
 void Tensor::copy_(const Tensor& source) const {
   check_pair("copy_", *this, source);
   // memmove: source and destination may be overlapping windows of one storage.
-  if (numel_ > 0) std::memmove(raw(), source.raw(), bytes());
+  if (device().has_numbers() && numel_ > 0) std::memmove(raw(), source.raw(), bytes());
   device().charge(0, 2.0 * static_cast<double>(bytes()));
 }
 
 void Tensor::reduce_(const Tensor& operand, ReduceOp op) const {
   check_pair("reduce_", *this, operand);
-  const std::byte* from = operand.raw();
-  LOCKSTEP_CHECK(from == raw() || from + bytes() <= raw() || raw() + bytes() <= from,
+  const std::int64_t apart =
+      offset_ > operand.offset_ ? offset_ - operand.offset_ : operand.offset_ - offset_;
+  LOCKSTEP_CHECK(storage_ != operand.storage_ || apart == 0 || apart >= numel_,
                  "reduce_: the two tensors overlap in part; reduce a clone instead");
-  reduce_elements(dtype(), op, raw(), from, numel_);
+  if (device().has_numbers()) reduce_elements(dtype(), op, raw(), operand.raw(), numel_);
   device().charge(static_cast<double>(numel_), 3.0 * static_cast<double>(bytes()));
 }
 
 void Tensor::fill_(double value) const {
-  visit_dtype(dtype(), [&]<typename T>() { std::ranges::fill(data<T>(), static_cast<T>(value)); });
+  visit_elements(*this, [&]<typename T>() { std::ranges::fill(data<T>(), element_of<T>(value)); });
   device().charge(0, static_cast<double>(bytes()));
 }
 
 void Tensor::scale_(double factor) const {
-  LOCKSTEP_CHECK(dtype() != DType::int64, "scale_: the elements are int64, which ", factor,
-                 " would round; scale a floating-point tensor");
-  visit_dtype(dtype(), [&]<typename T>() {
-    const T by = static_cast<T>(factor);
-    for (T& element : data<T>()) element *= by;
+  LOCKSTEP_CHECK(!is_integer(dtype()), "scale_: the elements are ", name_of(dtype()), ", which ",
+                 factor, " would round; scale a floating-point tensor");
+  visit_elements(*this, [&]<typename T>() {
+    // Of a half the arithmetic type is float32.
+    using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
+    const auto by = static_cast<Wide>(factor);
+    for (T& element : data<T>()) element = static_cast<T>(static_cast<Wide>(element) * by);
   });
   device().charge(static_cast<double>(numel_), 2.0 * static_cast<double>(bytes()));
 }
@@ -163,6 +220,9 @@ Tensor empty(Shape shape, DType dtype, Device& device, MemoryKind kind) {
   Tensor tensor;
   tensor.numel_ = numel_of(shape);
   tensor.shape_ = std::move(shape);
+  LOCKSTEP_CHECK(tensor.numel_ <= INT64_MAX / static_cast<std::int64_t>(bytes_of(dtype)), "shape ",
+                 text_of(tensor.shape_), " of ", name_of(dtype),
+                 " has more bytes than 64 bits can count");
   const std::size_t bytes = static_cast<std::size_t>(tensor.numel_) * bytes_of(dtype);
   tensor.storage_ = std::make_shared<Storage>(bytes, dtype, device, kind);
   return tensor;
@@ -183,10 +243,11 @@ Tensor from_values(std::span<const double> values, Shape shape, DType dtype, Dev
   Tensor tensor = empty(std::move(shape), dtype, device, kind);
   LOCKSTEP_CHECK(static_cast<std::int64_t>(values.size()) == tensor.numel(),
                  "from_values: ", values.size(), " values for shape ", text_of(tensor.shape()));
-  visit_dtype(dtype, [&]<typename T>() {
-    std::ranges::transform(values, tensor.data<T>().begin(),
-                           [](double value) { return static_cast<T>(value); });
-  });
+  if (device.has_numbers()) {
+    convert_elements(DType::float64, std::as_bytes(values).data(), dtype, tensor.raw_bytes().data(),
+                     tensor.numel());
+  }
+  device.charge(0, static_cast<double>(tensor.bytes()));
   return tensor;
 }
 

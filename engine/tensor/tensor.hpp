@@ -1,9 +1,13 @@
 // Tensor: a typed, shaped window into storage on a device. Copying a Tensor copies the handle, not
-// the elements (as in PyTorch). Always contiguous, row-major; `narrow` and `view` share storage.
+// the elements (as in PyTorch). Always contiguous, row-major: there are no strides, hence `narrow`
+// cuts along axis 0 only, where a part of contiguous rows is contiguous itself. `narrow` and `view`
+// share storage.
 //
 // Invariants
 //   1. defined() implies offset + numel <= elements of the storage.
 //   2. All tensors of one storage have its dtype and device. The device outlives its tensors.
+//   3. A symbolic tensor, on a device without numbers (symbolic.hpp), has all but elements: what
+//      changes elements charges only, what reads them throws ContractError.
 //
 // Message-passing parts use narrow, copy_, reduce_, empty_like and numel only: then the same part
 // works for every dtype and on every device.
@@ -43,19 +47,32 @@ class Tensor {
 
   // Elements [start, start + length) along axis 0; shares storage.
   Tensor narrow(std::int64_t start, std::int64_t length) const;
-  // The same elements under another shape; shares storage.
+  // The same elements under another shape; shares storage. One size may be -1: what is left.
   Tensor view(Shape shape) const;
   // Uninitialised 1-D scratch of `count` elements, same dtype and device, kind `buffers`.
   Tensor empty_like(std::int64_t count) const;
   // A copy of the elements in new storage of the same shape.
   Tensor clone(MemoryKind kind = MemoryKind::buffers) const;
+  // A copy with every element converted, also when the dtype is the same; of this storage's kind
+  // unless another is given. Rounds, cuts off and refuses as convert.hpp says.
+  Tensor to(DType dtype) const;
+  Tensor to(DType dtype, MemoryKind kind) const;
 
-  // In place; const because they change elements, not this handle. Each needs equal numel and
-  // dtype (ContractError names both otherwise).
+  // What the storage's bytes are for, in the device's account. Changing it costs nothing and
+  // concerns every tensor that looks at the storage.
+  MemoryKind kind() const;
+  void relabel(MemoryKind kind) const;
+  // No other Tensor looks at the storage, and this one at all of it: whoever holds this handle may
+  // take the elements over instead of copying them. Thread: exact only while no other strand
+  // copies or drops a handle.
+  bool sole_owner() const;
+
+  // In place; const because they change elements, not this handle. Two tensors need equal numel and
+  // dtype (ContractError names both otherwise); a value that the dtype cannot hold is refused.
   void copy_(const Tensor& source) const;
   void reduce_(const Tensor& operand, ReduceOp op) const;  // this = this op operand
   void fill_(double value) const;
-  void scale_(double factor) const;  // floating-point only
+  void scale_(double factor) const;  // floating-point only; halves in float32, rounded once
 
   // Element access, for code that is no message passing.
   template <typename T>
@@ -82,7 +99,7 @@ Tensor empty(Shape shape, DType dtype, Device& device, MemoryKind kind = MemoryK
 Tensor zeros(Shape shape, DType dtype, Device& device, MemoryKind kind = MemoryKind::buffers);
 Tensor full(Shape shape, double value, DType dtype, Device& device,
             MemoryKind kind = MemoryKind::buffers);
-// Elements converted to `dtype`; values.size() must be the shape's numel.
+// Elements converted to `dtype` (convert.hpp); values.size() must be the shape's numel.
 Tensor from_values(std::span<const double> values, Shape shape, DType dtype, Device& device,
                    MemoryKind kind = MemoryKind::buffers);
 

@@ -65,7 +65,14 @@ double epsilon_of(DType dtype) {
       return std::numeric_limits<float>::epsilon();
     case DType::float64:
       return std::numeric_limits<double>::epsilon();
+    case DType::bfloat16:
+      return 0x1p-7;
+    case DType::float16:
+      return 0x1p-10;
     case DType::int64:
+    case DType::int32:
+    case DType::int8:
+    case DType::uint8:
       break;
   }
   return 0;

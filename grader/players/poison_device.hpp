@@ -1,5 +1,6 @@
-// A CPU device whose fresh memory is poisoned: every byte 0xFF, which is a NaN in float32 and
-// float64 and -1 in int64. A part that reads what it never wrote shows it in its result.
+// A CPU device whose fresh memory is poisoned: every byte 0xFF, which is a NaN in every
+// floating-point type and -1 in the signed integers. A part that reads what it never wrote shows it
+// in its result.
 #pragma once
 
 #include <cstring>

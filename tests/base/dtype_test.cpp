@@ -1,8 +1,13 @@
+#include "engine/base/dtype.hpp"
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
-#include "engine/base/dtype.hpp"
+#include "engine/base/random.hpp"
+#include "engine/base/text.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -15,29 +20,76 @@ static std::vector<T> reduced(ReduceOp op, std::vector<T> a, const std::vector<T
   return a;
 }
 
-TEMPLATE_TEST_CASE("reduce_elements: every operator in every dtype", "", float, double,
-                   std::int64_t) {
-  using T = TestType;
-  const std::vector<T> a{1, -2, 3}, b{4, 5, -6};
-  CHECK(reduced<T>(ReduceOp::sum, a, b) == std::vector<T>{5, 3, -3});
-  CHECK(reduced<T>(ReduceOp::product, a, b) == std::vector<T>{4, -10, -18});
-  CHECK(reduced<T>(ReduceOp::min, a, b) == std::vector<T>{1, -2, -6});
-  CHECK(reduced<T>(ReduceOp::max, a, b) == std::vector<T>{4, 5, 3});
+template <typename T>
+static std::vector<T> list(std::initializer_list<int> values) {
+  std::vector<T> elements;
+  for (const int value : values) elements.push_back(static_cast<T>(value));
+  return elements;
 }
 
-TEST_CASE("reduce_elements: min and max propagate a NaN from either side") {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
+TEST_CASE("dtype: each has its size and its name, and the first three keep their numbers") {
+  std::vector<std::string> seen;
+  for (const DType dtype : all_dtypes) {
+    seen.push_back(text(int(dtype), " ", name_of(dtype), " ", bytes_of(dtype),
+                        is_integer(dtype) ? " integer" : ""));
+  }
+  CHECK(seen == std::vector<std::string>{"0 float32 4", "1 float64 8", "2 int64 8 integer",
+                                         "3 int32 4 integer", "4 int8 1 integer",
+                                         "5 uint8 1 integer", "6 bfloat16 2", "7 float16 2"});
+}
+
+TEMPLATE_TEST_CASE("reduce_elements: every operator in every dtype", "", float, double,
+                   std::int64_t, std::int32_t, std::int8_t, BFloat16, Float16) {
+  using T = TestType;
+  const std::vector<T> a = list<T>({1, -2, 3}), b = list<T>({4, 5, -6});
+  CHECK(reduced<T>(ReduceOp::sum, a, b) == list<T>({5, 3, -3}));
+  CHECK(reduced<T>(ReduceOp::product, a, b) == list<T>({4, -10, -18}));
+  CHECK(reduced<T>(ReduceOp::min, a, b) == list<T>({1, -2, -6}));
+  CHECK(reduced<T>(ReduceOp::max, a, b) == list<T>({4, 5, 3}));
+}
+
+TEMPLATE_TEST_CASE("reduce_elements: halves are combined wide and rounded once", "", BFloat16,
+                   Float16) {
+  using T = TestType;
+  std::vector<T> a, b;
+  for (std::uint64_t i = 0; i < 20'011; ++i) {
+    for (auto [side, stream] : {std::pair{&a, 1}, std::pair{&b, 2}}) {
+      T half;
+      half.bits = static_cast<std::uint16_t>(random_bits(static_cast<std::uint64_t>(stream), i));
+      side->push_back(std::isfinite(float(half)) ? half : T(1));
+    }
+  }
+  const auto sums = reduced(ReduceOp::sum, a, b), products = reduced(ReduceOp::product, a, b);
+  const auto smaller = reduced(ReduceOp::min, a, b), larger = reduced(ReduceOp::max, a, b);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const float x = a[i], y = b[i];
+    wrong += sums[i].bits != T(x + y).bits ? 1 : 0;
+    wrong += products[i].bits != T(x * y).bits ? 1 : 0;
+    wrong += float(smaller[i]) != std::min(x, y) || float(larger[i]) != std::max(x, y) ? 1 : 0;
+    // Float16: the product of two 11-bit fractions fits a float32, so once in float64 is the same.
+    if (std::is_same_v<T, Float16>) wrong += products[i].bits != T(double(x) * y).bits ? 1 : 0;
+  }
+  CHECK(wrong == 0);
+  CHECK(float(reduced<T>(ReduceOp::sum, list<T>({2048}), list<T>({1}))[0]) == 2048);
+}
+
+TEMPLATE_TEST_CASE("reduce_elements: min and max propagate a NaN from either side", "", float,
+                   double, BFloat16, Float16) {
+  using T = TestType;
+  const T nan(std::numeric_limits<float>::quiet_NaN()), one(1.0F);
   for (ReduceOp op : {ReduceOp::min, ReduceOp::max}) {
-    CHECK(std::isnan(reduced<float>(op, {nan}, {1})[0]));
-    CHECK(std::isnan(reduced<float>(op, {1}, {nan})[0]));
+    CHECK(std::isnan(float(reduced<T>(op, {nan}, {one})[0])));
+    CHECK(std::isnan(float(reduced<T>(op, {one}, {nan})[0])));
   }
 }
 
-TEST_CASE("reduce_elements: int64 wraps around, as two's complement does") {
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  CHECK(reduced<std::int64_t>(ReduceOp::sum, {most}, {1})[0] ==
-        std::numeric_limits<std::int64_t>::min());
-  CHECK(reduced<std::int64_t>(ReduceOp::product, {most}, {2})[0] == -2);
+TEMPLATE_TEST_CASE("reduce_elements: integers wrap around, as two's complement does", "",
+                   std::int64_t, std::int32_t, std::int8_t, std::uint8_t) {
+  using T = TestType;
+  constexpr T most = std::numeric_limits<T>::max();
+  CHECK(reduced<T>(ReduceOp::sum, {most}, {1})[0] == std::numeric_limits<T>::min());
+  CHECK(reduced<T>(ReduceOp::product, {most}, {2})[0] == static_cast<T>(-2));
 }
 
 TEST_CASE("reduce_elements: zero elements touch nothing") {

@@ -89,6 +89,27 @@ std::string check_all_reduce(ProcessGroup& group) {
   return "";
 }
 
+// The types too narrow for value_of: sums of small numbers, which every type holds exactly.
+std::string check_narrow_types(ProcessGroup& group) {
+  CpuDevice device;
+  const std::int64_t n = group.size(), count = 13;
+  for (const DType dtype : all_dtypes) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < count; ++i) {
+      values.push_back(static_cast<double>(group.rank() + i % 7));
+    }
+    const Tensor data = from_values(values, {count}, dtype, device);
+    group.all_reduce(data, ReduceOp::sum);
+    expect_all(data, "all_reduce of a narrow type",
+               [&](std::int64_t i) { return static_cast<double>(n * (n - 1) / 2 + n * (i % 7)); });
+    group.broadcast(data, 0);
+    group.all_reduce(data, ReduceOp::max);
+    expect_all(data, "max of one value",
+               [&](std::int64_t i) { return static_cast<double>(n * (n - 1) / 2 + n * (i % 7)); });
+  }
+  return "";
+}
+
 // 10^rank in rank r's elements: the digits of the sum say how often each rank arrived.
 std::string check_provenance(ProcessGroup& group) {
   CpuDevice device;
@@ -131,7 +152,9 @@ std::string check_same_bits(ProcessGroup& group) {
 
 TEST_CASE("gloo: all_reduce is exact for every type, operator, count and number of ranks") {
   const int ranks = GENERATE(1, 2, 3, 4, 5, 7, 8);
-  CHECK(failures(run_gloo(ranks, check_all_reduce)) == "");
+  CHECK(failures(run_gloo(ranks, [](ProcessGroup& group) {
+          return check_all_reduce(group) + check_narrow_types(group);
+        })) == "");
 }
 
 TEST_CASE("gloo: each rank's value arrives exactly once, and all ranks hold the same bits") {
@@ -145,7 +168,8 @@ TEST_CASE("gloo: the ring part over messages equals the native all_reduce") {
   const int ranks = GENERATE(1, 2, 3, 4, 5, 7, 8);
   CHECK(failures(run_gloo(ranks, [](ProcessGroup& group) {
           const auto ring = collectives::with_all_reduce(group, collectives::AllReduce::ring);
-          return check_all_reduce(*ring) + check_provenance(*ring) + check_same_bits(*ring);
+          return check_all_reduce(*ring) + check_narrow_types(*ring) + check_provenance(*ring) +
+                 check_same_bits(*ring);
         })) == "");
 }
 
