@@ -128,6 +128,20 @@ void Core::end(Actor actor) {
   if (finished() && !state_->finding_) state_->check_end();
 }
 
+void Core::wake(Actor sleeper, Actor waker) {
+  const Strand& by = state_->running_strand(waker, "wakes another");
+  Strand& strand = state_->strand_of(sleeper);
+  const bool asks = strand.asked && strand.asked->op == Op::pause;
+  if (sleeper.rank != waker.rank || !(asks || strand.pausing)) {
+    throw Error(text("rank ", waker.rank, " wakes strand ", sleeper.strand, " of rank ",
+                     sleeper.rank, ", which does not pause"));
+  }
+  (asks ? strand.asked : strand.pausing).reset();
+  strand.clock_s = std::max(strand.clock_s, by.clock_s);
+  strand.depth = std::max(strand.depth, by.depth);
+  state_->answer_now(sleeper, {});
+}
+
 void Core::lose(int rank, const std::string& why) {
   LOCKSTEP_CHECK(rank >= 0 && rank < ranks(), "lose: there is no rank ", rank);
   auto& reason = state_->lost_[static_cast<std::size_t>(rank)];
@@ -225,6 +239,9 @@ void Core::State::take(Actor actor, Request request) {
       return answer_now(actor, {});
     case Op::service:
       strand.serving = std::move(request);
+      return;
+    case Op::pause:
+      strand.pausing = std::move(request);
       return;
     case Op::join: {
       const Strand& other =

@@ -26,8 +26,8 @@
 // core goes by virtual time: one strand at a time, the earliest first.
 //
 // Depth: a message is one deeper than the deepest message its sending strand has received; a strand
-// inherits depth from the one that started it and hands it to the one that joins it. Native
-// collectives are not messages: they have no depth.
+// inherits depth from the one that started it and hands it to those that it wakes or that join it.
+// Native collectives are not messages: they have no depth.
 //
 // Left out: topologies and shared links, faults, fibers; they come as other Network values and
 // hosts.
@@ -127,6 +127,7 @@ class Core {
   void start(Actor actor, Actor parent);  // begins at the parent's clock
   void ask(Actor actor, Request request);
   void end(Actor actor);
+  void wake(Actor sleeper, Actor waker);  // answers its Op::pause, not before the waker's clock
   // The rank is gone. Whoever waits for it is answered with Status::failed and `why`, and the
   // finding is rank_exited (a host that knows better replaces it).
   void lose(int rank, const std::string& why);

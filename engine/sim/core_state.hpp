@@ -5,7 +5,8 @@
 //   1. A channel (group, source, destination, tag) holds waiting sends or waiting receives, never
 //      both: they would have been matched.
 //   2. A live strand is running, has asked (a request not yet looked at), is blocked (on an
-//      operation, a service or another strand), or is ready (its reply waits to be handed out).
+//      operation, a service, another strand's end or its call), or is ready (its reply waits to be
+//      handed out).
 //   3. A member enters the collectives of a group in order; so the k-th is full only when all
 //      earlier ones are, and they complete in order.
 #pragma once
@@ -44,6 +45,7 @@ struct Strand {
   OperationPtr waits_on;           // blocked: until this is done
   std::optional<Request> serving;  // blocked: until the service answers
   std::optional<Request> joining;  // blocked: until strand request.handle has ended
+  std::optional<Request> pausing;  // blocked: until a strand of its rank wakes it
 };
 
 struct Group {

@@ -3,8 +3,9 @@
 //
 // A node of the graph is a live strand, each of which is blocked. It has an edge to every rank that
 // could let it go on: the other side of a message, the members that have not entered a collective,
-// the strand it joins. The search prefers, in this order: collectives that disagree (mismatch), a
-// cycle (deadlock), a chain that ends at a rank which has already returned, or at a service.
+// the strand it joins, and from a strand that pauses to all others of its rank. The search prefers,
+// in this order: collectives that disagree (mismatch), a cycle (deadlock), a chain that ends at a
+// rank which has already returned, or at a service.
 #include <algorithm>
 #include <set>
 
@@ -72,6 +73,7 @@ struct Graph {
     std::uint32_t group = 0;
     std::vector<int> waits_for;  // ranks
     std::optional<int> joins;    // a strand of the same rank
+    bool pauses = false;         // until any other strand of the same rank wakes it
   };
   std::vector<Node> nodes;
 
@@ -80,9 +82,10 @@ struct Graph {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const Actor& to = nodes[i].actor;
       const bool joined = from.joins && to == Actor{from.actor.rank, *from.joins};
+      const bool wakes = from.pauses && to != from.actor && to.rank == from.actor.rank;
       const bool asked =
           std::find(from.waits_for.begin(), from.waits_for.end(), to.rank) != from.waits_for.end();
-      if (joined || asked) result.push_back(i);
+      if (joined || wakes || asked) result.push_back(i);
     }
     return result;
   }
@@ -149,7 +152,10 @@ Graph::Node collective_node(Actor actor, const Operation& operation,
 
 Graph::Node local_node(Actor actor, const Request& request) {
   Graph::Node node = node_of(actor, request);
-  if (request.op == Op::join) {
+  if (request.op == Op::pause) {
+    node.pauses = true;
+    node.doing = text("waits in a monitor to be notified", and_place(request));
+  } else if (request.op == Op::join) {
     node.joins = static_cast<int>(request.handle);
     node.doing = text("waits for its strand ", request.handle, " to end", and_place(request));
   } else {
@@ -165,6 +171,14 @@ std::string hint_of(const Graph& graph, const std::vector<std::size_t>& cycle,
     return std::all_of(cycle.begin(), cycle.end(),
                        [&](std::size_t i) { return graph.nodes[i].op == op; });
   };
+  const auto any = [&](Op op) {
+    return std::any_of(cycle.begin(), cycle.end(),
+                       [&](std::size_t i) { return graph.nodes[i].op == op; });
+  };
+  if (any(Op::pause)) {
+    return "; what a strand waits for in a monitor must be made true by another one, which then "
+           "calls notify_all()";
+  }
   if (all(Op::send)) {
     return "; all of them send, and a send returns only when its receive is posted: one must "
            "receive first, or use isend";
@@ -215,8 +229,9 @@ void Core::State::diagnose_stuck() {
       const Actor actor{rank, id};
       if (strand.serving) {
         graph.nodes.push_back(local_node(actor, *strand.serving));
-      } else if (strand.joining) {
-        graph.nodes.push_back(local_node(actor, *strand.joining));
+      } else if (strand.joining || strand.pausing) {
+        graph.nodes.push_back(
+            local_node(actor, strand.joining ? *strand.joining : *strand.pausing));
       } else if (strand.waits_on && is_collective(strand.waits_on->request)) {
         graph.nodes.push_back(
             collective_node(actor, *strand.waits_on, missing_of(strand.waits_on)));
@@ -254,7 +269,9 @@ void Core::State::diagnose_stuck() {
     finding.message = text("deadlock: ", name_of_actor(node.actor), " ", node.doing);
     finding.ranks = {node.actor.rank};
     finding.where = node.where;
-    if (node.op == Op::service) {
+    if (node.pauses) {
+      finding.message += ", and all other strands of this rank have ended";
+    } else if (node.op == Op::service) {
       finding.message += ", and nothing that could still happen will answer it";
     } else {
       finding.message += node.waits_for.size() == 1 ? ", which has already returned"

@@ -26,6 +26,7 @@ enum class FrameKind : std::uint16_t {
   strand_ended = 18,
   result = 19,
   failed = 20,
+  strand_woken = 21,
 };
 
 enum class Failure : std::uint8_t { unsolved, memory, crash };

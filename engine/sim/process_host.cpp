@@ -258,6 +258,9 @@ void ProcessHost::State::take(int rank, const IncomingFrame& frame) {
       core->start(actor, {rank, in.get<int>()});
       ++from.running;
       break;
+    case FrameKind::strand_woken:  // it runs when the core hands its answer out
+      core->wake({rank, in.get<int>()}, actor);
+      break;
     case FrameKind::strand_ended:
       if (actor.strand == 0) throw Error("the main strand ends with a result");
       core->end(actor);

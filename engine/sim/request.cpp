@@ -8,9 +8,9 @@ namespace lockstep::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 11> op_names = {
+constexpr std::array<std::string_view, 12> op_names = {
     "send",        "recv",  "isend",   "irecv",   "wait", "collective",
-    "icollective", "split", "compute", "service", "join"};
+    "icollective", "split", "compute", "service", "join", "pause"};
 constexpr std::array<std::string_view, 4> collective_names = {"broadcast", "all_reduce",
                                                               "all_gather", "barrier"};
 
@@ -62,7 +62,7 @@ void write(ByteWriter& out, const Reply& reply) {
 Request read_request(ByteReader& in, std::shared_ptr<const void> owner) {
   Request request;
   request.data = {in.get_bytes(), std::move(owner)};
-  request.op = get_enum(in, Op::join, "operation");
+  request.op = get_enum(in, Op::pause, "operation");
   request.collective = get_enum(in, Collective::barrier, "collective");
   request.dtype = get_enum(in, all_dtypes.back(), "element type");
   request.reduce = get_enum(in, ReduceOp::max, "reduction");

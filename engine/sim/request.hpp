@@ -32,6 +32,7 @@ enum class Op : std::uint16_t {
   compute,      // charges `seconds` to the strand's clock
   service,      // anything the trusted side serves: store, items, scripted events
   join,         // waits until strand `handle` of the same rank has ended
+  pause,        // waits until another strand of the same rank wakes this one
 };
 enum class Collective : std::uint8_t { broadcast, all_reduce, all_gather, barrier };
 std::string_view name_of(Op op);

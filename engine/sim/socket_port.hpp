@@ -18,6 +18,7 @@ class SocketPort final : public Port, public Strands {
 
   Reply call(const Request& request) override;
   std::unique_ptr<Strand> start(std::string name, std::function<void()> body) override;
+  std::unique_ptr<Monitor> make_monitor() override;
 
   // Blocks for the next case; nullopt when the host has closed the line.
   std::optional<IncomingFrame> next_case();
@@ -28,6 +29,7 @@ class SocketPort final : public Port, public Strands {
 
  private:
   class BatonStrand;
+  class BatonMonitor;
   void send(FrameKind kind, int strand, Bytes body);
   void fetch_reply();  // what the baton does when all are blocked
 

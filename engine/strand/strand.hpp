@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "engine/strand/monitor.hpp"
+
 namespace lockstep {
 
 class Strand {
@@ -20,6 +22,8 @@ class Strands {
  public:
   virtual ~Strands() = default;
   virtual std::unique_ptr<Strand> start(std::string name, std::function<void()> body) = 0;
+  // For what strands started here share with each other and with the one that starts them.
+  virtual std::unique_ptr<Monitor> make_monitor() = 0;
 };
 
 // Strands that are plain threads and run in parallel.

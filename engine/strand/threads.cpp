@@ -1,5 +1,7 @@
 // Strands that are plain threads: what the real backends use.
+#include <condition_variable>
 #include <exception>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -32,11 +34,29 @@ class ThreadStrand final : public Strand {
   std::thread thread_;  // last: starts when the rest is there
 };
 
+class ThreadMonitor final : public Monitor {
+ public:
+  void lock() override { mutex_.lock(); }
+  void unlock() override { mutex_.unlock(); }
+  void notify_all() override { changed_.notify_all(); }
+
+ private:
+  void wait_for_change(const std::source_location&) override {
+    std::unique_lock inside(mutex_, std::adopt_lock);
+    changed_.wait(inside);
+    inside.release();  // locked, as it was
+  }
+
+  std::mutex mutex_;  // guards what the monitor's user says
+  std::condition_variable changed_;
+};
+
 class ThreadStrands final : public Strands {
  public:
   std::unique_ptr<Strand> start(std::string, std::function<void()> body) override {
     return std::make_unique<ThreadStrand>(std::move(body));
   }
+  std::unique_ptr<Monitor> make_monitor() override { return std::make_unique<ThreadMonitor>(); }
 };
 
 }  // namespace

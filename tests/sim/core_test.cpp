@@ -250,6 +250,45 @@ TEST_CASE("strands of a rank ask on their own, inherit its clock, and are joined
   CHECK(verdict_of(core) == Verdict::pass);
 }
 
+TEST_CASE(
+    "a strand that pauses goes on when another one of its rank wakes it, not before its clock") {
+  const bool looked_at = GENERATE(false, true);  // the request, before it is answered
+  Core core(world(2));
+  Request busy = request_of(Op::compute, 1);
+  busy.seconds = 7;
+  core.start({0, 1}, {0, 0});
+  core.ask({0, 0}, request_of(Op::pause, 1));
+  core.end({1, 0});
+  if (looked_at) {
+    core.ask({0, 1}, busy);
+    const auto resumes = core.advance();
+    REQUIRE(resumes.size() == 1);
+    REQUIRE(resumes[0].actor == Actor{0, 1});
+  }
+  core.wake({0, 0}, {0, 1});
+  CHECK_THROWS_WITH(core.wake({0, 0}, {0, 1}), test::contains("does not pause"));
+  core.end({0, 1});
+  const auto resumes = core.advance();
+  REQUIRE(resumes.size() == 1);
+  CHECK(resumes[0].actor == Actor{0, 0});
+  CHECK(resumes[0].reply.now == (looked_at ? 7 : 0));
+  core.end({0, 0});
+  CHECK(core.finished());
+  CHECK(verdict_of(core) == Verdict::pass);
+}
+
+TEST_CASE("only a running strand wakes, and only one of its own rank that pauses") {
+  Core core(world(2));
+  core.start({0, 1}, {0, 0});
+  core.ask({0, 1}, request_of(Op::pause, 1));
+  CHECK_THROWS_WITH(core.wake({0, 1}, {1, 0}), test::contains("does not pause"));
+  CHECK_THROWS_WITH(core.wake({0, 0}, {0, 0}), test::contains("does not pause"));
+  CHECK_THROWS_WITH(core.wake({0, 9}, {0, 0}), test::contains("no live strand 9"));
+  core.ask({0, 0}, message(Op::recv, 1, 1));
+  CHECK_THROWS_WITH(core.wake({0, 0}, {0, 1}), test::contains("still open"));
+  CHECK_THROWS_WITH(core.wake({0, 1}, {0, 0}), test::contains("still open"));
+}
+
 TEST_CASE("what makes no sense is refused with a sentence") {
   Core core(world(3));
   CHECK_THROWS_WITH(core.ask({0, 0}, message(Op::send, 3, 1)), test::contains("peer 3"));

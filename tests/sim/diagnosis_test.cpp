@@ -169,6 +169,44 @@ TEST_CASE(
   CHECK(core.finding()->ranks == std::vector<int>{1});
 }
 
+TEST_CASE("strands of a rank that all wait to be notified are a deadlock that says so") {
+  Core core(world(1));
+  core.start({0, 1}, {0, 0});
+  core.ask({0, 0}, request_of(Op::pause, 31));
+  core.ask({0, 1}, request_of(Op::pause, 57));
+  core.advance();
+  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  CHECK_THAT(core.finding()->message,
+             test::contains("rank 0 waits in a monitor to be notified (work/ring.cpp:31") &&
+                 test::contains("rank 0 (strand 1) waits in a monitor to be notified") &&
+                 test::contains("notify_all()"));
+  CHECK(core.finding()->where == "work/ring.cpp:31");
+}
+
+TEST_CASE("a strand that waits to be notified when all others have ended is a deadlock") {
+  Core core(world(1));
+  core.start({0, 1}, {0, 0});
+  core.ask({0, 0}, request_of(Op::pause, 31));
+  core.end({0, 1});
+  core.advance();
+  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  CHECK_THAT(core.finding()->message, test::contains("all other strands of this rank have ended"));
+}
+
+TEST_CASE("joining a strand that waits to be notified is a deadlock with both") {
+  Core core(world(1));
+  core.start({0, 1}, {0, 0});
+  Request join = request_of(Op::join, 0);
+  join.handle = 1;
+  core.ask({0, 0}, join);
+  core.ask({0, 1}, request_of(Op::pause, 57));
+  core.advance();
+  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  CHECK_THAT(core.finding()->message,
+             test::contains("rank 0 waits for its strand 1 to end") &&
+                 test::contains("(strand 1) waits in a monitor to be notified (work/ring.cpp:57"));
+}
+
 TEST_CASE("text from players is made fit to print") {
   CHECK(printable("a\tb\n\x1b[31m", 100) == "a\tb\n?[31m");
   CHECK(printable("sum \xc3\x97 4 \xff\xc3", 100) == "sum \xc3\x97 4 ??");

@@ -127,6 +127,28 @@ TEST_CASE("strands that wait count when a deadlock is looked for") {
   CHECK_THAT(outcome.finding.message, test::contains("strand 1"));
 }
 
+TEST_CASE("what strands of a player pass through a monitor arrives exactly once") {
+  ProcessHost host = host_of(2);
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    Core core(world(2));
+    const auto result = host.run(core, {input("queue"), input("queue")});
+    if (result.finding) FAIL(result.finding->message);
+    for (const Bytes& bytes : result.results) {
+      ByteReader in(bytes);
+      CHECK(in.get_list<int>() == std::vector<int>(60, 1));
+      CHECK(in.get<int>() <= 2);  // the longest queue
+      CHECK(in.get<int>() == 1);  // inside
+    }
+  }
+}
+
+TEST_CASE("a strand that nobody notifies is a deadlock, at once") {
+  const auto outcome = outcome_of("nobody notifies", 1);
+  CHECK(outcome.finding.verdict == Verdict::deadlock);
+  CHECK_THAT(outcome.finding.message,
+             test::contains("waits in a monitor to be notified (tests/sim/test_player.cpp:"));
+}
+
 TEST_CASE("each way to go wrong has its verdict, and blames the rank that did it") {
   struct Expected {
     std::string what;

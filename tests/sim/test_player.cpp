@@ -11,6 +11,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/sim/player.hpp"
+#include "tests/strand/monitor_cases.hpp"
 
 using namespace lockstep;
 using namespace lockstep::sim;
@@ -87,6 +88,14 @@ std::vector<float> two_strands(PlayerCase& given) {
   return got;
 }
 
+// The strands of this rank hand numbers to each other; `pause` blocks in the core, so that others
+// run while one is inside.
+void queue(PlayerCase& given, ByteWriter& out) {
+  const auto pause = [&] { given.port.call(Request{}); };
+  const auto seen = test::pass_through_queue(given.strands, 3, 20, 2, pause);
+  out.put_list<int>(seen.times).put(static_cast<int>(seen.longest)).put(seen.inside_most);
+}
+
 void write_raw(const void* data, std::size_t size) {
   if (::send(3, data, size, MSG_NOSIGNAL) < 0) std::_Exit(9);
 }
@@ -96,6 +105,15 @@ void misbehave(const std::string& what, PlayerCase& given) {
   if (what == "deadlock") recv(given.port, (given.rank + given.ranks - 1) % given.ranks, 3);
   if (what == "deadlock beside a strand") {
     auto strand = given.strands.start("s", [&] { recv(given.port, 1 - given.rank, 1, 7); });
+    strand->join();
+  }
+  if (what == "nobody notifies" && given.rank == 0) {
+    const auto monitor = given.strands.make_monitor();
+    const auto wait = [&] {
+      const std::scoped_lock inside(*monitor);
+      monitor->wait([] { return false; });
+    };
+    auto strand = given.strands.start("s", wait);
     strand->join();
   }
   if (!chosen) {
@@ -167,6 +185,8 @@ Bytes part(PlayerCase& given) {
     out.put_list<float>(ring(given, mine, given.input.get<int>()));
   } else if (what == "two strands") {
     out.put_list<float>(two_strands(given));
+  } else if (what == "queue") {
+    queue(given, out);
   } else if (what == "hello") {
     std::printf("hello from rank %d\n", given.rank);
   } else if (what == "environment") {
