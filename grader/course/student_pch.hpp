@@ -26,3 +26,4 @@
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
 #include "engine/plan/model_memory.hpp"
 #include "engine/plan/training_time.hpp"
+#include "engine/train/single_device_loop.hpp"

@@ -6,6 +6,7 @@ const std::map<std::string, std::function<Exam()>>& exams() {
   static const std::map<std::string, std::function<Exam()>> all{
       {"model_memory", model_memory_exam},
       {"training_time", training_time_exam},
+      {"single_device_loop", single_device_loop_exam},
       {"distributed_sampler", distributed_sampler_exam},
       {"ring_all_reduce", ring_all_reduce_exam},
       {"average_gradients", average_gradients_exam},
