@@ -37,7 +37,12 @@ TEST_CASE("the manifest: an exercise is found by name, address and any of its pa
                            "/somewhere/solutions/06_all_reduce/ring_all_reduce.cpp"}) {
     CHECK(exercise_named(course, name).name == "ring_all_reduce");
   }
-  CHECK(exercise_named(course, "quiz").handle() == "05_data_parallel/quiz");
+  CHECK(exercise_named(course, "05_data_parallel/quiz").handle() == "05_data_parallel/quiz");
+}
+
+TEST_CASE("the manifest: a name that several lessons use is asked back, with all of them") {
+  CHECK_THROWS_WITH(exercise_named(real_course(), "quiz"),
+                    test::contains("say which: 01_why_distribute/quiz, 05_data_parallel/quiz"));
 }
 
 TEST_CASE("the manifest: a typing error is answered with the nearest name") {
