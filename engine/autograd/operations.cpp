@@ -1,59 +1,270 @@
-// Each differentiable operation: its value, and next to it the derivative that the tape will call.
-// B batch, I inputs, O outputs.
+// Each operation's value, and next to it the derivative that the tape will call.
+#include "engine/autograd/operations.hpp"
+
+#include <algorithm>
 #include <utility>
 
-#include "engine/autograd/tape.hpp"
 #include "engine/tensor/ops.hpp"
 
 namespace lockstep::autograd {
 
 using ops::Transpose;
+using Gradients = std::vector<Tensor>;
 
-Value linear(Tape& tape, const Value& x, const Value& weight, const Value& bias) {
-  Tensor y = ops::add_row(  // [B, O]
-      ops::matmul(x.tensor, Transpose::no, weight.tensor, Transpose::yes), bias.tensor);
-  return tape.record(std::move(y), {x, weight, bias},
-                     [x, weight, bias](const Tensor& grad) -> std::vector<Tensor> {
-                       std::vector<Tensor> grads(3);
-                       if (x.node >= 0)
-                         grads[0] = ops::matmul(grad, Transpose::no, weight.tensor, Transpose::no);
-                       if (weight.node >= 0)
-                         grads[1] = ops::matmul(grad, Transpose::yes, x.tensor, Transpose::no);
-                       if (bias.node >= 0) grads[2] = ops::sum_rows(grad);
-                       return grads;
-                     });
+namespace {
+
+bool wanted(const Value& input) { return input.node >= 0; }
+
+// [..., C] as [rows, C]
+Tensor matrix(const Tensor& x) {
+  const std::int64_t columns = x.shape().back();
+  return x.view({columns == 0 ? 0 : x.numel() / columns, columns});
 }
 
-Value relu(Tape& tape, const Value& x) {
-  const Tensor y = ops::relu(x.tensor);
-  return tape.record(y, {x}, [y](const Tensor& grad) -> std::vector<Tensor> {
-    return {ops::relu_backward(grad, y)};
-  });
+Value remade(Value value, Remake remake) {
+  value.remake = std::make_shared<const Remake>(std::move(remake));
+  return value;
+}
+
+// y = x·Wᵀ (+ b): dx = g·W, dW = gᵀ·x, db = Σ g. `inputs` are x, W and, where there is one, b.
+Value record_linear(Tape& tape, Tensor y, std::vector<Value> inputs) {
+  const Value &x = inputs[0], &weight = inputs[1];
+  const bool biased = inputs.size() == 3;
+  return tape.record(
+      std::move(y), inputs,
+      [saved = Saved(x), weight = weight.tensor, shape = x.tensor.shape(), dx = wanted(x),
+       dw = wanted(weight), db = biased && wanted(inputs[2]), biased](const Tensor& grad) {
+        Gradients grads(biased ? 3 : 2);
+        const Tensor g = matrix(grad);
+        if (dw) grads[1] = ops::matmul(g, Transpose::yes, matrix(saved.get()), Transpose::no);
+        if (dx) grads[0] = ops::matmul(g, Transpose::no, weight, Transpose::no).view(shape);
+        if (db) grads[2] = ops::sum_rows(grad);
+        return grads;
+      });
+}
+
+}  // namespace
+
+Value linear(Tape& tape, const Value& x, const Value& weight, const Value& bias) {
+  Tensor y = ops::linear(x.tensor, weight.tensor);
+  ops::add_row_(y, bias.tensor);
+  return record_linear(tape, std::move(y), {x, weight, bias});
+}
+
+Value linear(Tape& tape, const Value& x, const Value& weight) {
+  return record_linear(tape, ops::linear(x.tensor, weight.tensor), {x, weight});
+}
+
+Value matmul(Tape& tape, const Value& a, const Value& b) {
+  return tape.record(ops::matmul(a.tensor, Transpose::no, b.tensor, Transpose::no), {a, b},
+                     [x = Saved(a), y = Saved(b), da = wanted(a), db = wanted(b)](const Tensor& g) {
+                       Gradients grads(2);
+                       if (da) grads[0] = ops::matmul(g, Transpose::no, y.get(), Transpose::yes);
+                       if (db) grads[1] = ops::matmul(x.get(), Transpose::yes, g, Transpose::no);
+                       return grads;
+                     });
 }
 
 Value add(Tape& tape, const Value& a, const Value& b) {
   return tape.record(ops::add(a.tensor, b.tensor), {a, b},
-                     [](const Tensor& grad) -> std::vector<Tensor> {
-                       return {grad, grad};
+                     [a = a.tensor.shape(), b = b.tensor.shape()](const Tensor& grad) {
+                       return Gradients{ops::sum_to(grad, a), ops::sum_to(grad, b)};
+                     });
+}
+
+Value subtract(Tape& tape, const Value& a, const Value& b) {
+  return tape.record(ops::subtract(a.tensor, b.tensor), {a, b},
+                     [a = a.tensor.shape(), b = b.tensor.shape()](const Tensor& grad) {
+                       return Gradients{ops::sum_to(grad, a), ops::scale(ops::sum_to(grad, b), -1)};
                      });
 }
 
 Value multiply(Tape& tape, const Value& a, const Value& b) {
-  return tape.record(ops::multiply(a.tensor, b.tensor), {a, b},
-                     [a, b](const Tensor& grad) -> std::vector<Tensor> {
-                       std::vector<Tensor> grads(2);
-                       if (a.node >= 0) grads[0] = ops::multiply(grad, b.tensor);
-                       if (b.node >= 0) grads[1] = ops::multiply(grad, a.tensor);
+  return tape.record(
+      ops::multiply(a.tensor, b.tensor), {a, b},
+      [x = Saved(a), y = Saved(b), shape_a = a.tensor.shape(), shape_b = b.tensor.shape(),
+       da = wanted(a), db = wanted(b)](const Tensor& grad) {
+        Gradients grads(2);
+        if (da) grads[0] = ops::sum_to(ops::multiply(grad, y.get()), shape_a);
+        if (db) grads[1] = ops::sum_to(ops::multiply(grad, x.get()), shape_b);
+        return grads;
+      });
+}
+
+Value scale(Tape& tape, const Value& x, double factor) {
+  return tape.record(ops::scale(x.tensor, factor), {x},
+                     [factor](const Tensor& grad) { return Gradients{ops::scale(grad, factor)}; });
+}
+
+Value sum(Tape& tape, const Value& x) {
+  return tape.record(ops::sum(x.tensor), {x}, [shape = x.tensor.shape()](const Tensor& grad) {
+    // A scalar broadcasts to every element it was the sum of.
+    return Gradients{
+        ops::add(zeros(shape, grad.dtype(), grad.device(), MemoryKind::activations), grad)};
+  });
+}
+
+Value mean(Tape& tape, const Value& x) {
+  LOCKSTEP_CHECK(x.tensor.numel() > 0, "mean: no elements; the mean of none is undefined");
+  return scale(tape, sum(tape, x), 1 / static_cast<double>(x.tensor.numel()));
+}
+
+Value activate(Tape& tape, const Value& x, Activation activation) {
+  const Saved saved(x);
+  Value y = tape.record(ops::activate(x.tensor, activation), {x},
+                        [saved, activation](const Tensor& grad) {
+                          return Gradients{ops::activate_backward(grad, saved.get(), activation)};
+                        });
+  if (!wanted(y)) return y;
+  return remade(std::move(y),
+                [saved, activation] { return ops::activate(saved.get(), activation); });
+}
+
+// relu's slope can be read off its result, which the next layer keeps anyway.
+Value relu(Tape& tape, const Value& x) {
+  const Tensor y = ops::activate(x.tensor, Activation::relu);
+  return tape.record(y, {x}, [y](const Tensor& grad) {
+    return Gradients{ops::activate_backward(grad, y, Activation::relu)};
+  });
+}
+
+Value softmax(Tape& tape, const Value& x) {
+  const Tensor y = ops::softmax(x.tensor);
+  return tape.record(y, {x},
+                     [y](const Tensor& grad) { return Gradients{ops::softmax_backward(grad, y)}; });
+}
+
+Value cross_entropy(Tape& tape, const Value& logits, const Tensor& labels,
+                    const ops::CrossEntropyOptions& options) {
+  auto [loss, probabilities] = ops::cross_entropy(logits.tensor, labels, options);
+  return tape.record(std::move(loss), {logits},
+                     [p = std::move(probabilities), labels, options](const Tensor& grad) {
+                       const double factor = grad.device().has_numbers() ? grad.item() : 1;
+                       return Gradients{ops::cross_entropy_backward(factor, p, labels, options)};
+                     });
+}
+
+namespace {
+
+// `parameters` are the weight and, for LayerNorm, the bias.
+Value record_norm(Tape& tape, const Value& x, std::vector<Value> parameters, ops::Normalized out) {
+  const Saved saved(x);
+  const Tensor weight = parameters[0].tensor;
+  const Tensor bias = parameters.size() == 2 ? parameters[1].tensor : Tensor();
+  std::vector<Value> inputs = {x};
+  inputs.insert(inputs.end(), parameters.begin(), parameters.end());
+  const Tensor mean = out.mean, deviation = out.inverse_deviation;
+  Value y = tape.record(
+      std::move(out.y), std::move(inputs), [saved, weight, mean, deviation](const Tensor& grad) {
+        auto grads = ops::norm_backward(grad, saved.get(), weight, mean, deviation);
+        Gradients all = {grads.x, grads.weight};
+        if (grads.bias.defined()) all.push_back(grads.bias);
+        return all;
+      });
+  if (!wanted(y)) return y;
+  return remade(std::move(y), [saved, weight, bias, mean, deviation] {
+    return ops::normalize_again(saved.get(), weight, bias, mean, deviation);
+  });
+}
+
+}  // namespace
+
+Value layer_norm(Tape& tape, const Value& x, const Value& weight, const Value& bias,
+                 double epsilon) {
+  return record_norm(tape, x, {weight, bias},
+                     ops::layer_norm(x.tensor, weight.tensor, bias.tensor, epsilon));
+}
+
+Value rms_norm(Tape& tape, const Value& x, const Value& weight, double epsilon) {
+  return record_norm(tape, x, {weight}, ops::rms_norm(x.tensor, weight.tensor, epsilon));
+}
+
+Value embedding(Tape& tape, const Value& table, const Tensor& indices) {
+  return tape.record(ops::embedding(table.tensor, indices), {table},
+                     [indices, rows = table.tensor.size(0)](const Tensor& grad) {
+                       return Gradients{ops::embedding_backward(grad, indices, rows)};
+                     });
+}
+
+Value dropout(Tape& tape, const Value& x, const ops::DropoutMask& mask) {
+  if (mask.rate == 0) return x;
+  return tape.record(ops::dropout(x.tensor, mask), {x},
+                     [mask](const Tensor& grad) { return Gradients{ops::dropout(grad, mask)}; });
+}
+
+Value causal_attention(Tape& tape, const Value& qkv, std::int64_t heads) {
+  const ops::Attention out = ops::causal_attention(qkv.tensor, heads);
+  return tape.record(out.output, {qkv}, [saved = Saved(qkv), out, heads](const Tensor& grad) {
+    return Gradients{ops::causal_attention_backward(grad, saved.get(), out, heads)};
+  });
+}
+
+Value view(Tape& tape, const Value& x, Shape shape) {
+  return tape.record(
+      x.tensor.view(std::move(shape)), {x},
+      [shape = x.tensor.shape()](const Tensor& grad) { return Gradients{grad.view(shape)}; });
+}
+
+Value transpose(Tape& tape, const Value& x, std::int64_t axis_a, std::int64_t axis_b) {
+  return tape.record(ops::transpose(x.tensor, axis_a, axis_b), {x},
+                     [axis_a, axis_b](const Tensor& grad) {
+                       return Gradients{ops::transpose(grad, axis_a, axis_b)};
+                     });
+}
+
+Value narrow(Tape& tape, const Value& x, std::int64_t axis, std::int64_t start,
+             std::int64_t length) {
+  return tape.record(ops::narrow(x.tensor, axis, start, length), {x},
+                     [axis, start, size = x.tensor.size(axis)](const Tensor& grad) {
+                       return Gradients{ops::widen(grad, axis, start, size)};
+                     });
+}
+
+Value concatenate(Tape& tape, std::span<const Value> parts, std::int64_t axis) {
+  std::vector<Tensor> tensors;
+  std::vector<std::int64_t> sizes;
+  for (const Value& part : parts) {
+    tensors.push_back(part.tensor);
+    sizes.push_back(part.tensor.size(axis));
+  }
+  return tape.record(ops::concatenate(tensors, axis), {parts.begin(), parts.end()},
+                     [sizes, axis](const Tensor& grad) {
+                       Gradients grads;
+                       std::int64_t start = 0;
+                       for (const std::int64_t size : sizes) {
+                         grads.push_back(ops::narrow(grad, axis, start, size));
+                         start += size;
+                       }
                        return grads;
                      });
 }
 
-Value cross_entropy(Tape& tape, const Value& logits, const Tensor& labels) {
-  auto [loss, probabilities] = ops::cross_entropy(logits.tensor, labels);
-  return tape.record(std::move(loss), {logits},
-                     [p = std::move(probabilities), labels](const Tensor& grad) {
-                       return std::vector{ops::cross_entropy_backward(grad.item(), p, labels)};
-                     });
+Value recompute(Tape& tape, const Value& x, std::function<Value(Tape&, const Value&)> body) {
+  if (tape.mode() == GradMode::inference) return body(tape, x);
+  Tape first(GradMode::inference);
+  Tensor y = body(first, first.constant(x.tensor)).tensor;
+  std::vector<Value> inputs = {x};
+  for (Parameter* parameter : first.leaves()) inputs.push_back(tape.leaf(*parameter));
+  return tape.record(
+      std::move(y), std::move(inputs),
+      [saved = Saved(x), parameters = first.leaves(), body = std::move(body)](const Tensor& grad) {
+        Tape again(GradMode::record);
+        const Value input = again.input(saved.get());
+        const Value output = body(again, input);
+        Gradients grads(parameters.size() + 1);
+        again.backward(output, grad, [&](const Parameter& parameter, const Tensor& sum) {
+          const auto at = std::ranges::find(parameters, &parameter) - parameters.begin();
+          grads[static_cast<std::size_t>(at) + 1] = sum;
+        });
+        grads[0] = again.gradient_of(input);
+        // What the output does not depend on has the gradient zero.
+        for (std::size_t i = 0; i < grads.size(); ++i) {
+          if (grads[i].defined()) continue;
+          const Tensor& like = i == 0 ? input.tensor : parameters[i - 1]->value;
+          grads[i] = zeros(like.shape(), like.dtype(), like.device(), MemoryKind::activations);
+        }
+        return grads;
+      });
 }
 
 }  // namespace lockstep::autograd

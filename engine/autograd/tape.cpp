@@ -5,6 +5,7 @@
 //   d. at a parameter's last use, add the sum to its grad and fire its hooks.
 #include "engine/autograd/tape.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -13,9 +14,22 @@
 namespace lockstep {
 namespace {
 
-// A sum of gradients. The first is kept as a handle, since it may be shared; sums are new storage.
-void accumulate(Tensor& sum, const Tensor& gradient) {
-  sum = sum.defined() ? ops::add(sum, gradient) : gradient;
+// A sum of gradients. The first is kept as a handle; it may be shared, and is then not changed.
+void accumulate(Tensor& sum, Tensor gradient) {
+  if (!sum.defined()) {
+    sum = std::move(gradient);
+  } else if (sum.sole_owner()) {
+    sum.reduce_(gradient, ReduceOp::sum);
+  } else {
+    sum = ops::add(sum, gradient);
+  }
+}
+
+// A gradient that nobody else holds becomes the parameter's own; one that is shared is copied.
+Tensor kept(const Tensor& sum) {
+  if (!sum.sole_owner()) return sum.clone(MemoryKind::gradients);
+  sum.relabel(MemoryKind::gradients);
+  return sum;
 }
 
 }  // namespace
@@ -26,26 +40,30 @@ struct Tape::Pass {
     Tensor sum;
   };
   std::vector<bool> needed;                     // by node
-  std::vector<Tensor> gradients;                // by node, of its output
   std::unordered_map<Parameter*, Leaf> leaves;  // looked up, never iterated: its order is arbitrary
 
-  static void finish(Parameter& parameter, const Tensor& sum) {
-    LOCKSTEP_CHECK(sum.shape() == parameter.value.shape(), "backward: the gradient of ",
-                   parameter.name, " has shape ", text_of(sum.shape()), ", its value ",
-                   text_of(parameter.value.shape()), "; the last operation that used it is wrong");
+  static void finish(Parameter& parameter, Tensor sum) {
     if (parameter.grad.defined()) {
       parameter.grad.reduce_(sum, ReduceOp::sum);
     } else {
-      parameter.grad = sum.clone(MemoryKind::gradients);
+      parameter.grad = kept(sum);
     }
+    sum = {};
     for (const auto& hook : parameter.hooks) hook(parameter);
   }
 };
 
 Value Tape::leaf(Parameter& parameter) {
+  if (std::ranges::find(leaves_, &parameter) == leaves_.end()) leaves_.push_back(&parameter);
   if (mode_ == GradMode::inference) return constant(parameter.value);
   nodes_.push_back({{}, nullptr, &parameter});
   return {parameter.value, static_cast<std::int64_t>(nodes_.size()) - 1};
+}
+
+Value Tape::input(Tensor tensor) {
+  if (mode_ == GradMode::inference) return constant(std::move(tensor));
+  nodes_.push_back({});
+  return {std::move(tensor), static_cast<std::int64_t>(nodes_.size()) - 1};
 }
 
 Value Tape::record(Tensor output, std::vector<Value> inputs, Backward backward) {
@@ -63,20 +81,37 @@ Value Tape::record(Tensor output, std::vector<Value> inputs, Backward backward) 
   return {std::move(output), static_cast<std::int64_t>(nodes_.size()) - 1};
 }
 
-void Tape::backward(const Value& loss) {
+void Tape::check_walk(const Value& from) const {
   LOCKSTEP_CHECK(mode_ == GradMode::record,
                  "backward: this tape was made for inference; make it with GradMode::record");
   LOCKSTEP_CHECK(!spent_, "backward: this tape was already spent; record a new forward pass");
+  LOCKSTEP_CHECK(from.node >= 0, "backward: the loss depends on no parameter of this tape");
+}
+
+void Tape::backward(const Value& loss) {
   LOCKSTEP_CHECK(loss.tensor.defined() && loss.tensor.numel() == 1,
                  "backward: starts from one number, the loss; reduce the output to a mean first");
-  LOCKSTEP_CHECK(loss.node >= 0, "backward: the loss depends on no parameter of this tape");
+  check_walk(loss);
+  backward(loss, full(loss.tensor.shape(), 1.0, loss.tensor.dtype(), loss.tensor.device(),
+                      MemoryKind::activations));
+}
+
+void Tape::backward(const Value& output, const Tensor& grad) { backward(output, grad, nullptr); }
+
+void Tape::backward(const Value& output, const Tensor& grad, const LeafSink& sink) {
+  check_walk(output);
+  LOCKSTEP_CHECK(grad.shape() == output.tensor.shape() && grad.dtype() == output.tensor.dtype(),
+                 "backward: the gradient is ", name_of(grad.dtype()), " ", text_of(grad.shape()),
+                 ", the output ", name_of(output.tensor.dtype()), " ",
+                 text_of(output.tensor.shape()));
   spent_ = true;
 
   Pass pass;
-  pass.needed.resize(nodes_.size());
-  pass.gradients.resize(nodes_.size());
-  pass.needed[static_cast<std::size_t>(loss.node)] = true;
-  for (std::size_t i = static_cast<std::size_t>(loss.node) + 1; i-- > 0;) {
+  const std::size_t end = static_cast<std::size_t>(output.node) + 1;
+  pass.needed.resize(end);
+  gradients_.resize(end);
+  pass.needed[end - 1] = true;
+  for (std::size_t i = end; i-- > 0;) {
     if (!pass.needed[i]) continue;
     for (const std::int64_t input : nodes_[i].inputs) {
       if (input < 0) continue;
@@ -86,30 +121,48 @@ void Tape::backward(const Value& loss) {
     }
   }
 
-  pass.gradients[static_cast<std::size_t>(loss.node)] = full(
-      loss.tensor.shape(), 1.0, loss.tensor.dtype(), loss.tensor.device(), MemoryKind::activations);
-  for (std::size_t i = static_cast<std::size_t>(loss.node) + 1; i-- > 0;) {
+  gradients_[end - 1] = grad;
+  for (std::size_t i = end; i-- > 0;) {
     Node& node = nodes_[i];
-    if (!pass.needed[i] || node.parameter != nullptr) continue;
-    const std::vector<Tensor> gradients = node.backward(std::exchange(pass.gradients[i], {}));
+    if (!pass.needed[i] || !node.backward) continue;
+    std::vector<Tensor> gradients = node.backward(std::exchange(gradients_[i], {}));
     node.backward = nullptr;  // releases the activations it saved
     LOCKSTEP_CHECK(gradients.size() == node.inputs.size(), "backward: an operation with ",
                    node.inputs.size(), " inputs returned ", gradients.size(), " gradients");
     for (std::size_t k = gradients.size(); k-- > 0;) {
       if (node.inputs[k] < 0) continue;
-      LOCKSTEP_CHECK(gradients[k].defined(), "backward: an operation returned no gradient for its ",
+      Tensor gradient = std::exchange(gradients[k], {});
+      LOCKSTEP_CHECK(gradient.defined(), "backward: an operation returned no gradient for its ",
                      "input ", k, ", which depends on a parameter");
       const auto source = static_cast<std::size_t>(node.inputs[k]);
       Parameter* parameter = nodes_[source].parameter;
       if (parameter == nullptr) {
-        accumulate(pass.gradients[source], gradients[k]);
+        accumulate(gradients_[source], std::move(gradient));
         continue;
       }
+      LOCKSTEP_CHECK(gradient.shape() == parameter->value.shape(), "backward: the gradient of ",
+                     parameter->name, " has shape ", text_of(gradient.shape()), ", its value ",
+                     text_of(parameter->value.shape()),
+                     "; the last operation that used it is wrong");
       Pass::Leaf& leaf = pass.leaves[parameter];
-      accumulate(leaf.sum, gradients[k]);
-      if (--leaf.uses_pending == 0) Pass::finish(*parameter, std::exchange(leaf.sum, {}));
+      accumulate(leaf.sum, std::move(gradient));
+      if (--leaf.uses_pending > 0) continue;
+      if (sink) {
+        sink(*parameter, std::exchange(leaf.sum, {}));
+      } else {
+        Pass::finish(*parameter, std::exchange(leaf.sum, {}));
+      }
     }
   }
+}
+
+Tensor Tape::gradient_of(const Value& input) const {
+  LOCKSTEP_CHECK(spent_, "gradient_of: nothing was computed yet; call backward() first");
+  const auto node = static_cast<std::size_t>(input.node);
+  LOCKSTEP_CHECK(input.node >= 0 && node < nodes_.size() && nodes_[node].inputs.empty() &&
+                     nodes_[node].parameter == nullptr,
+                 "gradient_of: this value is no input() of this tape");
+  return node < gradients_.size() ? gradients_[node] : Tensor();
 }
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
-// Reverse-mode differentiation on a tape. An operation appends a node that holds, by value, what
-// its derivative needs; backward() walks the nodes once, last to first, without recursion.
+// Reverse-mode differentiation on a tape. An operation (autograd/operations.hpp) appends a node
+// that holds, by value, what its derivative needs; backward() walks the nodes once, last to first,
+// without recursion.
 //
 // Left out: higher derivatives, graphs used twice (a tape is spent by backward()).
 //
@@ -14,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,10 +35,28 @@ struct Parameter {
 // Whether operations record what backward needs. Passed, never global.
 enum class GradMode : std::uint8_t { record, inference };
 
+// Makes an activation anew from what is kept anyway, bit for bit.
+using Remake = std::function<Tensor()>;
+
 // A tensor inside a computation: its elements, and the node that made it (or none).
 struct Value {
   Tensor tensor;
   std::int64_t node = -1;  // -1: a constant
+  // Set by operations whose result costs less to make again than to keep (a norm, a GELU): an
+  // operation that would save this value saves the recipe instead, see Saved.
+  std::shared_ptr<const Remake> remake = nullptr;
+};
+
+// What a derivative will read: the tensor itself, or the recipe that makes it again.
+class Saved {
+ public:
+  explicit Saved(const Value& value)
+      : tensor_(value.remake ? Tensor() : value.tensor), remake_(value.remake) {}
+  Tensor get() const { return remake_ ? (*remake_)() : tensor_; }
+
+ private:
+  Tensor tensor_;
+  std::shared_ptr<const Remake> remake_;  // shared with the value
 };
 
 class Tape {
@@ -49,6 +69,11 @@ class Tape {
 
   Value constant(Tensor tensor) const { return {std::move(tensor), -1}; }
   Value leaf(Parameter& parameter);
+  // A constant whose gradient is wanted, such as what came from the stage before: gradient_of.
+  Value input(Tensor tensor);
+
+  // The parameters that leaf() was asked for, each once, in order of first use; in both modes.
+  const std::vector<Parameter*>& leaves() const { return leaves_; }
 
   // Gradient of the output in, gradients of the inputs out (undefined for inputs without node).
   // Gradients may be shared between nodes: a Backward must not change the one it is given.
@@ -60,6 +85,16 @@ class Tape {
   //   Throws  ContractError when the tape was made for inference, was already spent, or when
   //           `loss` has more than one element or depends on no leaf
   void backward(const Value& loss);
+  // The same from any output, given the gradient of something that was computed from it elsewhere.
+  //   grad  of output's shape and dtype
+  void backward(const Value& output, const Tensor& grad);
+  // The same, but each leaf's sum is given to `sink` in the order of 3, and neither grad nor hooks
+  // are touched: what a computation inside another one needs (autograd::recompute).
+  using LeafSink = std::function<void(Parameter& parameter, const Tensor& sum)>;
+  void backward(const Value& output, const Tensor& grad, const LeafSink& sink);
+
+  // After backward(): the gradient of an input(), undefined when the output did not depend on it.
+  Tensor gradient_of(const Value& input) const;
 
  private:
   struct Node {
@@ -69,19 +104,13 @@ class Tape {
   };
   struct Pass;  // the state of one walk, in tape.cpp
 
+  void check_walk(const Value& from) const;
+
   GradMode mode_;
   bool spent_ = false;
   std::vector<Node> nodes_;
+  std::vector<Parameter*> leaves_;
+  std::vector<Tensor> gradients_;  // by node; after backward() only those of inputs are left
 };
-
-// Differentiable operations. Shapes as in tensor/ops.hpp.
-namespace autograd {
-Value linear(Tape& tape, const Value& x, const Value& weight,
-             const Value& bias);  // x·Wᵀ + b, W [O, I]
-Value relu(Tape& tape, const Value& x);
-Value add(Tape& tape, const Value& a, const Value& b);
-Value multiply(Tape& tape, const Value& a, const Value& b);
-Value cross_entropy(Tape& tape, const Value& logits, const Tensor& labels);  // mean, [1]
-}  // namespace autograd
 
 }  // namespace lockstep

@@ -2,19 +2,12 @@
 
 #include <cmath>
 
+#include "engine/autograd/operations.hpp"
 #include "engine/base/random.hpp"
+#include "engine/nn/initialise.hpp"
 
 namespace lockstep::nn {
 namespace {
-
-// Uniform in ±bound; element i depends on (stream, i) only.
-Tensor uniform(Shape shape, double bound, std::uint64_t stream, DType dtype, Device& device) {
-  std::vector<double> values(static_cast<std::size_t>(numel_of(shape)));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = (2 * random_uniform(stream, i) - 1) * bound;
-  }
-  return from_values(values, std::move(shape), dtype, device, MemoryKind::parameters);
-}
 
 class Mlp final : public Module {
  public:

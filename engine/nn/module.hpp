@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/autograd/tape.hpp"
+#include "engine/autograd/operations.hpp"
 
 namespace lockstep::nn {
 
@@ -14,10 +14,26 @@ struct Buffer {
   Tensor value;
 };
 
+// Whether dropout acts.
+enum class Mode : std::uint8_t { training, evaluation };
+
+// What the passes that come next are for. Random numbers are counted from these, so that they
+// depend on the run, the step and the sample, and not on the rank that has it: sample i of a batch
+// is number first_sample + i · sample_stride of the global batch.
+struct Occasion {
+  Mode mode = Mode::evaluation;
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;
+  std::int64_t first_sample = 0;
+  std::int64_t sample_stride = 1;
+};
+
 class Module {
  public:
   virtual ~Module() = default;
   virtual Value forward(Tape& tape, const Value& input) = 0;
+  // Said before each pass of another kind or step; a module without dropout does not listen.
+  virtual void prepare(const Occasion& occasion) { static_cast<void>(occasion); }
   // In order of registration, the same on every rank. Pointers stay valid as long as the module.
   virtual std::vector<Parameter*> parameters() = 0;
   virtual std::vector<Buffer*> buffers() { return {}; }

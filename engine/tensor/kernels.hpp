@@ -5,17 +5,30 @@
 #include <cstdint>
 #include <string_view>
 
-#include "engine/tensor/ops.hpp"
+#include "engine/tensor/matmul.hpp"
 
 namespace lockstep::kernels {
 
-// Row-major c [M, N] = op(a) · op(b). lda, ldb are the row lengths of a and b as stored.
-struct MatmulShape {
+enum class Into : std::uint8_t { replace, add };
+
+// Row-major c [m, n] = (or +=) op(a) [m, k] · op(b) [k, n]. The row lengths are of the matrices as
+// stored, and may be longer than what is used of a row: a head's columns in a packed projection.
+struct Product {
   std::int64_t m, n, k;
   ops::Transpose transpose_a, transpose_b;
+  std::int64_t row_a, row_b, row_c;
+  Into into = Into::replace;
 };
-void matmul(const MatmulShape& shape, const float* a, const float* b, float* c);
-void matmul(const MatmulShape& shape, const double* a, const double* b, double* c);
+void matmul(const Product& product, const float* a, const float* b, float* c);
+void matmul(const Product& product, const double* a, const double* b, double* c);
+
+// Matrices whose rows lie end to end.
+inline Product dense(std::int64_t m, std::int64_t n, std::int64_t k, ops::Transpose transpose_a,
+                     ops::Transpose transpose_b) {
+  const bool turned_a = transpose_a == ops::Transpose::yes;
+  const bool turned_b = transpose_b == ops::Transpose::yes;
+  return {m, n, k, transpose_a, transpose_b, turned_a ? m : k, turned_b ? k : n, n};
+}
 
 std::string_view provider();  // "portable" or "oneDNN 2.6.3"
 

@@ -3,8 +3,6 @@
 // the launcher sets to 1.
 #include <dnnl.h>
 
-#include <algorithm>
-
 #include "engine/base/error.hpp"
 #include "engine/tensor/kernels.hpp"
 #include "engine/tensor/portable_matmul.hpp"
@@ -14,17 +12,15 @@
 
 namespace lockstep::kernels {
 
-void matmul(const MatmulShape& shape, const float* a, const float* b, float* c) {
-  const auto [m, n, k, transpose_a, transpose_b] = shape;
+void matmul(const Product& product, const float* a, const float* b, float* c) {
+  const auto [m, n, k, transpose_a, transpose_b, row_a, row_b, row_c, into] = product;
   if (m == 0 || n == 0) return;
-  if (k == 0) {
-    std::fill_n(c, m * n, 0.0F);
-    return;
-  }
+  if (k == 0) return portable_matmul(product, a, b, c);
   const bool turned_a = transpose_a == ops::Transpose::yes;
   const bool turned_b = transpose_b == ops::Transpose::yes;
-  const dnnl_status_t status = dnnl_sgemm(turned_a ? 'T' : 'N', turned_b ? 'T' : 'N', m, n, k, 1.0F,
-                                          a, turned_a ? m : k, b, turned_b ? k : n, 0.0F, c, n);
+  const dnnl_status_t status =
+      dnnl_sgemm(turned_a ? 'T' : 'N', turned_b ? 'T' : 'N', m, n, k, 1.0F, a, row_a, b, row_b,
+                 into == Into::add ? 1.0F : 0.0F, c, row_c);
   if (status != dnnl_success) {
     throw Error(text("oneDNN refused a product of [", m, ", ", k, "] and [", k, ", ", n,
                      "] with status ", static_cast<int>(status),
@@ -32,8 +28,8 @@ void matmul(const MatmulShape& shape, const float* a, const float* b, float* c) 
   }
 }
 
-void matmul(const MatmulShape& shape, const double* a, const double* b, double* c) {
-  portable_matmul(shape, a, b, c);
+void matmul(const Product& product, const double* a, const double* b, double* c) {
+  portable_matmul(product, a, b, c);
 }
 
 std::string_view provider() {

@@ -4,11 +4,11 @@
 
 namespace lockstep::kernels {
 
-void matmul(const MatmulShape& shape, const float* a, const float* b, float* c) {
-  portable_matmul(shape, a, b, c);
+void matmul(const Product& product, const float* a, const float* b, float* c) {
+  portable_matmul(product, a, b, c);
 }
-void matmul(const MatmulShape& shape, const double* a, const double* b, double* c) {
-  portable_matmul(shape, a, b, c);
+void matmul(const Product& product, const double* a, const double* b, double* c) {
+  portable_matmul(product, a, b, c);
 }
 
 std::string_view provider() { return "portable"; }

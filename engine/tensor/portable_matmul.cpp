@@ -31,10 +31,9 @@ struct Operand {
 };
 
 template <typename T>
-Operand<T> operand(const T* data, ops::Transpose transpose, std::int64_t rows,
-                   std::int64_t columns) {
-  if (transpose == ops::Transpose::yes) return {data, 1, rows};
-  return {data, columns, 1};
+Operand<T> operand(const T* data, ops::Transpose transpose, std::int64_t row) {
+  if (transpose == ops::Transpose::yes) return {data, 1, row};
+  return {data, row, 1};
 }
 
 // Copies `lines` lines of `depth` elements into a panel [depth][width], zeros beyond the lines.
@@ -52,6 +51,15 @@ void pack(const T* from, std::int64_t line_stride, std::int64_t depth_stride, st
     for (std::int64_t k = 0; k < depth; ++k) {
       panel[k * width + i] = i < lines ? from[i * line_stride + k * depth_stride] : T(0);
     }
+  }
+}
+
+template <typename T>
+[[gnu::always_inline]] inline void put(const T* from, std::int64_t count, Into into, T* to) {
+  if (into == Into::replace) {
+    std::copy_n(from, count, to);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
   }
 }
 
@@ -79,11 +87,11 @@ struct Tile {
 };
 
 template <typename T, int vector_bytes>
-[[gnu::always_inline]] inline void blocked(const MatmulShape& shape, const T* a, const T* b, T* c) {
+[[gnu::always_inline]] inline void blocked(const Product& product, const T* a, const T* b, T* c) {
   using Tile = Tile<T, vector_bytes>;
-  const auto [m, n, k, transpose_a, transpose_b] = shape;
-  const auto left = operand(a, transpose_a, m, k);
-  const auto right = operand(b, transpose_b, k, n);
+  const auto [m, n, k, transpose_a, transpose_b, row_a, row_b, row_c, into] = product;
+  const auto left = operand(a, transpose_a, row_a);
+  const auto right = operand(b, transpose_b, row_b);
   const std::int64_t panels_b = (n + Tile::width - 1) / Tile::width;
   const auto packed_b = std::make_unique_for_overwrite<T[]>(panels_b * Tile::width * k);
   for (std::int64_t p = 0; p < panels_b; ++p) {
@@ -104,7 +112,7 @@ template <typename T, int vector_bytes>
         T tile[tile_rows * Tile::width];
         Tile::multiply(k, packed_a.get() + i * k, packed_b.get() + p * Tile::width * k, tile);
         for (std::int64_t r = 0; r < std::min(tile_rows, rows - i); ++r) {
-          std::copy_n(tile + r * Tile::width, columns, c + (chunk + i + r) * n + p * Tile::width);
+          put(tile + r * Tile::width, columns, into, c + (chunk + i + r) * row_c + p * Tile::width);
         }
       }
     }
@@ -113,26 +121,26 @@ template <typename T, int vector_bytes>
 
 #if defined(__x86_64__)
 template <typename T>
-[[gnu::target("avx2")]] void blocked_avx2(const MatmulShape& shape, const T* a, const T* b, T* c) {
-  blocked<T, 32>(shape, a, b, c);
+[[gnu::target("avx2")]] void blocked_avx2(const Product& product, const T* a, const T* b, T* c) {
+  blocked<T, 32>(product, a, b, c);
 }
 #endif
 
 template <typename T>
-void dispatch(const MatmulShape& shape, const T* a, const T* b, T* c) {
+void dispatch(const Product& product, const T* a, const T* b, T* c) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return blocked_avx2(shape, a, b, c);
+  if (__builtin_cpu_supports("avx2")) return blocked_avx2(product, a, b, c);
 #endif
-  blocked<T, 16>(shape, a, b, c);
+  blocked<T, 16>(product, a, b, c);
 }
 
 }  // namespace
 
-void portable_matmul(const MatmulShape& shape, const float* a, const float* b, float* c) {
-  dispatch(shape, a, b, c);
+void portable_matmul(const Product& product, const float* a, const float* b, float* c) {
+  dispatch(product, a, b, c);
 }
-void portable_matmul(const MatmulShape& shape, const double* a, const double* b, double* c) {
-  dispatch(shape, a, b, c);
+void portable_matmul(const Product& product, const double* a, const double* b, double* c) {
+  dispatch(product, a, b, c);
 }
 
 }  // namespace lockstep::kernels

@@ -8,7 +8,7 @@ namespace lockstep::kernels {
 // As matmul of kernels.hpp. Every element of c is one sum over k in order, each product rounded
 // before it is added: the same bits on every processor, and a row of c depends on its row of op(a)
 // only, not on how many rows there are.
-void portable_matmul(const MatmulShape& shape, const float* a, const float* b, float* c);
-void portable_matmul(const MatmulShape& shape, const double* a, const double* b, double* c);
+void portable_matmul(const Product& product, const float* a, const float* b, float* c);
+void portable_matmul(const Product& product, const double* a, const double* b, double* c);
 
 }  // namespace lockstep::kernels

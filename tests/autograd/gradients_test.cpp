@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "engine/autograd/tape.hpp"
+#include "engine/autograd/operations.hpp"
 #include "engine/base/random.hpp"
 #include "tests/catch.hpp"
 
@@ -74,50 +74,130 @@ void check_gradients(Inputs& inputs, const Function& function) {
 
 // Σ weights · x as one number, so that each element of x has another derivative.
 Value weighted_sum(Tape& tape, const Value& x) {
-  const std::int64_t rows = x.tensor.size(0), columns = x.tensor.size(1);
-  Device& device = x.tensor.device();
-  auto ramp = [&](std::int64_t count) {
-    std::vector<double> values;
-    for (std::int64_t i = 0; i < count; ++i) values.push_back(1 + 0.1 * static_cast<double>(i));
-    return values;
-  };
-  const Value right =
-      tape.constant(from_values(ramp(columns), {1, columns}, DType::float64, device));
-  const Value left = tape.constant(from_values(ramp(rows), {1, rows}, DType::float64, device));
-  const Value none = tape.constant(zeros({rows}, DType::float64, device));
-  const Value none1 = tape.constant(zeros({1}, DType::float64, device));
-  // right·xᵀ is [1, rows]; times left is one number.
-  return autograd::linear(tape, autograd::linear(tape, right, x, none), left, none1);
+  std::vector<double> ramp;
+  for (std::int64_t i = 0; i < x.tensor.numel(); ++i) {
+    ramp.push_back(1 + 0.1 * static_cast<double>(i % 37));
+  }
+  const Tensor weights = from_values(ramp, x.tensor.shape(), DType::float64, x.tensor.device());
+  return autograd::sum(tape, autograd::multiply(tape, x, tape.constant(weights)));
+}
+
+// Checks function of random inputs of these shapes.
+void check(std::vector<Shape> shapes, const Function& function) {
+  Inputs inputs;
+  for (Shape& shape : shapes) inputs.random(std::move(shape));
+  check_gradients(inputs, [&](Tape& tape, const std::vector<Value>& v) {
+    return weighted_sum(tape, function(tape, v));
+  });
 }
 
 }  // namespace
 
 TEST_CASE("gradient of linear: input, weight and bias agree with central differences") {
-  for (const std::int64_t batch : {1, 3}) {
-    Inputs inputs;
-    inputs.random({batch, 4});
-    inputs.random({5, 4});
-    inputs.random({5});
-    check_gradients(inputs, [](Tape& tape, const std::vector<Value>& v) {
-      return weighted_sum(tape, autograd::linear(tape, v[0], v[1], v[2]));
+  for (const Shape& x : {Shape{1, 4}, Shape{3, 4}, Shape{2, 3, 4}}) {
+    check({x, {5, 4}, {5}}, [](Tape& tape, const std::vector<Value>& v) {
+      return autograd::linear(tape, v[0], v[1], v[2]);
+    });
+    check({x, {5, 4}}, [](Tape& tape, const std::vector<Value>& v) {
+      return autograd::linear(tape, v[0], v[1]);
     });
   }
 }
 
-TEST_CASE("gradient of relu agrees with central differences") {
-  Inputs inputs;
-  inputs.random({3, 7});
-  check_gradients(inputs, [](Tape& tape, const std::vector<Value>& v) {
-    return weighted_sum(tape, autograd::relu(tape, v[0]));
+TEST_CASE("gradient of matmul agrees with central differences") {
+  check({{3, 4}, {4, 2}},
+        [](Tape& tape, const std::vector<Value>& v) { return autograd::matmul(tape, v[0], v[1]); });
+}
+
+TEST_CASE("gradients of activations agree with central differences") {
+  using ops::Activation;
+  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_exact,
+                                      Activation::silu, Activation::tanh, Activation::sigmoid}) {
+    CAPTURE(ops::name_of(activation));
+    check({{3, 7}}, [=](Tape& tape, const std::vector<Value>& v) {
+      return autograd::activate(tape, v[0], activation);
+    });
+  }
+  check({{3, 7}},
+        [](Tape& tape, const std::vector<Value>& v) { return autograd::relu(tape, v[0]); });
+}
+
+TEST_CASE("gradients of add, subtract and multiply, broadcast or not, agree with differences") {
+  for (const auto& [a, b] : std::vector<std::pair<Shape, Shape>>{
+           {{2, 3}, {2, 3}}, {{2, 3}, {3}}, {{1}, {2, 3}}, {{2, 1, 3}, {4, 1}}}) {
+    CAPTURE(text_of(a), text_of(b));
+    check({a, b}, [](Tape& tape, const std::vector<Value>& v) {
+      return autograd::add(tape, v[0],
+                           autograd::subtract(tape, autograd::multiply(tape, v[0], v[1]), v[1]));
+    });
+  }
+}
+
+TEST_CASE("gradients of scale, sum and mean agree with central differences") {
+  check({{2, 3}}, [](Tape& tape, const std::vector<Value>& v) {
+    return autograd::multiply(
+        tape, autograd::scale(tape, v[0], -2.5),
+        autograd::add(tape, autograd::sum(tape, v[0]), autograd::mean(tape, v[0])));
   });
 }
 
-TEST_CASE("gradients of add and multiply agree with central differences") {
-  Inputs inputs;
-  inputs.random({2, 3});
-  inputs.random({2, 3});
-  check_gradients(inputs, [](Tape& tape, const std::vector<Value>& v) {
-    return weighted_sum(tape, autograd::add(tape, v[0], autograd::multiply(tape, v[0], v[1])));
+TEST_CASE("gradient of softmax agrees with central differences") {
+  for (const Shape& x : {Shape{1, 1}, Shape{2, 9}, Shape{2, 2, 3}}) {
+    check({x},
+          [](Tape& tape, const std::vector<Value>& v) { return autograd::softmax(tape, v[0]); });
+  }
+}
+
+TEST_CASE("gradients of the norms agree with central differences, also remade for a linear layer") {
+  check({{2, 3, 9}, {9}, {9}}, [](Tape& tape, const std::vector<Value>& v) {
+    return autograd::layer_norm(tape, v[0], v[1], v[2]);
+  });
+  check({{3, 9}, {9}}, [](Tape& tape, const std::vector<Value>& v) {
+    return autograd::rms_norm(tape, v[0], v[1]);
+  });
+  check({{3, 4}, {4}, {4}, {2, 4}}, [](Tape& tape, const std::vector<Value>& v) {
+    const Value normal = autograd::layer_norm(tape, v[0], v[1], v[2]);
+    const Value curved = autograd::activate(tape, normal, ops::Activation::gelu);
+    return autograd::linear(tape, curved, v[3]);
+  });
+}
+
+TEST_CASE("gradient of embedding agrees with central differences, a row used twice too") {
+  Inputs any;
+  const Tensor indices = any.labels({2, 0, 2, 3});
+  check({{4, 3}}, [&](Tape& tape, const std::vector<Value>& v) {
+    return autograd::embedding(tape, v[0], indices.view({2, 2}));
+  });
+}
+
+TEST_CASE("gradient of dropout agrees with central differences") {
+  check({{4, 9}}, [](Tape& tape, const std::vector<Value>& v) {
+    return autograd::dropout(tape, v[0], {0.3, 5, 2, 3});
+  });
+}
+
+TEST_CASE("gradient of causal attention agrees with central differences") {
+  for (const std::int64_t heads : {1, 2}) {
+    check({{2, 5, 12}}, [=](Tape& tape, const std::vector<Value>& v) {
+      return autograd::causal_attention(tape, v[0], heads);
+    });
+  }
+}
+
+TEST_CASE("gradients of view, transpose, narrow and concatenate agree with central differences") {
+  check({{2, 3, 2}, {2, 1, 2}}, [](Tape& tape, const std::vector<Value>& v) {
+    const std::vector<Value> parts = {v[0], v[1], v[0]};
+    const Value joined = autograd::concatenate(tape, parts, 1);  // [2, 7, 2]
+    const Value middle = autograd::narrow(tape, joined, 1, 2, 4);
+    return autograd::view(tape, autograd::transpose(tape, middle, 0, 2), {4, 4});
+  });
+}
+
+TEST_CASE("gradients through recompute agree with central differences") {
+  check({{3, 4}}, [](Tape& tape, const std::vector<Value>& v) {
+    return autograd::recompute(tape, v[0], [&](Tape& on, const Value& x) {
+      return autograd::activate(on, autograd::multiply(on, x, x), ops::Activation::tanh);
+    });
   });
 }
 
@@ -127,6 +207,15 @@ TEST_CASE("gradient of cross entropy agrees with central differences") {
   const Tensor labels = inputs.labels({0, 4, 2, 2});
   check_gradients(inputs, [labels](Tape& tape, const std::vector<Value>& v) {
     return autograd::cross_entropy(tape, v[0], labels);
+  });
+}
+
+TEST_CASE("gradient of summed cross entropy with ignored labels agrees with differences") {
+  Inputs inputs;
+  inputs.random({4, 5});
+  const Tensor labels = inputs.labels({0, -7, 2, 2});
+  check_gradients(inputs, [labels](Tape& tape, const std::vector<Value>& v) {
+    return autograd::cross_entropy(tape, v[0], labels, {ops::Reduction::sum, -7});
   });
 }
 

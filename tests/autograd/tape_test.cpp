@@ -1,6 +1,7 @@
 // What the tape promises about order, counting and memory; values are in gradients_test.cpp.
-#include "engine/autograd/tape.hpp"
+#include "engine/autograd/operations.hpp"
 
+#include <cmath>
 #include <stdexcept>
 #include <vector>
 
@@ -173,4 +174,59 @@ TEST_CASE_METHOD(Fixture, "tape: activations are released while backward walks")
   };
   // What backward adds to the forward pass's memory does not grow with depth.
   CHECK(peak_of(40) <= peak_of(20));
+}
+
+TEST_CASE_METHOD(Fixture, "tape: an input's gradient is kept for whoever made the input") {
+  Parameter a = parameter("a", {3});
+  Tape tape(GradMode::record);
+  const Value x = tape.input(parameter("x", {5}).value), unused = tape.input(x.tensor);
+  const Value y = product(tape, {x, tape.leaf(a), x});
+  tape.backward(y, from_values(std::vector<double>{2}, {1}, DType::float64, device));
+  CHECK(tape.gradient_of(x).item() == 2 * 2 * 5 * 3);
+  CHECK(a.grad.item() == 2 * 25);
+  CHECK_FALSE(tape.gradient_of(unused).defined());
+  CHECK_THROWS_WITH(tape.gradient_of(y), contains("is no input()"));
+}
+
+TEST_CASE_METHOD(Fixture, "tape: a gradient from outside must have the output's shape") {
+  Parameter a = parameter("a", {3, 4});
+  Tape tape(GradMode::record);
+  const Value y = product(tape, {tape.leaf(a), tape.leaf(a)});
+  CHECK_THROWS_WITH(tape.backward(y, zeros({3}, DType::float64, device)), contains("float64 [3]"));
+}
+
+TEST_CASE_METHOD(Fixture, "tape: gradients are adopted, not copied, and shared ones are not") {
+  Parameter a = parameter("a", {3}), b = parameter("b", {5});
+  Tape tape(GradMode::record);
+  tape.backward(autograd::add(tape, tape.leaf(a), tape.leaf(b)));  // both get the loss's gradient
+  a.grad.fill_(7);
+  CHECK(b.grad.item() == 1);
+  CHECK(device.bytes_now(MemoryKind::gradients) == 2 * 8);
+  CHECK(device.bytes_now(MemoryKind::activations) == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "recompute: the same gradients and hooks, and less is kept") {
+  const auto run = [&](int depth, bool again, std::vector<std::string>& fired) {
+    std::vector<Parameter> layers;
+    for (int i = 0; i < depth; ++i) layers.push_back(parameter(i % 2 == 0 ? "even" : "odd", {2}));
+    for (Parameter& p : layers) {
+      p.hooks.push_back([&](Parameter& done) { fired.push_back(done.name); });
+    }
+    Tape tape(GradMode::record);
+    Value x = tape.constant(full({1}, 1.5, DType::float64, device));
+    const auto body = [&](Tape& on, const Value& in) {
+      Value y = in;
+      for (Parameter& p : layers) y = autograd::multiply(on, y, on.leaf(p));
+      return y;
+    };
+    x = again ? autograd::recompute(tape, x, body) : body(tape, x);
+    const std::int64_t kept = device.bytes_now(MemoryKind::activations);
+    tape.backward(x);
+    for (const Parameter& p : layers) CHECK(p.grad.item() == 1.5 * std::pow(2.0, depth - 1));
+    return kept;
+  };
+  std::vector<std::string> plain, recomputed;
+  const std::int64_t kept = run(6, false, plain);
+  CHECK(run(6, true, recomputed) < kept);
+  CHECK(plain == recomputed);
 }

@@ -24,7 +24,7 @@ std::vector<T> numbers(std::int64_t count, std::uint64_t seed, double scale) {
 
 // The textbook's three loops: each element one sum over k in order, products rounded.
 template <typename T>
-std::vector<T> by_definition(const kernels::MatmulShape& s, const std::vector<T>& a,
+std::vector<T> by_definition(const kernels::Product& s, const std::vector<T>& a,
                              const std::vector<T>& b) {
   std::vector<T> c(static_cast<std::size_t>(s.m * s.n));
   auto at = [](const std::vector<T>& x, std::int64_t i) { return x[static_cast<std::size_t>(i)]; };
@@ -43,7 +43,7 @@ std::vector<T> by_definition(const kernels::MatmulShape& s, const std::vector<T>
 }
 
 template <typename T>
-std::vector<T> product(const kernels::MatmulShape& s, const std::vector<T>& a,
+std::vector<T> product(const kernels::Product& s, const std::vector<T>& a,
                        const std::vector<T>& b) {
   std::vector<T> c(static_cast<std::size_t>(s.m * s.n), T(-77));
   kernels::matmul(s, a.data(), b.data(), c.data());
@@ -57,7 +57,7 @@ void for_all_shapes(double scale, Check check) {
       for (const std::int64_t k : {0, 1, 2, 13, 64}) {
         for (const Transpose ta : {Transpose::no, Transpose::yes}) {
           for (const Transpose tb : {Transpose::no, Transpose::yes}) {
-            const kernels::MatmulShape shape{m, n, k, ta, tb};
+            const kernels::Product shape = kernels::dense(m, n, k, ta, tb);
             CAPTURE(m, n, k, static_cast<int>(ta), static_cast<int>(tb));
             const auto a = numbers<T>(m * k, 1, scale);
             const auto b = numbers<T>(k * n, 2, scale);
@@ -101,8 +101,43 @@ TEMPLATE_TEST_CASE("matmul: fractions agree with the definition to k roundings",
 }
 
 TEMPLATE_TEST_CASE("matmul: the same inputs give the same bits", "", float, double) {
-  const kernels::MatmulShape shape{67, 129, 301, Transpose::no, Transpose::yes};
+  const auto shape = kernels::dense(67, 129, 301, Transpose::no, Transpose::yes);
   const auto a = numbers<TestType>(67 * 301, 3, 1);
   const auto b = numbers<TestType>(301 * 129, 4, 1);
   CHECK(product(shape, a, b) == product(shape, a, b));
+}
+
+TEMPLATE_TEST_CASE("matmul: rows longer than what is used, and adding to what is there", "", float,
+                   double) {
+  using T = TestType;
+  for (const Transpose ta : {Transpose::no, Transpose::yes}) {
+    for (const Transpose tb : {Transpose::no, Transpose::yes}) {
+      const std::int64_t m = 5, n = 19, k = 7, row = 23;
+      const auto shape = kernels::dense(m, n, k, ta, tb);
+      const auto wide_a = numbers<T>(row * row, 5, 9), wide_b = numbers<T>(row * row, 6, 9);
+      auto cut = [&](const std::vector<T>& wide, std::int64_t rows, std::int64_t columns) {
+        std::vector<T> part;
+        for (std::int64_t i = 0; i < rows * columns; ++i) {
+          part.push_back(wide[static_cast<std::size_t>(i / columns * row + i % columns)]);
+        }
+        return part;
+      };
+      const bool turned_a = ta == Transpose::yes, turned_b = tb == Transpose::yes;
+      const auto a = cut(wide_a, turned_a ? k : m, turned_a ? m : k);
+      const auto b = cut(wide_b, turned_b ? n : k, turned_b ? k : n);
+      const auto want = by_definition(shape, a, b);
+
+      std::vector<T> c(static_cast<std::size_t>(m * row), T(3));
+      kernels::Product apart = shape;
+      apart.row_a = apart.row_b = apart.row_c = row;
+      apart.into = kernels::Into::add;
+      kernels::matmul(apart, wide_a.data(), wide_b.data(), c.data());
+      for (std::int64_t i = 0; i < m * row; ++i) {
+        const std::int64_t column = i % row;
+        const T added = column < n ? want[static_cast<std::size_t>(i / row * n + column)] : T(0);
+        CAPTURE(i, static_cast<int>(ta), static_cast<int>(tb));
+        CHECK(c[static_cast<std::size_t>(i)] == T(3) + added);
+      }
+    }
+  }
 }

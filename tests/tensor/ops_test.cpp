@@ -58,26 +58,102 @@ TEST_CASE("elementwise operations: values, and shapes that differ are refused") 
   const Tensor a = matrix({1, -2, 0, 4}, {2, 2}), b = matrix({5, 6, 7, 8}, {2, 2});
   CHECK(values_of(ops::add(a, b)) == std::vector<double>{6, 4, 7, 12});
   CHECK(values_of(ops::multiply(a, b)) == std::vector<double>{5, -12, 0, 32});
-  CHECK(values_of(ops::relu(a)) == std::vector<double>{1, 0, 0, 4});
-  CHECK(values_of(ops::relu_backward(b, ops::relu(a))) == std::vector<double>{5, 0, 0, 8});
-  CHECK_THROWS_WITH(ops::add(a, b.view({4})), contains("[2, 2] and float64 [4]"));
+  CHECK(values_of(ops::subtract(a, b)) == std::vector<double>{-4, -8, -7, -4});
+  CHECK(values_of(ops::scale(a, -2)) == std::vector<double>{-2, 4, 0, -8});
+  CHECK(ops::sum(a).item() == 3);
+  CHECK(values_of(ops::activate(a, ops::Activation::relu)) == std::vector<double>{1, 0, 0, 4});
+  CHECK(values_of(ops::activate_backward(b, a, ops::Activation::relu)) ==
+        std::vector<double>{5, 0, 0, 8});
+  CHECK_THROWS_WITH(ops::add(a, b.view({4})), contains("[2, 2] and [4] do not broadcast"));
   CHECK_THROWS_AS(ops::multiply(a, matrix({1, 2, 3, 4}, {2, 2}, DType::float32)), ContractError);
 }
 
-TEST_CASE("relu: a NaN stays a NaN") {
+TEST_CASE("activations: a NaN stays a NaN") {
   const Tensor x = matrix({std::numeric_limits<double>::quiet_NaN()}, {1});
-  CHECK(std::isnan(ops::relu(x).item()));
+  const Tensor x32 = matrix({std::numeric_limits<double>::quiet_NaN()}, {1}, DType::float32);
+  for (const auto activation : {ops::Activation::relu, ops::Activation::gelu, ops::Activation::silu,
+                                ops::Activation::tanh, ops::Activation::sigmoid}) {
+    CAPTURE(ops::name_of(activation));
+    CHECK(std::isnan(ops::activate(x, activation).item()));
+    CHECK(std::isnan(ops::activate(x32, activation).item()));
+  }
 }
 
-TEST_CASE("rows: add_row adds to each, sum_rows adds them up in order") {
+TEST_CASE("broadcasting: sizes of 1 and missing axes repeat, and sum_to is its adjoint") {
+  const Tensor x = matrix({1, 2, 3, 4, 5, 6}, {2, 3});
+  CHECK(values_of(ops::add(x, matrix({10, 20, 30}, {3}))) ==
+        std::vector<double>{11, 22, 33, 14, 25, 36});
+  CHECK(values_of(ops::subtract(matrix({10, 20}, {2, 1}), x)) ==
+        std::vector<double>{9, 8, 7, 16, 15, 14});
+  CHECK(values_of(ops::multiply(matrix({2}, {1}), x)) == std::vector<double>{2, 4, 6, 8, 10, 12});
+  const Tensor outer = ops::add(matrix({1, 2}, {2, 1, 1}), matrix({10, 20, 30}, {3, 1}));
+  CHECK(outer.shape() == Shape{2, 3, 1});
+  CHECK(values_of(outer) == std::vector<double>{11, 21, 31, 12, 22, 32});
+  CHECK(values_of(ops::add(matrix({1}, {}), matrix({2}, {}))) == std::vector<double>{3});
+  CHECK(ops::add(x.narrow(0, 0), matrix({1, 1, 1}, {3})).shape() == Shape{0, 3});
+
+  CHECK(values_of(ops::sum_to(x, {3})) == std::vector<double>{5, 7, 9});
+  CHECK(values_of(ops::sum_to(x, {2, 1})) == std::vector<double>{6, 15});
+  CHECK(values_of(ops::sum_to(x.view({2, 3, 1}), {1, 3, 1})) == std::vector<double>{5, 7, 9});
+  CHECK_THROWS_AS(ops::sum_to(x, {2}), ContractError);
+}
+
+TEST_CASE("rearranging: transpose, narrow, widen and concatenate move every element") {
+  const Tensor x = matrix({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {2, 3, 2});
+  CHECK(values_of(ops::transpose(x, 0, 1)) ==
+        std::vector<double>{1, 2, 7, 8, 3, 4, 9, 10, 5, 6, 11, 12});
+  CHECK(values_of(ops::transpose(x, 2, 0)) ==
+        std::vector<double>{1, 7, 3, 9, 5, 11, 2, 8, 4, 10, 6, 12});
+  CHECK(values_of(ops::narrow(x, 1, 1, 2)) == std::vector<double>{3, 4, 5, 6, 9, 10, 11, 12});
+  CHECK(values_of(ops::widen(matrix({1, 2}, {2, 1}), 1, 1, 3)) ==
+        std::vector<double>{0, 1, 0, 0, 2, 0});
+  const std::vector<Tensor> parts = {ops::narrow(x, 1, 0, 1), ops::narrow(x, 1, 1, 2)};
+  CHECK(values_of(ops::concatenate(parts, 1)) == values_of(x));
+  CHECK_THROWS_WITH(ops::concatenate(parts, 0), contains("only axis 0 may differ"));
+  CHECK_THROWS_AS(ops::narrow(x, 1, 2, 2), ContractError);
+  CHECK_THROWS_AS(ops::transpose(x, 0, 3), ContractError);
+}
+
+TEST_CASE("embedding: rows come and their gradients return, added where an index repeats") {
+  const Tensor table = matrix({1, 2, 3, 4, 5, 6}, {3, 2});
+  const Tensor indices = labels_of({2, 0, 2});
+  CHECK(values_of(ops::embedding(table, indices)) == std::vector<double>{5, 6, 1, 2, 5, 6});
+  CHECK(values_of(ops::embedding_backward(matrix({1, 2, 3, 4, 5, 6}, {3, 2}), indices, 3)) ==
+        std::vector<double>{3, 4, 0, 0, 6, 8});
+  CHECK_THROWS_WITH(ops::embedding(table, labels_of({3})), contains("the table's 3 rows"));
+}
+
+TEST_CASE("dropout: a sample's mask is the same on any layout of ranks, and keeps the mean") {
+  const Tensor ones = full({4, 1000}, 1, DType::float64, device);
+  const auto whole = values_of(ops::dropout(ones, {0.25, 7, 0, 1}));
+  for (const int rank : {0, 1}) {  // two ranks, samples dealt out in turn
+    const auto mine = values_of(ops::dropout(ones.narrow(0, 2), {0.25, 7, rank, 2}));
+    for (std::size_t i = 0; i < 2000; ++i) {
+      const std::size_t sample = static_cast<std::size_t>(rank) + 2 * (i / 1000);
+      if (mine[i] != whole[sample * 1000 + i % 1000]) FAIL("rank " << rank << ", element " << i);
+    }
+  }
+  double kept = 0;
+  for (const double value : whole) {
+    CHECK((value == 0 || value == 1 / 0.75));
+    kept += value;
+  }
+  // 4000 draws: the mean deviates by 0.009; this is four of them.
+  CHECK(std::abs(kept / 4000 - 1) < 0.037);
+  CHECK(values_of(ops::dropout(ones, {0.25, 8, 0, 1})) != whole);
+  CHECK_THROWS_AS(ops::dropout(ones, {1.0, 7, 0, 1}), ContractError);
+}
+
+TEST_CASE("rows: add_row_ adds to each, sum_rows adds them up in order") {
   const Tensor x = matrix({1, 2, 3, 4, 5, 6}, {3, 2});
-  CHECK(values_of(ops::add_row(x, matrix({10, 20}, {2}))) ==
-        std::vector<double>{11, 22, 13, 24, 15, 26});
+  const Tensor y = x.clone();
+  ops::add_row_(y, matrix({10, 20}, {2}));
+  CHECK(values_of(y) == std::vector<double>{11, 22, 13, 24, 15, 26});
   CHECK(values_of(ops::sum_rows(x)) == std::vector<double>{9, 12});
   CHECK(values_of(ops::sum_rows(x.narrow(0, 0))) == std::vector<double>{0, 0});
   // In order: (1 + 2^53) - 2^53 loses the one, any other grouping keeps it.
   CHECK(ops::sum_rows(matrix({1, 0x1p53, -0x1p53}, {3, 1})).item() == 0);
-  CHECK_THROWS_AS(ops::add_row(x, matrix({1, 2, 3}, {3})), ContractError);
+  CHECK_THROWS_AS(ops::add_row_(x, matrix({1, 2, 3}, {3})), ContractError);
 }
 
 TEST_CASE("cross entropy: equal logits cost log C, and the gradient is (p - onehot)/B") {
@@ -90,6 +166,21 @@ TEST_CASE("cross entropy: equal logits cost log C, and the gradient is (p - oneh
     const Tensor grad = ops::cross_entropy_backward(2.0, p, labels_of({1, 3}));
     CHECK(values_of(grad) == std::vector<double>{.25, -.75, .25, .25, .25, .25, .25, -.75});
   }
+}
+
+TEST_CASE("cross entropy: ignored labels count for nothing; the sum is not divided") {
+  const Tensor logits = matrix({1, 2, 3, 3, 2, 1, 9, 9, 0}, {3, 3});
+  const Tensor labels = labels_of({0, 2, -100});
+  const double terms = ops::cross_entropy(logits, labels, {ops::Reduction::sum}).loss.item();
+  const auto [loss, p] = ops::cross_entropy(logits, labels);
+  CHECK(terms == Approx(2 * (2 + std::log(1 + std::exp(-1.0) + std::exp(-2.0)))));
+  CHECK(loss.item() == Approx(terms / 2));
+  const auto grad = values_of(ops::cross_entropy_backward(1, p, labels));
+  CHECK(std::vector(grad.begin() + 6, grad.end()) == std::vector<double>{0, 0, 0});
+  CHECK(grad[0] == Approx((p.item(0) - 1) / 2));
+  const Tensor none = labels_of({-100, -100, -100});
+  CHECK_THROWS_AS(ops::cross_entropy(logits, none), ContractError);
+  CHECK(ops::cross_entropy(logits, none, {ops::Reduction::sum}).loss.item() == 0);
 }
 
 TEST_CASE("cross entropy: logits of a million do not overflow") {

@@ -1,0 +1,36 @@
+// A decoder-only transformer in GPT-2's shape: token and position embeddings, blocks that normalise
+// before they attend and before they feed forward, a last norm, logits over the vocabulary.
+// Source: [RWC19] §2.3; names of parameters are those of its published weights.
+// B batch, T tokens, C width, H heads, V vocabulary, L layers.
+#pragma once
+
+#include <memory>
+
+#include "engine/nn/module.hpp"
+
+namespace lockstep::nn {
+
+enum class OutputHead : std::uint8_t { tied, untied };  // tied: logits = x · wteᵀ
+// What is kept for backward(): what the operations save, or the blocks' inputs only, at the price
+// of a second forward pass ([CXZ16] §3).
+enum class Keep : std::uint8_t { activations, block_inputs };
+
+struct GptOptions {
+  std::int64_t layers = 4;
+  std::int64_t width = 128;
+  std::int64_t heads = 4;
+  std::int64_t sequence = 64;  // the longest T
+  std::int64_t vocabulary = 256;
+  OutputHead head = OutputHead::tied;
+  double dropout = 0;  // after the embeddings, attention and feed-forward layers
+  Keep keep = Keep::activations;
+};
+
+// forward: int64 tokens [B, T], T ≤ sequence → logits [B, T, V].
+// Weights are normal with deviation 0.02, those that end a residual branch 0.02 / √(2·L); biases 0,
+// norms 1. 12·L·C² + 13·L·C + (V + T)·C + 2·C parameters, and V·C more for an untied head.
+//   Throws  ContractError when heads do not divide width, or a size is below 1
+std::unique_ptr<Module> make_gpt(const GptOptions& options, DType dtype, Device& device,
+                                 std::uint64_t seed);
+
+}  // namespace lockstep::nn
