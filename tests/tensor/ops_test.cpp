@@ -168,7 +168,7 @@ TEST_CASE("cross entropy: equal logits cost log C, and the gradient is (p - oneh
   }
 }
 
-TEST_CASE("cross entropy: ignored labels count for nothing; the sum is not divided") {
+TEST_CASE("cross entropy: ignored labels count for nothing, and the sum is not divided") {
   const Tensor logits = matrix({1, 2, 3, 3, 2, 1, 9, 9, 0}, {3, 3});
   const Tensor labels = labels_of({0, 2, -100});
   const double terms = ops::cross_entropy(logits, labels, {ops::Reduction::sum}).loss.item();
