@@ -32,8 +32,11 @@ struct Gelu {
   LOCKSTEP_INLINED static inline V slope(V x) {
     using T = std::remove_reference_t<decltype(x[0])>;
     const V square = x * x;
-    const V s = vectors::sigmoid(x * (T(a) + T(b) * square));
-    return s + (x * s) * ((1 - s) * (T(a) + T(3 * b) * square));
+    const V u = x * (T(a) + T(b) * square);
+    // 1 - s would cancel where s is nearly 1, and be multiplied by x³ then: e·s is the same.
+    const V e = vectors::exp(u < T(-87) ? V{} + T(87) : -u);
+    const V s = 1 / (1 + e);
+    return s + (x * s) * ((e * s) * (T(a) + T(3 * b) * square));
   }
 };
 
