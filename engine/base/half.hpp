@@ -36,8 +36,14 @@ constexpr float float_of_bfloat16(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-// float16 bits. All four cases are computed and one is chosen: without a branch the compiler can do
-// several at once.
+// yes where the condition holds, no elsewhere, without a branch: all cases of a conversion are
+// computed and one is chosen, so that the compiler can convert several elements at once.
+constexpr std::uint32_t select(std::uint32_t holds, std::uint32_t yes, std::uint32_t no) {
+  const std::uint32_t mask = 0U - holds;
+  return (yes & mask) | (no & ~mask);
+}
+
+// float16 bits.
 constexpr std::uint16_t float16_of(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & ~sign_bit;
@@ -50,9 +56,9 @@ constexpr std::uint16_t float16_of(float value) {
   const std::uint32_t subnormal =
       std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5F);
   const std::uint32_t quiet_nan = 0x7E00 | ((magnitude >> 13) & 0x03FF);
-  std::uint32_t half = magnitude < (113U << 23) ? subnormal : normal;
-  half = magnitude >= (143U << 23) ? 0x7C00 : half;  // 2^16 and above
-  half = magnitude > infinity ? quiet_nan : half;
+  std::uint32_t half = select(magnitude < (113U << 23), subnormal, normal);
+  half = select(magnitude >= (143U << 23), 0x7C00, half);  // 2^16 and above
+  half = select(magnitude > infinity, quiet_nan, half);
   return static_cast<std::uint16_t>(half | ((bits & sign_bit) >> 16));
 }
 
@@ -63,8 +69,9 @@ constexpr float float_of_float16(std::uint16_t bits) {
   // A subnormal's fraction behind an exponent of 2^-14 is 2^-14 too large.
   const float subnormal =
       std::bit_cast<float>(moved + (113U << 23)) - std::bit_cast<float>(113U << 23);
-  std::uint32_t magnitude = moved < (1U << 23) ? std::bit_cast<std::uint32_t>(subnormal) : normal;
-  magnitude = moved >= (31U << 23) ? infinite_or_nan : magnitude;
+  std::uint32_t magnitude =
+      select(moved < (1U << 23), std::bit_cast<std::uint32_t>(subnormal), normal);
+  magnitude = select(moved >= (31U << 23), infinite_or_nan, magnitude);
   return std::bit_cast<float>(magnitude | ((bits & 0x8000U) << 16));
 }
 

@@ -1,6 +1,8 @@
 #include "engine/tensor/device.hpp"
 
 #include <cstdint>
+#include <thread>
+#include <vector>
 
 #include "engine/base/error.hpp"
 #include "engine/tensor/ops.hpp"
@@ -31,6 +33,58 @@ TEST_CASE("device: peak bytes are kept by kind and outlive the tensors") {
   CHECK(device.bytes_now(MemoryKind::buffers) == 8);
   CHECK(device.bytes_peak(MemoryKind::buffers) == 24);
   CHECK(device.bytes_peak(MemoryKind::gradients) == 0);
+}
+
+TEST_CASE("device: the peak of all kinds is the sum's own, not the sum of their peaks") {
+  CpuDevice device;
+  { const Tensor early = empty({100}, DType::float32, device, MemoryKind::activations); }
+  const Tensor late = empty({90}, DType::float32, device, MemoryKind::gradients);
+  CHECK(device.bytes_peak(MemoryKind::activations) + device.bytes_peak(MemoryKind::gradients) ==
+        760);
+  CHECK(device.bytes_peak() == 400);
+  CHECK(device.bytes_now() == 360);
+  device.reset_peak();
+  CHECK(device.bytes_peak() == 360);
+  CHECK(device.bytes_peak(MemoryKind::activations) == 0);
+  CHECK(device.bytes_peak(MemoryKind::gradients) == 360);
+}
+
+TEST_CASE("device: the account holds the bytes of tensors, not what an allocator rounds them to") {
+  CpuDevice device;
+  const std::int64_t odd = 3 * 65536 + 1;
+  for (int step = 0; step < 3; ++step) {
+    const Tensor tensor = empty({odd}, DType::uint8, device);
+    CHECK(device.bytes_now() == odd);
+  }
+  CHECK(device.bytes_now() == 0);
+  CHECK(device.bytes_peak() == odd);
+}
+
+TEST_CASE("device: threads make, charge and drop tensors on one device, and nothing is lost") {
+  CpuDevice device;
+  constexpr int threads = 4, rounds = 400;
+  std::vector<int> wrong(threads, 0);
+  {
+    std::vector<std::jthread> running;
+    for (int me = 0; me < threads; ++me) {
+      running.emplace_back([&, me] {
+        for (int round = 0; round < rounds; ++round) {
+          // Small ones, and large ones, which the device keeps.
+          const std::int64_t count = round % 2 == 0 ? 10 : 40'000 + 1000 * (round % 3);
+          const Tensor tensor = full({count}, me, DType::float32, device);
+          device.charge(1, 0);
+          if (tensor.item(0) != me || tensor.item(count - 1) != me) {
+            ++wrong[static_cast<std::size_t>(me)];
+          }
+        }
+      });
+    }
+  }
+  CHECK(wrong == std::vector<int>(threads, 0));
+  CHECK(device.bytes_now() == 0);
+  CHECK(device.flops() == threads * rounds);
+  CHECK(device.bytes_peak() >= 4 * 42'000);
+  CHECK(device.bytes_peak() <= threads * 4 * 42'000);
 }
 
 TEST_CASE("device: a view keeps the elements alive when the tensor is gone") {

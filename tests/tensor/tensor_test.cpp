@@ -1,5 +1,6 @@
 #include "engine/tensor/tensor.hpp"
 
+#include <string>
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -21,7 +22,7 @@ std::vector<double> values_of(const Tensor& tensor) {
 
 TEST_CASE("tensor: values go in and come out, for every dtype") {
   CpuDevice device;
-  for (const DType dtype : {DType::float32, DType::float64, DType::int64}) {
+  for (const DType dtype : all_dtypes) {
     const Tensor tensor = from_values(counting, {3, 4}, dtype, device);
     CHECK(values_of(tensor) == counting);
     CHECK(tensor.dtype() == dtype);
@@ -41,6 +42,9 @@ TEST_CASE("tensor: an undefined tensor says so instead of crashing") {
   CHECK_THROWS_AS(nothing.narrow(0, 0), ContractError);
   CHECK_THROWS_AS(nothing.view({0}), ContractError);
   CHECK_THROWS_AS(nothing.clone(), ContractError);
+  CHECK_THROWS_AS(nothing.to(DType::int64), ContractError);
+  CHECK_THROWS_AS(nothing.relabel(MemoryKind::gradients), ContractError);
+  CHECK_FALSE(nothing.sole_owner());
   CHECK_THROWS_AS(nothing.fill_(0), ContractError);
   CHECK_THROWS_AS(nothing.data<float>(), ContractError);
   CHECK_THROWS_AS(nothing.raw_bytes(), ContractError);
@@ -90,6 +94,86 @@ TEST_CASE("view: the same elements under another shape") {
   CHECK_THROWS_AS(tensor.view({-3, -4}), ContractError);
 }
 
+TEST_CASE("view: one size of -1 is what is left, where that is one number") {
+  CpuDevice device;
+  const Tensor tensor = from_values(counting, {12}, DType::float32, device);
+  CHECK(tensor.view({-1}).shape() == Shape{12});
+  CHECK(tensor.view({3, -1}).shape() == Shape{3, 4});
+  CHECK(tensor.view({2, -1, 3}).shape() == Shape{2, 2, 3});
+  CHECK(tensor.narrow(0, 0).view({-1, 4}).shape() == Shape{0, 4});
+  CHECK_THROWS_WITH(tensor.view({5, -1}), contains("no size stands for the -1 of [5, -1]"));
+  CHECK_THROWS_AS(tensor.view({-1, -1}), ContractError);
+  CHECK_THROWS_AS(tensor.view({-1, -2}), ContractError);
+  CHECK_THROWS_AS(tensor.narrow(0, 0).view({0, -1}), ContractError);  // any size would do
+}
+
+TEST_CASE("to: every dtype becomes every other, in new storage of the same kind or a given one") {
+  CpuDevice device;
+  for (const DType from : all_dtypes) {
+    const Tensor tensor = from_values(counting, {3, 4}, from, device, MemoryKind::gradients);
+    for (const DType dtype : all_dtypes) {
+      CAPTURE(name_of(from), name_of(dtype));
+      const Tensor other = tensor.narrow(1, 2).to(dtype);
+      CHECK(other.dtype() == dtype);
+      CHECK(other.shape() == Shape{2, 4});
+      CHECK(values_of(other) == std::vector<double>{4, 5, 6, 7, 8, 9, 10, 11});
+      CHECK(other.kind() == MemoryKind::gradients);
+      CHECK(other.sole_owner());
+    }
+  }
+  const Tensor third = full({1}, 1.0 / 3, DType::float32, device);
+  CHECK(third.to(DType::bfloat16, MemoryKind::activations).kind() == MemoryKind::activations);
+  CHECK(third.to(DType::bfloat16).item() == 0.333984375);
+  CHECK(third.to(DType::int32).item() == 0);
+  const double before = device.bytes_moved();
+  third.to(DType::bfloat16);
+  CHECK(device.bytes_moved() - before == 4 + 2);
+  CHECK_THROWS_WITH(full({2}, 300, DType::float32, device).to(DType::uint8),
+                    contains("300 cannot be an element of type uint8"));
+}
+
+TEST_CASE("sole_owner: only the one handle that looks at the whole storage") {
+  CpuDevice device;
+  const Tensor tensor = zeros({2, 3}, DType::float32, device);
+  CHECK(tensor.sole_owner());
+  {
+    const Tensor handle = tensor;
+    CHECK_FALSE(tensor.sole_owner());
+  }
+  CHECK(tensor.sole_owner());
+  // One handle each time, the part of a whole that nobody else looks at any more.
+  const auto made_into = [&](auto change) {
+    Tensor made = zeros({2, 3}, DType::float32, device);
+    made = change(made);
+    return made;
+  };
+  CHECK(made_into([](const Tensor& t) { return t.view({6}); }).sole_owner());
+  CHECK(made_into([](const Tensor& t) { return t.narrow(0, 2); }).sole_owner());
+  CHECK_FALSE(made_into([](const Tensor& t) { return t.narrow(0, 1); }).sole_owner());
+  CHECK_FALSE(made_into([](const Tensor& t) { return t.narrow(1, 1); }).sole_owner());
+}
+
+TEST_CASE("relabel: moves the storage's bytes to another kind, and no peak of the sum grows") {
+  CpuDevice device;
+  const Tensor tensor = zeros({10}, DType::float32, device, MemoryKind::activations);
+  tensor.narrow(0, 2).relabel(MemoryKind::gradients);  // the storage's, whoever asks
+  CHECK(tensor.kind() == MemoryKind::gradients);
+  CHECK(device.bytes_now(MemoryKind::activations) == 0);
+  CHECK(device.bytes_now(MemoryKind::gradients) == 40);
+  CHECK(device.bytes_peak() == 40);
+  tensor.relabel(MemoryKind::gradients);
+  CHECK(device.bytes_now(MemoryKind::gradients) == 40);
+}
+
+TEST_CASE("fill_: a value that the dtype cannot hold is refused, others are rounded to it") {
+  CpuDevice device;
+  CHECK_THROWS_WITH(zeros({1}, DType::int8, device).fill_(128),
+                    contains("128 cannot be an element of type int8"));
+  CHECK_THROWS_AS(full({1}, -1, DType::uint8, device), ContractError);
+  CHECK(full({1}, 257, DType::bfloat16, device).item() == 256);
+  CHECK(full({1}, 2049, DType::float16, device).item() == 2048);
+}
+
 TEST_CASE("copy_: moves elements between windows, also overlapping ones of one storage") {
   CpuDevice device;
   const Tensor tensor = from_values(counting, {12}, DType::float32, device);
@@ -134,7 +218,19 @@ TEST_CASE("scale_: multiplies floating-point elements and refuses integers") {
   const Tensor tensor = full({3}, 3, DType::float32, device);
   tensor.scale_(1.0 / 3);
   CHECK(tensor.data<float>()[2] == 3.0F * static_cast<float>(1.0 / 3));
-  CHECK_THROWS_WITH(full({3}, 3, DType::int64, device).scale_(0.5), contains("int64"));
+  for (const DType dtype : {DType::bfloat16, DType::float16}) {
+    const Tensor half = full({3}, 3, dtype, device);
+    half.scale_(0.1);
+    // In float32, then rounded: 3 · 0.1 lies a little above 0.3.
+    const float product = 3.0F * 0.1F;
+    CHECK(half.item() == full({1}, product, dtype, device).item());
+  }
+  for (const DType dtype : all_dtypes) {
+    if (!is_integer(dtype)) continue;
+    CHECK_THROWS_WITH(
+        full({3}, 3, dtype, device).scale_(0.5),
+        contains("the elements are " + std::string(name_of(dtype)) + ", which 0.5 would round"));
+  }
 }
 
 TEST_CASE("tensor: reading as another type, or outside, is refused") {
@@ -146,6 +242,8 @@ TEST_CASE("tensor: reading as another type, or outside, is refused") {
   CHECK_THROWS_AS(tensor.size(1), ContractError);
   CHECK_THROWS_AS(empty({-1}, DType::float32, device), ContractError);
   CHECK_THROWS_AS(empty({1LL << 40, 1LL << 40}, DType::float32, device), ContractError);
+  CHECK_THROWS_WITH(empty({1LL << 62}, DType::float64, device),
+                    contains("more bytes than 64 bits"));
   CHECK_THROWS_AS(from_values(counting, {11}, DType::float32, device), ContractError);
 }
 
