@@ -1,0 +1,248 @@
+// Saving is a list of files and one rename; loading checks everything before it changes anything.
+#include "engine/checkpoint/checkpoint.hpp"
+
+#include <fcntl.h>
+#include <stdio.h>  // renameat2
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "engine/checkpoint/train_state.hpp"
+
+namespace lockstep::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* model_file = "model.safetensors";
+constexpr const char* optimizer_file = "optimizer.safetensors";
+constexpr const char* state_file = "train.json";
+constexpr const char* prefix = "step_";
+constexpr std::uint64_t state_bytes_max = 1 << 20;
+
+std::string folder_name(std::int64_t step) {
+  const std::string digits = text(step);
+  return prefix + std::string(6 - std::min<std::size_t>(6, digits.size()), '0') + digits;
+}
+
+// The step of a name that folder_name could have given.
+std::optional<std::int64_t> step_of(const std::string& name) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(name.data() + 5, name.data() + name.size(), step);
+  if (error != std::errc() || end != name.data() + name.size() || step < 0) return std::nullopt;
+  return folder_name(step) == name ? std::optional(step) : std::nullopt;
+}
+
+// std::filesystem says in its own words what failed; this says it in ours.
+template <typename Act>
+auto with_disk(const Act& act) {
+  try {
+    return act();
+  } catch (const fs::filesystem_error& error) {
+    throw CheckpointError(text("checkpoint: ", error.what()));
+  }
+}
+
+// Everything of a model that is saved, in its own order.
+std::vector<NamedTensor> tensors_of(nn::Module& model) {
+  std::vector<NamedTensor> tensors;
+  for (const Parameter* parameter : model.parameters()) {
+    tensors.push_back({parameter->name, parameter->value});
+  }
+  for (const nn::Buffer* buffer : model.buffers()) tensors.push_back({buffer->name, buffer->value});
+  return tensors;
+}
+
+std::string kind_of(DType dtype, const Shape& shape) {
+  return text(name_of(dtype), " ", text_of(shape));
+}
+
+void check_same_model(const SafetensorsFile& file, std::span<const NamedTensor> model) {
+  const auto refuse = [&](const std::string& why) {
+    throw CheckpointError(
+        text(file.path(), " is of another model: ", why, "; make the model as its metadata says"));
+  };
+  for (const NamedTensor& mine : model) {
+    const TensorEntry* saved = file.find(mine.name);
+    const std::string kind = kind_of(mine.value.dtype(), mine.value.shape());
+    if (saved == nullptr) refuse(text("it has no ", quoted(mine.name), ", here ", kind));
+    if (saved->dtype != mine.value.dtype() || saved->shape != mine.value.shape()) {
+      refuse(text(quoted(mine.name), " is ", kind_of(saved->dtype, saved->shape),
+                  " in the file and ", kind, " here"));
+    }
+  }
+  for (const TensorEntry& saved : file.tensors()) {
+    if (std::ranges::find(model, saved.name, &NamedTensor::name) == model.end()) {
+      refuse(text("it has ", quoted(saved.name), ", ", kind_of(saved.dtype, saved.shape),
+                  ", which is not here"));
+    }
+  }
+}
+
+void read_model(const SafetensorsFile& file, std::span<const NamedTensor> model) {
+  for (const NamedTensor& mine : model) file.load_into(*file.find(mine.name), mine.value);
+}
+
+void check_extra_files(const SaveOptions& options) {
+  for (const ExtraFile& file : options.files) {
+    LOCKSTEP_CHECK(!file.name.empty() && file.name == fs::path(file.name).filename() &&
+                       file.name != "." && file.name != ".." && file.name != model_file &&
+                       file.name != optimizer_file && file.name != state_file,
+                   "checkpoint: a file cannot be added under the name ", quoted(file.name),
+                   "; it needs a plain name that no other file of a checkpoint has");
+  }
+}
+
+void write_text(const fs::path& file, const std::string& content) {
+  NewFile out(file);
+  out.write(content);
+  out.commit();
+}
+
+void write_files(const fs::path& folder, nn::Module& model, const optim::Optimizer& optimizer,
+                 const TrainState& state, const SaveOptions& options) {
+  write_safetensors(folder / model_file, tensors_of(model), options.model);
+  std::vector<NamedTensor> optimizer_state;
+  for (auto& [name, value] : optimizer.state()) optimizer_state.push_back({name, value});
+  write_safetensors(folder / optimizer_file, optimizer_state,
+                    {{"kind", std::string(optimizer.kind())}});
+  for (const ExtraFile& file : options.files) write_text(folder / file.name, file.content);
+  write_text(folder / state_file, train_state_text(state));
+}
+
+// The folder `temporary` becomes `target`. What was there before, if anything, becomes `temporary`.
+void put_in_place(const fs::path& temporary, const fs::path& target) {
+  const unsigned flags = fs::exists(target) ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), flags) != 0) {
+    throw CheckpointError(
+        text("checkpoint: putting ", target, " in place failed: ", std::strerror(errno)));
+  }
+}
+
+void clear_remains(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path& path = entry.path();
+    if (path.extension() == ".tmp" && step_of(path.stem().string())) fs::remove_all(path);
+  }
+}
+
+void remove_checkpoint(const fs::path& checkpoint) {
+  fs::path remains = checkpoint;
+  remains += ".tmp";
+  fs::rename(checkpoint, remains);
+  fs::remove_all(remains);
+}
+
+// Keeps `target` and, of the others, those of the most steps: a run that went back to an earlier
+// step must not lose what it just saved.
+void keep_last(const fs::path& folder, const fs::path& target, int count) {
+  auto others = checkpoints_in(folder);
+  std::erase(others, target);
+  const auto keep = static_cast<std::size_t>(count - 1);
+  for (std::size_t i = 0; i + keep < others.size(); ++i) remove_checkpoint(others[i]);
+}
+
+}  // namespace
+
+fs::path save(const fs::path& folder, nn::Module& model, const optim::Optimizer& optimizer,
+              const TrainState& state, const SaveOptions& options) {
+  LOCKSTEP_CHECK(state.step >= 0 && state.epoch >= 0 && state.step_in_epoch >= 0,
+                 "checkpoint: step ", state.step, ", epoch ", state.epoch, ", ",
+                 state.step_in_epoch, " steps in it; none is negative");
+  LOCKSTEP_CHECK(options.keep_last >= 0, "checkpoint: keep ", options.keep_last, "; 0 keeps all");
+  check_extra_files(options);
+  return with_disk([&] {
+    fs::create_directories(folder);
+    clear_remains(folder);
+    const fs::path target = folder / folder_name(state.step);
+    fs::path temporary = target;
+    temporary += ".tmp";
+    try {
+      fs::create_directory(temporary);
+      write_files(temporary, model, optimizer, state, options);
+      put_in_place(temporary, target);
+    } catch (...) {
+      std::error_code ignored;  // the first failure is the one to tell
+      fs::remove_all(temporary, ignored);
+      throw;
+    }
+    sync_folder(folder);
+    fs::remove_all(temporary);  // the one that was replaced
+    if (options.keep_last > 0) keep_last(folder, target, options.keep_last);
+    return target;
+  });
+}
+
+std::vector<fs::path> checkpoints_in(const fs::path& folder) {
+  return with_disk([&] {
+    std::vector<std::pair<std::int64_t, fs::path>> found;
+    if (fs::is_directory(folder)) {
+      for (const auto& entry : fs::directory_iterator(folder)) {
+        const auto step = step_of(entry.path().filename().string());
+        if (step && entry.is_directory()) found.emplace_back(*step, entry.path());
+      }
+    }
+    std::ranges::sort(found);
+    std::vector<fs::path> paths;
+    for (auto& [step, path] : found) paths.push_back(std::move(path));
+    return paths;
+  });
+}
+
+std::optional<fs::path> latest_in(const fs::path& folder) {
+  const auto all = checkpoints_in(folder);
+  return all.empty() ? std::nullopt : std::optional(all.back());
+}
+
+Metadata model_metadata(const fs::path& checkpoint) {
+  return SafetensorsFile(checkpoint / model_file).metadata();
+}
+
+void load_model(const fs::path& checkpoint, nn::Module& model) {
+  const SafetensorsFile file(checkpoint / model_file);
+  const auto tensors = tensors_of(model);
+  check_same_model(file, tensors);
+  read_model(file, tensors);
+}
+
+TrainState load(const fs::path& checkpoint, nn::Module& model, optim::Optimizer& optimizer) {
+  const OldFile state_text(checkpoint / state_file);
+  if (state_text.size() > state_bytes_max) {
+    throw CheckpointError(text(state_text.path(), " has ", state_text.size(), " bytes; ",
+                               state_bytes_max, " at most are read"));
+  }
+  std::string json(static_cast<std::size_t>(state_text.size()), '\0');
+  state_text.read(0, std::as_writable_bytes(std::span(json)));
+  TrainState state = parse_train_state(json, state_text.path().string());
+
+  const SafetensorsFile model_tensors(checkpoint / model_file);
+  const auto tensors = tensors_of(model);
+  check_same_model(model_tensors, tensors);
+
+  const SafetensorsFile saved(checkpoint / optimizer_file);
+  const auto kind = saved.metadata().find("kind");
+  if (kind == saved.metadata().end() || kind->second != optimizer.kind()) {
+    throw CheckpointError(
+        text(saved.path(), " is the state of ",
+             kind == saved.metadata().end() ? "an unnamed optimizer" : quoted(kind->second),
+             ", but this run has \"", optimizer.kind(), "\"; use the optimizer it was saved with"));
+  }
+  LOCKSTEP_CHECK(!tensors.empty(), "checkpoint: a model without parameters has nothing to load");
+  Device& device = tensors.front().value.device();
+  std::vector<optim::StateTensor> optimizer_state;
+  for (const TensorEntry& entry : saved.tensors()) {
+    optimizer_state.push_back({entry.name, saved.load(entry, device)});
+  }
+  try {
+    optimizer.load_state(optimizer_state);
+  } catch (const UsageError& error) {
+    throw CheckpointError(text(saved.path(), ": ", error.what()));
+  }
+  read_model(model_tensors, tensors);
+  return state;
+}
+
+}  // namespace lockstep::checkpoint

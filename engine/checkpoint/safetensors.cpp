@@ -1,0 +1,54 @@
+#include "engine/checkpoint/safetensors.hpp"
+
+#include <array>
+
+namespace lockstep::checkpoint {
+namespace {
+
+SafetensorsHeader read_header(const OldFile& file, std::uint64_t& data_start) {
+  const std::string name = file.path().string();
+  std::array<std::byte, 8> first{};
+  if (file.size() >= first.size()) file.read(0, first);
+  const std::uint64_t length = header_length(first, file.size(), name);
+  std::vector<std::byte> json(static_cast<std::size_t>(length));
+  file.read(first.size(), json);
+  data_start = first.size() + length;
+  return parse_header(json, file.size() - data_start, name);
+}
+
+}  // namespace
+
+std::string quoted(const std::string& name) {
+  constexpr std::size_t length_max = 80;
+  std::string shown = name.substr(0, length_max);
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text('"', shown, name.size() > length_max ? "…" : "", '"');
+}
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& file)
+    : file_(file), data_start_(0), header_(read_header(file_, data_start_)) {
+  for (std::size_t i = 0; i < header_.tensors.size(); ++i) places_[header_.tensors[i].name] = i;
+}
+
+const TensorEntry* SafetensorsFile::find(const std::string& name) const {
+  const auto at = places_.find(name);
+  return at == places_.end() ? nullptr : &header_.tensors[at->second];
+}
+
+Tensor SafetensorsFile::load(const TensorEntry& entry, Device& device, MemoryKind kind) const {
+  Tensor tensor = empty(entry.shape, entry.dtype, device, kind);
+  load_into(entry, tensor);
+  return tensor;
+}
+
+void SafetensorsFile::load_into(const TensorEntry& entry, const Tensor& into) const {
+  LOCKSTEP_CHECK(into.dtype() == entry.dtype && into.numel() == numel_of(entry.shape),
+                 "load_into: ", path(), " has ", quoted(entry.name), " as ", name_of(entry.dtype),
+                 " ", text_of(entry.shape), ", which does not fit into ", name_of(into.dtype()),
+                 " ", text_of(into.shape()));
+  file_.read(data_start_ + entry.begin, into.raw_bytes());
+}
+
+}  // namespace lockstep::checkpoint

@@ -1,0 +1,325 @@
+#include "engine/checkpoint/checkpoint.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "engine/base/random.hpp"
+#include "engine/nn/mlp.hpp"
+#include "tests/catch.hpp"
+#include "tests/checkpoint/folder.hpp"
+
+using namespace lockstep;
+using checkpoint::CheckpointError;
+using checkpoint::checkpoints_in;
+using checkpoint::latest_in;
+using checkpoint::TrainState;
+using lockstep::test::contains;
+using lockstep::test::content_of;
+using lockstep::test::files_in;
+using lockstep::test::Folder;
+using lockstep::test::put;
+
+namespace {
+
+using MakeOptimizer =
+    std::function<std::unique_ptr<optim::Optimizer>(const std::vector<Parameter*>&)>;
+
+const std::vector<std::pair<std::string, MakeOptimizer>> optimizers = {
+    {"sgd", [](const auto& all) { return optim::make_sgd(all, {0.1}); }},
+    {"sgd with momentum",
+     [](const auto& all) {
+       return optim::make_sgd(all, {0.1, 0.9, 0.01});
+     }},
+    {"adam", [](const auto& all) { return optim::make_adam(all, {0.01}); }},
+    {"adamw",
+     [](const auto& all) {
+       return optim::make_adamw(all, {.weight_decay = 0.1, .decay_dims_min = 2});
+     }},
+};
+
+// A model and its optimizer, which train on batches that depend on the step alone.
+struct Run {
+  CpuDevice device;
+  std::unique_ptr<nn::Module> model;
+  std::unique_ptr<optim::Optimizer> optimizer;
+
+  explicit Run(const MakeOptimizer& make, std::vector<std::int64_t> widths = {6, 8, 3},
+               DType dtype = DType::float32)
+      : model(nn::make_mlp(widths, dtype, device, 1)), optimizer(make(model->parameters())) {}
+
+  // Steps first … last; the losses.
+  std::vector<double> train(int first, int last) {
+    std::vector<double> losses;
+    for (int step = first; step <= last; ++step) {
+      const auto seed = static_cast<std::uint64_t>(step);
+      std::vector<double> x(5 * 6), labels(5);
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = random_uniform(seed, i) - 0.5;
+      for (std::size_t i = 0; i < labels.size(); ++i) {
+        labels[i] = static_cast<double>(random_bits(seed, 1000 + i) % 3);
+      }
+      Tape tape(GradMode::record);
+      const DType dtype = model->parameters().front()->value.dtype();
+      const Value input = tape.constant(from_values(x, {5, 6}, dtype, device));
+      const Value loss = autograd::cross_entropy(tape, model->forward(tape, input),
+                                                 from_values(labels, {5}, DType::int64, device));
+      optimizer->zero_grad();
+      tape.backward(loss);
+      optimizer->step();
+      losses.push_back(loss.tensor.item());
+    }
+    return losses;
+  }
+};
+
+const MakeOptimizer& adamw = optimizers[3].second;
+const MakeOptimizer& momentum = optimizers[1].second;
+
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("resume: five steps, saved and loaded, and five more are ten steps, bit for bit") {
+  for (const auto& [name, make] : optimizers) {
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      CAPTURE(name, name_of(dtype));
+      const Folder folder;
+      Run straight(make, {6, 8, 3}, dtype);
+      const auto want = straight.train(1, 10);
+      {
+        Run first(make, {6, 8, 3}, dtype);
+        first.train(1, 5);
+        checkpoint::save(folder.path(), *first.model, *first.optimizer, {.step = 5});
+      }
+      Run second(make, {6, 8, 3}, dtype);
+      second.train(70, 72);  // whatever was there before is gone with the load
+      const TrainState state =
+          checkpoint::load(*latest_in(folder.path()), *second.model, *second.optimizer);
+      CHECK(state.step == 5);
+      const auto got = second.train(6, 10);
+      CHECK(got == std::vector(want.begin() + 5, want.end()));
+      CHECK(nn::hash_of(*second.model) == nn::hash_of(*straight.model));
+    }
+  }
+}
+
+TEST_CASE("checkpoint: the state of the run, the model's metadata and extra files come back") {
+  const Folder folder;
+  Run run(adamw);
+  const TrainState state{.step = 12,
+                         .epoch = 3,
+                         .step_in_epoch = 2,
+                         .seed = UINT64_MAX,
+                         .loss_scaler = optim::LossScalerState{0.1F, 17},
+                         .notes = {{"data", "a \"text\"\n"}, {"", ""}}};
+  const checkpoint::Metadata model = {{"widths", "6 8 3"}, {"kind", "mlp"}};
+  const auto path = checkpoint::save(folder.path() / "deep/er", *run.model, *run.optimizer, state,
+                                     {.model = model, .files = {{"vocabulary.txt", "a b c"}}});
+  CHECK(path == folder.path() / "deep/er/step_000012");
+  CHECK(names_in(path) == std::vector<std::string>{"model.safetensors", "optimizer.safetensors",
+                                                   "train.json", "vocabulary.txt"});
+  CHECK(content_of(path / "vocabulary.txt") == "a b c");
+  CHECK(checkpoint::model_metadata(path) == model);
+  CHECK(checkpoint::load(path, *run.model, *run.optimizer) == state);
+}
+
+TEST_CASE("checkpoint: the same run saves the same bytes") {
+  const Folder folder;
+  for (const char* name : {"a", "b"}) {
+    Run run(adamw);
+    run.train(1, 3);
+    checkpoint::save(folder / name, *run.model, *run.optimizer, {.step = 3});
+  }
+  for (const char* file : {"model.safetensors", "optimizer.safetensors", "train.json"}) {
+    CHECK(content_of(folder / "a/step_000003" / file) ==
+          content_of(folder / "b/step_000003" / file));
+  }
+}
+
+TEST_CASE("checkpoint: the last ones are kept, by number and not by name, this one always") {
+  const Folder folder;
+  Run run(momentum);
+  const auto save = [&](std::int64_t step, int keep) {
+    checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = step},
+                     {.keep_last = keep});
+  };
+  const auto kept = [&] {
+    std::vector<std::string> names;
+    for (const auto& path : checkpoints_in(folder.path()))
+      names.push_back(path.filename().string());
+    CHECK(files_in(folder.path()) == names.size());
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(kept().empty());
+  CHECK_FALSE(latest_in(folder.path()).has_value());
+  CHECK(checkpoints_in(folder / "nowhere").empty());
+  for (const std::int64_t step : {999'998, 999'999, 1'000'000}) save(step, 0);
+  CHECK(kept() == Names{"step_999998", "step_999999", "step_1000000"});
+  CHECK(latest_in(folder.path())->filename() == "step_1000000");
+  save(1'000'001, 2);
+  CHECK(kept() == Names{"step_1000000", "step_1000001"});
+  save(5, 2);  // a run that went back
+  CHECK(kept() == Names{"step_000005", "step_1000001"});
+  save(6, 1);
+  CHECK(kept() == Names{"step_000006"});
+}
+
+TEST_CASE("checkpoint: one of the same step is replaced") {
+  const Folder folder;
+  Run run(momentum);
+  checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 5});
+  run.train(1, 3);
+  const auto path = checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 5});
+  CHECK(files_in(folder.path()) == 1);
+  Run again(momentum);
+  checkpoint::load(path, *again.model, *again.optimizer);
+  CHECK(nn::hash_of(*again.model) == nn::hash_of(*run.model));
+}
+
+TEST_CASE("checkpoint: half written ones are not found, and the next save clears them away") {
+  const Folder folder;
+  Run run(momentum);
+  checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 5});
+  std::filesystem::create_directories(folder / "step_000006.tmp/deep");
+  put(folder / "step_000006.tmp/model.safetensors", "half");
+  for (const char* other : {"step_7", "step_-00008", "step_000009x", "notes", "step_.tmp"}) {
+    std::filesystem::create_directory(folder / other);  // not of our making
+  }
+  put(folder / "step_000010", "a file");
+  CHECK(checkpoints_in(folder.path()).size() == 1);
+  CHECK(latest_in(folder.path())->filename() == "step_000005");
+  checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 6}, {.keep_last = 1});
+  CHECK_FALSE(std::filesystem::exists(folder / "step_000006.tmp"));
+  CHECK(files_in(folder.path()) == 7);  // step_000006 and the six of others
+}
+
+TEST_CASE("checkpoint: a save that fails leaves the older one and nothing else") {
+  const Folder folder;
+  Run run(momentum);
+  checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 5});
+  const std::string too_long(300, 'x');  // no file system here takes such a name
+  CHECK_THROWS_AS(checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 6},
+                                   {.files = {{too_long, ""}}, .keep_last = 1}),
+                  CheckpointError);
+  CHECK(names_in(folder.path()) == std::vector<std::string>{"step_000005"});
+  put(folder / "occupied", "a file");
+  CHECK_THROWS_AS(checkpoint::save(folder / "occupied", *run.model, *run.optimizer, {}),
+                  CheckpointError);
+}
+
+TEST_CASE("checkpoint: another architecture is refused by the first name that differs") {
+  const Folder folder;
+  Run run(adamw);
+  run.train(1, 2);
+  const auto path = checkpoint::save(folder.path(), *run.model, *run.optimizer, {});
+  const auto refused = [&](Run&& other, const std::string& why) {
+    const auto before = nn::hash_of(*other.model);
+    CHECK_THROWS_AS(checkpoint::load(path, *other.model, *other.optimizer), CheckpointError);
+    CHECK_THROWS_WITH(checkpoint::load(path, *other.model, *other.optimizer),
+                      contains(why) && contains("step_000000"));
+    CHECK(nn::hash_of(*other.model) == before);
+    CHECK(other.optimizer->state().empty());
+  };
+  refused(Run(adamw, {6, 9, 3}),
+          "\"0.weight\" is float32 [8, 6] in the file and float32 [9, 6] here");
+  refused(Run(adamw, {6, 8, 4}),
+          "\"1.weight\" is float32 [3, 8] in the file and float32 [4, 8] here");
+  refused(Run(adamw, {6, 8, 3, 3}), "it has no \"2.weight\", here float32 [3, 3]");
+  refused(Run(adamw, {6, 8}), "it has \"1.bias\", float32 [3], which is not here");
+  refused(Run(adamw, {6, 8, 3}, DType::float64),
+          "is float32 [8, 6] in the file and float64 [8, 6]");
+}
+
+TEST_CASE("checkpoint: another optimizer is refused, and the model is left as it was") {
+  const Folder folder;
+  Run run(momentum);
+  run.train(1, 2);
+  const auto path = checkpoint::save(folder.path(), *run.model, *run.optimizer, {});
+  Run other(adamw), plain(optimizers[0].second);
+  const auto before = nn::hash_of(*other.model);
+  CHECK_THROWS_WITH(checkpoint::load(path, *other.model, *other.optimizer),
+                    contains("\"sgd\", but this run has \"adamw\""));
+  CHECK_THROWS_WITH(checkpoint::load(path, *plain.model, *plain.optimizer),
+                    contains("0.bias.momentum_buffer belongs to nothing here"));
+  CHECK(nn::hash_of(*other.model) == before);
+  CHECK(nn::hash_of(*plain.model) == before);
+  checkpoint::load_model(path, *other.model);  // the model alone may be had
+  CHECK(nn::hash_of(*other.model) == nn::hash_of(*run.model));
+}
+
+TEST_CASE("checkpoint: buffers of the model are saved and loaded") {
+  struct Counting final : nn::Module {
+    CpuDevice& device;
+    Parameter weight{"weight", full({2}, 1, DType::float32, device), {}, {}};
+    nn::Buffer steps{"steps", full({1}, 0, DType::int64, device)};
+    explicit Counting(CpuDevice& on) : device(on) {}
+    Value forward(Tape&, const Value& input) override { return input; }
+    std::vector<Parameter*> parameters() override { return {&weight}; }
+    std::vector<nn::Buffer*> buffers() override { return {&steps}; }
+  };
+  const Folder folder;
+  CpuDevice device;
+  Counting first(device), second(device);
+  first.steps.value.fill_(41);
+  const auto optimizer = momentum(first.parameters());
+  const auto path = checkpoint::save(folder.path(), first, *optimizer, {});
+  checkpoint::load_model(path, second);
+  CHECK(second.steps.value.item() == 41);
+}
+
+TEST_CASE("checkpoint: a train.json that is not ours is refused with its file and field") {
+  const Folder folder;
+  Run run(momentum);
+  const auto path = checkpoint::save(folder.path(), *run.model, *run.optimizer, {});
+  const std::string good = content_of(path / "train.json");
+  const auto refused = [&](const std::string& json, const std::string& why) {
+    put(path / "train.json", json);
+    CAPTURE(json.substr(0, 200));
+    CHECK_THROWS_AS(checkpoint::load(path, *run.model, *run.optimizer), CheckpointError);
+    CHECK_THROWS_WITH(checkpoint::load(path, *run.model, *run.optimizer),
+                      contains(why) && contains("train.json"));
+  };
+  const auto with = [](const std::string& step, const std::string& more = "") {
+    return R"({"step":)" + step + R"(,"epoch":0,"step_in_epoch":0,"seed":0,"notes":{})" + more +
+           "}";
+  };
+  refused("", "no JSON");
+  refused("[]", "expected an object");
+  refused(good + "x", "no JSON");
+  refused("{}", "expected the field step");
+  refused(with("-1"), "expected step as a whole number from 0, found \"-1\"");
+  refused(with("1.5"), "expected step");
+  refused(with("9223372036854775808"), "expected step");
+  refused(with("\"1\""), "expected step");
+  refused(with("1", R"(,"step":2)"), "\"step\" is there twice");
+  refused(with("1", R"(,"more":2)"), "no more than 5 fields");
+  refused(with("1", R"(,"loss_scaler":{"scale":1})"), "expected the field clean_updates");
+  refused(with("1", R"(,"loss_scaler":{"scale":1e300,"clean_updates":1})"), "expected scale");
+  refused(with("1", R"(,"loss_scaler":null)"), "expected an object");
+  refused(R"({"step":1,"epoch":0,"step_in_epoch":0,"seed":0,"notes":{"a":1}})", "expected notes");
+  refused(R"({"step":1,"epoch":0,"step_in_epoch":0,"seed":0,"notes":{"a":"1","a":"2"}})", "twice");
+  refused(std::string(500'000, '['), "fields in fields");
+  refused(std::string((1 << 20) + 1, ' '), "1048576 at most are read");
+  put(path / "train.json", with("1", R"(,"loss_scaler":{"scale":2,"clean_updates":1})"));
+  CHECK(checkpoint::load(path, *run.model, *run.optimizer).loss_scaler ==
+        optim::LossScalerState{2, 1});
+}
+
+TEST_CASE("checkpoint: names that would leave the folder or hide a file are refused") {
+  const Folder folder;
+  Run run(momentum);
+  for (const char* name : {"", ".", "..", "a/b", "/etc/a", "model.safetensors", "train.json"}) {
+    CHECK_THROWS_AS(
+        checkpoint::save(folder.path(), *run.model, *run.optimizer, {}, {.files = {{name, "x"}}}),
+        ContractError);
+  }
+  CHECK(files_in(folder.path()) == 0);
+}

@@ -1,0 +1,112 @@
+#include "engine/checkpoint/file.hpp"
+
+#include <sys/resource.h>
+
+#include <array>
+#include <csignal>
+
+#include "tests/catch.hpp"
+#include "tests/checkpoint/folder.hpp"
+
+using namespace lockstep;
+using checkpoint::CheckpointError;
+using checkpoint::NewFile;
+using checkpoint::OldFile;
+using lockstep::test::contains;
+using lockstep::test::content_of;
+using lockstep::test::files_in;
+using lockstep::test::Folder;
+using lockstep::test::put;
+
+namespace {
+
+// While this lives no file of this process can grow beyond `bytes`: a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit now{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+}  // namespace
+
+TEST_CASE("new file: the target has the old content until commit, and then the new one") {
+  const Folder folder;
+  put(folder / "a", "old");
+  NewFile file(folder / "a");
+  file.write("new content");
+  CHECK(content_of(folder / "a") == "old");
+  file.commit();
+  CHECK(content_of(folder / "a") == "new content");
+  CHECK(files_in(folder.path()) == 1);
+  CHECK_THROWS_AS(file.write("more"), ContractError);
+  CHECK_THROWS_AS(file.commit(), ContractError);
+}
+
+TEST_CASE("new file: given up or on a full disk, the old content stays and nothing else does") {
+  const Folder folder;
+  put(folder / "a", "old");
+  { NewFile(folder / "a").write("new content"); }
+  CHECK(content_of(folder / "a") == "old");
+  CHECK(files_in(folder.path()) == 1);
+
+  const auto write_much = [&] {
+    NewFile file(folder / "a");
+    file.write(std::string(5000, 'x'));
+    file.commit();
+  };
+  {
+    const FullDisk full(4096);
+    CHECK_THROWS_AS(write_much(), CheckpointError);
+    CHECK_THROWS_WITH(write_much(), contains("writing") && contains("File too large"));
+  }
+  CHECK(content_of(folder / "a") == "old");
+  CHECK(files_in(folder.path()) == 1);
+  write_much();
+  CHECK(content_of(folder / "a").size() == 5000);
+}
+
+TEST_CASE("new file: where no file can be, the sentence says which and why") {
+  const Folder folder;
+  CHECK_THROWS_WITH(NewFile(folder / "no/a"), contains("no/a") && contains("No such file"));
+  std::filesystem::create_directories(folder / "b/inside");
+  NewFile over_a_folder(folder / "b");
+  over_a_folder.write("x");
+  CHECK_THROWS_AS(over_a_folder.commit(), CheckpointError);
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("new file: what an earlier crash left is overwritten") {
+  const Folder folder;
+  put(folder / "a.tmp", std::string(100, 'x'));
+  NewFile file(folder / "a");
+  file.write("short");
+  file.commit();
+  CHECK(content_of(folder / "a") == "short");
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("old file: is read at places, and not beyond its end") {
+  const Folder folder;
+  put(folder / "a", "0123456789");
+  const OldFile file(folder / "a");
+  CHECK(file.size() == 10);
+  std::array<std::byte, 3> three{};
+  file.read(7, three);
+  CHECK(three == std::array{std::byte{'7'}, std::byte{'8'}, std::byte{'9'}});
+  CHECK_THROWS_WITH(file.read(8, three), contains("ends at byte 10, where 1 more"));
+  CHECK_THROWS_WITH(OldFile(folder / "b"), contains("No such file"));
+  CHECK_THROWS_WITH(OldFile(folder.path()), contains("no regular file"));
+}
