@@ -90,7 +90,12 @@ TEST_CASE("block cache: what is kept and what is out stay within half more than 
 TEST_CASE("block cache: a request that no memory can meet is answered with nothing") {
   BlockCache cache;
   CHECK(cache.take(std::size_t{1} << 63) == nullptr);
-  CHECK(cache.take(std::size_t{1} << 61) == nullptr);
+  if (BlockCache::keeps_blocks()) {  // a sanitizer's allocator ends the program instead
+    std::byte* kept = cache.take(3 * large);
+    cache.give(kept, 3 * large);
+    CHECK(cache.take(std::size_t{1} << 61) == nullptr);
+    CHECK(cache.bytes_kept() == 0);  // it was given back in the attempt
+  }
   std::byte* after = cache.take(large);
   CHECK(after != nullptr);
   cache.give(after, large);
