@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "grader/exams/exams.hpp"
+#include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -70,8 +71,9 @@ std::string text_of(const Recipe& recipe) {
 }
 
 std::string text_of(const MemoryQuestion& q) {
-  return text(q.parameters, " parameters, ", text_of(q.recipe), ", ", q.saved_per_sample.size(),
-              q.saved_per_sample.size() == 1 ? " layer" : " layers", ", batch ", q.batch);
+  return text(grouped(q.parameters), " parameters, ", text_of(q.recipe), ", ",
+              q.saved_per_sample.size(), q.saved_per_sample.size() == 1 ? " layer" : " layers",
+              ", batch ", q.batch);
 }
 
 struct Cause {
@@ -174,7 +176,7 @@ Cause likely_cause(const MemoryQuestion& q, const Fields& seen, const Fields& ex
 
 std::string text_of(Wide bytes) {
   if (bytes > largest) return "more than 64 bits hold";
-  return text(static_cast<std::int64_t>(bytes));
+  return grouped(static_cast<std::int64_t>(bytes));
 }
 
 void compare(Bench& bench, const Played& played, const MemoryQuestion& q,
@@ -189,7 +191,7 @@ void compare(Bench& bench, const Played& played, const MemoryQuestion& q,
     failure.seen = text(names[field], " ", text_of(seen[field]));
     failure.where = text_of(q);
     failure.message =
-        text(text_of(q), ": ", names[field], " is ", text_of(seen[field]), " bytes where ",
+        text(text_of(q), ": ", names[field], " has ", text_of(seen[field]), " bytes where ",
              text_of(expected[field]), " were expected; likely cause: ", sentence);
     bench.fail(played, std::move(failure));
   }
@@ -220,7 +222,7 @@ void ask(Bench& bench, const std::string& description,
                           : text(text_of(q),
                                  ": a ContractError was expected, since a count does not fit into "
                                  "64 bits, and a total of ",
-                                 report.total, " came back");
+                                 grouped(report.total), " came back");
     bench.fail(*played, std::move(failure));
   }
 }

@@ -316,9 +316,9 @@ void compare(Bench& bench, const Played& played, const Play& play, const BatchSe
     failure.expected = shown(expected.parameters, *at);
     failure.seen = shown(parameters, *at);
     failure.where = text("parameter element ", *at);
-    failure.message =
-        text("after ", p.epochs, " epochs parameter element ", *at, " is ", failure.seen, " where ",
-             failure.expected, " was expected; likely cause: ", sentence);
+    failure.message = text("after ", p.epochs, p.epochs == 1 ? " epoch" : " epochs",
+                           " parameter element ", *at, " is ", failure.seen, " where ",
+                           failure.expected, " was expected; likely cause: ", sentence);
     bench.fail(played, std::move(failure));
   }
   if (losses.size() != expected.losses.size()) {

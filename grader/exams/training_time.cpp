@@ -50,12 +50,13 @@ std::string text_of(const TimeQuestion& q) {
   const std::string ranks = text(" on ", q.ranks, q.ranks == 1 ? " rank" : " ranks");
   if (q.form == TimeForm::measured) {
     const auto& m = q.measured;
-    return text(m.samples, " samples", ranks, ", batches of ", m.batch_size, ", ", m.epochs,
-                " epochs, ", number(m.step_s), " s a step, efficiency ", number(m.efficiency));
+    return text(grouped(m.samples), " samples", ranks, ", batches of ", m.batch_size, ", ",
+                m.epochs, " epochs, ", number(m.step_s), " s a step, efficiency ",
+                number(m.efficiency));
   }
-  return text(q.counted.parameters, " parameters, ", q.counted.tokens, " tokens", ranks, ", ",
-              q.counted.batch_tokens, " tokens an update, ", number(q.device.peak_flops_per_s),
-              " FLOP/s used to ", number(q.device.utilisation));
+  return text(grouped(q.counted.parameters), " parameters, ", grouped(q.counted.tokens), " tokens",
+              ranks, ", ", grouped(q.counted.batch_tokens), " tokens an update, ",
+              number(q.device.peak_flops_per_s), " FLOP/s used to ", number(q.device.utilisation));
 }
 
 struct Cause {

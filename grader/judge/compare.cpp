@@ -59,6 +59,15 @@ std::string number(double value) {
   return out.str();
 }
 
+std::string grouped(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  const std::ptrdiff_t first = value < 0 ? 1 : 0;
+  for (auto at = std::ssize(digits) - 3; at > first; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  }
+  return digits;
+}
+
 double epsilon_of(DType dtype) {
   switch (dtype) {
     case DType::float32:

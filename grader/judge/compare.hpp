@@ -26,6 +26,9 @@ std::optional<std::size_t> first_difference(std::span<const double> seen,
 // "0.1234567" with as many digits as tell neighbouring float64 apart.
 std::string number(double value);
 
+// "1,500,000,000": what a person can read of a large count.
+std::string grouped(std::int64_t value);
+
 // Machine epsilon of a dtype, 0 for integers.
 double epsilon_of(DType dtype);
 

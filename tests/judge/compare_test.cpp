@@ -48,3 +48,12 @@ TEST_CASE("number: as short as tells the value") {
   CHECK(number(0.1 + 0.2) == "0.30000000000000004");
   CHECK(number(not_a_number) == "nan");
 }
+
+TEST_CASE("compare: a large count is written in groups of three") {
+  CHECK(grouped(0) == "0");
+  CHECK(grouped(999) == "999");
+  CHECK(grouped(1000) == "1,000");
+  CHECK(grouped(-1234567) == "-1,234,567");
+  CHECK(grouped(-100) == "-100");
+  CHECK(grouped(std::numeric_limits<std::int64_t>::max()) == "9,223,372,036,854,775,807");
+}
