@@ -55,8 +55,8 @@ std::unique_ptr<Loader> make_plain_loader(const Dataset& dataset, Sampler sample
 //             (or all that are left) are read, each as soon as a worker is free, and no later one:
 //             never more than `prefetch` are under way or waiting;
 //             an exception of a worker comes out of the next() of its batch, as it was thrown;
-//             start() and the destructor end what reads ahead: they wait for the reads that have
-//             begun, and begin no other
+//             start() and the destructor end what reads ahead: nothing more of the old epoch is
+//             begun, and the destructor waits for the reads that have begun
 //   Requires  workers and prefetch at least 1; dataset, device and strands outlive the loader;
 //             dataset.batch may be called by several strands at once
 //   Thread    sampler, start(), next() and the destructor run on the strand that made the loader

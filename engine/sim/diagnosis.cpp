@@ -270,7 +270,8 @@ void Core::State::diagnose_stuck() {
     finding.ranks = {node.actor.rank};
     finding.where = node.where;
     if (node.pauses) {
-      finding.message += ", and all other strands of this rank have ended";
+      finding.message +=
+          ", and all other strands of this rank have ended: did an exception end one?";
     } else if (node.op == Op::service) {
       finding.message += ", and nothing that could still happen will answer it";
     } else {

@@ -22,6 +22,7 @@
 #include "engine/base/random.hpp"
 #include "engine/collectives/ring_all_reduce.hpp"
 #include "engine/data/distributed_sampler.hpp"
+#include "engine/data/loader.hpp"
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
 #include "engine/plan/model_memory.hpp"

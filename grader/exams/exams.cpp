@@ -8,6 +8,7 @@ const std::map<std::string, std::function<Exam()>>& exams() {
       {"training_time", training_time_exam},
       {"single_device_loop", single_device_loop_exam},
       {"distributed_sampler", distributed_sampler_exam},
+      {"prefetching_loader", prefetching_loader_exam},
       {"ring_all_reduce", ring_all_reduce_exam},
       {"average_gradients", average_gradients_exam},
       {"data_parallel_step", data_parallel_step_exam},

@@ -170,7 +170,7 @@ TEST_CASE("lab show: the task without hints, and each hint by itself") {
                                            "05_data_parallel/quiz, average_gradients") ||
                                 test::contains("05 is a lesson; name one of its exercises: "
                                                "average_gradients"));
-  CHECK_THAT(tree.lab({"show", "4"}).output, test::contains("./lab check distributed_sampler"));
+  CHECK_THAT(tree.lab({"show", "6"}).output, test::contains("./lab check ring_all_reduce"));
 }
 
 TEST_CASE("lab reset: a fresh stub, the old file beside it, and the second time nothing") {
