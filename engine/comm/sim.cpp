@@ -30,7 +30,14 @@ Request request_of(Op op, std::uint32_t group, const Where& where) {
   return request;
 }
 
+// What travels of a tensor: its elements, or none of a symbolic one, whose message has a size and a
+// price only.
+std::span<std::byte> wire_bytes_of(const Tensor& tensor) {
+  return tensor.device().has_numbers() ? tensor.raw_bytes() : std::span<std::byte>();
+}
+
 void take_data(const Reply& reply, const Tensor& into) {
+  if (!into.device().has_numbers()) return;
   const auto from = reply.data.bytes;
   const auto to = into.raw_bytes();
   if (from.size() != to.size()) {
@@ -41,7 +48,7 @@ void take_data(const Reply& reply, const Tensor& into) {
 }
 
 std::uint64_t checksum_of(const Tensor& tensor) {
-  return tensor.defined() ? lockstep::checksum_of(tensor.raw_bytes()) : 0;
+  return tensor.defined() ? lockstep::checksum_of(wire_bytes_of(tensor)) : 0;
 }
 
 // `watched` must not change until wait(); `result`, where defined, is written then.
@@ -85,7 +92,7 @@ class SimGroup final : public ProcessGroup {
 
   Request sending(Op op, const Tensor& data, int dst, int tag, const Where& where) {
     Request request = message(op, data, dst, tag, where);
-    request.data.bytes = data.raw_bytes();  // the port reads them before call() returns
+    request.data.bytes = wire_bytes_of(data);  // the port reads them before call() returns
     traffic_.bytes_sent += static_cast<std::int64_t>(data.bytes());
     ++traffic_.messages_sent;
     return request;
@@ -130,7 +137,7 @@ class SimGroup final : public ProcessGroup {
   Work start_broadcast(Tensor data, int root, const Where& where) override {
     Request request = collective(sim::Collective::broadcast, data, root, where);
     if (rank() == root) {
-      request.data.bytes = data.raw_bytes();
+      request.data.bytes = wire_bytes_of(data);
       const int levels = std::bit_width(static_cast<unsigned>(size() - 1));
       count_modelled(levels, static_cast<std::int64_t>(data.bytes()));
     }
@@ -139,13 +146,13 @@ class SimGroup final : public ProcessGroup {
   Work start_all_reduce(Tensor data, ReduceOp op, const Where& where) override {
     Request request = collective(sim::Collective::all_reduce, data, -1, where);
     request.reduce = op;
-    request.data.bytes = data.raw_bytes();
+    request.data.bytes = wire_bytes_of(data);
     count_modelled(2 * (size() - 1), static_cast<std::int64_t>(data.bytes()) / size());
     return start(std::move(request), data, data, where);
   }
   Work start_all_gather(const Tensor& mine, Tensor all, const Where& where) override {
     Request request = collective(sim::Collective::all_gather, mine, -1, where);
-    request.data.bytes = mine.raw_bytes();
+    request.data.bytes = wire_bytes_of(mine);
     count_modelled(size() - 1, static_cast<std::int64_t>(mine.bytes()));
     return start(std::move(request), mine, std::move(all), where);
   }

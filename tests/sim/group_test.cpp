@@ -1,6 +1,9 @@
 // The process group of the simulated world, over a core in this process.
 #include "engine/comm/sim.hpp"
 
+#include <memory>
+
+#include "engine/tensor/symbolic.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/thread_host.hpp"
 
@@ -96,6 +99,43 @@ TEST_CASE("sim group: collectives, at once and later, and empty ones") {
   });
   check_passed(world);
   CHECK(world.core.counters().ranks[0].collectives == 5);
+}
+
+TEST_CASE("sim group: symbolic tensors take the same time and traffic as real ones") {
+  const int n = GENERATE(2, 3, 5);
+  const auto seconds = [&](auto make_device) {
+    World world(n);
+    world.run([&](ProcessGroup& group, Device&) {
+      const auto device = make_device();
+      const Tensor mine = full({100}, group.rank(), DType::bfloat16, *device);
+      const Tensor theirs = mine.empty_like(100);
+      Work out = group.isend(mine, (group.rank() + 1) % n);
+      Work in = group.irecv(theirs, (group.rank() + n - 1) % n);
+      in.wait();
+      out.wait();
+      group.all_reduce(theirs, ReduceOp::sum);
+      group.all_gather(theirs, mine.empty_like(100 * n));
+      group.broadcast(mine, n - 1);
+      if (device->has_numbers()) CHECK(theirs.item() == n * (n - 1) / 2);
+    });
+    check_passed(world);
+    const auto& counters = world.core.counters();
+    CHECK(counters.messages.size() == static_cast<std::size_t>(n));
+    CHECK(counters.messages.front().bytes == 200);
+    return counters.collectives.back().done_s;
+  };
+  CHECK(seconds([] { return std::make_unique<SymbolicDevice>(); }) ==
+        seconds([] { return std::make_unique<CpuDevice>(); }));
+}
+
+TEST_CASE("sim group: a message without numbers does not fill a tensor that has some") {
+  World world(2);
+  world.run([](ProcessGroup& group, Device& device) {
+    SymbolicDevice symbolic;
+    if (group.rank() == 0) group.send(zeros({3}, DType::float32, symbolic), 1);
+    if (group.rank() == 1) group.recv(zeros({3}, DType::float32, device), 0);
+  });
+  CHECK_THAT(world.failures[1], test::contains("received 0 bytes for a tensor of 12"));
 }
 
 TEST_CASE("sim group: an empty tensor sends no message and receives none") {
