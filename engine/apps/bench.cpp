@@ -1,0 +1,151 @@
+// bench: how fast the engine is, beside others where they are asked for. What is compared runs in
+// turns within one call, each time in a fresh process on one thread of one core, because a machine
+// is not the same from one minute to the next; what counts is the ratio of each round.
+#include <unistd.h>
+
+#include <exception>
+#include <filesystem>
+#include <iostream>
+
+#include "engine/apps/bench_report.hpp"
+#include "engine/base/error.hpp"
+#include "engine/base/options.hpp"
+
+namespace {
+
+using namespace lockstep;
+using namespace lockstep::bench;
+using Words = std::vector<std::string>;
+
+Options declared() {
+  Options options("lab bench",
+                  "Trains models on one thread and prints speed, memory and start-up, beside those "
+                  "of PyTorch when it is named as the peer.");
+  options.words("train", "what to measure")
+      .choice("peer", {"none", "torch", "torch-as-installed"}, "none",
+              "PyTorch as fast as it can be made here, or as it comes")
+      .choice("model", {"all", "mlp", "gpt-small", "gpt"}, "all", "what to train")
+      .option("repeats", "5", "rounds, each a fresh process of each side")
+      .option("steps", "", "steps of one repetition, of which a process makes three")
+      .flag("json", "one JSON document instead of the table")
+      .option("torch-python", "python3", "the Python that has PyTorch; also TORCH_PYTHON=…")
+      .option("torch-script", "tests/bench/torch_train.py", "the peer's program");
+  return options;
+}
+
+// The commands of both sides for one model.
+struct Sides {
+  std::string model;
+  Words ours, peer;  // peer is empty when there is none
+};
+
+Words with(Words command, const Words& more) {
+  command.insert(command.end(), more.begin(), more.end());
+  return command;
+}
+
+void say(const std::string& line) {
+  if (isatty(STDERR_FILENO) != 0) std::cerr << "  " << line << "\n";
+}
+
+bool has_peer(const Arguments& arguments) { return arguments.get("peer") != "none"; }
+
+void require_torch(const std::string& python) {
+  try {
+    run_for_json(
+        {python, "-c",
+         "import importlib.util as found; print('{}' if found.find_spec('torch') else '')"});
+  } catch (const Error&) {
+    throw Lacking(
+        text("'", python,
+             "' has no PyTorch; name a Python that has one: TORCH_PYTHON=… ./lab bench train "
+             "--peer torch, or --torch-python …, or leave --peer out"));
+  }
+}
+
+// The peer's command, with the variant that a short trial found to be the fastest.
+Words peer_command(const Arguments& arguments, const std::string& model) {
+  Words command{arguments.get("torch-python"), arguments.get("torch-script"), "--model", model};
+  if (arguments.get("peer") == "torch-as-installed") return command;
+  say(model + ": looking for PyTorch's fastest variant");
+  const Json trial = run_for_json(with(command, {"--fastest"}));
+  return with(command, {"--products", trial.at("products").get<std::string>()});
+}
+
+Sides sides_of(const Arguments& arguments, const std::string& model) {
+  const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  Sides sides{model, {(here / "bench-train").string(), "--model", model}, {}};
+  if (has_peer(arguments)) sides.peer = peer_command(arguments, model);
+  if (arguments.given("steps")) {
+    const Words steps{"--steps", arguments.get("steps")};
+    sides.ours = with(sides.ours, steps);
+    if (!sides.peer.empty()) sides.peer = with(sides.peer, steps);
+  }
+  return sides;
+}
+
+// Who begins changes from round to round.
+void run_round(const Sides& sides, std::int64_t round, Rounds& into) {
+  say(text(sides.model, ": round ", round + 1));
+  const auto ours = [&] { into.ours.push_back(run_training(sides.ours)); };
+  const auto peer = [&] {
+    if (!sides.peer.empty()) into.peer.push_back(run_training(sides.peer));
+  };
+  if (round % 2 == 0) ours();
+  peer();
+  if (round % 2 == 1) ours();
+}
+
+int run(int argc, const char* const* argv) {
+  const Options options = declared();
+  const Arguments arguments = options.parse(argc, argv);
+  if (arguments.asks_help()) {
+    std::cout << options.help();
+    return 0;
+  }
+  if (arguments.words() != Words{"train"}) {
+    throw UsageError("say what to measure: ./lab bench train");
+  }
+  const std::int64_t repeats = arguments.integer("repeats", 1);
+  if (arguments.given("steps")) arguments.integer("steps", 1);
+  if (has_peer(arguments)) require_torch(arguments.get("torch-python"));
+
+  Machine machine = this_machine();
+  machine.pinned_to_core = pin_to_one_core();
+  std::vector<Rounds> all;
+  int status = 0;
+  for (const std::string model : {"mlp", "gpt-small", "gpt"}) {
+    if (arguments.get("model") != "all" && arguments.get("model") != model) continue;
+    const Sides sides = sides_of(arguments, model);
+    Rounds rounds{model, {}, {}};
+    for (std::int64_t round = 0; round < repeats; ++round) run_round(sides, round, rounds);
+    all.push_back(rounds);
+    if (const std::string why = disagreement(rounds); !why.empty()) {
+      std::cerr << "lab bench: " << why << "\n";
+      status = 1;
+    }
+  }
+  if (arguments.flag("json")) {
+    std::cout << report(all, machine).dump(1) << "\n";
+  } else {
+    std::cout << table(all, machine);
+  }
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const UsageError& error) {
+    std::cerr << "lab bench: " << error.what() << "\n";
+    return 2;
+  } catch (const Lacking& error) {
+    std::cerr << "lab bench: " << error.what() << "\n";
+    return 3;
+  } catch (const std::exception& error) {
+    std::cerr << "lab bench: " << error.what() << "\n";
+    return 1;
+  }
+}

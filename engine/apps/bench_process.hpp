@@ -1,0 +1,41 @@
+// One measured process of the training benchmark: what it is called with, and what it says.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace lockstep::bench {
+
+using Json = nlohmann::ordered_json;
+
+// What the machine lacks for what was asked; the program exits with code 3.
+struct Lacking : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// One process of one side. Its repetitions are drawn together by their median.
+struct Sample {
+  std::string program, how;  // "PyTorch 2.15.0", "eager, products by oneDNN, fused optimizer"
+  double steps_per_s = 0;
+  double steps_per_cpu_s = 0;  // of processor time: what others on the machine take is not in it
+  double peak_mib = 0;
+  double startup_s = 0;  // from the start of the process to a model that is ready to train
+  double first_loss = 0, last_loss = 0;
+};
+
+double median(std::vector<double> values);
+
+// Runs a command on one thread and reads the last line it prints, which is JSON. What it says to
+// standard error goes to ours.
+//   Throws  Error with the command when it fails or prints something else
+Json run_for_json(const std::vector<std::string>& command);
+
+// The same, of a training process that prints what bench-train does.
+Sample run_training(const std::vector<std::string>& command);
+
+// Keeps this process and its children on the last of the cores it may use; that core, or -1 where
+// the system refuses.
+int pin_to_one_core();
+
+}  // namespace lockstep::bench

@@ -1,0 +1,42 @@
+// What the rounds of the training benchmark come to: a table for people, JSON for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/apps/bench_process.hpp"
+
+namespace lockstep::bench {
+
+// All rounds of one model; ours[i] and peer[i] are of the same round. Without a peer `peer` is
+// empty.
+struct Rounds {
+  std::string model;
+  std::vector<Sample> ours, peer;
+};
+
+struct Machine {
+  std::string processor;
+  int cores = 0;
+  int pinned_to_core = -1;  // -1: not pinned
+  double load = 0;          // average of the last minute, before the first round
+};
+Machine this_machine();
+
+// A quantity of a model: medians over the rounds, and the ratio ours : peer, round by round.
+struct Row {
+  std::string model, quantity, unit;
+  int digits;
+  double ours = 0, peer = 0;
+  double ratio_median = 0, ratio_min = 0, ratio_max = 0;
+};
+std::vector<Row> rows_of(const Rounds& rounds);
+
+// Empty when both sides trained the same: first losses equal to rounding, last ones nearly.
+// Otherwise the sentence that says they did not, and the ratios then mean nothing.
+std::string disagreement(const Rounds& rounds);
+
+std::string table(const std::vector<Rounds>& all, const Machine& machine);
+Json report(const std::vector<Rounds>& all, const Machine& machine);
+
+}  // namespace lockstep::bench

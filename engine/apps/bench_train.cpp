@@ -1,0 +1,189 @@
+// bench-train: one process, one thread, one model, trained on a fixed batch; prints one JSON object
+// with its speed, its memory and its loss. The training benchmark (bench.cpp) alternates it with
+// tests/bench/torch_train.py, which builds the same model with the same first weights and trains on
+// the same batch, so the losses must agree too.
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <exception>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "engine/base/options.hpp"
+#include "engine/base/random.hpp"
+#include "engine/nn/gpt.hpp"
+#include "engine/nn/mlp.hpp"
+#include "engine/optim/optimizer.hpp"
+#include "engine/tensor/kernels.hpp"
+
+namespace {
+
+using namespace lockstep;
+
+constexpr std::int64_t vocabulary = 256;
+
+// The numbers in [0, 1) that both sides draw: a stream by its name (FNV-1a), then by index.
+std::vector<double> numbers(const std::string& name, std::int64_t count) {
+  std::uint64_t stream = 0xcbf29ce484222325ULL;
+  for (const unsigned char byte : name) stream = (stream ^ byte) * 0x100000001b3ULL;
+  std::vector<double> drawn(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = random_uniform(stream, i);
+  return drawn;
+}
+
+// Matrices uniform in ±1/√columns; of the rest, weights (of norms) 1 and biases 0.
+void set_weights(nn::Module& model) {
+  for (const Parameter* parameter : model.parameters()) {
+    const Tensor& value = parameter->value;
+    if (value.shape().size() < 2) {
+      value.fill_(parameter->name.ends_with("weight") ? 1 : 0);
+      continue;
+    }
+    std::vector<double> drawn = numbers(parameter->name, value.numel());
+    const double bound = 1 / std::sqrt(static_cast<double>(value.size(1)));
+    for (double& number : drawn) number = (2 * number - 1) * bound;
+    value.copy_(from_values(drawn, value.shape(), value.dtype(), value.device()));
+  }
+}
+
+Tensor integers(const std::vector<double>& drawn, double below, Device& device) {
+  const Tensor out = empty({static_cast<std::int64_t>(drawn.size())}, DType::int64, device);
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    out.data<std::int64_t>()[i] = static_cast<std::int64_t>(drawn[i] * below);
+  }
+  return out;
+}
+
+struct Task {
+  std::unique_ptr<nn::Module> model;
+  std::unique_ptr<optim::Optimizer> optimizer;
+  Tensor inputs, labels;
+  std::int64_t steps;  // of a repetition, unless the caller says otherwise
+};
+
+Task make_mlp_task(Device& device) {
+  Task task;
+  task.model =
+      nn::make_mlp(std::vector<std::int64_t>{784, 1024, 1024, 10}, DType::float32, device, 0);
+  task.optimizer = optim::make_sgd(task.model->parameters(), {.learning_rate = 0.05});
+  task.inputs = from_values(numbers("inputs", 64 * 784), {64, 784}, DType::float32, device);
+  task.labels = integers(numbers("labels", 64), 10, device);
+  task.steps = 100;
+  return task;
+}
+
+Task make_gpt_task(const nn::GptOptions& options, std::int64_t batch, std::int64_t steps,
+                   Device& device) {
+  Task task;
+  task.model = nn::make_gpt(options, DType::float32, device, 0);
+  task.optimizer =
+      optim::make_adamw(task.model->parameters(), {.learning_rate = 3e-4, .weight_decay = 0.01});
+  // Every token but a text's last predicts the next one.
+  const std::int64_t length = options.sequence + 1;
+  const std::vector<double> text = numbers("tokens", batch * length);
+  std::vector<double> before, after;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto place = static_cast<std::int64_t>(i) % length;
+    if (place < length - 1) before.push_back(text[i]);
+    if (place > 0) after.push_back(text[i]);
+  }
+  task.inputs = integers(before, vocabulary, device).view({batch, options.sequence});
+  task.labels = integers(after, vocabulary, device);
+  task.steps = steps;
+  return task;
+}
+
+Task make_task(const std::string& model, Device& device) {
+  if (model == "mlp") return make_mlp_task(device);
+  nn::GptOptions options{.vocabulary = vocabulary, .head = nn::OutputHead::untied};
+  if (model == "gpt-small") return make_gpt_task(options, 16, 20, device);
+  options.layers = 6;
+  options.width = 384;
+  options.heads = 6;
+  options.sequence = 256;
+  return make_gpt_task(options, 8, 2, device);
+}
+
+double one_step(const Task& task) {
+  task.optimizer->zero_grad();
+  Tape tape(GradMode::record);
+  Value logits = task.model->forward(tape, tape.constant(task.inputs));
+  if (logits.tensor.shape().size() == 3) {
+    logits = autograd::view(tape, logits, {-1, logits.tensor.size(2)});
+  }
+  const Value loss = autograd::cross_entropy(tape, logits, task.labels);
+  tape.backward(loss);
+  task.optimizer->step();
+  return loss.tensor.item();
+}
+
+// Since the machine started, as Python's time.monotonic() counts.
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double processor_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+int run(int argc, const char* const* argv) {
+  Options options("bench-train", "Trains one model on one thread and prints its speed as JSON.");
+  options.choice("model", {"mlp", "gpt-small", "gpt"}, "mlp", "what to train")
+      .option("steps", "", "of a repetition")
+      .option("repetitions", "3", "each gives one rate")
+      .option("warmup", "5", "steps before the first repetition");
+  const Arguments arguments = options.parse(argc, argv);
+  if (arguments.asks_help()) {
+    std::cout << options.help();
+    return 0;
+  }
+  CpuDevice device;
+  const Task task = make_task(arguments.get("model"), device);
+  const double ready_at_s = now_s();
+  set_weights(*task.model);
+  const std::int64_t steps =
+      arguments.get("steps").empty() ? task.steps : arguments.integer("steps", 1);
+  const std::int64_t repetitions = arguments.integer("repetitions", 1);
+  const std::int64_t warmup = arguments.integer("warmup", 1);
+
+  const double first_loss = one_step(task);
+  for (std::int64_t i = 1; i < warmup; ++i) one_step(task);
+  std::vector<double> rates, processor_rates;
+  double last_loss = 0;
+  for (std::int64_t i = 0; i < repetitions; ++i) {
+    const double began = now_s(), processor_began = processor_s();
+    for (std::int64_t k = 0; k < steps; ++k) last_loss = one_step(task);
+    rates.push_back(static_cast<double>(steps) / (now_s() - began));
+    processor_rates.push_back(static_cast<double>(steps) / (processor_s() - processor_began));
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::cout << nlohmann::ordered_json{{"program", "Lockstep"},
+                                      {"model", arguments.get("model")},
+                                      {"parameters", nn::count_of(*task.model)},
+                                      {"steps_per_s", rates},
+                                      {"steps_per_cpu_s", processor_rates},
+                                      {"peak_rss_bytes", usage.ru_maxrss * 1024},
+                                      {"ready_at_s", ready_at_s},
+                                      {"first_loss", first_loss},
+                                      {"last_loss", last_loss},
+                                      {"how", text("products by ", kernels::provider())}}
+                   .dump()
+            << "\n";
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const UsageError& error) {
+    std::cerr << "bench-train: " << error.what() << "\n";
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "bench-train: " << error.what() << "\n";
+    return 1;
+  }
+}

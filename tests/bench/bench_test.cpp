@@ -1,0 +1,123 @@
+// ./lab bench train: what it refuses, and what it makes of the numbers of two sides. The peer here
+// is a script that says what a PyTorch would.
+#include <nlohmann/json.hpp>
+
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Bench {
+  // A "Python" that has a PyTorch and answers with these losses and rates.
+  void make_peer(const std::string& first_loss, const std::string& last_loss) const {
+    write_text(python(),
+               "#!/bin/sh\n"
+               "case \"$*\" in *--fastest*) echo '{\"products\": \"quick\"}'; exit ;; esac\n"
+               "case \"$*\" in *import*) echo '{}'; exit ;; esac\n"
+               "echo 'a line before'\n"
+               "echo '{\"program\": \"Peer 1\", \"how\": \"'\"$*\"'\", \"steps_per_s\": [1, 4, 2],"
+               " \"steps_per_cpu_s\": [2], \"peak_rss_bytes\": 2097152, \"ready_at_s\": 0,"
+               " \"first_loss\": " +
+                   first_loss + ", \"last_loss\": " + last_loss + "}'\n");
+    fs::permissions(python(), fs::perms::owner_all);
+  }
+  fs::path python() const { return scratch.path() / "python's own"; }
+  CommandResult run(std::vector<std::string> words) const {
+    words.insert(words.begin(), LOCKSTEP_BENCH);
+    return run_command(words, scratch.path(), {.deadline_s = 60});
+  }
+  std::vector<std::string> brief() const {
+    return {"train",
+            "--model",
+            "mlp",
+            "--peer",
+            "torch",
+            "--steps",
+            "1",
+            "--json",
+            "--torch-python",
+            python().string(),
+            "--torch-script",
+            "peer.py",
+            "--repeats",
+            "2"};
+  }
+  test::Scratch scratch;
+};
+
+}  // namespace
+
+TEST_CASE("lab bench: wrong usage is refused with what to type") {
+  const Bench bench;
+  const auto refused = [&](const std::vector<std::string>& words, const std::string& part) {
+    const auto result = bench.run(words);
+    CAPTURE(words);
+    CHECK(result.exit_code == 2);
+    CHECK_THAT(result.output, test::contains(part));
+  };
+  refused({}, "./lab bench train");
+  refused({"trian"}, "./lab bench train");
+  refused({"train", "--peer", "tensorflow"}, "torch");
+  refused({"train", "--model", "gtp"}, "gpt-small");
+  refused({"train", "--repeats", "0"}, "repeats");
+  refused({"train", "--steps", "x"}, "steps");
+  refused({"train", "--rounds", "3"}, "rounds");
+}
+
+TEST_CASE("lab bench: a missing PyTorch is said, with the way to give one") {
+  const auto result = Bench().run({"train", "--peer", "torch", "--torch-python", "/bin/false"});
+  CHECK(result.exit_code == 3);
+  CHECK_THAT(result.output, test::contains("'/bin/false' has no PyTorch"));
+  CHECK_THAT(result.output, test::contains("TORCH_PYTHON="));
+}
+
+TEST_CASE("lab bench: a round's ratio is ours over the peer's, of the variant that is fastest") {
+  const Bench bench;
+  const auto alone = bench.run({"train", "--model", "mlp", "--steps", "1", "--repeats", "1"});
+  CHECK(alone.exit_code == 0);
+  CHECK_THAT(alone.output, test::contains("mlp        first loss"));
+  // The first loss of the model is fixed by the rule that draws weights and batch.
+  bench.make_peer("2.310949", "2.1");
+  const auto result = bench.run(bench.brief());
+  const auto json = nlohmann::json::parse(result.output.substr(result.output.find("{\n")));
+  CHECK(json.at("bench") == "train");
+  CHECK(json.at("rounds") == 2);
+  CHECK(json.at("machine").at("cores") >= 1);
+  REQUIRE(json.at("rows").size() == 6);
+  for (const auto& row : json.at("rows")) {
+    CHECK_THAT(row.at("peer_is").get<std::string>(), test::contains("--products quick"));
+    CHECK(row.at("ratio_min") <= row.at("ratio_median"));
+    CHECK(row.at("ratio_median") <= row.at("ratio_max"));
+  }
+  const auto& speed = json.at("rows").at(0);
+  CHECK(speed.at("case") == "mlp, speed");
+  CHECK(speed.at("unit") == "steps/s");
+  CHECK(speed.at("peer") == 2);  // the median of a process's repetitions
+  CHECK(speed.at("ours") > 0);
+  CHECK(json.at("rows").at(2).at("peer") == 2);  // MiB
+}
+
+TEST_CASE("lab bench: sides that did not train the same are no comparison") {
+  const Bench bench;
+  bench.make_peer("2.3125", "2.1");
+  const auto result = bench.run(bench.brief());
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.output, test::contains("did not train the same"));
+}
+
+TEST_CASE("lab bench: a side that fails is named with its command") {
+  const Bench bench;
+  write_text(bench.python(),
+             "#!/bin/sh\ncase \"$*\" in *import*) echo '{}'; exit ;; esac\nexit 7\n");
+  fs::permissions(bench.python(), fs::perms::owner_all);
+  const auto result = bench.run(bench.brief());
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.output, test::contains("a measured process failed"));
+  CHECK_THAT(result.output, test::contains("peer.py"));
+}

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""The PyTorch side of ./lab bench train: one process, one thread, one model; it trains on a fixed
+batch and prints one JSON object. engine/apps/bench_train.cpp is the other side: equal models, equal
+first weights and equal batches (numbers() below), hence equal losses but for rounding.
+
+    torch_train.py --model mlp|gpt-small|gpt [--steps K] [--repetitions R] [--warmup W]
+                   [--products mkl|mkl-as-intel|onednn] [--compile]
+    torch_train.py --model M --fastest     the variant that is fastest on this machine
+
+PyTorch leaves float32 products on the CPU to MKL, which runs at half its speed on processors that
+are not Intel's. Two ways out are tried:
+    onednn        its oneDNN multiplies instead, by the operation that its compiler uses for frozen
+                  layers, in an autograd function of ours
+    mkl-as-intel  MKL asks a function of its own whether the processor is Intel's; one that says yes
+                  is put before it (needs a C compiler)
+torch.compile is no part of the trial: it takes half a minute, and never was the fastest.
+"""
+import argparse
+import ctypes
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Optional
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", choices=["mlp", "gpt-small", "gpt"], required=True)
+    parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--warmup", type=int, default=5)
+    parser.add_argument("--products", choices=["mkl", "mkl-as-intel", "onednn"], default="mkl")
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--fastest", action="store_true")
+    return parser.parse_args()
+
+
+def claim_intel():
+    """Before PyTorch is loaded: the first definition of a name is the one that is used."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = os.path.join(folder, "claim.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], check=True,
+                       text=True, input="int mkl_serv_intel_cpu_true(void) { return 1; }\n"
+                                        "int mkl_serv_intel_cpu(void) { return 1; }\n")
+        ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
+
+
+ARGUMENTS = options()
+CLAIM_BEGAN = time.monotonic()
+if ARGUMENTS.products == "mkl-as-intel" and not ARGUMENTS.fastest:
+    claim_intel()
+CLAIM_S = time.monotonic() - CLAIM_BEGAN  # not counted: a user would keep the library
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+VARIANTS = ["mkl", "mkl-as-intel", "onednn"]
+
+
+def mix(z):
+    """SplitMix64's mixer on int64, whose products wrap; a shift right brings no sign along."""
+    z = (z ^ ((z >> 30) & (2 ** 34 - 1))) * (0xBF58476D1CE4E5B9 - 2 ** 64)
+    z = (z ^ ((z >> 27) & (2 ** 37 - 1))) * (0x94D049BB133111EB - 2 ** 64)
+    return z ^ ((z >> 31) & (2 ** 33 - 1))
+
+
+def numbers(name, count):
+    """The first `count` numbers in [0, 1) of the stream `name`, as float64: random_uniform() of
+    engine/base/random.hpp over the FNV-1a sum of the name."""
+    stream = 0xCBF29CE484222325
+    for byte in name.encode():
+        stream = (stream ^ byte) * 0x100000001B3 % 2 ** 64
+    golden = 0x9E3779B97F4A7C15
+    wrapped = (stream + golden) % 2 ** 64
+    seed = mix(torch.tensor(wrapped - 2 ** 64 if wrapped >= 2 ** 63 else wrapped))
+    bits = mix(seed + (torch.arange(count) + 1) * (golden - 2 ** 64))
+    return ((bits >> 11) & (2 ** 53 - 1)).double() * 2.0 ** -53
+
+
+def product(a: torch.Tensor, b: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
+    """a [M, K] · bᵀ + bias, with b [N, K]."""
+    return torch.ops.mkldnn._linear_pointwise(a, b, bias, "none", [], "")
+
+
+# The compiler takes the operation only with constant weights, unless it cannot see into it.
+opaque_product = torch.library.custom_op("lockstep::product", product, mutates_args=())
+opaque_product.register_fake(lambda a, b, bias: a.new_empty(a.shape[0], b.shape[0]))
+
+
+class OneDnnLinear(torch.autograd.Function):
+    product = staticmethod(product)
+
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        ctx.save_for_backward(x, weight)
+        ctx.has_bias = bias is not None
+        return OneDnnLinear.product(x.reshape(-1, x.shape[-1]), weight, bias).view(
+            *x.shape[:-1], weight.shape[0])
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, weight = ctx.saved_tensors
+        rows = grad.reshape(-1, grad.shape[-1])
+        grad_x = grad_bias = None
+        if ctx.needs_input_grad[0]:
+            grad_x = OneDnnLinear.product(rows, weight.t(), None).view(x.shape)
+        grad_weight = OneDnnLinear.product(rows.t(), x.reshape(-1, x.shape[-1]).t(),
+                                           None)
+        if ctx.has_bias:
+            grad_bias = rows.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+class Linear(nn.Linear):
+    products = "mkl"
+
+    def forward(self, x):
+        if Linear.products == "onednn":
+            return OneDnnLinear.apply(x, self.weight, self.bias)
+        return F.linear(x, self.weight, self.bias)
+
+
+class Mlp(nn.Module):
+    def __init__(self, *widths):
+        super().__init__()
+        for layer, (inputs, outputs) in enumerate(zip(widths, widths[1:])):
+            self.add_module(str(layer), Linear(inputs, outputs))
+
+    def forward(self, x):
+        for layer, module in enumerate(self.children()):
+            x = module(F.relu(x) if layer else x)
+        return x
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.c_attn = Linear(width, 3 * width)
+        self.c_proj = Linear(width, width)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = self.c_attn(x).view(b, t, 3, self.heads, c // self.heads).unbind(2)
+        y = F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2),
+                                           v.transpose(1, 2), is_causal=True)
+        return self.c_proj(y.transpose(1, 2).reshape(b, t, c))
+
+
+class FeedForward(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.c_fc = Linear(width, 4 * width)
+        self.c_proj = Linear(4 * width, width)
+
+    def forward(self, x):
+        return self.c_proj(F.gelu(self.c_fc(x), approximate="tanh"))
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.ln_1, self.attn = nn.LayerNorm(width), Attention(width, heads)
+        self.ln_2, self.mlp = nn.LayerNorm(width), FeedForward(width)
+
+    def forward(self, x):
+        x = x + self.attn(self.ln_1(x))
+        return x + self.mlp(self.ln_2(x))
+
+
+class Gpt(nn.Module):
+    def __init__(self, layers, width, heads, tokens, vocabulary):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(vocabulary, width), nn.Embedding(tokens, width)
+        self.h = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.ln_f = nn.LayerNorm(width)
+        self.lm_head = Linear(width, vocabulary, bias=False)
+
+    def forward(self, tokens):
+        x = self.wte(tokens) + self.wpe.weight[: tokens.shape[1]]
+        for block in self.h:
+            x = block(x)
+        return self.lm_head(self.ln_f(x))
+
+
+def set_weights(model):
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            if p.dim() == 1:
+                p.fill_(1.0 if name.endswith("weight") else 0.0)
+            else:
+                bound = 1 / math.sqrt(p.shape[1])
+                p.copy_(((2 * numbers(name, p.numel()) - 1) * bound).view(p.shape))
+
+
+def make(name):
+    """The model, its optimizer, its batch, and how many steps a repetition has by default."""
+    if name == "mlp":
+        model = Mlp(784, 1024, 1024, 10)
+        x = numbers("inputs", 64 * 784).float().view(64, 784)
+        labels = (numbers("labels", 64) * 10).long()
+        optimizer = lambda p: torch.optim.SGD(p, lr=0.05, fused=True)
+        return model, optimizer, x, labels, 100
+    layers, width, heads, tokens, batch, steps = {
+        "gpt-small": (4, 128, 4, 64, 16, 20), "gpt": (6, 384, 6, 256, 8, 2)}[name]
+    model = Gpt(layers, width, heads, tokens, 256)
+    text = (numbers("tokens", batch * (tokens + 1)) * 256).long().view(batch, tokens + 1)
+    optimizer = lambda p: torch.optim.AdamW(p, lr=3e-4, weight_decay=0.01, fused=True)
+    return model, optimizer, text[:, :-1].contiguous(), text[:, 1:].reshape(-1), steps
+
+
+def measure(a):
+    torch.set_num_threads(1)
+    Linear.products = a.products
+    model, make_optimizer, inputs, labels, steps = make(a.model)
+    optimizer = make_optimizer(model.parameters())
+    ready_at = time.monotonic() - CLAIM_S
+    set_weights(model)
+    steps = a.steps or steps
+
+    def loss_of(inputs, labels):
+        logits = model(inputs)
+        return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), labels)
+
+    if a.compile:
+        OneDnnLinear.product = staticmethod(opaque_product)
+        loss_of = torch.compile(loss_of)
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        loss = loss_of(inputs, labels)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    first_loss = step().item()
+    for _ in range(a.warmup - 1):
+        step()
+    rates, cpu_rates = [], []
+    for _ in range(a.repetitions):
+        began, cpu_began = time.perf_counter(), time.process_time()
+        for _ in range(steps):
+            loss = step()
+        last_loss = loss.item()
+        rates.append(steps / (time.perf_counter() - began))
+        cpu_rates.append(steps / (time.process_time() - cpu_began))
+    print(json.dumps({
+        "program": f"PyTorch {torch.__version__}", "model": a.model, "steps_per_s": rates,
+        "steps_per_cpu_s": cpu_rates,
+        "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "ready_at_s": ready_at, "first_loss": first_loss, "last_loss": last_loss,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "how": ", ".join(["compiled" if a.compile else "eager",
+                          {"mkl": "products by MKL", "onednn": "products by oneDNN",
+                           "mkl-as-intel": "products by MKL as on Intel"}[a.products],
+                          "fused optimizer"])}))
+
+
+def fastest(a):
+    """Tries each variant in a process of its own, briefly; their rates, and the best one's name."""
+    rates = {}
+    for products in VARIANTS:
+        run = subprocess.run([sys.executable, os.path.abspath(__file__), "--model", a.model,
+                              "--repetitions", "3", "--products", products],
+                             capture_output=True, text=True)
+        if run.returncode == 0:
+            rates[products] = max(json.loads(run.stdout.splitlines()[-1])["steps_per_cpu_s"])
+        else:
+            print(f"torch_train.py: {products} cannot be used here: {run.stderr.strip()[-300:]}",
+                  file=sys.stderr)
+    print(json.dumps({"products": max(rates, key=rates.get), "steps_per_cpu_s": rates}))
+
+
+if __name__ == "__main__":
+    (fastest if ARGUMENTS.fastest else measure)(ARGUMENTS)
