@@ -103,8 +103,10 @@ const Exercise& exercise_named(const Course& course, std::string_view name) {
   if (same_name.size() == 1) return *same_name.front();
   if (!same_name.empty()) {
     std::string all;
-    for (const Exercise* exercise : same_name)
-      all += (all.empty() ? "" : ", ") + exercise->address();
+    for (const Exercise* exercise : same_name) {
+      if (!all.empty()) all += ", ";
+      all += exercise->address();
+    }
     throw UsageError(
         text("there are ", same_name.size(), " exercises named '", name, "'; say which: ", all));
   }
