@@ -8,6 +8,7 @@
 #include "engine/nn/mlp.hpp"
 #include "tests/catch.hpp"
 #include "tests/checkpoint/folder.hpp"
+#include "tests/checkpoint/full_disk.hpp"
 
 using namespace lockstep;
 using checkpoint::CheckpointError;
@@ -213,6 +214,30 @@ TEST_CASE("checkpoint: a save that fails leaves the older one and nothing else")
   put(folder / "occupied", "a file");
   CHECK_THROWS_AS(checkpoint::save(folder / "occupied", *run.model, *run.optimizer, {}),
                   CheckpointError);
+}
+
+TEST_CASE("checkpoint: a disk that is full at any byte leaves the older one whole") {
+  const Folder folder;
+  Run run(adamw);
+  run.train(1, 2);
+  const auto first = checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 5});
+  const auto saved = nn::hash_of(*run.model);
+  const auto largest = std::filesystem::file_size(first / "optimizer.safetensors");
+  run.train(3, 3);
+  for (const std::int64_t step : {5, 6}) {  // over the older one, and beside it
+    for (std::uintmax_t bytes = 0; bytes < largest; bytes += 61) {
+      const lockstep::test::FullDisk full(bytes);
+      CHECK_THROWS_AS(checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = step},
+                                       {.keep_last = 1}),
+                      CheckpointError);
+      REQUIRE(names_in(folder.path()) == std::vector<std::string>{"step_000005"});
+    }
+  }
+  Run again(adamw);
+  checkpoint::load(first, *again.model, *again.optimizer);
+  CHECK(nn::hash_of(*again.model) == saved);
+  const lockstep::test::FullDisk enough(largest);
+  CHECK_NOTHROW(checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 5}));
 }
 
 TEST_CASE("checkpoint: another architecture is refused by the first name that differs") {

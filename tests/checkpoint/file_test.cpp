@@ -1,12 +1,10 @@
 #include "engine/checkpoint/file.hpp"
 
-#include <sys/resource.h>
-
 #include <array>
-#include <csignal>
 
 #include "tests/catch.hpp"
 #include "tests/checkpoint/folder.hpp"
+#include "tests/checkpoint/full_disk.hpp"
 
 using namespace lockstep;
 using checkpoint::CheckpointError;
@@ -16,31 +14,8 @@ using lockstep::test::contains;
 using lockstep::test::content_of;
 using lockstep::test::files_in;
 using lockstep::test::Folder;
+using lockstep::test::FullDisk;
 using lockstep::test::put;
-
-namespace {
-
-// While this lives no file of this process can grow beyond `bytes`: a disk that is full.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit now{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &now);
-  }
-  ~FullDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FullDisk(const FullDisk&) = delete;
-  FullDisk& operator=(const FullDisk&) = delete;
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
-};
-
-}  // namespace
 
 TEST_CASE("new file: the target has the old content until commit, and then the new one") {
   const Folder folder;
