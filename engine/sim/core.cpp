@@ -82,7 +82,7 @@ Strand& Core::State::running_strand(Actor actor, const char* doing) {
   return strand;
 }
 
-void Core::start(Actor actor, Actor parent) {
+void Core::start(Actor actor, Actor parent, std::string name) {
   const Strand& origin = state_->running_strand(parent, "starts another");
   auto& strands = state_->strands_[static_cast<std::size_t>(parent.rank)];
   if (actor.rank != parent.rank || actor.strand <= strands.rbegin()->first) {
@@ -102,6 +102,7 @@ void Core::start(Actor actor, Actor parent) {
                    {}});
   }
   Strand strand;
+  strand.name = std::move(name);
   strand.clock_s = origin.clock_s;
   strand.depth = origin.depth;
   strands.emplace(actor.strand, std::move(strand));

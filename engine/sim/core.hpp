@@ -124,7 +124,7 @@ class Core {
   // What strands do. Strand 0 of every rank is live from the start. These throw Error, in a
   // sentence, on what makes no sense (a rank outside the group, lengths that contradict, a strand
   // that is not live, a handle that was waited for): a hostile rank can say anything.
-  void start(Actor actor, Actor parent);  // begins at the parent's clock
+  void start(Actor actor, Actor parent, std::string name = {});  // begins at the parent's clock
   void ask(Actor actor, Request request);
   void end(Actor actor);
   void wake(Actor sleeper, Actor waker);  // answers its Op::pause, not before the waker's clock

@@ -37,6 +37,7 @@ struct Operation {
 using OperationPtr = std::shared_ptr<Operation>;
 
 struct Strand {
+  std::string name;  // as its rank calls it, or empty
   double clock_s = 0;
   int depth = 0;
   bool live = true;

@@ -57,15 +57,16 @@ std::string details_of(const Request& request) {
   return result;
 }
 
-std::string name_of_actor(Actor actor) {
-  return actor.strand == 0 ? text("rank ", actor.rank)
-                           : text("rank ", actor.rank, " (strand ", actor.strand, ")");
+// "strand 'loader 0'"; without a name "strand 3".
+std::string name_of_strand(int number, const Strand& strand) {
+  return strand.name.empty() ? text("strand ", number) : text("strand '", strand.name, "'");
 }
 
 // The wait-for graph over blocked strands.
 struct Graph {
   struct Node {
     Actor actor;
+    std::string who;    // "rank 2", "rank 2 (strand 'loader 0')"
     std::string doing;  // "waits in recv from rank 3 (12 bytes, work/ring.cpp:21)"
     std::string where;
     Op op = Op::wait;  // what is waited for; of a message or collective, or service, join
@@ -150,14 +151,15 @@ Graph::Node collective_node(Actor actor, const Operation& operation,
   return node;
 }
 
-Graph::Node local_node(Actor actor, const Request& request) {
+Graph::Node local_node(Actor actor, const Request& request, const std::map<int, Strand>& strands) {
   Graph::Node node = node_of(actor, request);
   if (request.op == Op::pause) {
     node.pauses = true;
     node.doing = text("waits in a monitor to be notified", and_place(request));
   } else if (request.op == Op::join) {
     node.joins = static_cast<int>(request.handle);
-    node.doing = text("waits for its strand ", request.handle, " to end", and_place(request));
+    node.doing = text("waits for its ", name_of_strand(*node.joins, strands.at(*node.joins)),
+                      " to end", and_place(request));
   } else {
     node.doing = text("waits for the service '", request.name, "'", and_place(request));
   }
@@ -225,13 +227,15 @@ void Core::State::diagnose_stuck() {
   };
   Graph graph;
   for (int rank = 0; rank < options_.ranks; ++rank) {
-    for (const auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {
+    const auto& strands = strands_[static_cast<std::size_t>(rank)];
+    for (const auto& [id, strand] : strands) {
+      if (!strand.live) continue;
       const Actor actor{rank, id};
       if (strand.serving) {
-        graph.nodes.push_back(local_node(actor, *strand.serving));
+        graph.nodes.push_back(local_node(actor, *strand.serving, strands));
       } else if (strand.joining || strand.pausing) {
         graph.nodes.push_back(
-            local_node(actor, strand.joining ? *strand.joining : *strand.pausing));
+            local_node(actor, strand.joining ? *strand.joining : *strand.pausing, strands));
       } else if (strand.waits_on && is_collective(strand.waits_on->request)) {
         graph.nodes.push_back(
             collective_node(actor, *strand.waits_on, missing_of(strand.waits_on)));
@@ -240,7 +244,11 @@ void Core::State::diagnose_stuck() {
         const auto& members = groups_[request.group].members;
         graph.nodes.push_back(
             message_node(actor, *strand.waits_on, members[static_cast<std::size_t>(request.peer)]));
+      } else {
+        continue;
       }
+      graph.nodes.back().who =
+          text("rank ", rank, id == 0 ? "" : text(" (", name_of_strand(id, strand), ")"));
     }
   }
 
@@ -255,8 +263,7 @@ void Core::State::diagnose_stuck() {
   if (const auto cycle = graph.cycle(); !cycle.empty()) {
     for (const std::size_t i : cycle) {
       const Graph::Node& node = graph.nodes[i];
-      finding.message += text(i == cycle.front() ? "deadlock: " : ", ", name_of_actor(node.actor),
-                              " ", node.doing);
+      finding.message += text(i == cycle.front() ? "deadlock: " : ", ", node.who, " ", node.doing);
       finding.ranks.push_back(node.actor.rank);
     }
     finding.where = graph.nodes[cycle.front()].where;
@@ -266,7 +273,7 @@ void Core::State::diagnose_stuck() {
   // Without a cycle every chain ends: at a rank that has returned, or at a service.
   for (const Graph::Node& node : graph.nodes) {
     if (!graph.edges(node).empty()) continue;
-    finding.message = text("deadlock: ", name_of_actor(node.actor), " ", node.doing);
+    finding.message = text("deadlock: ", node.who, " ", node.doing);
     finding.ranks = {node.actor.rank};
     finding.where = node.where;
     if (node.pauses) {

@@ -34,6 +34,7 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
 constexpr double starved_stretch = 4;
 constexpr int frames_at_once = 256;  // of one player, before the others and the clock have a turn
 constexpr std::size_t text_max = 4000;  // of an exception
+constexpr std::size_t name_max = 40;    // of a strand
 
 struct Player {
   Player(const std::vector<std::string>& command, const PlayerLimits& limits)
@@ -71,11 +72,13 @@ struct ProcessHost::State {
     if (!result.finding) result.finding = std::move(finding);
   }
   void no_frame(int rank, const std::string& why) {
-    found({Verdict::crash,
-           text("rank ", rank, " broke its line to the lab: what came is no frame (", why,
-                "); was fd 3 written to, or memory overwritten?"),
-           {rank},
-           {}});
+    found(
+        {Verdict::crash,
+         text("rank ", rank, " broke its line to the lab: what came is no frame (", why,
+              "); was fd 3 written to, memory overwritten, or a std::thread started where a strand "
+              "belongs?"),
+         {rank},
+         {}});
   }
   Player& player(int rank) { return players[static_cast<std::size_t>(rank)]; }
 
@@ -254,10 +257,12 @@ void ProcessHost::State::take(int rank, const IncomingFrame& frame) {
       --from.running;
       break;
     }
-    case FrameKind::strand_started:
-      core->start(actor, {rank, in.get<int>()});
+    case FrameKind::strand_started: {
+      const Actor parent{rank, in.get<int>()};
+      core->start(actor, parent, printable(in.get_text(), name_max));
       ++from.running;
       break;
+    }
     case FrameKind::strand_woken:  // it runs when the core hands its answer out
       core->wake({rank, in.get<int>()}, actor);
       break;

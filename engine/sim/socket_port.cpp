@@ -71,10 +71,10 @@ class SocketPort::BatonStrand final : public Strand {
  public:
   BatonStrand(SocketPort& port, std::string name, std::function<void()> body)
       : port_(port), id_(port.baton_.add()), exceptions_(std::uncaught_exceptions()) {
+    ByteWriter origin;
+    origin.put(port.baton_.current()).put_text(name);
     port.names_[id_] = std::move(name);
-    ByteWriter parent;
-    parent.put(port.baton_.current());
-    port.send(FrameKind::strand_started, id_, parent.take());
+    port.send(FrameKind::strand_started, id_, origin.take());
     thread_ = std::thread([this_id = id_, state = state_, &port, body = std::move(body)] {
       port.baton_.begin(this_id);
       try {

@@ -128,8 +128,9 @@ void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
   const std::string asked = text("next() for ", walk.place());
   if (walk.taken == walk.batches.size()) {
     if (seen.kind == Kind::got_end) return;
-    const std::string got = name_of(seen, walk);
     const bool tail = seen.kind == Kind::got_batch && run.c.options.last == data::LastBatch::drop;
+    const std::string got =
+        tail ? text("a batch of ", seen.labels.size(), " samples") : name_of(seen, walk);
     fail(bench, played, tail ? "keeps_the_tail" : "goes_on",
          text("epoch ", walk.epoch, " has ", walk.batches.size(), " batches; then next() gave ",
               got, tail ? ": the last, short batch is to be dropped" : ""),

@@ -193,9 +193,9 @@ TEST_CASE("a strand that waits to be notified when all others have ended is a de
   CHECK_THAT(core.finding()->message, test::contains("all other strands of this rank have ended"));
 }
 
-TEST_CASE("joining a strand that waits to be notified is a deadlock with both") {
+TEST_CASE("joining a strand that waits to be notified is a deadlock with both, by name") {
   Core core(world(1));
-  core.start({0, 1}, {0, 0});
+  core.start({0, 1}, {0, 0}, "loader 0");
   Request join = request_of(Op::join, 0);
   join.handle = 1;
   core.ask({0, 0}, join);
@@ -203,8 +203,9 @@ TEST_CASE("joining a strand that waits to be notified is a deadlock with both") 
   core.advance();
   REQUIRE(verdict_of(core) == Verdict::deadlock);
   CHECK_THAT(core.finding()->message,
-             test::contains("rank 0 waits for its strand 1 to end") &&
-                 test::contains("(strand 1) waits in a monitor to be notified (work/ring.cpp:57"));
+             test::contains("rank 0 waits for its strand 'loader 0' to end") &&
+                 test::contains("rank 0 (strand 'loader 0') waits in a monitor to be notified "
+                                "(work/ring.cpp:57"));
 }
 
 TEST_CASE("text from players is made fit to print") {
