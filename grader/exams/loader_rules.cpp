@@ -58,6 +58,7 @@ struct Walk {
   }
 
   std::vector<Indices> batches_of_epoch(int number) const {
+    if (number >= std::ssize(run.c.orders)) throw MalformedMessage("an epoch that is not played");
     return data::batches_of(run.c.orders[static_cast<std::size_t>(number)], run.c.options);
   }
 
@@ -281,7 +282,8 @@ void check_memory(Bench& bench, const Played& played, const LoaderRun& run) {
   for (const LoaderEvent& event : run.log) {
     if (event.read) continue;
     walk.follow(event);
-    const auto alive = (event.report.bytes_alive + batch_bytes - 1) / batch_bytes;
+    const std::int64_t bytes = event.report.bytes_alive;
+    const std::int64_t alive = bytes / batch_bytes + (bytes % batch_bytes > 0 ? 1 : 0);
     if (event.report.kind != Kind::got_batch || alive <= options.prefetch + 1) continue;
     Failure failure;
     failure.verdict = sim::Verdict::memory;

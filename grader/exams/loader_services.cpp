@@ -7,7 +7,8 @@
 namespace lockstep::grader {
 
 double Samples::input(std::int64_t sample, std::int64_t i) const {
-  const auto at = static_cast<std::uint64_t>(sample * sample_inputs + i);
+  const auto at =
+      static_cast<std::uint64_t>(sample) * sample_inputs + static_cast<std::uint64_t>(i);
   return static_cast<double>(random_bits(salt, at) >> 44);  // 20 bits: exact in every float
 }
 
@@ -26,6 +27,10 @@ std::optional<sim::Service::Answer> SamplesService::serve(const sim::Actor&,
                                                           const sim::Request& request, double now) {
   ByteReader in(request.data.bytes);
   auto indices = in.get_list<std::int64_t>();
+  if (indices.size() > samples_asked_max) {
+    throw Error(text("a batch of ", indices.size(), " samples; ", samples_asked_max,
+                     " can be asked for at once"));
+  }
   ByteWriter answer;
   if (const std::string damage = samples_.damage_of(indices); !damage.empty()) {
     answer.put(SamplesAnswer::damaged).put_text(damage);

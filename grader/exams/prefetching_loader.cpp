@@ -17,6 +17,9 @@ using Rule = void (*)(Bench&, const Played&, const LoaderRun&);
 const std::vector<Rule> all_rules{check_outcomes, check_reads, check_ahead, check_memory,
                                   check_end};
 
+// Some ten times what the wordiest case needs.
+constexpr std::int64_t requests_max = 5'000;
+
 // Seconds that reading batch k takes, and that the trainer holds a batch.
 struct Pace {
   std::function<double(std::size_t)> read_s = [](std::size_t) { return 1.0; };
@@ -80,6 +83,7 @@ void play(Bench& bench, const Problem& p, const std::vector<Rule>& rules) {
                                   .inputs = {encode(c)},
                                   .schedule_seed = bench.draw(),
                                   .network = {},
+                                  .limits = {.requests_max = requests_max},
                                   .services = {&served, &trainer}});
   if (!played) return;
   for (const Rule rule : rules) rule(bench, *played, {c, samples, log});

@@ -71,7 +71,6 @@ class Trainer {
     if (batch->inputs.defined() && batch->labels.defined()) {
       seen.dtype = batch->inputs.dtype();
       seen.inputs_shape = batch->inputs.shape();
-      seen.labels_shape = batch->labels.shape();
       for (std::int64_t i = 0; i < batch->inputs.numel(); ++i) {
         seen.inputs.push_back(batch->inputs.item(i));
       }

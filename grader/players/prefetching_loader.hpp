@@ -51,6 +51,8 @@ struct DamagedSample : Error {
 };
 enum class SamplesAnswer : std::uint8_t { good, damaged };  // then inputs and labels, or a text
 
+constexpr std::size_t samples_asked_max = 4096;  // in one request
+
 // The service "trainer": told what the consumer of the batches does.
 inline constexpr const char* trainer_service = "trainer";
 struct TrainerReport {
@@ -66,7 +68,7 @@ struct TrainerReport {
   };
   Kind kind = Kind::starting;
   DType dtype = DType::float32;  // got_batch: of its inputs
-  std::vector<std::int64_t> inputs_shape{}, labels_shape{}, labels{};
+  std::vector<std::int64_t> inputs_shape{}, labels{};
   std::vector<double> inputs{};
   std::int64_t bytes_alive = 0;  // got_batch: of all tensors there are
   std::string what{};            // caught, caught_other
@@ -74,25 +76,23 @@ struct TrainerReport {
 
 inline Bytes encode(const TrainerReport& report) {
   ByteWriter out;
-  out.put(report.kind).put(report.dtype);
-  for (const auto* list : {&report.inputs_shape, &report.labels_shape, &report.labels}) {
-    out.put_list(std::span<const std::int64_t>(*list));
-  }
-  out.put_list(std::span<const double>(report.inputs)).put(report.bytes_alive);
-  out.put_text(report.what);
+  out.put_text(report.what).put(report.kind).put(report.dtype).put(report.bytes_alive);
+  out.put_list(std::span<const std::int64_t>(report.inputs_shape));
+  out.put_list(std::span<const std::int64_t>(report.labels));
+  out.put_list(std::span<const double>(report.inputs));
   return out.take();
 }
 
 inline TrainerReport decode_trainer_report(ByteReader& in) {
   TrainerReport report;
+  report.what = in.get_text();
   report.kind = in.get<TrainerReport::Kind>();
   report.dtype = in.get<DType>();
-  for (auto* list : {&report.inputs_shape, &report.labels_shape, &report.labels}) {
-    *list = in.get_list<std::int64_t>();
-  }
-  report.inputs = in.get_list<double>();
   report.bytes_alive = in.get<std::int64_t>();
-  report.what = in.get_text();
+  report.inputs_shape = in.get_list<std::int64_t>();
+  report.labels = in.get_list<std::int64_t>();
+  report.inputs = in.get_list<double>();
+  if (report.kind > TrainerReport::Kind::destroyed) throw MalformedMessage("no kind of report");
   return report;
 }
 
