@@ -3,7 +3,7 @@
 
 # What lab-tool needs beside itself comes with it: its target depends on the players.
 tool_targets="lab-tool"
-engine_targets="train lockstep-run"
+engine_targets="train generate lockstep-run"
 
 build_failed() {
   [ -t 2 ] && printf '\r\033[K' >&2

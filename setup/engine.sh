@@ -12,6 +12,7 @@ engine_train() {
   build $engine_targets
   with_work=no
   all_reduce=native
+  workers=0
   before=
   left=$#
   while [ "$left" -gt 0 ]; do
@@ -24,19 +25,25 @@ engine_train() {
       left=$((left - 1))
     fi
     [ "$before" != --all-reduce ] || all_reduce=$argument
+    [ "$before" != --workers ] || workers=$argument
     before=$argument
     case $argument in
       --with=work) with_work=yes; continue ;;
       --with | --with=*) fail 2 "--with takes 'work': ./lab train --with work" ;;
       --all-reduce=*) all_reduce=${argument#--all-reduce=} ;;
+      --workers=*) workers=${argument#--workers=} ;;
     esac
     set -- "$@" "$argument"
   done
   if [ "$with_work" = yes ]; then
     build $tool_targets
-    train=$("$bin/lab-tool" with-work --all-reduce "$all_reduce") || exit $?
+    train=$("$bin/lab-tool" with-work --all-reduce "$all_reduce" --workers "$workers") || exit $?
   fi
   exec "$train" "$@"
+}
+
+engine_generate() {
+  hand_over "$engine_targets" generate "$@"
 }
 
 engine_run() {

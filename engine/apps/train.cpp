@@ -2,26 +2,24 @@
 // --ranks N outside the launcher, it launches itself. Only what the options name is built.
 #include <unistd.h>
 
-#include <array>
 #include <exception>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <vector>
 
+#include "engine/apps/train_options.hpp"
 #include "engine/base/error.hpp"
-#include "engine/base/options.hpp"
+#include "engine/checkpoint/checkpoint.hpp"
+#include "engine/checkpoint/weights.hpp"
 #include "engine/collectives/all_reduce_choice.hpp"
 #include "engine/comm/gloo.hpp"
 #include "engine/comm/solo_group.hpp"
 #include "engine/comm/tcp_store.hpp"
-#include "engine/data/dataset.hpp"
 #include "engine/launch/environment.hpp"
 #include "engine/launch/launcher.hpp"
-#include "engine/nn/mlp.hpp"
 #include "engine/tensor/kernels.hpp"
 #include "engine/train/json_log.hpp"
-#include "engine/train/loop.hpp"
 #include "engine/train/progress.hpp"
 
 namespace {
@@ -29,31 +27,7 @@ namespace {
 using namespace lockstep;
 
 constexpr int ranks_max = 4096;
-constexpr std::array<std::int64_t, 2> hidden_widths{256, 128};
-
-Options declared() {
-  Options options("lab train",
-                  "Trains a model; every rank holds a replica and reads its own samples.");
-  options.choice("model", {"mlp"}, "mlp", "what to train")
-      .choice("data", {"fashion-mnist", "synthetic"}, "fashion-mnist", "what to train on")
-      .option("data-folder", data::fashion_mnist_folder, "where the files of fashion-mnist are")
-      .option("ranks", "1", "processes that train together")
-      .choice("backend", {"gloo"}, "gloo", "how ranks talk")
-      .choice("dtype", {"float32", "float64"}, "float32", "type of parameters and inputs")
-      .choice("all-reduce", {"native", "ring"}, "native", "how gradients are summed")
-      .choice("optimizer", {"sgd", "adam"}, "sgd", "update rule")
-      .option("momentum", "0.9", "of sgd")
-      .option("clip", "0", "bound on the gradient's norm; 0 is none")
-      .option("lr", "", "learning rate (default 0.05 for sgd, 0.001 for adam)")
-      .choice("lr-schedule", {"constant", "cosine"}, "cosine", "course of the learning rate")
-      .option("warmup", "0", "optimizer steps in which the rate rises to --lr")
-      .option("batch-size", "64", "samples a rank and step")
-      .option("epochs", "3", "passes over the data")
-      .option("steps", "", "optimizer steps, instead of --epochs")
-      .option("seed", "0", "of the first weights and the order of samples")
-      .option("log", "", "file for one JSON object a step and epoch");
-  return options;
-}
+constexpr const char* tokenizer_file = "tokenizer.txt";
 
 // The ranks of one run and what connects them; the store must outlive the group.
 struct World {
@@ -83,54 +57,36 @@ int launch_ranks(std::int64_t ranks, int argc, const char* const* argv) {
   return launch::launch(launch);
 }
 
-struct Datasets {
-  std::unique_ptr<data::Dataset> train, test;
+// Where checkpoints go, and what stands in each beside the tensors.
+struct Checkpoints {
+  std::string folder;
+  checkpoint::SaveOptions options;
+  std::int64_t first_step = 0;  // of this run
 };
 
-Datasets open_data(const Arguments& arguments) {
-  if (arguments.get("data") == "synthetic") {
-    if (arguments.given("data-folder")) {
-      throw UsageError("--data-folder belongs to --data fashion-mnist; leave it out");
-    }
-    return {data::make_synthetic(20'000, 64, 10, 0), data::make_synthetic(4'000, 64, 10, 1)};
+// Goes on from the latest checkpoint when that was asked for. Every rank reads it itself.
+Checkpoints resume(const Arguments& arguments, const nn::ModelSpec& spec,
+                   const apps::Datasets& datasets, nn::Module& model, optim::Optimizer& optimizer,
+                   std::uint64_t seed) {
+  Checkpoints checkpoints{arguments.get("checkpoint"), {}, 0};
+  checkpoints.options.model = nn::metadata_of(spec);
+  checkpoints.options.keep_last = 2;
+  if (datasets.tokenizer) {
+    checkpoints.options.files = {{tokenizer_file, datasets.tokenizer->description()}};
   }
-  const std::string& folder = arguments.get("data-folder");
-  return {data::open_fashion_mnist(data::Split::train, folder),
-          data::open_fashion_mnist(data::Split::test, folder)};
-}
-
-std::unique_ptr<nn::Module> make_model(const Arguments& arguments, const data::Dataset& dataset,
-                                       Device& device) {
-  const std::array widths{dataset.inputs(), hidden_widths[0], hidden_widths[1], dataset.classes()};
-  const DType dtype = arguments.get("dtype") == "float64" ? DType::float64 : DType::float32;
-  return nn::make_mlp(widths, dtype, device,
-                      static_cast<std::uint64_t>(arguments.integer("seed", 0)));
-}
-
-std::unique_ptr<optim::Optimizer> make_optimizer(const Arguments& arguments, nn::Module& model) {
-  const bool adam = arguments.get("optimizer") == "adam";
-  if (adam && arguments.given("momentum")) {
-    throw UsageError("--momentum belongs to --optimizer sgd; adam has its own, leave it out");
+  if (!arguments.flag("resume")) return checkpoints;
+  const auto latest = checkpoint::latest_in(checkpoints.folder);
+  if (!latest) {
+    throw UsageError(text("--resume: there is no checkpoint in '", checkpoints.folder,
+                          "'; leave --resume out to begin one"));
   }
-  const double rate = arguments.given("lr") ? arguments.number("lr", 0) : adam ? 0.001 : 0.05;
-  if (adam) return optim::make_adam(model.parameters(), {rate});
-  return optim::make_sgd(model.parameters(), {rate, arguments.number("momentum", 0)});
-}
-
-train::TrainOptions train_options(const Arguments& arguments) {
-  if (arguments.given("epochs") && arguments.given("steps")) {
-    throw UsageError("--epochs and --steps both say when to stop; give one of them");
+  const checkpoint::TrainState state = checkpoint::load(*latest, model, optimizer);
+  if (state.seed != seed) {
+    throw UsageError(text("--resume: the run in ", latest->string(), " has --seed ", state.seed,
+                          ", this one ", seed, "; its order of samples would be another"));
   }
-  train::TrainOptions options;
-  options.batch_size = arguments.integer("batch-size", 1);
-  options.epochs = arguments.integer("epochs", 1);
-  options.steps = arguments.given("steps") ? arguments.integer("steps", 1) : 0;
-  options.schedule = arguments.get("lr-schedule") == "cosine" ? train::RateSchedule::cosine
-                                                              : train::RateSchedule::constant;
-  options.warmup = arguments.integer("warmup", 0);
-  options.clip_norm = arguments.number("clip", 0);
-  options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
-  return options;
+  checkpoints.first_step = state.step;
+  return checkpoints;
 }
 
 // Who watches: rank 0 shows progress and, when asked, writes the log.
@@ -152,9 +108,35 @@ Watchers make_watchers(const Arguments& arguments, const train::RunDescription& 
   return watchers;
 }
 
+// The end of a run: its memory by kind, its weights where they were asked for, and what to type
+// to read what a language model has learnt.
+void tell_what_is_left(const Arguments& arguments, const Device& device, nn::Module& model,
+                       const nn::ModelSpec& spec) {
+  std::cout << "peak memory:";
+  for (std::size_t i = 0; i < memory_kinds; ++i) {
+    const auto kind = static_cast<MemoryKind>(i);
+    const std::int64_t tenths = (device.bytes_peak(kind) + 50'000) / 100'000;
+    std::cout << (i == 0 ? " " : ", ") << name_of(kind) << " " << tenths / 10 << "." << tenths % 10
+              << " MB";
+  }
+  std::cout << "\n";
+  if (arguments.given("export")) {
+    checkpoint::save_weights(arguments.get("export"), model, nn::metadata_of(spec));
+    std::cout << "weights: " << arguments.get("export") << "\n";
+  }
+  if (arguments.given("checkpoint")) {
+    std::cout << "checkpoint: " << arguments.get("checkpoint") << "\n";
+    if (spec.kind == nn::ModelKind::gpt) {
+      std::cout << "to read what it has learnt: ./lab generate --checkpoint "
+                << arguments.get("checkpoint") << " --prompt \"A rank is\"\n";
+    }
+  }
+  std::cout << std::flush;
+}
+
 int train_rank(const Arguments& arguments) {
-  const train::TrainOptions options = train_options(arguments);
-  const Datasets datasets = open_data(arguments);
+  train::TrainOptions options = apps::loop_options(arguments);
+  const apps::Datasets datasets = apps::open_datasets(arguments);
   const World world = join_world();
   if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
     throw UsageError(text("--ranks ", arguments.get("ranks"),
@@ -166,20 +148,36 @@ int train_rank(const Arguments& arguments) {
       *world.group, collectives::all_reduce_named(arguments.get("all-reduce")));
 
   CpuDevice device;
-  const auto model = make_model(arguments, *datasets.train, device);
-  const auto optimizer = make_optimizer(arguments, *model);
+  const nn::ModelSpec spec = apps::model_spec(arguments, *datasets.train);
+  const auto model = nn::make_model(spec, device, options.seed);
+  if (arguments.given("init")) checkpoint::load_weights(arguments.get("init"), *model);
+  const auto optimizer = apps::make_optimizer(arguments, *model);
+  const Checkpoints checkpoints =
+      resume(arguments, spec, datasets, *model, *optimizer, options.seed);
+  options.first_step = checkpoints.first_step;
   const std::int64_t steps = train::total_steps(options, datasets.train->size(), group->size());
+  if (options.first_step >= steps) {
+    throw UsageError(text("--resume: the run has taken ", options.first_step,
+                          " steps, and this one asks for ", steps, "; pass a larger --steps"));
+  }
+  if (!checkpoints.folder.empty() && group->rank() == 0) {
+    options.save_every = arguments.integer("save-every", 0);
+    options.save = [&](std::int64_t taken) {
+      checkpoint::save(checkpoints.folder, *model, *optimizer,
+                       {.step = taken, .seed = options.seed}, checkpoints.options);
+    };
+  }
 
   Watchers watchers;
   if (group->rank() == 0) {
     const train::RunDescription run{
         .model = arguments.get("model"),
-        .data = arguments.get("data"),
+        .data = datasets.name,
         .backend = std::string(group->backend()),
         .device = std::string(device.name()),
         .dtype = arguments.get("dtype"),
         .all_reduce = arguments.get("all-reduce"),
-        .optimizer = arguments.get("optimizer"),
+        .optimizer = apps::optimizer_name(arguments),
         .kernels = std::string(kernels::provider()),
         .parameters = nn::count_of(*model),
         .ranks = group->size(),
@@ -197,23 +195,30 @@ int train_rank(const Arguments& arguments) {
   }
   const auto summary = train::train(*group, *model, *optimizer, *datasets.train, *datasets.test,
                                     options, watchers.all);
+  if (group->rank() == 0) tell_what_is_left(arguments, device, *model, spec);
   return summary.replicas_equal ? 0 : 1;
 }
 
 // What each of the ranks would complain of, said once, before any is started.
 void check_run(const Arguments& arguments, int ranks) {
   CpuDevice device;
-  const Datasets datasets = open_data(arguments);
-  make_optimizer(arguments, *make_model(arguments, *datasets.train, device));
-  train::total_steps(train_options(arguments), datasets.train->size(), ranks);
+  const apps::Datasets datasets = apps::open_datasets(arguments);
+  const nn::ModelSpec spec = apps::model_spec(arguments, *datasets.train);
+  apps::make_optimizer(arguments, *nn::make_model(spec, device, 0));
+  train::total_steps(apps::loop_options(arguments), datasets.train->size(), ranks);
 }
 
 int run(int argc, const char* const* argv) {
-  const Options options = declared();
+  const Options options = apps::train_options();
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
     return 0;
+  }
+  for (const char* needs_folder : {"resume", "save-every"}) {
+    if (arguments.given(needs_folder) && !arguments.given("checkpoint")) {
+      throw UsageError(text("--", needs_folder, " needs --checkpoint FOLDER"));
+    }
   }
   const std::int64_t ranks = arguments.integer("ranks", 1);
   if (ranks > ranks_max) throw UsageError(text("--ranks ", ranks, " is more than ", ranks_max));

@@ -149,7 +149,8 @@ Arguments Options::parse(int argc, const char* const* argv) const {
     }
     value.text = value.given ? result[option.name].as<std::string>() : option.fallback;
     const auto& choices = option.choices;
-    if (!choices.empty() &&
+    const bool chosen = value.given || !option.fallback.empty();
+    if (chosen && !choices.empty() &&
         std::find(choices.begin(), choices.end(), value.text) == choices.end()) {
       throw UsageError(text("--", option.name, " ", value.text, " is not known",
                             did_you_mean(value.text, choices), " (choices: ", joined(choices),

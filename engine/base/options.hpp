@@ -52,6 +52,7 @@ class Options {
   Options& flag(const std::string& name, const std::string& help);
   // An option with a value; an empty fallback means there is no default.
   Options& option(const std::string& name, const std::string& fallback, const std::string& help);
+  // One of `choices`; with an empty fallback, none of them when it is not given.
   Options& choice(const std::string& name, std::vector<std::string> choices,
                   const std::string& fallback, const std::string& help);
   // Allows words without dashes; without this line one is a UsageError.

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "engine/checkpoint/train_state.hpp"
+#include "engine/checkpoint/weights.hpp"
 
 namespace lockstep::checkpoint {
 namespace {
@@ -46,46 +47,6 @@ auto with_disk(const Act& act) {
   }
 }
 
-// Everything of a model that is saved, in its own order.
-std::vector<NamedTensor> tensors_of(nn::Module& model) {
-  std::vector<NamedTensor> tensors;
-  for (const Parameter* parameter : model.parameters()) {
-    tensors.push_back({parameter->name, parameter->value});
-  }
-  for (const nn::Buffer* buffer : model.buffers()) tensors.push_back({buffer->name, buffer->value});
-  return tensors;
-}
-
-std::string kind_of(DType dtype, const Shape& shape) {
-  return text(name_of(dtype), " ", text_of(shape));
-}
-
-void check_same_model(const SafetensorsFile& file, std::span<const NamedTensor> model) {
-  const auto refuse = [&](const std::string& why) {
-    throw CheckpointError(
-        text(file.path(), " is of another model: ", why, "; make the model as its metadata says"));
-  };
-  for (const NamedTensor& mine : model) {
-    const TensorEntry* saved = file.find(mine.name);
-    const std::string kind = kind_of(mine.value.dtype(), mine.value.shape());
-    if (saved == nullptr) refuse(text("it has no ", quoted(mine.name), ", here ", kind));
-    if (saved->dtype != mine.value.dtype() || saved->shape != mine.value.shape()) {
-      refuse(text(quoted(mine.name), " is ", kind_of(saved->dtype, saved->shape),
-                  " in the file and ", kind, " here"));
-    }
-  }
-  for (const TensorEntry& saved : file.tensors()) {
-    if (std::ranges::find(model, saved.name, &NamedTensor::name) == model.end()) {
-      refuse(text("it has ", quoted(saved.name), ", ", kind_of(saved.dtype, saved.shape),
-                  ", which is not here"));
-    }
-  }
-}
-
-void read_model(const SafetensorsFile& file, std::span<const NamedTensor> model) {
-  for (const NamedTensor& mine : model) file.load_into(*file.find(mine.name), mine.value);
-}
-
 void check_extra_files(const SaveOptions& options) {
   for (const ExtraFile& file : options.files) {
     LOCKSTEP_CHECK(!file.name.empty() && file.name == fs::path(file.name).filename() &&
@@ -104,7 +65,7 @@ void write_text(const fs::path& file, const std::string& content) {
 
 void write_files(const fs::path& folder, nn::Module& model, const optim::Optimizer& optimizer,
                  const TrainState& state, const SaveOptions& options) {
-  write_safetensors(folder / model_file, tensors_of(model), options.model);
+  save_weights(folder / model_file, model, options.model);
   std::vector<NamedTensor> optimizer_state;
   for (auto& [name, value] : optimizer.state()) optimizer_state.push_back({name, value});
   write_safetensors(folder / optimizer_file, optimizer_state,
@@ -202,10 +163,7 @@ Metadata model_metadata(const fs::path& checkpoint) {
 }
 
 void load_model(const fs::path& checkpoint, nn::Module& model) {
-  const SafetensorsFile file(checkpoint / model_file);
-  const auto tensors = tensors_of(model);
-  check_same_model(file, tensors);
-  read_model(file, tensors);
+  load_weights(checkpoint / model_file, model);
 }
 
 TrainState load(const fs::path& checkpoint, nn::Module& model, optim::Optimizer& optimizer) {
@@ -218,9 +176,8 @@ TrainState load(const fs::path& checkpoint, nn::Module& model, optim::Optimizer&
   state_text.read(0, std::as_writable_bytes(std::span(json)));
   TrainState state = parse_train_state(json, state_text.path().string());
 
-  const SafetensorsFile model_tensors(checkpoint / model_file);
-  const auto tensors = tensors_of(model);
-  check_same_model(model_tensors, tensors);
+  const SafetensorsFile weights(checkpoint / model_file);
+  check_same_model(weights, model);
 
   const SafetensorsFile saved(checkpoint / optimizer_file);
   const auto kind = saved.metadata().find("kind");
@@ -230,8 +187,9 @@ TrainState load(const fs::path& checkpoint, nn::Module& model, optim::Optimizer&
              kind == saved.metadata().end() ? "an unnamed optimizer" : quoted(kind->second),
              ", but this run has \"", optimizer.kind(), "\"; use the optimizer it was saved with"));
   }
-  LOCKSTEP_CHECK(!tensors.empty(), "checkpoint: a model without parameters has nothing to load");
-  Device& device = tensors.front().value.device();
+  LOCKSTEP_CHECK(!model.parameters().empty(),
+                 "checkpoint: a model without parameters has nothing to load");
+  Device& device = model.parameters().front()->value.device();
   std::vector<optim::StateTensor> optimizer_state;
   for (const TensorEntry& entry : saved.tensors()) {
     optimizer_state.push_back({entry.name, saved.load(entry, device)});
@@ -241,7 +199,7 @@ TrainState load(const fs::path& checkpoint, nn::Module& model, optim::Optimizer&
   } catch (const UsageError& error) {
     throw CheckpointError(text(saved.path(), ": ", error.what()));
   }
-  read_model(model_tensors, tensors);
+  read_weights(weights, model);
   return state;
 }
 

@@ -40,6 +40,7 @@ class Text final : public Dataset {
 
   std::int64_t size() const override { return (std::ssize(tokens_) - 1) / sequence_; }
   std::int64_t inputs() const override { return sequence_; }
+  std::int64_t labels() const override { return sequence_; }
   std::int64_t classes() const override { return vocabulary_; }
 
   Batch batch(std::span<const std::int64_t> indices, DType, Device& device) const override {

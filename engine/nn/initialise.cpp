@@ -14,9 +14,8 @@ namespace {
 // Element i is draw(i), computed in float64 and rounded once.
 template <typename Draw>
 Tensor drawn(Shape shape, DType dtype, Device& device, const Draw& draw) {
-  const std::int64_t count = device.has_numbers() ? numel_of(shape) : 0;
-  if (!device.has_numbers()) return empty(std::move(shape), dtype, device, MemoryKind::parameters);
-  std::vector<double> values(static_cast<std::size_t>(count));
+  if (!device.has_numbers()) return zeros(std::move(shape), dtype, device, MemoryKind::parameters);
+  std::vector<double> values(static_cast<std::size_t>(numel_of(shape)));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = draw(i);
   return from_values(values, std::move(shape), dtype, device, MemoryKind::parameters);
 }

@@ -9,14 +9,19 @@
 namespace lockstep::train {
 namespace {
 
-constexpr std::int64_t chunk = 256;  // samples a forward pass; bounds the memory of activations
+// Labels that one forward pass predicts at most, and samples: bounds the memory of activations.
+constexpr std::int64_t labels_max = 4096;
+constexpr std::int64_t samples_max = 256;
 
 }  // namespace
 
 Evaluation evaluate(comm::ProcessGroup& group, nn::Module& model, const data::Dataset& dataset) {
   LOCKSTEP_CHECK(dataset.size() > 0, "evaluate: the dataset is empty; a mean needs a sample");
   const Tensor& any = model.parameters().front()->value;
-  std::array<double, 3> sums{};  // loss, correct, samples
+  model.prepare({});
+  const std::int64_t chunk =
+      std::clamp<std::int64_t>(labels_max / dataset.labels(), 1, samples_max);
+  std::array<double, 3> sums{};  // loss, correct, labels
   for (std::int64_t first = group.rank(); first < dataset.size(); first += chunk * group.size()) {
     std::vector<std::int64_t> indices;
     const std::int64_t end = std::min(dataset.size(), first + chunk * group.size());
@@ -25,10 +30,10 @@ Evaluation evaluate(comm::ProcessGroup& group, nn::Module& model, const data::Da
     const data::Batch batch = dataset.batch(indices, any.dtype(), any.device());
     Tape tape(GradMode::inference);
     const Tensor logits = model.forward(tape, tape.constant(batch.inputs)).tensor;
-    const auto samples = static_cast<double>(indices.size());
-    sums[0] += ops::cross_entropy(logits, batch.labels).loss.item() * samples;
+    const auto labels = static_cast<double>(batch.labels.numel());
+    sums[0] += ops::cross_entropy(logits, batch.labels).loss.item() * labels;
     sums[1] += static_cast<double>(ops::count_correct(logits, batch.labels));
-    sums[2] += samples;
+    sums[2] += labels;
   }
   const Tensor all = from_values(sums, {3}, DType::float64, any.device());
   group.all_reduce(all, ReduceOp::sum);

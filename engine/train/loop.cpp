@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "engine/data/distributed_sampler.hpp"
-#include "engine/optim/schedule.hpp"
+#include "engine/data/loader.hpp"
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
 #include "engine/train/evaluate.hpp"
 #include "engine/train/replicas.hpp"
@@ -23,18 +23,38 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-double rate_at(std::int64_t step, double base, std::int64_t steps, const TrainOptions& options) {
-  const auto decay =
-      options.schedule == RateSchedule::cosine ? optim::Decay::cosine : optim::Decay::constant;
-  return optim::learning_rate_at(
-      step, {.decay = decay, .base = base, .warmup = options.warmup, .total = steps});
-}
-
 // The mean over the group of a mean over equally many samples: the mean over the global batch.
 double mean_over(comm::ProcessGroup& group, double loss, Device& device) {
   const Tensor mean = full({1}, loss / group.size(), DType::float64, device);
   group.all_reduce(mean, ReduceOp::sum);
   return mean.item();
+}
+
+// The first `skip` batches of the epoch in which a run goes on were seen by the run before.
+struct Start {
+  int epoch;
+  std::int64_t skip;
+};
+
+std::unique_ptr<data::Loader> make_loader(const comm::ProcessGroup& group,
+                                          const data::Dataset& dataset, Device& device,
+                                          Strands& strands, const TrainOptions& options,
+                                          DType dtype, Start start) {
+  data::Sampler sampler = [&dataset, start, seed = options.seed, batch = options.batch_size,
+                           rank = group.rank(), ranks = group.size()](int epoch) {
+    auto order = data::distributed_indices({dataset.size(), rank, ranks, seed, epoch});
+    const std::int64_t skip = epoch == start.epoch ? start.skip * batch : 0;
+    order.erase(order.begin(), order.begin() + std::min(skip, std::ssize(order)));
+    return order;
+  };
+  const data::LoaderOptions of_loader{.batch_size = options.batch_size,
+                                      .workers = options.workers,
+                                      .prefetch = 2 * std::max(options.workers, 1),
+                                      .dtype = dtype};
+  if (options.workers == 0) {
+    return data::make_plain_loader(dataset, std::move(sampler), of_loader, device);
+  }
+  return data::make_prefetching_loader(dataset, std::move(sampler), of_loader, device, strands);
 }
 
 std::int64_t steps_in_epoch(std::int64_t batch_size, std::int64_t samples, int ranks) {
@@ -48,6 +68,7 @@ std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int 
   LOCKSTEP_CHECK(options.batch_size >= 1 && options.epochs >= 0 && options.steps >= 0,
                  "train: batch size ", options.batch_size, ", epochs ", options.epochs, ", steps ",
                  options.steps, "; none can be negative, and a batch has a sample");
+  LOCKSTEP_CHECK(options.first_step >= 0, "train: first step ", options.first_step);
   // Divided, not multiplied: ranks · batch_size may be more than 64 bits hold.
   if (options.batch_size > samples / ranks) {
     throw UsageError(text("a batch of ", options.batch_size, " samples on each of ", ranks,
@@ -67,25 +88,33 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
   const DType dtype = model.parameters().front()->value.dtype();
   Device& device = model.parameters().front()->value.device();
 
+  const std::int64_t steps_of_epoch =
+      steps_in_epoch(options.batch_size, train_set.size(), group.size());
+  const Start start{static_cast<int>(options.first_step / steps_of_epoch),
+                    options.first_step % steps_of_epoch};
+  const auto strands = make_thread_strands();
+  const auto loader = make_loader(group, train_set, device, *strands, options, dtype, start);
+
   Summary summary;
   summary.replicas_equal = true;
   double training_s = 0, samples_seen = 0;
   const Stopwatch run;
-  std::int64_t step = 0;
-  for (int epoch = 0; step < steps; ++epoch) {
-    const auto order = data::distributed_indices(
-        {train_set.size(), group.rank(), group.size(), options.seed, epoch});
+  std::int64_t step = options.first_step;
+  for (int epoch = start.epoch; step < steps; ++epoch) {
     double loss_sum = 0, epoch_samples = 0;
-    for (std::span<const std::int64_t> left = order; !left.empty() && step < steps; ++step) {
+    loader->start(epoch);
+    for (; step < steps; ++step) {
       const Stopwatch watch;
-      const auto mine =
-          left.first(std::min(left.size(), static_cast<std::size_t>(options.batch_size)));
-      left = left.subspan(mine.size());
-      optimizer.set_learning_rate(rate_at(step, base_rate, steps, options));
+      const auto mine = loader->next();
+      if (!mine) break;
+      optimizer.set_learning_rate(optim::learning_rate_at(
+          step,
+          {.decay = options.decay, .base = base_rate, .warmup = options.warmup, .total = steps}));
+      model.prepare({nn::Mode::training, options.seed, step, group.rank(), group.size()});
 
       const std::int64_t sent_before = group.traffic().bytes_sent;
-      const double my_loss = data_parallel::data_parallel_step(
-          group, model, optimizer, train_set.batch(mine, dtype, device), options.clip_norm);
+      const double my_loss =
+          data_parallel::data_parallel_step(group, model, optimizer, *mine, options.clip_norm);
       const std::int64_t sent = group.traffic().bytes_sent - sent_before;
       const double loss = mean_over(group, my_loss, device);
       if (!std::isfinite(loss)) {
@@ -94,7 +123,7 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
                          ": the steps are too large; pass a smaller --lr, a --warmup or --clip 1"));
       }
 
-      const auto samples = static_cast<double>(mine.size()) * group.size();
+      const auto samples = static_cast<double>(mine->inputs.size(0)) * group.size();
       const double seconds = watch.seconds();
       loss_sum += loss * samples;
       epoch_samples += samples;
@@ -103,6 +132,10 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
         observer->on_step(
             {step + 1, steps, epoch + 1, loss, samples / seconds, run.seconds(), sent});
       }
+      const bool last = step + 1 == steps;
+      if (options.save &&
+          (last || (options.save_every > 0 && (step + 1) % options.save_every == 0)))
+        options.save(step + 1);
     }
     samples_seen += epoch_samples;
 
@@ -116,6 +149,7 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
     }
   }
   optimizer.set_learning_rate(base_rate);
+  model.prepare({});
   summary.seconds = run.seconds();
   summary.samples_per_s = training_s > 0 ? samples_seen / training_s : 0;
   for (Observer* observer : observers) observer->on_end(summary);

@@ -8,26 +8,34 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "engine/comm/process_group.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/nn/module.hpp"
 #include "engine/optim/optimizer.hpp"
+#include "engine/optim/schedule.hpp"
 #include "engine/train/observer.hpp"
 
 namespace lockstep::train {
-
-enum class RateSchedule : std::uint8_t { constant, cosine };
 
 struct TrainOptions {
   std::int64_t batch_size = 64;  // B
   std::int64_t epochs = 1;
   std::int64_t steps = 0;  // when positive, optimizer steps to take; epochs then do not count
-  RateSchedule schedule = RateSchedule::cosine;
+  optim::Decay decay = optim::Decay::cosine;
   std::int64_t warmup = 0;  // optimizer steps in which the rate rises to the optimizer's own
   double clip_norm = 0;     // bound on the gradient's global norm; 0: none
-  std::uint64_t seed = 0;   // of the order of samples; the epoch is added to it
+  std::uint64_t seed = 0;   // of the order of samples (the epoch is added to it) and of dropout
+  int workers = 0;          // strands that read batches ahead; 0: none
+  // Optimizer steps that an earlier run took; this one goes on from there, and sees what that one
+  // would have seen.
+  std::int64_t first_step = 0;
+  // Called on every rank after every `save_every` steps (0: never) and after the last one, with the
+  // steps taken so far. A checkpoint is the caller's business.
+  std::int64_t save_every = 0;
+  std::function<void(std::int64_t steps)> save = nullptr;
 };
 
 // Optimizer steps that `options` ask for, given `samples` and N `ranks`.
@@ -37,7 +45,8 @@ std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int 
 // Trains the replicas and tells the observers; the same on every rank, but observers may differ.
 //   model      replicas equal on entry; its dtype and device are those of its parameters
 //   optimizer  over model's parameters; its learning rate on entry is the schedule's base
-//   Ensures    after each epoch (and at the end) every test sample was evaluated exactly once
+//   Ensures    after each epoch (and at the end) every test sample was evaluated exactly once;
+//              before each pass the model was told what it is for (nn::Occasion)
 //   Comm       a step: data_parallel_step, and one all-reduce of the loss (8 bytes of payload);
 //              an epoch: one all-reduce of three numbers, one all-gather of a hash a rank
 //   Throws     UsageError as total_steps; Error when the loss is no longer finite; CommError

@@ -27,10 +27,15 @@ std::string reason_for_reference(const Lab& lab, const Exercise& part) {
   return report.verdict == sim::Verdict::pass ? "" : std::string(name_of(report.verdict));
 }
 
-// "yours", and whether the run will call it: the ring runs only when it is asked for.
-std::string words_for_yours(const Exercise& part, const std::string& all_reduce) {
-  const bool unused = part.name == "ring_all_reduce" && all_reduce != "ring";
-  return unused ? "yours, unused without --all-reduce ring" : "yours";
+// "yours", and whether the run will call it: some parts run only when they are asked for.
+std::string words_for_yours(const Exercise& part, const Arguments& run) {
+  if (part.name == "ring_all_reduce" && run.get("all-reduce") != "ring") {
+    return "yours, unused without --all-reduce ring";
+  }
+  if (part.name == "prefetching_loader" && run.get("workers") == "0") {
+    return "yours, unused without --workers";
+  }
+  return "yours";
 }
 
 // The student's object with the engine's optimisation. The precompiled header belongs to another
@@ -51,7 +56,8 @@ fs::path object_of(const Lab& lab, const Exercise& part) {
 
 Exit with_work_command(const Lab& lab, const Words& words) {
   Options options("lab-tool with-work", "Links the trainer with your parts that pass.");
-  options.option("all-reduce", "native", "the one the run will use");
+  options.option("all-reduce", "native", "the one the run will use")
+      .option("workers", "0", "those of the run's loader");
   const Arguments arguments = parsed(options, words);
   if (arguments.asks_help()) return print_help(options);
   const CommandResult ninja = run_command(
@@ -64,7 +70,7 @@ Exit with_work_command(const Lab& lab, const Words& words) {
     if (part.kind != Kind::code || !links_part(ninja.output, part)) continue;
     const std::string reason = reason_for_reference(lab, part);
     std::cerr << "  " << part.name << ": "
-              << (reason.empty() ? words_for_yours(part, arguments.get("all-reduce"))
+              << (reason.empty() ? words_for_yours(part, arguments)
                                  : "the reference (" + reason + ")")
               << "\n";
     if (reason.empty()) exchanges.push_back({&part, object_of(lab, part)});

@@ -47,16 +47,17 @@ std::string said_while_building(const std::string& printed) {
 
 }  // namespace
 
-TEST_CASE("lab train: --with work is the shell's, and the tool is told which all-reduce runs") {
+TEST_CASE("lab train: --with work is the shell's, and the tool is told what the run will use") {
   const Programs programs;
   CHECK(programs.lab({"train", "--ranks", "2", "--with", "work"}).output ==
-        "lab-tool with-work --all-reduce native\ntrain --ranks 2\n");
+        "lab-tool with-work --all-reduce native --workers 0\ntrain --ranks 2\n");
   for (const std::vector<std::string>& ring :
        {std::vector<std::string>{"--all-reduce", "ring"}, {"--all-reduce=ring"}}) {
     std::vector<std::string> words{"train", "--with=work"};
     words.insert(words.end(), ring.begin(), ring.end());
-    CHECK_THAT(programs.lab(words).output,
-               test::contains("lab-tool with-work --all-reduce ring\ntrain --all-reduce"));
+    CHECK_THAT(
+        programs.lab(words).output,
+        test::contains("lab-tool with-work --all-reduce ring --workers 0\ntrain --all-reduce"));
   }
   CHECK(programs.lab({"train", "--with", "solutions"}).exit_code == 2);
 }

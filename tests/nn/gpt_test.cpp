@@ -5,6 +5,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/tensor/ops.hpp"
+#include "engine/tensor/symbolic.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -60,6 +61,25 @@ TEST_CASE("gpt: the count of parameters is the formula's, and names are GPT-2's"
             "h.0.attn.c_proj.bias", "h.0.ln_2.weight", "h.0.ln_2.bias", "h.0.mlp.c_fc.weight",
             "h.0.mlp.c_fc.bias", "h.0.mlp.c_proj.weight", "h.0.mlp.c_proj.bias"});
   CHECK(names.back() == "ln_f.bias");
+}
+
+TEST_CASE("gpt: on a device without numbers it has its memory and its price") {
+  // GPT-2's smallest published model: 124,439,808 parameters with a tied head.
+  const nn::GptOptions gpt2{
+      .layers = 12, .width = 768, .heads = 12, .sequence = 1024, .vocabulary = 50257};
+  SymbolicDevice device;
+  const auto model = nn::make_gpt(gpt2, DType::float32, device, 0);
+  CHECK(nn::count_of(*model) == 124'439'808);
+  CHECK(device.bytes_now(MemoryKind::parameters) == 4 * 124'439'808);
+  const Tensor x = empty({1, 1024}, DType::int64, device),
+               y = empty({1, 1024}, DType::int64, device);
+  Tape tape(GradMode::record);
+  tape.backward(autograd::cross_entropy(tape, model->forward(tape, tape.constant(x)), y));
+  CHECK(device.bytes_now(MemoryKind::gradients) == 4 * 124'439'808);
+  // Six FLOPs a token and weight that is multiplied, and attention beside: [KMH20] §2.1.
+  const double weights = 12.0 * 12 * 768 * 768 + 768.0 * 50257;
+  CHECK(device.flops() > 6 * weights * 1024);
+  CHECK(device.flops() < 6 * weights * 1024 * 1.25);
 }
 
 TEST_CASE("gpt: the start depends on seed and name, has its deviation, and fits log V") {

@@ -156,25 +156,99 @@ TEST_CASE("training: the learning rate follows the schedule by optimizer steps")
     void load_state(std::span<const optim::StateTensor>) override {}
   };
   const auto dataset = data::make_synthetic(20, 4, 2, 1);
-  const auto rates = [&](train::RateSchedule schedule) {
+  const auto rates = [&](optim::Decay decay) {
     Listener listener;
     on_ranks(1, [&](comm::ProcessGroup& group) {
       CpuDevice device;
       const auto model = model_for(*dataset, DType::float32, device);
       listener.all = model->parameters();
       train::train(group, *model, listener, *dataset, *dataset,
-                   {.batch_size = 5, .steps = 6, .schedule = schedule, .warmup = 2}, {});
+                   {.batch_size = 5, .steps = 6, .decay = decay, .warmup = 2}, {});
     });
     CHECK(listener.rate == 0.4);  // handed back as it was
     return listener.rates;
   };
-  CHECK(rates(train::RateSchedule::constant) == std::vector<double>{0.2, 0.4, 0.4, 0.4, 0.4, 0.4});
-  const auto cosine = rates(train::RateSchedule::cosine);
+  CHECK(rates(optim::Decay::constant) == std::vector<double>{0.2, 0.4, 0.4, 0.4, 0.4, 0.4});
+  const auto cosine = rates(optim::Decay::cosine);
   REQUIRE(cosine.size() == 6);
   for (std::int64_t k = 0; k < 6; ++k) {
     CHECK(cosine[static_cast<std::size_t>(k)] ==
           optim::learning_rate_at(k, {optim::Decay::cosine, 0.4, 2, 6}));
   }
+}
+
+TEST_CASE("training: a run that goes on from a step sees what the whole run would have seen") {
+  // 50 samples on two ranks in batches of 4: seven steps an epoch, the last one of a single sample.
+  Setup setup;
+  setup.samples = 50;
+  setup.rate = 0;  // so that a step's loss depends on its samples only
+  setup.options = {.batch_size = 4, .steps = 20};
+  const auto whole = run_on(2, setup);
+  for (const std::int64_t first : {1, 6, 7, 8, 19}) {
+    setup.options.first_step = first;
+    const auto rest = run_on(2, setup);
+    REQUIRE(std::ssize(rest.steps) == 20 - first);
+    for (std::size_t k = 0; k < rest.steps.size(); ++k) {
+      const auto& same = whole.steps[k + static_cast<std::size_t>(first)];
+      CAPTURE(first, k);
+      CHECK(rest.steps[k].step == same.step);
+      CHECK(rest.steps[k].epoch == same.epoch);
+      CHECK(rest.steps[k].loss == same.loss);
+    }
+  }
+}
+
+TEST_CASE("training: workers that read ahead change nothing that is seen") {
+  Setup setup;
+  setup.samples = 50;
+  setup.options = {.batch_size = 4, .steps = 20};
+  const auto plain = run_on(2, setup);
+  for (const int workers : {1, 3}) {
+    setup.options.workers = workers;
+    CHECK(run_on(2, setup).epochs.back().hashes == plain.epochs.back().hashes);
+  }
+}
+
+TEST_CASE("training: what is to be saved is saved every so many steps, and at the end") {
+  Setup setup;
+  std::vector<std::int64_t> saved;
+  setup.options = {.batch_size = 10, .steps = 7};
+  setup.options.save = [&](std::int64_t steps) { saved.push_back(steps); };
+  run_on(1, setup);
+  CHECK(saved == std::vector<std::int64_t>{7});
+  saved.clear();
+  setup.options.save_every = 3;
+  run_on(1, setup);
+  CHECK(saved == std::vector<std::int64_t>{3, 6, 7});
+}
+
+TEST_CASE("training: the model is told of every step, and of every evaluation") {
+  struct Listener final : nn::Module {
+    std::unique_ptr<nn::Module> model;
+    std::vector<std::string> heard;
+    Value forward(Tape& tape, const Value& input) override { return model->forward(tape, input); }
+    std::vector<Parameter*> parameters() override { return model->parameters(); }
+    void prepare(const nn::Occasion& o) override {
+      heard.push_back(o.mode == nn::Mode::evaluation
+                          ? std::string("evaluation")
+                          : text("step ", o.step, " seed ", o.seed, " sample ", o.first_sample,
+                                 " + ", o.sample_stride));
+    }
+  };
+  const auto dataset = data::make_synthetic(40, 4, 2, 1);
+  std::vector<std::string> heard;
+  on_ranks(2, [&](comm::ProcessGroup& group) {
+    CpuDevice device;
+    Listener listener;
+    listener.model = model_for(*dataset, DType::float32, device);
+    const auto optimizer = optim::make_sgd(listener.parameters(), {0.1});
+    train::train(group, listener, *optimizer, *dataset, *dataset,
+                 {.batch_size = 10, .steps = 3, .seed = 9}, {});
+    if (group.rank() == 1) heard = listener.heard;
+  });
+  CHECK(heard == std::vector<std::string>{
+                     "step 0 seed 9 sample 1 + 2", "step 1 seed 9 sample 1 + 2", "evaluation",
+                     "step 2 seed 9 sample 1 + 2", "evaluation", "evaluation"});
 }
 
 TEST_CASE("training: a global batch larger than the data is refused with one that fits") {

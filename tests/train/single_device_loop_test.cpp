@@ -63,7 +63,7 @@ TEST_CASE("single device loop: N ranks with the same global batch have the same 
       train::TrainOptions options;
       options.batch_size = global_batch / ranks;
       options.epochs = epochs;
-      options.schedule = train::RateSchedule::constant;
+      options.decay = optim::Decay::constant;
       options.seed = seed;
       EpochLosses mine;
       const std::array<train::Observer*, 1> observers{&mine};

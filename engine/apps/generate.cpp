@@ -1,0 +1,98 @@
+// generate: text from a checkpoint of a language model, on one process.
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "engine/base/error.hpp"
+#include "engine/base/options.hpp"
+#include "engine/checkpoint/checkpoint.hpp"
+#include "engine/data/tokenizer.hpp"
+#include "engine/nn/generate.hpp"
+#include "engine/nn/model_spec.hpp"
+
+namespace {
+
+using namespace lockstep;
+
+Options declared() {
+  Options options("lab generate",
+                  "Writes text with a model that lab train --model gpt has trained.");
+  options.option("checkpoint", "", "folder of checkpoints (the latest is read), or one checkpoint")
+      .option("prompt", "\n", "text to begin with")
+      .option("tokens", "400", "tokens to add")
+      .option("temperature", "0.8", "0: always the likeliest token; 1: as the model weighs them")
+      .option("top-k", "0", "draw among the k likeliest tokens; 0: among all")
+      .option("seed", "0", "of the draws");
+  return options;
+}
+
+std::filesystem::path chosen(const Arguments& arguments) {
+  if (!arguments.given("checkpoint")) {
+    throw UsageError(
+        "generate needs --checkpoint FOLDER, as lab train --model gpt --checkpoint "
+        "FOLDER writes it");
+  }
+  const std::filesystem::path folder = arguments.get("checkpoint");
+  if (std::filesystem::exists(folder / "model.safetensors")) return folder;
+  const auto latest = checkpoint::latest_in(folder);
+  if (!latest) {
+    throw UsageError(text("there is no checkpoint in '", folder.string(),
+                          "'; lab train --model gpt --checkpoint ", folder.string(),
+                          " writes one"));
+  }
+  return *latest;
+}
+
+std::unique_ptr<data::Tokenizer> tokenizer_of(const std::filesystem::path& checkpoint) {
+  std::ifstream file(checkpoint / "tokenizer.txt");
+  if (!file) {
+    throw UsageError(text(checkpoint.string(), " has no tokenizer.txt: its model reads no text"));
+  }
+  return data::read_tokenizer({std::istreambuf_iterator<char>(file), {}});
+}
+
+int run(int argc, const char* const* argv) {
+  const Options options = declared();
+  const Arguments arguments = options.parse(argc, argv);
+  if (arguments.asks_help()) {
+    std::cout << options.help();
+    return 0;
+  }
+  nn::GenerateOptions wanted;
+  wanted.tokens = arguments.integer("tokens", 0);
+  wanted.temperature = arguments.number("temperature", 0);
+  wanted.top_k = arguments.integer("top-k", 0);
+  wanted.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
+  const std::string& prompt = arguments.get("prompt");
+  if (prompt.empty()) throw UsageError("--prompt is empty; give it at least one character");
+
+  const std::filesystem::path folder = chosen(arguments);
+  const auto tokenizer = tokenizer_of(folder);
+  const nn::ModelSpec spec = nn::spec_of(checkpoint::model_metadata(folder));
+  CpuDevice device;
+  const auto model = nn::make_model(spec, device, 0);
+  checkpoint::load_model(folder, *model);
+  wanted.sequence = spec.gpt.sequence;
+  std::cout << prompt << std::flush;
+  nn::generate(*model, tokenizer->encode(prompt), wanted, [&](std::int64_t token) {
+    std::cout << tokenizer->decode({&token, 1}) << std::flush;
+  });
+  std::cout << "\n";
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const UsageError& error) {
+    std::cerr << "lab generate: " << error.what() << "\n";
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "lab generate: " << error.what() << "\n";
+    return 1;
+  }
+}

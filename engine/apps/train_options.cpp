@@ -1,0 +1,205 @@
+#include "engine/apps/train_options.hpp"
+
+#include "engine/base/nearest.hpp"
+#include "engine/data/text.hpp"
+
+namespace lockstep::apps {
+namespace {
+
+constexpr std::int64_t bpe_vocabulary = 512;
+
+bool is_gpt(const Arguments& arguments) { return arguments.get("model") == "gpt"; }
+
+// An option that means nothing for this run is a mistake, not a wish to be ignored.
+void refuse_given(const Arguments& arguments, std::initializer_list<const char*> names,
+                  const std::string& belongs_to) {
+  for (const char* name : names) {
+    if (arguments.given(name)) {
+      throw UsageError(text("--", name, " belongs to ", belongs_to, "; leave it out"));
+    }
+  }
+}
+
+Datasets open_text(const Arguments& arguments, const std::string& data) {
+  const bool own = data.starts_with("text:");
+  const auto paths = own ? std::vector{data.substr(5)} : data::course_texts(LOCKSTEP_SOURCE_FOLDER);
+  const std::string all = data::read_text(paths);
+  const std::string_view train = data::part_of(all, data::Split::train);
+  const std::string_view test = data::part_of(all, data::Split::test);
+  Datasets sets{data, nullptr, nullptr, nullptr};
+  if (arguments.get("tokenizer") == "bpe") {
+    const std::int64_t vocabulary =
+        arguments.given("vocab") ? arguments.integer("vocab", 256) : bpe_vocabulary;
+    sets.tokenizer = data::train_bpe(train, vocabulary - 256);
+  } else {
+    if (arguments.given("vocab") && arguments.integer("vocab", 1) != 256) {
+      throw UsageError(
+          "--vocab with --tokenizer bytes is 256, one for each byte; pass --tokenizer bpe");
+    }
+    sets.tokenizer = data::make_byte_tokenizer();
+  }
+  const std::int64_t sequence = arguments.integer("sequence", 1);
+  sets.train = data::make_text(train, *sets.tokenizer, sequence);
+  sets.test = data::make_text(test, *sets.tokenizer, sequence);
+  return sets;
+}
+
+}  // namespace
+
+Options train_options() {
+  Options options("lab train",
+                  "Trains a model; every rank holds a replica and reads its own samples.");
+  options.choice("model", {"mlp", "gpt"}, "mlp", "what to train")
+      .option("data", "", "fashion-mnist (mlp), lessons (gpt), synthetic, or text:FILE")
+      .option("data-folder", data::fashion_mnist_folder, "where the files of fashion-mnist are")
+      .choice("tokenizer", {"bytes", "bpe"}, "bytes", "how text becomes tokens")
+      .option("vocab", "", "tokens of bpe (default 512)")
+      .option("layers", "4", "gpt: blocks")
+      .option("width", "128", "gpt: channels")
+      .option("heads", "4", "gpt: attention heads")
+      .option("sequence", "64", "gpt: tokens of a sample")
+      .flag("untied", "gpt: an output matrix of its own instead of the embedding's")
+      .option("dropout", "0", "gpt: share of activations dropped")
+      .flag("recompute", "gpt: keep the blocks' inputs only, and compute the rest again")
+      .option("ranks", "1", "processes that train together")
+      .choice("backend", {"gloo"}, "gloo", "how ranks talk")
+      .choice("dtype", {"float32", "float64"}, "float32", "type of parameters and inputs")
+      .choice("all-reduce", {"native", "ring"}, "native", "how gradients are summed")
+      .choice("optimizer", {"sgd", "adam", "adamw"}, "", "update rule (default sgd; gpt: adamw)")
+      .option("momentum", "0.9", "of sgd")
+      .option("weight-decay", "", "(default 0; adamw: 0.01, of matrices only)")
+      .option("clip", "", "bound on the gradient's norm; 0 is none (default 0; gpt: 1)")
+      .option("lr", "", "learning rate (default 0.05 for sgd, 0.001 for adam and adamw)")
+      .choice("lr-schedule", {"constant", "cosine", "linear"}, "cosine",
+              "course of the learning rate")
+      .option("warmup", "0", "optimizer steps in which the rate rises to --lr")
+      .option("batch-size", "", "samples a rank and step (default 64; gpt: 16)")
+      .option("workers", "0", "strands that read batches ahead")
+      .option("epochs", "3", "passes over the data")
+      .option("steps", "", "optimizer steps, instead of --epochs")
+      .option("seed", "0", "of the first weights, the order of samples and dropout")
+      .option("checkpoint", "", "folder for checkpoints; one is written at the end")
+      .option("save-every", "0", "steps between checkpoints; 0: at the end only")
+      .flag("resume", "go on from the latest checkpoint of --checkpoint")
+      .option("init", "", "first weights, from a .safetensors file")
+      .option("export", "", "last weights, to a .safetensors file")
+      .option("log", "", "file for one JSON object a step and epoch");
+  return options;
+}
+
+Datasets open_datasets(const Arguments& arguments) {
+  const std::string data = arguments.given("data") ? arguments.get("data")
+                           : is_gpt(arguments)     ? "lessons"
+                                                   : "fashion-mnist";
+  if (data == "lessons" || data.starts_with("text:")) {
+    if (!is_gpt(arguments)) throw UsageError("text is read by --model gpt; pass it");
+    refuse_given(arguments, {"data-folder"}, "--data fashion-mnist");
+    return open_text(arguments, data);
+  }
+  if (data != "fashion-mnist" && data != "synthetic") {
+    const std::vector<std::string> known{"fashion-mnist", "synthetic", "lessons"};
+    throw UsageError(text("--data ", data, ": there are fashion-mnist, synthetic, lessons and ",
+                          "text:FILE", did_you_mean(data, known)));
+  }
+  if (is_gpt(arguments)) {
+    throw UsageError(text("--model gpt reads text, and ", data,
+                          " has none; pass --data lessons or --data text:FILE"));
+  }
+  refuse_given(arguments, {"vocab", "tokenizer"}, "text");
+  if (data == "synthetic") {
+    refuse_given(arguments, {"data-folder"}, "--data fashion-mnist");
+    return {data, data::make_synthetic(20'000, 64, 10, 0), data::make_synthetic(4'000, 64, 10, 1),
+            nullptr};
+  }
+  const std::string& folder = arguments.get("data-folder");
+  return {data, data::open_fashion_mnist(data::Split::train, folder),
+          data::open_fashion_mnist(data::Split::test, folder), nullptr};
+}
+
+nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& dataset) {
+  nn::ModelSpec spec;
+  spec.dtype = arguments.get("dtype") == "float64" ? DType::float64 : DType::float32;
+  if (!is_gpt(arguments)) {
+    refuse_given(arguments,
+                 {"layers", "width", "heads", "sequence", "dropout", "untied", "recompute"},
+                 "--model gpt");
+    spec.widths = {dataset.inputs(), 256, 128, dataset.classes()};
+    return spec;
+  }
+  spec.kind = nn::ModelKind::gpt;
+  spec.gpt = {.layers = arguments.integer("layers", 1),
+              .width = arguments.integer("width", 1),
+              .heads = arguments.integer("heads", 1),
+              .sequence = dataset.inputs(),
+              .vocabulary = dataset.classes(),
+              .head = arguments.flag("untied") ? nn::OutputHead::untied : nn::OutputHead::tied,
+              .dropout = arguments.number("dropout", 0),
+              .keep = arguments.flag("recompute") ? nn::Keep::block_inputs : nn::Keep::activations};
+  if (spec.gpt.width % spec.gpt.heads != 0) {
+    throw UsageError(text("--heads ", spec.gpt.heads, " do not divide --width ", spec.gpt.width,
+                          "; every head gets an equal share of the channels"));
+  }
+  if (spec.gpt.dropout >= 1) {
+    throw UsageError(text("--dropout ", arguments.get("dropout"),
+                          " would leave nothing; it is a share below 1"));
+  }
+  return spec;
+}
+
+std::string optimizer_name(const Arguments& arguments) {
+  if (arguments.given("optimizer")) return arguments.get("optimizer");
+  return is_gpt(arguments) ? "adamw" : "sgd";
+}
+
+std::unique_ptr<optim::Optimizer> make_optimizer(const Arguments& arguments, nn::Module& model) {
+  const std::string name = optimizer_name(arguments);
+  if (name != "sgd" && arguments.given("momentum")) {
+    throw UsageError(
+        text("--momentum belongs to --optimizer sgd; ", name, " has its own, leave it out"));
+  }
+  const double rate = arguments.given("lr") ? arguments.number("lr", 0)
+                      : name == "sgd"       ? 0.05
+                                            : 0.001;
+  const double decay = arguments.given("weight-decay") ? arguments.number("weight-decay", 0)
+                       : name == "adamw"               ? 0.01
+                                                       : 0;
+  if (name == "sgd") {
+    return optim::make_sgd(model.parameters(), {.learning_rate = rate,
+                                                .momentum = arguments.number("momentum", 0),
+                                                .weight_decay = decay});
+  }
+  optim::AdamOptions options;
+  options.learning_rate = rate;
+  options.weight_decay = decay;
+  if (name == "adam") return optim::make_adam(model.parameters(), options);
+  options.decay_dims_min = 2;
+  return optim::make_adamw(model.parameters(), options);
+}
+
+train::TrainOptions loop_options(const Arguments& arguments) {
+  if (arguments.given("epochs") && arguments.given("steps")) {
+    throw UsageError("--epochs and --steps both say when to stop; give one of them");
+  }
+  const std::string& schedule = arguments.get("lr-schedule");
+  train::TrainOptions options;
+  options.batch_size = arguments.given("batch-size") ? arguments.integer("batch-size", 1)
+                       : is_gpt(arguments)           ? 16
+                                                     : 64;
+  options.epochs = arguments.integer("epochs", 1);
+  options.steps = arguments.given("steps") ? arguments.integer("steps", 1) : 0;
+  options.decay = schedule == "cosine"   ? optim::Decay::cosine
+                  : schedule == "linear" ? optim::Decay::linear
+                                         : optim::Decay::constant;
+  options.warmup = arguments.integer("warmup", 0);
+  options.clip_norm = arguments.given("clip") ? arguments.number("clip", 0)
+                      : is_gpt(arguments)     ? 1
+                                              : 0;
+  options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
+  options.workers = static_cast<int>(arguments.integer("workers", 0));
+  if (options.workers > 64) {
+    throw UsageError(text("--workers ", options.workers, ": more than 64 strands of one rank"));
+  }
+  return options;
+}
+
+}  // namespace lockstep::apps

@@ -1,0 +1,32 @@
+// The command line of `train`, and what it asks for as values.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/base/options.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/data/tokenizer.hpp"
+#include "engine/nn/model_spec.hpp"
+#include "engine/optim/optimizer.hpp"
+#include "engine/train/loop.hpp"
+
+namespace lockstep::apps {
+
+Options train_options();
+
+// What to train on, how it is called, and the tokenizer when it is text.
+struct Datasets {
+  std::string name;
+  std::unique_ptr<data::Dataset> train, test;
+  std::unique_ptr<data::Tokenizer> tokenizer;
+};
+
+// All of these throw UsageError, which names the option, when what was typed cannot be.
+Datasets open_datasets(const Arguments& arguments);
+nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& dataset);
+std::string optimizer_name(const Arguments& arguments);
+std::unique_ptr<optim::Optimizer> make_optimizer(const Arguments& arguments, nn::Module& model);
+train::TrainOptions loop_options(const Arguments& arguments);
+
+}  // namespace lockstep::apps

@@ -1,0 +1,73 @@
+#include "engine/nn/generate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/base/random.hpp"
+
+namespace lockstep::nn {
+namespace {
+
+// Logits of the token that follows `seen`.
+std::vector<double> next_logits(Module& model, std::span<const std::int64_t> seen) {
+  Device& device = model.parameters().front()->value.device();
+  const auto length = std::ssize(seen);
+  const Tensor tokens = empty({1, length}, DType::int64, device);
+  std::ranges::copy(seen, tokens.data<std::int64_t>().begin());
+  Tape tape(GradMode::inference);
+  const Tensor logits = model.forward(tape, tape.constant(tokens)).tensor;  // [1, T, V]
+  const std::int64_t vocabulary = logits.shape().back();
+  std::vector<double> last;
+  for (std::int64_t i = 0; i < vocabulary; ++i) {
+    last.push_back(logits.item((length - 1) * vocabulary + i));
+  }
+  return last;
+}
+
+// A token with probability proportional to exp(logit / temperature), among the allowed ones.
+std::int64_t drawn(const std::vector<double>& logits, const GenerateOptions& options,
+                   double uniform) {
+  std::vector<std::size_t> order(logits.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, [&](auto a, auto b) { return logits[a] > logits[b]; });
+  if (options.temperature == 0) return static_cast<std::int64_t>(order.front());
+  if (options.top_k > 0 && options.top_k < std::ssize(order)) {
+    order.resize(static_cast<std::size_t>(options.top_k));
+  }
+  std::vector<double> sums;
+  double sum = 0;
+  for (const std::size_t token : order) {
+    sum += std::exp((logits[token] - logits[order.front()]) / options.temperature);
+    sums.push_back(sum);
+  }
+  const auto at = std::ranges::upper_bound(sums, uniform * sum) - sums.begin();
+  return static_cast<std::int64_t>(
+      order[static_cast<std::size_t>(std::min(at, std::ssize(order) - 1))]);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> generate(Module& model, std::vector<std::int64_t> prompt,
+                                   const GenerateOptions& options,
+                                   const std::function<void(std::int64_t token)>& each) {
+  LOCKSTEP_CHECK(!prompt.empty(),
+                 "generate: an empty prompt; the first token has nothing to follow");
+  LOCKSTEP_CHECK(options.temperature >= 0 && options.top_k >= 0 && options.tokens >= 0,
+                 "generate: temperature ", options.temperature, ", top k ", options.top_k,
+                 ", tokens ", options.tokens, "; none is negative");
+  model.prepare({});
+  std::vector<std::int64_t> added;
+  for (std::int64_t n = 0; n < options.tokens; ++n) {
+    const std::int64_t length = std::min(options.sequence, std::ssize(prompt));
+    const auto seen = std::span(prompt).last(static_cast<std::size_t>(length));
+    const auto logits = next_logits(model, seen);
+    added.push_back(
+        drawn(logits, options, random_uniform(options.seed, static_cast<std::uint64_t>(n))));
+    prompt.push_back(added.back());
+    each(added.back());
+  }
+  return added;
+}
+
+}  // namespace lockstep::nn

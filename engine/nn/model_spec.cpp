@@ -1,0 +1,105 @@
+#include "engine/nn/model_spec.hpp"
+
+#include <charconv>
+#include <sstream>
+
+#include "engine/nn/mlp.hpp"
+
+namespace lockstep::nn {
+namespace {
+
+using Metadata = std::map<std::string, std::string>;
+
+const std::string& found(const Metadata& metadata, const std::string& name) {
+  const auto at = metadata.find(name);
+  if (at == metadata.end()) {
+    throw UsageError(text("the description of the model has no '", name,
+                          "'; was it written by lab train --checkpoint?"));
+  }
+  return at->second;
+}
+
+[[noreturn]] void refuse(const std::string& name, const std::string& value, const char* expected) {
+  throw UsageError(
+      text("the description of the model has ", name, " = '", value, "', expected ", expected));
+}
+
+std::int64_t integer(const std::string& name, const std::string& value) {
+  std::int64_t number = 0;
+  const char* end = value.data() + value.size();
+  const auto [at, error] = std::from_chars(value.data(), end, number);
+  if (error != std::errc() || at != end || number < 1) refuse(name, value, "a number from 1 on");
+  return number;
+}
+
+DType dtype_of(const Metadata& metadata) {
+  const std::string& name = found(metadata, "dtype");
+  if (name == "float32") return DType::float32;
+  if (name == "float64") return DType::float64;
+  refuse("dtype", name, "float32 or float64");
+}
+
+double rate(const std::string& name, const std::string& value) {
+  double number = 0;
+  const char* end = value.data() + value.size();
+  const auto [at, error] = std::from_chars(value.data(), end, number);
+  if (error != std::errc() || at != end || !(number >= 0 && number < 1)) {
+    refuse(name, value, "a number in [0, 1)");
+  }
+  return number;
+}
+
+}  // namespace
+
+std::unique_ptr<Module> make_model(const ModelSpec& spec, Device& device, std::uint64_t seed) {
+  if (spec.kind == ModelKind::gpt) return make_gpt(spec.gpt, spec.dtype, device, seed);
+  return make_mlp(spec.widths, spec.dtype, device, seed);
+}
+
+Metadata metadata_of(const ModelSpec& spec) {
+  Metadata metadata{{"dtype", std::string(name_of(spec.dtype))}};
+  if (spec.kind == ModelKind::mlp) {
+    std::string widths;
+    for (const std::int64_t width : spec.widths) {
+      if (!widths.empty()) widths += ' ';
+      widths += text(width);
+    }
+    metadata.insert({{"model", "mlp"}, {"widths", widths}});
+    return metadata;
+  }
+  metadata.insert({{"model", "gpt"},
+                   {"layers", text(spec.gpt.layers)},
+                   {"width", text(spec.gpt.width)},
+                   {"heads", text(spec.gpt.heads)},
+                   {"sequence", text(spec.gpt.sequence)},
+                   {"vocabulary", text(spec.gpt.vocabulary)},
+                   {"head", spec.gpt.head == OutputHead::tied ? "tied" : "untied"},
+                   {"dropout", text(spec.gpt.dropout)}});
+  return metadata;
+}
+
+ModelSpec spec_of(const Metadata& metadata) {
+  ModelSpec spec;
+  spec.dtype = dtype_of(metadata);
+  const std::string& model = found(metadata, "model");
+  if (model == "mlp") {
+    std::istringstream widths(found(metadata, "widths"));
+    for (std::string width; widths >> width;) spec.widths.push_back(integer("widths", width));
+    return spec;
+  }
+  if (model != "gpt") refuse("model", model, "mlp or gpt");
+  spec.kind = ModelKind::gpt;
+  const auto size = [&](const char* name) { return integer(name, found(metadata, name)); };
+  spec.gpt.layers = size("layers");
+  spec.gpt.width = size("width");
+  spec.gpt.heads = size("heads");
+  spec.gpt.sequence = size("sequence");
+  spec.gpt.vocabulary = size("vocabulary");
+  spec.gpt.dropout = rate("dropout", found(metadata, "dropout"));
+  const std::string& head = found(metadata, "head");
+  if (head != "tied" && head != "untied") refuse("head", head, "tied or untied");
+  spec.gpt.head = head == "tied" ? OutputHead::tied : OutputHead::untied;
+  return spec;
+}
+
+}  // namespace lockstep::nn

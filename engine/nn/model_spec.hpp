@@ -1,0 +1,30 @@
+// What a model is, as a value: enough to make it, to write it into a checkpoint, and to make the
+// same one again in another program.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/nn/gpt.hpp"
+#include "engine/nn/module.hpp"
+
+namespace lockstep::nn {
+
+enum class ModelKind : std::uint8_t { mlp, gpt };
+
+struct ModelSpec {
+  ModelKind kind = ModelKind::mlp;
+  std::vector<std::int64_t> widths;  // of the mlp: inputs, hidden layers, classes
+  GptOptions gpt;
+  DType dtype = DType::float32;
+};
+
+std::unique_ptr<Module> make_model(const ModelSpec& spec, Device& device, std::uint64_t seed);
+
+// As names and texts, and back. How activations are kept is no property of the model and not in it.
+//   Throws  UsageError, when read, that names what is missing or is no value of its kind
+std::map<std::string, std::string> metadata_of(const ModelSpec& spec);
+ModelSpec spec_of(const std::map<std::string, std::string>& metadata);
+
+}  // namespace lockstep::nn
