@@ -3,11 +3,11 @@
 // is not the same from one minute to the next; what counts is the ratio of each round.
 #include <unistd.h>
 
-#include <exception>
 #include <filesystem>
 #include <iostream>
 
 #include "engine/apps/bench_report.hpp"
+#include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
 
@@ -56,7 +56,7 @@ void require_torch(const std::string& python) {
         {python, "-c",
          "import importlib.util as found; print('{}' if found.find_spec('torch') else '')"});
   } catch (const Error&) {
-    throw Lacking(
+    throw apps::Lacking(
         text("'", python,
              "' has no PyTorch; name a Python that has one: TORCH_PYTHON=… ./lab bench train "
              "--peer torch, or --torch-python …, or leave --peer out"));
@@ -136,16 +136,5 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const UsageError& error) {
-    std::cerr << "lab bench: " << error.what() << "\n";
-    return 2;
-  } catch (const Lacking& error) {
-    std::cerr << "lab bench: " << error.what() << "\n";
-    return 3;
-  } catch (const std::exception& error) {
-    std::cerr << "lab bench: " << error.what() << "\n";
-    return 1;
-  }
+  return lockstep::apps::run_program("lab bench", [&] { return run(argc, argv); });
 }

@@ -9,11 +9,6 @@ namespace lockstep::bench {
 
 using Json = nlohmann::ordered_json;
 
-// What the machine lacks for what was asked; the program exits with code 3.
-struct Lacking : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 // One process of one side. Its repetitions are drawn together by their median.
 struct Sample {
   std::string program, how;  // "PyTorch 2.15.0", "eager, products by oneDNN, fused optimizer"

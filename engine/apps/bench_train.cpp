@@ -7,11 +7,11 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
-#include <exception>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "engine/apps/program.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/random.hpp"
 #include "engine/nn/gpt.hpp"
@@ -177,13 +177,5 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const UsageError& error) {
-    std::cerr << "bench-train: " << error.what() << "\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "bench-train: " << error.what() << "\n";
-    return 1;
-  }
+  return lockstep::apps::run_program("bench-train", [&] { return run(argc, argv); });
 }

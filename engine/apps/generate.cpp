@@ -1,10 +1,10 @@
 // generate: text from a checkpoint of a language model, on one process.
-#include <exception>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
 
+#include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
@@ -86,13 +86,5 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const UsageError& error) {
-    std::cerr << "lab generate: " << error.what() << "\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "lab generate: " << error.what() << "\n";
-    return 1;
-  }
+  return lockstep::apps::run_program("lab generate", [&] { return run(argc, argv); });
 }

@@ -1,7 +1,7 @@
 // lockstep-run: starts a program once per rank, as torchrun does.
-#include <exception>
 #include <iostream>
 
+#include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
 #include "engine/launch/launcher.hpp"
@@ -45,16 +45,11 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const UsageError& error) {
-    std::cerr << "lab run: " << error.what() << "\n";
-    return 2;
-  } catch (const CommError& error) {  // the launcher itself talks to nobody: its port is in use
-    std::cerr << "lab run: " << error.what() << "\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "lab run: " << error.what() << "\n";
-    return 1;
-  }
+  return lockstep::apps::run_program("lab run", [&] {
+    try {
+      return run(argc, argv);
+    } catch (const CommError& error) {  // the launcher itself talks to nobody: its port is in use
+      throw UsageError(error.what());
+    }
+  });
 }

@@ -1,9 +1,9 @@
 // smoke: the smallest distributed program. Every rank brings its number, one all_reduce adds them,
 // and every rank prints what it has: N(N-1)/2, everywhere.
 //   ./lab run --ranks 4 -- build/release/bin/smoke
-#include <exception>
 #include <iostream>
 
+#include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/comm/gloo.hpp"
 #include "engine/comm/tcp_store.hpp"
@@ -34,14 +34,4 @@ int run() {
 
 }  // namespace
 
-int main() {
-  try {
-    return run();
-  } catch (const UsageError& error) {
-    std::cerr << "smoke: " << error.what() << "\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "smoke: " << error.what() << "\n";
-    return 1;
-  }
-}
+int main() { return lockstep::apps::run_program("smoke", run); }

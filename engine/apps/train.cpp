@@ -2,12 +2,12 @@
 // --ranks N outside the launcher, it launches itself. Only what the options name is built.
 #include <unistd.h>
 
-#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <vector>
 
+#include "engine/apps/program.hpp"
 #include "engine/apps/train_options.hpp"
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
@@ -231,13 +231,5 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const UsageError& error) {
-    std::cerr << "lab train: " << error.what() << "\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "lab train: " << error.what() << "\n";
-    return 1;
-  }
+  return lockstep::apps::run_program("lab train", [&] { return run(argc, argv); });
 }

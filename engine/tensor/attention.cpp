@@ -68,21 +68,6 @@ void score(const Sizes& s, const Block& b, const T* q, const T* k, T* scores) {
       q + b.first_q * row, k + b.first_k * row, scores);
 }
 
-template <typename T>
-LOCKSTEP_INLINED inline T largest(const T* x, std::int64_t count) {
-  auto most = vectors::all(-std::numeric_limits<T>::infinity());
-  std::int64_t i = 0;
-  for (; i + vectors::width<T> <= count; i += vectors::width<T>) {
-    const auto v = vectors::load<T>(x + i);
-    most = v > most ? v : most;
-  }
-  if (i < count) {
-    const auto v = vectors::load_part<T>(x + i, count - i, -std::numeric_limits<T>::infinity());
-    most = v > most ? v : most;
-  }
-  return vectors::largest_of<T>(most);
-}
-
 // Turns a block's scores into exp(scale·score - most), zero where a row must not look, and brings
 // the rows' statistics and outputs to the new maximum.
 template <typename T>
@@ -92,7 +77,7 @@ void absorb(const Sizes& s, const Block& b, T scale, T* scores, T* most, T* sums
       T* row = scores + i * b.columns;
       const std::int64_t count = seen(b, i);
       const T before = most[i];
-      const T now = std::max(before, scale * largest(row, count));
+      const T now = std::max(before, scale * vectors::largest<T>(count, row));
       vectors::map<T>(
           count, row, [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v * scale - now); },
           static_cast<const T*>(row));

@@ -1,7 +1,6 @@
 #include "engine/tensor/softmax.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <span>
 
 #include "engine/tensor/operation.hpp"
@@ -9,22 +8,6 @@
 
 namespace lockstep::ops {
 namespace {
-
-template <typename T>
-LOCKSTEP_INLINED inline T largest(std::int64_t count, const T* x) {
-  constexpr T lowest = -std::numeric_limits<T>::infinity();
-  vectors::Lanes<T> most = vectors::all(lowest);
-  std::int64_t i = 0;
-  for (; i + vectors::width<T> <= count; i += vectors::width<T>) {
-    const auto v = vectors::load<T>(x + i);
-    most = v > most ? v : most;
-  }
-  if (i < count) {
-    const auto v = vectors::load_part<T>(x + i, count - i, lowest);
-    most = v > most ? v : most;
-  }
-  return vectors::largest_of<T>(most);
-}
 
 // y = e^(x - largest), and the sum of y.
 template <typename T>
@@ -79,7 +62,8 @@ Tensor softmax(const Tensor& x) {
     T* to = y.data<T>().data();
     vectors::vectorised([&]() LOCKSTEP_INLINED {
       for (std::int64_t r = 0; r < rows; ++r, from += columns, to += columns) {
-        multiply(columns, to, 1 / exponentials(columns, from, largest(columns, from), to));
+        multiply(columns, to,
+                 1 / exponentials(columns, from, vectors::largest<T>(columns, from), to));
       }
     });
   });
@@ -121,7 +105,7 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& labels,
     double total = 0;
     vectors::vectorised([&]() LOCKSTEP_INLINED {
       for (std::int64_t r = 0; r < rows; ++r, x += classes, p += classes) {
-        const T most = largest(classes, x);
+        const T most = vectors::largest<T>(classes, x);
         const T sum = exponentials(classes, x, most, p);
         multiply(classes, p, 1 / sum);
         const std::int64_t k = label.values[static_cast<std::size_t>(r)];

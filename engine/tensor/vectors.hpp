@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #define LOCKSTEP_INLINED __attribute__((always_inline))
 
@@ -115,6 +116,23 @@ LOCKSTEP_INLINED inline T sum(std::int64_t count, const Each& each, const From*.
   for (; i + width<T> <= count; i += width<T>) total += each(load<T>(from + i)...);
   if (i < count) total += each(load_part<T>(from + i, count - i)...);
   return sum_of<T>(total);
+}
+
+// The largest of `count` elements; -infinity of none.
+template <typename T>
+LOCKSTEP_INLINED inline T largest(std::int64_t count, const T* x) {
+  constexpr T lowest = -std::numeric_limits<T>::infinity();
+  Lanes<T> most = all(lowest);
+  std::int64_t i = 0;
+  for (; i + width<T> <= count; i += width<T>) {
+    const auto v = load<T>(x + i);
+    most = v > most ? v : most;
+  }
+  if (i < count) {
+    const auto v = load_part<T>(x + i, count - i, lowest);
+    most = v > most ? v : most;
+  }
+  return largest_of<T>(most);
 }
 
 // e^x; 0 below -87.3 (no subnormals), infinity above 88.7, NaN of NaN.

@@ -139,11 +139,7 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
 
 void ask(Bench& bench, const std::string& description,
          const std::vector<SamplerOptions>& questions) {
-  const auto played = bench.play({.description = description,
-                                  .inputs = {encode(questions)},
-                                  .schedule_seed = 0,
-                                  .network = {},
-                                  .services = {}});
+  const auto played = bench.ask(description, encode(questions));
   if (!played) return;
   ByteReader answers(played->results.front());
   for (const auto& q : questions) {

@@ -202,11 +202,7 @@ void compare(Bench& bench, const Played& played, const TimeQuestion& q, const Ti
 }
 
 void ask(Bench& bench, const std::string& description, const std::vector<TimeQuestion>& questions) {
-  const auto played = bench.play({.description = description,
-                                  .inputs = {encode(questions)},
-                                  .schedule_seed = 0,
-                                  .network = {},
-                                  .services = {}});
+  const auto played = bench.ask(description, encode(questions));
   if (!played) return;
   ByteReader answers(played->results.front());
   for (const auto& q : questions) {

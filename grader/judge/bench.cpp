@@ -1,5 +1,7 @@
 #include "grader/judge/bench.hpp"
 
+#include <utility>
+
 #include <algorithm>
 
 #include "engine/base/random.hpp"
@@ -36,6 +38,13 @@ std::string cause_of(const sim::Finding& finding) {
 
 Bench::Bench(std::string exercise, std::string player, const JudgeOptions& options)
     : exercise_(std::move(exercise)), player_(std::move(player)), options_(options) {}
+
+std::optional<Played> Bench::ask(const std::string& description, Bytes input) {
+  CaseSetup setup;
+  setup.description = description;
+  setup.inputs.push_back(std::move(input));
+  return play(setup);
+}
 
 std::uint64_t Bench::draw() { return random_bits(options_.seed, drawn_++); }
 

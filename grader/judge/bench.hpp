@@ -52,6 +52,8 @@ class Bench {
   // Plays the next case. nullopt when --case asked for another one. Throws Failure when the core or
   // the host found something (deadlock, crash, …).
   std::optional<Played> play(const CaseSetup& setup);
+  // The same for a part that is a pure function: one rank, which talks to nobody.
+  std::optional<Played> ask(const std::string& description, Bytes input);
 
   // How many cases were asked for, and how many of them were played (one at most with --case).
   int cases() const { return next_case_ - 1; }

@@ -1,0 +1,36 @@
+// What every main does around its own work: an exception becomes one sentence and an exit code.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <stdexcept>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::apps {
+
+// What the machine lacks for what was asked.
+struct Lacking : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// `run` under the name a person types, "lab train". Its own code, or 2 for a UsageError, 3 for
+// Lacking, 1 for whatever else leaves it.
+inline int run_program(const char* name, const std::function<int()>& run) {
+  const auto said = [name](const std::exception& error, int code) {
+    std::cerr << name << ": " << error.what() << "\n";
+    return code;
+  };
+  try {
+    return run();
+  } catch (const UsageError& error) {
+    return said(error, 2);
+  } catch (const Lacking& error) {
+    return said(error, 3);
+  } catch (const std::exception& error) {
+    return said(error, 1);
+  }
+}
+
+}  // namespace lockstep::apps
