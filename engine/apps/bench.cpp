@@ -67,6 +67,9 @@ void require_torch(const std::string& python) {
 Words peer_command(const Arguments& arguments, const std::string& model) {
   Words command{arguments.get("torch-python"), arguments.get("torch-script"), "--model", model};
   if (arguments.get("peer") == "torch-as-installed") return command;
+  // glibc gives large blocks back to the system at once, and PyTorch asks for them again each step.
+  command = with({"env", "MALLOC_TRIM_THRESHOLD_=4000000000", "MALLOC_MMAP_THRESHOLD_=1000000000"},
+                 command);
   say(model + ": looking for PyTorch's fastest variant");
   const Json trial = run_for_json(with(command, {"--fastest"}));
   return with(command, {"--products", trial.at("products").get<std::string>()});
