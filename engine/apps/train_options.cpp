@@ -1,5 +1,7 @@
 #include "engine/apps/train_options.hpp"
 
+#include <algorithm>
+
 #include "engine/base/nearest.hpp"
 #include "engine/data/text.hpp"
 
@@ -24,8 +26,8 @@ Datasets open_text(const Arguments& arguments, const std::string& data) {
   const bool own = data.starts_with("text:");
   const auto paths = own ? std::vector{data.substr(5)} : data::course_texts(LOCKSTEP_SOURCE_FOLDER);
   const std::string all = data::read_text(paths);
-  const std::string_view train = data::part_of(all, data::Split::train);
-  const std::string_view test = data::part_of(all, data::Split::test);
+  const std::string train = data::part_of(all, data::Split::train);
+  const std::string test = data::part_of(all, data::Split::test);
   Datasets sets{data, nullptr, nullptr, nullptr};
   if (arguments.get("tokenizer") == "bpe") {
     const std::int64_t vocabulary =
@@ -39,8 +41,10 @@ Datasets open_text(const Arguments& arguments, const std::string& data) {
     sets.tokenizer = data::make_byte_tokenizer();
   }
   const std::int64_t sequence = arguments.integer("sequence", 1);
-  sets.train = data::make_text(train, *sets.tokenizer, sequence);
-  sets.test = data::make_text(test, *sets.tokenizer, sequence);
+  const std::int64_t stride = arguments.given("stride") ? arguments.integer("stride", 1)
+                                                        : std::max<std::int64_t>(sequence / 16, 1);
+  sets.train = data::make_text(train, *sets.tokenizer, sequence, stride);
+  sets.test = data::make_text(test, *sets.tokenizer, sequence, sequence);
   return sets;
 }
 
@@ -58,6 +62,8 @@ Options train_options() {
       .option("width", "128", "gpt: channels")
       .option("heads", "4", "gpt: attention heads")
       .option("sequence", "64", "gpt: tokens of a sample")
+      .option("stride", "",
+              "tokens from one sample of a text to the next (default --sequence / 16)")
       .flag("untied", "gpt: an output matrix of its own instead of the embedding's")
       .option("dropout", "0", "gpt: share of activations dropped")
       .flag("recompute", "gpt: keep the blocks' inputs only, and compute the rest again")
@@ -120,9 +126,10 @@ nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& datase
   nn::ModelSpec spec;
   spec.dtype = arguments.get("dtype") == "float64" ? DType::float64 : DType::float32;
   if (!is_gpt(arguments)) {
-    refuse_given(arguments,
-                 {"layers", "width", "heads", "sequence", "dropout", "untied", "recompute"},
-                 "--model gpt");
+    refuse_given(
+        arguments,
+        {"layers", "width", "heads", "sequence", "stride", "dropout", "untied", "recompute"},
+        "--model gpt");
     spec.widths = {dataset.inputs(), 256, 128, dataset.classes()};
     return spec;
   }

@@ -35,10 +35,11 @@ std::vector<fs::path> files_of(const std::string& path) {
 
 class Text final : public Dataset {
  public:
-  Text(std::vector<std::int64_t> tokens, std::int64_t vocabulary, std::int64_t sequence)
-      : tokens_(std::move(tokens)), vocabulary_(vocabulary), sequence_(sequence) {}
+  Text(std::vector<std::int64_t> tokens, std::int64_t vocabulary, std::int64_t sequence,
+       std::int64_t stride)
+      : tokens_(std::move(tokens)), vocabulary_(vocabulary), sequence_(sequence), stride_(stride) {}
 
-  std::int64_t size() const override { return (std::ssize(tokens_) - 1) / sequence_; }
+  std::int64_t size() const override { return (std::ssize(tokens_) - 1 - sequence_) / stride_ + 1; }
   std::int64_t inputs() const override { return sequence_; }
   std::int64_t labels() const override { return sequence_; }
   std::int64_t classes() const override { return vocabulary_; }
@@ -51,7 +52,7 @@ class Text final : public Dataset {
     for (const std::int64_t index : indices) {
       LOCKSTEP_CHECK(index >= 0 && index < size(), "batch: sample ", index, " of a dataset of ",
                      size(), "; indices come from distributed_indices with its length");
-      const auto from = tokens_.begin() + index * sequence_;
+      const auto from = tokens_.begin() + index * stride_;
       input = std::copy_n(from, sequence_, input);
       label = std::copy_n(from + 1, sequence_, label);
     }
@@ -60,7 +61,7 @@ class Text final : public Dataset {
 
  private:
   std::vector<std::int64_t> tokens_;  // never changed, so that strands may share it
-  std::int64_t vocabulary_, sequence_;
+  std::int64_t vocabulary_, sequence_, stride_;
 };
 
 }  // namespace
@@ -83,16 +84,28 @@ std::vector<std::string> course_texts(const std::string& root) {
   return {root + "/lessons", root + "/exercises", root + "/docs"};
 }
 
-std::string_view part_of(std::string_view text, Split split) {
-  std::size_t cut = text.size() - text.size() / 10;
-  const std::size_t newline = text.find('\n', cut == 0 ? 0 : cut - 1);
-  if (newline != std::string_view::npos && newline + 1 < text.size()) cut = newline + 1;
-  return split == Split::train ? text.substr(0, cut) : text.substr(cut);
+std::string part_of(std::string_view text, Split split) {
+  constexpr std::size_t block_bytes = 2000, blocks = 10;
+  const std::size_t block = std::clamp<std::size_t>(text.size() / blocks, 1, block_bytes);
+  std::string train, test;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t newline = text.find('\n', begin);
+    const std::size_t end = newline == std::string_view::npos ? text.size() : newline + 1;
+    (begin / block % blocks == blocks - 1 ? test : train) += text.substr(begin, end - begin);
+    begin = end;
+  }
+  if (test.empty()) {
+    const std::size_t cut = text.size() - text.size() / blocks;
+    train = text.substr(0, cut);
+    test = text.substr(cut);
+  }
+  return split == Split::train ? train : test;
 }
 
 std::unique_ptr<Dataset> make_text(std::string_view text, const Tokenizer& tokenizer,
-                                   std::int64_t sequence) {
-  LOCKSTEP_CHECK(sequence >= 1, "make_text: sequences of ", sequence, " tokens; at least 1");
+                                   std::int64_t sequence, std::int64_t stride) {
+  LOCKSTEP_CHECK(sequence >= 1 && stride >= 1, "make_text: sequences of ", sequence,
+                 " tokens, one every ", stride, "; both are at least 1");
   std::vector<std::int64_t> tokens = tokenizer.encode(text);
   if (std::ssize(tokens) < sequence + 1) {
     throw UsageError(lockstep::text("the text has ", tokens.size(), " tokens (", text.size(),
@@ -100,7 +113,7 @@ std::unique_ptr<Dataset> make_text(std::string_view text, const Tokenizer& token
                                     sequence, " and the token that follows it need ", sequence + 1,
                                     ": give a longer text or ask for shorter sequences"));
   }
-  return std::make_unique<Text>(std::move(tokens), tokenizer.vocabulary(), sequence);
+  return std::make_unique<Text>(std::move(tokens), tokenizer.vocabulary(), sequence, stride);
 }
 
 }  // namespace lockstep::data

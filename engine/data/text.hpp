@@ -23,17 +23,19 @@ std::string read_text(const std::vector<std::string>& paths);
 // version of the repository.
 std::vector<std::string> course_texts(const std::string& root);
 
-// The first nine tenths of the bytes, up to the end of the line in which they end, are to train on;
-// the rest is the test. A view into `text`. The cut does not depend on the tokenizer, which is
-// learnt from the training part alone.
-std::string_view part_of(std::string_view text, Split split);
+// What to train on, or what to test on: lines are dealt by where they begin, in blocks of 2,000
+// bytes (or of a tenth of a shorter text), and every tenth block is the test. So both are of one
+// kind, whatever the text ends with. A text in which no line begins in a tenth block is cut at nine
+// tenths. The parts do not depend on the tokenizer, which is learnt from the training part alone.
+std::string part_of(std::string_view text, Split split);
 
-// Sample i: tokens [i·T, i·T + T) as inputs [T], and [i·T + 1, i·T + T + 1) as labels [T], both
-// int64; the batch's dtype has no say in it. size() = ⌊(n - 1)/T⌋, inputs() = T, classes() = the
-// vocabulary.
+// Sample i: tokens [i·S, i·S + T) as inputs [T], and [i·S + 1, i·S + T + 1) as labels [T], both
+// int64; the batch's dtype has no say in it. S is the stride: T reads each token once an epoch, a
+// smaller one shows each at T/S places of a sequence, so that a small text is not learnt by place.
+// size() = ⌊(n - 1 - T)/S⌋ + 1, inputs() = T, classes() = the vocabulary.
 //   Thread  batch may be called by several strands at once
 //   Throws  UsageError when the text has no T + 1 tokens
 std::unique_ptr<Dataset> make_text(std::string_view text, const Tokenizer& tokenizer,
-                                   std::int64_t sequence);
+                                   std::int64_t sequence, std::int64_t stride);
 
 }  // namespace lockstep::data
