@@ -1,0 +1,112 @@
+// A small language model from text to text: trained, stopped, gone on with, and read.
+#include <algorithm>
+
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+using lockstep::test::contains;
+
+namespace {
+
+struct Apps {
+  Apps() {
+    std::string text;
+    for (int line = 0; line < 60; ++line) text += "the ring turns, and turns\n";
+    write_text(scratch.path() / "ring.txt", text);
+  }
+
+  CommandResult run(const std::string& program, std::vector<std::string> words) const {
+    words.insert(words.begin(), program);
+    return run_command(words, scratch.path(), {.deadline_s = 60});
+  }
+  CommandResult train(std::vector<std::string> more) const {
+    std::vector<std::string> words{"--model",       "gpt",     "--data",     "text:ring.txt",
+                                   "--layers",      "1",       "--width",    "16",
+                                   "--heads",       "2",       "--sequence", "16",
+                                   "--batch-size",  "4",       "--lr",       "0.01",
+                                   "--lr-schedule", "constant"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(LOCKSTEP_TRAIN, words);
+  }
+  CommandResult generate(std::vector<std::string> words) const {
+    return run(LOCKSTEP_GENERATE, std::move(words));
+  }
+  std::string file(const std::string& name) const { return read_text(scratch.path() / name); }
+
+  lockstep::test::Scratch scratch;
+};
+
+}  // namespace
+
+TEST_CASE("train gpt: stopped and gone on with, it ends with the weights of the whole run") {
+  const Apps apps;
+  const std::vector<std::string> habits{"--dropout", "0.2", "--workers", "2", "--seed", "3"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), habits.begin(), habits.end());
+    return words;
+  };
+  const auto whole = apps.train(with({"--steps", "12", "--export", "whole.safetensors"}));
+  CAPTURE(whole.output);
+  REQUIRE(whole.exit_code == 0);
+  REQUIRE(apps.train(with({"--steps", "7", "--checkpoint", "run"})).exit_code == 0);
+  const auto rest = apps.train(
+      with({"--steps", "12", "--checkpoint", "run", "--resume", "--export", "rest.safetensors"}));
+  CAPTURE(rest.output);
+  REQUIRE(rest.exit_code == 0);
+  CHECK((apps.file("rest.safetensors") == apps.file("whole.safetensors")));
+
+  const auto again = apps.train(with({"--steps", "12", "--checkpoint", "run", "--resume"}));
+  CHECK(again.exit_code == 2);
+  CHECK_THAT(again.output, contains("has taken 12 steps"));
+  const auto other = apps.train({"--steps", "14", "--checkpoint", "run", "--resume"});
+  CHECK(other.exit_code == 2);
+  CHECK_THAT(other.output, contains("has --seed 3"));
+}
+
+TEST_CASE("train gpt, then generate: the text it saw comes back, the same for the same seed") {
+  const Apps apps;
+  const auto trained = apps.train({"--steps", "120", "--tokenizer", "bpe", "--vocab", "270",
+                                   "--checkpoint", "run", "--log", "run.jsonl"});
+  CAPTURE(trained.output);
+  REQUIRE(trained.exit_code == 0);
+  CHECK_THAT(apps.file("run.jsonl"), contains("\"model\":\"gpt\""));
+  const std::vector<std::string> ask{"--checkpoint", "run", "--prompt",      "the ring",
+                                     "--tokens",     "12",  "--temperature", "0"};
+  const auto text = apps.generate(ask);
+  CHECK(text.exit_code == 0);
+  CHECK_THAT(text.output, contains("the ring turns, and turns"));
+  CHECK(apps.generate(ask).output == text.output);
+
+  CHECK(apps.generate({"--prompt", "x"}).exit_code == 2);
+  const auto nowhere = apps.generate({"--checkpoint", "nowhere"});
+  CHECK(nowhere.exit_code == 2);
+  CHECK_THAT(nowhere.output, contains("there is no checkpoint in 'nowhere'"));
+}
+
+TEST_CASE("train gpt: what cannot be is one sentence and exit code 2") {
+  const Apps apps;
+  const auto refused = [&](std::vector<std::string> words, const std::string& says) {
+    const auto result = apps.train(std::move(words));
+    CAPTURE(says);
+    CHECK(result.exit_code == 2);
+    CHECK_THAT(result.output, contains(says));
+    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
+  };
+  refused({"--heads", "3"}, "--heads 3 do not divide --width 16");
+  refused({"--data", "fashion-mnist"}, "reads text");
+  refused({"--data", "lesons"}, "did you mean lessons?");
+  refused({"--data", "text:gone.txt"}, "gone.txt");
+  refused({"--vocab", "300"}, "--tokenizer bpe");
+  refused({"--dropout", "1"}, "--dropout 1");
+  refused({"--momentum", "0.5"}, "--optimizer sgd");
+  refused({"--resume"}, "--checkpoint FOLDER");
+  refused({"--resume", "--checkpoint", "empty"}, "there is no checkpoint in 'empty'");
+  refused({"--sequence", "2000"}, "shorter sequences");
+  const auto mlp = apps.run(LOCKSTEP_TRAIN, {"--data", "synthetic", "--layers", "3"});
+  CHECK(mlp.exit_code == 2);
+  CHECK_THAT(mlp.output, contains("--layers belongs to --model gpt"));
+}
