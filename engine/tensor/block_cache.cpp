@@ -1,5 +1,7 @@
 #include "engine/tensor/block_cache.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -11,12 +13,25 @@ namespace {
 
 constexpr std::align_val_t alignment{64};
 
+// Blocks that hold whole huge pages begin on one: a matrix product walks over megabytes, and with
+// small pages it waits for their addresses. The rest of such a block stays on small pages, so
+// nothing is wasted. A system that has no huge pages refuses, which changes nothing.
+constexpr std::size_t huge_page = 2 << 20;
+
+std::align_val_t alignment_of(std::size_t bytes) {
+  return bytes < huge_page ? alignment : std::align_val_t{huge_page};
+}
+
 std::byte* new_block(std::size_t bytes) {
-  return static_cast<std::byte*>(::operator new(bytes, alignment, std::nothrow));
+  void* block = ::operator new(bytes, alignment_of(bytes), std::nothrow);
+  if (block != nullptr && bytes >= huge_page) {
+    ::madvise(block, bytes / huge_page * huge_page, MADV_HUGEPAGE);
+  }
+  return static_cast<std::byte*>(block);
 }
 
 void delete_block(void* block, std::size_t bytes) noexcept {
-  ::operator delete(block, bytes, alignment);
+  ::operator delete(block, bytes, alignment_of(bytes));
 }
 
 }  // namespace
