@@ -31,7 +31,7 @@ std::byte* new_block(std::size_t bytes) {
 }
 
 void delete_block(void* block, std::size_t bytes) noexcept {
-  ::operator delete(block, bytes, alignment_of(bytes));
+  ::operator delete(block, alignment_of(bytes));
 }
 
 }  // namespace
