@@ -20,7 +20,7 @@ Options declared() {
   Options options("lab generate",
                   "Writes text with a model that lab train --model gpt has trained.");
   options.option("checkpoint", "", "folder of checkpoints (the latest is read), or one checkpoint")
-      .option("prompt", "\n", "text to begin with")
+      .option("prompt", "A rank ", "text to begin with")
       .option("tokens", "400", "tokens to add")
       .option("temperature", "0.8", "0: always the likeliest token; 1: as the model weighs them")
       .option("top-k", "0", "draw among the k likeliest tokens; 0: among all")

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "engine/apps/program.hpp"
 #include "engine/apps/train_options.hpp"
+#include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/weights.hpp"
@@ -61,32 +63,47 @@ int launch_ranks(std::int64_t ranks, int argc, const char* const* argv) {
 struct Checkpoints {
   std::string folder;
   checkpoint::SaveOptions options;
+  checkpoint::Metadata notes;   // what must be the same when a run goes on
   std::int64_t first_step = 0;  // of this run
 };
 
-// Goes on from the latest checkpoint when that was asked for. Every rank reads it itself.
-Checkpoints resume(const Arguments& arguments, const nn::ModelSpec& spec,
-                   const apps::Datasets& datasets, nn::Module& model, optim::Optimizer& optimizer,
-                   std::uint64_t seed) {
-  Checkpoints checkpoints{arguments.get("checkpoint"), {}, 0};
+Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& spec,
+                             const apps::Datasets& datasets, const train::TrainOptions& options,
+                             int ranks) {
+  Checkpoints checkpoints{arguments.get("checkpoint"), {}, {}, 0};
   checkpoints.options.model = nn::metadata_of(spec);
   checkpoints.options.keep_last = 2;
+  checkpoints.notes = {{"--seed", text(options.seed)},
+                       {"--batch-size", text(options.batch_size)},
+                       {"--ranks", text(ranks)},
+                       {"--data", datasets.name},
+                       {"samples in the data", text(datasets.train->size())}};
   if (datasets.tokenizer) {
-    checkpoints.options.files = {{tokenizer_file, datasets.tokenizer->description()}};
+    const std::string description = datasets.tokenizer->description();
+    checkpoints.options.files = {{tokenizer_file, description}};
+    checkpoints.notes["a tokenizer of checksum"] =
+        text(checksum_of(std::as_bytes(std::span(description))));
   }
-  if (!arguments.flag("resume")) return checkpoints;
+  return checkpoints;
+}
+
+// Goes on from the latest checkpoint. Every rank reads it itself.
+void resume(Checkpoints& checkpoints, nn::Module& model, optim::Optimizer& optimizer) {
   const auto latest = checkpoint::latest_in(checkpoints.folder);
   if (!latest) {
     throw UsageError(text("--resume: there is no checkpoint in '", checkpoints.folder,
                           "'; leave --resume out to begin one"));
   }
   const checkpoint::TrainState state = checkpoint::load(*latest, model, optimizer);
-  if (state.seed != seed) {
-    throw UsageError(text("--resume: the run in ", latest->string(), " has --seed ", state.seed,
-                          ", this one ", seed, "; its order of samples would be another"));
+  for (const auto& [name, mine] : checkpoints.notes) {
+    const auto saved = state.notes.find(name);
+    if (saved != state.notes.end() && saved->second == mine) continue;
+    throw UsageError(text("--resume: the run in ", latest->string(), " has ", name, " ",
+                          saved == state.notes.end() ? "of its own" : saved->second, ", this one ",
+                          mine,
+                          "; it would not see the samples that the whole run would have seen"));
   }
   checkpoints.first_step = state.step;
-  return checkpoints;
 }
 
 // Who watches: rank 0 shows progress and, when asked, writes the log.
@@ -152,8 +169,8 @@ int train_rank(const Arguments& arguments) {
   const auto model = nn::make_model(spec, device, options.seed);
   if (arguments.given("init")) checkpoint::load_weights(arguments.get("init"), *model);
   const auto optimizer = apps::make_optimizer(arguments, *model);
-  const Checkpoints checkpoints =
-      resume(arguments, spec, datasets, *model, *optimizer, options.seed);
+  Checkpoints checkpoints = make_checkpoints(arguments, spec, datasets, options, group->size());
+  if (arguments.flag("resume")) resume(checkpoints, *model, *optimizer);
   options.first_step = checkpoints.first_step;
   const std::int64_t steps = train::total_steps(options, datasets.train->size(), group->size());
   if (options.first_step >= steps) {
@@ -164,7 +181,8 @@ int train_rank(const Arguments& arguments) {
     options.save_every = arguments.integer("save-every", 0);
     options.save = [&](std::int64_t taken) {
       checkpoint::save(checkpoints.folder, *model, *optimizer,
-                       {.step = taken, .seed = options.seed}, checkpoints.options);
+                       {.step = taken, .seed = options.seed, .notes = checkpoints.notes},
+                       checkpoints.options);
     };
   }
 

@@ -64,7 +64,11 @@ TEST_CASE("train gpt: stopped and gone on with, it ends with the weights of the 
   CHECK_THAT(again.output, contains("has taken 12 steps"));
   const auto other = apps.train({"--steps", "14", "--checkpoint", "run", "--resume"});
   CHECK(other.exit_code == 2);
-  CHECK_THAT(other.output, contains("has --seed 3"));
+  CHECK_THAT(other.output, contains("has --seed 3, this one 0"));
+  const auto wider =
+      apps.train(with({"--steps", "14", "--checkpoint", "run", "--resume", "--batch-size", "5"}));
+  CHECK(wider.exit_code == 2);
+  CHECK_THAT(wider.output, contains("has --batch-size 4, this one 5"));
 }
 
 TEST_CASE("train gpt, then generate: the text it saw comes back, the same for the same seed") {
