@@ -90,9 +90,14 @@ Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& sp
 // Goes on from the latest checkpoint. Every rank reads it itself.
 void resume(Checkpoints& checkpoints, nn::Module& model, optim::Optimizer& optimizer) {
   const auto latest = checkpoint::latest_in(checkpoints.folder);
-  if (!latest) {
-    throw UsageError(text("--resume: there is no checkpoint in '", checkpoints.folder,
-                          "'; leave --resume out to begin one"));
+  if (!latest) throw Error("--resume: the checkpoint is gone from " + checkpoints.folder);
+  for (const auto& [name, mine] : checkpoints.options.model) {
+    const checkpoint::Metadata saved = checkpoint::model_metadata(*latest);
+    const auto theirs = saved.find(name);
+    if (theirs != saved.end() && theirs->second == mine) continue;
+    throw UsageError(text("--resume: the model in ", latest->string(), " has ", name, " ",
+                          theirs == saved.end() ? "of its own" : theirs->second, ", this one ",
+                          mine, "; pass what the run began with"));
   }
   const checkpoint::TrainState state = checkpoint::load(*latest, model, optimizer);
   for (const auto& [name, mine] : checkpoints.notes) {
@@ -119,7 +124,8 @@ Watchers make_watchers(const Arguments& arguments, const train::RunDescription& 
   watchers.progress = std::make_unique<train::Progress>(std::cout, paper);
   watchers.all.push_back(watchers.progress.get());
   if (arguments.given("log")) {
-    watchers.log = std::make_unique<train::JsonLog>(arguments.get("log"), run);
+    const auto begin = arguments.flag("resume") ? train::LogFile::append : train::LogFile::replace;
+    watchers.log = std::make_unique<train::JsonLog>(arguments.get("log"), run, begin);
     watchers.all.push_back(watchers.log.get());
   }
   return watchers;
@@ -226,6 +232,40 @@ void check_run(const Arguments& arguments, int ranks) {
   train::total_steps(apps::loop_options(arguments), datasets.train->size(), ranks);
 }
 
+// What is wrong with the files that the options name is said now, not after the training.
+void check_files(const Arguments& arguments) {
+  const std::string& folder = arguments.get("checkpoint");
+  for (const char* needs_folder : {"resume", "save-every"}) {
+    if (arguments.given(needs_folder) && folder.empty()) {
+      throw UsageError(text("--", needs_folder, " needs --checkpoint FOLDER"));
+    }
+  }
+  if (arguments.given("checkpoint") && folder.empty()) {
+    throw UsageError("--checkpoint is empty; it names a folder");
+  }
+  arguments.integer("save-every", 0);
+  if (arguments.flag("resume") && arguments.given("init")) {
+    throw UsageError(
+        "--resume goes on with the checkpoint's weights, --init begins with others; "
+        "give one of them");
+  }
+  const auto latest = folder.empty() ? std::nullopt : checkpoint::latest_in(folder);
+  if (arguments.flag("resume") && !latest) {
+    throw UsageError(text("--resume: there is no checkpoint in '", folder,
+                          "'; leave --resume out to begin one"));
+  }
+  if (!arguments.flag("resume") && latest) {
+    throw UsageError(text("--checkpoint: ", latest->string(),
+                          " is of an earlier run; pass --resume ",
+                          "to go on with it, or another folder"));
+  }
+  if (!arguments.given("export")) return;
+  const auto parent = (std::filesystem::path(".") / arguments.get("export")).parent_path();
+  if (!std::filesystem::is_directory(parent)) {
+    throw UsageError(text("--export: the folder ", parent.string(), " is not there"));
+  }
+}
+
 int run(int argc, const char* const* argv) {
   const Options options = apps::train_options();
   const Arguments arguments = options.parse(argc, argv);
@@ -233,11 +273,7 @@ int run(int argc, const char* const* argv) {
     std::cout << options.help();
     return 0;
   }
-  for (const char* needs_folder : {"resume", "save-every"}) {
-    if (arguments.given(needs_folder) && !arguments.given("checkpoint")) {
-      throw UsageError(text("--", needs_folder, " needs --checkpoint FOLDER"));
-    }
-  }
+  check_files(arguments);
   const std::int64_t ranks = arguments.integer("ranks", 1);
   if (ranks > ranks_max) throw UsageError(text("--ranks ", ranks, " is more than ", ranks_max));
   if (ranks == 1 || launch::is_launched(launch::process_environment()))

@@ -142,6 +142,11 @@ nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& datase
               .head = arguments.flag("untied") ? nn::OutputHead::untied : nn::OutputHead::tied,
               .dropout = arguments.number("dropout", 0),
               .keep = arguments.flag("recompute") ? nn::Keep::block_inputs : nn::Keep::activations};
+  for (const char* size : {"layers", "width", "heads"}) {
+    if (arguments.integer(size, 1) > 65'536) {
+      throw UsageError(text("--", size, " ", arguments.get(size), " is more than 65,536"));
+    }
+  }
   if (spec.gpt.width % spec.gpt.heads != 0) {
     throw UsageError(text("--heads ", spec.gpt.heads, " do not divide --width ", spec.gpt.width,
                           "; every head gets an equal share of the channels"));
@@ -202,10 +207,9 @@ train::TrainOptions loop_options(const Arguments& arguments) {
                       : is_gpt(arguments)     ? 1
                                               : 0;
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
-  options.workers = static_cast<int>(arguments.integer("workers", 0));
-  if (options.workers > 64) {
-    throw UsageError(text("--workers ", options.workers, ": more than 64 strands of one rank"));
-  }
+  const std::int64_t workers = arguments.integer("workers", 0);
+  if (workers > 64) throw UsageError(text("--workers ", workers, ": 64 strands at most"));
+  options.workers = static_cast<int>(workers);
   return options;
 }
 

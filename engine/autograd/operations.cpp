@@ -17,8 +17,10 @@ bool wanted(const Value& input) { return input.node >= 0; }
 
 // [..., C] as [rows, C]
 Tensor matrix(const Tensor& x) {
-  const std::int64_t columns = x.shape().back();
-  return x.view({columns == 0 ? 0 : x.numel() / columns, columns});
+  Shape rows = x.shape();
+  const std::int64_t columns = rows.back();
+  rows.pop_back();
+  return x.view({numel_of(rows), columns});
 }
 
 Value remade(Value value, Remake remake) {
@@ -110,7 +112,7 @@ Value mean(Tape& tape, const Value& x) {
 }
 
 Value activate(Tape& tape, const Value& x, Activation activation) {
-  const Saved saved(x);
+  const Saved saved(x.tensor);  // kept, so that recipes do not call recipes
   Value y = tape.record(ops::activate(x.tensor, activation), {x},
                         [saved, activation](const Tensor& grad) {
                           return Gradients{ops::activate_backward(grad, saved.get(), activation)};
@@ -148,7 +150,7 @@ namespace {
 
 // `parameters` are the weight and, for LayerNorm, the bias.
 Value record_norm(Tape& tape, const Value& x, std::vector<Value> parameters, ops::Normalized out) {
-  const Saved saved(x);
+  const Saved saved(x.tensor);  // kept, as in activate
   const Tensor weight = parameters[0].tensor;
   const Tensor bias = parameters.size() == 2 ? parameters[1].tensor : Tensor();
   std::vector<Value> inputs = {x};

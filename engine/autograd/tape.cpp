@@ -57,20 +57,20 @@ Value Tape::leaf(Parameter& parameter) {
   if (std::ranges::find(leaves_, &parameter) == leaves_.end()) leaves_.push_back(&parameter);
   if (mode_ == GradMode::inference) return constant(parameter.value);
   nodes_.push_back({{}, nullptr, &parameter});
-  return {parameter.value, static_cast<std::int64_t>(nodes_.size()) - 1};
+  return {parameter.value, static_cast<std::int64_t>(nodes_.size()) - 1, nullptr, this};
 }
 
 Value Tape::input(Tensor tensor) {
   if (mode_ == GradMode::inference) return constant(std::move(tensor));
   nodes_.push_back({});
-  return {std::move(tensor), static_cast<std::int64_t>(nodes_.size()) - 1};
+  return {std::move(tensor), static_cast<std::int64_t>(nodes_.size()) - 1, nullptr, this};
 }
 
 Value Tape::record(Tensor output, std::vector<Value> inputs, Backward backward) {
   std::vector<std::int64_t> nodes;
   bool depends_on_leaf = false;
   for (const Value& input : inputs) {
-    LOCKSTEP_CHECK(input.node < static_cast<std::int64_t>(nodes_.size()),
+    LOCKSTEP_CHECK(input.node < 0 || input.tape == this,
                    "record: an input was made on another tape; one forward pass uses one tape");
     nodes.push_back(input.node);
     depends_on_leaf = depends_on_leaf || input.node >= 0;
@@ -78,7 +78,7 @@ Value Tape::record(Tensor output, std::vector<Value> inputs, Backward backward) 
   if (!depends_on_leaf) return constant(std::move(output));
   LOCKSTEP_CHECK(!spent_, "record: this tape was spent by backward(); make a new one");
   nodes_.push_back({std::move(nodes), std::move(backward), nullptr});
-  return {std::move(output), static_cast<std::int64_t>(nodes_.size()) - 1};
+  return {std::move(output), static_cast<std::int64_t>(nodes_.size()) - 1, nullptr, this};
 }
 
 void Tape::check_walk(const Value& from) const {
@@ -121,7 +121,25 @@ void Tape::backward(const Value& output, const Tensor& grad, const LeafSink& sin
     }
   }
 
-  gradients_[end - 1] = grad;
+  // Hands a gradient to the node it is of; at a parameter's last use its sum is complete.
+  const auto deliver = [&](std::size_t node, Tensor gradient) {
+    Parameter* parameter = nodes_[node].parameter;
+    if (parameter == nullptr) return accumulate(gradients_[node], std::move(gradient));
+    LOCKSTEP_CHECK(gradient.shape() == parameter->value.shape(), "backward: the gradient of ",
+                   parameter->name, " has shape ", text_of(gradient.shape()), ", its value ",
+                   text_of(parameter->value.shape()), "; the last operation that used it is wrong");
+    Pass::Leaf& leaf = pass.leaves[parameter];
+    accumulate(leaf.sum, std::move(gradient));
+    if (--leaf.uses_pending > 0) return;
+    if (sink) {
+      sink(*parameter, std::exchange(leaf.sum, {}));
+    } else {
+      Pass::finish(*parameter, std::exchange(leaf.sum, {}));
+    }
+  };
+
+  if (Parameter* parameter = nodes_[end - 1].parameter) ++pass.leaves[parameter].uses_pending;
+  deliver(end - 1, grad);
   for (std::size_t i = end; i-- > 0;) {
     Node& node = nodes_[i];
     if (!pass.needed[i] || !node.backward) continue;
@@ -131,27 +149,9 @@ void Tape::backward(const Value& output, const Tensor& grad, const LeafSink& sin
                    node.inputs.size(), " inputs returned ", gradients.size(), " gradients");
     for (std::size_t k = gradients.size(); k-- > 0;) {
       if (node.inputs[k] < 0) continue;
-      Tensor gradient = std::exchange(gradients[k], {});
-      LOCKSTEP_CHECK(gradient.defined(), "backward: an operation returned no gradient for its ",
+      LOCKSTEP_CHECK(gradients[k].defined(), "backward: an operation returned no gradient for its ",
                      "input ", k, ", which depends on a parameter");
-      const auto source = static_cast<std::size_t>(node.inputs[k]);
-      Parameter* parameter = nodes_[source].parameter;
-      if (parameter == nullptr) {
-        accumulate(gradients_[source], std::move(gradient));
-        continue;
-      }
-      LOCKSTEP_CHECK(gradient.shape() == parameter->value.shape(), "backward: the gradient of ",
-                     parameter->name, " has shape ", text_of(gradient.shape()), ", its value ",
-                     text_of(parameter->value.shape()),
-                     "; the last operation that used it is wrong");
-      Pass::Leaf& leaf = pass.leaves[parameter];
-      accumulate(leaf.sum, std::move(gradient));
-      if (--leaf.uses_pending > 0) continue;
-      if (sink) {
-        sink(*parameter, std::exchange(leaf.sum, {}));
-      } else {
-        Pass::finish(*parameter, std::exchange(leaf.sum, {}));
-      }
+      deliver(static_cast<std::size_t>(node.inputs[k]), std::exchange(gradients[k], {}));
     }
   }
 }

@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/tensor/tensor.hpp"
@@ -38,6 +39,8 @@ enum class GradMode : std::uint8_t { record, inference };
 // Makes an activation anew from what is kept anyway, bit for bit.
 using Remake = std::function<Tensor()>;
 
+class Tape;
+
 // A tensor inside a computation: its elements, and the node that made it (or none).
 struct Value {
   Tensor tensor;
@@ -45,11 +48,13 @@ struct Value {
   // Set by operations whose result costs less to make again than to keep (a norm, a GELU): an
   // operation that would save this value saves the recipe instead, see Saved.
   std::shared_ptr<const Remake> remake = nullptr;
+  const Tape* tape = nullptr;  // of the node
 };
 
 // What a derivative will read: the tensor itself, or the recipe that makes it again.
 class Saved {
  public:
+  explicit Saved(Tensor tensor) : tensor_(std::move(tensor)) {}
   explicit Saved(const Value& value)
       : tensor_(value.remake ? Tensor() : value.tensor), remake_(value.remake) {}
   Tensor get() const { return remake_ ? (*remake_)() : tensor_; }

@@ -46,7 +46,8 @@ void check_same_model(const SafetensorsFile& file, nn::Module& module) {
 }
 
 void read_weights(const SafetensorsFile& file, nn::Module& model) {
-  for (const NamedTensor& mine : tensors_of(model)) file.load_into(*file.find(mine.name), mine.value);
+  for (const NamedTensor& mine : tensors_of(model))
+    file.load_into(*file.find(mine.name), mine.value);
 }
 
 void save_weights(const std::filesystem::path& file, nn::Module& model, const Metadata& metadata) {

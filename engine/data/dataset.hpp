@@ -20,7 +20,7 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual std::int64_t size() const = 0;
-  virtual std::int64_t inputs() const = 0;   // I, or T
+  virtual std::int64_t inputs() const = 0;           // I, or T
   virtual std::int64_t labels() const { return 1; }  // of one sample: 1, or T
   virtual std::int64_t classes() const = 0;  // labels lie in [0, classes): kinds, or the vocabulary
   // Samples in the order of `indices`; throws ContractError on an index outside [0, size).

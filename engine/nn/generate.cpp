@@ -21,6 +21,10 @@ std::vector<double> next_logits(Module& model, std::span<const std::int64_t> see
   std::vector<double> last;
   for (std::int64_t i = 0; i < vocabulary; ++i) {
     last.push_back(logits.item((length - 1) * vocabulary + i));
+    if (!std::isfinite(last.back())) {
+      throw Error(text("generate: the model's logits are not finite; was its training cut short ",
+                       "by a loss that was no number?"));
+    }
   }
   return last;
 }
@@ -53,6 +57,8 @@ std::vector<std::int64_t> generate(Module& model, std::vector<std::int64_t> prom
                                    const std::function<void(std::int64_t token)>& each) {
   LOCKSTEP_CHECK(!prompt.empty(),
                  "generate: an empty prompt; the first token has nothing to follow");
+  LOCKSTEP_CHECK(options.sequence >= 1, "generate: a model that sees ", options.sequence,
+                 " tokens; it needs the last one at least");
   LOCKSTEP_CHECK(options.temperature >= 0 && options.top_k >= 0 && options.tokens >= 0,
                  "generate: temperature ", options.temperature, ", top k ", options.top_k,
                  ", tokens ", options.tokens, "; none is negative");

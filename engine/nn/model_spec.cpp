@@ -10,6 +10,9 @@ namespace {
 
 using Metadata = std::map<std::string, std::string>;
 
+// Of any one size: larger ones would overflow when they are multiplied, and no such model is made.
+constexpr std::int64_t size_max = 1 << 24;
+
 const std::string& found(const Metadata& metadata, const std::string& name) {
   const auto at = metadata.find(name);
   if (at == metadata.end()) {
@@ -28,7 +31,9 @@ std::int64_t integer(const std::string& name, const std::string& value) {
   std::int64_t number = 0;
   const char* end = value.data() + value.size();
   const auto [at, error] = std::from_chars(value.data(), end, number);
-  if (error != std::errc() || at != end || number < 1) refuse(name, value, "a number from 1 on");
+  if (error != std::errc() || at != end || number < 1 || number > size_max) {
+    refuse(name, value, "a number from 1 to 16,777,216");
+  }
   return number;
 }
 
@@ -37,6 +42,13 @@ DType dtype_of(const Metadata& metadata) {
   if (name == "float32") return DType::float32;
   if (name == "float64") return DType::float64;
   refuse("dtype", name, "float32 or float64");
+}
+
+// The shortest digits that are read as this number again.
+std::string shortest(double number) {
+  char digits[32];
+  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, number);
+  return {digits, end};
 }
 
 double rate(const std::string& name, const std::string& value) {
@@ -74,7 +86,7 @@ Metadata metadata_of(const ModelSpec& spec) {
                    {"sequence", text(spec.gpt.sequence)},
                    {"vocabulary", text(spec.gpt.vocabulary)},
                    {"head", spec.gpt.head == OutputHead::tied ? "tied" : "untied"},
-                   {"dropout", text(spec.gpt.dropout)}});
+                   {"dropout", shortest(spec.gpt.dropout)}});
   return metadata;
 }
 

@@ -12,10 +12,6 @@ struct Relu {
   LOCKSTEP_INLINED static inline V value(V x) {
     return x < 0 ? V{} : x;
   }
-  template <typename V>
-  LOCKSTEP_INLINED static inline V slope(V x) {
-    return x > 0 ? V{} + 1 : V{};
-  }
 };
 
 // 0.5·x·(1 + tanh u) = x·sigmoid(2u) with 2u = x·(a + b·x²).
@@ -34,9 +30,10 @@ struct Gelu {
     const V square = x * x;
     const V u = x * (T(a) + T(b) * square);
     // 1 - s would cancel where s is nearly 1, and be multiplied by x³ then: e·s is the same.
-    const V e = vectors::exp(u < T(-87) ? V{} + T(87) : -u);
+    const V e = vectors::exp(-u);
     const V s = 1 / (1 + e);
-    return s + (x * s) * ((e * s) * (T(a) + T(3 * b) * square));
+    const V slope = s + (x * s) * ((e * s) * (T(a) + T(3 * b) * square));
+    return u < T(-87) ? V{} : slope;  // there e overflows, and the slope is below 1e-35
   }
 };
 
@@ -158,7 +155,13 @@ Tensor activate_backward(const Tensor& grad, const Tensor& x, Activation activat
       vectors::vectorised([&]() LOCKSTEP_INLINED {
         vectors::map<T>(
             x.numel(), out.data<T>().data(),
-            [](auto g, auto v) LOCKSTEP_INLINED { return g * F::slope(v); },
+            [](auto g, auto v) LOCKSTEP_INLINED {
+              // Chosen, not multiplied: no gradient passes where relu is flat, an infinite neither.
+              if constexpr (std::is_same_v<F, Relu>)
+                return v <= 0 ? decltype(g){} : g;
+              else
+                return g * F::slope(v);
+            },
             static_cast<const T*>(grad.data<T>().data()),
             static_cast<const T*>(x.data<T>().data()));
       });

@@ -223,6 +223,11 @@ Tensor causal_attention_backward(const Tensor& grad, const Tensor& qkv, const At
                                  std::int64_t heads) {
   const Sizes s = sizes_of(qkv, heads);
   check_same("causal_attention_backward", grad, forward.output);
+  LOCKSTEP_CHECK(grad.shape() == Shape({s.batch, s.tokens, s.width}) &&
+                     forward.log_sums.shape() == Shape({s.batch, heads, s.tokens}),
+                 "causal_attention_backward: the output ", text_of(grad.shape()), " and log sums ",
+                 text_of(forward.log_sums.shape()), " are not of qkv ", text_of(qkv.shape()),
+                 " with ", heads, " heads");
   Tensor out = result(qkv, qkv.shape());
   out.fill_(0);
   visit_float("causal_attention_backward", qkv, [&]<typename T>() {

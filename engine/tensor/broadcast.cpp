@@ -169,7 +169,10 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   return total;
 }
 
-Tensor sum(const Tensor& x) { return sum_to(x.view({x.numel()}), {1}); }
+Tensor sum(const Tensor& x) {
+  const Tensor total = sum_to(x.view({x.numel()}), {1});
+  return x.numel() == 1 ? total.clone(MemoryKind::activations) : total;
+}
 
 double sum_of_squares(const Tensor& x) {
   constexpr std::size_t lanes = 16;  // several sums, because an addition waits for the one before

@@ -16,7 +16,8 @@ Tensor subtract(const Tensor& a, const Tensor& b);
 Tensor multiply(const Tensor& a, const Tensor& b);
 Tensor scale(const Tensor& x, double factor);
 
-// The adjoint of broadcasting: x summed over the axes that were repeated, in index order.
+// The adjoint of broadcasting: x summed over the axes that were repeated, in index order; x itself,
+// not a copy, when none was.
 Tensor sum_to(const Tensor& x, const Shape& shape);
 
 Tensor sum(const Tensor& x);  // all elements → [1]

@@ -36,6 +36,8 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, std::int64_
   visit_float("embedding_backward", grad, [&]<typename T>() {
     const T* from = grad.data<T>().data();
     for (const std::int64_t index : indices.data<std::int64_t>()) {
+      LOCKSTEP_CHECK(index >= 0 && index < rows, "embedding_backward: index ", index,
+                     " is outside the table's ", rows, " rows");
       T* to = out.data<T>().data() + index * columns;
       for (std::int64_t j = 0; j < columns; ++j) to[j] += *from++;
     }

@@ -34,8 +34,9 @@ struct Rows {
 };
 inline Rows rows_of(const char* operation, const Tensor& x) {
   LOCKSTEP_CHECK(!x.shape().empty(), operation, ": a tensor of shape [] has no last axis");
-  const std::int64_t width = x.shape().back();
-  return {width == 0 ? 0 : x.numel() / width, width};
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i + 1 < x.shape().size(); ++i) count *= x.shape()[i];
+  return {count, x.shape().back()};
 }
 
 inline Tensor result(const Tensor& like, Shape shape) {

@@ -148,11 +148,11 @@ Tensor cross_entropy_backward(double grad, const Tensor& probabilities, const Te
   return out;
 }
 
-std::int64_t count_correct(const Tensor& logits, const Tensor& labels) {
+std::int64_t count_correct(const Tensor& logits, const Tensor& labels,
+                           const CrossEntropyOptions& options) {
   check_has_numbers("count_correct", logits);
   const std::int64_t classes = rows_of("count_correct", logits).width;
-  constexpr std::int64_t none = -1;  // below every class, so nothing is ignored
-  const Labels label = checked_labels("count_correct", logits, labels, none);
+  const Labels label = checked_labels("count_correct", logits, labels, options.ignored_label);
   std::int64_t correct = 0;
   visit_float("count_correct", logits, [&]<typename T>() {
     const T* x = logits.data<T>().data();

@@ -31,7 +31,8 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& labels,
 Tensor cross_entropy_backward(double grad, const Tensor& probabilities, const Tensor& labels,
                               const CrossEntropyOptions& options = {});
 
-// Rows whose largest logit (the first, of equals) stands at the label.
-std::int64_t count_correct(const Tensor& logits, const Tensor& labels);
+// Rows whose largest logit (the first, of equals) stands at the label; an ignored label is none.
+std::int64_t count_correct(const Tensor& logits, const Tensor& labels,
+                           const CrossEntropyOptions& options = {});
 
 }  // namespace lockstep::ops

@@ -1,13 +1,13 @@
-// Vector code that gives the same bits on every processor. A kernel is written once over vectors of
-// 64 bytes; `vectorised` compiles it for the baseline, AVX2 and AVX-512 and picks one at run time.
-// Nothing is fused (-ffp-contract=off, set in CMake), and sums keep one partial sum a lane whatever
-// the registers' width, so the choice changes the speed and nothing else.
+// Vector code that gives the same bits at every register width. A kernel is written once over
+// vectors of 64 bytes; `vectorised` compiles it for the baseline, AVX2 and AVX-512 and picks one at
+// run time. Nothing is fused (-ffp-contract=off, set in CMake), and sums keep one partial sum a
+// lane whatever the registers' width, so the choice changes the speed and nothing else.
 //
 // Everything here is inlined into the body that `vectorised` is given: a function that is not
-// would be compiled for the baseline. Private to the tensor and optim rooms' kernels.
+// would be compiled for the baseline. Private to the tensor room's kernels.
 //
 // exp, tanh and what is made of them: float32 by polynomials, within 3 units in the last place;
-// float64 by the C library, lane by lane.
+// float64 by the C library, lane by lane, whose last bit may depend on the processor.
 #pragma once
 
 #include <cmath>

@@ -19,7 +19,8 @@ std::string hexadecimal(std::uint64_t hash) {
 
 }  // namespace
 
-JsonLog::JsonLog(const std::string& path, const RunDescription& run) : path_(path), file_(path) {
+JsonLog::JsonLog(const std::string& path, const RunDescription& run, LogFile begin)
+    : path_(path), file_(path, begin == LogFile::append ? std::ios::app : std::ios::trunc) {
   put(Json{{"event", "start"},
            {"model", run.model},
            {"parameters", run.parameters},

@@ -22,10 +22,13 @@ struct RunDescription {
   std::uint64_t seed = 0;
 };
 
+// What becomes of a file that is there: a run that goes on adds to the log of the run before.
+enum class LogFile : std::uint8_t { replace, append };
+
 class JsonLog final : public Observer {
  public:
-  // Replaces the file and writes the start line. Throws UsageError when it cannot be written.
-  JsonLog(const std::string& path, const RunDescription& run);
+  // Opens the file and writes the start line. Throws UsageError when it cannot be written.
+  JsonLog(const std::string& path, const RunDescription& run, LogFile begin = LogFile::replace);
 
   void on_step(const StepReport& report) override;
   void on_epoch(const EpochReport& report) override;

@@ -32,8 +32,9 @@ struct TrainOptions {
   // Optimizer steps that an earlier run took; this one goes on from there, and sees what that one
   // would have seen.
   std::int64_t first_step = 0;
-  // Called on every rank after every `save_every` steps (0: never) and after the last one, with the
-  // steps taken so far. A checkpoint is the caller's business.
+  // Called after every `save_every` steps (0: never) and after the last one, with the steps taken
+  // so far, on each rank that was given one; the other ranks meanwhile wait in their next
+  // collective, whose deadline it must keep. A checkpoint is the caller's business.
   std::int64_t save_every = 0;
   std::function<void(std::int64_t steps)> save = nullptr;
 };

@@ -52,22 +52,33 @@ TEST_CASE("train gpt: stopped and gone on with, it ends with the weights of the 
   const auto whole = apps.train(with({"--steps", "12", "--export", "whole.safetensors"}));
   CAPTURE(whole.output);
   REQUIRE(whole.exit_code == 0);
-  REQUIRE(apps.train(with({"--steps", "7", "--checkpoint", "run"})).exit_code == 0);
-  const auto rest = apps.train(
-      with({"--steps", "12", "--checkpoint", "run", "--resume", "--export", "rest.safetensors"}));
+  REQUIRE(
+      apps.train(with({"--steps", "7", "--checkpoint", "run", "--log", "run.jsonl"})).exit_code ==
+      0);
+  const auto fresh = apps.train(with({"--steps", "7", "--checkpoint", "run"}));
+  CHECK(fresh.exit_code == 2);
+  CHECK_THAT(fresh.output, contains("step_000007 is of an earlier run"));
+  const auto rest = apps.train(with({"--steps", "12", "--checkpoint", "run", "--resume", "--export",
+                                     "rest.safetensors", "--log", "run.jsonl"}));
   CAPTURE(rest.output);
   REQUIRE(rest.exit_code == 0);
   CHECK((apps.file("rest.safetensors") == apps.file("whole.safetensors")));
 
+  CHECK_THAT(apps.file("run.jsonl"), contains("\"step\":1,") && contains("\"step\":12,"));
+
   const auto again = apps.train(with({"--steps", "12", "--checkpoint", "run", "--resume"}));
   CHECK(again.exit_code == 2);
   CHECK_THAT(again.output, contains("has taken 12 steps"));
-  const auto other = apps.train({"--steps", "14", "--checkpoint", "run", "--resume"});
+  const auto other =
+      apps.train({"--steps", "14", "--checkpoint", "run", "--resume", "--dropout", "0.2"});
   CHECK(other.exit_code == 2);
   CHECK_THAT(other.output, contains("has --seed 3, this one 0"));
   const auto wider =
       apps.train(with({"--steps", "14", "--checkpoint", "run", "--resume", "--batch-size", "5"}));
   CHECK(wider.exit_code == 2);
+  const auto sharper =
+      apps.train(with({"--steps", "14", "--checkpoint", "run", "--resume", "--heads", "4"}));
+  CHECK_THAT(sharper.output, contains("has heads 2, this one 4"));
   CHECK_THAT(wider.output, contains("has --batch-size 4, this one 5"));
 }
 
@@ -110,6 +121,11 @@ TEST_CASE("train gpt: what cannot be is one sentence and exit code 2") {
   refused({"--resume"}, "--checkpoint FOLDER");
   refused({"--resume", "--checkpoint", "empty"}, "there is no checkpoint in 'empty'");
   refused({"--sequence", "2000"}, "shorter sequences");
+  refused({"--export", "gone/a.safetensors"}, "is not there");
+  refused({"--checkpoint="}, "--checkpoint is empty");
+  refused({"--resume", "--init", "a", "--checkpoint", "b"}, "give one of them");
+  refused({"--workers", "4294967297"}, "64 strands at most");
+  refused({"--width", "4611686018427387904"}, "more than 65,536");
   const auto mlp = apps.run(LOCKSTEP_TRAIN, {"--data", "synthetic", "--layers", "3"});
   CHECK(mlp.exit_code == 2);
   CHECK_THAT(mlp.output, contains("--layers belongs to --model gpt"));

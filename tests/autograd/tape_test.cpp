@@ -230,3 +230,43 @@ TEST_CASE_METHOD(Fixture, "recompute: the same gradients and hooks, and less is 
   CHECK(run(6, true, recomputed) < kept);
   CHECK(plain == recomputed);
 }
+
+TEST_CASE_METHOD(Fixture, "tape: backward from a leaf itself, and recompute of one, give it all") {
+  Parameter a = parameter("a", {3, 4});
+  Tape tape(GradMode::record);
+  tape.backward(tape.leaf(a), full({2}, 5, DType::float64, device));
+  CHECK(a.grad.item(1) == 5);
+
+  Parameter b = parameter("b", {3});
+  Tape outer(GradMode::record);
+  const Value x = outer.constant(full({1}, 1, DType::float64, device));
+  outer.backward(autograd::recompute(outer, x, [&](Tape& on, const Value&) { return on.leaf(b); }));
+  CHECK(b.grad.item() == 1);
+}
+
+TEST_CASE_METHOD(Fixture, "tape: a value of another tape is refused") {
+  Parameter a = parameter("a", {3});
+  Tape first(GradMode::record), second(GradMode::record);
+  const Value old = first.leaf(a), x = second.leaf(a);
+  CHECK_THROWS_WITH(autograd::multiply(second, old, x), contains("on another tape"));
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "tape: recipes are one deep, so that a long chain costs what it is long") {
+  Parameter a = parameter("a", {0.1});
+  Tape tape(GradMode::record);
+  Value x = tape.leaf(a);
+  for (int i = 0; i < 20'000; ++i) x = autograd::activate(tape, x, ops::Activation::tanh);
+  const double before = device.flops();
+  tape.backward(x);
+  CHECK(device.flops() - before < 20'000 * 20);
+  CHECK(a.grad.defined());
+}
+
+TEST_CASE_METHOD(Fixture, "sum: of one element it is a number of its own") {
+  Parameter a = parameter("a", {3});
+  Tape tape(GradMode::record);
+  const Value loss = autograd::sum(tape, tape.leaf(a));
+  a.value.fill_(9);
+  CHECK(loss.tensor.item() == 3);
+}

@@ -72,8 +72,11 @@ TEST_CASE("generate: draws follow the probabilities, the seed, and the k likelie
   CHECK(after_two(options)[1] == 0);
 }
 
-TEST_CASE("generate: an empty prompt has nothing to follow") {
+TEST_CASE("generate: no prompt, nothing to see, and logits that are no numbers are refused") {
   CpuDevice device;
   Table model(device);
+  CHECK_THROWS_AS(nn::generate(model, {0}, {.sequence = 0}, quiet), ContractError);
+  model.parameters()[0]->value.fill_(std::nan(""));
+  CHECK_THROWS_AS(nn::generate(model, {0}, {}, quiet), Error);
   CHECK_THROWS_AS(nn::generate(model, {}, {}, quiet), ContractError);
 }

@@ -79,6 +79,22 @@ TEST_CASE("activations: a NaN stays a NaN") {
   }
 }
 
+TEST_CASE("activations: their slopes are right where the values are extreme") {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const Tensor one = full({1}, 1, dtype, device);
+    for (const double x : {-1e15, -1e6, -20.0}) {
+      const Tensor at = matrix({x}, {1}, dtype);
+      CAPTURE(x);
+      CHECK(std::abs(ops::activate_backward(one, at, ops::Activation::gelu).item()) < 1e-30);
+    }
+    CHECK(ops::activate_backward(one, matrix({1e15}, {1}, dtype), ops::Activation::gelu).item() ==
+          1);
+  }
+  const double infinity = std::numeric_limits<double>::infinity();
+  CHECK(ops::activate_backward(matrix({infinity}, {1}), matrix({-1}, {1}), ops::Activation::relu)
+            .item() == 0);
+}
+
 TEST_CASE("broadcasting: sizes of 1 and missing axes repeat, and sum_to is its adjoint") {
   const Tensor x = matrix({1, 2, 3, 4, 5, 6}, {2, 3});
   CHECK(values_of(ops::add(x, matrix({10, 20, 30}, {3}))) ==
@@ -121,6 +137,8 @@ TEST_CASE("embedding: rows come and their gradients return, added where an index
   CHECK(values_of(ops::embedding_backward(matrix({1, 2, 3, 4, 5, 6}, {3, 2}), indices, 3)) ==
         std::vector<double>{3, 4, 0, 0, 6, 8});
   CHECK_THROWS_WITH(ops::embedding(table, labels_of({3})), contains("the table's 3 rows"));
+  CHECK_THROWS_WITH(ops::embedding_backward(matrix({1, 2}, {1, 2}), labels_of({5}), 3),
+                    contains("index 5"));
 }
 
 TEST_CASE("dropout: a sample's mask is the same on any layout of ranks, and keeps the mean") {
@@ -142,6 +160,14 @@ TEST_CASE("dropout: a sample's mask is the same on any layout of ranks, and keep
   CHECK(std::abs(kept / 4000 - 1) < 0.037);
   CHECK(values_of(ops::dropout(ones, {0.25, 8, 0, 1})) != whole);
   CHECK_THROWS_AS(ops::dropout(ones, {1.0, 7, 0, 1}), ContractError);
+}
+
+TEST_CASE("linear: no inputs give zeros, and no rows none") {
+  CHECK(values_of(ops::linear(zeros({5, 0}, DType::float64, device),
+                              zeros({3, 0}, DType::float64, device))) ==
+        std::vector<double>(15, 0));
+  CHECK(ops::linear(zeros({2, 0, 4}, DType::float64, device), zeros({3, 4}, DType::float64, device))
+            .shape() == Shape{2, 0, 3});
 }
 
 TEST_CASE("rows: add_row_ adds to each, sum_rows adds them up in order") {
@@ -211,4 +237,6 @@ TEST_CASE("sum of squares is accumulated in float64, count_correct takes the fir
   const Tensor logits = matrix({1, 3, 2, 5, 5, 0, 0, 0, 9}, {3, 3});
   CHECK(ops::count_correct(logits, labels_of({1, 0, 0})) == 2);
   CHECK(ops::count_correct(logits, labels_of({1, 1, 2})) == 2);
+  CHECK(ops::count_correct(logits, labels_of({1, -100, 2})) == 2);
+  CHECK_THROWS_AS(ops::count_correct(logits, labels_of({1, -1, 2})), ContractError);
 }
