@@ -72,7 +72,11 @@ Words peer_command(const Arguments& arguments, const std::string& model) {
                  command);
   say(model + ": looking for PyTorch's fastest variant");
   const Json trial = run_for_json(with(command, {"--fastest"}));
-  return with(command, {"--products", trial.at("products").get<std::string>()});
+  const auto products = trial.find("products");
+  if (products == trial.end() || !products->is_string()) {
+    throw Error("bench: PyTorch's trial printed no \"products\" but " + trial.dump());
+  }
+  return with(command, {"--products", products->get<std::string>()});
 }
 
 Sides sides_of(const Arguments& arguments, const std::string& model) {

@@ -64,14 +64,19 @@ Sample run_training(const std::vector<std::string>& command) {
   const double began_s = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
   const Json json = run_for_json(command);
   Sample sample;
-  sample.program = json.at("program");
-  sample.how = json.at("how");
-  sample.steps_per_s = median(json.at("steps_per_s"));
-  sample.steps_per_cpu_s = median(json.at("steps_per_cpu_s"));
-  sample.peak_mib = json.at("peak_rss_bytes").get<double>() / (1 << 20);
-  sample.startup_s = json.at("ready_at_s").get<double>() - began_s;
-  sample.first_loss = json.at("first_loss");
-  sample.last_loss = json.at("last_loss");
+  try {
+    sample.program = json.at("program");
+    sample.how = json.at("how");
+    sample.steps_per_s = median(json.at("steps_per_s"));
+    sample.steps_per_cpu_s = median(json.at("steps_per_cpu_s"));
+    sample.peak_mib = json.at("peak_rss_bytes").get<double>() / (1 << 20);
+    sample.startup_s = json.at("ready_at_s").get<double>() - began_s;
+    sample.first_loss = json.at("first_loss");
+    sample.last_loss = json.at("last_loss");
+  } catch (const Json::exception& error) {
+    throw Error(text("bench: a measured process printed other fields than a training's (",
+                     error.what(), "): ", line_of(command)));
+  }
   return sample;
 }
 

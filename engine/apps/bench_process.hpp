@@ -26,7 +26,8 @@ double median(std::vector<double> values);
 //   Throws  Error with the command when it fails or prints something else
 Json run_for_json(const std::vector<std::string>& command);
 
-// The same, of a training process that prints what bench-train does.
+// The same, of a training process that prints what bench-train does; without one of its fields that
+// is an Error too.
 Sample run_training(const std::vector<std::string>& command);
 
 // Keeps this process and its children on the last of the cores it may use; that core, or -1 where

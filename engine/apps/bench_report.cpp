@@ -44,12 +44,21 @@ std::string number(double value, int digits) {
 
 }  // namespace
 
+std::string processor_in(std::istream& about) {
+  for (std::string line; std::getline(about, line);) {
+    if (!line.starts_with("model name")) continue;
+    const auto begin = line.find_first_not_of(" \t", line.find(':') + 1);
+    if (line.find(':') != std::string::npos && begin != std::string::npos) {
+      return line.substr(begin);
+    }
+  }
+  return "";
+}
+
 Machine this_machine() {
   Machine machine;
   std::ifstream about("/proc/cpuinfo");
-  for (std::string line; std::getline(about, line) && machine.processor.empty();) {
-    if (line.starts_with("model name")) machine.processor = line.substr(line.find(':') + 2);
-  }
+  machine.processor = processor_in(about);
   machine.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   if (getloadavg(&machine.load, 1) != 1) machine.load = std::nan("");
   return machine;

@@ -1,6 +1,7 @@
 // What the rounds of the training benchmark come to: a table for people, JSON for programs.
 #pragma once
 
+#include <istream>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Machine {
   double load = 0;          // average of the last minute, before the first round
 };
 Machine this_machine();
+// The first model name in a text like /proc/cpuinfo; empty when it gives none.
+std::string processor_in(std::istream& about);
 
 // A quantity of a model: medians over the rounds, and the ratio ours : peer, round by round.
 struct Row {

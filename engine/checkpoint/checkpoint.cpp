@@ -74,19 +74,48 @@ void write_files(const fs::path& folder, nn::Module& model, const optim::Optimiz
   write_text(folder / state_file, train_state_text(state));
 }
 
+// put_in_place by plain renames: there is a moment at which nothing is called `target`.
+void put_in_place_by_steps(const fs::path& temporary, const fs::path& target) {
+  if (!fs::exists(target)) return fs::rename(temporary, target);
+  fs::path old = target;
+  old += ".old.tmp";
+  fs::rename(target, old);
+  try {
+    fs::rename(temporary, target);
+  } catch (...) {
+    std::error_code ignored;  // the first failure is the one to tell
+    fs::rename(old, target, ignored);
+    throw;
+  }
+  fs::rename(old, temporary);
+}
+
 // The folder `temporary` becomes `target`. What was there before, if anything, becomes `temporary`.
 void put_in_place(const fs::path& temporary, const fs::path& target) {
   const unsigned flags = fs::exists(target) ? RENAME_EXCHANGE : RENAME_NOREPLACE;
-  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), flags) != 0) {
-    throw CheckpointError(
-        text("checkpoint: putting ", target, " in place failed: ", std::strerror(errno)));
+  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), flags) == 0) return;
+  if (errno == EINVAL || errno == ENOSYS) return put_in_place_by_steps(temporary, target);
+  throw CheckpointError(
+      text("checkpoint: putting ", target, " in place failed: ", std::strerror(errno)));
+}
+
+// Makes a folder and those above it that are missing; the names of all outlive a crash.
+void make_folder(const fs::path& folder) {
+  std::vector<fs::path> changed;  // each gets the name of a new one
+  for (fs::path at = fs::absolute(folder); !fs::exists(at); at = at.parent_path()) {
+    changed.push_back(at.parent_path());
   }
+  fs::create_directories(folder);
+  for (const fs::path& parent : changed) sync_folder(parent);
 }
 
 void clear_remains(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
-    const fs::path& path = entry.path();
-    if (path.extension() == ".tmp" && step_of(path.stem().string())) fs::remove_all(path);
+    fs::path name = entry.path().filename();
+    if (name.extension() != ".tmp") continue;
+    name = name.stem();
+    if (name.extension() == ".old") name = name.stem();
+    if (step_of(name.string())) fs::remove_all(entry.path());
   }
 }
 
@@ -110,13 +139,11 @@ void keep_last(const fs::path& folder, const fs::path& target, int count) {
 
 fs::path save(const fs::path& folder, nn::Module& model, const optim::Optimizer& optimizer,
               const TrainState& state, const SaveOptions& options) {
-  LOCKSTEP_CHECK(state.step >= 0 && state.epoch >= 0 && state.step_in_epoch >= 0,
-                 "checkpoint: step ", state.step, ", epoch ", state.epoch, ", ",
-                 state.step_in_epoch, " steps in it; none is negative");
+  LOCKSTEP_CHECK(state.step >= 0, "checkpoint: step ", state.step, "; steps count from 0");
   LOCKSTEP_CHECK(options.keep_last >= 0, "checkpoint: keep ", options.keep_last, "; 0 keeps all");
   check_extra_files(options);
   return with_disk([&] {
-    fs::create_directories(folder);
+    make_folder(folder);
     clear_remains(folder);
     const fs::path target = folder / folder_name(state.step);
     fs::path temporary = target;

@@ -12,6 +12,9 @@
 //      brought to the disk, and renamed. A crash at any moment leaves all older ones as they were.
 //   2. What is removed is renamed to .tmp first; folders of that name are remains, and the next
 //      save clears them away.
+//   3. One that is replaced changes places with the new one in one call of the system. Where the
+//      file system has no such call (NFS), the old one is renamed away and then the new one put in
+//      its place: a crash between the two loses that step, and no other.
 //
 // Requires one process at a time to write to a folder. Left out: checkpoints of many ranks.
 #pragma once
@@ -27,12 +30,10 @@
 
 namespace lockstep::checkpoint {
 
-// Where a run is. The order of samples follows from seed and epoch, the learning rate from the
-// step.
+// Where a run is. Its epoch, and the place in it, follow from the step and the sizes of data and
+// batch; the order of samples from seed and epoch; the learning rate from the step.
 struct TrainState {
-  std::int64_t step = 0;           // optimizer steps taken
-  std::int64_t epoch = 0;          // the epoch the next step belongs to, from 0
-  std::int64_t step_in_epoch = 0;  // its steps that were taken
+  std::int64_t step = 0;  // optimizer steps taken
   std::uint64_t seed = 0;
   std::optional<optim::LossScalerState> loss_scaler = std::nullopt;
   Metadata notes = {};  // whatever else the program wants to find again
@@ -53,7 +54,7 @@ struct SaveOptions {
 };
 
 // Writes the checkpoint of state.step into `folder`, which is made when it is not there. One of the
-// same step is replaced at once, the old for the new.
+// same step is replaced at once, the old for the new, where the file system can (invariant 3).
 //   Returns  the checkpoint's folder
 //   Throws   CheckpointError when the disk refuses: older checkpoints are then as they were, and
 //            nothing half written is left
@@ -70,8 +71,7 @@ Metadata model_metadata(const std::filesystem::path& checkpoint);
 
 // Reads parameters and buffers into `model`.
 //   Throws  CheckpointError when the model is not of the checkpoint's names, dtypes and shapes,
-//   with
-//           the first that differs in the model's order; nothing is read then
+//           with the first that differs in the model's order; nothing is read then
 void load_model(const std::filesystem::path& checkpoint, nn::Module& model);
 
 // Reads all of it. `optimizer` is over the parameters of `model`, with the options of the run.

@@ -70,11 +70,7 @@ class Fields {
 }  // namespace
 
 std::string train_state_text(const TrainState& state) {
-  Json json = {{"step", state.step},
-               {"epoch", state.epoch},
-               {"step_in_epoch", state.step_in_epoch},
-               {"seed", state.seed},
-               {"notes", state.notes}};
+  Json json = {{"step", state.step}, {"seed", state.seed}, {"notes", state.notes}};
   if (state.loss_scaler) {
     json["loss_scaler"] = {{"scale", state.loss_scaler->scale},
                            {"clean_updates", state.loss_scaler->clean_updates}};
@@ -104,11 +100,8 @@ TrainState parse_train_state(const std::string& json, const std::string& file) {
     throw CheckpointError(text(file, ": no JSON (", quoted(error.what()), ")"));
   }
   Fields fields(parsed, file);
-  TrainState state{.step = fields.count("step"),
-                   .epoch = fields.count("epoch"),
-                   .step_in_epoch = fields.count("step_in_epoch"),
-                   .seed = fields.bits("seed"),
-                   .notes = fields.strings("notes")};
+  TrainState state{
+      .step = fields.count("step"), .seed = fields.bits("seed"), .notes = fields.strings("notes")};
   if (const Json* scaler = fields.optional("loss_scaler")) {
     Fields inner(*scaler, file);
     state.loss_scaler = {inner.number("scale"), inner.count("clean_updates")};

@@ -7,8 +7,7 @@ namespace lockstep::checkpoint {
 
 std::string train_state_text(const TrainState& state);
 //   Throws  CheckpointError, which names `file`, unless `json` is what train_state_text writes:
-//   every field
-//           once, none other, each of its type
+//           every field once, none other, each of its type
 TrainState parse_train_state(const std::string& json, const std::string& file);
 
 }  // namespace lockstep::checkpoint

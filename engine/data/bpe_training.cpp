@@ -45,11 +45,12 @@ class Learner {
     }
   }
 
-  // The most frequent pair and its count; count 0 when there is no pair.
+  // The most frequent pair that a token has room for, and its count; count 0 when there is none.
   std::pair<TokenPair, std::int64_t> most_frequent() const {
     std::pair<TokenPair, std::int64_t> best{{}, 0};
     for (const auto& [pair, count] : counts_) {
-      if (count > best.second || (count == best.second && pair < best.first)) best = {pair, count};
+      if (count < best.second || (count == best.second && best.first < pair)) continue;
+      if (length_of(pair) <= token_bytes_max) best = {pair, count};
     }
     return best;
   }
@@ -65,9 +66,15 @@ class Learner {
     }
     counts_.erase(pair);
     holders_.erase(pair);
+    lengths_.push_back(length_of(pair));
   }
 
  private:
+  std::int64_t length_of(TokenPair pair) const {
+    return lengths_[static_cast<std::size_t>(pair.left)] +
+           lengths_[static_cast<std::size_t>(pair.right)];
+  }
+
   // sign +1: the pairs of the piece have come; -1: they go.
   void add_pairs_of(std::size_t index, int sign) {
     const Piece& piece = pieces_[index];
@@ -81,6 +88,7 @@ class Learner {
   }
 
   std::vector<Piece> pieces_;
+  std::vector<std::int64_t> lengths_ = std::vector<std::int64_t>(byte_tokens, 1);  // in bytes
   std::unordered_map<TokenPair, std::int64_t, TokenPairHash> counts_;
   std::unordered_map<TokenPair, std::vector<std::size_t>, TokenPairHash> holders_;
 };

@@ -23,7 +23,9 @@ class Dataset {
   virtual std::int64_t inputs() const = 0;           // I, or T
   virtual std::int64_t labels() const { return 1; }  // of one sample: 1, or T
   virtual std::int64_t classes() const = 0;  // labels lie in [0, classes): kinds, or the vocabulary
-  // Samples in the order of `indices`; throws ContractError on an index outside [0, size).
+  // Samples in the order of `indices`.
+  //   Requires  a device with numbers; on a symbolic one make tensors of these shapes instead
+  //   Throws    ContractError on an index outside [0, size), and on a device without numbers
   virtual Batch batch(std::span<const std::int64_t> indices, DType dtype, Device& device) const = 0;
 };
 

@@ -72,8 +72,11 @@ std::string read_text(const std::vector<std::string>& paths) {
     for (const fs::path& file : files_of(path)) {
       std::ifstream in(file, std::ios::binary);
       if (!in) refuse(file.string(), "cannot be opened");
-      all.append(std::istreambuf_iterator<char>(in), {});
-      if (in.bad()) refuse(file.string(), "cannot be read to its end");
+      try {
+        all.append(std::istreambuf_iterator<char>(in), {});
+      } catch (const std::ios_base::failure&) {  // the buffer's, as no stream is in between
+        refuse(file.string(), "cannot be read to its end");
+      }
       if (!all.empty() && all.back() != '\n') all += '\n';
     }
   }
@@ -107,10 +110,11 @@ std::unique_ptr<Dataset> make_text(std::string_view text, const Tokenizer& token
   LOCKSTEP_CHECK(sequence >= 1 && stride >= 1, "make_text: sequences of ", sequence,
                  " tokens, one every ", stride, "; both are at least 1");
   std::vector<std::int64_t> tokens = tokenizer.encode(text);
-  if (std::ssize(tokens) < sequence + 1) {
+  if (std::ssize(tokens) <= sequence) {
     throw UsageError(lockstep::text("the text has ", tokens.size(), " tokens (", text.size(),
                                     " bytes, tokenizer '", tokenizer.name(), "'); a sequence of ",
-                                    sequence, " and the token that follows it need ", sequence + 1,
+                                    sequence, " and the token that follows it need ",
+                                    static_cast<std::uint64_t>(sequence) + 1,
                                     ": give a longer text or ask for shorter sequences"));
   }
   return std::make_unique<Text>(std::move(tokens), tokenizer.vocabulary(), sequence, stride);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <sstream>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "engine/base/error.hpp"
 #include "engine/data/byte_pairs.hpp"
@@ -51,8 +52,11 @@ class BytePairTokenizer final : public Tokenizer {
     for (std::int64_t byte = 0; byte < byte_tokens; ++byte) {
       bytes_.emplace_back(1, static_cast<char>(byte));
     }
-    for (const TokenPair& pair : merges_) {
-      ranks_.emplace(pair, static_cast<std::int64_t>(ranks_.size()));
+    for (std::size_t rank = 0; rank < merges_.size(); ++rank) {
+      const TokenPair& pair = merges_[rank];
+      LOCKSTEP_CHECK(ranks_.emplace(pair, static_cast<std::int64_t>(rank)).second,
+                     "byte pairs: merge ", rank, " joins ", pair.left, " and ", pair.right,
+                     ", as an earlier one does; a pair is merged once");
       bytes_.push_back(bytes_[static_cast<std::size_t>(pair.left)] +
                        bytes_[static_cast<std::size_t>(pair.right)]);
     }
@@ -114,9 +118,16 @@ class BytePairTokenizer final : public Tokenizer {
                    "; it should be what Tokenizer::description() wrote"));
 }
 
-// Merge number `index` from its line; it may join only tokens that exist before it.
-TokenPair read_merge(std::istream& in, std::int64_t index) {
-  const int line_number = static_cast<int>(index) + 2;
+// What was read of a description so far.
+struct Known {
+  std::unordered_set<TokenPair, TokenPairHash> pairs;
+  std::vector<std::int64_t> lengths = std::vector<std::int64_t>(byte_tokens, 1);  // of each token
+};
+
+// The next merge from its line; it may join only tokens that exist before it, in a way that is new.
+TokenPair read_merge(std::istream& in, Known& so_far) {
+  const std::int64_t known = std::ssize(so_far.lengths);
+  const int line_number = static_cast<int>(known - byte_tokens) + 2;
   std::string line, rest;
   if (!std::getline(in, line)) refuse_line(line_number, "two tokens expected, the text ends");
   std::istringstream words(line);
@@ -124,10 +135,19 @@ TokenPair read_merge(std::istream& in, std::int64_t index) {
   if (!(words >> pair.left >> pair.right) || words >> rest) {
     refuse_line(line_number, "two tokens expected, seen '" + line + "'");
   }
-  const std::int64_t known = byte_tokens + index;
   if (pair.left < 0 || pair.right < 0 || pair.left >= known || pair.right >= known) {
     refuse_line(line_number, text("tokens 0 to ", known - 1, " exist here, seen '", line, "'"));
   }
+  if (!so_far.pairs.insert(pair).second) {
+    refuse_line(line_number, text("a pair that is not merged yet expected, seen '", line, "'"));
+  }
+  const std::int64_t length = so_far.lengths[static_cast<std::size_t>(pair.left)] +
+                              so_far.lengths[static_cast<std::size_t>(pair.right)];
+  if (length > token_bytes_max) {
+    refuse_line(line_number, text("a token of at most ", token_bytes_max, " bytes expected, '",
+                                  line, "' makes one of ", length));
+  }
+  so_far.lengths.push_back(length);
   return pair;
 }
 
@@ -155,7 +175,8 @@ std::unique_ptr<Tokenizer> read_tokenizer(const std::string& description) {
                      " bpe' and the number of merges expected, seen '", head.substr(0, 80), "'"));
   }
   std::vector<TokenPair> merges;
-  for (std::int64_t index = 0; index < count; ++index) merges.push_back(read_merge(in, index));
+  Known so_far;
+  while (std::ssize(merges) < count) merges.push_back(read_merge(in, so_far));
   if (std::getline(in, head)) {
     refuse_line(static_cast<int>(count) + 2, "it goes on after the last merge");
   }

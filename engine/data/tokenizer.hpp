@@ -34,12 +34,15 @@ std::unique_ptr<Tokenizer> make_byte_tokenizer();
 // Text is cut into pieces first, and no token reaches over a cut: a piece is a run of letters (or
 // bytes from 128 on), of digits, of other signs, each with the space before it, or of white space.
 // encode applies the merges in the order in which they were learnt, within each piece.
-//   Ensures   a pair that occurs once is not merged: a short text may give fewer merges
+//   Ensures   a pair that occurs once is not merged, nor one of more than token_bytes_max bytes: a
+//             short text may give fewer merges
 //   Requires  0 <= merges <= merges_max
 //   Cost      a merge looks at each kind of pair once and at the pieces that hold the chosen one;
 //             a megabyte of English and 1,000 merges take some tenths of a second
 //   Source    [SHB16] §3.2 (pieces there are words); bytes instead of characters: [RWC19] §2.2
 constexpr std::int64_t merges_max = 100'000;
+constexpr std::int64_t token_bytes_max =
+    1024;  // merges may double a token; so 100 MB hold them all
 std::unique_ptr<Tokenizer> train_bpe(std::string_view text, std::int64_t merges);
 
 // A tokenizer from its description:
@@ -48,7 +51,8 @@ std::unique_ptr<Tokenizer> train_bpe(std::string_view text, std::int64_t merges)
 //     lockstep-tokenizer 1 bpe n
 //     101 32
 //     …
-//   Throws  Error that names the line when the text is no such description
+//   Throws  Error that names the line when the text is no such description, when a merge is there
+//           twice, or when it makes a token of more than token_bytes_max bytes
 std::unique_ptr<Tokenizer> read_tokenizer(const std::string& description);
 
 }  // namespace lockstep::data

@@ -12,8 +12,8 @@ double clip_grad_norm(std::span<Parameter* const> parameters, double max_norm) {
     if (parameter->grad.defined()) squares += ops::sum_of_squares(parameter->grad);
   }
   const double norm = std::sqrt(squares);
-  if (max_norm > 0 && norm > max_norm && std::isfinite(norm)) {
-    const double factor = max_norm / (norm + 1e-6);
+  const double factor = max_norm / (norm + 1e-6);
+  if (max_norm > 0 && factor < 1 && std::isfinite(norm)) {
     for (const Parameter* parameter : parameters) {
       if (parameter->grad.defined()) parameter->grad.scale_(factor);
     }

@@ -34,7 +34,8 @@ class Optimizer {
   virtual std::span<Parameter* const> parameters() const = 0;
 
   // The state, parameter by parameter, as views where it is kept in tensors: the next step changes
-  // them. A parameter that was never updated has none.
+  // them. A parameter that was never updated has none. On a device without numbers it has the names
+  // and shapes of any other, and taken back it counts as one update.
   //   Throws  ContractError when two parameters have one name
   virtual std::vector<StateTensor> state() const = 0;
   // Replaces the whole state by copies of `state`, bit for bit; the next step is then the one that
@@ -71,8 +72,9 @@ std::unique_ptr<Optimizer> make_adam(std::vector<Parameter*> parameters,
 std::unique_ptr<Optimizer> make_adamw(std::vector<Parameter*> parameters,
                                       const AdamOptions& options);  // decay decoupled
 
-// Scales all gradients by max_norm / (norm + 1e-6) when their global L2 norm exceeds max_norm
-// (PyTorch's clip_grad_norm_). Returns the norm before clipping; max_norm <= 0 only measures.
+// Scales all gradients by max_norm / (norm + 1e-6), where that is below 1; norm is their global L2
+// norm. So does PyTorch's clip_grad_norm_: gradients whose norm is max_norm already are scaled, by
+// hardly less than 1. Returns the norm before clipping; max_norm <= 0 only measures.
 //   Note  squares are summed in float64, parameter by parameter in order, each in the order of
 //         ops::sum_of_squares. A norm that is infinite or NaN is returned and the gradients are
 //         left as they are, for no factor repairs them: look at it before the step.

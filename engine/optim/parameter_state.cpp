@@ -34,12 +34,15 @@ void ParameterWise::step() {
     const Parameter& parameter = *parameters_[i];
     if (!parameter.grad.defined()) continue;
     State& state = states_[i];
-    if (state.updates++ == 0) {
+    if (state.updates == 0) {
+      std::vector<Tensor> tensors;  // all or none, whatever the memory says
       for (std::size_t k = 0; k < tensor_names_.size(); ++k) {
-        state.tensors.push_back(zeros(parameter.value.shape(), parameter.value.dtype(),
-                                      parameter.value.device(), MemoryKind::optimizer_state));
+        tensors.push_back(zeros(parameter.value.shape(), parameter.value.dtype(),
+                                parameter.value.device(), MemoryKind::optimizer_state));
       }
+      state.tensors = std::move(tensors);
     }
+    ++state.updates;
     update(parameter, state);
   }
 }
@@ -58,7 +61,7 @@ std::vector<StateTensor> ParameterWise::state() const {
     if (states_[i].updates == 0) continue;
     if (counts_ == Counts::yes) {
       const Tensor step = empty({}, DType::int64, value.device(), MemoryKind::optimizer_state);
-      step.data<std::int64_t>()[0] = states_[i].updates;
+      if (value.device().has_numbers()) step.data<std::int64_t>()[0] = states_[i].updates;
       all.push_back({name + ".step", step});
     }
     for (std::size_t k = 0; k < tensor_names_.size(); ++k) {
@@ -113,7 +116,7 @@ ParameterWise::State ParameterWise::state_of(const Parameter& parameter,
     ++found;
     if (counts_ == Counts::yes && name == names.front()) {
       check_like(name, *seen, {}, DType::int64);
-      state.updates = seen->data<std::int64_t>()[0];
+      state.updates = seen->device().has_numbers() ? seen->data<std::int64_t>()[0] : 1;
       if (state.updates < 1) {
         throw UsageError(text("optimizer state ", name, " is ", state.updates,
                               "; a state that was saved had at least one update"));

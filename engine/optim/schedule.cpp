@@ -11,7 +11,7 @@ double learning_rate_at(std::int64_t step, const Schedule& schedule) {
   const auto& [decay, base, warmup, total, last] = schedule;
   LOCKSTEP_CHECK(step >= 0, "learning_rate_at: step ", step, "; steps count from 0");
   LOCKSTEP_CHECK(warmup >= 0 && total >= 1, "learning_rate_at: warm-up ", warmup, " of ", total,
-                 " steps; lengths are not negative");
+                 " steps; a warm-up has at least 0 steps, the whole at least 1");
   if (step < warmup) {
     return base * static_cast<double>(step + 1) / static_cast<double>(warmup);
   }

@@ -18,7 +18,8 @@ struct Schedule {
   Decay decay = Decay::constant;
   double base = 0.1;
   std::int64_t warmup = 0;
-  std::int64_t total = 1;  // steps, the warm-up among them; Decay::constant does not look at it
+  // Steps, the warm-up among them, at least 1; the rates of Decay::constant do not depend on it.
+  std::int64_t total = 1;
   double last = 0;
 };
 double learning_rate_at(std::int64_t step, const Schedule& schedule);

@@ -1,7 +1,9 @@
 // ./lab bench train: what it refuses, and what it makes of the numbers of two sides. The peer here
 // is a script that says what a PyTorch would.
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "engine/apps/bench_report.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
@@ -120,4 +122,32 @@ TEST_CASE("lab bench: a side that fails is named with its command") {
   CHECK(result.exit_code == 1);
   CHECK_THAT(result.output, test::contains("a measured process failed"));
   CHECK_THAT(result.output, test::contains("peer.py"));
+}
+
+TEST_CASE("lab bench: a side that lacks a field is named with its command and the field") {
+  const Bench bench;
+  write_text(
+      bench.python(),
+      "#!/bin/sh\ncase \"$*\" in *--fastest*) echo '{\"products\": \"quick\"}'; exit ;; esac\n"
+      "echo '{\"program\": \"Peer 1\"}'\n");
+  fs::permissions(bench.python(), fs::perms::owner_all);
+  auto result = bench.run(bench.brief());
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.output, test::contains("peer.py") && test::contains("'how' not found"));
+  write_text(bench.python(), "#!/bin/sh\necho '{}'\n");
+  result = bench.run(bench.brief());
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.output, test::contains("no \"products\" but {}"));
+}
+
+TEST_CASE("lab bench: the processor's name is found, or left empty where none is given") {
+  const auto name = [](const std::string& about) {
+    std::istringstream in(about);
+    return bench::processor_in(in);
+  };
+  CHECK(name("vendor\t: x\nmodel name\t: Chip 9000\nmodel name\t: other\n") == "Chip 9000");
+  CHECK(name("model name\t:").empty());
+  CHECK(name("model name\t: \n").empty());
+  CHECK(name("model name\n").empty());
+  CHECK(name("").empty());
 }

@@ -73,6 +73,8 @@ TEST_CASE("text: indices outside and texts that are too short are refused") {
                                                               test::contains("need 4") &&
                                                               test::contains("longer text"));
   CHECK_THROWS_AS(data::make_text("", *bytes, 1, 1), UsageError);
+  CHECK_THROWS_WITH(data::make_text("abc", *bytes, INT64_MAX, 3),
+                    test::contains("need 9223372036854775808"));
   CHECK_THROWS_AS(data::make_text("abc", *bytes, 0, 1), ContractError);
 }
 
@@ -146,6 +148,8 @@ TEST_CASE("text: a path without text is named, and what to name instead") {
                     test::contains("no file *.md") && test::contains("name a text file"));
   CHECK_THROWS_WITH(data::read_text({(folder.path / "gone").string()}),
                     test::contains("gone' is not there"));
+  // A file that opens and cannot be read: no memory lies at its beginning.
+  CHECK_THROWS_AS(data::read_text({"/proc/self/mem"}), UsageError);
 }
 
 TEST_CASE("text: several strands read batches of one dataset at once") {

@@ -124,6 +124,19 @@ TEST_CASE("tokenizer: a damaged description is refused, with its line") {
   refused("lockstep-tokenizer 1 bpe 1\n97 256\n", "line 2: tokens 0 to 255 exist here");
   refused("lockstep-tokenizer 1 bpe 1\n97 -1\n", "line 2");
   refused("lockstep-tokenizer 1 bpe 1\n97 98\n97 99\n", "line 3: it goes on");
+  refused("lockstep-tokenizer 1 bpe 3\n97 98\n97 99\n97 98\n", "line 4: a pair that is not merged");
+}
+
+TEST_CASE("tokenizer: no token has more bytes than a description may ask for") {
+  std::string doublings = "lockstep-tokenizer 1 bpe 11\n97 97\n";
+  for (int token = 256; token < 265; ++token) {
+    doublings += std::to_string(token) + " " + std::to_string(token) + "\n";
+  }
+  CHECK_THROWS_WITH(data::read_tokenizer(doublings + "265 265\n"),
+                    test::contains("line 12") && test::contains("makes one of 2048"));
+  const auto bpe = data::train_bpe(std::string(8192, 'a'), 100);
+  CHECK(bpe->vocabulary() == 266);  // 2, 4, … 1024 bytes
+  CHECK(data::read_tokenizer(bpe->description())->vocabulary() == 266);
 }
 
 TEST_CASE("tokenizer: decode refuses a token that does not exist") {

@@ -39,10 +39,11 @@ both("adamw", lambda p: optim.AdamW(p, lr=0.01, weight_decay=0.1))
 
 a = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
 b = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
-a.grad = torch.tensor([3.0, -4.0], dtype=torch.float64)
-b.grad = torch.tensor([12.0, 0.0], dtype=torch.float64)
-show("norm", [torch.nn.utils.clip_grad_norm_([a, b], 2.0).item()])
-show("clipped", torch.cat([a.grad, b.grad]).tolist())
+for bound in [2.0, 13.0]:
+    a.grad = torch.tensor([3.0, -4.0], dtype=torch.float64)
+    b.grad = torch.tensor([12.0, 0.0], dtype=torch.float64)
+    show(f"norm, bound {bound}", [torch.nn.utils.clip_grad_norm_([a, b], bound).item()])
+    show("clipped", torch.cat([a.grad, b.grad]).tolist())
 
 # The scale after each update; overflows at the steps marked.
 p = torch.nn.Parameter(torch.zeros(1))

@@ -169,12 +169,23 @@ TEST_CASE_METHOD(OptimFixture,
   const std::vector<Parameter*> all = {&a, &none, &b};
   CHECK(optim::clip_grad_norm(all, 0) == 13);
   CHECK(optim::clip_grad_norm(all, -1) == 13);
-  CHECK(optim::clip_grad_norm(all, 13) == 13);
+  CHECK(optim::clip_grad_norm(all, 14) == 13);
   CHECK(a.grad.item(1) == -4);
   CHECK(optim::clip_grad_norm(all, 2) == 13);
   check_close({a.grad.item(0), a.grad.item(1), b.grad.item(0), b.grad.item(1)},
               {0.46153842603550577, -0.61538456804734099, 1.8461537041420231, 0}, 1e-15);
   CHECK(optim::clip_grad_norm(all, 0) == Approx(2).epsilon(1e-6));
+}
+
+TEST_CASE_METHOD(OptimFixture,
+                 "clip: at the bound itself PyTorch scales too, by 13 / (13 + 1e-6)") {
+  Parameter a = parameter({0, 0}), b = parameter({0, 0});
+  a.grad = gradient({3, -4});
+  b.grad = gradient({12, 0});
+  CHECK(optim::clip_grad_norm(std::vector{&a, &b}, 13) == 13);
+  // golden.py; one rounding of numbers below 16.
+  check_close({a.grad.item(0), a.grad.item(1), b.grad.item(0), b.grad.item(1)},
+              {2.9999997692307874, -3.9999996923077163, 11.999999076923149, 0}, 2e-15);
 }
 
 TEST_CASE_METHOD(OptimFixture,

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/base/bytes.hpp"
+#include "engine/tensor/symbolic.hpp"
 #include "tests/optim/fixture.hpp"
 
 using namespace lockstep;
@@ -110,4 +111,37 @@ TEST_CASE_METHOD(OptimFixture, "state: what does not fit is refused by name, and
 TEST_CASE_METHOD(OptimFixture, "state: two parameters of one name are refused") {
   Parameter a = parameter({1}), b = parameter({1});
   CHECK_THROWS_AS(make("adam", {&a, &b})->state(), ContractError);
+}
+
+TEST_CASE("state: on a device without numbers it has its names and shapes, and goes back") {
+  SymbolicDevice device;
+  Parameter p{"w", zeros({3}, DType::float32, device), zeros({3}, DType::float32, device), {}};
+  const auto optimizer = make("adam", {&p}), other = make("adam", {&p});
+  optimizer->step();
+  const auto state = optimizer->state();
+  CHECK(names_of(state) == std::vector<std::string>{"w.step", "w.exp_avg", "w.exp_avg_sq"});
+  other->load_state(state);
+  CHECK(names_of(other->state()) == names_of(state));
+}
+
+TEST_CASE("state: a first step that finds no memory leaves none, and the next one begins anew") {
+  struct Small final : Device {
+    CpuDevice memory;
+    int blocks_left = 3;
+    std::string_view name() const override { return "small"; }
+    std::byte* allocate(std::size_t bytes) override {
+      if (--blocks_left < 0) throw Error("the memory is spent");
+      return memory.allocate(bytes);
+    }
+    void release(std::byte* data, std::size_t bytes) noexcept override {
+      memory.release(data, bytes);
+    }
+  } device;
+  Parameter p{"w", full({3}, 1, DType::float32, device), full({3}, 1, DType::float32, device), {}};
+  const auto optimizer = make("adam", {&p});
+  CHECK_THROWS_AS(optimizer->step(), Error);  // room for one tensor of the two
+  CHECK(optimizer->state().empty());
+  device.blocks_left = 9;
+  optimizer->step();
+  CHECK(optimizer->state().size() == 3);
 }
