@@ -21,12 +21,16 @@ std::string plain(std::string_view line) {
   return out;
 }
 
-// "lockstep::(anonymous namespace)::f(int)" → "f"
+// g++ marks functions that return a std::string, or what holds one.
+constexpr std::string_view abi_tag = "[abi:cxx11]";
+
+// "lockstep::(anonymous namespace)::f[abi:cxx11](int)" → "f"
 std::string_view function_name(std::string_view symbol) {
   constexpr std::string_view unnamed = "(anonymous namespace)::";
   const std::size_t hidden = symbol.rfind(unnamed, symbol.rfind('('));
   if (hidden != std::string_view::npos) symbol.remove_prefix(hidden + unnamed.size());
-  const std::string_view qualified = symbol.substr(0, symbol.find('('));
+  std::string_view qualified = symbol.substr(0, symbol.find('('));
+  if (qualified.ends_with(abi_tag)) qualified.remove_suffix(abi_tag.size());
   const std::size_t colon = qualified.rfind("::");
   return colon == std::string_view::npos ? qualified : qualified.substr(colon + 2);
 }
@@ -132,8 +136,9 @@ std::string near_miss(const std::string& nm_output, const std::string& symbol) {
 
 std::string readable_symbol(const std::string& symbol) {
   std::string out = symbol;
-  const std::string extent = ", 18446744073709551615ul";
-  for (std::size_t at; (at = out.find(extent)) != std::string::npos;) out.erase(at, extent.size());
+  for (const std::string_view noise : {std::string_view(", 18446744073709551615ul"), abi_tag}) {
+    for (std::size_t at; (at = out.find(noise)) != std::string::npos;) out.erase(at, noise.size());
+  }
   return out;
 }
 

@@ -23,7 +23,8 @@ bool defines(const std::string& nm_output, const std::string& symbol);
 // When the object defines a function of that name which does not match, the words that say so.
 std::string near_miss(const std::string& nm_output, const std::string& symbol);
 
-// As a person writes it: "std::span<lockstep::Parameter* const>" without its default extent.
+// As a person writes it: "std::span<lockstep::Parameter* const>" without its default extent,
+// "f(int)" without the mark that g++ puts behind names of functions that return texts.
 std::string readable_symbol(const std::string& symbol);
 
 }  // namespace lockstep::grader

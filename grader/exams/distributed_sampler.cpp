@@ -7,6 +7,7 @@
 
 #include "engine/base/random.hpp"
 #include "grader/exams/exams.hpp"
+#include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -15,16 +16,6 @@ using data::Order;
 using data::SamplerOptions;
 using data::Tail;
 using Indices = std::vector<std::int64_t>;
-
-std::string text_of(const Indices& list) {
-  constexpr std::size_t shown = 8;
-  std::string out = "[";
-  for (std::size_t i = 0; i < std::min(list.size(), shown); ++i) {
-    out += text(i ? ", " : "", list[i]);
-  }
-  if (list.size() > shown) out += text(", … ", list.size(), " in all");
-  return out + "]";
-}
 
 std::string text_of(const SamplerOptions& q) {
   return text(q.length, " samples, rank ", q.rank, " of ", q.ranks, ", seed ", q.seed, ", epoch ",
@@ -129,10 +120,10 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
             ? "the order before the ranks take turns is not that of the contract"
             : text("it has ", seen.size(), " indices, every rank should have ", expected.size());
   }
-  failure.message = text("rank ", q.rank, " of ", q.ranks, " reads ", text_of(seen), " where ",
-                         text_of(expected), " was expected; ", likely);
-  failure.expected = text_of(expected);
-  failure.seen = text_of(seen);
+  failure.message = text("rank ", q.rank, " of ", q.ranks, " reads ", listed(seen), " where ",
+                         listed(expected), " was expected; ", likely);
+  failure.expected = listed(expected);
+  failure.seen = listed(seen);
   failure.where = text_of(q);
   bench.fail(played, std::move(failure));
 }
@@ -159,7 +150,7 @@ void ask(Bench& bench, const std::string& description,
       failure.message = text("rank ", q.rank, " of ", q.ranks,
                              " does not exist: a ContractError was "
                              "expected, and ",
-                             text_of(seen), " came back");
+                             listed(seen), " came back");
       failure.where = text_of(q);
       bench.fail(*played, std::move(failure));
     }

@@ -2,6 +2,7 @@
 // a missing result.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/dtype.hpp"
+#include "engine/base/text.hpp"
 
 namespace lockstep::grader {
 
@@ -28,6 +30,18 @@ std::string number(double value);
 
 // "1,500,000,000": what a person can read of a large count.
 std::string grouped(std::int64_t value);
+
+// "[0, 4, 8]", or the first eight and how many there are: "[0, 4, …, 97 in all]".
+template <typename T>
+std::string listed(const std::vector<T>& values) {
+  constexpr std::size_t shown = 8;
+  std::string out = "[";
+  for (std::size_t i = 0; i < std::min(values.size(), shown); ++i) {
+    out += text(i ? ", " : "", values[i]);
+  }
+  if (values.size() > shown) out += text(", …, ", values.size(), " in all");
+  return out + "]";
+}
 
 // Machine epsilon of a dtype, 0 for integers.
 double epsilon_of(DType dtype);

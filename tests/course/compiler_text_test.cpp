@@ -37,6 +37,8 @@ TEST_CASE("compiler text: a symbol counts when it is defined for other files") {
   CHECK_THAT(near_miss(nm, "lockstep::h(int)"), test::contains("other files cannot see"));
   CHECK_THAT(near_miss(nm, "lockstep::f(long)"), test::contains("it defines lockstep::f(int)"));
   CHECK(near_miss(nm, "lockstep::k(int)").empty());
+  CHECK_THAT(near_miss("0 T lockstep::t[abi:cxx11](int)\n", "lockstep::t(long)"),
+             test::contains("it defines lockstep::t(int) instead"));
 }
 
 TEST_CASE("link_error: names what is defined twice or nowhere, as mold and GNU ld say it") {
