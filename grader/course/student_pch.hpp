@@ -24,6 +24,7 @@
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
 #include "engine/parallel/data_parallel/average_gradients.hpp"
+#include "engine/parallel/data_parallel/broadcast_parameters.hpp"
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
 #include "engine/plan/model_memory.hpp"
 #include "engine/plan/training_time.hpp"

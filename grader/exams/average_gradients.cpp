@@ -7,6 +7,7 @@
 
 #include "engine/base/random.hpp"
 #include "grader/exams/exams.hpp"
+#include "grader/exams/members.hpp"
 #include "grader/exams/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -14,23 +15,20 @@ namespace lockstep::grader {
 namespace {
 
 struct Problem {
-  int world = 1;
-  std::vector<int> members;  // world ranks in group order
+  Members members;
   DType dtype = DType::float32;
   std::vector<std::int64_t> sizes;
   std::vector<std::uint8_t> has_grad;
   std::uint64_t schedule_seed = 0;
 
-  int size() const { return static_cast<int>(members.size()); }
+  int size() const { return members.size(); }
   std::int64_t gradient_bytes() const {
     std::int64_t count = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) count += has_grad[i] ? sizes[i] : 0;
     return count * static_cast<std::int64_t>(bytes_of(dtype));
   }
   std::string description() const {
-    return text(size(), size() == 1 ? " rank" : " ranks",
-                size() < world ? text(" of a world of ", world) : "", ", ", sizes.size(),
-                " parameters of ", name_of(dtype));
+    return text(members.description(), ", ", sizes.size(), " parameters of ", name_of(dtype));
   }
 };
 
@@ -111,7 +109,7 @@ Guess likely_cause(const Problem& p, std::span<const double> seen, std::span<con
 
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
   std::vector<ByteReader> results;
-  for (int member : p.members)
+  for (int member : p.members.ranks)
     results.emplace_back(played.results[static_cast<std::size_t>(member)]);
   for (std::size_t i = 0; i < p.sizes.size(); ++i) {
     std::vector<std::vector<double>> inputs;
@@ -181,24 +179,17 @@ std::optional<Played> play(Bench& bench, const Problem& p) {
   CaseSetup setup;
   setup.description = p.description();
   setup.schedule_seed = p.schedule_seed;
-  setup.inputs.resize(static_cast<std::size_t>(p.world));
-  for (int rank = 0; rank < p.world; ++rank) {
+  setup.inputs.resize(static_cast<std::size_t>(p.members.world));
+  for (int rank = 0; rank < p.members.world; ++rank) {
     GradientCase one;
     one.dtype = p.dtype;
     one.allocation_seed = random_bits(salt, 1'000'000 + static_cast<std::uint64_t>(rank)) >> 32;
     one.sizes = p.sizes;
     one.has_grad = p.has_grad;
-    one.group.split = p.size() < p.world;
-    one.group.color = comm::ProcessGroup::no_color;
-    const auto place = std::find(p.members.begin(), p.members.end(), rank);
-    const bool member = place != p.members.end();
-    const int group_rank = static_cast<int>(place - p.members.begin());
-    if (member) {
-      one.group.color = 1;
-      one.group.key = group_rank;
-    }
+    one.group = p.members.choice_of(rank);
+    const int group_rank = p.members.group_rank(rank);
     for (std::size_t i = 0; i < p.sizes.size(); ++i) {
-      const bool filled = member && p.has_grad[i];
+      const bool filled = p.members.contain(rank) && p.has_grad[i];
       one.grads.push_back(filled ? to_bytes(p.dtype, gradients_of(p, salt, group_rank, i))
                                  : Bytes{});
     }
@@ -209,15 +200,8 @@ std::optional<Played> play(Bench& bench, const Problem& p) {
   return played;
 }
 
-std::vector<int> first_ranks(int ranks) {
-  std::vector<int> all;
-  for (int rank = 0; rank < ranks; ++rank) all.push_back(rank);
-  return all;
-}
-
-Problem whole_world(int ranks, std::uint64_t schedule_seed) {
-  return {.world = ranks,
-          .members = first_ranks(ranks),
+Problem usual(int ranks, std::uint64_t schedule_seed) {
+  return {.members = whole_world(ranks),
           .sizes = {35, 7, 1, 64, 64, 13},
           .has_grad = {1, 1, 1, 1, 1, 1},
           .schedule_seed = schedule_seed};
@@ -247,17 +231,17 @@ Exam average_gradients_exam() {
   return {
       {"the mean over 2, 3, 4, 1, 5, 7 and 8 ranks, the same bits on all",
        [](Bench& bench) {
-         for (int n : {2, 3, 4, 1, 5, 7, 8}) play(bench, whole_world(n, bench.draw()));
+         for (int n : {2, 3, 4, 1, 5, 7, 8}) play(bench, usual(n, bench.draw()));
        }},
       {"float64 too",
        [](Bench& bench) {
-         Problem p = whole_world(3, bench.draw());
+         Problem p = usual(3, bench.draw());
          p.dtype = DType::float64;
          play(bench, p);
        }},
       {"a parameter without gradient stays without; an empty one does no harm",
        [](Bench& bench) {
-         Problem p = whole_world(4, bench.draw());
+         Problem p = usual(4, bench.draw());
          p.sizes = {5, 3, 0, 8};
          p.has_grad = {1, 0, 1, 1};
          play(bench, p);
@@ -266,14 +250,14 @@ Exam average_gradients_exam() {
        }},
       {"a subgroup divides by its own size",
        [](Bench& bench) {
-         Problem p = whole_world(8, bench.draw());
-         p.members = {6, 1, 4};
+         Problem p = usual(8, bench.draw());
+         p.members.ranks = {6, 1, 4};
          play(bench, p);
        }},
       {"no more bytes than one all-reduce of the gradients",
        [](Bench& bench) {
          for (int n : {2, 4, 8}) {
-           Problem p = whole_world(n, bench.draw());
+           Problem p = usual(n, bench.draw());
            p.sizes = {400, 130, 50};
            p.has_grad = {1, 1, 1};
            if (const auto played = play(bench, p)) check_traffic(bench, *played, p);

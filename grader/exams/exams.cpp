@@ -11,6 +11,7 @@ const std::map<std::string, std::function<Exam()>>& exams() {
       {"distributed_sampler", distributed_sampler_exam},
       {"prefetching_loader", prefetching_loader_exam},
       {"ring_all_reduce", ring_all_reduce_exam},
+      {"broadcast_parameters", broadcast_parameters_exam},
       {"average_gradients", average_gradients_exam},
       {"data_parallel_step", data_parallel_step_exam},
   };

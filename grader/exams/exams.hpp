@@ -12,6 +12,7 @@ Exam node_layout_exam();
 Exam distributed_sampler_exam();
 Exam prefetching_loader_exam();
 Exam ring_all_reduce_exam();
+Exam broadcast_parameters_exam();
 Exam average_gradients_exam();
 Exam data_parallel_step_exam();
 

@@ -34,4 +34,17 @@ double busiest_rank_bytes(const sim::Counters& counters) {
   return messages + collectives;
 }
 
+double total_bytes(const sim::Counters& counters) {
+  double bytes = 0;
+  for (const auto& rank : counters.ranks) bytes += static_cast<double>(rank.bytes_sent);
+  for (const auto& record : counters.collectives) {
+    sim::Counters one;
+    one.collectives = {record};
+    const int senders =
+        static_cast<int>(record.entered_s.size()) - (record.kind == sim::Collective::broadcast);
+    bytes += senders * busiest_rank_bytes(one);
+  }
+  return bytes;
+}
+
 }  // namespace lockstep::grader

@@ -13,6 +13,10 @@ namespace lockstep::grader {
 //   copy per rank), barrier 0.
 double busiest_rank_bytes(const sim::Counters& counters);
 
+// Payload bytes all ranks sent together, with the same prices; a broadcast is N-1 copies, however
+// it is routed.
+double total_bytes(const sim::Counters& counters);
+
 // What a ring all-reduce of `bytes` costs one rank: 2(N-1)/N · bytes.
 double ring_bytes(std::int64_t bytes, int ranks);
 

@@ -1,5 +1,7 @@
 #include "grader/course/manifest.hpp"
 
+#include <algorithm>
+
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
@@ -56,10 +58,12 @@ TEST_CASE("the manifest: a typing error is answered with the nearest name") {
 
 TEST_CASE("the manifest: a lesson's number stands for all its exercises") {
   const Course course = real_course();
-  CHECK(exercises_named(course, "05").size() == 3);
-  CHECK(exercises_named(course, "5").size() == 3);
+  const auto count = std::ranges::count(course.exercises, "05_data_parallel", &Exercise::lesson);
+  CHECK(count >= 3);
+  CHECK(std::ssize(exercises_named(course, "05")) == count);
+  CHECK(std::ssize(exercises_named(course, "5")) == count);
   CHECK_THROWS_AS(exercises_named(course, "0"), UsageError);
-  CHECK(exercises_named(course, "05_data_parallel").size() == 3);
+  CHECK(std::ssize(exercises_named(course, "05_data_parallel")) == count);
   CHECK(exercises_named(course, "average_gradients").size() == 1);
 }
 
