@@ -84,9 +84,11 @@ std::string_view name_of(ReduceOp op) {
     case ReduceOp::min:
       return "min";
     case ReduceOp::max:
+      return "max";
+    case ReduceOp::average:
       break;
   }
-  return "max";
+  return "average";
 }
 
 void reduce_elements(DType dtype, ReduceOp op, std::byte* accumulator, const std::byte* operand,
@@ -94,6 +96,7 @@ void reduce_elements(DType dtype, ReduceOp op, std::byte* accumulator, const std
   visit_dtype(dtype, [&]<typename T>() {
     switch (op) {
       case ReduceOp::sum:
+      case ReduceOp::average:
         return reduce_as<T>(accumulator, operand, count, plus<T>);
       case ReduceOp::product:
         return reduce_as<T>(accumulator, operand, count, times<T>);

@@ -18,8 +18,11 @@ inline constexpr std::array all_dtypes{DType::float32,  DType::float64, DType::i
                                        DType::int32,    DType::int8,    DType::uint8,
                                        DType::bfloat16, DType::float16};
 
-// Averages are not here: they are a multiplication by 1/N before a sum (docs/design.md).
-enum class ReduceOp : std::uint8_t { sum, product, min, max };
+// An average is a sum of operands that were multiplied by 1/N before (docs/design.md); whoever
+// brings the operands multiplies, so to combine elements it is the same as sum.
+enum class ReduceOp : std::uint8_t { sum, product, min, max, average };
+inline constexpr std::array all_reduce_ops{ReduceOp::sum, ReduceOp::product, ReduceOp::min,
+                                           ReduceOp::max, ReduceOp::average};
 
 std::size_t bytes_of(DType dtype);      // bytes of one element
 bool is_integer(DType dtype);           // no fractions: averages and scaling are refused

@@ -43,36 +43,14 @@ class ChosenGroup final : public comm::ProcessGroup {
   void recv_now(Tensor data, int src, int tag, const Where& where) override {
     inner_.recv(std::move(data), src, tag, where);
   }
-  Work start_broadcast(Tensor data, int root, const Where& where) override {
-    return inner_.broadcast_async(std::move(data), root, where);
-  }
-  void broadcast_now(Tensor data, int root, const Where& where) override {
-    inner_.broadcast(std::move(data), root, where);
-  }
-  Work start_all_gather(const Tensor& mine, Tensor all, const Where& where) override {
-    return inner_.all_gather_async(mine, std::move(all), where);
-  }
-  void all_gather_now(const Tensor& mine, Tensor all, const Where& where) override {
-    inner_.all_gather(mine, std::move(all), where);
-  }
-  Work start_barrier(const Where& where) override {
-    inner_.barrier(where);
+  Work start(const comm::Collective& collective, const Where& where) override {
+    if (!chosen(collective)) return start_in(inner_, collective, where);
+    ring_all_reduce(inner_, collective.output.view({collective.output.numel()}), collective.op);
     return {};
   }
-
-  Work start_all_reduce(Tensor data, ReduceOp op, const Where& where) override {
-    switch (algorithm_) {
-      case AllReduce::native:
-        return inner_.all_reduce_async(std::move(data), op, where);
-      case AllReduce::ring:
-        ring_all_reduce(inner_, data.view({data.numel()}), op);
-        break;
-    }
-    return {};
-  }
-  void all_reduce_now(Tensor data, ReduceOp op, const Where& where) override {
-    if (algorithm_ == AllReduce::native) return inner_.all_reduce(std::move(data), op, where);
-    start_all_reduce(std::move(data), op, where).wait();
+  void run(const comm::Collective& collective, const Where& where) override {
+    if (!chosen(collective)) return run_in(inner_, collective, where);
+    start(collective, where).wait();
   }
 
   std::unique_ptr<comm::ProcessGroup> start_split(int color, int key, const Where& where) override {
@@ -82,6 +60,10 @@ class ChosenGroup final : public comm::ProcessGroup {
   }
 
  private:
+  bool chosen(const comm::Collective& collective) const {
+    return algorithm_ == AllReduce::ring && collective.kind == comm::CollectiveKind::all_reduce;
+  }
+
   std::unique_ptr<comm::ProcessGroup> owned_;
   comm::ProcessGroup& inner_;
   AllReduce algorithm_;

@@ -6,20 +6,15 @@
 //   b. The ranks tell each other through the store what they were doing (rendezvous.hpp).
 #include "engine/comm/gloo.hpp"
 
-#include <gloo/allgather.h>
-#include <gloo/allreduce.h>
-#include <gloo/barrier.h>
-#include <gloo/broadcast.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/transport/tcp/device.h>
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
-#include <cstring>
 #include <mutex>
 
 #include "engine/comm/gloo_call.hpp"
+#include "engine/comm/gloo_collectives.hpp"
 #include "engine/comm/gloo_store.hpp"
 #include "engine/comm/ordered_worker.hpp"
 #include "engine/comm/rendezvous.hpp"
@@ -67,34 +62,12 @@ class GlooGroup final : public ProcessGroup {
   Traffic traffic() const override { return {bytes_sent_, messages_sent_, modelled_}; }
 
  protected:
-  Work start_broadcast(Tensor data, int root, const Where& where) override {
-    return later(broadcast_call(data, root, where),
-                 [=, this](const Call& call) { run_broadcast(call, data); });
+  Work start(const Collective& collective, const Where& where) override;
+  void run(const Collective& collective, const Where& where) override {
+    const Call call = call_of(collective, where);
+    check_alive(call);
+    worker_.run([&] { guarded(call, [&] { carry_out(call); }); });
   }
-  void broadcast_now(Tensor data, int root, const Where& where) override {
-    now(broadcast_call(data, root, where), [&](const Call& call) { run_broadcast(call, data); });
-  }
-  Work start_all_reduce(Tensor data, ReduceOp op, const Where& where) override {
-    return later(all_reduce_call(data, op, where),
-                 [=, this](const Call& call) { run_all_reduce(call, data); });
-  }
-  void all_reduce_now(Tensor data, ReduceOp op, const Where& where) override {
-    now(all_reduce_call(data, op, where), [&](const Call& call) { run_all_reduce(call, data); });
-  }
-  Work start_all_gather(const Tensor& mine, Tensor all, const Where& where) override {
-    return later(all_gather_call(mine, where),
-                 [=, this](const Call& call) { run_all_gather(call, mine, all); });
-  }
-  void all_gather_now(const Tensor& mine, Tensor all, const Where& where) override {
-    now(all_gather_call(mine, where), [&](const Call& call) { run_all_gather(call, mine, all); });
-  }
-  Work start_barrier(const Where& where) override {
-    return later(barrier_call(where), [this](const Call& call) { run_barrier(call); });
-  }
-  void barrier_now(const Where& where) override {
-    now(barrier_call(where), [this](const Call& call) { run_barrier(call); });
-  }
-
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override;
   Work start_recv(Tensor data, int src, int tag, const Where& where) override;
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) override;
@@ -102,43 +75,9 @@ class GlooGroup final : public ProcessGroup {
  private:
   class Message;
 
-  Call call_of(Verb verb, const Where& where) {
-    Call call;
-    call.verb = verb;
-    call.number = ++collectives_;
-    call.where = where;
-    return call;
+  Call call_of(const Collective& collective, const Where& where) {
+    return {.number = ++collectives_, .collective = collective, .where = where};
   }
-  Call broadcast_call(const Tensor& data, int root, const Where& where) {
-    Call call = call_of(Verb::broadcast, where);
-    call.count = data.numel();
-    call.dtype = data.dtype();
-    call.peer = root;
-    return call;
-  }
-  Call all_reduce_call(const Tensor& data, ReduceOp op, const Where& where) {
-    Call call = call_of(Verb::all_reduce, where);
-    call.count = data.numel();
-    call.dtype = data.dtype();
-    call.op = op;
-    return call;
-  }
-  Call all_gather_call(const Tensor& mine, const Where& where) {
-    Call call = call_of(Verb::all_gather, where);
-    call.count = mine.numel();
-    call.dtype = mine.dtype();
-    return call;
-  }
-  Call barrier_call(const Where& where) { return call_of(Verb::barrier, where); }
-
-  // Blocking and asynchronous form of a collective.
-  template <typename Body>
-  void now(const Call& call, const Body& body) {
-    check_alive(call);
-    worker_.run([&] { guarded(call, [&] { body(call); }); });
-  }
-  template <typename Body>
-  Work later(const Call& call, Body body);
 
   // Runs `body`; whatever it throws becomes a CommError and poisons the group.
   template <typename Body>
@@ -159,22 +98,14 @@ class GlooGroup final : public ProcessGroup {
   void check_alive(const Call& call) {
     const std::scoped_lock lock(failure_mutex_);
     if (first_cause_.empty()) return;
-    throw CommError(text("rank ", rank(), ": ", text_of(call), " at ", place_of(call),
+    throw CommError(text("rank ", rank(), ": ", text_of(call, size()), " at ", place_of(call),
                          " cannot run, the group has failed before: ", first_cause_));
   }
 
   [[noreturn]] void fail(const Call& call, const std::string& library_says);
 
-  void run_broadcast(const Call& call, const Tensor& data);
-  void run_all_reduce(const Call& call, const Tensor& data);
-  void run_all_gather(const Call& call, const Tensor& mine, const Tensor& all);
-  void run_barrier(const Call& call);
-
-  void count_modelled(std::int64_t bytes, std::int64_t messages) {
-    bytes_sent_ += bytes;
-    messages_sent_ += bytes > 0 ? messages : 0;
-    modelled_ = true;
-  }
+  void carry_out(const Call& call);
+  void check_agreement(const Call& call, std::chrono::milliseconds timeout);
 
   Store& store_;
   GlooOptions options_;
@@ -206,22 +137,22 @@ class Queued final : public Pending {
   std::future<void> done_;
 };
 
-template <typename Body>
-Work GlooGroup::later(const Call& call, Body body) {
+Work GlooGroup::start(const Collective& collective, const Where& where) {
+  const Call call = call_of(collective, where);
   check_alive(call);
   ++in_flight_;
-  return Work(std::make_unique<Queued>(worker_.submit([this, call, body = std::move(body)] {
+  return Work(std::make_unique<Queued>(worker_.submit([this, call] {
     struct Landed {
       std::atomic<int>& count;
       ~Landed() { --count; }
     } landed{in_flight_};
-    guarded(call, [&] { body(call); });
+    guarded(call, [&] { carry_out(call); });
   })));
 }
 
 void GlooGroup::fail(const Call& call, const std::string& library_says) {
-  const std::string failed =
-      text("rank ", rank(), " of ", size(), ": ", text_of(call), " at ", place_of(call), " failed");
+  const std::string failed = text("rank ", rank(), " of ", size(), ": ", text_of(call, size()),
+                                  " at ", place_of(call), " failed");
   bool first = false;
   {
     const std::scoped_lock lock(failure_mutex_);
@@ -229,7 +160,7 @@ void GlooGroup::fail(const Call& call, const std::string& library_says) {
     if (first) first_cause_ = failed;
   }
   context_->closeConnections();
-  const std::string doing = text(text_of(call), " at ", place_of(call));
+  const std::string doing = text(text_of(call, size()), " at ", place_of(call));
   const std::string cause =
       text(failed, diagnosis(*keys_, rank(), size(), doing), " [Gloo: ", library_says, "]");
   const std::scoped_lock lock(failure_mutex_);
@@ -237,59 +168,33 @@ void GlooGroup::fail(const Call& call, const std::string& library_says) {
   throw CommError(cause);
 }
 
-void GlooGroup::run_broadcast(const Call& call, const Tensor& data) {
-  if (data.numel() == 0) return;
-  const std::span<std::byte> bytes = data.raw_bytes();
-  ::gloo::BroadcastOptions options(context_);
-  options.setOutput(reinterpret_cast<char*>(bytes.data()), bytes.size());
-  options.setRoot(call.peer);
-  options.setTag(tag_of(call));
-  ::gloo::broadcast(options);
-  // Binomial tree: a rank at distance d from the root sends to d + 2^k for each 2^k > d in reach.
-  const auto distance = static_cast<unsigned>((rank() + size() - call.peer) % size());
-  std::int64_t children = 0;
-  for (unsigned step = std::bit_ceil(distance + 1); distance + step < static_cast<unsigned>(size());
-       step *= 2) {
-    ++children;
+void GlooGroup::carry_out(const Call& call) {
+  const Collective& collective = call.collective;
+  const auto timeout = ms_of(collective.timeout_s > 0 ? collective.timeout_s : options_.timeout_s);
+  if (options_.agreement == Agreement::checked) check_agreement(call, timeout);
+  run_on_gloo(collective, {context_, tag_of(call, size()), timeout});
+  const Sent sent = modelled_sent(collective, rank(), size());
+  bytes_sent_ += sent.bytes;
+  messages_sent_ += sent.messages;
+  modelled_ = true;
+}
+
+// Ranks that do not agree learn it here, in one small round, and not at the deadline.
+void GlooGroup::check_agreement(const Call& call, std::chrono::milliseconds timeout) {
+  const Collective& collective = call.collective;
+  const GlooRound round{context_, check_tag_of(call), timeout};
+  const std::uint64_t mine = agreement_of(call, size());
+  for (const std::uint64_t theirs : all_gather_number(mine, round)) {
+    if (theirs != mine) throw Error("the calls differ");
   }
-  count_modelled(children * static_cast<std::int64_t>(bytes.size()), children);
-}
-
-void GlooGroup::run_all_reduce(const Call& call, const Tensor& data) {
-  if (data.numel() == 0) return;
-  ::gloo::AllreduceOptions options(context_);
-  visit_dtype(call.dtype, [&]<typename T>() {
-    options.setOutput(reinterpret_cast<T*>(data.raw_bytes().data()),
-                      static_cast<std::size_t>(call.count));
-  });
-  options.setAlgorithm(::gloo::AllreduceOptions::Algorithm::RING);
-  options.setReduceFunction([&](void* out, const void* a, const void* b, std::size_t count) {
-    if (out != a) std::memcpy(out, a, count * bytes_of(call.dtype));
-    reduce_elements(call.dtype, call.op, static_cast<std::byte*>(out),
-                    static_cast<const std::byte*>(b), static_cast<std::int64_t>(count));
-  });
-  options.setTag(tag_of(call));
-  ::gloo::allreduce(options);
-  const auto bytes = static_cast<std::int64_t>(data.bytes());
-  count_modelled(2 * (size() - 1) * bytes / size(), 2 * (size() - 1));
-}
-
-void GlooGroup::run_all_gather(const Call& call, const Tensor& mine, const Tensor& all) {
-  if (mine.numel() == 0) return;
-  const std::span<std::byte> in = mine.raw_bytes();
-  const std::span<std::byte> out = all.raw_bytes();
-  ::gloo::AllgatherOptions options(context_);
-  options.setInput(reinterpret_cast<char*>(in.data()), in.size());
-  options.setOutput(reinterpret_cast<char*>(out.data()), out.size());
-  options.setTag(tag_of(call));
-  ::gloo::allgather(options);
-  count_modelled((size() - 1) * static_cast<std::int64_t>(in.size()), size() - 1);
-}
-
-void GlooGroup::run_barrier(const Call& call) {
-  ::gloo::BarrierOptions options(context_);
-  options.setTag(tag_of(call));
-  ::gloo::barrier(options);
+  if (collective.kind != CollectiveKind::all_to_all || collective.input_counts.empty()) return;
+  const auto sent_here = exchange_numbers(collective.input_counts, round);
+  for (int i = 0; i < size(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (sent_here[at] == collective.output_counts[at]) continue;
+    throw Error(text("rank ", i, " sends ", sent_here[at], " elements, rank ", rank(), " expects ",
+                     collective.output_counts[at]));
+  }
 }
 
 // A message in flight. Posting is all that isend and irecv do; Gloo's own thread moves the bytes.
@@ -337,8 +242,21 @@ class GlooGroup::Message final : public Pending {
   bool waited_ = false;
 };
 
+namespace {
+
+Call message_call(Verb verb, const Tensor& data, int peer, int tag, const Where& where) {
+  return {.verb = verb,
+          .count = data.numel(),
+          .dtype = data.dtype(),
+          .peer = peer,
+          .tag = tag,
+          .where = where};
+}
+
+}  // namespace
+
 Work GlooGroup::start_send(const Tensor& data, int dst, int tag, const Where& where) {
-  const Call call{Verb::send, 0, data.numel(), data.dtype(), ReduceOp::sum, dst, tag, where};
+  const Call call = message_call(Verb::send, data, dst, tag, where);
   check_alive(call);
   auto message = std::make_unique<Message>(*this, data, call);
   bytes_sent_ += static_cast<std::int64_t>(data.bytes());
@@ -347,7 +265,7 @@ Work GlooGroup::start_send(const Tensor& data, int dst, int tag, const Where& wh
 }
 
 Work GlooGroup::start_recv(Tensor data, int src, int tag, const Where& where) {
-  const Call call{Verb::recv, 0, data.numel(), data.dtype(), ReduceOp::sum, src, tag, where};
+  const Call call = message_call(Verb::recv, data, src, tag, where);
   check_alive(call);
   return Work(std::make_unique<Message>(*this, std::move(data), call));
 }
@@ -359,7 +277,7 @@ std::unique_ptr<ProcessGroup> GlooGroup::start_split(int color, int key, const W
   const Tensor mine = empty({2}, DType::int64, host);
   mine.data<std::int64_t>()[0] = color;
   mine.data<std::int64_t>()[1] = key;
-  all_gather_now(mine, all, where);
+  all_gather(mine, all, where);
   if (color == no_color) return nullptr;
 
   const auto pairs = all.data<std::int64_t>();

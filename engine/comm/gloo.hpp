@@ -1,14 +1,13 @@
 // The Gloo backend: one process per rank, TCP between all pairs. gloo.cpp when the library is
 // there, no_gloo.cpp with the same symbols when it is not.
 //
-// How ranks that disagree are found: every operation's kind, number, count and dtype go into the
-// number under which Gloo matches messages. Ranks that call different things therefore never
-// exchange a byte; both reach the deadline, tell each other through the store what they were
-// doing, and the error says which rank called what. It costs nothing while all is well.
+// How ranks that disagree are found: before each collective a round of one number a rank says
+// whether all call the same, and the error says which rank called what. Besides, the kind, number,
+// count and dtype of each operation go into the number under which Gloo matches messages, so that
+// ranks that call different things never exchange a byte of data. With Agreement::at_deadline that
+// is all there is: it costs nothing while all is well, and both sides wait for the deadline.
 //
-// Algorithms (Gloo's own): all_reduce ring, broadcast binomial tree, all_gather ring, barrier
-// dissemination. The ring reduces each chunk at one rank and copies it, so all ranks get the same
-// bits: chunk c is x_c + (x_{c+1} + (… + x_{c-1})).
+// Algorithms are Gloo's own, see gloo_collectives.hpp.
 #pragma once
 
 #include <memory>
@@ -19,11 +18,14 @@
 
 namespace lockstep::comm {
 
+enum class Agreement : std::uint8_t { checked, at_deadline };
+
 struct GlooOptions {
   double timeout_s = 30;               // of every operation
   double meet_timeout_s = 30;          // of the rendezvous: until all ranks are here
   std::string hostname = "127.0.0.1";  // this machine's address, as its peers reach it
-  std::string name = "world";          // must be new in the store: one name, one group, one attempt
+  Agreement agreement = Agreement::checked;
+  std::string name = "world";  // must be new in the store: one name, one group, one attempt
 };
 
 // The group of `size` ranks that call this with the same store and name.

@@ -7,25 +7,12 @@
 
 namespace lockstep::comm {
 
-std::string text_of(const Call& call) {
-  const std::string data = text(call.count, " ", name_of(call.dtype));
-  switch (call.verb) {
-    case Verb::broadcast:
-      return text("collective no. ", call.number, ", broadcast from rank ", call.peer, " of ",
-                  data);
-    case Verb::all_reduce:
-      return text("collective no. ", call.number, ", all_reduce (", name_of(call.op), ") of ",
-                  data);
-    case Verb::all_gather:
-      return text("collective no. ", call.number, ", all_gather of ", data);
-    case Verb::barrier:
-      return text("collective no. ", call.number, ", barrier");
-    case Verb::send:
-      return text("send to rank ", call.peer, " (tag ", call.tag, ") of ", data);
-    case Verb::recv:
-      break;
+std::string text_of(const Call& call, int size) {
+  if (call.verb == Verb::collective) {
+    return text("collective no. ", call.number, ", ", text_of(call.collective, size));
   }
-  return text("recv from rank ", call.peer, " (tag ", call.tag, ") of ", data);
+  return text(call.verb == Verb::send ? "send to rank " : "recv from rank ", call.peer, " (tag ",
+              call.tag, ") of ", call.count, " ", name_of(call.dtype));
 }
 
 std::string place_of(const Call& call) {
@@ -36,13 +23,28 @@ std::string place_of(const Call& call) {
   return text(path, ":", call.where.line());
 }
 
-std::uint32_t tag_of(const Call& call) {
+std::uint64_t agreement_of(const Call& call, int size) {
+  const Collective& c = call.collective;
   const auto kind =
-      static_cast<std::uint64_t>(call.verb) | static_cast<std::uint64_t>(call.dtype) << 8 |
-      static_cast<std::uint64_t>(call.op) << 16 | static_cast<std::uint64_t>(call.peer) << 24;
-  const auto mixed =
-      random_bits(random_bits(call.number, kind), static_cast<std::uint64_t>(call.count));
-  return static_cast<std::uint32_t>(mixed);
+      static_cast<std::uint64_t>(c.kind) | static_cast<std::uint64_t>(c.dtype()) << 8 |
+      static_cast<std::uint64_t>(c.op) << 16 | static_cast<std::uint64_t>(c.root + 1) << 24;
+  std::uint64_t mixed =
+      random_bits(random_bits(call.number, kind), static_cast<std::uint64_t>(c.count(size)));
+  if (c.kind == CollectiveKind::all_gather && !c.output_counts.empty()) {
+    mixed = random_bits(call.number, kind);  // the counts say more than this rank's share
+    for (const std::int64_t count : c.output_counts) {
+      mixed = random_bits(mixed, static_cast<std::uint64_t>(count));
+    }
+  }
+  return mixed;
+}
+
+std::uint32_t tag_of(const Call& call, int size) {
+  return static_cast<std::uint32_t>(agreement_of(call, size));
+}
+
+std::uint32_t check_tag_of(const Call& call) {
+  return static_cast<std::uint32_t>(random_bits(call.number, ~std::uint64_t{0}));
 }
 
 std::uint64_t slot_of(const Call& call, int src, int dst) {

@@ -2,80 +2,262 @@
 // each other is the backend's to find out; whether one rank's arguments make sense is settled here.
 #include "engine/comm/process_group.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace lockstep::comm {
 
 namespace {
 
-void check_defined(const char* operation, const Tensor& data, int rank) {
-  LOCKSTEP_CHECK(data.defined(), operation, ": rank ", rank,
-                 " passes an undefined tensor; make one with empty() or zeros() first");
+using Kind = CollectiveKind;
+
+// Who asks for what: the beginning of each complaint.
+struct Asked {
+  Kind kind;
+  int rank, size;
+
+  std::string_view name() const { return sim::name_of(kind); }
+
+  void check_defined(const Tensor& data) const {
+    LOCKSTEP_CHECK(data.defined(), name(), ": rank ", rank,
+                   " passes an undefined tensor; make one with empty() or zeros() first");
+  }
+
+  void check_root(int root) const {
+    LOCKSTEP_CHECK(root >= 0 && root < size, name(), ": root ", root, " is not in this group of ",
+                   size, " ranks (0 to ", size - 1, "), asked by rank ", rank);
+  }
+
+  // `large` has room for `parts` elements and is of small's type.
+  void check_pair(const Tensor& small, const Tensor& large, std::int64_t parts) const {
+    check_defined(small);
+    check_defined(large);
+    LOCKSTEP_CHECK(large.numel() == parts, name(), ": rank ", rank, " has ", small.numel(),
+                   " elements of its own and ", large.numel(), " for all; ", size,
+                   " ranks need room for ", parts);
+    check_types(small, large);
+  }
+
+  void check_types(const Tensor& one, const Tensor& other) const {
+    LOCKSTEP_CHECK(one.dtype() == other.dtype(), name(), ": rank ", rank, " gives ",
+                   lockstep::name_of(one.dtype()), " and ", lockstep::name_of(other.dtype()),
+                   "; both need the same type");
+  }
+
+  // One count for each rank, and their sum is what `whole` holds.
+  void check_counts(const char* which, ProcessGroup::Counts counts, const Tensor& whole) const {
+    LOCKSTEP_CHECK(std::cmp_equal(counts.size(), size), name(), ": rank ", rank, " passes ",
+                   counts.size(), " ", which, "; each of the ", size, " ranks needs one");
+    for (const std::int64_t count : counts) {
+      LOCKSTEP_CHECK(count >= 0 && count <= whole.numel(), name(), ": rank ", rank, " passes ",
+                     count, " among its ", which, "; each lies between 0 and the ", whole.numel(),
+                     " elements of the tensor");
+    }
+    const std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    LOCKSTEP_CHECK(sum == whole.numel(), name(), ": rank ", rank, "'s ", which, " add up to ", sum,
+                   ", but the tensor has ", whole.numel(), " elements");
+  }
+
+  // The multiplication by 1/N that makes a sum an average.
+  double share_of(ReduceOp op, const Tensor& data) const {
+    if (op != ReduceOp::average) return 1;
+    LOCKSTEP_CHECK(!is_integer(data.dtype()), name(), ": rank ", rank, " asks for the average of ",
+                   lockstep::name_of(data.dtype()),
+                   ", which holds no fractions; take the sum, or a floating-point type");
+    return 1.0 / size;
+  }
+};
+
+// What goes into an averaging reduction of a tensor that must stay as it is.
+Tensor scaled_copy(const Tensor& data, double share) {
+  if (share == 1) return data;
+  Tensor copy = data.clone();
+  copy.scale_(share);
+  return copy;
 }
 
-void check_root(int root, int rank, int size) {
-  LOCKSTEP_CHECK(root >= 0 && root < size, "broadcast: root ", root, " is not in this group of ",
-                 size, " ranks (0 to ", size - 1, "), asked by rank ", rank);
+Collective broadcast_of(Asked asked, const Tensor& data, int root) {
+  asked.check_defined(data);
+  asked.check_root(root);
+  return {.kind = asked.kind,
+          .root = root,
+          .input = asked.rank == root ? data : Tensor(),
+          .output = data};
 }
 
-void check_gather(const Tensor& mine, const Tensor& all, int rank, int size) {
-  check_defined("all_gather", mine, rank);
-  check_defined("all_gather", all, rank);
-  LOCKSTEP_CHECK(all.numel() == size * mine.numel(), "all_gather: rank ", rank, " gives ",
-                 mine.numel(), " elements and room for ", all.numel(), "; ", size,
-                 " ranks need room for ", size * mine.numel());
-  LOCKSTEP_CHECK(all.dtype() == mine.dtype(), "all_gather: rank ", rank, " gives ",
-                 name_of(mine.dtype()), " and room of ", name_of(all.dtype()),
-                 "; both need the same type");
+Collective reduce_of(Asked asked, const Tensor& data, int root, ReduceOp op) {
+  asked.check_defined(data);
+  asked.check_root(root);
+  const double share = asked.share_of(op, data);
+  if (asked.rank != root) {
+    return {.kind = asked.kind, .op = op, .root = root, .input = scaled_copy(data, share)};
+  }
+  if (share != 1) data.scale_(share);
+  return {.kind = asked.kind, .op = op, .root = root, .input = data, .output = data};
+}
+
+Collective all_reduce_of(Asked asked, const Tensor& data, ReduceOp op) {
+  asked.check_defined(data);
+  if (const double share = asked.share_of(op, data); share != 1) data.scale_(share);
+  return {.kind = asked.kind, .op = op, .input = data, .output = data};
+}
+
+Collective gather_of(Asked asked, const Tensor& mine, const Tensor& all, int root) {
+  asked.check_defined(mine);
+  asked.check_root(root);
+  if (asked.rank != root) return {.kind = asked.kind, .root = root, .input = mine};
+  asked.check_pair(mine, all, asked.size * mine.numel());
+  return {.kind = asked.kind, .root = root, .input = mine, .output = all};
+}
+
+Collective scatter_of(Asked asked, const Tensor& all, const Tensor& mine, int root) {
+  asked.check_defined(mine);
+  asked.check_root(root);
+  if (asked.rank != root) return {.kind = asked.kind, .root = root, .output = mine};
+  asked.check_pair(mine, all, asked.size * mine.numel());
+  return {.kind = asked.kind, .root = root, .input = all, .output = mine};
+}
+
+Collective all_gather_of(Asked asked, const Tensor& mine, const Tensor& all) {
+  asked.check_pair(mine, all, mine.defined() ? asked.size * mine.numel() : 0);
+  return {.kind = asked.kind, .input = mine, .output = all};
+}
+
+Collective all_gather_of(Asked asked, const Tensor& mine, const Tensor& all,
+                         ProcessGroup::Counts counts) {
+  asked.check_defined(mine);
+  asked.check_defined(all);
+  asked.check_types(mine, all);
+  asked.check_counts("counts", counts, all);
+  const std::int64_t own = counts[static_cast<std::size_t>(asked.rank)];
+  LOCKSTEP_CHECK(mine.numel() == own, "all_gather: rank ", asked.rank, " gives ", mine.numel(),
+                 " elements, but its place in the counts says ", own);
+  return {.kind = asked.kind,
+          .input = mine,
+          .output = all,
+          .output_counts = {counts.begin(), counts.end()}};
+}
+
+Collective reduce_scatter_of(Asked asked, const Tensor& all, const Tensor& mine, ReduceOp op) {
+  asked.check_pair(mine, all, mine.defined() ? asked.size * mine.numel() : 0);
+  return {.kind = asked.kind,
+          .op = op,
+          .input = scaled_copy(all, asked.share_of(op, all)),
+          .output = mine};
+}
+
+Collective all_to_all_of(Asked asked, const Tensor& in, const Tensor& out) {
+  asked.check_defined(in);
+  asked.check_defined(out);
+  asked.check_types(in, out);
+  LOCKSTEP_CHECK(in.numel() == out.numel() && in.numel() % asked.size == 0, "all_to_all: rank ",
+                 asked.rank, " gives ", in.numel(), " elements and room for ", out.numel(),
+                 "; both must be the same multiple of ", asked.size,
+                 ", the number of ranks; pass counts for unequal parts");
+  return {.kind = asked.kind, .input = in, .output = out};
+}
+
+Collective all_to_all_of(Asked asked, const Tensor& in, const Tensor& out,
+                         ProcessGroup::Counts in_counts, ProcessGroup::Counts out_counts) {
+  asked.check_defined(in);
+  asked.check_defined(out);
+  asked.check_types(in, out);
+  asked.check_counts("input counts", in_counts, in);
+  asked.check_counts("output counts", out_counts, out);
+  return {.kind = asked.kind,
+          .input = in,
+          .output = out,
+          .input_counts = {in_counts.begin(), in_counts.end()},
+          .output_counts = {out_counts.begin(), out_counts.end()}};
 }
 
 }  // namespace
 
-Work ProcessGroup::broadcast_async(Tensor data, int root, Where where) {
-  check_defined("broadcast", data, rank());
-  check_root(root, rank(), size());
-  return start_broadcast(std::move(data), root, where);
-}
-
-Work ProcessGroup::all_reduce_async(Tensor data, ReduceOp op, Where where) {
-  check_defined("all_reduce", data, rank());
-  return start_all_reduce(std::move(data), op, where);
-}
-
-Work ProcessGroup::all_gather_async(const Tensor& mine, Tensor all, Where where) {
-  check_gather(mine, all, rank(), size());
-  return start_all_gather(mine, std::move(all), where);
-}
-
 void ProcessGroup::broadcast(Tensor data, int root, Where where) {
-  check_defined("broadcast", data, rank());
-  check_root(root, rank(), size());
-  broadcast_now(std::move(data), root, where);
+  run(broadcast_of({Kind::broadcast, rank(), size()}, data, root), where);
+}
+Work ProcessGroup::broadcast_async(Tensor data, int root, Where where) {
+  return start(broadcast_of({Kind::broadcast, rank(), size()}, data, root), where);
+}
+
+void ProcessGroup::reduce(Tensor data, int root, ReduceOp op, Where where) {
+  run(reduce_of({Kind::reduce, rank(), size()}, data, root, op), where);
+}
+Work ProcessGroup::reduce_async(Tensor data, int root, ReduceOp op, Where where) {
+  return start(reduce_of({Kind::reduce, rank(), size()}, data, root, op), where);
 }
 
 void ProcessGroup::all_reduce(Tensor data, ReduceOp op, Where where) {
-  check_defined("all_reduce", data, rank());
-  all_reduce_now(std::move(data), op, where);
+  run(all_reduce_of({Kind::all_reduce, rank(), size()}, data, op), where);
+}
+Work ProcessGroup::all_reduce_async(Tensor data, ReduceOp op, Where where) {
+  return start(all_reduce_of({Kind::all_reduce, rank(), size()}, data, op), where);
+}
+
+void ProcessGroup::gather(const Tensor& mine, Tensor all, int root, Where where) {
+  run(gather_of({Kind::gather, rank(), size()}, mine, all, root), where);
+}
+Work ProcessGroup::gather_async(const Tensor& mine, Tensor all, int root, Where where) {
+  return start(gather_of({Kind::gather, rank(), size()}, mine, all, root), where);
+}
+
+void ProcessGroup::scatter(const Tensor& all, Tensor mine, int root, Where where) {
+  run(scatter_of({Kind::scatter, rank(), size()}, all, mine, root), where);
+}
+Work ProcessGroup::scatter_async(const Tensor& all, Tensor mine, int root, Where where) {
+  return start(scatter_of({Kind::scatter, rank(), size()}, all, mine, root), where);
 }
 
 void ProcessGroup::all_gather(const Tensor& mine, Tensor all, Where where) {
-  check_gather(mine, all, rank(), size());
-  all_gather_now(mine, std::move(all), where);
+  run(all_gather_of({Kind::all_gather, rank(), size()}, mine, all), where);
+}
+Work ProcessGroup::all_gather_async(const Tensor& mine, Tensor all, Where where) {
+  return start(all_gather_of({Kind::all_gather, rank(), size()}, mine, all), where);
 }
 
-void ProcessGroup::barrier(Where where) { barrier_now(where); }
-
-void ProcessGroup::broadcast_now(Tensor data, int root, const Where& where) {
-  start_broadcast(std::move(data), root, where).wait();
+void ProcessGroup::all_gather(const Tensor& mine, Tensor all, Counts counts, Where where) {
+  run(all_gather_of({Kind::all_gather, rank(), size()}, mine, all, counts), where);
+}
+Work ProcessGroup::all_gather_async(const Tensor& mine, Tensor all, Counts counts, Where where) {
+  return start(all_gather_of({Kind::all_gather, rank(), size()}, mine, all, counts), where);
 }
 
-void ProcessGroup::all_reduce_now(Tensor data, ReduceOp op, const Where& where) {
-  start_all_reduce(std::move(data), op, where).wait();
+void ProcessGroup::reduce_scatter(const Tensor& all, Tensor mine, ReduceOp op, Where where) {
+  run(reduce_scatter_of({Kind::reduce_scatter, rank(), size()}, all, mine, op), where);
+}
+Work ProcessGroup::reduce_scatter_async(const Tensor& all, Tensor mine, ReduceOp op, Where where) {
+  return start(reduce_scatter_of({Kind::reduce_scatter, rank(), size()}, all, mine, op), where);
 }
 
-void ProcessGroup::all_gather_now(const Tensor& mine, Tensor all, const Where& where) {
-  start_all_gather(mine, std::move(all), where).wait();
+void ProcessGroup::all_to_all(const Tensor& in, Tensor out, Where where) {
+  run(all_to_all_of({Kind::all_to_all, rank(), size()}, in, out), where);
+}
+Work ProcessGroup::all_to_all_async(const Tensor& in, Tensor out, Where where) {
+  return start(all_to_all_of({Kind::all_to_all, rank(), size()}, in, out), where);
 }
 
-void ProcessGroup::barrier_now(const Where& where) { start_barrier(where).wait(); }
+void ProcessGroup::all_to_all(const Tensor& in, Tensor out, Counts in_counts, Counts out_counts,
+                              Where where) {
+  run(all_to_all_of({Kind::all_to_all, rank(), size()}, in, out, in_counts, out_counts), where);
+}
+Work ProcessGroup::all_to_all_async(const Tensor& in, Tensor out, Counts in_counts,
+                                    Counts out_counts, Where where) {
+  return start(all_to_all_of({Kind::all_to_all, rank(), size()}, in, out, in_counts, out_counts),
+               where);
+}
+
+void ProcessGroup::barrier(Where where) { run({}, where); }
+Work ProcessGroup::barrier_async(Where where) { return start({}, where); }
+
+void ProcessGroup::monitored_barrier(double timeout_s, Where where) {
+  LOCKSTEP_CHECK(timeout_s > 0, "monitored_barrier: a deadline of ", timeout_s,
+                 " s, asked by rank ", rank(), "; it must be positive");
+  run({.timeout_s = timeout_s}, where);
+}
+
+void ProcessGroup::run(const Collective& collective, const Where& where) {
+  start(collective, where).wait();
+}
 
 std::unique_ptr<ProcessGroup> ProcessGroup::split(int color, int key, Where where) {
   LOCKSTEP_CHECK(color >= no_color, "split: color ", color, " is negative, asked by rank ", rank(),

@@ -1,13 +1,28 @@
 // ProcessGroup: Peers plus collectives, as in PyTorch's c10d. Every member calls the same
 // collectives in the same order with the same count and dtype.
+//   N ranks, this one is r; n elements of a rank; Σ is the reduction over the ranks by `op`
+//
+// Rules for all of them
+//   - Tensors are contiguous, any dtype; integers are refused where `op` is average. Elements
+//   count,
+//     shapes do not. n may be 0.
+//   - input and output may be the same memory only where collective.hpp says so.
+//   - Every rank of the group gets the same bits of the same Σ. Averages multiply by 1/N, then sum.
+//   - The form with _async starts the operation and returns; its tensors belong to it until wait().
+//     Operations of one group are carried out in the order in which they were started.
+//   - Throws  ContractError before anything is sent, when this rank's arguments make no sense;
+//             CommError when ranks disagree, a peer is lost or the deadline passes: it names the
+//             ranks, and the group is then poisoned
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "engine/comm/collective.hpp"
 #include "engine/comm/peers.hpp"
 
 namespace lockstep::comm {
@@ -21,18 +36,57 @@ struct Traffic {
 
 class ProcessGroup : public Peers {
  public:
-  // In place on every rank: data [n] = the root's data.
-  void broadcast(Tensor data, int root, Where where = Where::current());
-  // In place: data [n] {partial: group} → the reduction, identical bit for bit on every rank.
-  void all_reduce(Tensor data, ReduceOp op, Where where = Where::current());
-  // all [size · n] = mine [n] of rank 0, then of rank 1, …
-  void all_gather(const Tensor& mine, Tensor all, Where where = Where::current());
-  void barrier(Where where = Where::current());
+  using Counts = std::span<const std::int64_t>;
 
-  // The same, started now, waited for later. Operations of one group complete in order.
+  // data [n] = the root's data.
+  void broadcast(Tensor data, int root, Where where = Where::current());
   Work broadcast_async(Tensor data, int root, Where where = Where::current());
+
+  // At the root data [n] {partial: group} becomes Σ; the others keep theirs.
+  void reduce(Tensor data, int root, ReduceOp op, Where where = Where::current());
+  Work reduce_async(Tensor data, int root, ReduceOp op, Where where = Where::current());
+
+  // data [n] {partial: group} becomes Σ on every rank.
+  void all_reduce(Tensor data, ReduceOp op, Where where = Where::current());
   Work all_reduce_async(Tensor data, ReduceOp op, Where where = Where::current());
+
+  // At the root all [N·n] = mine [n] of rank 0, of rank 1, …; elsewhere `all` is not looked at.
+  void gather(const Tensor& mine, Tensor all, int root, Where where = Where::current());
+  Work gather_async(const Tensor& mine, Tensor all, int root, Where where = Where::current());
+
+  // mine [n] = part r of the root's all [N·n]; elsewhere `all` is not looked at.
+  void scatter(const Tensor& all, Tensor mine, int root, Where where = Where::current());
+  Work scatter_async(const Tensor& all, Tensor mine, int root, Where where = Where::current());
+
+  // all [N·n] = mine [n] of rank 0, of rank 1, …
+  void all_gather(const Tensor& mine, Tensor all, Where where = Where::current());
   Work all_gather_async(const Tensor& mine, Tensor all, Where where = Where::current());
+  // The same with parts of unequal size: counts[i] elements of rank i; all [Σ counts].
+  void all_gather(const Tensor& mine, Tensor all, Counts counts, Where where = Where::current());
+  Work all_gather_async(const Tensor& mine, Tensor all, Counts counts,
+                        Where where = Where::current());
+
+  // mine [n] = part r of Σ all [N·n].
+  void reduce_scatter(const Tensor& all, Tensor mine, ReduceOp op, Where where = Where::current());
+  Work reduce_scatter_async(const Tensor& all, Tensor mine, ReduceOp op,
+                            Where where = Where::current());
+
+  // out [N·n] = part r of rank 0's in [N·n], of rank 1's, …
+  void all_to_all(const Tensor& in, Tensor out, Where where = Where::current());
+  Work all_to_all_async(const Tensor& in, Tensor out, Where where = Where::current());
+  // The same with parts of unequal size: in_counts[i] elements go to rank i, out_counts[i] come
+  // from it.
+  void all_to_all(const Tensor& in, Tensor out, Counts in_counts, Counts out_counts,
+                  Where where = Where::current());
+  Work all_to_all_async(const Tensor& in, Tensor out, Counts in_counts, Counts out_counts,
+                        Where where = Where::current());
+
+  // Returns when every rank has come.
+  void barrier(Where where = Where::current());
+  Work barrier_async(Where where = Where::current());
+  // A barrier with a deadline of its own, to find out who is late: the error names all the ranks
+  // that did not come. Unlike c10d's, every rank that came is told, not rank 0 alone.
+  void monitored_barrier(double timeout_s, Where where = Where::current());
 
   // A new group of the ranks that pass the same color, ordered by (key, rank). Collective over
   // this group; no_color ranks take part and get nullptr.
@@ -47,16 +101,19 @@ class ProcessGroup : public Peers {
 
  protected:
   using Peers::Peers;
-  virtual Work start_broadcast(Tensor data, int root, const Where& where) = 0;
-  virtual Work start_all_reduce(Tensor data, ReduceOp op, const Where& where) = 0;
-  virtual Work start_all_gather(const Tensor& mine, Tensor all, const Where& where) = 0;
-  virtual Work start_barrier(const Where& where) = 0;
-  // Blocking forms; a backend overrides them when it has something better than start + wait.
-  virtual void broadcast_now(Tensor data, int root, const Where& where);
-  virtual void all_reduce_now(Tensor data, ReduceOp op, const Where& where);
-  virtual void all_gather_now(const Tensor& mine, Tensor all, const Where& where);
-  virtual void barrier_now(const Where& where);
+  // Called with checked arguments; averages are scaled already.
+  virtual Work start(const Collective& collective, const Where& where) = 0;
+  // The blocking form; a backend overrides it when it has something better than start + wait.
+  virtual void run(const Collective& collective, const Where& where);
   virtual std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) = 0;
+
+  // For groups that stand in front of another one.
+  static Work start_in(ProcessGroup& inner, const Collective& collective, const Where& where) {
+    return inner.start(collective, where);
+  }
+  static void run_in(ProcessGroup& inner, const Collective& collective, const Where& where) {
+    inner.run(collective, where);
+  }
 };
 
 }  // namespace lockstep::comm

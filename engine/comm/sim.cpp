@@ -4,7 +4,6 @@
 // is waited for; the core compares. What was received is written when wait() returns, not before.
 #include "engine/comm/sim.hpp"
 
-#include <bit>
 #include <cstring>
 
 namespace lockstep::comm {
@@ -99,7 +98,7 @@ class SimGroup final : public ProcessGroup {
   }
 
   // Asks for an operation that is answered with a handle, to be waited for.
-  Work start(Request request, Tensor watched, Tensor result, const Where& where) {
+  Work start_request(Request request, Tensor watched, Tensor result, const Where& where) {
     // Of data that are sent the core takes the checksum itself.
     if (request.data.bytes.empty()) request.checksum = checksum_of(watched);
     Request wait = request_of(Op::wait, group_, where);
@@ -115,52 +114,41 @@ class SimGroup final : public ProcessGroup {
     take_data(ask(port_, message(Op::recv, data, src, tag, where)), data);
   }
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override {
-    return start(sending(Op::isend, data, dst, tag, where), data, {}, where);
+    return start_request(sending(Op::isend, data, dst, tag, where), data, {}, where);
   }
   Work start_recv(Tensor data, int src, int tag, const Where& where) override {
-    return start(message(Op::irecv, data, src, tag, where), data, data, where);
+    return start_request(message(Op::irecv, data, src, tag, where), data, data, where);
   }
 
-  Request collective(sim::Collective kind, const Tensor& data, int root, const Where& where) const {
-    Request request = message(Op::icollective, data, root, 0, where);
-    request.collective = kind;
-    return request;
-  }
-
-  // What the core prices (sim/collective.cpp): this rank's share of the steps.
-  void count_modelled(std::int64_t steps, std::int64_t step_bytes) {
-    traffic_.messages_sent += steps;
-    traffic_.bytes_sent += steps * step_bytes;
-    traffic_.modelled = true;
-  }
-
-  Work start_broadcast(Tensor data, int root, const Where& where) override {
-    Request request = collective(sim::Collective::broadcast, data, root, where);
-    if (rank() == root) {
-      request.data.bytes = wire_bytes_of(data);
-      const int levels = std::bit_width(static_cast<unsigned>(size() - 1));
-      count_modelled(levels, static_cast<std::int64_t>(data.bytes()));
+  Work start(const Collective& c, const Where& where) override {
+    Request request = request_of(Op::icollective, group_, where);
+    request.collective = c.kind;
+    if (c.kind == CollectiveKind::barrier) {
+      request.op = Op::collective;
+      ask(port_, request);
+      return {};
     }
-    return start(std::move(request), data, data, where);
-  }
-  Work start_all_reduce(Tensor data, ReduceOp op, const Where& where) override {
-    Request request = collective(sim::Collective::all_reduce, data, -1, where);
-    request.reduce = op;
-    request.data.bytes = wire_bytes_of(data);
-    count_modelled(2 * (size() - 1), static_cast<std::int64_t>(data.bytes()) / size());
-    return start(std::move(request), data, data, where);
-  }
-  Work start_all_gather(const Tensor& mine, Tensor all, const Where& where) override {
-    Request request = collective(sim::Collective::all_gather, mine, -1, where);
-    request.data.bytes = wire_bytes_of(mine);
-    count_modelled(size() - 1, static_cast<std::int64_t>(mine.bytes()));
-    return start(std::move(request), mine, std::move(all), where);
-  }
-  Work start_barrier(const Where& where) override {
-    Request request = request_of(Op::collective, group_, where);
-    request.collective = sim::Collective::barrier;
-    ask(port_, request);
-    return {};
+    request.reduce = c.op;
+    request.peer = c.root;
+    request.dtype = c.dtype();
+    request.count = c.count(size());
+    if (c.kind == CollectiveKind::all_gather) request.counts = c.output_counts;
+    if (c.kind == CollectiveKind::all_to_all) {
+      request.count = 0;
+      for (const auto& [counts, whole] :
+           {std::pair(&c.input_counts, &c.input), std::pair(&c.output_counts, &c.output)}) {
+        for (int i = 0; i < size(); ++i) {
+          request.counts.push_back(part_count(*counts, *whole, i, size()));
+        }
+      }
+    }
+    if (c.input.defined()) request.data.bytes = wire_bytes_of(c.input);
+    const Sent sent = modelled_sent(c, rank(), size());
+    traffic_.bytes_sent += sent.bytes;
+    traffic_.messages_sent += sent.messages;
+    traffic_.modelled = true;
+    const bool listens = !c.input.defined();
+    return start_request(std::move(request), listens ? c.output : c.input, c.output, where);
   }
 
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) override {

@@ -11,6 +11,18 @@ namespace {
 constexpr std::int64_t count_max = std::int64_t{1} << 40;  // elements; far from overflow
 constexpr double seconds_max = 1e9;
 
+// Which counts a request of member `rank` must bring, see Request::counts.
+bool counts_fit(const Request& request, int rank, int size) {
+  const auto seen = request.counts.size();
+  const bool collective = request.op == Op::collective || request.op == Op::icollective;
+  if (collective && request.collective == Collective::all_to_all) {
+    return std::cmp_equal(seen, 2 * size);
+  }
+  if (seen == 0) return true;
+  return collective && request.collective == Collective::all_gather && std::cmp_equal(seen, size) &&
+         request.counts[static_cast<std::size_t>(rank)] == request.count;
+}
+
 }  // namespace
 
 void Core::State::check(Actor actor, const Request& request) const {
@@ -48,17 +60,25 @@ void Core::State::check(Actor actor, const Request& request) const {
   }
   const int size = static_cast<int>(groups_[request.group].members.size());
   if (request.count < 0 || request.count > count_max) fail("of ", request.count, " elements");
+  for (const std::int64_t count : request.counts) {
+    if (count < 0 || count > count_max) fail("with a count of ", count, " elements");
+  }
+  if (!counts_fit(request, groups_[request.group].rank_of(actor.rank), size)) {
+    fail("with ", request.counts.size(), " counts among ", size, " ranks");
+  }
+  const std::int64_t given = given_count(request, static_cast<std::size_t>(size));
   if (!request.data.bytes.empty() &&
-      std::cmp_not_equal(request.data.bytes.size(), bytes_of(request))) {
-    fail("of ", request.count, " elements with ", request.data.bytes.size(), " bytes");
+      std::cmp_not_equal(request.data.bytes.size(), given * bytes_of(request.dtype))) {
+    fail("of ", given, " elements with ", request.data.bytes.size(), " bytes");
   }
   if (request.op == Op::split) {
     if (request.color < -1) fail("with color ", request.color);
     return;
   }
   if (request.op == Op::collective || request.op == Op::icollective) {
-    const bool rooted = request.collective == Collective::broadcast;
-    if (rooted && (request.peer < 0 || request.peer >= size)) fail("with root ", request.peer);
+    if (has_root(request.collective) && (request.peer < 0 || request.peer >= size)) {
+      fail("with root ", request.peer);
+    }
     return;
   }
   const bool in_group = request.peer >= 0 && request.peer < size;
@@ -75,8 +95,9 @@ void Core::State::check_limits(Actor actor, const Request& request) {
   const bool collective = request.op == Op::collective || request.op == Op::icollective;
   ++requests_;
   if (sends || collective) ++messages_;
-  bytes_ += sends || collective ? bytes_of(request)
-                                : static_cast<std::int64_t>(request.data.bytes.size());
+  bytes_ += sends        ? bytes_of(request)
+            : collective ? given_bytes(request, groups_[request.group].members.size())
+                         : static_cast<std::int64_t>(request.data.bytes.size());
   const auto over = [&](std::int64_t seen, std::int64_t allowed, const char* what) {
     if (seen <= allowed) return;
     found({Verdict::traffic_limit,

@@ -1,16 +1,19 @@
 // Native collectives: the k-th of a group runs when every member has entered it, as one priced
-// operation. N members, b bytes of one member's tensor, each step one latency and one gap:
+// operation. N members, b bytes that one member brings (the most, where they differ), each step one
+// latency and one gap:
 //
-//   all_reduce   2(N-1) steps of b/N bytes (a ring)      reduced in the order of ranks: 0, 1, 2, …
-//   all_gather   N-1 steps of b bytes
-//   broadcast    ⌈log₂N⌉ steps of b bytes
-//   barrier      2⌈log₂N⌉ steps of nothing; a split costs the same
+//   all_reduce      2(N-1) steps of b/N bytes (a ring)      reduced in the order of ranks: 0, 1, 2,
+//   … reduce_scatter  N-1 steps of b/N bytes                  the same order reduce ⌈log₂N⌉ steps
+//   of b bytes                the same order broadcast       ⌈log₂N⌉ steps of b bytes all_gather
+//   N-1 steps of b bytes gather          N-1 steps of b bytes, all at the root's port scatter N-1
+//   steps of b/N bytes, all at the root's port all_to_all      N-1 steps of b/N bytes barrier
+//   2⌈log₂N⌉ steps of nothing; a split costs the same
 //
 // It begins when the last member has entered and the group's previous one is over. A tensor without
 // elements' bytes (symbolic) makes the result symbolic; the price is the same.
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <numeric>
 
 #include "engine/sim/core_state.hpp"
 
@@ -18,9 +21,10 @@ namespace lockstep::sim {
 
 namespace {
 
-double price_s(const Request& request, std::size_t members, const Network& network) {
+double price_s(const Request& request, std::size_t members, std::int64_t given,
+               const Network& network) {
   const auto n = static_cast<double>(members);
-  const auto bytes = static_cast<double>(bytes_of(request));
+  const auto bytes = static_cast<double>(given);
   const auto levels = static_cast<double>(std::bit_width(members - 1));  // ⌈log₂N⌉
   const auto steps = [&](double count, double step_bytes) {
     return count * (network.latency_s + network.gap_s + step_bytes / network.bandwidth_bytes_s);
@@ -29,51 +33,153 @@ double price_s(const Request& request, std::size_t members, const Network& netwo
   switch (request.collective) {
     case Collective::all_reduce:
       return steps(2 * (n - 1), bytes / n);
-    case Collective::all_gather:
-      return steps(n - 1, bytes);
     case Collective::broadcast:
+    case Collective::reduce:
       return steps(levels, bytes);
+    case Collective::all_gather:
+    case Collective::gather:
+      return steps(n - 1, bytes);
+    case Collective::scatter:
+    case Collective::reduce_scatter:
+    case Collective::all_to_all:
+      return steps(n - 1, bytes / n);
     case Collective::barrier:
       break;
   }
   return steps(2 * levels, 0);
 }
 
+using Members = std::vector<OperationPtr>;
+using Parts = std::vector<std::span<const std::byte>>;
+
+const std::span<const std::byte>& data_of(const Members& members, std::size_t rank) {
+  return members[rank]->request.data.bytes;
+}
+
 // One copy of the first, into which the others are reduced.
-Payload reduced(const std::vector<OperationPtr>& members) {
+Payload reduced(const Members& members) {
   const Request& first = members.front()->request;
+  const std::int64_t count = given_count(first, members.size());
   Bytes sum(first.data.bytes.begin(), first.data.bytes.end());
   for (std::size_t i = 1; i < members.size(); ++i) {
-    reduce_elements(first.dtype, first.reduce, sum.data(), members[i]->request.data.bytes.data(),
-                    first.count);
+    reduce_elements(first.dtype, first.reduce, sum.data(), data_of(members, i).data(), count);
   }
   return payload_of(std::move(sum));
 }
 
-Payload gathered(const std::vector<OperationPtr>& members) {
+Payload joined(const Parts& parts) {
   Bytes all;
-  all.reserve(members.size() * members.front()->request.data.bytes.size());
-  for (const auto& member : members) {
-    const auto& part = member->request.data.bytes;
-    all.insert(all.end(), part.begin(), part.end());
-  }
+  std::size_t size = 0;
+  for (const auto& part : parts) size += part.size();
+  all.reserve(size);
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
   return payload_of(std::move(all));
 }
 
-Payload result_of(const std::vector<OperationPtr>& members) {
-  const Request& first = members.front()->request;
-  if (first.collective == Collective::barrier || first.count == 0) return {};
-  if (first.collective == Collective::broadcast) {
-    return members[static_cast<std::size_t>(first.peer)]->request.data;
+Payload gathered(const Members& members) {
+  Parts parts;
+  for (std::size_t i = 0; i < members.size(); ++i) parts.push_back(data_of(members, i));
+  return joined(parts);
+}
+
+// Equal shares of what one member holds, by rank.
+std::vector<Payload> shares_of(const Payload& whole, std::size_t members) {
+  const std::size_t share = whole.bytes.size() / members;
+  std::vector<Payload> shares;
+  for (std::size_t i = 0; i < members; ++i) {
+    shares.push_back({whole.bytes.subspan(i * share, share), whole.owner});
   }
-  const bool symbolic = std::any_of(members.begin(), members.end(), [](const OperationPtr& member) {
-    return member->request.data.bytes.empty();
-  });
-  if (symbolic) return {};
-  return first.collective == Collective::all_reduce ? reduced(members) : gathered(members);
+  return shares;
+}
+
+// Member i gets, from each j, what j cut for i.
+std::vector<Payload> exchanged(const Members& members) {
+  const std::size_t n = members.size();
+  std::vector<Parts> parts(n, Parts(n));  // by receiver, by sender
+  for (std::size_t src = 0; src < n; ++src) {
+    const Request& request = members[src]->request;
+    std::span<const std::byte> rest = request.data.bytes;
+    for (std::size_t dst = 0; dst < n; ++dst) {
+      const auto bytes = static_cast<std::size_t>(request.counts[dst]) * bytes_of(request.dtype);
+      parts[dst][src] = rest.first(bytes);
+      rest = rest.subspan(bytes);
+    }
+  }
+  std::vector<Payload> results;
+  for (const Parts& of_one : parts) results.push_back(joined(of_one));
+  return results;
+}
+
+// What each member gets.
+std::vector<Payload> results_of(const Members& members) {
+  const Request& first = members.front()->request;
+  const std::size_t n = members.size();
+  const auto root = static_cast<std::size_t>(std::max(first.peer, 0));
+  std::vector<Payload> results(n);
+  const auto to_all = [&](const Payload& payload) { results.assign(n, payload); };
+  const bool symbolic =
+      std::any_of(members.begin(), members.end(), [&](const OperationPtr& member) {
+        return member->request.data.bytes.empty() && given_count(member->request, n) > 0;
+      });
+  switch (first.collective) {
+    case Collective::broadcast:
+      to_all(members[root]->request.data);
+      return results;
+    case Collective::scatter:
+      return shares_of(members[root]->request.data, n);
+    default:
+      break;
+  }
+  if (symbolic) return results;
+  switch (first.collective) {
+    case Collective::all_gather:
+      to_all(gathered(members));
+      break;
+    case Collective::gather:
+      results[root] = gathered(members);
+      break;
+    case Collective::all_reduce:
+      to_all(reduced(members));
+      break;
+    case Collective::reduce:
+      results[root] = reduced(members);
+      break;
+    case Collective::reduce_scatter:
+      return shares_of(reduced(members), n);
+    case Collective::all_to_all:
+      return exchanged(members);
+    default:
+      break;
+  }
+  return results;
 }
 
 }  // namespace
+
+std::int64_t given_count(const Request& request, std::size_t members) {
+  if (request.op != Op::collective && request.op != Op::icollective) return request.count;
+  const auto n = static_cast<std::int64_t>(members);
+  switch (request.collective) {
+    case Collective::scatter:
+    case Collective::reduce_scatter:
+      return n * request.count;
+    case Collective::all_to_all:
+      return std::accumulate(request.counts.begin(),
+                             request.counts.begin() + static_cast<std::ptrdiff_t>(members),
+                             std::int64_t{0});
+    default:
+      return request.count;
+  }
+}
+
+std::int64_t given_bytes(const Request& request, std::size_t members) {
+  return given_count(request, members) * static_cast<std::int64_t>(bytes_of(request.dtype));
+}
+
+bool has_root(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce ||
+         collective == Collective::gather || collective == Collective::scatter;
+}
 
 int Group::rank_of(int global_rank) const {
   const auto at = std::find(members.begin(), members.end(), global_rank);
@@ -104,21 +210,24 @@ void Core::State::run_collective(Group& group, std::uint32_t id, Group::Slot& sl
   }
   const Request& request = slot.by_member.front()->request;
   double begin = group.free_s;
-  CollectiveRecord record{request.collective, id, bytes_of(request), {}, 0};
+  CollectiveRecord record{request.collective, id, 0, {}, 0};
   for (const auto& member : slot.by_member) {
+    record.bytes = std::max(record.bytes, given_bytes(member->request, group.members.size()));
     begin = std::max(begin, member->posted_s);
     record.entered_s.push_back(member->posted_s);
   }
-  const double done = begin + price_s(request, group.members.size(), options_.network);
+  const double done =
+      begin + price_s(request, group.members.size(), record.bytes, options_.network);
   group.free_s = record.done_s = done;
   if (request.op == Op::split) return run_split(group, slot, done);
 
-  const Payload result = result_of(slot.by_member);
-  for (const auto& member : slot.by_member) {
+  const std::vector<Payload> results = results_of(slot.by_member);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const OperationPtr& member = slot.by_member[i];
     auto& counters = counters_.ranks[static_cast<std::size_t>(member->owner.rank)];
     ++counters.collectives;
-    counters.collective_bytes += record.bytes;
-    member->reply.data = result;
+    counters.collective_bytes += given_bytes(member->request, results.size());
+    member->reply.data = results[i];
     member->request.data = {};
     member->done = true;
     member->done_s = done;

@@ -93,7 +93,7 @@ struct MessageRecord {
 struct CollectiveRecord {
   Collective kind;
   std::uint32_t group;
-  std::int64_t bytes;             // of one rank's tensor
+  std::int64_t bytes;             // that one rank brings, the most
   std::vector<double> entered_s;  // by group rank
   double done_s;
 };

@@ -1,5 +1,6 @@
 // What the core remembers. Internal to engine/sim: core.cpp schedules, matching.cpp moves messages,
-// collective.cpp runs native collectives and splits, diagnosis.cpp explains what is stuck.
+// collective.cpp runs native collectives and splits, diagnosis.cpp explains what is stuck,
+// mismatch.cpp what does not agree.
 //
 // Invariants
 //   1. A channel (group, source, destination, tag) holds waiting sends or waiting receives, never
@@ -112,6 +113,8 @@ struct Core::State {
   void diagnose_stuck();
   void check_end();
   std::vector<OperationPtr> unreceived_sends() const;  // by rank, then oldest first
+
+  // mismatch.cpp
   Finding mismatch_of(const Group& group, const Group::Slot& slot, std::uint64_t index) const;
 
   Options options_;
@@ -134,6 +137,17 @@ struct Core::State {
 
 // Payload bytes of `count` elements.
 std::int64_t bytes_of(const Request& request);
+// What a member brings into a collective of `members`: `count` elements, or one such share for each
+// member. Counted by the request alone, since a symbolic tensor brings no bytes.
+std::int64_t given_count(const Request& request, std::size_t members);
+std::int64_t given_bytes(const Request& request, std::size_t members);
+bool has_root(Collective collective);
+// "ranks 0, 2 and 3"
+std::string list_of(const std::vector<int>& ranks);
+// "all_reduce(sum) of 7 float32": of a collective or split, what all members must agree on.
+std::string call_of(const Request& request);
+// " in group 2", or nothing for the world.
+std::string group_of(const Request& request);
 // "work/ring.cpp:21" of the request's line.
 std::string place_of(const Request& request);
 // ", work/ring.cpp:21" or nothing.

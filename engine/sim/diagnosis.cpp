@@ -15,38 +15,8 @@ namespace lockstep::sim {
 
 namespace {
 
-std::string list_of(const std::vector<int>& ranks) {
-  std::string result = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    result += text(i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ", ranks[i]);
-  }
-  return result;
-}
-
 bool is_collective(const Request& request) {
   return request.op == Op::collective || request.op == Op::icollective || request.op == Op::split;
-}
-
-// "all_reduce(sum) of 7 float32", with what all members must agree on.
-std::string call_of(const Request& request) {
-  if (request.op == Op::split) return "split";
-  const std::string name(name_of(request.collective));
-  const std::string elements = text(" of ", request.count, " ", name_of(request.dtype));
-  switch (request.collective) {
-    case Collective::all_reduce:
-      return text(name, "(", name_of(request.reduce), ")", elements);
-    case Collective::broadcast:
-      return text(name, " from root ", request.peer, elements);
-    case Collective::all_gather:
-      return name + elements;
-    case Collective::barrier:
-      break;
-  }
-  return name;
-}
-
-std::string group_of(const Request& request) {
-  return request.group == 0 ? "" : text(" in group ", request.group);
 }
 
 // "12 bytes, tag 2, work/ring.cpp:21"
@@ -289,38 +259,6 @@ void Core::State::diagnose_stuck() {
     return found(std::move(finding));
   }
   found({Verdict::deadlock, "deadlock: every rank waits and none can go on", {}, {}});
-}
-
-Finding Core::State::mismatch_of(const Group& group, const Group::Slot& slot,
-                                 std::uint64_t index) const {
-  std::map<std::string, std::vector<std::size_t>> by_call;  // what was called → by which members
-  for (std::size_t i = 0; i < slot.by_member.size(); ++i) {
-    if (slot.by_member[i]) by_call[call_of(slot.by_member[i]->request)].push_back(i);
-  }
-  if (by_call.size() < 2) return {};
-  // The fewest are named first: they are the likelier ones to be wrong.
-  std::vector<std::pair<std::string, std::vector<std::size_t>>> calls(by_call.begin(),
-                                                                      by_call.end());
-  std::stable_sort(calls.begin(), calls.end(),
-                   [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  Finding finding{Verdict::mismatch, {}, {}, {}};
-  const Request& first = slot.by_member[calls.front().second.front()]->request;
-  finding.where = place_of(first);
-  finding.message =
-      text("mismatch: as collective number ", index, first.group == 0 ? "" : group_of(first), " ");
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const auto& [call, members] = calls[i];
-    std::vector<int> ranks;
-    for (const std::size_t member : members) ranks.push_back(group.members[member]);
-    finding.message += text(i == 0   ? ""
-                            : i == 1 ? ", while "
-                                     : " and ",
-                            list_of(ranks), ranks.size() == 1 ? " calls " : " call ", call,
-                            and_place(slot.by_member[members.front()]->request));
-    finding.ranks.insert(finding.ranks.end(), ranks.begin(), ranks.end());
-  }
-  finding.message += "; all ranks of a group call the same collectives in the same order";
-  return finding;
 }
 
 std::vector<OperationPtr> Core::State::unreceived_sends() const {

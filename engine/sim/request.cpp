@@ -11,8 +11,9 @@ namespace {
 constexpr std::array<std::string_view, 12> op_names = {
     "send",        "recv",  "isend",   "irecv",   "wait", "collective",
     "icollective", "split", "compute", "service", "join", "pause"};
-constexpr std::array<std::string_view, 4> collective_names = {"broadcast", "all_reduce",
-                                                              "all_gather", "barrier"};
+constexpr std::array<std::string_view, 9> collective_names = {
+    "broadcast",  "reduce",         "all_reduce", "gather", "scatter",
+    "all_gather", "reduce_scatter", "all_to_all", "barrier"};
 
 template <typename Enum>
 Enum get_enum(ByteReader& in, Enum last, const char* what) {
@@ -42,6 +43,7 @@ void write_fields(ByteWriter& out, const Request& request) {
   out.put(request.handle).put(request.checksum).put(request.seconds);
   out.put(request.color).put(request.key).put(request.line);
   out.put_text(request.name).put_text(request.file);
+  out.put_list(std::span<const std::int64_t>(request.counts));
 }
 
 void write_fields(ByteWriter& out, const Reply& reply) {
@@ -65,7 +67,7 @@ Request read_request(ByteReader& in, std::shared_ptr<const void> owner) {
   request.op = get_enum(in, Op::pause, "operation");
   request.collective = get_enum(in, Collective::barrier, "collective");
   request.dtype = get_enum(in, all_dtypes.back(), "element type");
-  request.reduce = get_enum(in, ReduceOp::max, "reduction");
+  request.reduce = get_enum(in, all_reduce_ops.back(), "reduction");
   request.group = in.get<std::uint32_t>();
   request.peer = in.get<int>();
   request.tag = in.get<int>();
@@ -78,6 +80,7 @@ Request read_request(ByteReader& in, std::shared_ptr<const void> owner) {
   request.line = in.get<int>();
   request.name = in.get_text();
   request.file = in.get_text();
+  request.counts = in.get_list<std::int64_t>();
   return request;
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/dtype.hpp"
@@ -34,7 +35,17 @@ enum class Op : std::uint16_t {
   join,         // waits until strand `handle` of the same rank has ended
   pause,        // waits until another strand of the same rank wakes this one
 };
-enum class Collective : std::uint8_t { broadcast, all_reduce, all_gather, barrier };
+enum class Collective : std::uint8_t {
+  broadcast,
+  reduce,
+  all_reduce,
+  gather,
+  scatter,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  barrier
+};
 std::string_view name_of(Op op);
 std::string_view name_of(Collective collective);
 
@@ -53,7 +64,12 @@ struct Request {
   std::uint32_t group = 0;  // 0 is the world
   int peer = -1;            // group rank: destination, source or root
   int tag = 0;
-  std::int64_t count = 0;      // elements: sent, expected, or of this rank's share
+  // Elements: sent, expected, or of the share of one rank in a collective (of reduce_scatter what a
+  // rank gets, of all_to_all nothing).
+  std::int64_t count = 0;
+  // all_gather with unequal shares: the count of each rank. all_to_all, always: to each rank, then
+  // from each rank.
+  std::vector<std::int64_t> counts;
   std::uint64_t handle = 0;    // wait; join: the strand
   std::uint64_t checksum = 0;  // of the buffer: at irecv (and where no data are sent), and at wait
   double seconds = 0;          // compute

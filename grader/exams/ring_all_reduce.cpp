@@ -82,6 +82,7 @@ Sums expected_of(const Problem& p, std::uint64_t salt, int call) {
       const double from = sums.inputs[rank][e];
       switch (p.op) {
         case ReduceOp::sum:
+        case ReduceOp::average:
           to += from;
           break;
         case ReduceOp::product:

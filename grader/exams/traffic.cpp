@@ -24,7 +24,14 @@ double busiest_rank_bytes(const sim::Counters& counters) {
       case sim::Collective::all_gather:
         collectives += (ranks - 1) * bytes;
         break;
+      case sim::Collective::reduce_scatter:
+      case sim::Collective::scatter:
+      case sim::Collective::all_to_all:
+        collectives += (ranks - 1) * bytes / ranks;
+        break;
       case sim::Collective::broadcast:
+      case sim::Collective::reduce:
+      case sim::Collective::gather:
         collectives += ranks > 1 ? bytes : 0;
         break;
       case sim::Collective::barrier:

@@ -36,6 +36,7 @@ double reduced(int ranks, std::int64_t i, ReduceOp op) {
     const double next = value_of(rank, i);
     switch (op) {
       case ReduceOp::sum:
+      case ReduceOp::average:
         result += next;
         break;
       case ReduceOp::product:

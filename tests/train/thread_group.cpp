@@ -28,26 +28,30 @@ class ThreadGroup final : public comm::ProcessGroup {
   comm::Traffic traffic() const override { return {bytes_sent_, 0, false}; }
 
  protected:
-  comm::Work start_all_reduce(Tensor data, ReduceOp op, const comm::Where&) override {
-    bytes_sent_ += static_cast<std::int64_t>(data.bytes());
-    bring(data);
-    std::ranges::copy(meeting_.brought[0], data.raw_bytes().begin());
-    for (std::size_t r = 1; r < meeting_.brought.size(); ++r) {
-      reduce_elements(data.dtype(), op, data.raw_bytes().data(), meeting_.brought[r].data(),
-                      data.numel());
+  comm::Work start(const comm::Collective& collective, const comm::Where&) override {
+    const Tensor& output = collective.output;
+    switch (collective.kind) {
+      case comm::CollectiveKind::all_reduce:
+        bytes_sent_ += static_cast<std::int64_t>(output.bytes());
+        bring(collective.input);
+        std::ranges::copy(meeting_.brought[0], output.raw_bytes().begin());
+        for (std::size_t r = 1; r < meeting_.brought.size(); ++r) {
+          reduce_elements(output.dtype(), collective.op, output.raw_bytes().data(),
+                          meeting_.brought[r].data(), output.numel());
+        }
+        break;
+      case comm::CollectiveKind::all_gather: {
+        bring(collective.input);
+        auto to = output.raw_bytes().begin();
+        for (const auto& bytes : meeting_.brought) to = std::ranges::copy(bytes, to).out;
+        break;
+      }
+      default:
+        return refuse();
     }
     meeting_.barrier.arrive_and_wait();
     return {};
   }
-  comm::Work start_all_gather(const Tensor& mine, Tensor all, const comm::Where&) override {
-    bring(mine);
-    auto to = all.raw_bytes().begin();
-    for (const auto& bytes : meeting_.brought) to = std::ranges::copy(bytes, to).out;
-    meeting_.barrier.arrive_and_wait();
-    return {};
-  }
-  comm::Work start_broadcast(Tensor, int, const comm::Where&) override { return refuse(); }
-  comm::Work start_barrier(const comm::Where&) override { return refuse(); }
   comm::Work start_send(const Tensor&, int, int, const comm::Where&) override { return refuse(); }
   comm::Work start_recv(Tensor, int, int, const comm::Where&) override { return refuse(); }
   std::unique_ptr<ProcessGroup> start_split(int, int, const comm::Where&) override {

@@ -1,0 +1,112 @@
+// What all members of a group must agree on, and the sentence when they do not.
+#include <algorithm>
+
+#include "engine/sim/core_state.hpp"
+
+namespace lockstep::sim {
+
+namespace {
+
+std::string counts_text(const std::vector<std::int64_t>& counts) {
+  std::string result = "[";
+  for (const std::int64_t count : counts) result += text(result.size() > 1 ? ", " : "", count);
+  return result + "]";
+}
+
+// In a full all_to_all each member must expect what the other sends.
+Finding uneven_exchange(const Group& group, const Group::Slot& slot, std::uint64_t index) {
+  const auto n = slot.by_member.size();
+  if (std::cmp_less(slot.count, n)) return {};
+  const auto& any = slot.by_member.front()->request;
+  if (any.op == Op::split || any.collective != Collective::all_to_all) return {};
+  for (std::size_t src = 0; src < n; ++src) {
+    const Request& sender = slot.by_member[src]->request;
+    for (std::size_t dst = 0; dst < n; ++dst) {
+      const Request& receiver = slot.by_member[dst]->request;
+      const std::int64_t sent = sender.counts[dst], expected = receiver.counts[n + src];
+      if (sent == expected) continue;
+      return {Verdict::mismatch,
+              text("mismatch: in collective number ", index, group_of(sender),
+                   ", all_to_all, rank ", group.members[src], " sends ", sent, " elements to rank ",
+                   group.members[dst], and_place(sender), ", which expects ", expected,
+                   and_place(receiver), "; what i sends to j is what j receives from i"),
+              {group.members[src], group.members[dst]},
+              place_of(sender)};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string list_of(const std::vector<int>& ranks) {
+  std::string result = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    result += text(i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ", ranks[i]);
+  }
+  return result;
+}
+
+std::string call_of(const Request& request) {
+  if (request.op == Op::split) return "split";
+  const std::string name(name_of(request.collective));
+  const std::string elements = text(" of ", request.count, " ", name_of(request.dtype));
+  switch (request.collective) {
+    case Collective::all_reduce:
+    case Collective::reduce_scatter:
+      return text(name, "(", name_of(request.reduce), ")", elements);
+    case Collective::reduce:
+      return text(name, "(", name_of(request.reduce), ") to root ", request.peer, elements);
+    case Collective::gather:
+      return text(name, " to root ", request.peer, elements);
+    case Collective::broadcast:
+    case Collective::scatter:
+      return text(name, " from root ", request.peer, elements);
+    case Collective::all_gather:
+      if (request.counts.empty()) return name + elements;
+      return text(name, " of ", counts_text(request.counts), " ", name_of(request.dtype));
+    case Collective::all_to_all:  // who sends how much to whom is compared pair by pair
+      return text(name, " of ", name_of(request.dtype));
+    case Collective::barrier:
+      break;
+  }
+  return name;
+}
+
+std::string group_of(const Request& request) {
+  return request.group == 0 ? "" : text(" in group ", request.group);
+}
+
+Finding Core::State::mismatch_of(const Group& group, const Group::Slot& slot,
+                                 std::uint64_t index) const {
+  std::map<std::string, std::vector<std::size_t>> by_call;  // what was called → by which members
+  for (std::size_t i = 0; i < slot.by_member.size(); ++i) {
+    if (slot.by_member[i]) by_call[call_of(slot.by_member[i]->request)].push_back(i);
+  }
+  if (by_call.size() < 2) return uneven_exchange(group, slot, index);
+  // The fewest are named first: they are the likelier ones to be wrong.
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> calls(by_call.begin(),
+                                                                      by_call.end());
+  std::stable_sort(calls.begin(), calls.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  Finding finding{Verdict::mismatch, {}, {}, {}};
+  const Request& first = slot.by_member[calls.front().second.front()]->request;
+  finding.where = place_of(first);
+  finding.message =
+      text("mismatch: as collective number ", index, first.group == 0 ? "" : group_of(first), " ");
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const auto& [call, members] = calls[i];
+    std::vector<int> ranks;
+    for (const std::size_t member : members) ranks.push_back(group.members[member]);
+    finding.message += text(i == 0   ? ""
+                            : i == 1 ? ", while "
+                                     : " and ",
+                            list_of(ranks), ranks.size() == 1 ? " calls " : " call ", call,
+                            and_place(slot.by_member[members.front()]->request));
+    finding.ranks.insert(finding.ranks.end(), ranks.begin(), ranks.end());
+  }
+  finding.message += "; all ranks of a group call the same collectives in the same order";
+  return finding;
+}
+
+}  // namespace lockstep::sim
