@@ -1,5 +1,12 @@
 // Loss and accuracy on a dataset, shared among the ranks.
+//   N ranks of the group, T labels of one sample
+//
+// A mean of means is a mean only when all weights are equal, and here they are not: N seldom
+// divides the dataset. So the ranks exchange sums, and divide once.
 #pragma once
+
+#include <algorithm>
+#include <cstdint>
 
 #include "engine/comm/process_group.hpp"
 #include "engine/data/dataset.hpp"
@@ -12,11 +19,22 @@ struct Evaluation {
   double accuracy = 0;  // 0 to 1, of the labels
 };
 
-// Rank r takes the samples r, r + N, …: each sample exactly once, without padding, so ranks may
-// have unequal numbers of them, or none.
-//   Ensures  the same values on all ranks; the model is prepared for evaluation
-//   Comm     one all-reduce of three float64
+// Samples that a forward pass of an evaluation may take at most: 4096 labels or 256 samples,
+// whichever is less. It bounds the memory of activations, whatever the size of the dataset.
+inline std::int64_t samples_at_once(const data::Dataset& dataset) {
+  return std::clamp<std::int64_t>(4096 / dataset.labels(), 1, 256);
+}
+
+// Each sample is evaluated exactly once, without padding, so ranks may have unequal numbers of
+// them, or none. A part: defined in solutions/05_data_parallel.
+//   model    its dtype and device are those of its parameters; before the first pass it is prepared
+//            for evaluation (nn::Occasion), and nothing else of it is changed
+//   Ensures  one device's numbers (the loss up to rounding), the same bits on all ranks; a rank
+//            reads at most ⌈samples/N⌉ samples, and at most samples_at_once of them in one batch;
+//            nothing is recorded for backward
+//   Comm     one all-reduce of three float64: the sums of losses, of hits, and of labels
 //   Requires the dataset is not empty
+//   Throws   ContractError when it is; CommError
 Evaluation evaluate(comm::ProcessGroup& group, nn::Module& model, const data::Dataset& dataset);
 
 }  // namespace lockstep::train

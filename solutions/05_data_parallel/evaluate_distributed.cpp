@@ -1,31 +1,30 @@
+// Task: loss and accuracy of a whole dataset, computed by all ranks together: exactly what one
+// device would say, for every number of ranks. The ranks share the samples, each sample is
+// evaluated once, and what the ranks tell each other are sums, in one all-reduce. Some ranks may
+// have a sample less than others, or none at all. No gradient is needed here, so nothing should be
+// recorded for one.
+// The contract stands in engine/train/evaluate.hpp.
 #include "engine/train/evaluate.hpp"
 
-#include <algorithm>
 #include <array>
 #include <vector>
 
+#include "engine/base/error.hpp"
 #include "engine/tensor/ops.hpp"
 
 namespace lockstep::train {
-namespace {
-
-// Labels that one forward pass predicts at most, and samples: bounds the memory of activations.
-constexpr std::int64_t labels_max = 4096;
-constexpr std::int64_t samples_max = 256;
-
-}  // namespace
 
 Evaluation evaluate(comm::ProcessGroup& group, nn::Module& model, const data::Dataset& dataset) {
   LOCKSTEP_CHECK(dataset.size() > 0, "evaluate: the dataset is empty; a mean needs a sample");
+  // >>> your code
   const Tensor& any = model.parameters().front()->value;
-  model.prepare({});
-  const std::int64_t chunk =
-      std::clamp<std::int64_t>(labels_max / dataset.labels(), 1, samples_max);
-  std::array<double, 3> sums{};  // loss, correct, labels
-  for (std::int64_t first = group.rank(); first < dataset.size(); first += chunk * group.size()) {
+  model.prepare({.mode = nn::Mode::evaluation});
+  const std::int64_t stride = group.size(), chunk = samples_at_once(dataset) * stride;
+  std::array<double, 3> sums{};  // of losses, hits, labels
+  for (std::int64_t first = group.rank(); first < dataset.size(); first += chunk) {
     std::vector<std::int64_t> indices;
-    const std::int64_t end = std::min(dataset.size(), first + chunk * group.size());
-    for (std::int64_t i = first; i < end; i += group.size()) indices.push_back(i);
+    const std::int64_t end = std::min(dataset.size(), first + chunk);
+    for (std::int64_t i = first; i < end; i += stride) indices.push_back(i);
 
     const data::Batch batch = dataset.batch(indices, any.dtype(), any.device());
     Tape tape(GradMode::inference);
@@ -38,6 +37,7 @@ Evaluation evaluate(comm::ProcessGroup& group, nn::Module& model, const data::Da
   const Tensor all = from_values(sums, {3}, DType::float64, any.device());
   group.all_reduce(all, ReduceOp::sum);
   return {all.item(0) / all.item(2), all.item(1) / all.item(2)};
+  // <<< your code
 }
 
 }  // namespace lockstep::train
