@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cerrno>
 #include <cstring>
 #include <list>
-#include <map>
 #include <optional>
 
 #include "engine/base/bytes.hpp"
+#include "engine/comm/dictionary.hpp"
 #include "engine/comm/store_protocol.hpp"
 #include "engine/comm/tcp_store.hpp"
 
@@ -26,7 +26,8 @@ using protocol::Command;
 struct Waiting {
   std::vector<std::string> keys;
   Deadline deadline;
-  Command command;  // get answers with the value, wait with nothing
+  Command command;          // get answers with the value, wait with nothing
+  std::size_t missing = 0;  // the key that was not there when this was last looked at
 };
 
 struct Client {
@@ -35,14 +36,6 @@ struct Client {
   Bytes out;  // answered, not yet taken
   std::optional<Waiting> waiting;
 };
-
-std::optional<std::int64_t> decimal_of(const std::string& value) {
-  std::int64_t number = 0;
-  const char* end = value.data() + value.size();
-  const auto [stop, error] = std::from_chars(value.data(), end, number);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return number;
-}
 
 void answer(Client& client, Answer kind, const std::string& value) {
   const Bytes body = ByteWriter().put(kind).put_text(value).take();
@@ -57,9 +50,10 @@ class Server {
 
   void run() {
     while (true) {
-      std::vector<pollfd> entries{{stop_, POLLIN, 0}, {listener_, POLLIN, 0}};
+      const short newcomers = accepting_ ? POLLIN : 0;
+      std::vector<pollfd> entries{{stop_, POLLIN, 0}, {listener_, newcomers, 0}};
       for (const Client& client : clients_) {
-        // Who does not take answers is not read either, so nobody fills this process's memory.
+        // Who does not take answers is not read either.
         const int events = client.out.empty() ? POLLIN : POLLOUT;
         entries.push_back({client.connection.get(), static_cast<short>(events), 0});
       }
@@ -70,14 +64,14 @@ class Server {
         const bool alive = entry->revents == 0 || serve(*client);
         client = alive ? std::next(client) : clients_.erase(client);
       }
-      if (entries[1].revents != 0) accept_client();
+      accepting_ = entries[1].revents == 0 || accept_client();
       settle_waiting();
     }
   }
 
  private:
   int next_deadline_ms() const {
-    int soonest = -1;
+    int soonest = accepting_ ? -1 : 100;
     for (const Client& client : clients_) {
       if (!client.waiting) continue;
       const int ms = poll_ms_until(client.waiting->deadline);
@@ -86,26 +80,34 @@ class Server {
     return soonest;
   }
 
-  void accept_client() {
+  // False when this process may open no more descriptors: then the newcomer waits until the next
+  // round or a moment, instead of being offered again and again.
+  bool accept_client() {
     const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) clients_.push_back(Client{Descriptor(fd), {}, {}, std::nullopt});
+    return fd >= 0 || (errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS);
   }
 
-  // Returns whether the connection is still good.
+  // Returns whether the connection is still good. One answer at a time is kept for a client, so
+  // that many small requests with long answers do not fill this process's memory.
   bool serve(Client& client) {
-    if (!client.out.empty()) return flush(client);
-    std::byte part[4096];
-    const ssize_t got = recv(client.connection.get(), part, sizeof part, 0);
-    if (got < 0) return errno == EAGAIN || errno == EINTR;
-    if (got == 0) return false;
-    client.in.insert(client.in.end(), part, part + got);
+    if (!(client.out.empty() ? receive(client) : flush(client))) return false;
     try {
-      while (take_frame(client)) {
+      while (client.out.empty() && take_frame(client)) {
+        if (!flush(client)) return false;
       }
     } catch (const Error&) {
       return false;  // garbage: no sentence could reach whoever sent it
     }
-    return flush(client);
+    return true;
+  }
+
+  static bool receive(Client& client) {
+    std::byte part[4096];
+    const ssize_t got = recv(client.connection.get(), part, sizeof part, 0);
+    if (got < 0) return errno == EAGAIN || errno == EINTR;
+    client.in.insert(client.in.end(), part, part + got);
+    return got > 0;
   }
 
   bool take_frame(Client& client) {
@@ -123,43 +125,54 @@ class Server {
 
   void handle(Client& client, ByteReader request) {
     const auto command = request.get<Command>();
-    switch (command) {
-      case Command::set: {
-        const std::string key = request.get_text();
-        values_[key] = request.get_text();
-        return answer(client, Answer::ok, "");
-      }
-      case Command::add: {
-        const std::string key = request.get_text();
-        return add(client, key, request.get<std::int64_t>());
-      }
-      case Command::check: {
-        const bool exists = values_.contains(request.get_text());
-        return answer(client, exists ? Answer::ok : Answer::absent, "");
-      }
-      case Command::get:
-      case Command::wait: {
-        const auto seconds = request.get<double>();
-        if (!(seconds >= 0 && seconds <= 1e6)) throw Error("no number of seconds");
-        Waiting waiting{{}, deadline_after(seconds), command};
-        while (!request.done()) waiting.keys.push_back(request.get_text());
-        if (command == Command::get && waiting.keys.size() != 1) throw Error("get takes one key");
-        client.waiting = std::move(waiting);
-        return;
-      }
+    if (command == Command::get || command == Command::wait) {
+      client.waiting = waiting_of(command, request);
+      return;
     }
-    throw Error("no such command");
+    try {
+      change(client, command, request);
+    } catch (const ContractError& refusal) {
+      answer(client, Answer::refused, refusal.what());
+    }
   }
 
-  void add(Client& client, const std::string& key, std::int64_t amount) {
-    std::string& value = values_.try_emplace(key, "0").first->second;
-    const auto old = decimal_of(value);
-    std::int64_t sum = 0;
-    if (!old || __builtin_add_overflow(*old, amount, &sum)) {
-      return answer(client, Answer::refused, value);
+  // The commands that are answered at once.
+  void change(Client& client, Command command, ByteReader& request) {
+    const std::string key = request.get_text();
+    switch (command) {
+      case Command::set:
+        all_.set(key, request.get_text());
+        return answer(client, Answer::ok, "");
+      case Command::add:
+        return answer(client, Answer::ok,
+                      std::to_string(all_.add(key, request.get<std::int64_t>())));
+      case Command::append:
+        all_.append(key, request.get_text());
+        return answer(client, Answer::ok, "");
+      case Command::check:
+        return answer(client, all_.find(key) != nullptr ? Answer::ok : Answer::absent, "");
+      case Command::compare_set: {
+        const std::string expected = request.get_text();
+        return answer(client, Answer::ok, all_.compare_set(key, expected, request.get_text()));
+      }
+      case Command::delete_key:
+        return answer(client, all_.erase(key) ? Answer::ok : Answer::absent, "");
+      case Command::count_keys:
+        return answer(client, Answer::ok, std::to_string(all_.count(key)));
+      default:
+        throw Error("no such command");
     }
-    value = std::to_string(sum);
-    answer(client, Answer::ok, value);
+  }
+
+  static Waiting waiting_of(Command command, ByteReader& request) {
+    const auto seconds = request.get<double>();
+    if (!(seconds >= 0 && seconds <= 1e6)) throw Error("no number of seconds");
+    Waiting waiting{{}, deadline_after(seconds), command};
+    while (!request.done()) waiting.keys.push_back(request.get_text());
+    if (waiting.keys.empty() || (command == Command::get && waiting.keys.size() != 1)) {
+      throw Error("not one key to wait for");
+    }
+    return waiting;
   }
 
   void settle_waiting() {
@@ -169,15 +182,19 @@ class Server {
     }
   }
 
+  // Answers the wait if that can be done now; returns whether the connection is still good. While
+  // the key that was missing last is still missing, the others need no look: that keeps the cost of
+  // N ranks that wait for N keys at N looks a change.
   bool settle(Client& client) {
-    const Waiting& waiting = *client.waiting;
-    const auto missing = std::ranges::find_if(
-        waiting.keys, [&](const std::string& key) { return !values_.contains(key); });
-    if (missing == waiting.keys.end()) {
+    Waiting& waiting = *client.waiting;
+    if (all_.find(waiting.keys[waiting.missing]) != nullptr) {
+      waiting.missing = all_.first_missing(waiting.keys);
+    }
+    if (waiting.missing == waiting.keys.size()) {
       const bool fetch = waiting.command == Command::get;
-      answer(client, Answer::ok, fetch ? values_.at(waiting.keys.front()) : "");
+      answer(client, Answer::ok, fetch ? *all_.find(waiting.keys.front()) : "");
     } else if (poll_ms_until(waiting.deadline) == 0) {
-      answer(client, Answer::late, *missing);
+      answer(client, Answer::late, waiting.keys[all_.first_missing(waiting.keys)]);
     } else {
       return true;
     }
@@ -197,8 +214,9 @@ class Server {
 
   int listener_;
   int stop_;
+  bool accepting_ = true;
   std::list<Client> clients_;
-  std::map<std::string, std::string> values_;
+  Dictionary all_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The store that ranks of a real run share: a small server in the launcher, a client in each rank.
-// What is left out: deleting keys, compare-and-set, encryption (it serves one run on one network).
+// What is left out: encryption, and asking who is there (it serves one run on one network).
 //
 // Invariants
 //   1. A client that dies, stalls or sends garbage costs itself its connection, nobody else.
@@ -40,8 +40,5 @@ class StoreServer {
 //   Thread  calls may come from several threads; they take turns, also while one waits
 //   Throws  CommError naming key, address and seconds, when a deadline passes or the server is lost
 std::unique_ptr<Store> connect_store(const std::string& host, int port, double timeout_s = 30.0);
-
-// The part of `store` whose keys begin with "prefix/". `store` must outlive it.
-std::unique_ptr<Store> with_prefix(Store& store, std::string prefix);
 
 }  // namespace lockstep::comm
