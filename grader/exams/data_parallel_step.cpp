@@ -4,7 +4,6 @@
 #include "grader/players/data_parallel_step.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "engine/base/random.hpp"
@@ -239,16 +238,6 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
   return {"other_parameters",
           "the order of zero, forward, loss, backward, average, clip and step, or an average of "
           "something else than the gradients"};
-}
-
-// The first index where a and b differ in their bits or in their length; a NaN equals itself.
-std::optional<std::size_t> first_other_bits(std::span<const double> a, std::span<const double> b) {
-  const auto same = [](double x, double y) {
-    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
-  };
-  const auto at = std::mismatch(a.begin(), a.end(), b.begin(), b.end(), same).first - a.begin();
-  if (std::cmp_equal(at, a.size()) && a.size() == b.size()) return std::nullopt;
-  return static_cast<std::size_t>(at);
 }
 
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {

@@ -48,6 +48,15 @@ std::optional<std::size_t> first_difference(std::span<const double> seen,
   return std::nullopt;
 }
 
+std::optional<std::size_t> first_other_bits(std::span<const double> a, std::span<const double> b) {
+  const auto same = [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  };
+  const auto at = std::mismatch(a.begin(), a.end(), b.begin(), b.end(), same).first - a.begin();
+  if (std::cmp_equal(at, a.size()) && a.size() == b.size()) return std::nullopt;
+  return static_cast<std::size_t>(at);
+}
+
 std::string number(double value) {
   std::ostringstream out;
   for (int digits : {6, 9, 17}) {

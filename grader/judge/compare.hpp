@@ -25,6 +25,9 @@ std::optional<std::size_t> first_difference(std::span<const double> seen,
                                             std::span<const double> expected,
                                             std::span<const double> tolerance);
 
+// The first index where a and b differ in their bits or in their length; a NaN equals itself.
+std::optional<std::size_t> first_other_bits(std::span<const double> a, std::span<const double> b);
+
 // "0.1234567" with as many digits as tell neighbouring float64 apart.
 std::string number(double value);
 

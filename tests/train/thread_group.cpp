@@ -40,6 +40,13 @@ class ThreadGroup final : public comm::ProcessGroup {
                           meeting_.brought[r].data(), output.numel());
         }
         break;
+      case comm::CollectiveKind::broadcast:
+        bring(rank() == collective.root ? collective.input : output);
+        std::ranges::copy(meeting_.brought[static_cast<std::size_t>(collective.root)],
+                          output.raw_bytes().begin());
+        break;
+      case comm::CollectiveKind::barrier:
+        break;
       case comm::CollectiveKind::all_gather: {
         bring(collective.input);
         auto to = output.raw_bytes().begin();

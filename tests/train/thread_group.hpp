@@ -1,5 +1,5 @@
 // A group whose ranks are threads of the test: collectives meet at a barrier and reduce in rank
-// order. Messages and splits are left out; the training loop uses neither.
+// order. What the training loops have no use for is left out.
 #pragma once
 
 #include <functional>

@@ -1,0 +1,27 @@
+// Task: the loop around the step. Make the replicas equal, and for every epoch read this rank's
+// samples in that epoch's order, batch by batch: set the rate of the step, tell the model what the
+// pass is for, take the step, and let rank 0 log the loss of all ranks together. In the end nobody
+// leaves before rank 0 has written its last line. You need: broadcast_parameters,
+// distributed_indices, make_plain_loader, learning_rate_at, data_parallel_step, and of the group
+// all_reduce and barrier.
+// The contract stands in engine/train/training_loop.hpp.
+#include "engine/train/training_loop.hpp"
+
+#include "engine/base/error.hpp"
+#include "engine/data/distributed_sampler.hpp"
+#include "engine/data/loader.hpp"
+#include "engine/parallel/data_parallel/broadcast_parameters.hpp"
+#include "engine/parallel/data_parallel/data_parallel_step.hpp"
+
+namespace lockstep::train {
+
+void distributed_train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
+                       const data::Dataset& dataset, const LoopOptions& options) {
+  // >>> your code
+  // Only keeps the compiler from warning of parameters not used yet.
+  (void)group, (void)model, (void)optimizer, (void)dataset, (void)options;
+  throw NotImplemented("training_loop");
+  // <<< your code
+}
+
+}  // namespace lockstep::train
