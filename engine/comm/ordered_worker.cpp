@@ -60,11 +60,19 @@ void OrderedWorker::work() {
     queue_.pop_front();
     state_ = State::busy;
     lock.unlock();
+    std::exception_ptr failure;
     try {
       task.body();
-      task.done.set_value();
     } catch (...) {
-      task.done.set_exception(std::current_exception());
+      failure = std::current_exception();
+    }
+    // What the body holds, tensors of a device perhaps, goes before anybody is told that it is done
+    // and may take the device away.
+    task.body = nullptr;
+    if (failure) {
+      task.done.set_exception(failure);
+    } else {
+      task.done.set_value();
     }
     lock.lock();
     if (state_ == State::busy) state_ = State::idle;

@@ -1,0 +1,17 @@
+// A player that runs the conformance suite, so that it is held against the process host too.
+#include "engine/comm/sim.hpp"
+#include "engine/sim/player.hpp"
+#include "tests/comm/conformance.hpp"
+
+using namespace lockstep;
+
+int main() {
+  return sim::serve_cases([](sim::PlayerCase& given) {
+    const auto group = comm::make_sim_group(given.port, given.rank, given.ranks);
+    const auto counts = given.input.get_list<std::int64_t>();
+    test::check_collectives(*group, all_dtypes, counts);
+    test::check_messages_and_splits(*group);
+    test::check_large(*group);
+    return ByteWriter().put(test::bits_of_sums(*group)).take();
+  });
+}

@@ -1,0 +1,96 @@
+// One suite over every backend that is here, and the same bits where the order of summation is part
+// of the contract.
+#include "tests/comm/conformance.hpp"
+
+#include <algorithm>
+
+#include "engine/comm/sim.hpp"
+#include "engine/comm/solo_group.hpp"
+#include "engine/sim/process_host.hpp"
+#include "tests/catch.hpp"
+#include "tests/comm/ranks.hpp"
+#include "tests/sim/thread_host.hpp"
+
+using namespace lockstep;
+using namespace lockstep::comm;
+using namespace lockstep::test;
+
+namespace {
+
+sim::Options world_of(int ranks) {
+  sim::Options options;
+  options.ranks = ranks;
+  options.limits.messages_max = options.limits.requests_max = std::int64_t{1} << 40;
+  options.limits.bytes_max = std::int64_t{1} << 50;
+  return options;
+}
+
+std::uint64_t bits_on_process_host(int ranks) {
+  sim::PlayerLimits limits;
+  limits.memory_bytes = std::int64_t{LOCKSTEP_PLAYER_MEMORY_MIB} << 20;
+  limits.cpu_s = limits.idle_s = 100;
+  limits.frame_bytes_max = std::int64_t{64} << 20;
+  sim::ProcessHost host({LOCKSTEP_CONFORMANCE_PLAYER}, ranks, limits);
+  sim::Core core(world_of(ranks));
+  const auto counts = usual_counts(ranks);
+  const Bytes input = ByteWriter().put_list(std::span<const std::int64_t>(counts)).take();
+  const auto result = host.run(core, std::vector<Bytes>(static_cast<std::size_t>(ranks), input));
+  if (result.finding) FAIL(result.finding->message);
+  std::vector<std::uint64_t> bits;
+  for (const Bytes& bytes : result.results) bits.push_back(ByteReader(bytes).get<std::uint64_t>());
+  for (const std::uint64_t of_rank : bits) CHECK(of_rank == bits.front());
+  return bits.front();
+}
+
+std::string run_suite(ProcessGroup& group) {
+  check_collectives(group, all_dtypes, usual_counts(group.size()));
+  check_messages_and_splits(group);
+  check_large(group);
+  return std::to_string(bits_of_sums(group));
+}
+
+// A collective among more ranks than cores takes Gloo milliseconds, so types and counts are not
+// crossed.
+std::string run_short_suite(ProcessGroup& group) {
+  const std::vector<DType> one{DType::float32};
+  const std::vector<std::int64_t> few{group.size() + 1};
+  check_collectives(group, one, usual_counts(group.size()));
+  check_collectives(group, all_dtypes, few);
+  check_messages_and_splits(group);
+  check_large(group);
+  return std::to_string(bits_of_sums(group));
+}
+
+}  // namespace
+
+TEST_CASE("conformance: a group of one rank does all that a larger one does") {
+  const auto group = make_solo_group();
+  check_collectives(*group, all_dtypes, usual_counts(1));
+}
+
+TEST_CASE("conformance: all collectives, types, operators and counts on the simulator's core") {
+  const int ranks = GENERATE(1, 2, 3, 4, 5, 7, 8);
+  sim::Core core(world_of(ranks));
+  ThreadHost host(core);
+  host.run([&](sim::Port& port, int rank) {
+    const auto group = make_sim_group(port, rank, ranks);
+    run_suite(*group);
+  });
+  if (core.finding()) FAIL(core.finding()->message);
+  for (int rank = 0; rank < ranks; ++rank) CHECK(host.failure(rank) == "");
+}
+
+TEST_CASE("conformance: the simulator's processes do the same") {
+  const int ranks = GENERATE(1, 2, 3, 4, 5, 7, 8);
+  bits_on_process_host(ranks);
+}
+
+TEST_CASE("conformance: Gloo does the same") {
+  const int ranks = GENERATE(2, 3, 4, 5, 7, 8);
+  const auto outcomes = run_gloo(ranks, run_short_suite);
+  for (const auto& outcome : outcomes) {
+    INFO(outcome.message);
+    CHECK(outcome.ok);
+    CHECK(outcome.message == outcomes.front().message);  // all ranks hold the same bits
+  }
+}
