@@ -6,6 +6,7 @@
 
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
+#include "engine/parallel/data_parallel/broadcast_parameters.hpp"
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
 #include "engine/train/evaluate.hpp"
 #include "engine/train/replicas.hpp"
@@ -94,6 +95,8 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
                     options.first_step % steps_of_epoch};
   const auto strands = make_thread_strands();
   const auto loader = make_loader(group, train_set, device, *strands, options, dtype, start);
+
+  data_parallel::broadcast_parameters(group, model, 0);
 
   Summary summary;
   summary.replicas_equal = true;

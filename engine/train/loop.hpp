@@ -44,12 +44,14 @@ struct TrainOptions {
 std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int ranks);
 
 // Trains the replicas and tells the observers; the same on every rank, but observers may differ.
-//   model      replicas equal on entry; its dtype and device are those of its parameters
+//   model      rank 0's numbers are broadcast first; its dtype and device are those of its
+//              parameters
 //   optimizer  over model's parameters; its learning rate on entry is the schedule's base
 //   Ensures    after each epoch (and at the end) every test sample was evaluated exactly once;
 //              before each pass the model was told what it is for (nn::Occasion)
-//   Comm       a step: data_parallel_step, and one all-reduce of the loss (8 bytes of payload);
-//              an epoch: one all-reduce of three numbers, one all-gather of a hash a rank
+//   Comm       once: broadcast_parameters; a step: data_parallel_step, and one all-reduce of the
+//              loss (8 bytes of payload); an epoch: one all-reduce of three numbers, one all-gather
+//              of a hash a rank
 //   Throws     UsageError as total_steps; Error when the loss is no longer finite; CommError
 Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
               const data::Dataset& train_set, const data::Dataset& test_set,

@@ -26,6 +26,7 @@
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 #include "engine/parallel/data_parallel/broadcast_parameters.hpp"
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
+#include "engine/parallel/data_parallel/token_weighted_mean.hpp"
 #include "engine/plan/model_memory.hpp"
 #include "engine/plan/training_time.hpp"
 #include "engine/train/single_device_loop.hpp"

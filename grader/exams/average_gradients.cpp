@@ -8,7 +8,6 @@
 #include "grader/exams/exams.hpp"
 #include "grader/exams/gradient_rules.hpp"
 #include "grader/exams/members.hpp"
-#include "grader/exams/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {
@@ -26,8 +25,8 @@ struct Problem {
   }
 };
 
-Guess likely_cause(int ranks, std::span<const double> seen, std::span<const double> mean,
-                   std::span<const double> own) {
+GradientGuess likely_cause(int ranks, std::span<const double> seen, std::span<const double> mean,
+                           std::span<const double> own) {
   const double n = ranks;
   if (!all_finite(seen)) {
     return {"no_number",
@@ -116,24 +115,6 @@ Problem usual(int ranks, std::uint64_t schedule_seed) {
           schedule_seed};
 }
 
-void check_traffic(Bench& bench, const Played& played, const Problem& p) {
-  const double allowed = ring_bytes(p.plan.bytes(), p.size());
-  const double sent = busiest_rank_bytes(played.counters);
-  // A tenth for a count or a flag that travels along; a second copy of the gradients does not fit.
-  if (sent <= allowed * 1.1) return;
-  Failure failure;
-  failure.verdict = sim::Verdict::efficiency;
-  failure.cause = "too_many_bytes";
-  failure.counters = {{"bytes_sent", sent}, {"bytes_one_all_reduce", allowed}};
-  failure.expected = text(number(allowed), " bytes per rank");
-  failure.seen = text(number(sent), " bytes per rank");
-  failure.message = text("the mean is right, but a rank sends ", number(sent),
-                         " bytes where one all-reduce of the ", p.plan.bytes(),
-                         " bytes of gradients costs 2(N-1)/N of them = ", number(allowed),
-                         "; likely cause: whole gradients are gathered, or reduced more than once");
-  bench.fail(played, std::move(failure));
-}
-
 }  // namespace
 
 Exam average_gradients_exam() {
@@ -169,7 +150,8 @@ Exam average_gradients_exam() {
            Problem p = usual(n, bench.draw());
            p.plan.sizes = {400, 130, 50};
            p.plan.has_grad = {1, 1, 1};
-           if (const auto played = play(bench, p)) check_traffic(bench, *played, p);
+           if (const auto played = play(bench, p))
+             check_one_reduction(bench, *played, p.plan, p.size());
          }
        }},
   };

@@ -296,35 +296,27 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   const double budget = (n - 1) * bytes, sent = total_bytes(played.counters);
   // A tenth for a checksum or a number that travels along; a second copy does not fit.
   if (sent > 1.1 * budget) {
-    Failure failure;
-    failure.verdict = sim::Verdict::efficiency;
-    failure.cause = "too_many_bytes";
-    failure.counters = {{"bytes_sent", sent}, {"bytes_one_broadcast", budget}};
-    failure.expected = text(number(budget), " bytes from all ranks together");
-    failure.seen = text(number(sent), " bytes");
-    failure.message =
-        text("the replicas are right, but all ranks together send ", number(sent), " bytes where ",
-             n, " ranks need (N-1) times the model's ", number(bytes), " bytes = ", number(budget),
-             "; likely cause: tensors are reduced or gathered, or sent more than once, where a "
-             "broadcast brings each rank each number once");
-    bench.fail(played, std::move(failure));
+    bench.fail(
+        played,
+        wasteful("too_many_bytes", sent, budget, "from all ranks together",
+                 text("the replicas are right, but all ranks together send ", number(sent),
+                      " bytes where ", n, " ranks need (N-1) times the model's ", number(bytes),
+                      " bytes = ", number(budget),
+                      "; likely cause: tensors are reduced or gathered, or sent more than once, "
+                      "where a broadcast brings each rank each number once")));
   }
   int rounds = 0;
   while ((1 << rounds) < n) ++rounds;
   const double busiest = busiest_rank_bytes(played.counters), allowed = rounds * bytes;
   if (busiest > 1.1 * allowed) {
-    Failure failure;
-    failure.verdict = sim::Verdict::efficiency;
-    failure.cause = "star";
-    failure.counters = {{"busiest_rank_bytes", busiest}, {"bytes_allowed", allowed}};
-    failure.expected = text(number(allowed), " bytes from one rank");
-    failure.seen = text(number(busiest), " bytes");
-    failure.message = text(
-        "the replicas are right, but one rank sends ", number(busiest), " bytes, the model's ",
-        number(bytes), " once to each other rank, while these wait; ",
-        "those that have it can pass it on: group.broadcast does, with at most ⌈log₂N⌉ = ", rounds,
-        " times the model from one rank");
-    bench.fail(played, std::move(failure));
+    bench.fail(
+        played,
+        wasteful("star", busiest, allowed, "from one rank",
+                 text("the replicas are right, but one rank sends ", number(busiest),
+                      " bytes, the model's ", number(bytes),
+                      " once to each other rank, while these wait; those that have it can pass it "
+                      "on: group.broadcast does, with at most ⌈log₂N⌉ = ",
+                      rounds, " times the model from one rank")));
   }
 }
 

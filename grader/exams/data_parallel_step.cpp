@@ -311,18 +311,13 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   const double sent = busiest_rank_bytes(played.counters);
   // A quarter for a loss or a count that travels along on this very small model.
   if (sent <= allowed * 1.25) return;
-  Failure failure;
-  failure.verdict = sim::Verdict::efficiency;
-  failure.cause = "too_many_bytes";
-  failure.counters = {{"bytes_sent", sent}, {"bytes_one_reduction", allowed}};
-  failure.expected = text(number(allowed), " bytes per rank in ", steps, " steps");
-  failure.seen = text(number(sent), " bytes per rank");
-  failure.message =
-      text("the result is right, but a rank sends ", number(sent), " bytes in ", steps,
-           " steps where one reduction of the gradients a step costs ", number(allowed),
-           "; likely cause: gradients or parameters are sent more than "
-           "once a step");
-  bench.fail(played, std::move(failure));
+  bench.fail(
+      played,
+      wasteful("too_many_bytes", sent, allowed, text("per rank in ", steps, " steps"),
+               text("the result is right, but a rank sends ", number(sent), " bytes in ", steps,
+                    " steps where one reduction of the gradients a step costs ", number(allowed),
+                    "; likely cause: gradients or parameters are sent more "
+                    "than once a step")));
 }
 
 }  // namespace

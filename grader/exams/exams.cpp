@@ -14,6 +14,7 @@ const std::map<std::string, std::function<Exam()>>& exams() {
       {"broadcast_parameters", broadcast_parameters_exam},
       {"average_gradients", average_gradients_exam},
       {"data_parallel_step", data_parallel_step_exam},
+      {"token_weighted_mean", token_weighted_mean_exam},
       {"training_loop", training_loop_exam},
       {"evaluate_distributed", evaluate_distributed_exam},
   };

@@ -15,6 +15,7 @@ Exam ring_all_reduce_exam();
 Exam broadcast_parameters_exam();
 Exam average_gradients_exam();
 Exam data_parallel_step_exam();
+Exam token_weighted_mean_exam();
 Exam training_loop_exam();
 Exam evaluate_distributed_exam();
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/base/random.hpp"
+#include "grader/exams/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {
@@ -58,7 +59,7 @@ std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt,
     const std::uint64_t bits = random_bits(
         salt, (static_cast<std::uint64_t>(e) * 64 + i) * 16 + static_cast<std::uint64_t>(rank));
     const double size = static_cast<double>(bits >> 40) * 0x1.0p-24 + 0.5;
-    values[e] = size * (1 + rank) * (bits & 1 ? 1.0 : -1.0) * scale;
+    values[e] = size * (1 + rank) * (bits & 1 ? 1.0 : -1.0) * scale + 0.0;  // no -0
   }
   return as_doubles(plan.dtype, to_bytes(plan.dtype, values));
 }
@@ -86,9 +87,8 @@ void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan
     const auto where = text("rank ", rank, ", parameter ", i);
     const auto seen = as_doubles(plan.dtype, report.grad);
     if (const auto at = first_difference(seen, expected.values, expected.tolerance)) {
-      const Guess guess = seen.size() == expected.values.size()
-                              ? expected.likely_cause(seen, rank)
-                              : Guess{"length", "the gradient changed its size"};
+      GradientGuess guess{"length", "the gradient changed its size"};
+      if (seen.size() == expected.values.size()) guess = expected.likely_cause(seen, rank);
       const auto shown = *at < seen.size() ? number(seen[*at]) : "nothing";
       const auto wanted = *at < expected.values.size() ? number(expected.values[*at]) : "nothing";
       fail(bench, played, guess.cause,
@@ -104,6 +104,20 @@ void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan
            "the same bits on every rank", "different bits", where);
     }
   }
+}
+
+void check_one_reduction(Bench& bench, const Played& played, const GradientPlan& plan, int ranks) {
+  const double allowed = ring_bytes(plan.bytes(), ranks);
+  const double sent = busiest_rank_bytes(played.counters);
+  // A tenth for a count or a flag that travels along; a second copy of the gradients does not fit.
+  if (sent <= allowed * 1.1) return;
+  bench.fail(
+      played,
+      wasteful("too_many_bytes", sent, allowed, "per rank",
+               text("the mean is right, but a rank sends ", number(sent),
+                    " bytes where one all-reduce of the ", plan.bytes(),
+                    " bytes of gradients costs 2(N-1)/N of them = ", number(allowed),
+                    "; likely cause: whole gradients are gathered, or reduced more than once")));
 }
 
 bool resembles(std::span<const double> seen, std::span<const double> expected) {

@@ -29,7 +29,7 @@ std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt,
 Gradients drawn_gradients(const GradientPlan& plan, std::uint64_t salt, int rank, double scale = 1);
 Gradients no_gradients(const GradientPlan& plan);
 
-struct Guess {
+struct GradientGuess {
   std::string cause, sentence;
 };
 
@@ -37,13 +37,16 @@ struct Guess {
 struct ExpectedGradient {
   std::vector<double> values, tolerance;
   std::string name;  // "the mean over 4 ranks"
-  std::function<Guess(std::span<const double> seen, int rank)> likely_cause;
+  std::function<GradientGuess(std::span<const double> seen, int rank)> likely_cause;
 };
 
 // Parameter i on all ranks of the group: the value is untouched, a gradient is where there was one,
 // it is what is expected, and its bits are the same everywhere.
 void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan, std::size_t i,
                     const std::vector<GradientReport>& of_ranks, const ExpectedGradient& expected);
+
+// The gradients went over the wire once: 2(N-1)/N of their bytes from the busiest rank.
+void check_one_reduction(Bench& bench, const Played& played, const GradientPlan& plan, int ranks);
 
 // Whether |seen - expected| is within 1e-4 of expected everywhere: enough to recognise a mistake.
 bool resembles(std::span<const double> seen, std::span<const double> expected);

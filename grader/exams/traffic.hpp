@@ -2,20 +2,29 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
-#include "engine/sim/core.hpp"
+#include "grader/judge/bench.hpp"
 
 namespace lockstep::grader {
 
 // Payload bytes the busiest rank sent: its messages, plus the native collectives it joined at the
-// volume of their usual algorithm, B = bytes of one rank's tensor, N = ranks of the group:
-//   all_reduce 2(N-1)/N·B (ring), all_gather (N-1)·B (ring), broadcast B (tree, rounded up to one
-//   copy per rank), barrier 0.
+// volume of their usual algorithm, B = bytes of the largest tensor that one rank brings, N = ranks
+// of the group:
+//   all_reduce                           2(N-1)/N·B (ring)
+//   all_gather                           (N-1)·B (ring)
+//   reduce_scatter, scatter, all_to_all  (N-1)/N·B
+//   broadcast, reduce, gather            B (a tree, rounded up to one copy per rank)
+//   barrier                              0
 double busiest_rank_bytes(const sim::Counters& counters);
 
-// Payload bytes all ranks sent together, with the same prices; a broadcast is N-1 copies, however
-// it is routed.
+// Payload bytes all ranks sent together, with the same prices; broadcast, reduce and gather are N-1
+// copies, of a scatter only the root sends.
 double total_bytes(const sim::Counters& counters);
+
+// A right result that cost too much. `by` says who sent: "per rank", "from all ranks together".
+Failure wasteful(std::string cause, double sent, double allowed, const std::string& by,
+                 std::string message);
 
 // What a ring all-reduce of `bytes` costs one rank: 2(N-1)/N · bytes.
 double ring_bytes(std::int64_t bytes, int ranks);

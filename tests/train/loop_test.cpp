@@ -105,6 +105,28 @@ TEST_CASE("training: it learns, and the same seed gives the same bits") {
   CHECK(run_on(3, setup).epochs.back().hashes != first.epochs.back().hashes);
 }
 
+TEST_CASE("training: replicas that begin with other numbers train as rank 0's model") {
+  const auto dataset = data::make_synthetic(60, 16, 5, 1);
+  const std::array widths{dataset->inputs(), std::int64_t{24}, dataset->classes()};
+  const auto hashes_of = [&](std::uint64_t seed_of_others) {
+    Recorder seen;
+    on_ranks(3, [&](comm::ProcessGroup& group) {
+      CpuDevice device;
+      const auto model =
+          nn::make_mlp(widths, DType::float32, device, group.rank() == 0 ? 3 : seed_of_others);
+      const auto optimizer = optim::make_sgd(model->parameters(), {0.05, 0.9, 0});
+      Recorder mine;
+      const std::array<train::Observer*, 1> observers{&mine};
+      train::train(group, *model, *optimizer, *dataset, *dataset, {.batch_size = 4, .steps = 5},
+                   observers);
+      if (group.rank() == 0) seen = mine;
+    });
+    CHECK(seen.ends.at(0).replicas_equal);
+    return seen.epochs.at(0).hashes;
+  };
+  CHECK(hashes_of(3) == hashes_of(4));
+}
+
 TEST_CASE(
     "training: an epoch ends with a smaller batch, and its loss weighs samples, not batches") {
   Setup setup;
@@ -268,16 +290,27 @@ TEST_CASE("training: a loss that is no number ends the run on every rank with a 
   CHECK_THROWS_WITH(run_on(2, setup), contains("at step") && contains("--lr"));
 }
 
-TEST_CASE("training: replicas that differ are reported, not hidden") {
+TEST_CASE("training: replicas that come apart on the way are reported, not hidden") {
+  // A replica that writes into its own bias before the second step.
+  struct Drifter final : nn::Module {
+    std::unique_ptr<nn::Module> model;
+    bool drifts = false;
+    Value forward(Tape& tape, const Value& input) override { return model->forward(tape, input); }
+    std::vector<Parameter*> parameters() override { return model->parameters(); }
+    void prepare(const nn::Occasion& o) override {
+      if (drifts && o.step == 1) model->parameters()[1]->value.fill_(0.5);
+    }
+  };
   const auto dataset = data::make_synthetic(40, 4, 2, 1);
   std::vector<train::Summary> summaries(3);
   on_ranks(3, [&](comm::ProcessGroup& group) {
     CpuDevice device;
-    const auto model = model_for(*dataset, DType::float32, device);
-    if (group.rank() == 2) model->parameters()[1]->value.fill_(0.5);
-    const auto optimizer = optim::make_sgd(model->parameters(), {});
+    Drifter model;
+    model.model = model_for(*dataset, DType::float32, device);
+    model.drifts = group.rank() == 2;
+    const auto optimizer = optim::make_sgd(model.parameters(), {});
     summaries[static_cast<std::size_t>(group.rank())] = train::train(
-        group, *model, *optimizer, *dataset, *dataset, {.batch_size = 2, .steps = 2}, {});
+        group, model, *optimizer, *dataset, *dataset, {.batch_size = 2, .steps = 2}, {});
   });
   for (const auto& summary : summaries) CHECK_FALSE(summary.replicas_equal);
 }

@@ -1,0 +1,33 @@
+// The mean over all samples, when the ranks do not hold equally many.
+#pragma once
+
+#include <span>
+
+#include "engine/autograd/tape.hpp"
+#include "engine/comm/process_group.hpp"
+
+namespace lockstep::data_parallel {
+
+// What one rank's loss was taken over. A position is a sample, or a token of a text.
+struct LossSum {
+  double sum = 0;            // of the losses of the positions that count
+  std::int64_t counted = 0;  // those positions; 0 on a rank that has none
+  std::int64_t padded = 0;   // positions that only fill up rows: no loss, no gradient
+};
+
+// Turns each rank's sums into the group's means: of the loss, and of the gradients.
+//   parameters  the same list, in the same order, on every rank; at least one. Each grad is the
+//               gradient of mine.sum {partial: group}, so zeros where mine.counted is 0
+//   Returns     Σ sum / Σ counted over the group, in float64, identical on all ranks; 0 when no
+//               rank counted anything
+//   Ensures     grads are the gradient of that mean, identical bit for bit on all ranks: each is
+//               multiplied by 1 / Σ counted first and then summed. They stay zero when no rank
+//               counted anything. A parameter whose grad is undefined (on every rank) stays
+//               without.
+//   Comm        one all-reduce of 16 bytes; then one a tensor, or one over a flat copy:
+//               2(N-1)/N · bytes sent per rank
+//   Throws      CommError when a peer is lost
+double weighted_average(comm::ProcessGroup& group, std::span<Parameter* const> parameters,
+                        const LossSum& mine);
+
+}  // namespace lockstep::data_parallel
