@@ -1,6 +1,7 @@
 // Where somebody listens: a host's name or address, and a port.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace lockstep::comm {
@@ -10,5 +11,10 @@ struct Endpoint {
   int port = 0;
   bool operator==(const Endpoint&) const = default;
 };
+
+// "host:port". A host may hold colons; the port stands behind the last one.
+std::string text_of(const Endpoint& endpoint);
+// The inverse; nothing when the text is no such thing, or the port is not from 0 to 65535.
+std::optional<Endpoint> endpoint_of(const std::string& text);
 
 }  // namespace lockstep::comm

@@ -1,4 +1,5 @@
-// Keys: here/<rank> is empty, failed/<rank> holds what that rank was doing.
+// Keys: those of the part store_rendezvous, and failed/<rank>, which holds what that rank was
+// doing.
 #include "engine/comm/rendezvous.hpp"
 
 #include <signal.h>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
+#include "engine/comm/store_rendezvous.hpp"
 
 namespace lockstep::comm {
 
@@ -60,13 +62,14 @@ std::string known_of(Store& keys, int rank, int size, const std::string& doing) 
 
 }  // namespace
 
-void meet(Store& keys, int rank, int size, const std::string& group, double timeout_s) {
-  const auto missing = exchange(keys, rank, keys_of("here", size), "", timeout_s);
-  if (missing.empty()) return;
-  throw CommError(text("rank ", rank, ": ", list_of(missing), " of ", size,
-                       " did not come to the group \"", group, "\" within ", timeout_s,
-                       " s; look at the output there, and start as many processes as WORLD_SIZE ",
-                       "says"));
+std::vector<Endpoint> meet(Store& keys, int rank, int size, const std::string& hostname,
+                           const std::string& group, double timeout_s) {
+  try {
+    return rendezvous(keys, rank, size, {hostname, 0}, 0, timeout_s);
+  } catch (const RanksMissing& error) {
+    throw CommError(
+        text("rank ", rank, ": the group \"", group, "\" is not whole: ", error.what()));
+  }
 }
 
 std::string diagnosis(Store& keys, int rank, int size, const std::string& doing) {

@@ -3,14 +3,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "engine/comm/endpoint.hpp"
 #include "engine/comm/store.hpp"
 
 namespace lockstep::comm {
 
-// Waits until all ranks called this. `keys` is the group's own part of the store.
-//   Throws  CommError naming the ranks that did not come
-void meet(Store& keys, int rank, int size, const std::string& group, double timeout_s);
+// Waits until all ranks called this, by the part store_rendezvous. `keys` is the group's own part
+// of the store; a restarted group has another name.
+//   Returns  what each rank calls its machine (the ports are 0)
+//   Throws   CommError naming the ranks that did not come
+std::vector<Endpoint> meet(Store& keys, int rank, int size, const std::string& hostname,
+                           const std::string& group, double timeout_s);
 
 // What the others know about a failure. Each failing rank writes what it was doing and gives the
 // others a moment (0.5 s): who writes nothing has ended or never made the call; who writes

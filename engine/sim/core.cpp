@@ -191,11 +191,7 @@ std::vector<Core::Resume> Core::advance() {
     return std::min_element(state.ready_.begin(), state.ready_.end(), by_time);
   };
   const bool one_at_a_time = !state.options_.services.empty();
-  if (one_at_a_time) {
-    constexpr double forever = std::numeric_limits<double>::infinity();
-    while (state.serve_earliest(state.ready_.empty() ? forever : earliest()->time_s)) {
-    }
-  }
+  if (one_at_a_time) state.run_services();
   std::vector<State::Ready> chosen;
   if (one_at_a_time && !state.ready_.empty()) {
     const auto first = earliest();
@@ -342,39 +338,6 @@ void Core::State::fail_waiters_of_lost() {
       }
     }
   }
-}
-
-bool Core::State::serve_earliest(double before_s) {
-  std::vector<Ready> asking;
-  for (int rank = 0; rank < options_.ranks; ++rank) {
-    for (auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {
-      if (strand.serving && strand.clock_s <= before_s) {
-        asking.push_back({strand.clock_s, {rank, id}, {}});
-      }
-    }
-  }
-  std::sort(asking.begin(), asking.end(),
-            [&](const Ready& a, const Ready& b) { return earlier(a, b); });
-  for (const Ready& who : asking) {
-    Strand& strand = strand_of(who.actor);
-    const Request& request = *strand.serving;
-    const auto service =
-        std::find_if(options_.services.begin(), options_.services.end(),
-                     [&](const Service* candidate) { return candidate->name() == request.name; });
-    Reply reply;
-    try {
-      auto answer = (*service)->serve(who.actor, request, strand.clock_s);
-      if (!answer) continue;
-      strand.clock_s = std::max(strand.clock_s, answer->at);
-      reply.data = std::move(answer->data);
-    } catch (const Error& error) {
-      reply = failed_reply(error.what());
-    }
-    strand.serving.reset();
-    answer_now(who.actor, std::move(reply));
-    return true;
-  }
-  return false;
 }
 
 }  // namespace lockstep::sim

@@ -23,7 +23,8 @@
 // last has come, and leave together (see collective.cpp for the prices).
 //
 // Order: without services nothing is shared and every strand that can go on does. With services the
-// core goes by virtual time: one strand at a time, the earliest first.
+// core goes by virtual time: one strand at a time, the earliest first. A request with a deadline
+// that nothing has answered by then is expired when everything earlier has happened.
 //
 // Depth: a message is one deeper than the deepest message its sending strand has received; a strand
 // inherits depth from the one that started it and hands it to those that it wakes or that join it.
@@ -34,6 +35,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +66,12 @@ class Service {
   };
   // nullopt: not yet; asked again when anything else has happened. A throw fails the request.
   virtual std::optional<Answer> serve(const Actor& who, const Request& request, double now) = 0;
+
+  // How long a request that was asked at `asked_s` waits for its answer, and what is done at that
+  // moment when serve() still has none: a throw fails the request, at that time.
+  virtual double deadline_s(const Request&, double /*asked_s*/) const { return forever; }
+  virtual Answer expire(const Actor& who, const Request& request, double now);
+  static constexpr double forever = std::numeric_limits<double>::infinity();
 };
 
 // The hard caps of a case; passing one is the verdict traffic_limit.

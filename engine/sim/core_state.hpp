@@ -1,6 +1,6 @@
-// What the core remembers. Internal to engine/sim: core.cpp schedules, matching.cpp moves messages,
-// collective.cpp runs native collectives and splits, diagnosis.cpp explains what is stuck,
-// mismatch.cpp what does not agree.
+// What the core remembers. Internal to engine/sim: core.cpp schedules, serving.cpp lets services
+// answer, matching.cpp moves messages, collective.cpp runs native collectives and splits,
+// diagnosis.cpp explains what is stuck, mismatch.cpp what does not agree.
 //
 // Invariants
 //   1. A channel (group, source, destination, tag) holds waiting sends or waiting receives, never
@@ -13,6 +13,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -92,11 +93,19 @@ struct Core::State {
   void release_joiners(Actor ended);
   void fail_waiters_of_lost();
   bool earlier(const Ready& a, const Ready& b) const;
-  bool serve_earliest(double before_s);  // true: some service answered
   void found(Finding finding) {
     if (!finding_) finding_ = std::move(finding);
   }
   bool alive(int rank) const;  // some strand of it is live
+
+  // serving.cpp
+  using Answering = std::function<std::optional<Service::Answer>(Service&, const Request&, double)>;
+  void run_services();                   // until a strand that is ready is next
+  bool serve_earliest(double before_s);  // true: some service answered
+  bool answer(Actor actor, const Answering& answering);
+  Service& service_of(const Request& request) const;
+  double deadline_of(const Strand& strand) const;
+  std::vector<Ready> waiting_for_services(const std::function<double(const Strand&)>& time) const;
 
   // matching.cpp
   void post_send(const OperationPtr& send);

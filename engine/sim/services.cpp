@@ -15,10 +15,13 @@ StoreCall read_store_call(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
   StoreCall call;
   call.kind = in.get<StoreCall::Kind>();
-  if (call.kind > StoreCall::Kind::wait) throw Error("the store knows no such call");
+  if (call.kind > StoreCall::Kind::count_keys) throw Error("the store knows no such call");
   call.key = in.get_text();
   call.value = in.get_text();
+  call.expected = in.get_text();
   call.amount = in.get<std::int64_t>();
+  call.timeout_s = in.get<double>();
+  if (!(call.timeout_s >= 0)) throw Error("the store waits no negative number of seconds");
   while (!in.done()) call.keys.push_back(in.get_text());
   return call;
 }
@@ -49,38 +52,93 @@ std::int64_t number_in(const std::string& key, const std::string& digits) {
 
 Bytes bytes_of(const StoreCall& call) {
   ByteWriter out;
-  out.put(call.kind).put_text(call.key).put_text(call.value).put(call.amount);
+  out.put(call.kind).put_text(call.key).put_text(call.value).put_text(call.expected);
+  out.put(call.amount).put(call.timeout_s);
   for (const auto& key : call.keys) out.put_text(key);
   return out.take();
 }
 
-std::optional<Service::Answer> StoreService::serve(const Actor&, const Request& request,
+// Calls come in the order of time, but for those that wait: these are asked again right after each
+// other call, so the moment at which one can be answered is that of the call before.
+std::optional<Service::Answer> StoreService::serve(const Actor& who, const Request& request,
                                                    double now) {
-  const StoreCall call = read_store_call(request.data.bytes);
+  StoreCall call = read_store_call(request.data.bytes);
+  auto answered = answer(call);
+  if (!answered) return std::nullopt;
+  last_s_ = std::max(last_s_, now);
+  log_.push_back({who.rank, std::move(call), now, last_s_ + call_s_});
+  return Answer{std::move(*answered), last_s_ + call_s_};
+}
+
+double StoreService::deadline_s(const Request& request, double asked_s) const {
+  return asked_s + read_store_call(request.data.bytes).timeout_s;
+}
+
+Service::Answer StoreService::expire(const Actor& who, const Request& request, double now) {
+  StoreCall call = read_store_call(request.data.bytes);
+  const std::string message = text("nobody set key \"", printable(*missing_key(call), 80),
+                                   "\" within ", call.timeout_s, " s");
+  const double asked_s = now - call.timeout_s;
+  log_.push_back({who.rank, std::move(call), asked_s, now});
+  throw Error(message);
+}
+
+// Of those that a get or wait needs, the first that is not there.
+const std::string* StoreService::missing_key(const StoreCall& call) const {
+  const auto missing = [&](const std::string& key) { return !values_.contains(key); };
+  if (call.kind == StoreCall::Kind::get) return missing(call.key) ? &call.key : nullptr;
+  const auto found = std::find_if(call.keys.begin(), call.keys.end(), missing);
+  return found == call.keys.end() ? nullptr : &*found;
+}
+
+std::optional<Payload> StoreService::answer(const StoreCall& call) {
+  using Kind = StoreCall::Kind;
   const auto entry = values_.find(call.key);
+  const bool there = entry != values_.end();
   switch (call.kind) {
-    case StoreCall::Kind::set:
+    case Kind::set:
       values_[call.key] = call.value;
-      return Answer{{}, now};
-    case StoreCall::Kind::get:
-      if (entry == values_.end()) return std::nullopt;
-      return Answer{payload_of_text(entry->second), now};
-    case StoreCall::Kind::check:
-      return Answer{payload_of_value<std::uint8_t>(entry == values_.end() ? 0 : 1), now};
-    case StoreCall::Kind::wait: {
-      const bool all = std::all_of(call.keys.begin(), call.keys.end(),
-                                   [&](const std::string& key) { return values_.contains(key); });
-      return all ? std::optional(Answer{{}, now}) : std::nullopt;
-    }
-    case StoreCall::Kind::add:
+      return Payload{};
+    case Kind::append:
+      values_[call.key] += call.value;
+      return Payload{};
+    case Kind::get:
+      return there ? std::optional(payload_of_text(entry->second)) : std::nullopt;
+    case Kind::wait:
+      return missing_key(call) ? std::nullopt : std::optional(Payload{});
+    case Kind::check:
+      return payload_of_value<std::uint8_t>(there);
+    case Kind::delete_key:
+      if (there) values_.erase(entry);
+      return payload_of_value<std::uint8_t>(there);
+    case Kind::compare_set:
+      return payload_of_text(compared_and_set(call));
+    case Kind::count_keys:
+      return payload_of_value<std::int64_t>(
+          std::count_if(values_.begin(), values_.end(),
+                        [&](const auto& value) { return value.first.rfind(call.key, 0) == 0; }));
+    case Kind::add:
       break;
   }
+  return payload_of_value(added(call));
+}
+
+std::int64_t StoreService::added(const StoreCall& call) {
+  const auto entry = values_.find(call.key);
   std::int64_t sum = entry == values_.end() ? 0 : number_in(call.key, entry->second);
   if (__builtin_add_overflow(sum, call.amount, &sum)) {
     throw Error(text("store: add to '", printable(call.key, 80), "' goes beyond 64 bits"));
   }
   values_[call.key] = std::to_string(sum);
-  return Answer{payload_of_value(sum), now};
+  return sum;
+}
+
+std::string StoreService::compared_and_set(const StoreCall& call) {
+  const auto entry = values_.find(call.key);
+  if (entry == values_.end() && !call.expected.empty()) return call.expected;
+  if (entry != values_.end() && entry->second != call.expected) return entry->second;
+  values_[call.key] = call.value;
+  return call.value;
 }
 
 ItemService::ItemService(std::string name, std::vector<Bytes> items, double seconds)

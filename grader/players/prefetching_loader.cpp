@@ -2,20 +2,11 @@
 // everything it gets. Workers and trainer are strands of one rank; each blocks in its own request.
 #include "grader/players/prefetching_loader.hpp"
 
+#include "grader/players/ask.hpp"
 #include "grader/players/poison_device.hpp"
 
 namespace lockstep::grader {
 namespace {
-
-sim::Reply ask(sim::Port& port, const char* service, const Bytes& argument) {
-  sim::Request request;
-  request.op = sim::Op::service;
-  request.name = service;
-  request.data.bytes = argument;
-  sim::Reply reply = port.call(request);
-  if (reply.status != sim::Status::ok) throw Error(reply.error);
-  return reply;
-}
 
 class ServedDataset final : public data::Dataset {
  public:

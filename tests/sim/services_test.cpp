@@ -137,3 +137,74 @@ TEST_CASE("messages and services share one clock: a later message does not overt
              list({busy(9), item(1)})});
   CHECK(service.asked() == std::vector<ItemService::Asked>{{2, 1}, {1, 0}});
 }
+
+TEST_CASE("store: who waited for a key goes on when it was set, whatever the seed") {
+  const std::uint64_t seed = GENERATE(0, 1, 2, 3);
+  StoreService service(0.5);
+  Core core(serving(3, service, seed));
+  const auto replies =
+      run(core,
+          {list({busy(7), store({Kind::add, "b", "", 1, {}})}),
+           list({busy(2), store({Kind::set, "a", "1", 0, {}})}),
+           list({store({Kind::get, "a", "", 0, {}}), store({Kind::wait, "", "", 0, {"b", "a"}})})});
+  CHECK(verdict_of(core) == Verdict::pass);
+  CHECK(replies[2].at(0).now == Approx(2.5));
+  CHECK(replies[2].at(1).now == Approx(7.5));
+  REQUIRE(service.log().size() == 4);
+  CHECK(service.log()[3].rank == 2);
+  CHECK(service.log()[3].asked_s == Approx(2.5));
+  CHECK(service.log()[3].answered_s == Approx(7.5));
+}
+
+TEST_CASE("store: a wait whose time is up fails then, though others go on later") {
+  const std::uint64_t seed = GENERATE(0, 1, 2, 3);
+  StoreService service;
+  Core core(serving(3, service, seed));
+  const StoreCall wait{Kind::wait, "", "", 0, {"a", "b"}, 3.0, ""};
+  const auto replies =
+      run(core, {list({busy(1), store(wait), store({Kind::check, "b", "", 0, {}})}),
+                 list({busy(2), store({Kind::set, "a", "", 0, {}})}),
+                 list({busy(9), store({Kind::set, "b", "", 0, {}})})});
+  CHECK(verdict_of(core) == Verdict::pass);
+  CHECK(replies[0].at(1).status == Status::failed);
+  CHECK_THAT(replies[0].at(1).error, test::contains("nobody set key \"b\" within 3 s"));
+  CHECK(replies[0].at(1).now == Approx(4));
+  CHECK(replies[0].at(2).data.bytes[0] == std::byte(0));
+  CHECK(service.log().size() == 4);
+}
+
+TEST_CASE("store: what is set at the deadline has come in time") {
+  const std::uint64_t seed = GENERATE(0, 1, 2, 3);
+  StoreService service;
+  Core core(serving(2, service, seed));
+  const StoreCall get{Kind::get, "a", "", 0, {}, 3.0, ""};
+  const auto replies =
+      run(core, {list({store(get)}), list({busy(3), store({Kind::set, "a", "x", 0, {}})})});
+  CHECK(text_of(replies[0].at(0)) == "x");
+}
+
+TEST_CASE("store: append, compare_set, delete_key and count_keys answer as a real store does") {
+  StoreService service;
+  Core core(serving(1, service));
+  const auto compare = [](const char* expected, const char* desired) {
+    return store({Kind::compare_set, "k", desired, 0, {}, 0, expected});
+  };
+  const auto replies = run(
+      core,
+      {list({compare("old", "new"), compare("", "one"), compare("zero", "two"),
+             compare("one", "two"), store({Kind::append, "k", "!", 0, {}}),
+             store({Kind::get, "k", "", 0, {}}), store({Kind::append, "l", "?", 0, {}}),
+             store({Kind::count_keys, "", "", 0, {}}), store({Kind::delete_key, "k", "", 0, {}}),
+             store({Kind::delete_key, "k", "", 0, {}}),
+             store({Kind::count_keys, "l", "", 0, {}})})});
+  const auto& mine = replies[0];
+  CHECK(text_of(mine.at(0)) == "old");  // and made nothing
+  CHECK(text_of(mine.at(1)) == "one");
+  CHECK(text_of(mine.at(2)) == "one");
+  CHECK(text_of(mine.at(3)) == "two");
+  CHECK(text_of(mine.at(5)) == "two!");
+  CHECK(ByteReader(mine.at(7).data.bytes).get<std::int64_t>() == 2);
+  CHECK(mine.at(8).data.bytes[0] == std::byte(1));
+  CHECK(mine.at(9).data.bytes[0] == std::byte(0));
+  CHECK(ByteReader(mine.at(10).data.bytes).get<std::int64_t>() == 1);
+}
