@@ -3,7 +3,7 @@
 
 set(LOCKSTEP_FLOORS   # bottom first; rooms of one floor do not know each other
     "base" "strand trace" "sim" "tensor" "autograd" "nn" "optim" "data" "comm" "collectives"
-    "parallel/data_parallel" "checkpoint" "launch" "plan" "train" "apps")
+    "parallel/data_parallel parallel/ddp" "checkpoint" "launch" "plan" "train" "apps")
 
 function(lockstep_floor_of room result)
   set(floor 0)

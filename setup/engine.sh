@@ -13,6 +13,7 @@ engine_train() {
   with_work=no
   all_reduce=native
   workers=0
+  overlap=unsaid
   before=
   left=$#
   while [ "$left" -gt 0 ]; do
@@ -32,12 +33,19 @@ engine_train() {
       --with | --with=*) fail 2 "--with takes 'work': ./lab train --with work" ;;
       --all-reduce=*) all_reduce=${argument#--all-reduce=} ;;
       --workers=*) workers=${argument#--workers=} ;;
+      --no-overlap) overlap=no ;;
+      --bucket-mb | --bucket-mb=* | --find-unused | --accumulate | --accumulate=*) overlap=yes ;;
     esac
     set -- "$@" "$argument"
   done
   if [ "$with_work" = yes ]; then
     build $tool_targets
-    train=$("$bin/lab-tool" with-work --all-reduce "$all_reduce" --workers "$workers") || exit $?
+    # A line with the program; one with an option, where the parts need it to be called.
+    train=$("$bin/lab-tool" with-work --all-reduce "$all_reduce" --workers "$workers" \
+            --overlap "$overlap") || exit $?
+    case $train in
+      *--no-overlap) train=${train%?--no-overlap}; set -- --no-overlap "$@" ;;
+    esac
   fi
   exec "$train" "$@"
 }

@@ -75,6 +75,7 @@ Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& sp
   checkpoints.options.keep_last = 2;
   checkpoints.notes = {{"--seed", text(options.seed)},
                        {"--batch-size", text(options.batch_size)},
+                       {"--accumulate", text(options.accumulate)},
                        {"--ranks", text(ranks)},
                        {"--data", datasets.name},
                        {"samples in the data", text(datasets.train->size())}};
@@ -203,16 +204,20 @@ int train_rank(const Arguments& arguments) {
         .all_reduce = arguments.get("all-reduce"),
         .optimizer = apps::optimizer_name(arguments),
         .kernels = std::string(kernels::provider()),
+        .reduction = options.step.reduction == train::Reduction::during_backward ? "during backward"
+                                                                                 : "after backward",
         .parameters = nn::count_of(*model),
         .ranks = group->size(),
         .batch_size = options.batch_size,
+        .accumulate = options.accumulate,
         .steps = steps,
         .learning_rate = optimizer->learning_rate(),
         .seed = options.seed,
     };
     watchers = make_watchers(arguments, run);
     std::cout << text(run.model, " of ", run.parameters, " parameters on ", run.data, ": ",
-                      run.ranks, run.ranks == 1 ? " rank" : " ranks", ", batches of ",
+                      run.ranks, run.ranks == 1 ? " rank" : " ranks", ", ",
+                      run.accumulate == 1 ? "" : text(run.accumulate, " "), "batches of ",
                       run.batch_size, " a rank, ", run.steps, " steps, ", run.dtype, ", ",
                       run.kernels, " kernels\n")
               << std::flush;

@@ -71,6 +71,10 @@ Options train_options() {
       .choice("backend", {"gloo"}, "gloo", "how ranks talk")
       .choice("dtype", {"float32", "float64"}, "float32", "type of parameters and inputs")
       .choice("all-reduce", {"native", "ring"}, "native", "how gradients are summed")
+      .flag("no-overlap", "sum gradients when backward is over, not while it goes on (DDP)")
+      .option("bucket-mb", "25", "DDP: MiB of gradients that travel together; the first, 1 at most")
+      .flag("find-unused", "DDP: parameters may be left out by a pass, on some ranks or on all")
+      .option("accumulate", "1", "batches a rank adds up for one optimizer step")
       .choice("optimizer", {"sgd", "adam", "adamw"}, "", "update rule (default sgd; gpt: adamw)")
       .option("momentum", "0.9", "of sgd")
       .option("weight-decay", "", "(default 0; adamw: 0.01, of matrices only)")
@@ -188,6 +192,34 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const Arguments& arguments, nn:
   return optim::make_adamw(model.parameters(), options);
 }
 
+namespace {
+
+train::StepOptions step_options(const Arguments& arguments) {
+  train::StepOptions step;
+  step.clip_norm = arguments.given("clip") ? arguments.number("clip", 0)
+                   : is_gpt(arguments)     ? 1
+                                           : 0;
+  if (arguments.flag("no-overlap")) {
+    for (const char* name : {"bucket-mb", "find-unused", "accumulate"}) {
+      if (!arguments.given(name)) continue;
+      throw UsageError(text("--", name, " is done by DDP, which --no-overlap turns off; ",
+                            "leave one of them out"));
+    }
+    return step;
+  }
+  step.reduction = train::Reduction::during_backward;
+  constexpr double mib = 1 << 20;
+  const double bucket_mb = arguments.number("bucket-mb", 0);
+  if (bucket_mb > 1 << 20) throw UsageError("--bucket-mb is more than 1,048,576");
+  ddp::BucketLimits& limits = step.ddp.limits;
+  limits.cap_bytes = static_cast<std::int64_t>(bucket_mb * mib);
+  limits.first_bytes = std::min(limits.first_bytes, limits.cap_bytes);
+  if (arguments.flag("find-unused")) step.ddp.unused = ddp::Unused::reduce;
+  return step;
+}
+
+}  // namespace
+
 train::TrainOptions loop_options(const Arguments& arguments) {
   if (arguments.given("epochs") && arguments.given("steps")) {
     throw UsageError("--epochs and --steps both say when to stop; give one of them");
@@ -203,9 +235,8 @@ train::TrainOptions loop_options(const Arguments& arguments) {
                   : schedule == "linear" ? optim::Decay::linear
                                          : optim::Decay::constant;
   options.warmup = arguments.integer("warmup", 0);
-  options.clip_norm = arguments.given("clip") ? arguments.number("clip", 0)
-                      : is_gpt(arguments)     ? 1
-                                              : 0;
+  options.accumulate = arguments.integer("accumulate", 1);
+  options.step = step_options(arguments);
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
   const std::int64_t workers = arguments.integer("workers", 0);
   if (workers > 64) throw UsageError(text("--workers ", workers, ": 64 strands at most"));

@@ -1,11 +1,12 @@
 // The walk of backward(), in four steps:
 //   a. mark the nodes the loss depends on, last to first;
-//   b. count, for each parameter, the uses among them;
+//   b. count, for each parameter, the uses among them, and say which parameters that are;
 //   c. walk again: run each marked node's derivative and hand its gradients to its inputs;
 //   d. at a parameter's last use, add the sum to its grad and fire its hooks.
 #include "engine/autograd/tape.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -121,6 +122,14 @@ void Tape::backward(const Value& output, const Tensor& grad, const LeafSink& sin
     }
   }
 
+  if (Parameter* parameter = nodes_[end - 1].parameter) ++pass.leaves[parameter].uses_pending;
+  if (!sink && !watches_.empty()) {
+    std::vector<Parameter*> reached;
+    std::ranges::copy_if(leaves_, std::back_inserter(reached),
+                         [&](Parameter* leaf) { return pass.leaves.contains(leaf); });
+    for (const Watch& watch : watches_) watch.begins(reached);
+  }
+
   // Hands a gradient to the node it is of; at a parameter's last use its sum is complete.
   const auto deliver = [&](std::size_t node, Tensor gradient) {
     Parameter* parameter = nodes_[node].parameter;
@@ -138,7 +147,6 @@ void Tape::backward(const Value& output, const Tensor& grad, const LeafSink& sin
     }
   };
 
-  if (Parameter* parameter = nodes_[end - 1].parameter) ++pass.leaves[parameter].uses_pending;
   deliver(end - 1, grad);
   for (std::size_t i = end; i-- > 0;) {
     Node& node = nodes_[i];
@@ -154,6 +162,8 @@ void Tape::backward(const Value& output, const Tensor& grad, const LeafSink& sin
       deliver(static_cast<std::size_t>(node.inputs[k]), std::exchange(gradients[k], {}));
     }
   }
+  if (sink) return;
+  for (const Watch& watch : watches_) watch.ended();
 }
 
 Tensor Tape::gradient_of(const Value& input) const {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,6 +99,15 @@ class Tape {
   using LeafSink = std::function<void(Parameter& parameter, const Tensor& sum)>;
   void backward(const Value& output, const Tensor& grad, const LeafSink& sink);
 
+  // Told of the walk that backward() makes over this tape, if it makes one: before it, which
+  // parameters it will bring a gradient to (in order of first use), and after it. In the order of
+  // the calls; both may communicate. A walk inside another one (LeafSink) is no such walk.
+  struct Watch {
+    std::function<void(std::span<Parameter* const> reached)> begins;
+    std::function<void()> ended;  // not when the walk was left by an exception
+  };
+  void watch(Watch watch) { watches_.push_back(std::move(watch)); }
+
   // After backward(): the gradient of an input(), undefined when the output did not depend on it.
   Tensor gradient_of(const Value& input) const;
 
@@ -115,6 +125,7 @@ class Tape {
   bool spent_ = false;
   std::vector<Node> nodes_;
   std::vector<Parameter*> leaves_;
+  std::vector<Watch> watches_;
   std::vector<Tensor> gradients_;  // by node; after backward() only those of inputs are left
 };
 

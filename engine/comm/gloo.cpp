@@ -132,26 +132,17 @@ class GlooGroup final : public ProcessGroup {
   OrderedWorker worker_;  // last: ends before what its operations use
 };
 
-class Queued final : public Pending {
- public:
-  explicit Queued(std::future<void> done) : done_(std::move(done)) {}
-  void wait() override { done_.get(); }
-
- private:
-  std::future<void> done_;
-};
-
 Work GlooGroup::start(const Collective& collective, const Where& where) {
   const Call call = call_of(collective, where);
   check_alive(call);
   ++in_flight_;
-  return Work(std::make_unique<Queued>(worker_.submit([this, call] {
+  return worker_.start([this, call] {
     struct Landed {
       std::atomic<int>& count;
       ~Landed() { --count; }
     } landed{in_flight_};
     guarded(call, [&] { carry_out(call); });
-  })));
+  });
 }
 
 void GlooGroup::fail(const Call& call, const std::string& library_says) {

@@ -2,9 +2,27 @@
 // queue, so order is the queue's.
 #include "engine/comm/ordered_worker.hpp"
 
+#include <chrono>
+
 #include "engine/base/error.hpp"
 
 namespace lockstep::comm {
+namespace {
+
+// `seconds` is written by the worker before the future is ready, and read after.
+class Queued final : public Pending {
+ public:
+  Queued(std::future<void> done, std::shared_ptr<const double> seconds)
+      : done_(std::move(done)), seconds_(std::move(seconds)) {}
+  void wait() override { done_.get(); }
+  std::optional<double> ran_s() const override { return *seconds_; }
+
+ private:
+  std::future<void> done_;
+  std::shared_ptr<const double> seconds_;
+};
+
+}  // namespace
 
 OrderedWorker::~OrderedWorker() {
   {
@@ -26,6 +44,16 @@ std::future<void> OrderedWorker::submit(Body body) {
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   changed_.notify_all();
   return queue_.back().done.get_future();
+}
+
+Work OrderedWorker::start(Body body) {
+  auto seconds = std::make_shared<double>();
+  auto done = submit([seconds, body = std::move(body)] {
+    const auto began = std::chrono::steady_clock::now();
+    body();
+    *seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  });
+  return Work(std::make_unique<Queued>(std::move(done), std::move(seconds)));
 }
 
 void OrderedWorker::run(const Body& body) {

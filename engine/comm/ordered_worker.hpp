@@ -8,6 +8,8 @@
 #include <mutex>
 #include <thread>
 
+#include "engine/comm/work.hpp"
+
 namespace lockstep::comm {
 
 class OrderedWorker {
@@ -22,6 +24,8 @@ class OrderedWorker {
 
   // The future throws what the body threw.
   std::future<void> submit(Body body);
+  // The same as a Work, which knows how long the body ran.
+  Work start(Body body);
   // In the calling thread when nothing is queued or runs, else submit and wait.
   void run(const Body& body);
 

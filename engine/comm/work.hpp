@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace lockstep::comm {
@@ -12,6 +13,9 @@ class Pending {
   virtual ~Pending() = default;
   // Blocks until done or the group's deadline; throws CommError. Called at most once.
   virtual void wait() = 0;
+  // After wait(): seconds that the operation itself ran, without the time it stood in a queue;
+  // nothing where the backend cannot tell.
+  virtual std::optional<double> ran_s() const { return std::nullopt; }
 };
 
 // Move-only. Dropping a Work that was not waited for does not wait and does not communicate: the
@@ -21,12 +25,18 @@ class [[nodiscard]] Work {
   Work() = default;  // already complete
   explicit Work(std::unique_ptr<Pending> pending) : pending_(std::move(pending)) {}
   void wait() {
-    if (auto pending = std::move(pending_)) pending->wait();
+    const auto pending = std::move(pending_);
+    if (!pending) return;
+    pending->wait();
+    ran_s_ = pending->ran_s();
   }
   bool complete() const { return pending_ == nullptr; }
+  // As of Pending.
+  std::optional<double> ran_s() const { return ran_s_; }
 
  private:
   std::unique_ptr<Pending> pending_;
+  std::optional<double> ran_s_;
 };
 
 }  // namespace lockstep::comm

@@ -174,6 +174,11 @@ bool Tensor::sole_owner() const {
   return defined() && storage_.use_count() == 1 && bytes() == storage_->bytes();
 }
 
+bool Tensor::same_place(const Tensor& other) const {
+  return defined() && storage_ == other.storage_ && offset_ == other.offset_ &&
+         numel_ == other.numel_;
+}
+
 void Tensor::copy_(const Tensor& source) const {
   check_pair("copy_", *this, source);
   // memmove: source and destination may be overlapping windows of one storage.

@@ -66,6 +66,8 @@ class Tensor {
   // take the elements over instead of copying them. Thread: exact only while no other strand
   // copies or drops a handle.
   bool sole_owner() const;
+  // Both are the same elements in the same place: what is written to one is read from the other.
+  bool same_place(const Tensor& other) const;
 
   // In place; const because they change elements, not this handle. Two tensors need equal numel and
   // dtype (ContractError names both otherwise); a value that the dtype cannot hold is refused.

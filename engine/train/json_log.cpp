@@ -17,6 +17,15 @@ std::string hexadecimal(std::uint64_t hash) {
   return out.str();
 }
 
+// What was measured of the communication of gradients, where it was.
+void add(Json& line, const ddp::Communication& communication) {
+  const auto hidden = communication.hidden();
+  if (!hidden) return;
+  line["communication_s"] = communication.total_s;
+  line["exposed_s"] = communication.exposed_s;
+  line["hidden"] = *hidden;
+}
+
 }  // namespace
 
 JsonLog::JsonLog(const std::string& path, const RunDescription& run, LogFile begin)
@@ -33,8 +42,10 @@ JsonLog::JsonLog(const std::string& path, const RunDescription& run, LogFile beg
            {"all_reduce", run.all_reduce},
            {"optimizer", run.optimizer},
            {"learning_rate", run.learning_rate},
+           {"reduction", run.reduction},
            {"batch_size", run.batch_size},
-           {"global_batch", run.batch_size * run.ranks},
+           {"accumulate", run.accumulate},
+           {"global_batch", run.batch_size * run.accumulate * run.ranks},
            {"steps", run.steps},
            {"seed", run.seed}}
           .dump());
@@ -51,13 +62,11 @@ void JsonLog::put(const std::string& line) {
 }
 
 void JsonLog::on_step(const StepReport& report) {
-  put(Json{{"event", "step"},
-           {"step", report.step},
-           {"loss", report.loss},
-           {"samples_per_s", report.samples_per_s},
-           {"seconds", report.seconds},
-           {"bytes_sent", report.bytes_sent}}
-          .dump());
+  Json line{{"event", "step"},           {"step", report.step},
+            {"loss", report.loss},       {"samples_per_s", report.samples_per_s},
+            {"seconds", report.seconds}, {"bytes_sent", report.bytes_sent}};
+  add(line, report.communication);
+  put(line.dump());
 }
 
 void JsonLog::on_epoch(const EpochReport& report) {
@@ -73,12 +82,13 @@ void JsonLog::on_epoch(const EpochReport& report) {
 }
 
 void JsonLog::on_end(const Summary& summary) {
-  put(Json{{"event", "end"},
-           {"seconds", summary.seconds},
-           {"samples_per_s", summary.samples_per_s},
-           {"test_accuracy", summary.test_accuracy},
-           {"replicas_equal", summary.replicas_equal}}
-          .dump());
+  Json line{{"event", "end"},
+            {"seconds", summary.seconds},
+            {"samples_per_s", summary.samples_per_s},
+            {"test_accuracy", summary.test_accuracy},
+            {"replicas_equal", summary.replicas_equal}};
+  add(line, summary.communication);
+  put(line.dump());
 }
 
 }  // namespace lockstep::train

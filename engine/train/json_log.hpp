@@ -14,9 +14,11 @@ namespace lockstep::train {
 // What the "start" line tells beside the event.
 struct RunDescription {
   std::string model{}, data{}, backend{}, device{}, dtype{}, all_reduce{}, optimizer{}, kernels{};
+  std::string reduction{};  // of gradients: "during backward" or "after backward"
   std::int64_t parameters = 0;
   int ranks = 1;
   std::int64_t batch_size = 0;  // of one rank
+  std::int64_t accumulate = 1;  // batches a rank and step
   std::int64_t steps = 0;
   double learning_rate = 0;
   std::uint64_t seed = 0;

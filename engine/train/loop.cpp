@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
-#include "engine/parallel/data_parallel/broadcast_parameters.hpp"
-#include "engine/parallel/data_parallel/data_parallel_step.hpp"
 #include "engine/train/evaluate.hpp"
 #include "engine/train/replicas.hpp"
 
@@ -24,14 +24,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// The mean over the group of a mean over equally many samples: the mean over the global batch.
-double mean_over(comm::ProcessGroup& group, double loss, Device& device) {
-  const Tensor mean = full({1}, loss / group.size(), DType::float64, device);
-  group.all_reduce(mean, ReduceOp::sum);
-  return mean.item();
-}
-
-// The first `skip` batches of the epoch in which a run goes on were seen by the run before.
+// The first `skip` steps of the epoch in which a run goes on were taken by the run before.
 struct Start {
   int epoch;
   std::int64_t skip;
@@ -41,10 +34,11 @@ std::unique_ptr<data::Loader> make_loader(const comm::ProcessGroup& group,
                                           const data::Dataset& dataset, Device& device,
                                           Strands& strands, const TrainOptions& options,
                                           DType dtype, Start start) {
-  data::Sampler sampler = [&dataset, start, seed = options.seed, batch = options.batch_size,
-                           rank = group.rank(), ranks = group.size()](int epoch) {
+  data::Sampler sampler = [&dataset, start, seed = options.seed,
+                           of_step = options.accumulate * options.batch_size, rank = group.rank(),
+                           ranks = group.size()](int epoch) {
     auto order = data::distributed_indices({dataset.size(), rank, ranks, seed, epoch});
-    const std::int64_t skip = epoch == start.epoch ? start.skip * batch : 0;
+    const std::int64_t skip = epoch == start.epoch ? start.skip * of_step : 0;
     order.erase(order.begin(), order.begin() + std::min(skip, std::ssize(order)));
     return order;
   };
@@ -58,17 +52,31 @@ std::unique_ptr<data::Loader> make_loader(const comm::ProcessGroup& group,
   return data::make_prefetching_loader(dataset, std::move(sampler), of_loader, device, strands);
 }
 
-std::int64_t steps_in_epoch(std::int64_t batch_size, std::int64_t samples, int ranks) {
+std::int64_t steps_in_epoch(const TrainOptions& options, std::int64_t samples, int ranks) {
   const std::int64_t samples_of_rank = (samples + ranks - 1) / ranks;
-  return (samples_of_rank + batch_size - 1) / batch_size;
+  const std::int64_t batches = (samples_of_rank + options.batch_size - 1) / options.batch_size;
+  return (batches + options.accumulate - 1) / options.accumulate;
+}
+
+// Up to `most` batches; none at the end of the epoch.
+std::vector<data::Batch> next_batches(data::Loader& loader, std::int64_t most) {
+  std::vector<data::Batch> batches;
+  while (std::ssize(batches) < most) {
+    auto batch = loader.next();
+    if (!batch) break;
+    batches.push_back(std::move(*batch));
+  }
+  return batches;
 }
 
 }  // namespace
 
 std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int ranks) {
-  LOCKSTEP_CHECK(options.batch_size >= 1 && options.epochs >= 0 && options.steps >= 0,
-                 "train: batch size ", options.batch_size, ", epochs ", options.epochs, ", steps ",
-                 options.steps, "; none can be negative, and a batch has a sample");
+  LOCKSTEP_CHECK(options.batch_size >= 1 && options.accumulate >= 1 && options.epochs >= 0 &&
+                     options.steps >= 0,
+                 "train: batch size ", options.batch_size, ", ", options.accumulate,
+                 " batches a step, epochs ", options.epochs, ", steps ", options.steps,
+                 "; none can be negative, a step has a batch, and a batch has a sample");
   LOCKSTEP_CHECK(options.first_step >= 0, "train: first step ", options.first_step);
   // Divided, not multiplied: ranks · batch_size may be more than 64 bits hold.
   if (options.batch_size > samples / ranks) {
@@ -78,7 +86,7 @@ std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int 
                           std::max<std::int64_t>(samples / ranks, 1), " or less"));
   }
   if (options.steps > 0) return options.steps;
-  return options.epochs * steps_in_epoch(options.batch_size, samples, ranks);
+  return options.epochs * steps_in_epoch(options, samples, ranks);
 }
 
 Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
@@ -89,14 +97,12 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
   const DType dtype = model.parameters().front()->value.dtype();
   Device& device = model.parameters().front()->value.device();
 
-  const std::int64_t steps_of_epoch =
-      steps_in_epoch(options.batch_size, train_set.size(), group.size());
+  const std::int64_t steps_of_epoch = steps_in_epoch(options, train_set.size(), group.size());
   const Start start{static_cast<int>(options.first_step / steps_of_epoch),
                     options.first_step % steps_of_epoch};
   const auto strands = make_thread_strands();
   const auto loader = make_loader(group, train_set, device, *strands, options, dtype, start);
-
-  data_parallel::broadcast_parameters(group, model, 0);
+  const auto stepper = make_stepper(group, model, optimizer, options.accumulate, options.step);
 
   Summary summary;
   summary.replicas_equal = true;
@@ -108,32 +114,34 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
     loader->start(epoch);
     for (; step < steps; ++step) {
       const Stopwatch watch;
-      const auto mine = loader->next();
-      if (!mine) break;
+      const std::vector<data::Batch> mine = next_batches(*loader, options.accumulate);
+      if (mine.empty()) break;
       optimizer.set_learning_rate(optim::learning_rate_at(
           step,
           {.decay = options.decay, .base = base_rate, .warmup = options.warmup, .total = steps}));
-      model.prepare({nn::Mode::training, options.seed, step, group.rank(), group.size()});
-
       const std::int64_t sent_before = group.traffic().bytes_sent;
-      const double my_loss =
-          data_parallel::data_parallel_step(group, model, optimizer, *mine, options.clip_norm);
+      const double loss =
+          stepper->take(mine, {nn::Mode::training, options.seed, step, group.rank(), group.size()});
       const std::int64_t sent = group.traffic().bytes_sent - sent_before;
-      const double loss = mean_over(group, my_loss, device);
       if (!std::isfinite(loss)) {
         throw Error(text("the loss became ", std::isnan(loss) ? "nan" : "infinite", " at step ",
                          step + 1,
                          ": the steps are too large; pass a smaller --lr, a --warmup or --clip 1"));
       }
 
-      const auto samples = static_cast<double>(mine->inputs.size(0)) * group.size();
+      double samples = 0;
+      for (const data::Batch& batch : mine) {
+        samples += static_cast<double>(batch.inputs.size(0) * group.size());
+      }
       const double seconds = watch.seconds();
       loss_sum += loss * samples;
       epoch_samples += samples;
       training_s += seconds;
+      const ddp::Communication communication = stepper->communication();
+      summary.communication += communication;
       for (Observer* observer : observers) {
-        observer->on_step(
-            {step + 1, steps, epoch + 1, loss, samples / seconds, run.seconds(), sent});
+        observer->on_step({step + 1, steps, epoch + 1, loss, samples / seconds, run.seconds(), sent,
+                           communication});
       }
       const bool last = step + 1 == steps;
       if (options.save &&

@@ -1,10 +1,12 @@
 // The training loop: what a rank does with its group, its replica of the model, and the data. It
 // is a function of values; the same call on N ranks is synchronous data-parallel training.
-//   N ranks of the group, B samples a rank and step; a step's global batch is N·B samples
+//   N ranks of the group, B samples of a batch, K batches a rank and step: a step's global batch is
+//   N·B·K samples
 //
-// The sampler deals an epoch's order out like cards, so step k reads the places [k·N·B, (k+1)·N·B)
-// of that order whatever N is: runs with equal N·B and seed see the same batches and differ by
-// rounding only. The last batch of an epoch may be smaller, on all ranks alike.
+// The sampler deals an epoch's order out like cards, so step k reads the places
+// [k·N·B·K, (k+1)·N·B·K) of that order whatever N is: runs with equal N·B·K and seed see the same
+// samples and differ by rounding only. The last step of an epoch may have fewer batches, and its
+// last batch fewer samples, on all ranks alike.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +19,18 @@
 #include "engine/optim/optimizer.hpp"
 #include "engine/optim/schedule.hpp"
 #include "engine/train/observer.hpp"
+#include "engine/train/step.hpp"
 
 namespace lockstep::train {
 
 struct TrainOptions {
   std::int64_t batch_size = 64;  // B
+  std::int64_t accumulate = 1;   // K
   std::int64_t epochs = 1;
   std::int64_t steps = 0;  // when positive, optimizer steps to take; epochs then do not count
   optim::Decay decay = optim::Decay::cosine;
   std::int64_t warmup = 0;  // optimizer steps in which the rate rises to the optimizer's own
-  double clip_norm = 0;     // bound on the gradient's global norm; 0: none
+  StepOptions step{};       // how a step is taken
   std::uint64_t seed = 0;   // of the order of samples (the epoch is added to it) and of dropout
   int workers = 0;          // strands that read batches ahead; 0: none
   // Optimizer steps that an earlier run took; this one goes on from there, and sees what that one
@@ -49,9 +53,8 @@ std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int 
 //   optimizer  over model's parameters; its learning rate on entry is the schedule's base
 //   Ensures    after each epoch (and at the end) every test sample was evaluated exactly once;
 //              before each pass the model was told what it is for (nn::Occasion)
-//   Comm       once: broadcast_parameters; a step: data_parallel_step, and one all-reduce of the
-//              loss (8 bytes of payload); an epoch: one all-reduce of three numbers, one all-gather
-//              of a hash a rank
+//   Comm       once and in a step: as Stepper; an epoch: one all-reduce of three numbers, one
+//              all-gather of a hash a rank
 //   Throws     UsageError as total_steps; Error when the loss is no longer finite; CommError
 Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
               const data::Dataset& train_set, const data::Dataset& test_set,

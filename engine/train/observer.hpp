@@ -4,17 +4,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/parallel/ddp/communication.hpp"
+
 namespace lockstep::train {
 
 // One optimizer step.
 struct StepReport {
-  std::int64_t step = 0;        // from 1
-  std::int64_t steps = 0;       // of the whole run
-  std::int64_t epoch = 0;       // from 1
-  double loss = 0;              // mean over the global batch, before the update
-  double samples_per_s = 0;     // of all ranks together, in this step
-  double seconds = 0;           // since training began
-  std::int64_t bytes_sent = 0;  // by this rank for the step itself, without the report of the loss
+  std::int64_t step = 0;               // from 1
+  std::int64_t steps = 0;              // of the whole run
+  std::int64_t epoch = 0;              // from 1
+  double loss = 0;                     // mean over the global batch, before the update
+  double samples_per_s = 0;            // of all ranks together, in this step
+  double seconds = 0;                  // since training began
+  std::int64_t bytes_sent = 0;         // by this rank, for gradients and the report of the loss
+  ddp::Communication communication{};  // of the gradients; zeros when that is not measured
 };
 
 // One epoch, or what was left of it when the run ended inside.
@@ -31,7 +34,8 @@ struct Summary {
   double seconds = 0;
   double samples_per_s = 0;  // of all ranks together, evaluation not counted
   double test_accuracy = 0;
-  bool replicas_equal = false;  // bit for bit, at the end of every epoch
+  bool replicas_equal = false;         // bit for bit, at the end of every epoch
+  ddp::Communication communication{};  // of all steps together
 };
 
 class Observer {

@@ -1,5 +1,7 @@
 // lab-tool with-work: the engine's trainer with those of the student's parts that pass. Standard
-// output is the program's path, for ./lab train --with work; what is whose goes to standard error.
+// output is for ./lab train --with work: the program's path, and in a second line an option that
+// the run needs so that these parts are called. What is whose goes to standard error.
+#include <algorithm>
 #include <iostream>
 
 #include "engine/base/error.hpp"
@@ -27,6 +29,12 @@ std::string reason_for_reference(const Lab& lab, const Exercise& part) {
   return report.verdict == sim::Verdict::pass ? "" : std::string(name_of(report.verdict));
 }
 
+// Called where gradients are averaged after backward, and not by DDP, which does it meanwhile.
+bool is_of_the_plain_way(const Exercise& part) {
+  return part.name == "broadcast_parameters" || part.name == "average_gradients" ||
+         part.name == "data_parallel_step";
+}
+
 // "yours", and whether the run will call it: some parts run only when they are asked for.
 std::string words_for_yours(const Exercise& part, const Arguments& run) {
   if (part.name == "ring_all_reduce" && run.get("all-reduce") != "ring") {
@@ -34,6 +42,9 @@ std::string words_for_yours(const Exercise& part, const Arguments& run) {
   }
   if (part.name == "prefetching_loader" && run.get("workers") == "0") {
     return "yours, unused without --workers";
+  }
+  if (is_of_the_plain_way(part) && run.get("overlap") == "yes") {
+    return "yours, unused with options of DDP";
   }
   return "yours";
 }
@@ -57,7 +68,8 @@ fs::path object_of(const Lab& lab, const Exercise& part) {
 Exit with_work_command(const Lab& lab, const Words& words) {
   Options options("lab-tool with-work", "Links the trainer with your parts that pass.");
   options.option("all-reduce", "native", "the one the run will use")
-      .option("workers", "0", "those of the run's loader");
+      .option("workers", "0", "those of the run's loader")
+      .choice("overlap", {"unsaid", "yes", "no"}, "unsaid", "what the run was told of DDP");
   const Arguments arguments = parsed(options, words);
   if (arguments.asks_help()) return print_help(options);
   const CommandResult ninja = run_command(
@@ -80,6 +92,9 @@ Exit with_work_command(const Lab& lab, const Words& words) {
       run_command(relinked(ninja.output, exchanges, program), lab.places.build, {.deadline_s = 60});
   if (link.exit_code != 0) throw Error("linking train with your parts failed: " + link.output);
   std::cout << program.string() << "\n";
+  const bool plain = std::ranges::any_of(
+      exchanges, [](const Exchange& exchange) { return is_of_the_plain_way(*exchange.part); });
+  if (plain && arguments.get("overlap") == "unsaid") std::cout << "--no-overlap\n";
   return Exit::passed;
 }
 

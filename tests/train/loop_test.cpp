@@ -153,11 +153,67 @@ TEST_CASE("training: with steps given it goes through as many epochs as that tak
   CHECK(run_on(2, setup).epochs.size() == 2);
 }
 
-TEST_CASE("training: the bytes of a step are the gradients, without the report of the loss") {
+TEST_CASE("training: the bytes of a step are the gradients and the report of the loss, K or one") {
+  constexpr std::int64_t gradients = 24 * 16 + 24 + 5 * 24 + 5;
   Setup setup;
   setup.options.steps = 2;
-  const auto seen = run_on(2, setup);
-  CHECK(seen.steps[1].bytes_sent == 8 * (24 * 16 + 24 + 5 * 24 + 5));
+  CHECK(run_on(2, setup).steps[1].bytes_sent == 8 * (gradients + 1));
+  setup.options.step.reduction = train::Reduction::during_backward;
+  CHECK(run_on(2, setup).steps[0].bytes_sent == 8 * (gradients + 2));  // and who lacks a gradient
+  setup.options.accumulate = 4;
+  CHECK(run_on(2, setup).steps[0].bytes_sent == 8 * (gradients + 2));
+}
+
+TEST_CASE("training: gradients that travel during backward lead where those after it lead") {
+  for (const int ranks : {1, 2, 3, 4}) {
+    CAPTURE(ranks);
+    Setup setup = steps_of(48, ranks, 20, DType::float64);
+    setup.options.step.clip_norm = 0.5;
+    const auto after = run_on(ranks, setup);
+    setup.options.step.reduction = train::Reduction::during_backward;
+    setup.options.step.ddp.limits = {1024, 2048};
+    const auto during = run_on(ranks, setup);
+    REQUIRE(during.steps.size() == after.steps.size());
+    for (std::size_t k = 0; k < after.steps.size(); ++k) {
+      CHECK(during.steps[k].loss == after.steps[k].loss);  // this group sums in one order always
+    }
+    CHECK(during.epochs.back().hashes == after.epochs.back().hashes);
+    CHECK(during.ends.at(0).replicas_equal);
+    CHECK(during.ends.at(0).communication.hidden().has_value() == (ranks > 1));
+    CHECK_FALSE(after.ends.at(0).communication.hidden().has_value());
+  }
+}
+
+TEST_CASE(
+    "training: K batches of B samples a step are one batch of K·B, also where an epoch ends") {
+  // 50 samples: 25 a rank on two ranks, in steps of 12, 12 and 1; on one rank 24, 24 and 2.
+  for (const int ranks : {1, 2}) {
+    Setup setup;
+    setup.samples = 50;
+    setup.options = {.batch_size = 24 / ranks, .steps = 10};
+    const auto whole = run_on(ranks, setup);
+    setup.options.step.reduction = train::Reduction::during_backward;
+    for (const std::int64_t k : {2, 3}) {
+      setup.options.accumulate = k;
+      setup.options.batch_size = 24 / ranks / k;
+      const auto parts = run_on(ranks, setup);
+      REQUIRE(parts.steps.size() == whole.steps.size());
+      for (std::size_t i = 0; i < whole.steps.size(); ++i) {
+        CAPTURE(ranks, k, i);
+        CHECK(parts.steps[i].epoch == whole.steps[i].epoch);
+        CHECK(std::abs(parts.steps[i].loss / whole.steps[i].loss - 1) <= 1e-12);
+      }
+      CHECK(std::abs(parts.epochs[0].train_loss / whole.epochs[0].train_loss - 1) <= 1e-12);
+      for (const std::int64_t first : {1, 2, 3, 5}) {  // and it can go on inside an epoch
+        Setup rest = setup;
+        rest.rate = 0;
+        Setup all = rest;
+        rest.options.first_step = first;
+        CHECK(run_on(ranks, rest).steps.front().loss ==
+              run_on(ranks, all).steps[static_cast<std::size_t>(first)].loss);
+      }
+    }
+  }
 }
 
 TEST_CASE("training: the learning rate follows the schedule by optimizer steps") {
@@ -271,6 +327,21 @@ TEST_CASE("training: the model is told of every step, and of every evaluation") 
   CHECK(heard == std::vector<std::string>{
                      "step 0 seed 9 sample 1 + 2", "step 1 seed 9 sample 1 + 2", "evaluation",
                      "step 2 seed 9 sample 1 + 2", "evaluation", "evaluation"});
+
+  // A step's second batch begins where its first one ended, in the order of all ranks' samples.
+  on_ranks(2, [&](comm::ProcessGroup& group) {
+    CpuDevice device;
+    Listener listener;
+    listener.model = model_for(*dataset, DType::float32, device);
+    const auto optimizer = optim::make_sgd(listener.parameters(), {0.1});
+    train::TrainOptions options{.batch_size = 5, .accumulate = 2, .steps = 1, .seed = 9};
+    options.step.reduction = train::Reduction::during_backward;
+    train::train(group, listener, *optimizer, *dataset, *dataset, options, {});
+    if (group.rank() == 1) heard = listener.heard;
+  });
+  CHECK(heard == std::vector<std::string>{"step 0 seed 9 sample 1 + 2",
+                                          "step 0 seed 9 sample 11 + 2", "evaluation",
+                                          "evaluation"});
 }
 
 TEST_CASE("training: a global batch larger than the data is refused with one that fits") {

@@ -39,13 +39,14 @@ TEST_CASE("log: four events, one JSON object a line, with the documented fields"
     log.on_step(first_step);
     log.on_epoch(equal_epoch);
     log.on_end({2.5, 90'000, 0.875, true});
+    log.on_step({1, 40, 1, 2.25, 100'000, 0.5, 4096, {0.5, 0.125}});
   }
   std::vector<nlohmann::json> lines;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
   std::filesystem::remove_all(folder);
 
-  REQUIRE(lines.size() == 4);
+  REQUIRE(lines.size() == 5);
   CHECK(lines[0]["event"] == "start");
   CHECK(lines[0]["model"] == "mlp");
   CHECK(lines[0]["parameters"] == 10);
@@ -71,6 +72,9 @@ TEST_CASE("log: four events, one JSON object a line, with the documented fields"
                               {"test_accuracy", 0.875},
                               {"replicas_equal", true}};
   CHECK(lines[3] == end);
+  nlohmann::json measured = step;
+  measured.update({{"communication_s", 0.5}, {"exposed_s", 0.125}, {"hidden", 0.75}});
+  CHECK(lines[4] == measured);
 }
 
 TEST_CASE("log: a file that cannot be written is refused before training begins") {

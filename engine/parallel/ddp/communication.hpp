@@ -1,0 +1,29 @@
+// How long the reduction of gradients took, and how much of it was hidden behind backward.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "engine/collectives/bucket.hpp"
+
+namespace lockstep::ddp {
+
+// Of one backward pass, or of several added up; seconds of this rank's clock.
+struct Communication {
+  double total_s = 0;    // that collectives ran: together, since they run one after the other
+  double exposed_s = 0;  // of these, that the rank stood waiting
+
+  // 1 - exposed / total, from 0 (everything was waited for) to 1. None where nothing ran.
+  std::optional<double> hidden() const;
+  Communication& operator+=(const Communication& other);
+};
+
+// A hook that starts `inner` and adds what is seen of it to `seen`. Both must outlive it.
+//   A Work that does not know how long it ran counts as long as it was waited for.
+std::unique_ptr<collectives::CommHook> make_timed_hook(collectives::CommHook& inner,
+                                                       Communication& seen);
+
+// The default hook: the sum over the group.
+std::unique_ptr<collectives::CommHook> make_sum_hook();
+
+}  // namespace lockstep::ddp

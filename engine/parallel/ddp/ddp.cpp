@@ -1,0 +1,191 @@
+#include "engine/parallel/ddp/ddp.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/parallel/ddp/replicas_agree.hpp"
+
+namespace lockstep::ddp {
+namespace {
+
+using collectives::BucketPlan;
+
+std::vector<ParamInfo> infos_of(const std::vector<Parameter*>& parameters) {
+  std::vector<ParamInfo> infos;
+  for (const Parameter* parameter : parameters) {
+    infos.push_back({parameter->value.numel(), parameter->value.dtype()});
+  }
+  return infos;
+}
+
+// Gradients come roughly in the opposite order of registration, hence the last bucket goes first.
+BucketPlan plan_of_registration(const std::vector<Parameter*>& parameters,
+                                const BucketLimits& limits) {
+  BucketPlan plan = assign_buckets(infos_of(parameters), limits);
+  std::ranges::sort(plan.buckets, std::greater{},
+                    [](const auto& bucket) { return bucket.front(); });
+  return plan;
+}
+
+constexpr BucketLimits no_limits{std::numeric_limits<std::int64_t>::max(),
+                                 std::numeric_limits<std::int64_t>::max()};
+
+}  // namespace
+
+// A type of its own, so that the Ddp finds its hooks again among those of others.
+struct Ddp::OnReady {
+  Ddp* ddp;
+  std::size_t index;
+  void operator()(Parameter&) const { ddp->on_ready(index); }
+};
+
+Ddp::Ddp(nn::Module& module, comm::ProcessGroup& group, const Options& options)
+    : module_(module),
+      group_(group),
+      options_(options),
+      parameters_(module.parameters()),
+      sum_(make_sum_hook()),
+      timed_(make_timed_hook(options.hook != nullptr ? *options.hook : *sum_, communication_)) {
+  LOCKSTEP_CHECK(!parameters_.empty(), "ddp: the module has no parameters; nothing to train");
+  check_replicas_agree(group_, module_);
+  broadcast_replica(group_, module_);
+  build(plan_of_registration(parameters_,
+                             options_.unused == Unused::reduce ? options_.limits : no_limits));
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i]->hooks.emplace_back(OnReady{this, i});
+  }
+}
+
+Ddp::~Ddp() {
+  for (Parameter* parameter : parameters_) {
+    std::erase_if(parameter->hooks, [&](const auto& hook) {
+      const OnReady* mine = hook.template target<OnReady>();
+      return mine != nullptr && mine->ddp == this;
+    });
+  }
+}
+
+void Ddp::build(BucketPlan plan) {
+  reducer_.reset();  // its buckets go before the new ones come
+  plan_ = std::move(plan);
+  const double share = options_.hook != nullptr ? 1.0 : 1.0 / group_.size();
+  reducer_ = make_bucketed_reducer(group_, parameters_, plan_, {share, timed_.get()});
+}
+
+void Ddp::build_in_ready_order() {
+  const Tensor order = empty({std::ssize(ready_order_)}, DType::int64, device_);
+  std::ranges::copy(ready_order_, order.data<std::int64_t>().begin());
+  group_.broadcast(order, 0);
+  std::vector<Parameter*> in_order;
+  for (const std::int64_t index : order.data<std::int64_t>()) {
+    in_order.push_back(parameters_.at(static_cast<std::size_t>(index)));
+  }
+  BucketPlan plan = assign_buckets(infos_of(in_order), options_.limits);
+  for (auto& bucket : plan.buckets) {
+    for (std::size_t& place : bucket) {
+      place = static_cast<std::size_t>(order.data<std::int64_t>()[place]);
+    }
+  }
+  build(std::move(plan));
+}
+
+Value Ddp::forward(Tape& tape, const Value& input) {
+  if (tape.mode() == GradMode::record && unsynced_ == 0) arm(tape);
+  return module_.forward(tape, input);
+}
+
+void Ddp::arm(Tape& tape) {
+  LOCKSTEP_CHECK(pass_ == Pass::none, "ddp: rank ", group_.rank(), " calls forward, but step ",
+                 passes_, " is not over: its backward was left by an exception, or is running");
+  if (order_ == Order::known && options_.unused == Unused::refuse) {
+    build_in_ready_order();
+    order_ = Order::used;
+  }
+  if (options_.buffers == Buffers::broadcast) broadcast_buffers(group_, module_);
+  tape.watch({[this](std::span<Parameter* const> reached) { begin_pass(reached); },
+              [this] { end_pass(); }});
+}
+
+// A module that runs twice on one tape armed it twice; the pass is one all the same.
+void Ddp::begin_pass(std::span<Parameter* const> reached) {
+  if (pass_ == Pass::running) return;
+  pass_ = Pass::running;
+  ++passes_;
+  communication_ = {};
+  lacking_.clear();
+  kept_.clear();
+  if (order_ == Order::unknown) ready_order_.clear();  // what a pass with an error left
+  std::vector<const Parameter*> sorted(reached.begin(), reached.end());
+  std::ranges::sort(sorted);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (std::ranges::binary_search(sorted, parameters_[i])) continue;
+    lacking_.push_back(i);
+    // A copy: the grad may be the place in the bucket that is reduced now.
+    const Tensor& grad = parameters_[i]->grad;
+    kept_.push_back(grad.defined() ? grad.clone(MemoryKind::gradients) : Tensor());
+  }
+  start_status();
+  for (const std::size_t index : lacking_) reducer_->on_gradient_ready(index);
+}
+
+// What each rank lacks, summed: a number for each parameter, or how many of them when one is too
+// many. Then what the caller brings.
+void Ddp::start_status() {
+  std::vector<double> numbers(options_.unused == Unused::reduce ? parameters_.size() : 1);
+  for (const std::size_t index : lacking_) ++numbers[numbers.size() == 1 ? 0 : index];
+  numbers.insert(numbers.end(), brought_.begin(), brought_.end());
+  status_ = from_values(numbers, {std::ssize(numbers)}, DType::float64,
+                        parameters_.front()->value.device());
+  status_work_ = group_.all_reduce_async(status_, ReduceOp::sum);
+}
+
+void Ddp::on_ready(std::size_t index) {
+  if (pass_ != Pass::running) return;  // made under no_sync
+  if (order_ == Order::unknown) ready_order_.push_back(index);
+  reducer_->on_gradient_ready(index);
+}
+
+void Ddp::end_pass() {
+  if (pass_ != Pass::running) return;
+  reducer_->finalize();
+  status_work_.wait();
+  pass_ = Pass::none;
+  std::vector<double> lacks;
+  sums_.clear();
+  if (status_.device().has_numbers()) {
+    const auto numbers = status_.data<double>();
+    const auto flags = numbers.size() - brought_.size();
+    lacks.assign(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(flags));
+    sums_.assign(numbers.begin() + static_cast<std::ptrdiff_t>(flags), numbers.end());
+  }
+  brought_.clear();
+  if (options_.unused == Unused::refuse) {
+    if (!lacks.empty() && lacks[0] > 0) throw_lacking();
+    if (order_ == Order::unknown) order_ = Order::known;
+    return;
+  }
+  for (std::size_t k = 0; k < lacking_.size(); ++k) {
+    const std::size_t index = lacking_[k];
+    if (lacks[index] == group_.size()) parameters_[index]->grad = kept_[k];
+  }
+}
+
+void Ddp::throw_lacking() {
+  const Tensor mine = empty({2}, DType::int64, device_);
+  const Tensor all = empty({2 * group_.size()}, DType::int64, device_);
+  mine.data<std::int64_t>()[0] = std::ssize(lacking_);
+  mine.data<std::int64_t>()[1] = lacking_.empty() ? 0 : static_cast<std::int64_t>(lacking_[0]);
+  group_.all_gather(mine, all);
+  std::int64_t rank = 0;
+  while (all.item(2 * rank) == 0) ++rank;
+  const auto count = static_cast<std::int64_t>(all.item(2 * rank));
+  const auto first = static_cast<std::size_t>(all.item(2 * rank + 1));
+  throw Error(text("ddp: parameter ", parameters_.at(first)->name, " got no gradient in step ",
+                   passes_, " on rank ", rank,
+                   count > 1 ? text(" (nor did ", count - 1, " more there)") : "",
+                   ": that loss does not depend on it, so there is nothing to average. If ranks "
+                   "may leave parameters out, pass Unused::reduce (--find-unused); else look why "
+                   "the forward pass left it out"));
+}
+
+}  // namespace lockstep::ddp

@@ -1,0 +1,142 @@
+// Distributed data parallel: a module whose gradients are averaged over a group while backward is
+// still running. Wrap a replica on every rank, then train it as on one device:
+//
+//     ddp::Ddp model(replica, group);
+//     optimizer.zero_grad();
+//     Tape tape(GradMode::record);
+//     const Value loss = …(tape, model.forward(tape, input));
+//     tape.backward(loss);               // grads are the mean over the group when it returns
+//     optimizer.step();
+//
+// A pass, where it is decided and what it sends
+//   a. forward, when it records and is not under no_sync: the second one plans the buckets anew, in
+//      the order in which the first pass's gradients came (rank 0's order); buffers become rank
+//      0's.
+//   b. backward begins: a small all-reduce is started that says who lacks which gradient.
+//   c. backward: gradients enter their buckets, buckets are reduced one by one (reducer.hpp).
+//   d. backward ends: waits for the rest.
+//
+// In the first pass one bucket has everything, for nobody knows yet in which order gradients come.
+// With Unused::reduce the buckets are planned from the order of registration, and stay.
+//
+// Left out: PyTorch's static_graph and join; a module that is used by several threads.
+// Source: [DDP20] §3.2, §4; PyTorch's DistributedDataParallel. Here a pass belongs to its tape, so
+// that forward passes may be made and dropped, and the ranks find a lacking gradient in the pass it
+// lacks in, all of them, where PyTorch tells in the next one or waits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/comm/process_group.hpp"
+#include "engine/nn/module.hpp"
+#include "engine/parallel/ddp/assign_buckets.hpp"
+#include "engine/parallel/ddp/communication.hpp"
+#include "engine/parallel/ddp/reducer.hpp"
+
+namespace lockstep::ddp {
+
+// A parameter to which a loss brings no gradient: an error, or something that happens.
+enum class Unused : std::uint8_t { refuse, reduce };
+// Whether buffers become rank 0's at each forward pass.
+enum class Buffers : std::uint8_t { broadcast, local };
+
+struct Options {
+  BucketLimits limits;
+  Unused unused = Unused::refuse;
+  Buffers buffers = Buffers::broadcast;
+  // Instead of the sum of gradients that were multiplied by 1/N; must outlive the Ddp.
+  collectives::CommHook* hook = nullptr;
+};
+
+class Ddp final : public nn::Module {
+ public:
+  // Wraps this rank's replica. Every rank of the group calls it, with equal options.
+  //   module, group  must outlive the Ddp, and the Ddp the backward passes of the tapes it armed;
+  //                  the parameters stay the module's
+  //   Ensures  parameters and buffers are rank 0's
+  //   Comm     a check of names, dtypes and shapes; then a broadcast of each parameter and buffer
+  //   Throws   ContractError, on every rank, naming the first parameter that differs; CommError
+  Ddp(nn::Module& module, comm::ProcessGroup& group, const Options& options = {});
+  ~Ddp() override;  // communicates nothing; the module's hooks are as before
+  Ddp(const Ddp&) = delete;
+  Ddp& operator=(const Ddp&) = delete;
+
+  // The module's. A pass that records, and is not made under no_sync, arms its tape: backward() of
+  // that tape ends with every parameter's grad = mean over the group of what the ranks' grads would
+  // have been, bit for bit the same on every rank. Grads from passes before are averaged along.
+  //   Requires  every rank makes the same passes, in the same order
+  //   Throws    in backward, on every rank: Error naming parameter and rank when one got no
+  //             gradient (Unused::refuse); CommError. Gradients are undefined then
+  //   Unused::reduce  a parameter that some ranks used gets the sum of their gradients times 1/N;
+  //             one that no rank used keeps the grad it had, or none
+  Value forward(Tape& tape, const Value& input) override;
+  void prepare(const nn::Occasion& occasion) override { module_.prepare(occasion); }
+  std::vector<Parameter*> parameters() override { return module_.parameters(); }
+  std::vector<nn::Buffer*> buffers() override { return module_.buffers(); }
+
+  // While it lives, forward passes do not arm their tapes: gradients add up on each rank alone, and
+  // travel with the next pass that is made outside. What counts is where forward is called, not
+  // backward. May be nested.
+  class [[nodiscard]] NoSync {
+   public:
+    explicit NoSync(Ddp& ddp) : ddp_(ddp) { ++ddp_.unsynced_; }
+    ~NoSync() { --ddp_.unsynced_; }
+    NoSync(const NoSync&) = delete;
+    NoSync& operator=(const NoSync&) = delete;
+
+   private:
+    Ddp& ddp_;
+  };
+  NoSync no_sync() { return NoSync(*this); }
+
+  // Numbers that the next armed backward sums over the group, with the small all-reduce it begins
+  // with: what a loop reports then costs no wait of its own. Equally many on every rank.
+  void bring(std::vector<double> numbers) { brought_ = std::move(numbers); }
+  // After that pass: the sums, the same bits on every rank.
+  std::span<const double> sums() const { return sums_; }
+
+  const collectives::BucketPlan& plan() const { return plan_; }
+  // Of the last armed pass, see communication.hpp.
+  const Communication& communication() const { return communication_; }
+
+ private:
+  struct OnReady;  // the hook that each parameter gets
+  void arm(Tape& tape);
+  void build(collectives::BucketPlan plan);
+  void build_in_ready_order();
+  void begin_pass(std::span<Parameter* const> reached);
+  void on_ready(std::size_t index);
+  void end_pass();
+  void start_status();
+  [[noreturn]] void throw_lacking();
+
+  nn::Module& module_;
+  comm::ProcessGroup& group_;
+  Options options_;
+  CpuDevice device_;  // of words between ranks; the module's own may have no numbers
+  std::vector<Parameter*> parameters_;
+  collectives::BucketPlan plan_;
+  Communication communication_;
+  std::unique_ptr<collectives::CommHook> sum_, timed_;
+  std::unique_ptr<Reducer> reducer_;
+  int unsynced_ = 0;  // NoSync guards that live
+
+  enum class Order : std::uint8_t { unknown, known, used } order_ = Order::unknown;
+  std::vector<std::size_t> ready_order_;  // of the first armed pass
+
+  // The pass that runs.
+  enum class Pass : std::uint8_t { none, running } pass_ = Pass::none;
+  std::int64_t passes_ = 0;
+  std::vector<std::size_t> lacking_;  // parameters that this pass does not reach, here
+  std::vector<Tensor> kept_;          // their grads before the pass
+  Tensor status_;
+  comm::Work status_work_;
+  std::vector<double> brought_;
+  std::vector<double> sums_;
+};
+
+}  // namespace lockstep::ddp
