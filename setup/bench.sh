@@ -6,5 +6,8 @@ lab_bench() {
   ! wants_help "$@" || exec "$bin/bench" --help
   python=${TORCH_PYTHON:-python3}
   case " $* " in *" --torch-python"*) ;; *) set -- "$@" --torch-python "$python" ;; esac
-  hand_over "bench bench-train" bench --torch-script "$root/tests/bench/torch_train.py" "$@"
+  script=torch_train.py
+  [ "${1-}" != all_reduce ] || script=torch_all_reduce.py
+  case " $* " in *" --torch-script"*) ;; *) set -- "$@" --torch-script "$root/tests/bench/$script" ;; esac
+  hand_over bench bench "$@"
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "engine/apps/bench_collective.hpp"
 #include "engine/apps/bench_report.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
@@ -49,19 +50,6 @@ void say(const std::string& line) {
 }
 
 bool has_peer(const Arguments& arguments) { return arguments.get("peer") != "none"; }
-
-void require_torch(const std::string& python) {
-  try {
-    run_for_json(
-        {python, "-c",
-         "import importlib.util as found; print('{}' if found.find_spec('torch') else '')"});
-  } catch (const Error&) {
-    throw apps::Lacking(
-        text("'", python,
-             "' has no PyTorch; name a Python that has one: TORCH_PYTHON=… ./lab bench train "
-             "--peer torch, or --torch-python …, or leave --peer out"));
-  }
-}
 
 // The peer's command, with the variant that a short trial found to be the fastest.
 Words peer_command(const Arguments& arguments, const std::string& model) {
@@ -111,11 +99,11 @@ int run(int argc, const char* const* argv) {
     return 0;
   }
   if (arguments.words() != Words{"train"}) {
-    throw UsageError("say what to measure: ./lab bench train");
+    throw UsageError("say what to measure: ./lab bench train or ./lab bench all_reduce");
   }
   const std::int64_t repeats = arguments.integer("repeats", 1);
   if (arguments.given("steps")) arguments.integer("steps", 1);
-  if (has_peer(arguments)) require_torch(arguments.get("torch-python"));
+  if (has_peer(arguments)) require_torch(arguments.get("torch-python"), "train");
 
   Machine machine = this_machine();
   machine.pinned_to_core = pin_to_one_core();
@@ -143,5 +131,8 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return lockstep::apps::run_program("lab bench", [&] { return run(argc, argv); });
+  const bool collective = argc > 1 && std::string(argv[1]) == "all_reduce";
+  return lockstep::apps::run_program("lab bench", [&] {
+    return collective ? lockstep::bench::run_all_reduce(argc, argv) : run(argc, argv);
+  });
 }

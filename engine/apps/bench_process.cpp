@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 
 namespace lockstep::bench {
@@ -78,6 +79,18 @@ Sample run_training(const std::vector<std::string>& command) {
                      error.what(), "): ", line_of(command)));
   }
   return sample;
+}
+
+void require_torch(const std::string& python, const std::string& bench) {
+  try {
+    run_for_json(
+        {python, "-c",
+         "import importlib.util as found; print('{}' if found.find_spec('torch') else '')"});
+  } catch (const Error&) {
+    throw apps::Lacking(text("'", python, "' has no PyTorch; name a Python that has one: ",
+                             "TORCH_PYTHON=… ./lab bench ", bench,
+                             " --peer torch, or --torch-python …, or leave --peer out"));
+  }
 }
 
 int pin_to_one_core() {

@@ -30,6 +30,10 @@ Json run_for_json(const std::vector<std::string>& command);
 // is an Error too.
 Sample run_training(const std::vector<std::string>& command);
 
+// Throws apps::Lacking, with what to type, when this Python has no PyTorch. `bench` is what is
+// measured: "train".
+void require_torch(const std::string& python, const std::string& bench);
+
 // Keeps this process and its children on the last of the cores it may use; that core, or -1 where
 // the system refuses.
 int pin_to_one_core();

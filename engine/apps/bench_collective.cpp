@@ -1,0 +1,310 @@
+// Each round runs every side once, the first one changing; a time is the median of a process's
+// calls, and a ratio is of one round.
+//   algbw = S / t;  busbw = algbw · 2(N-1)/N, as nccl-tests define them
+//   limit = the time in which two processes move 2·N·S bytes by x = y = x + y, measured in the
+//   round
+#include "engine/apps/bench_collective.hpp"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include "engine/apps/bench_process.hpp"
+#include "engine/apps/bench_report.hpp"
+#include "engine/apps/program.hpp"
+#include "engine/base/error.hpp"
+#include "engine/base/options.hpp"
+
+namespace lockstep::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+Options declared() {
+  Options options("lab bench",
+                  "Times the in-place float32 sum over N processes, beside others if they are "
+                  "named, and beside what the memory allows.");
+  options.words("all_reduce", "what to measure")
+      .option("ranks", "2,4", "sizes of the group, with commas")
+      .option("sizes", "4K,64K,1M,16M,256M", "of the buffer in bytes, with commas; K, M: KiB, MiB")
+      .option("peer", "none", "torch, mpi, or both with a comma")
+      .option("repeats", "5", "rounds, each fresh processes of each side")
+      .flag("json", "one JSON document instead of the table")
+      .option("torch-python", "python3", "the Python that has PyTorch; also TORCH_PYTHON=…")
+      .option("torch-script", "tests/bench/torch_all_reduce.py", "PyTorch's program")
+      .option("mpirun", "mpirun", "MPI's launcher");
+  return options;
+}
+
+Words parts_of(const std::string& list) {
+  Words parts;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+std::int64_t bytes_of(const std::string& size) {
+  std::size_t end = 0;
+  std::int64_t bytes = 0;
+  try {
+    bytes = std::stoll(size, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  const std::string unit = size.substr(end);
+  if (unit == "K") bytes <<= 10;
+  if (unit == "M") bytes <<= 20;
+  if (end == 0 || (!unit.empty() && unit != "K" && unit != "M") || bytes < 4 ||
+      bytes > (std::int64_t{1} << 32) || bytes % 4 != 0) {
+    throw UsageError(text("--sizes: '", size, "' is no size; float32 buffers take multiples of 4 ",
+                          "bytes up to 4096M, such as 4K or 16M"));
+  }
+  return bytes;
+}
+
+int ranks_of(const std::string& word) {
+  if (!word.empty() && word.size() < 4 && word.find_first_not_of("0123456789") == word.npos) {
+    if (const int ranks = std::stoi(word); ranks >= 2 && ranks <= 64) return ranks;
+  }
+  throw UsageError(text("--ranks: '", word, "' is no size of a group; pass numbers from 2 to 64"));
+}
+
+std::string shown(std::int64_t bytes) {
+  if (bytes % (1 << 20) == 0) return text(bytes >> 20, " MiB");
+  return bytes % 1024 == 0 ? text(bytes >> 10, " KiB") : text(bytes, " B");
+}
+
+// One side: a name for the table, and its command without sizes.
+struct Side {
+  std::string name;
+  Words command;
+  double scale = 1;  // of its seconds
+  std::string program;
+  std::map<std::int64_t, std::vector<double>> seconds;  // by bytes, one a round
+};
+
+// The folder in which the ranks of PyTorch meet, gone at the end.
+class Meeting {
+ public:
+  Meeting() {
+    std::string name = (fs::temp_directory_path() / "lockstep_bench_XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw Error("bench: no temporary folder can be made");
+    path_ = name;
+  }
+  ~Meeting() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+  std::string next() { return (path_ / std::to_string(++files_)).string(); }
+
+ private:
+  fs::path path_;
+  int files_ = 0;
+};
+
+bool succeeds(const std::string& line) {
+  return std::system((line + " >/dev/null 2>&1 </dev/null").c_str()) == 0;  // NOLINT
+}
+
+std::vector<Side> sides_of(const Arguments& arguments, int ranks) {
+  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+  const auto launched = [&](int count, const Words& command) {
+    Words all{(here / "lockstep-run").string(),
+              "--ranks",
+              std::to_string(count),
+              "--prefix",
+              "others",
+              "--"};
+    all.insert(all.end(), command.begin(), command.end());
+    return all;
+  };
+  const std::string ours = here / "bench-all-reduce";
+  std::vector<Side> sides{
+      {"ours", launched(ranks, {ours}), 1, "", {}},
+      {"ours, the group's buffers", launched(ranks, {ours, "--what", "group"}), 1, "", {}}};
+  for (const std::string& peer : parts_of(arguments.get("peer"))) {
+    if (peer == "none") continue;
+    if (peer == "torch") {
+      require_torch(arguments.get("torch-python"), "all_reduce");
+      const Words command{arguments.get("torch-python"), arguments.get("torch-script")};
+      sides.push_back({"PyTorch", launched(ranks, command), 1, "", {}});
+    } else if (peer == "mpi") {
+      const std::string program = here / "bench-mpi-all-reduce";
+      if (!fs::exists(program) || !succeeds(arguments.get("mpirun") + " --version")) {
+        throw apps::Lacking(
+            "there is no MPI here; it is only needed for this comparison: apt-get install "
+            "libopenmpi-dev openmpi-bin, remove build/release/CMakeCache.txt and run this again, "
+            "or leave mpi out of --peer");
+      }
+      sides.push_back({"MPI",
+                       {arguments.get("mpirun"), "--allow-run-as-root", "--oversubscribe", "-np",
+                        std::to_string(ranks), program},
+                       1,
+                       "",
+                       {}});
+    } else {
+      throw UsageError(text("--peer: '", peer, "' is none of torch, mpi, none"));
+    }
+  }
+  // A pass moves 4·S bytes in each of two processes, and the limit is the time for 2·N·S.
+  sides.push_back(
+      {"limit of the memory", launched(2, {ours, "--what", "memory"}), ranks / 4.0, "", {}});
+  return sides;
+}
+
+void run_side(Side& side, const std::vector<std::int64_t>& sizes, std::size_t round,
+              Meeting& meeting) {
+  std::string list, calls;
+  for (const std::int64_t bytes : sizes) {
+    list += text(list.empty() ? "" : ",", bytes);
+    const std::int64_t count = std::clamp<std::int64_t>((std::int64_t{1} << 28) / bytes, 3, 50);
+    calls += text(calls.empty() ? "" : ",", count);
+  }
+  Words command = side.command;
+  if (side.name == "PyTorch") command.insert(command.end(), {"--meet", meeting.next()});
+  command.insert(command.end(), {"--sizes", list, "--calls", calls});
+  const Json json = run_for_json(command);
+  try {
+    side.program =
+        text(json.at("program").get<std::string>(), ", ", json.at("how").get<std::string>());
+    for (const Json& call : json.at("calls")) {
+      side.seconds[call.at("bytes")].push_back(
+          side.scale * median(call.at("seconds").get<std::vector<double>>()));
+    }
+  } catch (const Json::exception& error) {
+    throw Error(text("bench: ", side.name, " printed other fields than times of calls (",
+                     error.what(), ")"));
+  }
+  for (const std::int64_t bytes : sizes) {
+    if (side.seconds[bytes].size() != round + 1) {
+      throw Error(text("bench: ", side.name, " printed no time for ", bytes, " bytes"));
+    }
+  }
+}
+
+struct Range {
+  double middle, least, most;
+};
+Range range_of(const std::vector<double>& values) {
+  return {median(values), std::ranges::min(values), std::ranges::max(values)};
+}
+
+struct Line {
+  int ranks;
+  std::int64_t bytes;
+  std::string side, program;
+  Range us, ratio;               // ratio: ours : this side, round by round
+  double ours_us, algbw, busbw;  // GB/s
+};
+
+std::vector<Line> lines_of(const std::vector<Side>& sides, const std::vector<std::int64_t>& sizes,
+                           int ranks) {
+  std::vector<Line> lines;
+  for (const std::int64_t bytes : sizes) {
+    const std::vector<double>& ours = sides.front().seconds.at(bytes);
+    for (const Side& side : sides) {
+      std::vector<double> us, ratios;
+      for (std::size_t round = 0; round < ours.size(); ++round) {
+        us.push_back(1e6 * side.seconds.at(bytes)[round]);
+        ratios.push_back(ours[round] / side.seconds.at(bytes)[round]);
+      }
+      const double algbw = static_cast<double>(bytes) / median(us) / 1e3;
+      lines.push_back({ranks, bytes, side.name, side.program, range_of(us), range_of(ratios),
+                       1e6 * median(ours), algbw, algbw * 2 * (ranks - 1) / ranks});
+    }
+  }
+  return lines;
+}
+
+std::string table_of(const std::vector<Line>& lines, const Machine& machine, std::int64_t rounds) {
+  std::ostringstream out;
+  out << "machine  " << machine.processor << ", " << machine.cores << " cores, load " << std::fixed
+      << std::setprecision(1) << machine.load << "\nrounds   " << rounds
+      << ", each fresh processes of each side; every sum was checked\n\n"
+      << "ranks      size  side                              us (min … max)    algbw  busbw GB/s  "
+         "ours/side (min … max)\n";
+  for (const Line& line : lines) {
+    out << std::setw(5) << line.ranks << std::setw(10) << shown(line.bytes) << "  " << std::left
+        << std::setw(26) << line.side << std::right << std::setprecision(1) << std::setw(10)
+        << line.us.middle << " (" << line.us.least << " … " << line.us.most << ")"
+        << std::setprecision(2) << std::setw(9) << line.algbw << std::setw(8) << line.busbw
+        << std::setw(10) << line.ratio.middle << " (" << line.ratio.least << " … "
+        << line.ratio.most << ")\n";
+  }
+  return out.str();
+}
+
+Json report_of(const std::vector<Line>& lines, const Machine& machine, std::int64_t rounds) {
+  Json rows = Json::array(), groups = Json::array();
+  for (const Line& line : lines) {
+    if (groups.empty() || groups.back() != line.ranks) groups.push_back(line.ranks);
+    rows.push_back({{"case", text(line.ranks, " ranks, ", shown(line.bytes), ", ", line.side)},
+                    {"ours", line.ours_us},
+                    {"peer", line.us.middle},
+                    {"unit", "us"},
+                    {"ratio_median", line.ratio.middle},
+                    {"ratio_min", line.ratio.least},
+                    {"ratio_max", line.ratio.most},
+                    {"ranks", line.ranks},
+                    {"bytes", line.bytes},
+                    {"peer_min", line.us.least},
+                    {"peer_max", line.us.most},
+                    {"algbw_gb_per_s", line.algbw},
+                    {"busbw_gb_per_s", line.busbw},
+                    {"peer_is", line.program}});
+  }
+  return Json{
+      {"bench", "all_reduce"},
+      {"ranks", groups},
+      {"rounds", rounds},
+      {"rows", rows},
+      {"machine",
+       {{"processor", machine.processor}, {"cores", machine.cores}, {"load", machine.load}}}};
+}
+
+}  // namespace
+
+int run_all_reduce(int argc, const char* const* argv) {
+  const Options options = declared();
+  const Arguments arguments = options.parse(argc, argv);
+  if (arguments.asks_help()) {
+    std::cout << options.help();
+    return 0;
+  }
+  const std::int64_t repeats = arguments.integer("repeats", 1);
+  std::vector<std::int64_t> sizes;
+  for (const std::string& size : parts_of(arguments.get("sizes"))) sizes.push_back(bytes_of(size));
+  const Words groups = parts_of(arguments.get("ranks"));
+  if (sizes.empty() || groups.empty()) throw UsageError("--ranks and --sizes need a number each");
+  for (const std::string& group : groups) sides_of(arguments, ranks_of(group));  // all can be run
+
+  const Machine machine = this_machine();
+  Meeting meeting;
+  std::vector<Line> lines;
+  for (const std::string& group : groups) {
+    std::vector<Side> sides = sides_of(arguments, ranks_of(group));
+    for (std::size_t round = 0; round < static_cast<std::size_t>(repeats); ++round) {
+      for (std::size_t turn = 0; turn < sides.size(); ++turn) {
+        run_side(sides[(turn + round) % sides.size()], sizes, round, meeting);
+      }
+    }
+    for (Line& line : lines_of(sides, sizes, ranks_of(group))) lines.push_back(std::move(line));
+  }
+  if (arguments.flag("json")) {
+    std::cout << report_of(lines, machine, repeats).dump(1) << "\n";
+  } else {
+    std::cout << table_of(lines, machine, repeats);
+  }
+  return 0;
+}
+
+}  // namespace lockstep::bench
