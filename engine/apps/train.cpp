@@ -37,12 +37,13 @@ struct World {
   std::unique_ptr<comm::ProcessGroup> group;
 };
 
-World join_world() {
+World join_world(comm::Transport transport) {
   const launch::Lookup lookup = launch::process_environment();
   if (!launch::is_launched(lookup)) return {nullptr, comm::make_solo_group()};
   const auto environment = launch::read_environment(lookup);
   comm::GlooOptions gloo;
   gloo.name = text("world/attempt_", environment.restart_count);
+  gloo.transport = transport;
   World world;
   world.store = comm::connect_store(environment.master_addr, environment.master_port);
   world.group = comm::make_gloo_group(*world.store, environment.rank, environment.world_size, gloo);
@@ -161,7 +162,7 @@ void tell_what_is_left(const Arguments& arguments, const Device& device, nn::Mod
 int train_rank(const Arguments& arguments) {
   train::TrainOptions options = apps::loop_options(arguments);
   const apps::Datasets datasets = apps::open_datasets(arguments);
-  const World world = join_world();
+  const World world = join_world(comm::transport_of(arguments.get("transport")));
   if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
     throw UsageError(text("--ranks ", arguments.get("ranks"),
                           " disagrees with the launcher, which ", "started ", world.group->size(),

@@ -69,6 +69,8 @@ Options train_options() {
       .flag("recompute", "gpt: keep the blocks' inputs only, and compute the rest again")
       .option("ranks", "1", "processes that train together")
       .choice("backend", {"gloo"}, "gloo", "how ranks talk")
+      .choice("transport", {"auto", "gloo", "shm"}, "auto",
+              "of gloo: TCP, or memory that ranks of one host share; auto: that where it can be")
       .choice("dtype", {"float32", "float64"}, "float32", "type of parameters and inputs")
       .choice("all-reduce", {"native", "ring"}, "native", "how gradients are summed")
       .flag("no-overlap", "sum gradients when backward is over, not while it goes on (DDP)")

@@ -1,6 +1,6 @@
-// Element types, reduction operators, and the one function that reduces raw elements. It stands
-// at the bottom of the house because a tensor, a Gloo collective and the simulator's core must
-// reduce in exactly the same way.
+// Element types, reduction operators, and the function that reduces raw elements (reduce.cpp). It
+// stands at the bottom of the house because a tensor, a Gloo collective and the simulator's core
+// must reduce in exactly the same way.
 #pragma once
 
 #include <array>

@@ -70,9 +70,16 @@ Tensor part_of(std::span<const std::int64_t> counts, const Tensor& whole, int i,
   return whole.view({whole.numel()}).narrow(part_start(counts, whole, i, size), count);
 }
 
-std::string text_of(const Collective& c, int size) {
+Outline outline_of(const Collective& c, int size) {
+  Outline outline{c.kind, c.op, c.root, c.dtype(), c.count(size), {}};
+  if (c.kind == CollectiveKind::all_gather) outline.counts = c.output_counts;
+  if (c.kind == CollectiveKind::all_to_all) outline.counts = c.input_counts;
+  return outline;
+}
+
+std::string text_of(const Outline& c) {
   const std::string name(sim::name_of(c.kind));
-  const std::string elements = text(" of ", c.count(size), " ", lockstep::name_of(c.dtype()));
+  const std::string elements = text(" of ", c.count, " ", lockstep::name_of(c.dtype));
   switch (c.kind) {
     case CollectiveKind::barrier:
       return name;
@@ -89,14 +96,16 @@ std::string text_of(const Collective& c, int size) {
     case CollectiveKind::gather:
       return text(name, " to rank ", c.root, elements, " a rank");
     case CollectiveKind::all_gather:
-      if (c.output_counts.empty()) return text(name, elements, " a rank");
-      return text(name, " of ", list_of(c.output_counts), " ", lockstep::name_of(c.dtype()));
     case CollectiveKind::all_to_all:
       break;
   }
-  if (c.input_counts.empty()) return text(name, elements, " to each rank");
-  return text(name, " of ", list_of(c.input_counts), " ", lockstep::name_of(c.dtype()));
+  if (!c.counts.empty()) {
+    return text(name, " of ", list_of(c.counts), " ", lockstep::name_of(c.dtype));
+  }
+  return text(name, elements, c.kind == CollectiveKind::all_gather ? " a rank" : " to each rank");
 }
+
+std::string text_of(const Collective& c, int size) { return text_of(outline_of(c, size)); }
 
 Sent modelled_sent(const Collective& c, int rank, int size) {
   const std::int64_t others = size - 1;

@@ -59,7 +59,19 @@ std::int64_t part_start(std::span<const std::int64_t> counts, const Tensor& whol
 // Part i as a tensor; an empty one is undefined.
 Tensor part_of(std::span<const std::int64_t> counts, const Tensor& whole, int i, int size);
 
+// A collective without its tensors: what the ranks must agree on, and what is said of it.
+struct Outline {
+  CollectiveKind kind = CollectiveKind::barrier;
+  ReduceOp op = ReduceOp::sum;
+  int root = -1;
+  DType dtype = DType::uint8;
+  std::int64_t count = 0;                 // Collective::count
+  std::vector<std::int64_t> counts = {};  // unequal parts: of all ranks, or what goes to each
+};
+Outline outline_of(const Collective& collective, int size);
+
 // "all_reduce (sum) of 100 float32": with all that the ranks must agree on.
+std::string text_of(const Outline& outline);
 std::string text_of(const Collective& collective, int size);
 
 // Payload this rank sends and in how many messages, by the algorithm that is usual for the kind,

@@ -4,7 +4,7 @@
 //   a. An operation throws. The first one on this rank poisons the group and closes its
 //      connections, so every peer that waits, for whomever, fails within milliseconds as well.
 //   b. The ranks tell each other through the store what they were doing (rendezvous.hpp).
-#include "engine/comm/gloo.hpp"
+#include "engine/comm/gloo_tcp.hpp"
 
 #include <gloo/rendezvous/context.h>
 #include <gloo/transport/tcp/device.h>
@@ -26,7 +26,7 @@ namespace lockstep::comm {
 namespace {
 
 using Buffer = std::unique_ptr<::gloo::transport::UnboundBuffer>;
-using Transport = std::shared_ptr<::gloo::transport::Device>;
+using Wire = std::shared_ptr<::gloo::transport::Device>;
 
 std::chrono::milliseconds ms_of(double seconds) {
   return std::chrono::milliseconds(static_cast<long long>(seconds * 1000));
@@ -34,7 +34,7 @@ std::chrono::milliseconds ms_of(double seconds) {
 
 class GlooGroup final : public ProcessGroup {
  public:
-  GlooGroup(Store& store, int rank, int size, const GlooOptions& options, Transport transport)
+  GlooGroup(Store& store, int rank, int size, const GlooOptions& options, Wire transport)
       : ProcessGroup(rank, size),
         store_(store),
         options_(options),
@@ -114,7 +114,7 @@ class GlooGroup final : public ProcessGroup {
   Store& store_;
   GlooOptions options_;
   std::unique_ptr<Store> keys_;  // this group's part of the store
-  Transport transport_;
+  Wire transport_;
   std::shared_ptr<::gloo::rendezvous::Context> context_;
 
   std::mutex failure_mutex_;  // guards first_cause_
@@ -292,15 +292,12 @@ std::unique_ptr<ProcessGroup> GlooGroup::start_split(int color, int key, const W
 
 }  // namespace
 
-std::unique_ptr<ProcessGroup> make_gloo_group(Store& store, int rank, int size,
-                                              const GlooOptions& options) {
-  LOCKSTEP_CHECK(size >= 1 && rank >= 0 && rank < size, "make_gloo_group: rank ", rank, " of ",
-                 size, " ranks does not exist; ranks count from 0 to size - 1");
-  if (size == 1) return make_solo_group();
+std::unique_ptr<ProcessGroup> make_tcp_group(Store& store, int rank, int size,
+                                             const GlooOptions& options) {
   ignore_broken_pipes();
   ::gloo::transport::tcp::attr attributes;
   attributes.hostname = options.hostname;
-  Transport transport;
+  Wire transport;
   try {
     transport = ::gloo::transport::tcp::CreateDevice(attributes);
   } catch (const std::exception& error) {

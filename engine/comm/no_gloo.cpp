@@ -1,12 +1,12 @@
-// The Gloo backend of a build without Gloo: one rank needs no network, more cannot be had.
-#include "engine/comm/gloo.hpp"
-#include "engine/comm/solo_group.hpp"
+// TCP in a build without Gloo: it cannot be had.
+#include "engine/comm/gloo_tcp.hpp"
 
 namespace lockstep::comm {
 
-std::unique_ptr<ProcessGroup> make_gloo_group(Store&, int, int size, const GlooOptions&) {
-  if (size == 1) return make_solo_group();
-  throw Error("this build has no Gloo: install libgloo-dev and run ./lab doctor");
+std::unique_ptr<ProcessGroup> make_tcp_group(Store&, int, int, const GlooOptions&) {
+  throw Error(
+      "this build has no Gloo, so ranks talk through shared memory, on one host only; install "
+      "libgloo-dev and run ./lab doctor");
 }
 
 }  // namespace lockstep::comm

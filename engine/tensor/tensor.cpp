@@ -16,9 +16,20 @@ class Storage {
       : device_(device), bytes_(bytes), dtype_(dtype), kind_(kind), data_(device.allocate(bytes)) {
     device_.account(kind_, static_cast<std::int64_t>(bytes_));
   }
+  // Over memory that was not allocated by the device.
+  Storage(std::shared_ptr<std::byte> memory, std::size_t bytes, DType dtype, Device& device,
+          MemoryKind kind)
+      : device_(device),
+        bytes_(bytes),
+        dtype_(dtype),
+        kind_(kind),
+        data_(memory.get()),
+        memory_(std::move(memory)) {
+    device_.account(kind_, static_cast<std::int64_t>(bytes_));
+  }
   ~Storage() {
     device_.account(kind_, -static_cast<std::int64_t>(bytes_));
-    device_.release(data_, bytes_);
+    if (!memory_) device_.release(data_, bytes_);
   }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
@@ -41,6 +52,7 @@ class Storage {
   DType dtype_;
   MemoryKind kind_;
   std::byte* data_;
+  std::shared_ptr<std::byte> memory_;  // the owner of data_, where that is not the device
 };
 
 namespace {
@@ -221,16 +233,32 @@ double Tensor::item(std::int64_t index) const {
   });
 }
 
+namespace {
+
+std::size_t bytes_of(const Shape& shape, DType dtype) {
+  const std::int64_t numel = numel_of(shape);
+  LOCKSTEP_CHECK(numel <= INT64_MAX / static_cast<std::int64_t>(bytes_of(dtype)), "shape ",
+                 text_of(shape), " of ", name_of(dtype), " has more bytes than 64 bits can count");
+  return static_cast<std::size_t>(numel) * bytes_of(dtype);
+}
+
+}  // namespace
+
+Tensor::Tensor(Shape shape, std::shared_ptr<Storage> storage)
+    : storage_(std::move(storage)), shape_(std::move(shape)), numel_(numel_of(shape_)) {}
+
 Tensor empty(Shape shape, DType dtype, Device& device, MemoryKind kind) {
-  Tensor tensor;
-  tensor.numel_ = numel_of(shape);
-  tensor.shape_ = std::move(shape);
-  LOCKSTEP_CHECK(tensor.numel_ <= INT64_MAX / static_cast<std::int64_t>(bytes_of(dtype)), "shape ",
-                 text_of(tensor.shape_), " of ", name_of(dtype),
-                 " has more bytes than 64 bits can count");
-  const std::size_t bytes = static_cast<std::size_t>(tensor.numel_) * bytes_of(dtype);
-  tensor.storage_ = std::make_shared<Storage>(bytes, dtype, device, kind);
-  return tensor;
+  const std::size_t bytes = bytes_of(shape, dtype);
+  return {std::move(shape), std::make_shared<Storage>(bytes, dtype, device, kind)};
+}
+
+Tensor over_memory(std::shared_ptr<std::byte> memory, Shape shape, DType dtype, Device& device,
+                   MemoryKind kind) {
+  LOCKSTEP_CHECK(device.has_numbers(), "over_memory: tensors of the device '", device.name(),
+                 "' have no elements, so no memory can hold them");
+  const std::size_t bytes = bytes_of(shape, dtype);
+  return {std::move(shape),
+          std::make_shared<Storage>(std::move(memory), bytes, dtype, device, kind)};
 }
 
 Tensor zeros(Shape shape, DType dtype, Device& device, MemoryKind kind) {

@@ -88,6 +88,8 @@ class Tensor {
 
  private:
   friend Tensor empty(Shape, DType, Device&, MemoryKind);
+  friend Tensor over_memory(std::shared_ptr<std::byte>, Shape, DType, Device&, MemoryKind);
+  Tensor(Shape shape, std::shared_ptr<Storage> storage);
   std::byte* raw() const;
   void check_type(DType asked) const;
 
@@ -101,6 +103,11 @@ Tensor empty(Shape shape, DType dtype, Device& device, MemoryKind kind = MemoryK
 Tensor zeros(Shape shape, DType dtype, Device& device, MemoryKind kind = MemoryKind::buffers);
 Tensor full(Shape shape, double value, DType dtype, Device& device,
             MemoryKind kind = MemoryKind::buffers);
+// Over memory that somebody else made, such as memory that processes share: `memory` is kept until
+// the last tensor that looks at it is gone. It is in the device's account, and not the device's.
+//   Requires  64-byte aligned, with room for the elements
+Tensor over_memory(std::shared_ptr<std::byte> memory, Shape shape, DType dtype, Device& device,
+                   MemoryKind kind = MemoryKind::buffers);
 // Elements converted to `dtype` (convert.hpp); values.size() must be the shape's numel.
 Tensor from_values(std::span<const double> values, Shape shape, DType dtype, Device& device,
                    MemoryKind kind = MemoryKind::buffers);

@@ -12,27 +12,16 @@
 using namespace lockstep;
 using namespace lockstep::comm;
 using lockstep::test::contains;
+using lockstep::test::error_of;
 using lockstep::test::expect;
 using lockstep::test::failures;
+using lockstep::test::ones;
 using lockstep::test::run_gloo;
 using lockstep::test::run_processes;
 
 namespace {
 
-// The message of the CommError that `body` must throw.
-template <typename Body>
-std::string error_of(const Body& body) {
-  try {
-    body();
-  } catch (const CommError& error) {
-    return error.what();
-  }
-  throw Error("no CommError was thrown");
-}
-
-Tensor ones(std::int64_t count, DType dtype, Device& device) {
-  return full({count}, 1, dtype, device);
-}
+const GlooOptions over_tcp{.transport = Transport::gloo};
 
 // Ends this process when all of `others` have said that they are past the first operation.
 [[noreturn]] void die_after(Store& store, std::vector<std::string> others) {
@@ -57,7 +46,7 @@ TEST_CASE("the harness: a rank that throws, crashes or exits badly fails the tes
 
 TEST_CASE("gloo failure: when a rank is killed, its peers learn it within a second, by name") {
   const auto outcomes = run_processes(4, [](Store& store, int rank) -> std::string {
-    const auto world = make_gloo_group(store, rank, 4);
+    const auto world = make_gloo_group(store, rank, 4, over_tcp);
     ProcessGroup& group = *world;
     CpuDevice device;
     const Tensor data = ones(65537, DType::float32, device);
@@ -87,7 +76,7 @@ TEST_CASE("gloo failure: when a rank is killed, its peers learn it within a seco
 
 TEST_CASE("gloo failure: a rank that never calls is named after the deadline") {
   const auto outcomes = run_processes(3, [](Store& store, int rank) -> std::string {
-    GlooOptions options;
+    GlooOptions options = over_tcp;
     options.timeout_s = 0.5;
     const auto group = make_gloo_group(store, rank, 3, options);
     if (rank == 1) {
@@ -157,7 +146,7 @@ TEST_CASE("gloo failure: ranks that do not come to the group are named") {
 
 TEST_CASE("gloo failure: an asynchronous operation reports where it was started") {
   const auto outcomes = run_processes(3, [](Store& store, int rank) -> std::string {
-    const auto group = make_gloo_group(store, rank, 3);
+    const auto group = make_gloo_group(store, rank, 3, over_tcp);
     CpuDevice device;
     const Tensor data = ones(1000, DType::float64, device);
     group->barrier();

@@ -14,9 +14,20 @@ using namespace lockstep;
 using namespace lockstep::comm;
 using lockstep::test::expect;
 using lockstep::test::failures;
-using lockstep::test::run_gloo;
+using lockstep::test::Outcome;
+using lockstep::test::RankGroup;
 
 namespace {
+
+// The same over TCP and in shared memory, one after the other.
+std::vector<Outcome> run_gloo(int ranks, const RankGroup& body) {
+  auto outcomes = lockstep::test::run_gloo(ranks, body);
+  for (Outcome& outcome : lockstep::test::run_gloo(ranks, body, 30, Transport::shm)) {
+    outcome.message = "in shared memory: " + outcome.message;
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
 
 const DType dtypes[] = {DType::float32, DType::float64, DType::int64};
 const ReduceOp ops[] = {ReduceOp::sum, ReduceOp::product, ReduceOp::min, ReduceOp::max};

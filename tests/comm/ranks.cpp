@@ -104,10 +104,12 @@ std::vector<Outcome> run_processes(int ranks, const RankStore& body) {
   return outcomes;
 }
 
-std::vector<Outcome> run_gloo(int ranks, const RankGroup& body, double timeout_s) {
+std::vector<Outcome> run_gloo(int ranks, const RankGroup& body, double timeout_s,
+                              comm::Transport transport) {
   return run_processes(ranks, [&](comm::Store& store, int rank) {
     comm::GlooOptions options;
     options.timeout_s = timeout_s;
+    options.transport = transport;
     const auto group = comm::make_gloo_group(store, rank, ranks, options);
     return body(*group);
   });
@@ -115,6 +117,19 @@ std::vector<Outcome> run_gloo(int ranks, const RankGroup& body, double timeout_s
 
 void expect(bool condition, const std::string& otherwise) {
   if (!condition) throw Error(otherwise);
+}
+
+std::string error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const CommError& error) {
+    return error.what();
+  }
+  throw Error("no CommError was thrown");
+}
+
+Tensor ones(std::int64_t count, DType dtype, Device& device) {
+  return full({count}, 1, dtype, device);
 }
 
 std::string failures(const std::vector<Outcome>& outcomes) {

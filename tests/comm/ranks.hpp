@@ -21,12 +21,16 @@ struct Outcome {
 using RankStore = std::function<std::string(comm::Store& store, int rank)>;
 std::vector<Outcome> run_processes(int ranks, const RankStore& body);
 
-// The same with a Gloo group of all ranks.
+// The same with a group of all ranks, over TCP unless another transport is asked for.
 using RankGroup = std::function<std::string(comm::ProcessGroup& group)>;
-std::vector<Outcome> run_gloo(int ranks, const RankGroup& body, double timeout_s = 30);
+std::vector<Outcome> run_gloo(int ranks, const RankGroup& body, double timeout_s = 30,
+                              comm::Transport transport = comm::Transport::gloo);
 
 // For bodies: a failed expectation throws, so that the rank fails.
 void expect(bool condition, const std::string& otherwise);
+// The message of the CommError that `body` must throw.
+std::string error_of(const std::function<void()>& body);
+Tensor ones(std::int64_t count, DType dtype, Device& device);
 
 // Empty when all ranks are well; else every message, for CHECK(failures(...) == "").
 std::string failures(const std::vector<Outcome>& outcomes);

@@ -1,0 +1,16 @@
+// Many operands reduced in one pass: what a rank does that can read the data of all its peers.
+#pragma once
+
+#include <span>
+
+#include "engine/base/dtype.hpp"
+
+namespace lockstep {
+
+// out[i] = ((s₀[i] op s₁[i]) op s₂[i]) op …, `count` elements of each source, in the order given:
+// the bits that reduce_elements leaves after it took s₁, s₂, … one after the other into s₀.
+//   Requires  sources is not empty; out is one of the sources or overlaps none
+void reduce_in_order(DType dtype, ReduceOp op, std::span<const std::byte* const> sources,
+                     std::byte* out, std::int64_t count);
+
+}  // namespace lockstep

@@ -1,0 +1,337 @@
+#include "engine/comm/shm_group.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include "engine/comm/ordered_worker.hpp"
+#include "engine/comm/rendezvous.hpp"
+#include "engine/comm/shm_collectives.hpp"
+#include "engine/comm/shm_handover.hpp"
+#include "engine/comm/shm_messages.hpp"
+#include "engine/comm/solo_group.hpp"
+#include "engine/comm/tcp_store.hpp"
+#include "engine/sim/verdict.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+using namespace shm;
+
+std::string place_of(const Where& where) {
+  return sim::place_of(where.file_name(), static_cast<int>(where.line()));
+}
+
+class ShmGroup final : public ProcessGroup {
+ public:
+  explicit ShmGroup(Membership::Meeting meeting)
+      : ProcessGroup(meeting.rank, meeting.size),
+        membership_(std::move(meeting)),
+        collectives_(membership_),
+        messages_(membership_),
+        exceptions_(std::uncaught_exceptions()) {}
+
+  ~ShmGroup() override {
+    if (std::uncaught_exceptions() > exceptions_) {
+      membership_.poison(text("rank ", rank(), " of ", size(),
+                              " gave up its group because of an exception; its output says which"));
+    } else if (in_flight_ > 0) {
+      membership_.poison(text("rank ", rank(), " of ", size(), " ended its group while operations ",
+                              "were in flight; wait for every Work first"));
+    }
+  }
+
+  std::string_view backend() const override { return "gloo"; }
+  Traffic traffic() const override { return {bytes_sent_, messages_sent_, modelled_}; }
+  Tensor allocate_buffer(std::int64_t count, DType dtype, Device& device) override;
+
+ protected:
+  void run(const Collective& collective, const Where& where) override {
+    const Carried call{collective, ++collectives_started_, where};
+    worker_.run([&] { carry_out(call, membership_.lookout().in_caller()); });
+  }
+  Work start(const Collective& collective, const Where& where) override;
+  Work start_send(const Tensor& data, int dst, int tag, const Where& where) override;
+  Work start_recv(Tensor data, int src, int tag, const Where& where) override;
+  void recv_now(Tensor data, int src, int tag, const Where& where) override;
+  std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) override;
+
+ private:
+  class Receive;
+  struct Envelope {
+    int src, tag;
+    Where where;
+  };
+
+  void carry_out(const Carried& call, Patience patience);
+  void receive(const Messages::Ticket& ticket, const Tensor& data, const Where& where);
+
+  // Whatever is thrown becomes a CommError that begins with what this rank was doing, and poisons
+  // the group. `late` says what is known of those who did not come.
+  template <typename Body, typename Doing, typename Late>
+  void guarded(const Body& body, const Doing& doing, const Late& late);
+  [[noreturn]] void fail(const std::string& doing, const std::string& why);
+  std::string text_of(const Carried& call) const {
+    return text("collective no. ", call.number, ", ", comm::text_of(call.collective, size()),
+                " at ", place_of(call.where));
+  }
+  std::string late_ranks(std::uint64_t number) const;
+
+  Membership membership_;
+  Collectives collectives_;
+  Messages messages_;
+  int exceptions_;  // under way when the group was made
+
+  std::mutex failure_mutex_;  // guards first_cause_
+  std::string first_cause_;
+
+  std::uint64_t collectives_started_ = 0;
+  int splits_ = 0;
+  std::atomic<int> in_flight_ = 0;
+  std::atomic<std::int64_t> bytes_sent_ = 0;
+  std::atomic<std::int64_t> messages_sent_ = 0;
+  std::atomic<bool> modelled_ = false;
+  OrderedWorker worker_;  // last: ends before what its operations use
+};
+
+template <typename Body, typename Doing, typename Late>
+void ShmGroup::guarded(const Body& body, const Doing& doing, const Late& late) {
+  {
+    const std::scoped_lock lock(failure_mutex_);
+    if (!first_cause_.empty()) {
+      throw CommError(text("rank ", rank(), ": ", doing(), " cannot run, the group has failed ",
+                           "before: ", first_cause_));
+    }
+  }
+  try {
+    body();
+  } catch (const Lost& lost) {
+    switch (lost.reason) {
+      case Lost::Reason::late:
+        fail(doing(), late(lost.rank));
+      case Lost::Reason::failed:
+        fail(doing(), "because " + membership_.first_cause());
+      case Lost::Reason::left:
+        fail(doing(), text("rank ", lost.rank, " has left the group: it ended without this call"));
+      case Lost::Reason::ended:
+        break;
+    }
+    fail(doing(), text("the process of rank ", lost.rank,
+                       " has ended; look at its last output: ", late(lost.rank)));
+  } catch (const Disagreement& disagreement) {
+    fail(doing(), disagreement.what);
+  } catch (const Mismatch& mismatch) {
+    fail(doing(), mismatch.what);
+  } catch (const Error& error) {
+    fail(doing(), error.what());
+  }
+}
+
+void ShmGroup::fail(const std::string& doing, const std::string& why) {
+  const std::string cause = text("rank ", rank(), " of ", size(), ": ", doing, " failed; ", why);
+  membership_.poison(cause);
+  const std::scoped_lock lock(failure_mutex_);
+  if (first_cause_.empty()) first_cause_ = cause;
+  throw CommError(cause);
+}
+
+std::string ShmGroup::late_ranks(std::uint64_t number) const {
+  const Control& control = membership_.control();
+  std::string deeds;
+  for (int other = 0; other < size(); ++other) {
+    if (other == rank()) continue;
+    const std::uint64_t phase = control.line(other).phase.load(std::memory_order_acquire);
+    if (phase / phase_step >= collectives_.arrival()) continue;
+    deeds += text(deeds.empty() ? "" : "; ", last_deed(control, other, size(), number));
+  }
+  return deeds;
+}
+
+void ShmGroup::carry_out(const Carried& call, Patience patience) {
+  const double own = call.collective.timeout_s;
+  const double timeout_s = own > 0 ? own : membership_.meeting().timeout_s;
+  guarded(
+      [&] {
+        collectives_.run(call, {patience, timeout_s});
+      },
+      [&] { return text_of(call); },
+      [&](int waited_for) {
+        const std::string deeds = late_ranks(call.number);
+        if (deeds.empty()) {
+          return text("rank ", waited_for, " came and does not go on; it is stopped, or hangs");
+        }
+        return text("did not come within ", timeout_s, " s: ", deeds);
+      });
+  const Sent sent = modelled_sent(call.collective, rank(), size());
+  bytes_sent_ += sent.bytes;
+  messages_sent_ += sent.messages;
+  modelled_ = true;
+}
+
+class Queued final : public Pending {
+ public:
+  explicit Queued(std::future<void> done) : done_(std::move(done)) {}
+  void wait() override { done_.get(); }
+
+ private:
+  std::future<void> done_;
+};
+
+Work ShmGroup::start(const Collective& collective, const Where& where) {
+  const std::uint64_t number = ++collectives_started_;
+  ++in_flight_;
+  return Work(std::make_unique<Queued>(worker_.submit([this, collective, number, where] {
+    struct Landed {
+      std::atomic<int>& count;
+      ~Landed() { --count; }
+    } landed{in_flight_};
+    carry_out({collective, number, where}, membership_.lookout().in_worker());
+  })));
+}
+
+Work ShmGroup::start_send(const Tensor& data, int dst, int tag, const Where& where) {
+  const auto doing = [&] {
+    return text("send to rank ", dst, " (tag ", tag, ") of ", data.numel(), " ",
+                name_of(data.dtype()), " at ", place_of(where));
+  };
+  guarded([&] { messages_.send(data, dst, tag, where); }, doing, [](int) { return ""; });
+  bytes_sent_ += static_cast<std::int64_t>(data.bytes());
+  ++messages_sent_;
+  return {};
+}
+
+void ShmGroup::receive(const Messages::Ticket& ticket, const Tensor& data, const Where& where) {
+  const auto doing = [&] {
+    return text("recv from rank ", ticket.src, " (tag ", ticket.tag, ") of ", data.numel(), " ",
+                name_of(data.dtype()), " at ", place_of(where));
+  };
+  const double timeout_s = membership_.meeting().timeout_s;
+  guarded([&] { messages_.receive(ticket, data, doing, timeout_s); }, doing,
+          [&](int src) {
+            const std::uint64_t next =
+                membership_.control().line(src).finished.load(std::memory_order_acquire) + 1;
+            return text("nothing came within ", timeout_s,
+                        " s: ", last_deed(membership_.control(), src, size(), next));
+          });
+}
+
+void ShmGroup::recv_now(Tensor data, int src, int tag, const Where& where) {
+  receive(messages_.post(src, tag), data, where);
+}
+
+class ShmGroup::Receive final : public Pending {
+ public:
+  Receive(ShmGroup& group, Tensor data, int src, int tag, const Where& where)
+      : group_(group),
+        data_(std::move(data)),
+        where_(where),
+        ticket_(group.messages_.post(src, tag)) {}
+  ~Receive() override {
+    if (!waited_) group_.messages_.drop(ticket_);
+  }
+  void wait() override {
+    waited_ = true;
+    group_.receive(ticket_, data_, where_);
+  }
+
+ private:
+  ShmGroup& group_;
+  Tensor data_;
+  Where where_;
+  Messages::Ticket ticket_;
+  bool waited_ = false;
+};
+
+Work ShmGroup::start_recv(Tensor data, int src, int tag, const Where& where) {
+  return Work(std::make_unique<Receive>(*this, std::move(data), src, tag, where));
+}
+
+Tensor ShmGroup::allocate_buffer(std::int64_t count, DType dtype, Device& device) {
+  const std::size_t bytes = static_cast<std::size_t>(numel_of({count})) * bytes_of(dtype);
+  const auto arena = membership_.meeting().arena;
+  const auto block = device.has_numbers() ? arena->take(bytes) : std::nullopt;
+  if (!block) return ProcessGroup::allocate_buffer(count, dtype, device);
+  const std::shared_ptr<std::byte> memory(arena->segment().at(*block),
+                                          [arena, at = *block](std::byte*) { arena->give(at); });
+  return over_memory(memory, {count}, dtype, device);
+}
+
+// Two rounds: who belongs together; then the first of each new group says where its control block
+// is, which the others' arenas know nothing of.
+std::unique_ptr<ProcessGroup> ShmGroup::start_split(int color, int key, const Where& where) {
+  CpuDevice host;
+  const Tensor mine = empty({2}, DType::int64, host);
+  const Tensor all = empty({2 * size()}, DType::int64, host);
+  mine.data<std::int64_t>()[0] = color;
+  mine.data<std::int64_t>()[1] = key;
+  all_gather(mine, all, where);
+  const auto pairs = all.data<std::int64_t>();
+  std::vector<std::pair<std::int64_t, int>> members;  // (key, rank here), sorted: the new order
+  for (int r = 0; r < size() && color != no_color; ++r) {
+    const auto at = static_cast<std::size_t>(2 * r);
+    if (pairs[at] == color) members.emplace_back(pairs[at + 1], r);
+  }
+  std::ranges::sort(members);
+
+  const int count = static_cast<int>(members.size());
+  const bool leads = count > 1 && members[0].second == rank();
+  Arena& arena = membership_.arena();
+  std::optional<std::uint64_t> block;
+  if (leads) {
+    block = arena.take(Control::bytes_for(count));
+    if (block) std::memset(arena.segment().at(*block), 0, Control::bytes_for(count));
+  }
+  mine.data<std::int64_t>()[0] = static_cast<std::int64_t>(block.value_or(0));
+  all_gather(mine, all, where);
+  if (color == no_color) return nullptr;
+  if (count == 1) return make_solo_group();
+
+  Membership::Meeting meeting = membership_.meeting();
+  const auto leader = static_cast<std::size_t>(members[0].second);
+  meeting.control_at = static_cast<std::uint64_t>(pairs[2 * leader]);
+  if (meeting.control_at == 0) throw CommError("split: the shared memory is spent");
+  const auto me = std::ranges::find(members, std::pair<std::int64_t, int>(key, rank()));
+  meeting.rank = static_cast<int>(me - members.begin());
+  meeting.size = count;
+  meeting.name += text("/split", ++splits_, "_color", color);
+  auto group = std::make_unique<ShmGroup>(std::move(meeting));
+  if (leads) {
+    arena.give_when({*block}, arena.segment().object<Head>(*block).released);
+  }
+  return group;
+}
+
+}  // namespace
+
+std::unique_ptr<ProcessGroup> make_shm_group(Store& store, int rank, int size,
+                                             const ShmOptions& options) {
+  LOCKSTEP_CHECK(size > 1 && rank >= 0 && rank < size, "make_shm_group: rank ", rank, " of ", size,
+                 " ranks; two at least share memory, and ranks count from 0 to size - 1");
+  const auto keys = with_prefix(store, "shm/" + options.name);
+  meet(*keys, rank, size, "127.0.0.1", options.name, options.meet_timeout_s);
+  const Deadline deadline = deadline_after(options.meet_timeout_s);
+  std::shared_ptr<Segment> segment;
+  if (rank == 0) {
+    Handover handover;
+    segment = std::make_shared<Segment>(Layout{Control::bytes_for(size),
+                                               arena_bytes_for(static_cast<std::uint64_t>(size)),
+                                               static_cast<std::uint64_t>(size)});
+    keys->set("socket", handover.name());
+    handover.give(segment->file(), size - 1, deadline);
+  } else {
+    const std::string key = "socket";
+    keys->wait({&key, 1}, options.meet_timeout_s);
+    segment = std::make_shared<Segment>(take_file(keys->get(key), deadline));
+  }
+  Membership::Meeting meeting;
+  meeting.arena = std::make_shared<Arena>(segment, rank);
+  meeting.control_at = segment->control_at();
+  meeting.rank = rank;
+  meeting.size = size;
+  meeting.name = options.name;
+  meeting.timeout_s = options.timeout_s;
+  meeting.meet_timeout_s = options.meet_timeout_s;
+  return std::make_unique<ShmGroup>(std::move(meeting));
+}
+
+}  // namespace lockstep::comm

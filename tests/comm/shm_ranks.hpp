@@ -1,0 +1,14 @@
+// Groups in shared memory for tests: ranks as threads of this process, which is quick, or as
+// processes, which can die.
+#pragma once
+
+#include "engine/comm/shm_group.hpp"
+#include "tests/comm/ranks.hpp"
+
+namespace lockstep::test {
+
+// All ranks' outcomes; those of threads have no pid of their own, so they cannot be killed.
+std::vector<Outcome> run_shm_threads(int ranks, const RankGroup& body, double timeout_s = 30);
+std::vector<Outcome> run_shm(int ranks, const RankGroup& body, double timeout_s = 30);
+
+}  // namespace lockstep::test
