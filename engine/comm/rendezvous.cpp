@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
+#include "engine/base/ranks.hpp"
 #include "engine/comm/store_rendezvous.hpp"
 
 namespace lockstep::comm {
@@ -37,12 +38,6 @@ std::vector<int> exchange(Store& keys, int rank, const std::vector<std::string>&
   return missing;
 }
 
-std::string list_of(const std::vector<int>& ranks) {
-  std::string list = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) list += text(i == 0 ? "" : ", ", ranks[i]);
-  return list;
-}
-
 std::string known_of(Store& keys, int rank, int size, const std::string& doing) {
   const auto names = keys_of("failed", size);
   const std::vector<int> silent = exchange(keys, rank, names, doing, report_wait_s);
@@ -56,7 +51,7 @@ std::string known_of(Store& keys, int rank, int size, const std::string& doing) 
   if (silent.empty()) {
     return "; no rank is lost, so they disagree or one was late: compare the calls" + others;
   }
-  return text("; ", list_of(silent), silent.size() == 1 ? " does" : " do",
+  return text("; ", list_of_ranks(silent), silent.size() == 1 ? " does" : " do",
               " not answer: ended, or never made this call; look at the last output there", others);
 }
 

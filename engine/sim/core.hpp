@@ -64,7 +64,8 @@ class Service {
     Payload data;
     double at = 0;  // the asking strand's clock moves to max(now, at)
   };
-  // nullopt: not yet; asked again when anything else has happened. A throw fails the request.
+  // nullopt: not yet; asked again when anything else has happened, and `now` is that moment then. A
+  // throw fails the request.
   virtual std::optional<Answer> serve(const Actor& who, const Request& request, double now) = 0;
 
   // How long a request that was asked at `asked_s` waits for its answer, and what is done at that

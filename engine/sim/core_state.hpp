@@ -135,6 +135,7 @@ struct Core::State {
   std::vector<Match> matches_;                                            // not yet transferred
   std::vector<std::unordered_map<std::uint64_t, OperationPtr>> handles_;  // by rank: to wait for
   std::vector<Ready> ready_;
+  double served_s_ = 0;              // when a service last answered
   std::vector<double> port_free_s_;  // by rank: when its sending port is idle
   std::uint64_t orders_ = 0;
   std::uint64_t next_handle_ = 1;

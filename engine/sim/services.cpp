@@ -58,16 +58,13 @@ Bytes bytes_of(const StoreCall& call) {
   return out.take();
 }
 
-// Calls come in the order of time, but for those that wait: these are asked again right after each
-// other call, so the moment at which one can be answered is that of the call before.
 std::optional<Service::Answer> StoreService::serve(const Actor& who, const Request& request,
                                                    double now) {
   StoreCall call = read_store_call(request.data.bytes);
   auto answered = answer(call);
   if (!answered) return std::nullopt;
-  last_s_ = std::max(last_s_, now);
-  log_.push_back({who.rank, std::move(call), now, last_s_ + call_s_});
-  return Answer{std::move(*answered), last_s_ + call_s_};
+  log_.push_back({who.rank, std::move(call), now + call_s_});
+  return Answer{std::move(*answered), now + call_s_};
 }
 
 double StoreService::deadline_s(const Request& request, double asked_s) const {
@@ -78,8 +75,7 @@ Service::Answer StoreService::expire(const Actor& who, const Request& request, d
   StoreCall call = read_store_call(request.data.bytes);
   const std::string message = text("nobody set key \"", printable(*missing_key(call), 80),
                                    "\" within ", call.timeout_s, " s");
-  const double asked_s = now - call.timeout_s;
-  log_.push_back({who.rank, std::move(call), asked_s, now});
+  log_.push_back({who.rank, std::move(call), now});
   throw Error(message);
 }
 

@@ -46,7 +46,7 @@ class StoreService final : public Service {
   struct Record {
     int rank;
     StoreCall call;
-    double asked_s, answered_s;
+    double answered_s;
   };
   const std::vector<Record>& log() const { return log_; }
 
@@ -62,7 +62,6 @@ class StoreService final : public Service {
   std::string compared_and_set(const StoreCall& call);
 
   double call_s_;
-  double last_s_ = 0;  // when the last call was served
   std::map<std::string, std::string> values_;
   std::vector<Record> log_;
 };

@@ -41,19 +41,24 @@ bool Core::State::serve_earliest(double before_s) {
   return false;
 }
 
-// Whether the strand's request was answered, or failed.
+// Whether the strand's request was answered, or failed. Requests are answered in the order of time
+// but for those that wait; of these, one is answered at the moment of what it waited for, which is
+// the last thing that happened.
 bool Core::State::answer(Actor actor, const Answering& answering) {
   Strand& strand = strand_of(actor);
+  const double now = std::max(strand.clock_s, served_s_);
   Reply reply;
   try {
-    auto answer = answering(service_of(*strand.serving), *strand.serving, strand.clock_s);
+    auto answer = answering(service_of(*strand.serving), *strand.serving, now);
     if (!answer) return false;
-    strand.clock_s = std::max(strand.clock_s, answer->at);
+    strand.clock_s = std::max(now, answer->at);
     reply.data = std::move(answer->data);
   } catch (const Error& error) {
+    strand.clock_s = now;
     reply.status = Status::failed;
     reply.error = error.what();
   }
+  served_s_ = now;
   strand.serving.reset();
   answer_now(actor, std::move(reply));
   return true;

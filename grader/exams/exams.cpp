@@ -9,6 +9,7 @@ const std::map<std::string, std::function<Exam()>>& exams() {
       {"single_device_loop", single_device_loop_exam},
       {"node_layout", node_layout_exam},
       {"store_rendezvous", store_rendezvous_exam},
+      {"setup_distributed", setup_distributed_exam},
       {"distributed_sampler", distributed_sampler_exam},
       {"prefetching_loader", prefetching_loader_exam},
       {"ring_all_reduce", ring_all_reduce_exam},

@@ -10,6 +10,7 @@ Exam training_time_exam();
 Exam single_device_loop_exam();
 Exam node_layout_exam();
 Exam store_rendezvous_exam();
+Exam setup_distributed_exam();
 Exam distributed_sampler_exam();
 Exam prefetching_loader_exam();
 Exam ring_all_reduce_exam();

@@ -2,19 +2,14 @@
 
 #include <algorithm>
 
+#include "engine/base/ranks.hpp"
+
 namespace lockstep::grader {
 namespace {
 
 using comm::Endpoint;
 using Kind = MeetingReport::Kind;
 using Notes = std::vector<MeetingsService::Note>;
-
-std::string list_of(const std::vector<int>& ranks) {
-  if (ranks.empty()) return "no rank";
-  std::string list = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) list += text(i == 0 ? "" : ", ", ranks[i]);
-  return list;
-}
 
 // One rank's view of one meeting.
 struct View {
@@ -134,16 +129,16 @@ void check_all_came(Bench& bench, const Played& played, const View& view) {
 
 void check_missing(Bench& bench, const Played& played, const View& view) {
   const MeetingReport& report = view.report();
-  const std::string expected = text("RanksMissing with ", list_of(view.missing()));
+  const std::string expected = text("RanksMissing with ", list_of_ranks(view.missing()));
   if (report.kind == Kind::returned) {
     fail(bench, played, view, "missing_unnoticed",
-         text(list_of(view.missing()), " never came, and it returned ", report.addresses.size(),
-              " addresses all the same"),
+         text(list_of_ranks(view.missing()), " never came, and it returned ",
+              report.addresses.size(), " addresses all the same"),
          expected, "addresses");
   }
   if (report.kind != Kind::ranks_missing) {
     fail(bench, played, view, "missing_unnamed",
-         text(list_of(view.missing()),
+         text(list_of_ranks(view.missing()),
               " never came, and it threw an error that does not say who: "
               "\"",
               report.what, "\". Who reads it has to know on which machine to look"),
@@ -151,8 +146,9 @@ void check_missing(Bench& bench, const Played& played, const View& view) {
   }
   if (report.missing != view.missing()) {
     fail(bench, played, view, "wrong_ranks_named",
-         text(list_of(view.missing()), " never came, and it names ", list_of(report.missing)),
-         expected, list_of(report.missing));
+         text(list_of_ranks(view.missing()), " never came, and it names ",
+              list_of_ranks(report.missing)),
+         expected, list_of_ranks(report.missing));
   }
   const double deadline_s = view.called_s() + view.mine().timeout_s;
   const double slack_s = 2 * static_cast<double>(store_calls_max(view.mine().size)) * store_call_s;

@@ -3,30 +3,12 @@
 #include "grader/players/store_rendezvous.hpp"
 
 #include "engine/comm/sim_store.hpp"
-#include "engine/comm/store_rendezvous.hpp"
 #include "grader/players/ask.hpp"
+#include "grader/players/ranks_missing.hpp"
 
 namespace lockstep::grader {
-namespace {
 
 using Kind = MeetingReport::Kind;
-
-MeetingReport outcome_of(comm::Store& store, int rank, const Meeting& m) {
-  try {
-    return {.kind = Kind::returned,
-            .addresses = comm::rendezvous(store, rank, m.size, m.mine, m.attempt, m.timeout_s)};
-  } catch (const comm::RanksMissing& error) {
-    return {.kind = Kind::ranks_missing, .missing = error.ranks, .what = error.what()};
-  } catch (const CommError& error) {
-    return {.kind = Kind::comm_error, .what = error.what()};
-  } catch (const NotImplemented&) {
-    throw;
-  } catch (const std::exception& error) {
-    return {.kind = Kind::other_error, .what = error.what()};
-  }
-}
-
-}  // namespace
 
 Bytes play(sim::PlayerCase& played) {
   const MeetingCase c = decode_meeting_case(played.input);
@@ -36,7 +18,11 @@ Bytes play(sim::PlayerCase& played) {
     pass_time(played.port, m.after_s);
     if (!m.comes) continue;
     ask(played.port, meetings_service, encode(MeetingReport{.kind = Kind::calls, .meeting = i}));
-    MeetingReport report = outcome_of(*store, played.rank, m);
+    auto report = outcome_of<MeetingReport>([&]() -> MeetingReport {
+      return {.kind = Kind::returned,
+              .addresses =
+                  comm::rendezvous(*store, played.rank, m.size, m.mine, m.attempt, m.timeout_s)};
+    });
     report.meeting = i;
     ask(played.port, meetings_service, encode(report));
   }

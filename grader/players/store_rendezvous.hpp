@@ -64,7 +64,14 @@ inline MeetingCase decode_meeting_case(ByteReader& in) {
 // The service "meetings": told what a rank does. Answers nothing.
 inline constexpr const char* meetings_service = "meetings";
 struct MeetingReport {
-  enum class Kind : std::uint8_t { calls, returned, ranks_missing, comm_error, other_error };
+  enum class Kind : std::uint8_t {
+    calls,
+    returned,
+    ranks_missing,
+    usage_error,
+    comm_error,
+    other_error,
+  };
   Kind kind = Kind::calls;
   std::uint32_t meeting = 0;
   std::vector<comm::Endpoint> addresses{};  // returned

@@ -152,7 +152,6 @@ TEST_CASE("store: who waited for a key goes on when it was set, whatever the see
   CHECK(replies[2].at(1).now == Approx(7.5));
   REQUIRE(service.log().size() == 4);
   CHECK(service.log()[3].rank == 2);
-  CHECK(service.log()[3].asked_s == Approx(2.5));
   CHECK(service.log()[3].answered_s == Approx(7.5));
 }
 
@@ -207,4 +206,23 @@ TEST_CASE("store: append, compare_set, delete_key and count_keys answer as a rea
   CHECK(mine.at(8).data.bytes[0] == std::byte(1));
   CHECK(mine.at(9).data.bytes[0] == std::byte(0));
   CHECK(ByteReader(mine.at(10).data.bytes).get<std::int64_t>() == 1);
+}
+
+TEST_CASE("a service that refuses who waited for it does so when it knows, not when it was asked") {
+  struct Fuse final : Service {
+    std::string_view name() const override { return "fuse"; }
+    std::optional<Answer> serve(const Actor& who, const Request&, double now) override {
+      if (who.rank == 1) blown = true;
+      if (!blown) return std::nullopt;
+      if (who.rank == 0) throw Error("blown");
+      return Answer{{}, now};
+    }
+    bool blown = false;
+  } fuse;
+  const std::uint64_t seed = GENERATE(0, 1, 2);
+  Core core(serving(2, fuse, seed));
+  const auto replies =
+      run(core, {list({ask_for("fuse", {})}), list({busy(4), ask_for("fuse", {})})});
+  CHECK(replies[0].at(0).status == Status::failed);
+  CHECK(replies[0].at(0).now == Approx(4));
 }

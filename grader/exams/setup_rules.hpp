@@ -1,0 +1,22 @@
+// What a run of setup_distributed must show: of every rank and step what came of it and when, and
+// what the machines saw.
+#pragma once
+
+#include "grader/exams/setup_services.hpp"
+#include "grader/judge/bench.hpp"
+
+namespace lockstep::grader {
+
+struct SetupRun {
+  const std::vector<std::vector<SetupStep>>& ranks;  // by rank, by step
+  const MachinesService& machines;
+  const SessionsService& sessions;
+  // A variable that makes no sense, by (step, rank), and what is wrong with it.
+  const std::map<std::pair<std::uint32_t, int>, std::pair<std::string, std::string>>& damaged;
+};
+
+// Each rank has the session that the contract says, or the error; in time; and what was opened is
+// closed again.
+void check_setup(Bench& bench, const Played& played, const SetupRun& run);
+
+}  // namespace lockstep::grader
