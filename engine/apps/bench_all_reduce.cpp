@@ -11,8 +11,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/options.hpp"
 #include "engine/comm/gloo.hpp"
-#include "engine/comm/tcp_store.hpp"
-#include "engine/launch/environment.hpp"
+#include "engine/launch/world.hpp"
 
 namespace {
 
@@ -82,9 +81,9 @@ int run(int argc, const char* const* argv) {
     std::cout << options.help();
     return 0;
   }
-  const auto environment = launch::read_environment(launch::process_environment());
-  const auto store = comm::connect_store(environment.master_addr, environment.master_port);
-  const auto group = comm::make_gloo_group(*store, environment.rank, environment.world_size);
+  const auto world = launch::join_world(launch::process_environment());
+  const auto group =
+      comm::make_gloo_group(*world->store, world->environment.rank, world->environment.world_size);
   CpuDevice device;
   const auto sizes = numbers_of(arguments, "sizes"), calls = numbers_of(arguments, "calls");
   if (sizes.size() != calls.size()) throw UsageError("--sizes and --calls are not as long");
@@ -107,6 +106,7 @@ int run(int argc, const char* const* argv) {
     }
     all.push_back(Json{{"bytes", sizes[i]}, {"seconds", seconds}});
   }
+  world->leave();
   if (group->rank() != 0) return 0;
   std::cout << Json{{"program", "Lockstep"}, {"how", group->backend()}, {"calls", all}}.dump()
             << std::endl;

@@ -4,7 +4,9 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
+#include "engine/launch/address.hpp"
 #include "engine/launch/launcher.hpp"
+#include "engine/launch/schedulers.hpp"
 
 namespace {
 
@@ -18,23 +20,74 @@ int count_of(const Arguments& arguments, const std::string& name, int at_least, 
   throw UsageError(text("--", name, " ", typed, " is more than ", most, advice));
 }
 
-int run(int argc, const char* const* argv) {
-  Options options("lab run", "Starts PROGRAM once per rank on this machine and watches over it.");
-  options.option("ranks", "1", "how many processes to start");
-  options.option("port", "0", "port of the store the ranks meet at; 0 takes a free one");
+Options launcher_options() {
+  Options options(
+      "lab run",
+      "Starts PROGRAM once per rank, on this machine or on several, and watches over it.");
+  options.option("ranks", "1", "how many processes to start on this node");
   options.choice("prefix", {"all", "others", "none"}, "all",
                  "whose lines begin with [rank R]; with others, rank 0 keeps the terminal");
+  options.option("max-restarts", "0", "how often all ranks are started again when one fails");
+  options.option("grace", "0.5", "seconds between SIGTERM and SIGKILL when ranks are stopped");
+  options.option("log-dir", "", "folder for each rank's stdout.log, stderr.log and error.json");
+  options.option("nnodes", "1",
+                 "how many nodes take part: type the same command on each, "
+                 "or let mpirun or srun start it there, which tells the rest");
+  options.option("node-rank", "", "this node's number; without it they count as they come");
+  options.option("rdzv-endpoint", "",
+                 "HOST:PORT where the launchers meet: an address of node 0, port 29400 if none");
+  options.option("rdzv-timeout", "600", "seconds to wait for the other nodes");
+  options.option("rdzv-id", "none", "name of this run, for the ranks and the log folder");
+  options.option("local-addr", "", "this node's address as the others reach it");
+  options.option("port", "0", "port of the store the ranks meet at; 0 takes a free one");
+  options.option("master-port", "0",
+                 "MASTER_PORT, where a PyTorch program's rank 0 listens; 0 takes a free one");
   options.rest("PROGRAM ARGS", "the program and its arguments");
+  return options;
+}
+
+launch::NodeOptions node_options(const Arguments& arguments) {
+  constexpr int torchrun_port = 29400;
+  launch::NodeOptions nodes;
+  if (!arguments.given("nnodes") && !arguments.given("rdzv-endpoint")) {
+    nodes = launch::nodes_of_job(launch::process_environment()).value_or(nodes);
+  }
+  nodes.timeout_s = arguments.number("rdzv-timeout", 0);
+  nodes.local_addr = arguments.get("local-addr");
+  if (nodes.count > 1) return nodes;
+  nodes.count = count_of(arguments, "nnodes", 1, 4096, "");
+  if (arguments.given("node-rank")) {
+    nodes.rank = count_of(arguments, "node-rank", 0, nodes.count - 1,
+                          text(": with --nnodes ", nodes.count, " they count from 0"));
+  }
+  if (arguments.given("rdzv-endpoint")) {
+    nodes.endpoint =
+        launch::endpoint_in(arguments.get("rdzv-endpoint"), torchrun_port, "--rdzv-endpoint");
+  } else if (nodes.count > 1) {
+    throw UsageError(text("--nnodes ", nodes.count, " needs --rdzv-endpoint HOST:PORT, an address ",
+                          "of node 0 that every node reaches"));
+  }
+  return nodes;
+}
+
+int run(int argc, const char* const* argv) {
+  const Options options = launcher_options();
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
     return 0;
   }
+  constexpr const char* last_port = ", the last port there is; 0 takes a free one";
   launch::LaunchOptions launch;
   launch.command = arguments.rest();
   launch.ranks = count_of(arguments, "ranks", 1, 4096, "");
-  launch.port =
-      count_of(arguments, "port", 0, 65535, ", the last port there is; 0 takes a free one");
+  launch.port = count_of(arguments, "port", 0, 65535, last_port);
+  launch.master_port = count_of(arguments, "master-port", 0, 65535, last_port);
+  launch.max_restarts = count_of(arguments, "max-restarts", 0, 1'000'000, "");
+  launch.grace_s = arguments.number("grace", 0);
+  launch.run_id = arguments.get("rdzv-id");
+  launch.log_dir = arguments.get("log-dir");
+  launch.nodes = node_options(arguments);
   const std::string& prefix = arguments.get("prefix");
   launch.prefix = prefix == "all"      ? launch::Prefix::all
                   : prefix == "others" ? launch::Prefix::others
@@ -45,11 +98,5 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return lockstep::apps::run_program("lab run", [&] {
-    try {
-      return run(argc, argv);
-    } catch (const CommError& error) {  // the launcher itself talks to nobody: its port is in use
-      throw UsageError(error.what());
-    }
-  });
+  return lockstep::apps::run_program("lab run", [&] { return run(argc, argv); });
 }

@@ -1,25 +1,25 @@
 // smoke: the smallest distributed program. Every rank brings its number, one all_reduce adds them,
 // and every rank prints what it has: N(N-1)/2, everywhere.
 //   ./lab run --ranks 4 -- build/release/bin/smoke
+//   mpirun -n 4 build/release/bin/smoke
 #include <iostream>
 
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/comm/gloo.hpp"
-#include "engine/comm/tcp_store.hpp"
-#include "engine/launch/environment.hpp"
+#include "engine/launch/error_file.hpp"
+#include "engine/launch/world.hpp"
 
 namespace {
 
 using namespace lockstep;
 
 int run() {
-  const auto environment = launch::read_environment(launch::process_environment());
-  const auto store = comm::connect_store(environment.master_addr, environment.master_port);
+  const auto world = launch::join_world(launch::process_environment());
   comm::GlooOptions options;
-  options.name = text("world/attempt_", environment.restart_count);
-  const auto group =
-      comm::make_gloo_group(*store, environment.rank, environment.world_size, options);
+  options.hostname = world->hostname;
+  const auto group = comm::make_gloo_group(*world->store, world->environment.rank,
+                                           world->environment.world_size, options);
 
   CpuDevice device;
   const Tensor sum = full({1}, group->rank(), DType::int64, device);
@@ -29,9 +29,14 @@ int run() {
   std::cout << text("rank ", group->rank(), " of ", group->size(), ": 0 + … + ", group->size() - 1,
                     " = ", sum.item(), "\n")
             << std::flush;
+  world->leave();
   return sum.item() == static_cast<double>(expected) ? 0 : 1;
 }
 
 }  // namespace
 
-int main() { return lockstep::apps::run_program("smoke", run); }
+int main() {
+  return lockstep::apps::run_program("smoke", [] {
+    return lockstep::launch::with_error_file(lockstep::launch::process_environment(), run);
+  });
+}

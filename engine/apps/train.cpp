@@ -17,9 +17,9 @@
 #include "engine/collectives/all_reduce_choice.hpp"
 #include "engine/comm/gloo.hpp"
 #include "engine/comm/solo_group.hpp"
-#include "engine/comm/tcp_store.hpp"
-#include "engine/launch/environment.hpp"
+#include "engine/launch/error_file.hpp"
 #include "engine/launch/launcher.hpp"
+#include "engine/launch/world.hpp"
 #include "engine/tensor/kernels.hpp"
 #include "engine/train/json_log.hpp"
 #include "engine/train/progress.hpp"
@@ -31,23 +31,24 @@ using namespace lockstep;
 constexpr int ranks_max = 4096;
 constexpr const char* tokenizer_file = "tokenizer.txt";
 
-// The ranks of one run and what connects them; the store must outlive the group.
-struct World {
-  std::unique_ptr<comm::Store> store;
+// The ranks of one run and what connects them; `joined` is empty for one rank that nobody launched.
+struct Ranks {
+  std::unique_ptr<launch::World> joined;  // outlives the group
   std::unique_ptr<comm::ProcessGroup> group;
 };
 
-World join_world(comm::Transport transport) {
+Ranks join_ranks(comm::Transport transport) {
   const launch::Lookup lookup = launch::process_environment();
   if (!launch::is_launched(lookup)) return {nullptr, comm::make_solo_group()};
-  const auto environment = launch::read_environment(lookup);
+  Ranks ranks;
+  ranks.joined = launch::join_world(lookup);
   comm::GlooOptions gloo;
-  gloo.name = text("world/attempt_", environment.restart_count);
   gloo.transport = transport;
-  World world;
-  world.store = comm::connect_store(environment.master_addr, environment.master_port);
-  world.group = comm::make_gloo_group(*world.store, environment.rank, environment.world_size, gloo);
-  return world;
+  gloo.hostname = ranks.joined->hostname;
+  const launch::Environment& environment = ranks.joined->environment;
+  ranks.group =
+      comm::make_gloo_group(*ranks.joined->store, environment.rank, environment.world_size, gloo);
+  return ranks;
 }
 
 // Starts this program once per rank; rank 0 keeps the terminal.
@@ -162,7 +163,7 @@ void tell_what_is_left(const Arguments& arguments, const Device& device, nn::Mod
 int train_rank(const Arguments& arguments) {
   train::TrainOptions options = apps::loop_options(arguments);
   const apps::Datasets datasets = apps::open_datasets(arguments);
-  const World world = join_world(comm::transport_of(arguments.get("transport")));
+  const Ranks world = join_ranks(comm::transport_of(arguments.get("transport")));
   if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
     throw UsageError(text("--ranks ", arguments.get("ranks"),
                           " disagrees with the launcher, which ", "started ", world.group->size(),
@@ -226,6 +227,7 @@ int train_rank(const Arguments& arguments) {
   const auto summary = train::train(*group, *model, *optimizer, *datasets.train, *datasets.test,
                                     options, watchers.all);
   if (group->rank() == 0) tell_what_is_left(arguments, device, *model, spec);
+  if (world.joined) world.joined->leave();
   return summary.replicas_equal ? 0 : 1;
 }
 
@@ -291,5 +293,8 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return lockstep::apps::run_program("lab train", [&] { return run(argc, argv); });
+  return lockstep::apps::run_program("lab train", [&] {
+    return lockstep::launch::with_error_file(lockstep::launch::process_environment(),
+                                             [&] { return run(argc, argv); });
+  });
 }

@@ -1,41 +1,48 @@
-// One helper per kind of value; a range is part of a number's meaning.
+// The launcher is recognised by its variables; each has a reader of its own.
 #include "engine/launch/environment.hpp"
 
-#include <charconv>
 #include <cstdlib>
-#include <limits>
 
 #include "engine/base/error.hpp"
+#include "engine/launch/schedulers.hpp"
+#include "engine/launch/variables.hpp"
 
 namespace lockstep::launch {
 
 namespace {
 
-constexpr const char* advice =
-    "start the program with ./lab run --ranks 2 -- PROGRAM, which sets it";
-constexpr int int_max = std::numeric_limits<int>::max();
+bool is_torchrun(const Lookup& lookup) { return lookup("RANK") || lookup("WORLD_SIZE"); }
 
-std::string text_in(const Lookup& lookup, const std::string& name) {
-  const auto value = lookup(name);
-  if (!value) throw UsageError(text(name, " is not set: ", advice));
-  if (value->empty()) throw UsageError(text(name, " is set but empty: ", advice));
-  return *value;
-}
-
-int number_in(const Lookup& lookup, const std::string& name, int lowest, int highest) {
-  const std::string value = text_in(lookup, name);
-  int number = 0;
-  const char* end = value.data() + value.size();
-  const auto [stop, error] = std::from_chars(value.data(), end, number);
-  if (error != std::errc() || stop != end) {
-    throw UsageError(text(name, " is \"", value, "\", which is no whole number: ", advice));
+Environment read_torchrun(const Lookup& lookup) {
+  const Variables variables{lookup,
+                            "start the program with ./lab run --ranks 2 -- PROGRAM, which sets it"};
+  Environment found;
+  found.world_size = variables.number_in("WORLD_SIZE", 1, int_max);
+  found.rank = variables.number_in("RANK", 0, found.world_size - 1);
+  found.local_world_size = variables.number_in("LOCAL_WORLD_SIZE", 1, found.world_size);
+  found.local_rank = variables.number_in("LOCAL_RANK", 0, found.local_world_size - 1);
+  found.master_addr = variables.text_in("MASTER_ADDR");
+  found.master_port = variables.number_in("MASTER_PORT", 1, 65535);
+  if (variables.has("TORCHELASTIC_RESTART_COUNT")) {
+    found.restart_count = variables.number_in("TORCHELASTIC_RESTART_COUNT", 0, int_max);
   }
-  if (number < lowest || number > highest) {
-    const std::string range =
-        highest == int_max ? text("at least ", lowest) : text("from ", lowest, " to ", highest);
-    throw UsageError(text(name, " is ", number, ", but it must be ", range, ": ", advice));
+  if (variables.has("LOCKSTEP_ADDR")) found.local_addr = variables.text_in("LOCKSTEP_ADDR");
+  if (variables.has("LOCKSTEP_STORE")) {
+    found.store_host = StoreHost::launcher;
+    const std::string typed = variables.text_in("LOCKSTEP_STORE");
+    const auto store = comm::endpoint_of(typed);
+    if (!store || store->host.empty() || store->port == 0) {
+      throw UsageError(
+          text("LOCKSTEP_STORE is \"", typed, "\", which is no HOST:PORT: ", variables.advice));
+    }
+    found.store = *store;
+    return found;
   }
-  return number;
+  found.store = {found.master_addr, found.master_port};
+  if (lookup("TORCHELASTIC_USE_AGENT_STORE") == "True") {
+    found.store.port = found.master_port == 65535 ? 65534 : found.master_port + 1;
+  }
+  return found;
 }
 
 }  // namespace
@@ -47,20 +54,16 @@ Lookup process_environment() {
   };
 }
 
-bool is_launched(const Lookup& lookup) { return lookup("RANK") || lookup("WORLD_SIZE"); }
+bool is_launched(const Lookup& lookup) {
+  return is_torchrun(lookup) || is_mpirun(lookup) || is_srun(lookup);
+}
 
 Environment read_environment(const Lookup& lookup) {
-  Environment found;
-  found.world_size = number_in(lookup, "WORLD_SIZE", 1, int_max);
-  found.rank = number_in(lookup, "RANK", 0, found.world_size - 1);
-  found.local_world_size = number_in(lookup, "LOCAL_WORLD_SIZE", 1, found.world_size);
-  found.local_rank = number_in(lookup, "LOCAL_RANK", 0, found.local_world_size - 1);
-  found.master_addr = text_in(lookup, "MASTER_ADDR");
-  found.master_port = number_in(lookup, "MASTER_PORT", 1, 65535);
-  if (lookup("TORCHELASTIC_RESTART_COUNT")) {
-    found.restart_count = number_in(lookup, "TORCHELASTIC_RESTART_COUNT", 0, int_max);
+  if (!is_torchrun(lookup)) {
+    if (is_mpirun(lookup)) return read_mpirun(lookup);
+    if (is_srun(lookup)) return read_srun(lookup);
   }
-  return found;
+  return read_torchrun(lookup);
 }
 
 }  // namespace lockstep::launch

@@ -1,10 +1,27 @@
-// The launcher: N processes of one program on this machine, with torchrun's environment, one store,
-// prefixed output, and one report when something fails. Left out: several nodes, restarts.
+// The launcher: one process of one program per rank, on one node or several, with torchrun's
+// environment, one store, prefixed output, restarts, and one report of what failed first.
+//
+// Several nodes. The same command is typed on each node, with the same --rdzv-endpoint. The
+// launcher that serves that address is node 0; the others connect to it and keep the connection.
+// Each says how many ranks it starts; node 0 numbers the nodes, hosts the store, and decides for
+// all (coordinator.hpp): a failure anywhere reaches every launcher at once, over these connections,
+// and so does the loss of a launcher. Membership is fixed for the run, as in torchrun's static
+// rendezvous; nodes do not come and go.
+//
+// What a rank finds in its environment: every variable of torchrun's, with its meaning, and
+//   LOCKSTEP_STORE   HOST:PORT of our store, hosted by node 0's launcher, new for each attempt
+//   LOCKSTEP_ADDR    this node's address as its peers reach it
+// Our store does not speak the protocol of PyTorch's TCPStore, so TORCHELASTIC_USE_AGENT_STORE is
+// False where torchrun says True, and MASTER_PORT is a port on node 0 that is kept free for rank 0:
+// a PyTorch script's rank 0 hosts its own TCPStore there, and init_process_group() just works.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "engine/comm/endpoint.hpp"
 
 namespace lockstep::launch {
 
@@ -12,30 +29,45 @@ namespace lockstep::launch {
 // stderr, so that a progress bar on a terminal stays one; with `none` every rank does.
 enum class Prefix : std::uint8_t { all, others, none };
 
-struct LaunchOptions {
-  std::vector<std::string> command;  // program and arguments
-  int ranks = 1;
-  int port = 0;  // of the store; 0 takes a free one
-  std::string host = "127.0.0.1";
-  Prefix prefix = Prefix::all;
-  // Between SIGTERM and SIGKILL when the others are stopped. torchrun gives 30 s; here a rank has
-  // no state worth that long, and a student waits for the sentence.
-  double grace_s = 0.5;
+struct NodeOptions {
+  int count = 1;
+  std::optional<int> rank;  // none: in the order of arrival, 0 where the endpoint is served
+  comm::Endpoint endpoint;  // where the launchers meet; port 0 takes a free one and prints it
+  std::string local_addr;   // this node as its peers reach it; empty: the route tells
+  double timeout_s = 600;   // until all launchers are there, torchrun's
 };
 
-// Runs the program until every rank has ended.
-//   Returns   0 when every rank exited with 0; 1 otherwise
-//   Ensures   the first failure is reported on stderr with rank, pid, exit code or signal and last
-//             lines; the others got SIGTERM, then SIGKILL; no process of any rank's group is left
-//   Signals   SIGINT, SIGTERM, SIGHUP and SIGQUIT go on to every rank, with the same grace; when
-//   the
-//             launcher is killed the ranks die with it (grandchildren that outlive a rank may not)
-//   Throws    UsageError when the program cannot be started, CommError when the port is in use
-//   Source    torchrun's variables and defaults: torch/distributed/elastic
-int launch(const LaunchOptions& options);
+struct LaunchOptions {
+  std::vector<std::string> command;  // program and arguments
+  int ranks = 1;                     // on this node; other nodes may start other numbers
+  int port = 0;                      // of the store; 0 takes a free one
+  int master_port = 0;               // MASTER_PORT; 0 takes a free one, anew for each attempt
+  Prefix prefix = Prefix::all;
+  // Between SIGTERM and SIGKILL when ranks are stopped. torchrun gives 30 s; here a rank has no
+  // state worth that long, and a student waits for the sentence.
+  double grace_s = 0.5;
+  int max_restarts = 0;         // of all ranks; node 0's number counts
+  std::string run_id = "none";  // TORCHELASTIC_RUN_ID, torchrun's default; node 0's counts
+  std::string log_dir;          // empty: no logs are kept
+  NodeOptions nodes;
+};
 
-// What rank `rank` finds in its environment beside `inherited` ("NAME=value" each).
-std::vector<std::string> environment_for(int rank, const LaunchOptions& options, int port,
-                                         const std::vector<std::string>& inherited);
+// Runs the program until every rank on every node has ended.
+//   Returns   0 when every rank of the last attempt exited with 0; 1 otherwise, whatever the rank's
+//             own code was
+//   Ensures   what failed first is reported on every node's stderr (failure.hpp); the other ranks
+//             got SIGTERM, then SIGKILL; no process that a rank started is left on this node
+//   Restarts  while attempts are left, all ranks on all nodes are started again after a failure,
+//             with TORCHELASTIC_RESTART_COUNT one higher; not after an interrupt or a lost launcher
+//   Logs      LOG_DIR/<run id>_<six letters>/attempt_<k>/<local rank>/stdout.log, stderr.log and
+//             error.json, as torchrun's, and what is printed is not changed by them
+//   Signals   SIGINT, SIGTERM, SIGHUP and SIGQUIT go on to every rank of this node, with the same
+//             grace, and end the run on all nodes
+//   Throws    UsageError when the program cannot be started, a port is in use or node numbers
+//   clash;
+//             CommError naming the nodes that did not come in time
+//   Requires  no other thread in this process, and no child of its own during the call
+//   Source    PyTorch, torch/distributed/run.py and torch/distributed/elastic/agent/server
+int launch(const LaunchOptions& options);
 
 }  // namespace lockstep::launch

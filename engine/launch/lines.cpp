@@ -23,6 +23,8 @@ void write_all(int target, std::string_view bytes) {
 }  // namespace
 
 void Lines::add(std::string_view part) {
+  if (log_ >= 0) write_all(log_, part);
+  if (!prefix_) write_all(target_, part);
   while (!part.empty()) {
     const auto end = part.find('\n');
     rest_ += part.substr(0, end);
@@ -44,7 +46,7 @@ void Lines::finish() {
 void Lines::put(std::string_view line) {
   last_.emplace_back(line);
   if (last_.size() > last_lines_max) last_.pop_front();
-  write_all(target_, prefix_ + std::string(line) + "\n");
+  if (prefix_) write_all(target_, *prefix_ + std::string(line) + "\n");
 }
 
 }  // namespace lockstep::launch

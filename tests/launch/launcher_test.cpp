@@ -1,125 +1,25 @@
 // The launcher as a person meets it: lockstep-run is started, its output and exit code are read.
 #include "engine/launch/launcher.hpp"
 
-#include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "engine/base/error.hpp"
 #include "engine/comm/tcp_store.hpp"
-#include "engine/launch/process.hpp"
+#include "engine/launch/worker_variables.hpp"
 #include "tests/catch.hpp"
+#include "tests/launch/run.hpp"
 
 using namespace lockstep;
 using namespace lockstep::launch;
 using lockstep::test::contains;
+using lockstep::test::dies;
+using lockstep::test::Run;
+using lockstep::test::shell;
 
 namespace {
-
-std::vector<std::string> environment() {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
-  return all;
-}
-
-// lockstep-run with these arguments, its two streams read into one text.
-class Run {
- public:
-  explicit Run(std::vector<std::string> arguments) : process_(options(std::move(arguments))) {}
-
-  // Reads until `part` was seen or the output ended; false then, and after 60 s.
-  bool read_until(const std::string& part) {
-    const auto deadline = comm::deadline_after(60);
-    while (seen_.find(part) == std::string::npos) {
-      if (!read_some(deadline)) return false;
-    }
-    return true;
-  }
-  // The number that stands in the output right after `part`, once its line is complete.
-  int number_after(const std::string& part) {
-    if (!read_until(part)) FAIL("the output ended without " << part << ":\n" << seen_);
-    const auto start = seen_.find(part) + part.size();
-    const auto deadline = comm::deadline_after(60);
-    while (seen_.find('\n', start) == std::string::npos && read_some(deadline)) {
-    }
-    return std::stoi(seen_.substr(start));
-  }
-  const std::string& seen() const { return seen_; }
-  pid_t pid() const { return process_.pid(); }
-
-  // Waits for the end; the exit code, or -signal.
-  int finish() {
-    const auto deadline = comm::deadline_after(60);
-    while (read_some(deadline)) {
-    }
-    while (true) {
-      pollfd entry{process_.exit_fd(), POLLIN, 0};
-      if (poll(&entry, 1, comm::poll_ms_until(deadline)) == 0) FAIL("the launcher did not end");
-      if (const auto status = process_.try_reap()) {
-        return WIFEXITED(*status) ? WEXITSTATUS(*status) : -WTERMSIG(*status);
-      }
-    }
-  }
-
- private:
-  static ProcessOptions options(std::vector<std::string> arguments) {
-    ProcessOptions options;
-    options.command = {"/bin/sh", "-c", "exec \"$@\" 2>&1", "sh", LOCKSTEP_RUN};
-    options.command.insert(options.command.end(), arguments.begin(), arguments.end());
-    options.environment = environment();
-    sigemptyset(&options.signal_mask);
-    return options;
-  }
-
-  bool read_some(comm::Deadline deadline) {
-    comm::Descriptor& from = process_.output();
-    pollfd entry{from.get(), POLLIN, 0};
-    if (poll(&entry, 1, comm::poll_ms_until(deadline)) <= 0) return false;
-    char part[4096];
-    const ssize_t got = read(from.get(), part, sizeof part);
-    if (got > 0) seen_.append(part, static_cast<std::size_t>(got));
-    return got > 0;
-  }
-
-  Process process_;
-  std::string seen_;
-};
-
-std::vector<std::string> shell(int ranks, const std::string& script) {
-  return {"--ranks", std::to_string(ranks), "--", "/bin/sh", "-c", script};
-}
-
-// Whether the process group has a member that is no zombie. Who reaps orphans is not our concern.
-bool lives(pid_t group) {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "stat");
-    std::string line;
-    if (!std::getline(file, line)) continue;
-    std::istringstream rest(line.substr(line.rfind(')') + 1));  // after "pid (name)"
-    char state = 0;
-    pid_t parent = 0, its_group = 0;
-    rest >> state >> parent >> its_group;
-    if (its_group == group && state != 'Z') return true;
-  }
-  return false;
-}
-
-// A kill takes effect when the process is scheduled next, so this waits for it.
-bool dies(pid_t group) {
-  const auto deadline = comm::deadline_after(10);
-  while (lives(group)) {
-    if (comm::poll_ms_until(deadline) == 0) return false;
-    poll(nullptr, 0, 1);
-  }
-  return true;
-}
 
 std::size_t lines_of(const std::string& output) {
   return static_cast<std::size_t>(std::count(output.begin(), output.end(), '\n'));
@@ -127,38 +27,45 @@ std::size_t lines_of(const std::string& output) {
 
 }  // namespace
 
-TEST_CASE("launcher: every rank gets torchrun's variables, its lines its prefix") {
+TEST_CASE("launcher: every rank gets all of torchrun's variables, its lines its prefix") {
   Run run(shell(3,
                 "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_RANK "
-                "$GROUP_WORLD_SIZE $ROLE_RANK $ROLE_WORLD_SIZE $MASTER_ADDR "
-                "$TORCHELASTIC_RESTART_COUNT $TORCHELASTIC_MAX_RESTARTS "
-                "$TORCHELASTIC_USE_AGENT_STORE; test $MASTER_PORT -gt 0"));
+                "$GROUP_WORLD_SIZE $ROLE_NAME $ROLE_RANK $ROLE_WORLD_SIZE $MASTER_ADDR "
+                "$TORCHELASTIC_RESTART_COUNT $TORCHELASTIC_MAX_RESTARTS $TORCHELASTIC_RUN_ID "
+                "$TORCHELASTIC_USE_AGENT_STORE $TORCH_NCCL_ASYNC_ERROR_HANDLING $OMP_NUM_THREADS "
+                "$LOCKSTEP_ADDR; test $MASTER_PORT -gt 0 && test -d ${TORCHELASTIC_ERROR_FILE%/*} "
+                "&& test $LOCKSTEP_STORE != $MASTER_ADDR:$MASTER_PORT"));
   CHECK(run.finish() == 0);
   for (int rank = 0; rank < 3; ++rank) {
-    CHECK_THAT(run.seen(), contains(text("[rank ", rank, "] ", rank, " ", rank, " 3 3 0 1 ", rank,
-                                         " 3 127.0.0.1 0 0 True\n")));
+    CHECK_THAT(run.seen(), contains(text("[rank ", rank, "] ", rank, " ", rank, " 3 3 0 1 default ",
+                                         rank, " 3 127.0.0.1 0 0 none False 1 1 127.0.0.1\n")));
   }
   CHECK(lines_of(run.seen()) == 3);
 }
 
 TEST_CASE("launcher: ours replace inherited variables, one thread each unless asked otherwise") {
-  LaunchOptions options;
-  options.ranks = 2;
+  Plan plan;
+  plan.ranks_per_node = {2, 3};
+  plan.node = 1;
+  plan.store = {"::1", 29500};
   const auto has = [](const std::vector<std::string>& all, const std::string& entry) {
     return std::count(all.begin(), all.end(), entry);
   };
-  const auto two = environment_for(1, options, 29500, {"RANK=9", "RANKS=7", "HOME=/root"});
-  CHECK(has(two, "RANK=1") == 1);
+  const auto two = environment_of(plan, 1, "/e.json", {"RANK=9", "RANKS=7", "HOME=/root"});
+  CHECK(has(two, "RANK=3") == 1);
   CHECK(has(two, "RANK=9") == 0);
   CHECK(has(two, "RANKS=7") == 1);
   CHECK(has(two, "HOME=/root") == 1);
-  CHECK(has(two, "MASTER_PORT=29500") == 1);
+  CHECK(has(two, "ROLE_RANK=3") == 1);
+  CHECK(has(two, "ROLE_WORLD_SIZE=5") == 1);
+  CHECK(has(two, "LOCKSTEP_STORE=::1:29500") == 1);
+  CHECK(has(two, "TORCHELASTIC_ERROR_FILE=/e.json") == 1);
   CHECK(has(two, "OMP_NUM_THREADS=1") == 1);
-  const auto asked = environment_for(1, options, 29500, {"OMP_NUM_THREADS=4"});
+  const auto asked = environment_of(plan, 1, "", {"OMP_NUM_THREADS=4"});
   CHECK(has(asked, "OMP_NUM_THREADS=4") == 1);
   CHECK(has(asked, "OMP_NUM_THREADS=1") == 0);
-  options.ranks = 1;
-  CHECK(has(environment_for(0, options, 29500, {}), "OMP_NUM_THREADS=1") == 0);
+  plan.ranks_per_node = {2, 1};
+  CHECK(has(environment_of(plan, 0, "", {}), "OMP_NUM_THREADS=1") == 0);
 }
 
 TEST_CASE("launcher: lines of many ranks stay whole, and an unfinished last line is printed") {

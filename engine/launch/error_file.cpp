@@ -1,0 +1,71 @@
+// Other programs write such files too, so nothing in one is taken for granted.
+#include "engine/launch/error_file.hpp"
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <exception>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::launch {
+
+namespace {
+
+using nlohmann::json;
+
+double time_of_file(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return seconds_since_1970();
+  return static_cast<double>(info.st_mtim.tv_sec) +
+         1e-9 * static_cast<double>(info.st_mtim.tv_nsec);
+}
+
+void write_error_file(const std::string& path, const std::string& message) {
+  const double now = seconds_since_1970();
+  const json extra{{"timestamp", text(static_cast<long long>(now))}, {"seconds", now}};
+  const json all{{"message", {{"message", message}, {"extraInfo", extra}}}};
+  // What was thrown may hold bytes of any kind; they must not be a second failure.
+  std::ofstream(path) << all.dump(-1, ' ', false, json::error_handler_t::replace) << "\n";
+}
+
+}  // namespace
+
+double seconds_since_1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::optional<ErrorReport> read_error_file(const std::string& path) {
+  std::ifstream file(path);
+  const json all = json::parse(file, nullptr, false);
+  if (!all.is_object() || !all.contains("message")) return std::nullopt;
+  const json& message = all["message"];
+  ErrorReport report{"", time_of_file(path)};
+  if (message.is_string()) {
+    report.message = message;
+    return report;
+  }
+  if (!message.is_object()) return std::nullopt;
+  if (message.contains("message") && message["message"].is_string()) {
+    report.message = message["message"];
+  }
+  const json extra = message.value("extraInfo", json::object());
+  if (extra.is_object() && extra.contains("seconds") && extra["seconds"].is_number()) {
+    report.seconds = extra["seconds"];
+  }
+  return report;
+}
+
+int with_error_file(const Lookup& lookup, const std::function<int()>& run) {
+  const auto path = lookup("TORCHELASTIC_ERROR_FILE");
+  try {
+    return run();
+  } catch (const std::exception& error) {
+    if (path && !path->empty()) write_error_file(*path, error.what());
+    throw;
+  }
+}
+
+}  // namespace lockstep::launch

@@ -1,0 +1,32 @@
+// The file in which a rank says why it failed, in torchrun's format, so that either launcher reads
+// what either kind of program wrote:
+//   {"message": {"message": "…", "extraInfo": {"timestamp": "1700000000", "seconds":
+//   1700000000.25}}}
+// `seconds` is ours: the moment by the rank's own clock, finer than torchrun's whole seconds.
+//
+//   Source  PyTorch, torch/distributed/elastic/multiprocessing/errors/error_handler.py
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "engine/launch/environment.hpp"
+
+namespace lockstep::launch {
+
+struct ErrorReport {
+  std::string message;
+  double seconds = 0;  // since 1970; the file's own time where it names none
+};
+
+// Nothing when there is no such file, or nothing in it that can be read.
+std::optional<ErrorReport> read_error_file(const std::string& path);
+
+// The body of a rank: an exception that leaves `run` goes into the file that
+// TORCHELASTIC_ERROR_FILE names, if any, and then on to the caller.
+int with_error_file(const Lookup& lookup, const std::function<int()>& run);
+
+double seconds_since_1970();
+
+}  // namespace lockstep::launch

@@ -1,0 +1,39 @@
+// How a rank ended, and which of several failures was the first. Pure: nothing is asked of anybody.
+//
+// When one rank fails the others fail too, because they wait for it. The cause is found so:
+//   1. A rank that was killed comes before ranks that ended by themselves: peers notice a kill and
+//      end, not the other way round. SIGABRT and SIGPIPE are ends of its own: an exception that
+//      nobody caught, a connection that a peer closed.
+//   2. Otherwise the earliest by the ranks' own clocks: a rank says when it failed in its error
+//      file, and without one the moment counts at which its launcher saw it end.
+// Clocks of different nodes are compared as they stand; where they are apart, so may the answer be.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lockstep::launch {
+
+struct Failure {
+  int rank = 0;
+  int node = 0;
+  std::string host;  // of the node
+  int pid = 0;
+  int status = 0;                 // as wait() gives it
+  double seconds = 0;             // since 1970: when it failed
+  std::string message;            // from its error file; may be empty
+  std::vector<std::string> last;  // the last lines it printed; empty where they were not read
+};
+
+std::string name_of_signal(int number);  // "SIGTERM"
+std::string text_of_status(int status);  // "exited with code 7", "was killed by signal 9 (SIGKILL)"
+
+// By the order above; equal ones stay as they are.
+std::vector<Failure> in_order(std::vector<Failure> failures);
+
+// What a person reads: the first failure with its message and last lines, and a line with the rest.
+//   Requires  in_order, and not empty
+std::string report_of(std::span<const Failure> failures, int world_size, int nodes, int stopped);
+
+}  // namespace lockstep::launch

@@ -1,0 +1,90 @@
+#include "engine/launch/guard.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <vector>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::launch {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<pid_t> marked(const std::string& mark) {
+  const std::string entry = "LOCKSTEP_LAUNCHER=" + mark + '\0';
+  std::vector<pid_t> found;
+  std::error_code error;  // processes come and go while this reads
+  for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(at->path() / "environ", std::ios::binary);
+    const std::string all{std::istreambuf_iterator<char>(file), {}};
+    if (all.find(entry) != std::string::npos) found.push_back(std::stoi(name));
+  }
+  return found;
+}
+
+// Runs in the guard. It keeps nothing of the launcher's but the pipe, so that nobody who waits for
+// the end of the launcher's output waits for the guard.
+[[noreturn]] void watch(int alive, const std::string& mark) {
+  setsid();  // signals of the terminal are for the launcher
+  const int nothing = open("/dev/null", O_RDWR);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, stream);
+  dup2(alive, 3);
+  close_range(4, ~0U, 0);
+  char byte = 0;
+  ssize_t got;
+  do {
+    got = read(3, &byte, 1);
+  } while (got < 0 && errno == EINTR);
+  if (got == 0) kill_marked(mark);
+  _exit(0);
+}
+
+}  // namespace
+
+void kill_marked(const std::string& mark) {
+  // A process that waits for a broken disk cannot be killed; it is not waited for.
+  const auto deadline = comm::deadline_after(5);
+  for (auto left = marked(mark); !left.empty(); left = marked(mark)) {
+    for (const pid_t pid : left) kill(pid, SIGKILL);
+    if (comm::poll_ms_until(deadline) == 0) return;
+    poll(nullptr, 0, 1);  // a kill takes effect when the process is scheduled next
+  }
+}
+
+Guard::Guard() : mark_(text(getpid(), ".", std::random_device()())) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    throw Error(text("cannot make a pipe: ", std::strerror(errno), "; raise ulimit -n"));
+  }
+  const comm::Descriptor read_end(ends[0]);
+  alive_ = comm::Descriptor(ends[1]);
+  pid_ = fork();
+  if (pid_ < 0) {
+    throw Error(text("cannot start another process: ", std::strerror(errno)));
+  }
+  if (pid_ == 0) {
+    alive_.reset();
+    watch(read_end.get(), mark_);
+  }
+}
+
+Guard::~Guard() {
+  const char over = 1;
+  if (write(alive_.get(), &over, 1) == 1) waitpid(pid_, nullptr, 0);
+}
+
+}  // namespace lockstep::launch

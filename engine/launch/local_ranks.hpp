@@ -1,0 +1,55 @@
+// The ranks of this node in one attempt: started together, watched over descriptors, stopped
+// together.
+#pragma once
+
+#include <poll.h>
+#include <signal.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/comm/socket.hpp"
+#include "engine/launch/folder.hpp"
+#include "engine/launch/launcher.hpp"
+#include "engine/launch/nodes.hpp"
+
+namespace lockstep::launch {
+
+class LocalRanks {
+ public:
+  // Starts all of them, with `signal_mask` as their blocked signals. Throws UsageError.
+  LocalRanks(const LaunchOptions& options, const Plan& plan, const RunFolder& folder,
+             const sigset_t& signal_mask);
+  ~LocalRanks();
+
+  int running() const;
+  // Adds the descriptors that serve() wants to be called for.
+  void add_to(std::vector<pollfd>& entries) const;
+  // Passes on what they printed, takes note of those that ended, kills those whose grace is over.
+  void serve();
+
+  // To every rank's process group. The first call begins the grace, after which SIGKILL follows.
+  void stop(int signal);
+  bool stopping() const { return stopped_at_.has_value(); }
+  std::optional<comm::Deadline> kill_at() const { return kill_at_; }
+
+  // Those that failed by themselves: before the stop, or by their own clock before it.
+  const std::vector<Failure>& failures() const { return failures_; }
+  int stopped() const { return stopped_; }  // how many ran when they were stopped
+
+ private:
+  struct Rank;
+  void note_end(Rank& rank, int status);
+
+  const LaunchOptions& options_;
+  const Plan plan_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  std::vector<Failure> failures_;
+  std::optional<double> stopped_at_;  // seconds since 1970, as error files have them
+  std::optional<comm::Deadline> kill_at_;
+  bool killed_ = false;
+  int stopped_ = 0;
+};
+
+}  // namespace lockstep::launch

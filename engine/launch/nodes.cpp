@@ -1,0 +1,140 @@
+// The meeting, and the launcher of a node that obeys. Node 0's is in node_zero.cpp.
+#include "engine/launch/nodes.hpp"
+
+#include <unistd.h>
+
+#include "engine/base/error.hpp"
+#include "engine/launch/address.hpp"
+#include "engine/launch/channel.hpp"
+#include "engine/launch/messages.hpp"
+#include "engine/launch/node_zero.hpp"
+
+namespace lockstep::launch {
+
+namespace {
+
+using comm::Endpoint;
+using nlohmann::json;
+
+Order order_of(Command::Kind kind, int code = 0, std::string report = "") {
+  Order order;
+  order.command.kind = kind;
+  order.command.code = code;
+  order.command.report = std::move(report);
+  return order;
+}
+
+class ObeyingNode final : public Nodes {
+ public:
+  // Connects, says hello and waits for the first order.
+  explicit ObeyingNode(const LaunchOptions& options)
+      : at_(options.nodes.endpoint),
+        local_addr_(options.nodes.local_addr),
+        channel_(
+            comm::connect_to(at_.host, at_.port, comm::deadline_after(options.nodes.timeout_s))) {
+    if (local_addr_.empty()) local_addr_ = address_towards(at_);
+    const Hello hello{1, options.nodes.count, options.nodes.rank.value_or(-1), options.ranks,
+                      name_of_host()};
+    channel_.send({{"hello", hello}});
+    // Node 0 gives up after the same time and says so; the rest is for its answer to come.
+    const double patience_s = options.nodes.timeout_s + 5;
+    const auto deadline = comm::deadline_after(patience_s);
+    while (orders_.empty()) {
+      pollfd entry{channel_.fd(), POLLIN, 0};
+      if (poll(&entry, 1, comm::poll_ms_until(deadline)) == 0) {
+        throw CommError(text("no launcher answers at ", text_of(at_), " within ", patience_s,
+                             " s, though something listens there; is the port another program's?"));
+      }
+      receive();
+    }
+  }
+
+  void start() override {}
+  void add_to(std::vector<pollfd>& entries) const override {
+    entries.push_back({channel_.fd(), POLLIN, 0});
+  }
+  std::vector<Order> serve() override {
+    receive();
+    return std::exchange(orders_, {});
+  }
+  void failed() override { channel_.send({{"failed", json::object()}}); }
+  void interrupted(const std::string& who) override {
+    channel_.send({{"interrupted", {{"who", who}}}});
+  }
+  void ended(const std::vector<Failure>& failures, int stopped) override {
+    channel_.send({{"ended", {{"failures", failures}, {"stopped", stopped}}}});
+  }
+
+ private:
+  void receive() {
+    if (over_) return;
+    try {
+      for (const json& message : channel_.receive()) obey(message);
+    } catch (const json::exception&) {
+      channel_ = Channel(comm::Descriptor());
+    }
+    if (!channel_.lost() || over_) return;
+    over_ = true;
+    orders_.push_back(
+        order_of(Command::Kind::end, 1,
+                 text("the launcher of node 0 at ", text_of(at_),
+                      " is gone, so the ranks here were stopped; look at its output")));
+  }
+
+  void obey(const json& message) {
+    if (message.contains("refused")) {
+      throw UsageError(message["refused"].at("why").get<std::string>());
+    }
+    if (message.contains("begin")) {
+      const Begin begin = message["begin"];
+      Order order = order_of(Command::Kind::begin, 0, begin.report);
+      order.plan = {begin.attempt,
+                    begin.max_restarts,
+                    begin.run_id,
+                    begin.ranks_per_node,
+                    begin.node,
+                    {at_.host, begin.store_port},
+                    {at_.host, begin.master_port},
+                    local_addr_,
+                    ""};
+      orders_.push_back(std::move(order));
+    } else if (message.contains("stop")) {
+      orders_.push_back(order_of(Command::Kind::stop));
+    } else if (message.contains("end")) {
+      const json& end = message["end"];
+      orders_.push_back(order_of(Command::Kind::end, end.at("code"), end.at("report")));
+      over_ = true;
+    }
+  }
+
+  Endpoint at_;
+  std::string local_addr_;
+  Channel channel_;
+  std::vector<Order> orders_;
+  bool over_ = false;
+};
+
+}  // namespace
+
+std::string name_of_host() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "?";
+}
+
+std::unique_ptr<Nodes> meet_nodes(const LaunchOptions& options) {
+  const NodeOptions& nodes = options.nodes;
+  if (nodes.count == 1) return lead_alone(options);
+  if (nodes.rank == 0) return lead(options, listen_for_nodes(nodes.endpoint));
+  if (!nodes.rank) {
+    // Whoever can listen at the endpoint is node 0; for the others it is in use, or not theirs.
+    std::optional<Listener> listener;
+    try {
+      listener = listen_for_nodes(nodes.endpoint);
+    } catch (const UsageError&) {
+    }
+    if (listener) return lead(options, std::move(*listener));
+  }
+  return std::make_unique<ObeyingNode>(options);
+}
+
+}  // namespace lockstep::launch

@@ -1,0 +1,60 @@
+// The launchers of one run, as one of them sees them. Node 0 decides (coordinator.hpp) and carries
+// its commands to the others and to itself; the rest connect to it and obey. With one node there is
+// nobody to connect to, and nothing else differs.
+//
+//   to node 0    hello {nodes, node, ranks, host} · failed {} · interrupted {who} ·
+//                ended {failures, stopped}
+//   from node 0  refused {why} · begin {…Plan, report} · stop {} · end {code, report}
+#pragma once
+
+#include <poll.h>
+
+#include <memory>
+#include <vector>
+
+#include "engine/launch/coordinator.hpp"
+#include "engine/launch/launcher.hpp"
+
+namespace lockstep::launch {
+
+// What a launcher must know to start its ranks of one attempt.
+struct Plan {
+  int attempt = 0;
+  int max_restarts = 0;
+  std::string run_id;
+  std::vector<int> ranks_per_node;
+  int node = 0;            // this one
+  comm::Endpoint store;    // of this attempt
+  comm::Endpoint master;   // MASTER_ADDR and MASTER_PORT
+  std::string local_addr;  // of this node
+  std::string mark;        // of this launcher, see guard.hpp; not sent to others
+};
+
+struct Order {
+  Command command;
+  Plan plan;  // of a `begin`
+};
+
+class Nodes {
+ public:
+  virtual ~Nodes() = default;
+  // Node 0 gives the first order. Starts a thread (the store's), so signals are blocked before.
+  virtual void start() = 0;
+  // Adds the descriptors that serve() wants to be called for.
+  virtual void add_to(std::vector<pollfd>& entries) const = 0;
+  // What this node has been told to do since the last call; never waits.
+  virtual std::vector<Order> serve() = 0;
+  // What happened on this node.
+  virtual void failed() = 0;
+  virtual void interrupted(const std::string& who) = 0;
+  virtual void ended(const std::vector<Failure>& failures, int stopped) = 0;
+};
+
+// Meets the other launchers; returns when all are there, or this one is known to node 0 and it has
+// begun.
+//   Throws  UsageError when node 0 refuses this one, CommError naming the nodes that did not come
+std::unique_ptr<Nodes> meet_nodes(const LaunchOptions& options);
+
+std::string name_of_host();
+
+}  // namespace lockstep::launch
