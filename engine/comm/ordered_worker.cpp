@@ -2,9 +2,8 @@
 // queue, so order is the queue's.
 #include "engine/comm/ordered_worker.hpp"
 
-#include <chrono>
-
 #include "engine/base/error.hpp"
+#include "engine/base/stopwatch.hpp"
 
 namespace lockstep::comm {
 namespace {
@@ -49,9 +48,9 @@ std::future<void> OrderedWorker::submit(Body body) {
 Work OrderedWorker::start(Body body) {
   auto seconds = std::make_shared<double>();
   auto done = submit([seconds, body = std::move(body)] {
-    const auto began = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     body();
-    *seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    *seconds = watch.seconds();
   });
   return Work(std::make_unique<Queued>(std::move(done), std::move(seconds)));
 }

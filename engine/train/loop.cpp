@@ -1,11 +1,11 @@
 #include "engine/train/loop.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 #include <vector>
 
+#include "engine/base/stopwatch.hpp"
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
 #include "engine/train/evaluate.hpp"
@@ -13,16 +13,6 @@
 
 namespace lockstep::train {
 namespace {
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 // The first `skip` steps of the epoch in which a run goes on were taken by the run before.
 struct Start {

@@ -63,6 +63,14 @@ inline void pass(nn::Module& model, double x, Device& device) {
   tape.backward(forward_of(model, tape, x, device));
 }
 
+// A first bucket of one parameter, then buckets of two float64 elements or more.
+inline ddp::Options small_buckets(ddp::Unused unused = ddp::Unused::refuse) {
+  ddp::Options options;
+  options.limits = {1, 16};
+  options.unused = unused;
+  return options;
+}
+
 inline std::string error_of(const std::function<void()>& body) {
   try {
     body();

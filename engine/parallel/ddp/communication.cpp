@@ -1,7 +1,8 @@
 #include "engine/parallel/ddp/communication.hpp"
 
 #include <algorithm>
-#include <chrono>
+
+#include "engine/base/stopwatch.hpp"
 
 namespace lockstep::ddp {
 namespace {
@@ -14,16 +15,6 @@ class SumHook final : public CommHook {
   comm::Work start(comm::ProcessGroup& group, const GradientBucket& bucket) override {
     return group.all_reduce_async(bucket.flat, ReduceOp::sum);
   }
-};
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 class TimedPending final : public comm::Pending {

@@ -1,0 +1,18 @@
+// Seconds since it was made, by the clock that never jumps.
+#pragma once
+
+#include <chrono>
+
+namespace lockstep {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace lockstep

@@ -1,0 +1,59 @@
+// Passes on processes over Gloo, one of which dies.
+#include <signal.h>
+#include <unistd.h>
+
+#include "engine/base/bytes.hpp"
+#include "tests/catch.hpp"
+#include "tests/comm/ranks.hpp"
+#include "tests/ddp/fixtures.hpp"
+
+using namespace lockstep;
+using lockstep::test::contains;
+using lockstep::test::pass;
+using lockstep::test::small_buckets;
+using lockstep::test::Sums;
+
+TEST_CASE("ddp on Gloo: replicas on processes end with the same bits, and time is told") {
+  const auto outcomes = test::run_gloo(3, [](comm::ProcessGroup& group) {
+    CpuDevice device;
+    Sums model({100'000, 10, 50'000}, device);
+    ddp::Ddp wrapped(model, group, small_buckets());
+    for (int k = 0; k < 3; ++k) {
+      model.zero_grad();
+      pass(wrapped, 0.1 * (group.rank() + 1), device);
+    }
+    const ddp::Communication seen = wrapped.communication();
+    test::expect(seen.total_s > 0 && seen.exposed_s >= 0 && seen.exposed_s <= seen.total_s,
+                 text("ran ", seen.total_s, " s, of which exposed ", seen.exposed_s));
+    return text(checksum_of(model.all[0].grad.raw_bytes()), " ",
+                checksum_of(model.all[2].grad.raw_bytes()));
+  });
+  CHECK(test::failures(outcomes) == "");
+  CHECK(outcomes[1].message == outcomes[0].message);
+  CHECK(outcomes[2].message == outcomes[0].message);
+}
+
+TEST_CASE("ddp on Gloo: when a rank dies in the middle of backward, the others learn who it was") {
+  const auto outcomes = test::run_gloo(3, [](comm::ProcessGroup& group) -> std::string {
+    CpuDevice device;
+    Sums model({100'000, 10, 50'000}, device);
+    ddp::Ddp wrapped(model, group, small_buckets());
+    pass(wrapped, 1, device);
+    if (group.rank() == 1) {
+      // p2's bucket is on its way, p1's gradient has just come.
+      model.all[1].hooks.emplace_back([](Parameter&) { kill(getpid(), SIGKILL); });
+    }
+    try {
+      pass(wrapped, 1, device);
+    } catch (const CommError& error) {
+      return error.what();
+    }
+    throw Error("backward returned without its peer");
+  });
+  for (const int rank : {0, 2}) {
+    const test::Outcome& outcome = outcomes[static_cast<std::size_t>(rank)];
+    CHECK(outcome.ok);
+    CHECK_THAT(outcome.message, contains("rank 1"));
+    CHECK(outcome.seconds < 20);  // long before the deadline of 30 s
+  }
+}
