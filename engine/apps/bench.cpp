@@ -1,6 +1,7 @@
 // bench: how fast the engine is, beside others where they are asked for. What is compared runs in
-// turns within one call, each time in a fresh process on one thread of one core, because a machine
-// is not the same from one minute to the next; what counts is the ratio of each round.
+// turns within one call, each time in fresh processes of one thread, because a machine is not the
+// same from one minute to the next; what counts is the ratio of each round. A single process is
+// kept on one core; ranks have all of them.
 #include <unistd.h>
 
 #include <filesystem>
@@ -19,14 +20,17 @@ using namespace lockstep::bench;
 using Words = std::vector<std::string>;
 
 Options declared() {
-  Options options("lab bench",
-                  "Trains models on one thread and prints speed, memory and start-up, beside those "
-                  "of PyTorch when it is named as the peer.");
+  Options options(
+      "lab bench",
+      "Trains models, data parallel over several ranks if they are named, on one thread "
+      "a rank, and prints speed, memory and start-up, beside those of PyTorch when it "
+      "is named as the peer.");
   options.words("train", "what to measure")
       .choice("peer", {"none", "torch", "torch-as-installed"}, "none",
               "PyTorch as fast as it can be made here, or as it comes")
       .choice("model", {"all", "mlp", "gpt-small", "gpt"}, "all", "what to train")
-      .option("repeats", "5", "rounds, each a fresh process of each side")
+      .option("ranks", "1", "sizes of the group, with commas")
+      .option("repeats", "5", "rounds, each fresh processes of each side")
       .option("steps", "", "steps of one repetition, of which a process makes three")
       .flag("json", "one JSON document instead of the table")
       .option("torch-python", "python3", "the Python that has PyTorch; also TORCH_PYTHON=…")
@@ -37,6 +41,7 @@ Options declared() {
 // The commands of both sides for one model.
 struct Sides {
   std::string model;
+  int ranks;
   Words ours, peer;  // peer is empty when there is none
 };
 
@@ -44,6 +49,8 @@ Words with(Words command, const Words& more) {
   command.insert(command.end(), more.begin(), more.end());
   return command;
 }
+
+std::string ranks_text(int ranks) { return text(ranks, ranks == 1 ? " rank" : " ranks"); }
 
 void say(const std::string& line) {
   if (isatty(STDERR_FILENO) != 0) std::cerr << "  " << line << "\n";
@@ -67,28 +74,41 @@ Words peer_command(const Arguments& arguments, const std::string& model) {
   return with(command, {"--products", products->get<std::string>()});
 }
 
-Sides sides_of(const Arguments& arguments, const std::string& model) {
+// `peer` is empty, or the peer's command for one process.
+Sides sides_of(const Arguments& arguments, const std::string& model, int ranks, Words peer) {
   const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  Sides sides{model, {(here / "bench-train").string(), "--model", model}, {}};
-  if (has_peer(arguments)) sides.peer = peer_command(arguments, model);
+  Sides sides{model, ranks, {(here / "bench-train").string(), "--model", model}, std::move(peer)};
   if (arguments.given("steps")) {
     const Words steps{"--steps", arguments.get("steps")};
     sides.ours = with(sides.ours, steps);
     if (!sides.peer.empty()) sides.peer = with(sides.peer, steps);
   }
+  if (ranks > 1) sides.ours = launched(ranks, sides.ours);
   return sides;
 }
 
 // Who begins changes from round to round.
-void run_round(const Sides& sides, std::int64_t round, Rounds& into) {
-  say(text(sides.model, ": round ", round + 1));
+void run_round(const Sides& sides, std::int64_t round, Meeting& meeting, Rounds& into) {
+  say(text(sides.model, ", ", ranks_text(sides.ranks), ": round ", round + 1));
   const auto ours = [&] { into.ours.push_back(run_training(sides.ours)); };
   const auto peer = [&] {
-    if (!sides.peer.empty()) into.peer.push_back(run_training(sides.peer));
+    if (sides.peer.empty()) return;
+    Words command = sides.peer;
+    if (sides.ranks > 1) command = launched(sides.ranks, with(command, {"--meet", meeting.next()}));
+    into.peer.push_back(run_training(command));
   };
   if (round % 2 == 0) ours();
   peer();
   if (round % 2 == 1) ours();
+}
+
+std::vector<int> groups_of(const Arguments& arguments) {
+  std::vector<int> groups;
+  for (const std::string& word : parts_of(arguments.get("ranks"))) {
+    groups.push_back(ranks_of(word, 1));
+  }
+  if (groups.empty()) throw UsageError("--ranks: no number; pass numbers such as 1 or 2,4");
+  return groups;
 }
 
 int run(int argc, const char* const* argv) {
@@ -106,18 +126,25 @@ int run(int argc, const char* const* argv) {
   if (has_peer(arguments)) require_torch(arguments.get("torch-python"), "train");
 
   Machine machine = this_machine();
-  machine.pinned_to_core = pin_to_one_core();
+  const std::vector<int> groups = groups_of(arguments);
+  if (groups == std::vector<int>{1}) machine.pinned_to_core = pin_to_one_core();
+  Meeting meeting;
   std::vector<Rounds> all;
   int status = 0;
   for (const std::string model : {"mlp", "gpt-small", "gpt"}) {
     if (arguments.get("model") != "all" && arguments.get("model") != model) continue;
-    const Sides sides = sides_of(arguments, model);
-    Rounds rounds{model, {}, {}};
-    for (std::int64_t round = 0; round < repeats; ++round) run_round(sides, round, rounds);
-    all.push_back(rounds);
-    if (const std::string why = disagreement(rounds); !why.empty()) {
-      std::cerr << "lab bench: " << why << "\n";
-      status = 1;
+    const Words peer = has_peer(arguments) ? peer_command(arguments, model) : Words{};
+    for (const int ranks : groups) {
+      const Sides sides = sides_of(arguments, model, ranks, peer);
+      Rounds rounds{model, ranks, {}, {}};
+      for (std::int64_t round = 0; round < repeats; ++round) {
+        run_round(sides, round, meeting, rounds);
+      }
+      all.push_back(rounds);
+      if (const std::string why = disagreement(rounds); !why.empty()) {
+        std::cerr << "lab bench: " << why << "\n";
+        status = 1;
+      }
     }
   }
   if (arguments.flag("json")) {

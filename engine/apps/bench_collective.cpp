@@ -43,13 +43,6 @@ Options declared() {
   return options;
 }
 
-Words parts_of(const std::string& list) {
-  Words parts;
-  std::istringstream in(list);
-  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
-  return parts;
-}
-
 std::int64_t bytes_of(const std::string& size) {
   std::size_t end = 0;
   std::int64_t bytes = 0;
@@ -69,13 +62,6 @@ std::int64_t bytes_of(const std::string& size) {
   return bytes;
 }
 
-int ranks_of(const std::string& word) {
-  if (!word.empty() && word.size() < 4 && word.find_first_not_of("0123456789") == word.npos) {
-    if (const int ranks = std::stoi(word); ranks >= 2 && ranks <= 64) return ranks;
-  }
-  throw UsageError(text("--ranks: '", word, "' is no size of a group; pass numbers from 2 to 64"));
-}
-
 std::string shown(std::int64_t bytes) {
   if (bytes % (1 << 20) == 0) return text(bytes >> 20, " MiB");
   return bytes % 1024 == 0 ? text(bytes >> 10, " KiB") : text(bytes, " B");
@@ -90,43 +76,12 @@ struct Side {
   std::map<std::int64_t, std::vector<double>> seconds;  // by bytes, one a round
 };
 
-// The folder in which the ranks of PyTorch meet, gone at the end.
-class Meeting {
- public:
-  Meeting() {
-    std::string name = (fs::temp_directory_path() / "lockstep_bench_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw Error("bench: no temporary folder can be made");
-    path_ = name;
-  }
-  ~Meeting() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Meeting(const Meeting&) = delete;
-  Meeting& operator=(const Meeting&) = delete;
-  std::string next() { return (path_ / std::to_string(++files_)).string(); }
-
- private:
-  fs::path path_;
-  int files_ = 0;
-};
-
 bool succeeds(const std::string& line) {
   return std::system((line + " >/dev/null 2>&1 </dev/null").c_str()) == 0;  // NOLINT
 }
 
 std::vector<Side> sides_of(const Arguments& arguments, int ranks) {
   const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-  const auto launched = [&](int count, const Words& command) {
-    Words all{(here / "lockstep-run").string(),
-              "--ranks",
-              std::to_string(count),
-              "--prefix",
-              "others",
-              "--"};
-    all.insert(all.end(), command.begin(), command.end());
-    return all;
-  };
   const std::string ours = here / "bench-all-reduce";
   std::vector<Side> sides{
       {"ours", launched(ranks, {ours}), 1, "", {}},
@@ -285,19 +240,20 @@ int run_all_reduce(int argc, const char* const* argv) {
   for (const std::string& size : parts_of(arguments.get("sizes"))) sizes.push_back(bytes_of(size));
   const Words groups = parts_of(arguments.get("ranks"));
   if (sizes.empty() || groups.empty()) throw UsageError("--ranks and --sizes need a number each");
-  for (const std::string& group : groups) sides_of(arguments, ranks_of(group));  // all can be run
+  for (const std::string& group : groups)
+    sides_of(arguments, ranks_of(group, 2));  // all can be run
 
   const Machine machine = this_machine();
   Meeting meeting;
   std::vector<Line> lines;
   for (const std::string& group : groups) {
-    std::vector<Side> sides = sides_of(arguments, ranks_of(group));
+    std::vector<Side> sides = sides_of(arguments, ranks_of(group, 2));
     for (std::size_t round = 0; round < static_cast<std::size_t>(repeats); ++round) {
       for (std::size_t turn = 0; turn < sides.size(); ++turn) {
         run_side(sides[(turn + round) % sides.size()], sizes, round, meeting);
       }
     }
-    for (Line& line : lines_of(sides, sizes, ranks_of(group))) lines.push_back(std::move(line));
+    for (Line& line : lines_of(sides, sizes, ranks_of(group, 2))) lines.push_back(std::move(line));
   }
   if (arguments.flag("json")) {
     std::cout << report_of(lines, machine, repeats).dump(1) << "\n";

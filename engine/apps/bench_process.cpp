@@ -1,14 +1,17 @@
 #include "engine/apps/bench_process.hpp"
 
 #include <sched.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <sstream>
 
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/options.hpp"
 
 namespace lockstep::bench {
 namespace {
@@ -31,6 +34,46 @@ std::string line_of(const std::vector<std::string>& command) {
 }
 
 }  // namespace
+
+std::vector<std::string> launched(int ranks, const std::vector<std::string>& command) {
+  const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  std::vector<std::string> all{(here / "lockstep-run").string(),
+                               "--ranks",
+                               std::to_string(ranks),
+                               "--prefix",
+                               "others",
+                               "--"};
+  all.insert(all.end(), command.begin(), command.end());
+  return all;
+}
+
+int ranks_of(const std::string& word, int least) {
+  if (!word.empty() && word.size() < 4 && word.find_first_not_of("0123456789") == word.npos) {
+    if (const int ranks = std::stoi(word); ranks >= least && ranks <= 64) return ranks;
+  }
+  throw UsageError(text("--ranks: '", word, "' is no size of a group; pass numbers from ", least,
+                        " to 64, with commas"));
+}
+
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+Meeting::Meeting() {
+  std::string name = (std::filesystem::temp_directory_path() / "lockstep_bench_XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw Error("bench: no temporary folder can be made");
+  path_ = name;
+}
+
+Meeting::~Meeting() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string Meeting::next() { return (path_ / std::to_string(++files_)).string(); }
 
 double median(std::vector<double> values) {
   LOCKSTEP_CHECK(!values.empty(), "median: of no values");
@@ -72,6 +115,7 @@ Sample run_training(const std::vector<std::string>& command) {
     sample.steps_per_cpu_s = median(json.at("steps_per_cpu_s"));
     sample.peak_mib = json.at("peak_rss_bytes").get<double>() / (1 << 20);
     sample.startup_s = json.at("ready_at_s").get<double>() - began_s;
+    if (json.contains("hidden")) sample.hidden = 100 * json.at("hidden").get<double>();
     sample.first_loss = json.at("first_loss");
     sample.last_loss = json.at("last_loss");
   } catch (const Json::exception& error) {

@@ -1,6 +1,8 @@
 // One measured process of the training benchmark: what it is called with, and what it says.
 #pragma once
 
+#include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -15,11 +17,36 @@ struct Sample {
   double steps_per_s = 0;
   double steps_per_cpu_s = 0;  // of processor time: what others on the machine take is not in it
   double peak_mib = 0;
-  double startup_s = 0;  // from the start of the process to a model that is ready to train
+  double startup_s = 0;          // from the start of the process to a model that is ready to train
+  double hidden = std::nan("");  // share of the communication that ran behind backward, in percent
   double first_loss = 0, last_loss = 0;
 };
 
 double median(std::vector<double> values);
+
+// The command that starts `ranks` processes of a program with the launcher that lies beside this
+// one. Only rank 0 keeps its lines as they are.
+std::vector<std::string> launched(int ranks, const std::vector<std::string>& command);
+
+// A size of a group in words, from 1; `least` and what it may be are in the error.
+//   Throws  UsageError
+int ranks_of(const std::string& word, int least);
+// What stands between the commas of a list.
+std::vector<std::string> parts_of(const std::string& list);
+
+// A folder of files that do not exist yet, for the ranks of PyTorch to meet in; gone at the end.
+class Meeting {
+ public:
+  Meeting();
+  ~Meeting();
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+  std::string next();  // a new path each time
+
+ private:
+  std::filesystem::path path_;
+  int files_ = 0;
+};
 
 // Runs a command on one thread and reads the last line it prints, which is JSON. What it says to
 // standard error goes to ours.

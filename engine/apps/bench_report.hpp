@@ -9,10 +9,11 @@
 
 namespace lockstep::bench {
 
-// All rounds of one model; ours[i] and peer[i] are of the same round. Without a peer `peer` is
-// empty.
+// All rounds of one model on one number of ranks; ours[i] and peer[i] are of the same round.
+// Without a peer `peer` is empty.
 struct Rounds {
   std::string model;
+  int ranks = 1;
   std::vector<Sample> ours, peer;
 };
 
@@ -28,9 +29,11 @@ std::string processor_in(std::istream& about);
 
 // A quantity of a model: medians over the rounds, and the ratio ours : peer, round by round.
 struct Row {
-  std::string model, quantity, unit;
+  std::string model;
+  int ranks;
+  std::string quantity, unit;
   int digits;
-  double ours = 0, peer = 0;
+  double ours = 0, peer = 0;  // a peer that does not say is NaN, and so are the ratios
   double ratio_median = 0, ratio_min = 0, ratio_max = 0;
 };
 std::vector<Row> rows_of(const Rounds& rounds);

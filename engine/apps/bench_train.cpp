@@ -1,7 +1,8 @@
 // bench-train: one process, one thread, one model, trained on a fixed batch; prints one JSON object
-// with its speed, its memory and its loss. The training benchmark (bench.cpp) alternates it with
-// tests/bench/torch_train.py, which builds the same model with the same first weights and trains on
-// the same batch, so the losses must agree too.
+// with its speed, its memory and its loss. Started by the launcher it is one rank of several, each
+// with a batch of its own and one thread for what it computes; rank 0 prints. The training
+// benchmark (bench.cpp) alternates it with tests/bench/torch_train.py, which builds the same model
+// with the same first weights and trains on the same batches, so the losses must agree too.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -9,14 +10,17 @@
 #include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "engine/apps/program.hpp"
+#include "engine/apps/ranks.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/random.hpp"
 #include "engine/nn/gpt.hpp"
 #include "engine/nn/mlp.hpp"
 #include "engine/optim/optimizer.hpp"
+#include "engine/parallel/ddp/ddp.hpp"
 #include "engine/tensor/kernels.hpp"
 
 namespace {
@@ -64,18 +68,24 @@ struct Task {
   std::int64_t steps;  // of a repetition, unless the caller says otherwise
 };
 
-Task make_mlp_task(Device& device) {
+// The stream of a rank's batch; rank 0's is that of a single process.
+std::string of_rank(const std::string& name, int rank) {
+  return rank == 0 ? name : text(name, " ", rank);
+}
+
+Task make_mlp_task(int rank, Device& device) {
   Task task;
   task.model =
       nn::make_mlp(std::vector<std::int64_t>{784, 1024, 1024, 10}, DType::float32, device, 0);
   task.optimizer = optim::make_sgd(task.model->parameters(), {.learning_rate = 0.05});
-  task.inputs = from_values(numbers("inputs", 64 * 784), {64, 784}, DType::float32, device);
-  task.labels = integers(numbers("labels", 64), 10, device);
+  task.inputs =
+      from_values(numbers(of_rank("inputs", rank), 64 * 784), {64, 784}, DType::float32, device);
+  task.labels = integers(numbers(of_rank("labels", rank), 64), 10, device);
   task.steps = 100;
   return task;
 }
 
-Task make_gpt_task(const nn::GptOptions& options, std::int64_t batch, std::int64_t steps,
+Task make_gpt_task(const nn::GptOptions& options, std::int64_t batch, std::int64_t steps, int rank,
                    Device& device) {
   Task task;
   task.model = nn::make_gpt(options, DType::float32, device, 0);
@@ -83,7 +93,7 @@ Task make_gpt_task(const nn::GptOptions& options, std::int64_t batch, std::int64
       optim::make_adamw(task.model->parameters(), {.learning_rate = 3e-4, .weight_decay = 0.01});
   // Every token but a text's last predicts the next one.
   const std::int64_t length = options.sequence + 1;
-  const std::vector<double> text = numbers("tokens", batch * length);
+  const std::vector<double> text = numbers(of_rank("tokens", rank), batch * length);
   std::vector<double> before, after;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto place = static_cast<std::int64_t>(i) % length;
@@ -96,21 +106,22 @@ Task make_gpt_task(const nn::GptOptions& options, std::int64_t batch, std::int64
   return task;
 }
 
-Task make_task(const std::string& model, Device& device) {
-  if (model == "mlp") return make_mlp_task(device);
+Task make_task(const std::string& model, int rank, Device& device) {
+  if (model == "mlp") return make_mlp_task(rank, device);
   nn::GptOptions options{.vocabulary = vocabulary, .head = nn::OutputHead::untied};
-  if (model == "gpt-small") return make_gpt_task(options, 16, 20, device);
+  if (model == "gpt-small") return make_gpt_task(options, 16, 20, rank, device);
   options.layers = 6;
   options.width = 384;
   options.heads = 6;
   options.sequence = 256;
-  return make_gpt_task(options, 8, 2, device);
+  return make_gpt_task(options, 8, 2, rank, device);
 }
 
-double one_step(const Task& task) {
+// `model` is the task's own, or a Ddp around it.
+double one_step(const Task& task, nn::Module& model) {
   task.optimizer->zero_grad();
   Tape tape(GradMode::record);
-  Value logits = task.model->forward(tape, tape.constant(task.inputs));
+  Value logits = model.forward(tape, tape.constant(task.inputs));
   if (logits.tensor.shape().size() == 3) {
     logits = autograd::view(tape, logits, {-1, logits.tensor.size(2)});
   }
@@ -139,38 +150,54 @@ int run(int argc, const char* const* argv) {
     return 0;
   }
   CpuDevice device;
-  const Task task = make_task(arguments.get("model"), device);
+  const apps::Ranks world = apps::join_ranks();
+  const int rank = world.group->rank(), ranks = world.group->size();
+  const Task task = make_task(arguments.get("model"), rank, device);
   const double ready_at_s = now_s();
   set_weights(*task.model);
+  std::optional<ddp::Ddp> wrapped;
+  if (ranks > 1) wrapped.emplace(*task.model, *world.group);
+  nn::Module& model = wrapped ? static_cast<nn::Module&>(*wrapped) : *task.model;
   const std::int64_t steps =
       arguments.get("steps").empty() ? task.steps : arguments.integer("steps", 1);
   const std::int64_t repetitions = arguments.integer("repetitions", 1);
   const std::int64_t warmup = arguments.integer("warmup", 1);
 
-  const double first_loss = one_step(task);
-  for (std::int64_t i = 1; i < warmup; ++i) one_step(task);
+  const double first_loss = one_step(task, model);
+  for (std::int64_t i = 1; i < warmup; ++i) one_step(task, model);
   std::vector<double> rates, processor_rates;
+  ddp::Communication communication;
   double last_loss = 0;
   for (std::int64_t i = 0; i < repetitions; ++i) {
+    world.group->barrier();
     const double began = now_s(), processor_began = processor_s();
-    for (std::int64_t k = 0; k < steps; ++k) last_loss = one_step(task);
+    for (std::int64_t k = 0; k < steps; ++k) {
+      const double loss = one_step(task, model);
+      // Later ones differ by more and more rounding.
+      if (i == 0) last_loss = loss;
+      if (wrapped) communication += wrapped->communication();
+    }
     rates.push_back(static_cast<double>(steps) / (now_s() - began));
     processor_rates.push_back(static_cast<double>(steps) / (processor_s() - processor_began));
   }
+  world.leave();
+  if (rank != 0) return 0;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::cout << nlohmann::ordered_json{{"program", "Lockstep"},
-                                      {"model", arguments.get("model")},
-                                      {"parameters", nn::count_of(*task.model)},
-                                      {"steps_per_s", rates},
-                                      {"steps_per_cpu_s", processor_rates},
-                                      {"peak_rss_bytes", usage.ru_maxrss * 1024},
-                                      {"ready_at_s", ready_at_s},
-                                      {"first_loss", first_loss},
-                                      {"last_loss", last_loss},
-                                      {"how", text("products by ", kernels::provider())}}
-                   .dump()
-            << "\n";
+  const std::string connected =
+      ranks > 1 ? text(", ", ranks, " ranks over ", world.group->backend()) : std::string();
+  nlohmann::ordered_json json{{"program", "Lockstep"},
+                              {"model", arguments.get("model")},
+                              {"parameters", nn::count_of(*task.model)},
+                              {"steps_per_s", rates},
+                              {"steps_per_cpu_s", processor_rates},
+                              {"peak_rss_bytes", usage.ru_maxrss * 1024},
+                              {"ready_at_s", ready_at_s},
+                              {"first_loss", first_loss},
+                              {"last_loss", last_loss},
+                              {"how", text("products by ", kernels::provider(), connected)}};
+  if (const auto hidden = communication.hidden()) json["hidden"] = *hidden;
+  std::cout << json.dump() << "\n";
   return 0;
 }
 

@@ -9,17 +9,15 @@
 #include <vector>
 
 #include "engine/apps/program.hpp"
+#include "engine/apps/ranks.hpp"
 #include "engine/apps/train_options.hpp"
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/weights.hpp"
 #include "engine/collectives/all_reduce_choice.hpp"
-#include "engine/comm/gloo.hpp"
-#include "engine/comm/solo_group.hpp"
 #include "engine/launch/error_file.hpp"
 #include "engine/launch/launcher.hpp"
-#include "engine/launch/world.hpp"
 #include "engine/tensor/kernels.hpp"
 #include "engine/train/json_log.hpp"
 #include "engine/train/progress.hpp"
@@ -30,26 +28,6 @@ using namespace lockstep;
 
 constexpr int ranks_max = 4096;
 constexpr const char* tokenizer_file = "tokenizer.txt";
-
-// The ranks of one run and what connects them; `joined` is empty for one rank that nobody launched.
-struct Ranks {
-  std::unique_ptr<launch::World> joined;  // outlives the group
-  std::unique_ptr<comm::ProcessGroup> group;
-};
-
-Ranks join_ranks(comm::Transport transport) {
-  const launch::Lookup lookup = launch::process_environment();
-  if (!launch::is_launched(lookup)) return {nullptr, comm::make_solo_group()};
-  Ranks ranks;
-  ranks.joined = launch::join_world(lookup);
-  comm::GlooOptions gloo;
-  gloo.transport = transport;
-  gloo.hostname = ranks.joined->hostname;
-  const launch::Environment& environment = ranks.joined->environment;
-  ranks.group =
-      comm::make_gloo_group(*ranks.joined->store, environment.rank, environment.world_size, gloo);
-  return ranks;
-}
 
 // Starts this program once per rank; rank 0 keeps the terminal.
 int launch_ranks(std::int64_t ranks, int argc, const char* const* argv) {
@@ -163,7 +141,7 @@ void tell_what_is_left(const Arguments& arguments, const Device& device, nn::Mod
 int train_rank(const Arguments& arguments) {
   train::TrainOptions options = apps::loop_options(arguments);
   const apps::Datasets datasets = apps::open_datasets(arguments);
-  const Ranks world = join_ranks(comm::transport_of(arguments.get("transport")));
+  const apps::Ranks world = apps::join_ranks(comm::transport_of(arguments.get("transport")));
   if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
     throw UsageError(text("--ranks ", arguments.get("ranks"),
                           " disagrees with the launcher, which ", "started ", world.group->size(),
@@ -227,7 +205,7 @@ int train_rank(const Arguments& arguments) {
   const auto summary = train::train(*group, *model, *optimizer, *datasets.train, *datasets.test,
                                     options, watchers.all);
   if (group->rank() == 0) tell_what_is_left(arguments, device, *model, spec);
-  if (world.joined) world.joined->leave();
+  world.leave();
   return summary.replicas_equal ? 0 : 1;
 }
 

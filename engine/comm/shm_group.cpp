@@ -168,25 +168,16 @@ void ShmGroup::carry_out(const Carried& call, Patience patience) {
   modelled_ = true;
 }
 
-class Queued final : public Pending {
- public:
-  explicit Queued(std::future<void> done) : done_(std::move(done)) {}
-  void wait() override { done_.get(); }
-
- private:
-  std::future<void> done_;
-};
-
 Work ShmGroup::start(const Collective& collective, const Where& where) {
   const std::uint64_t number = ++collectives_started_;
   ++in_flight_;
-  return Work(std::make_unique<Queued>(worker_.submit([this, collective, number, where] {
+  return worker_.start([this, collective, number, where] {
     struct Landed {
       std::atomic<int>& count;
       ~Landed() { --count; }
     } landed{in_flight_};
     carry_out({collective, number, where}, membership_.lookout().in_worker());
-  })));
+  });
 }
 
 Work ShmGroup::start_send(const Tensor& data, int dst, int tag, const Where& where) {

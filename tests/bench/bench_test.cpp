@@ -22,6 +22,7 @@ struct Bench {
                "#!/bin/sh\n"
                "case \"$*\" in *--fastest*) echo '{\"products\": \"quick\"}'; exit ;; esac\n"
                "case \"$*\" in *import*) echo '{}'; exit ;; esac\n"
+               "[ \"${RANK:-0}\" = 0 ] || exit 0\n"
                "echo 'a line before'\n"
                "echo '{\"program\": \"Peer 1\", \"how\": \"'\"$*\"'\", \"steps_per_s\": [1, 4, 2],"
                " \"steps_per_cpu_s\": [2], \"peak_rss_bytes\": 2097152, \"ready_at_s\": 0,"
@@ -69,6 +70,9 @@ TEST_CASE("lab bench: wrong usage is refused with what to type") {
   refused({"train", "--model", "gtp"}, "gpt-small");
   refused({"train", "--repeats", "0"}, "repeats");
   refused({"train", "--steps", "x"}, "steps");
+  refused({"train", "--ranks", "0"}, "'0' is no size of a group; pass numbers from 1");
+  refused({"train", "--ranks", "2,x"}, "'x' is no size of a group");
+  refused({"train", "--ranks", ""}, "pass numbers such as 1 or 2,4");
   refused({"train", "--rounds", "3"}, "rounds");
 }
 
@@ -83,9 +87,10 @@ TEST_CASE("lab bench: a round's ratio is ours over the peer's, of the variant th
   const Bench bench;
   const auto alone = bench.run({"train", "--model", "mlp", "--steps", "1", "--repeats", "1"});
   CHECK(alone.exit_code == 0);
-  CHECK_THAT(alone.output, test::contains("mlp        first loss"));
+  CHECK_THAT(alone.output, test::contains("mlp        1      first loss"));
+  CHECK_THAT(alone.output, !test::contains("hidden"));
   // The first loss of the model is fixed by the rule that draws weights and batch.
-  bench.make_peer("2.310949", "2.1");
+  bench.make_peer("2.310949", "2.214992");
   const auto result = bench.run(bench.brief());
   const auto json = nlohmann::json::parse(result.output.substr(result.output.find("{\n")));
   CHECK(json.at("bench") == "train");
@@ -103,6 +108,27 @@ TEST_CASE("lab bench: a round's ratio is ours over the peer's, of the variant th
   CHECK(speed.at("peer") == 2);  // the median of a process's repetitions
   CHECK(speed.at("ours") > 0);
   CHECK(json.at("rows").at(2).at("peer") == 2);  // MiB
+}
+
+TEST_CASE(
+    "lab bench: ranks train data parallel, and the peer's ranks meet in a new file each time") {
+  const Bench bench;
+  bench.make_peer("2.310949", "2.253591");
+  std::vector<std::string> words = bench.brief();
+  words.insert(words.end(), {"--ranks", "2"});
+  const auto result = bench.run(words);
+  CAPTURE(result.output);
+  CHECK(result.exit_code == 0);
+  const auto json = nlohmann::json::parse(result.output.substr(result.output.find("{\n")));
+  CHECK(json.at("ranks") == nlohmann::json::array({2}));
+  REQUIRE(json.at("rows").size() == 7);
+  const auto& hidden = json.at("rows").at(4);
+  CHECK(hidden.at("case") == "mlp, communication hidden");
+  CHECK(hidden.at("ranks") == 2);
+  CHECK(hidden.at("ours") >= 0);
+  CHECK(hidden.at("ours") <= 100);
+  CHECK(hidden.at("peer").is_null());
+  CHECK_THAT(hidden.at("peer_is").get<std::string>(), test::contains("--meet"));
 }
 
 TEST_CASE("lab bench: sides that did not train the same are no comparison") {

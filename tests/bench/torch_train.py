@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The PyTorch side of ./lab bench train: one process, one thread, one model; it trains on a fixed
 batch and prints one JSON object. engine/apps/bench_train.cpp is the other side: equal models, equal
-first weights and equal batches (numbers() below), hence equal losses but for rounding.
+first weights and equal batches (numbers() below), hence equal losses but for rounding. Started by
+the launcher, with --meet, it is one rank of DistributedDataParallel over Gloo, and rank 0 prints.
 
     torch_train.py --model mlp|gpt-small|gpt [--steps K] [--repetitions R] [--warmup W]
-                   [--products mkl|mkl-as-intel|onednn] [--compile]
+                   [--products mkl|mkl-as-intel|onednn] [--compile] [--meet FILE]
     torch_train.py --model M --fastest     the variant that is fastest on this machine
 
 PyTorch leaves float32 products on the CPU to MKL, which runs at half its speed on processors that
@@ -36,6 +37,7 @@ def options():
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--products", choices=["mkl", "mkl-as-intel", "onednn"], default="mkl")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--meet", help="a new file in which the ranks meet")
     parser.add_argument("--fastest", action="store_true")
     return parser.parse_args()
 
@@ -59,6 +61,10 @@ CLAIM_S = time.monotonic() - CLAIM_BEGAN  # not counted: a user would keep the l
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+import torch.distributed as dist
+
+RANK = int(os.environ["RANK"]) if ARGUMENTS.meet else 0
+RANKS = int(os.environ["WORLD_SIZE"]) if ARGUMENTS.meet else 1
 
 VARIANTS = ["mkl", "mkl-as-intel", "onednn"]
 
@@ -199,19 +205,24 @@ def set_weights(model):
                 p.copy_(((2 * numbers(name, p.numel()) - 1) * bound).view(p.shape))
 
 
+def of_rank(name):
+    """The stream of this rank's batch; rank 0's is that of a single process."""
+    return f"{name} {RANK}" if RANK else name
+
+
 def make(name):
     """The model, its optimizer, its batch, and how many steps a repetition has by default."""
     if name == "mlp":
         model = Mlp(784, 1024, 1024, 10)
-        x = numbers("inputs", 64 * 784).float().view(64, 784)
-        labels = (numbers("labels", 64) * 10).long()
+        x = numbers(of_rank("inputs"), 64 * 784).float().view(64, 784)
+        labels = (numbers(of_rank("labels"), 64) * 10).long()
         # Without momentum an update is one operation a tensor, and the plain loop the fastest.
         optimizer = lambda p: torch.optim.SGD(p, lr=0.05, foreach=False)
         return model, optimizer, x, labels, 100
     layers, width, heads, tokens, batch, steps = {
         "gpt-small": (4, 128, 4, 64, 16, 20), "gpt": (6, 384, 6, 256, 8, 2)}[name]
     model = Gpt(layers, width, heads, tokens, 256)
-    text = (numbers("tokens", batch * (tokens + 1)) * 256).long().view(batch, tokens + 1)
+    text = (numbers(of_rank("tokens"), batch * (tokens + 1)) * 256).long().view(batch, tokens + 1)
     optimizer = lambda p: torch.optim.AdamW(p, lr=3e-4, weight_decay=0.01, fused=True)
     return model, optimizer, text[:, :-1].contiguous(), text[:, 1:].reshape(-1), steps
 
@@ -219,10 +230,17 @@ def make(name):
 def measure(a):
     torch.set_num_threads(1)
     Linear.products = a.products
+    if RANKS > 1:
+        dist.init_process_group("gloo", init_method=f"file://{a.meet}", rank=RANK,
+                                world_size=RANKS)
     model, make_optimizer, inputs, labels, steps = make(a.model)
     optimizer = make_optimizer(model.parameters())
     ready_at = time.monotonic() - CLAIM_S
     set_weights(model)
+    parameters = sum(p.numel() for p in model.parameters())
+    if RANKS > 1:
+        # The gradients are not copied back from the buckets, as ours are not.
+        model = nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
     steps = a.steps or steps
 
     def loss_of(inputs, labels):
@@ -244,23 +262,31 @@ def measure(a):
     for _ in range(a.warmup - 1):
         step()
     rates, cpu_rates = [], []
-    for _ in range(a.repetitions):
+    for repetition in range(a.repetitions):
+        if RANKS > 1:
+            dist.barrier()
         began, cpu_began = time.perf_counter(), time.process_time()
         for _ in range(steps):
             loss = step()
-        last_loss = loss.item()
+        loss = loss.item()
+        if repetition == 0:
+            last_loss = loss  # later ones differ by more and more rounding
         rates.append(steps / (time.perf_counter() - began))
         cpu_rates.append(steps / (time.process_time() - cpu_began))
+    if RANK > 0:
+        return
     print(json.dumps({
         "program": f"PyTorch {torch.__version__}", "model": a.model, "steps_per_s": rates,
         "steps_per_cpu_s": cpu_rates,
         "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         "ready_at_s": ready_at, "first_loss": first_loss, "last_loss": last_loss,
-        "parameters": sum(p.numel() for p in model.parameters()),
+        "parameters": parameters,
         "how": ", ".join(["compiled" if a.compile else "eager",
                           {"mkl": "products by MKL", "onednn": "products by oneDNN",
                            "mkl-as-intel": "products by MKL as on Intel"}[a.products],
-                          "plain SGD" if a.model == "mlp" else "fused AdamW"])}))
+                          "plain SGD" if a.model == "mlp" else "fused AdamW"]
+                         + ([f"DDP on {RANKS} ranks over Gloo"] if RANKS > 1 else []))}),
+          flush=True)
 
 
 def fastest(a):
