@@ -75,15 +75,19 @@ int run(int argc, const char* const* argv) {
   options.option("sizes", "4096", "bytes, with commas")
       .option("calls", "5", "of each size, with commas")
       .choice("what", {"ordinary", "group", "memory"}, "ordinary",
-              "buffers of ours, buffers of the group's, or what memory can do");
+              "buffers of ours, buffers of the group's, or what memory can do")
+      .choice("transport", {"auto", "gloo", "shm"}, "auto", "how ranks of one host talk");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
     return 0;
   }
   const auto world = launch::join_world(launch::process_environment());
-  const auto group =
-      comm::make_gloo_group(*world->store, world->environment.rank, world->environment.world_size);
+  comm::GlooOptions gloo;
+  gloo.hostname = world->hostname;
+  gloo.transport = comm::transport_of(arguments.get("transport"));
+  const auto group = comm::make_gloo_group(*world->store, world->environment.rank,
+                                           world->environment.world_size, gloo);
   CpuDevice device;
   const auto sizes = numbers_of(arguments, "sizes"), calls = numbers_of(arguments, "calls");
   if (sizes.size() != calls.size()) throw UsageError("--sizes and --calls are not as long");

@@ -20,6 +20,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
+#include "engine/comm/gloo.hpp"
 
 namespace lockstep::bench {
 namespace {
@@ -35,6 +36,7 @@ Options declared() {
       .option("ranks", "2,4", "sizes of the group, with commas")
       .option("sizes", "4K,64K,1M,16M,256M", "of the buffer in bytes, with commas; K, M: KiB, MiB")
       .option("peer", "none", "torch, mpi, or both with a comma")
+      .choice("transport", {"auto", "gloo", "shm"}, "auto", "how ours talk; see train --help")
       .option("repeats", "5", "rounds, each fresh processes of each side")
       .flag("json", "one JSON document instead of the table")
       .option("torch-python", "python3", "the Python that has PyTorch; also TORCH_PYTHON=…")
@@ -83,9 +85,16 @@ bool succeeds(const std::string& line) {
 std::vector<Side> sides_of(const Arguments& arguments, int ranks) {
   const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
   const std::string ours = here / "bench-all-reduce";
-  std::vector<Side> sides{
-      {"ours", launched(ranks, {ours}), 1, "", {}},
-      {"ours, the group's buffers", launched(ranks, {ours, "--what", "group"}), 1, "", {}}};
+  const std::string& transport = arguments.get("transport");
+  const auto over = [&](const std::string& name, Words words) {
+    words.insert(words.begin(), {ours, "--transport", transport});
+    return Side{name, launched(ranks, words), 1, "", {}};
+  };
+  std::vector<Side> sides{over("ours", {}), over("ours, the group's buffers", {"--what", "group"})};
+  if (transport != "gloo" && comm::has_tcp_groups()) {
+    sides.push_back(
+        {"ours, over Gloo's TCP", launched(ranks, {ours, "--transport", "gloo"}), 1, "", {}});
+  }
   for (const std::string& peer : parts_of(arguments.get("peer"))) {
     if (peer == "none") continue;
     if (peer == "torch") {

@@ -6,6 +6,7 @@
 
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/options.hpp"
 #include "engine/comm/gloo.hpp"
 #include "engine/launch/error_file.hpp"
 #include "engine/launch/world.hpp"
@@ -14,12 +15,21 @@ namespace {
 
 using namespace lockstep;
 
-int run() {
+int run(int argc, const char* const* argv) {
+  Options options("smoke", "Adds the ranks' numbers, on every rank.");
+  options.choice("transport", {"auto", "gloo", "shm"}, "auto",
+                 "TCP, or memory that ranks of one host share; auto: that where it can be");
+  const Arguments arguments = options.parse(argc, argv);
+  if (arguments.asks_help()) {
+    std::cout << options.help();
+    return 0;
+  }
   const auto world = launch::join_world(launch::process_environment());
-  comm::GlooOptions options;
-  options.hostname = world->hostname;
+  comm::GlooOptions gloo;
+  gloo.hostname = world->hostname;
+  gloo.transport = comm::transport_of(arguments.get("transport"));
   const auto group = comm::make_gloo_group(*world->store, world->environment.rank,
-                                           world->environment.world_size, options);
+                                           world->environment.world_size, gloo);
 
   CpuDevice device;
   const Tensor sum = full({1}, group->rank(), DType::int64, device);
@@ -35,8 +45,9 @@ int run() {
 
 }  // namespace
 
-int main() {
-  return lockstep::apps::run_program("smoke", [] {
-    return lockstep::launch::with_error_file(lockstep::launch::process_environment(), run);
+int main(int argc, char** argv) {
+  return lockstep::apps::run_program("smoke", [&] {
+    return lockstep::launch::with_error_file(lockstep::launch::process_environment(),
+                                             [&] { return run(argc, argv); });
   });
 }

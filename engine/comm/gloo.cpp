@@ -307,4 +307,6 @@ std::unique_ptr<ProcessGroup> make_tcp_group(Store& store, int rank, int size,
   return std::make_unique<GlooGroup>(store, rank, size, options, std::move(transport));
 }
 
+bool has_tcp_groups() { return true; }
+
 }  // namespace lockstep::comm

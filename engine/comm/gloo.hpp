@@ -33,7 +33,7 @@ struct GlooOptions {
   std::string hostname = "127.0.0.1";  // this machine's address, as its peers reach it
   Agreement agreement = Agreement::checked;
   Transport transport = Transport::automatic;
-  std::string node = {};            // ranks of one node share memory; empty: found out
+  std::string node = {};       // ranks of one node share memory; empty: found out
   std::string name = "world";  // must be new in the store: one name, one group, one attempt
 };
 
@@ -51,5 +51,8 @@ struct GlooOptions {
 //             all ranks where Transport::shm is asked for ranks of several hosts
 std::unique_ptr<ProcessGroup> make_gloo_group(Store& store, int rank, int size,
                                               const GlooOptions& options = {});
+
+// Whether this build has Gloo, so that ranks of several hosts can talk.
+bool has_tcp_groups();
 
 }  // namespace lockstep::comm

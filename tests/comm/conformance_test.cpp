@@ -49,6 +49,26 @@ std::string run_suite(ProcessGroup& group) {
   return std::to_string(bits_of_sums(group));
 }
 
+// All collectives in two groups at once, which do not keep in step.
+std::string run_suite_in_halves(ProcessGroup& group) {
+  const auto half = group.split(group.rank() % 2, 0);
+  check_collectives(*half, all_dtypes, usual_counts(half->size()));
+  return run_suite(group);
+}
+
+// The bits that all ranks of the simulator hold.
+std::string bits_on_core(int ranks) {
+  sim::Core core(world_of(ranks));
+  ThreadHost host(core);
+  std::vector<std::string> bits(static_cast<std::size_t>(ranks));
+  host.run([&](sim::Port& port, int rank) {
+    const auto group = make_sim_group(port, rank, ranks);
+    bits[static_cast<std::size_t>(rank)] = std::to_string(bits_of_sums(*group));
+  });
+  for (const std::string& of_rank : bits) CHECK(of_rank == bits.front());
+  return bits.front();
+}
+
 // A collective among more ranks than cores takes Gloo milliseconds, so types and counts are not
 // crossed.
 std::string run_short_suite(ProcessGroup& group) {
@@ -83,6 +103,16 @@ TEST_CASE("conformance: all collectives, types, operators and counts on the simu
 TEST_CASE("conformance: the simulator's processes do the same") {
   const int ranks = GENERATE(1, 2, 3, 4, 5, 7, 8);
   bits_on_process_host(ranks);
+}
+
+TEST_CASE("conformance: ranks that share memory do the same, with the simulator's bits") {
+  const int ranks = GENERATE(2, 3, 4, 5, 7, 8);
+  const std::string bits = bits_on_core(ranks);
+  for (const auto& outcome : run_gloo(ranks, run_suite_in_halves, 30, Transport::shm)) {
+    INFO(outcome.message);
+    CHECK(outcome.ok);
+    CHECK(outcome.message == bits);
+  }
 }
 
 TEST_CASE("conformance: Gloo does the same") {
