@@ -24,6 +24,7 @@
 
 #include "engine/comm/collective.hpp"
 #include "engine/comm/peers.hpp"
+#include "engine/comm/split_groups.hpp"
 
 namespace lockstep::comm {
 
@@ -90,7 +91,7 @@ class ProcessGroup : public Peers {
 
   // A new group of the ranks that pass the same color, ordered by (key, rank). Collective over
   // this group; no_color ranks take part and get nullptr.
-  static constexpr int no_color = -1;
+  static constexpr int no_color = comm::no_color;
   std::unique_ptr<ProcessGroup> split(int color, int key, Where where = Where::current());
 
   // A tensor that this group can reduce without staging, where the backend has such memory.

@@ -10,6 +10,8 @@ const std::map<std::string, std::function<Exam()>>& exams() {
       {"node_layout", node_layout_exam},
       {"store_rendezvous", store_rendezvous_exam},
       {"setup_distributed", setup_distributed_exam},
+      {"split_groups", split_groups_exam},
+      {"seed_everything", seed_everything_exam},
       {"distributed_sampler", distributed_sampler_exam},
       {"prefetching_loader", prefetching_loader_exam},
       {"ring_all_reduce", ring_all_reduce_exam},

@@ -11,6 +11,8 @@ Exam single_device_loop_exam();
 Exam node_layout_exam();
 Exam store_rendezvous_exam();
 Exam setup_distributed_exam();
+Exam split_groups_exam();
+Exam seed_everything_exam();
 Exam distributed_sampler_exam();
 Exam prefetching_loader_exam();
 Exam ring_all_reduce_exam();

@@ -1,0 +1,26 @@
+// Task: make of one run seed the seeds of every stream that a rank needs. Some streams must be the
+// same on many ranks, others must be different on each; which is which, and why, stands in
+// engine/base/seeds.hpp. random_bits (engine/base/random.hpp) mixes a seed and an index into 64
+// bits that look like no other pair's.
+#include "engine/base/seeds.hpp"
+
+#include <initializer_list>
+
+#include "engine/base/error.hpp"
+#include "engine/base/random.hpp"
+
+namespace lockstep {
+
+Seeds seeds_for(std::uint64_t run_seed, const MeshCoordinates& where, int loader_worker) {
+  LOCKSTEP_CHECK(where.data >= 0 && where.tensor >= 0 && where.pipeline >= 0 && loader_worker >= 0,
+                 "seeds_for: data rank ", where.data, ", tensor rank ", where.tensor,
+                 ", pipeline stage ", where.pipeline, ", loader worker ", loader_worker,
+                 "; all of them count from 0");
+  // >>> your code
+  // Only keeps the compiler from warning of parameters not used yet.
+  (void)run_seed, (void)where, (void)loader_worker;
+  throw NotImplemented("seed_everything");
+  // <<< your code
+}
+
+}  // namespace lockstep
