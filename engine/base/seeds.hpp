@@ -9,8 +9,7 @@
 //   dropout_sharded  where each tensor rank holds a part of the activations of its own, the parts
 //               want masks of their own: {data, pipeline, tensor} have one stream
 //   augmentation  loader workers of one rank read different samples: {data, worker} have one
-//   stream.
-//               Ranks that share a data rank work on the same samples, changed in the same way
+//               stream. Ranks that share a data rank work on the same samples, changed alike
 //
 // Left out: expert and sequence parallelism; random states that a checkpoint must keep, since
 // streams that are counted (engine/base/random.hpp) have none.

@@ -17,6 +17,7 @@
 #include "engine/comm/gloo_collectives.hpp"
 #include "engine/comm/gloo_store.hpp"
 #include "engine/comm/ordered_worker.hpp"
+#include "engine/comm/plan_split.hpp"
 #include "engine/comm/rendezvous.hpp"
 #include "engine/comm/solo_group.hpp"
 #include "engine/comm/tcp_store.hpp"
@@ -267,27 +268,13 @@ Work GlooGroup::start_recv(Tensor data, int src, int tag, const Where& where) {
 
 std::unique_ptr<ProcessGroup> GlooGroup::start_split(int color, int key, const Where& where) {
   const int number = ++splits_;
-  CpuDevice host;
-  const Tensor all = empty({2 * size()}, DType::int64, host);
-  const Tensor mine = empty({2}, DType::int64, host);
-  mine.data<std::int64_t>()[0] = color;
-  mine.data<std::int64_t>()[1] = key;
-  all_gather(mine, all, where);
-  if (color == no_color) return nullptr;
-
-  const auto pairs = all.data<std::int64_t>();
-  std::vector<std::pair<std::int64_t, int>> members;  // (key, rank here), sorted: the new order
-  for (int r = 0; r < size(); ++r) {
-    const auto at = static_cast<std::size_t>(2 * r);
-    if (pairs[at] == color) members.emplace_back(pairs[at + 1], r);
-  }
-  std::ranges::sort(members);
-  if (members.size() == 1) return make_solo_group();
-  const auto me = std::ranges::find(members, std::pair<std::int64_t, int>(key, rank()));
+  const std::optional<GroupPlan> plan = plan_split(*this, {color, key}, where);
+  if (!plan) return nullptr;
+  if (plan->members.size() == 1) return make_solo_group();
   GlooOptions options = options_;
   options.name = text(options_.name, "/split", number, "_color", color);
-  return std::make_unique<GlooGroup>(store_, static_cast<int>(me - members.begin()),
-                                     static_cast<int>(members.size()), options, transport_);
+  return std::make_unique<GlooGroup>(store_, plan->rank, static_cast<int>(plan->members.size()),
+                                     options, transport_);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "engine/comm/shm_group.hpp"
 
-#include <algorithm>
 #include <exception>
 
 #include "engine/comm/ordered_worker.hpp"
+#include "engine/comm/plan_split.hpp"
 #include "engine/comm/rendezvous.hpp"
 #include "engine/comm/shm_collectives.hpp"
 #include "engine/comm/shm_handover.hpp"
@@ -250,39 +250,28 @@ Tensor ShmGroup::allocate_buffer(std::int64_t count, DType dtype, Device& device
 // Two rounds: who belongs together; then the first of each new group says where its control block
 // is, which the others' arenas know nothing of.
 std::unique_ptr<ProcessGroup> ShmGroup::start_split(int color, int key, const Where& where) {
-  CpuDevice host;
-  const Tensor mine = empty({2}, DType::int64, host);
-  const Tensor all = empty({2 * size()}, DType::int64, host);
-  mine.data<std::int64_t>()[0] = color;
-  mine.data<std::int64_t>()[1] = key;
-  all_gather(mine, all, where);
-  const auto pairs = all.data<std::int64_t>();
-  std::vector<std::pair<std::int64_t, int>> members;  // (key, rank here), sorted: the new order
-  for (int r = 0; r < size() && color != no_color; ++r) {
-    const auto at = static_cast<std::size_t>(2 * r);
-    if (pairs[at] == color) members.emplace_back(pairs[at + 1], r);
-  }
-  std::ranges::sort(members);
-
-  const int count = static_cast<int>(members.size());
-  const bool leads = count > 1 && members[0].second == rank();
+  const std::optional<GroupPlan> plan = plan_split(*this, {color, key}, where);
+  const int count = plan ? static_cast<int>(plan->members.size()) : 0;
+  const bool leads = count > 1 && plan->rank == 0;
   Arena& arena = membership_.arena();
   std::optional<std::uint64_t> block;
   if (leads) {
     block = arena.take(Control::bytes_for(count));
     if (block) std::memset(arena.segment().at(*block), 0, Control::bytes_for(count));
   }
+  CpuDevice host;
+  const Tensor mine = empty({1}, DType::int64, host);
+  const Tensor blocks = empty({size()}, DType::int64, host);
   mine.data<std::int64_t>()[0] = static_cast<std::int64_t>(block.value_or(0));
-  all_gather(mine, all, where);
-  if (color == no_color) return nullptr;
+  all_gather(mine, blocks, where);
+  if (!plan) return nullptr;
   if (count == 1) return make_solo_group();
 
   Membership::Meeting meeting = membership_.meeting();
-  const auto leader = static_cast<std::size_t>(members[0].second);
-  meeting.control_at = static_cast<std::uint64_t>(pairs[2 * leader]);
+  const auto leader = static_cast<std::size_t>(plan->members.front());
+  meeting.control_at = static_cast<std::uint64_t>(blocks.data<std::int64_t>()[leader]);
   if (meeting.control_at == 0) throw CommError("split: the shared memory is spent");
-  const auto me = std::ranges::find(members, std::pair<std::int64_t, int>(key, rank()));
-  meeting.rank = static_cast<int>(me - members.begin());
+  meeting.rank = plan->rank;
   meeting.size = count;
   meeting.name += text("/split", ++splits_, "_color", color);
   auto group = std::make_unique<ShmGroup>(std::move(meeting));
