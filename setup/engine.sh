@@ -14,6 +14,7 @@ engine_train() {
   all_reduce=native
   workers=0
   overlap=unsaid
+  scaling=no
   before=
   left=$#
   while [ "$left" -gt 0 ]; do
@@ -33,6 +34,7 @@ engine_train() {
       --with | --with=*) fail 2 "--with takes 'work': ./lab train --with work" ;;
       --all-reduce=*) all_reduce=${argument#--all-reduce=} ;;
       --workers=*) workers=${argument#--workers=} ;;
+      --lr-scaling | --lr-scaling=*) scaling=yes ;;
       --no-overlap) overlap=no ;;
       --bucket-mb | --bucket-mb=* | --find-unused | --accumulate | --accumulate=*) overlap=yes ;;
     esac
@@ -42,7 +44,7 @@ engine_train() {
     build $tool_targets
     # A line with the program; one with an option, where the parts need it to be called.
     train=$("$bin/lab-tool" with-work --all-reduce "$all_reduce" --workers "$workers" \
-            --overlap "$overlap") || exit $?
+            --overlap "$overlap" --lr-scaling "$scaling") || exit $?
     case $train in
       *--no-overlap) train=${train%?--no-overlap}; set -- --no-overlap "$@" ;;
     esac

@@ -84,7 +84,11 @@ Options train_options() {
       .option("lr", "", "learning rate (default 0.05 for sgd, 0.001 for adam and adamw)")
       .choice("lr-schedule", {"constant", "cosine", "linear"}, "cosine",
               "course of the learning rate")
-      .option("warmup", "0", "optimizer steps in which the rate rises to --lr")
+      .option("warmup", "0",
+              "optimizer steps in which the rate rises to --lr, or to the scaled one")
+      .choice("lr-scaling", {"linear", "sqrt"}, "",
+              "--lr is for updates from --base-batch samples; scale it with the global batch")
+      .option("base-batch", "", "of --lr-scaling (default --batch-size)")
       .option("batch-size", "", "samples a rank and step (default 64; gpt: 16)")
       .option("workers", "0", "strands that read batches ahead")
       .option("epochs", "3", "passes over the data")
@@ -238,6 +242,14 @@ train::TrainOptions loop_options(const Arguments& arguments) {
                                          : optim::Decay::constant;
   options.warmup = arguments.integer("warmup", 0);
   options.accumulate = arguments.integer("accumulate", 1);
+  if (arguments.given("lr-scaling")) {
+    options.scaling = arguments.get("lr-scaling") == "linear" ? optim::Scaling::linear
+                                                              : optim::Scaling::square_root;
+    options.base_batch =
+        arguments.given("base-batch") ? arguments.integer("base-batch", 1) : options.batch_size;
+  } else {
+    refuse_given(arguments, {"base-batch"}, "--lr-scaling");
+  }
   options.step = step_options(arguments);
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
   const std::int64_t workers = arguments.integer("workers", 0);

@@ -23,10 +23,4 @@ double learning_rate_at(std::int64_t step, const Schedule& schedule) {
   return last + (base - last) * left;
 }
 
-double scaled_learning_rate(double base, std::int64_t base_batch, std::int64_t global_batch) {
-  LOCKSTEP_CHECK(base_batch >= 1 && global_batch >= 1, "scaled_learning_rate: batches of ",
-                 base_batch, " and ", global_batch, " samples; a batch has a sample");
-  return base * static_cast<double>(global_batch) / static_cast<double>(base_batch);
-}
-
 }  // namespace lockstep::optim

@@ -1,4 +1,5 @@
-// Learning rates as pure functions: of the step, and of the size of the global batch.
+// Learning rates as pure functions of the step. How they follow the size of the batch:
+// engine/optim/scale_learning_rate.hpp.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,5 @@ struct Schedule {
   double last = 0;
 };
 double learning_rate_at(std::int64_t step, const Schedule& schedule);
-
-// The rate for a global batch of `global_batch` samples when `base` was found good for
-// `base_batch`: proportional, because k times the batch makes k times fewer steps. Where it stops
-// being right, and why it wants a warm-up: [GOY17] §2.2, [SLA19].
-//   Source  [GOY17] §2.1, the linear scaling rule
-double scaled_learning_rate(double base, std::int64_t base_batch, std::int64_t global_batch);
 
 }  // namespace lockstep::optim

@@ -48,6 +48,23 @@ std::int64_t steps_in_epoch(const TrainOptions& options, std::int64_t samples, i
   return (batches + options.accumulate - 1) / options.accumulate;
 }
 
+double rate_of(std::int64_t step, std::int64_t steps, double base, int ranks,
+               const TrainOptions& options) {
+  optim::Schedule schedule{
+      .decay = options.decay, .base = base, .warmup = options.warmup, .total = steps};
+  if (!options.scaling) return optim::learning_rate_at(step, schedule);
+  const optim::ScaledRate scaled{.base = base,
+                                 .base_batch = options.base_batch,
+                                 .batch = options.batch_size,
+                                 .ranks = ranks,
+                                 .accumulate = options.accumulate,
+                                 .scaling = *options.scaling,
+                                 .warmup = options.warmup};
+  if (step < options.warmup) return optim::lr_at(step, scaled);
+  schedule.base = optim::lr_at(options.warmup, scaled);
+  return optim::learning_rate_at(step, schedule);
+}
+
 // Up to `most` batches; none at the end of the epoch.
 std::vector<data::Batch> next_batches(data::Loader& loader, std::int64_t most) {
   std::vector<data::Batch> batches;
@@ -106,9 +123,7 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
       const Stopwatch watch;
       const std::vector<data::Batch> mine = next_batches(*loader, options.accumulate);
       if (mine.empty()) break;
-      optimizer.set_learning_rate(optim::learning_rate_at(
-          step,
-          {.decay = options.decay, .base = base_rate, .warmup = options.warmup, .total = steps}));
+      optimizer.set_learning_rate(rate_of(step, steps, base_rate, group.size(), options));
       const std::int64_t sent_before = group.traffic().bytes_sent;
       const double loss =
           stepper->take(mine, {nn::Mode::training, options.seed, step, group.rank(), group.size()});

@@ -11,12 +11,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "engine/comm/process_group.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/nn/module.hpp"
 #include "engine/optim/optimizer.hpp"
+#include "engine/optim/scale_learning_rate.hpp"
 #include "engine/optim/schedule.hpp"
 #include "engine/train/observer.hpp"
 #include "engine/train/step.hpp"
@@ -30,9 +32,13 @@ struct TrainOptions {
   std::int64_t steps = 0;  // when positive, optimizer steps to take; epochs then do not count
   optim::Decay decay = optim::Decay::cosine;
   std::int64_t warmup = 0;  // optimizer steps in which the rate rises to the optimizer's own
-  StepOptions step{};       // how a step is taken
-  std::uint64_t seed = 0;   // of the order of samples (the epoch is added to it) and of dropout
-  int workers = 0;          // strands that read batches ahead; 0: none
+  // How the optimizer's rate, found good for updates from `base_batch` samples, follows the global
+  // batch; the warm-up then begins at that rate, not near 0. Without: it is taken as it is.
+  std::optional<optim::Scaling> scaling = std::nullopt;
+  std::int64_t base_batch = 64;
+  StepOptions step{};      // how a step is taken
+  std::uint64_t seed = 0;  // of the order of samples (the epoch is added to it) and of dropout
+  int workers = 0;         // strands that read batches ahead; 0: none
   // Optimizer steps that an earlier run took; this one goes on from there, and sees what that one
   // would have seen.
   std::int64_t first_step = 0;
@@ -50,7 +56,8 @@ std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int 
 // Trains the replicas and tells the observers; the same on every rank, but observers may differ.
 //   model      rank 0's numbers are broadcast first; its dtype and device are those of its
 //              parameters
-//   optimizer  over model's parameters; its learning rate on entry is the schedule's base
+//   optimizer  over model's parameters; its learning rate on entry is the base of what each step
+//              gets: lr_at's (with `scaling`), then the schedule's
 //   Ensures    after each epoch (and at the end) every test sample was evaluated exactly once;
 //              before each pass the model was told what it is for (nn::Occasion)
 //   Comm       once and in a step: as Stepper; an epoch: one all-reduce of three numbers, one

@@ -23,6 +23,7 @@
 #include "engine/collectives/ring_all_reduce.hpp"
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
+#include "engine/optim/scale_learning_rate.hpp"
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 #include "engine/parallel/data_parallel/broadcast_parameters.hpp"
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"

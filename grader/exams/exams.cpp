@@ -21,6 +21,7 @@ const std::map<std::string, std::function<Exam()>>& exams() {
       {"token_weighted_mean", token_weighted_mean_exam},
       {"training_loop", training_loop_exam},
       {"evaluate_distributed", evaluate_distributed_exam},
+      {"scale_learning_rate", scale_learning_rate_exam},
   };
   return all;
 }

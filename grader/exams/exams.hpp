@@ -22,5 +22,6 @@ Exam data_parallel_step_exam();
 Exam token_weighted_mean_exam();
 Exam training_loop_exam();
 Exam evaluate_distributed_exam();
+Exam scale_learning_rate_exam();
 
 }  // namespace lockstep::grader

@@ -43,6 +43,9 @@ std::string words_for_yours(const Exercise& part, const Arguments& run) {
   if (part.name == "prefetching_loader" && run.get("workers") == "0") {
     return "yours, unused without --workers";
   }
+  if (part.name == "scale_learning_rate" && run.get("lr-scaling") == "no") {
+    return "yours, unused without --lr-scaling";
+  }
   if (is_of_the_plain_way(part) && run.get("overlap") == "yes") {
     return "yours, unused with options of DDP";
   }
@@ -69,7 +72,8 @@ Exit with_work_command(const Lab& lab, const Words& words) {
   Options options("lab-tool with-work", "Links the trainer with your parts that pass.");
   options.option("all-reduce", "native", "the one the run will use")
       .option("workers", "0", "those of the run's loader")
-      .choice("overlap", {"unsaid", "yes", "no"}, "unsaid", "what the run was told of DDP");
+      .choice("overlap", {"unsaid", "yes", "no"}, "unsaid", "what the run was told of DDP")
+      .choice("lr-scaling", {"no", "yes"}, "no", "whether the run scales its rate");
   const Arguments arguments = parsed(options, words);
   if (arguments.asks_help()) return print_help(options);
   const CommandResult ninja = run_command(

@@ -86,11 +86,3 @@ TEST_CASE("schedule: negative steps and lengths are refused") {
   CHECK_THROWS_WITH(learning_rate_at(0, {Decay::linear, 1, 0, 0}),
                     test::contains("the whole at least 1"));
 }
-
-TEST_CASE("linear scaling: k times the batch, k times the rate") {
-  CHECK(optim::scaled_learning_rate(0.1, 256, 8192) == Approx(3.2));
-  CHECK(optim::scaled_learning_rate(0.1, 256, 64) == Approx(0.025));
-  CHECK(optim::scaled_learning_rate(0.1, 256, 256) == 0.1);
-  CHECK_THROWS_AS(optim::scaled_learning_rate(0.1, 0, 256), ContractError);
-  CHECK_THROWS_AS(optim::scaled_learning_rate(0.1, 256, 0), ContractError);
-}

@@ -1,0 +1,31 @@
+// Task: the learning rate of each optimizer step when an update averages over more samples than the
+// rate was found for. The samples of an update are those of one batch, times the batches that a
+// rank adds up, times the ranks. The scaled rate is not used at once: the warm-up leads to it on a
+// straight line, from the base rate.
+// The contract stands in engine/optim/scale_learning_rate.hpp.
+#include "engine/optim/scale_learning_rate.hpp"
+
+#include <cmath>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::optim {
+
+double lr_at(std::int64_t step, const ScaledRate& rate) {
+  LOCKSTEP_CHECK(rate.base_batch >= 1 && rate.batch >= 1 && rate.ranks >= 1 && rate.accumulate >= 1,
+                 "lr_at: ", rate.accumulate, " batches of ", rate.batch, " samples on ", rate.ranks,
+                 " ranks, for a rate found with ", rate.base_batch, "; each is at least 1");
+  LOCKSTEP_CHECK(step >= 0 && rate.warmup >= 0, "lr_at: step ", step, ", warm-up of ", rate.warmup,
+                 " steps; neither can be negative");
+  // >>> your code
+  const double samples = static_cast<double>(rate.batch) * static_cast<double>(rate.accumulate) *
+                         static_cast<double>(rate.ranks);
+  const double k = samples / static_cast<double>(rate.base_batch);
+  const double scaled = rate.base * (rate.scaling == Scaling::linear ? k : std::sqrt(k));
+  if (step >= rate.warmup) return scaled;
+  const double progress = static_cast<double>(step) / static_cast<double>(rate.warmup);
+  return rate.base + (scaled - rate.base) * progress;
+  // <<< your code
+}
+
+}  // namespace lockstep::optim
