@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/text.hpp"
+#include "engine/base/error.hpp"
 
 namespace lockstep::launch {
 
@@ -23,10 +23,13 @@ double time_of_file(const std::string& path) {
          1e-9 * static_cast<double>(info.st_mtim.tv_nsec);
 }
 
-void write_error_file(const std::string& path, const std::string& message) {
+void write_error_file(const std::string& path, const std::exception& error) {
   const double now = seconds_since_1970();
-  const json extra{{"timestamp", text(static_cast<long long>(now))}, {"seconds", now}};
-  const json all{{"message", {{"message", message}, {"extraInfo", extra}}}};
+  const bool blames_peers = dynamic_cast<const CommError*>(&error) != nullptr;
+  const json extra{{"timestamp", text(static_cast<long long>(now))},
+                   {"seconds", now},
+                   {"blames_peers", blames_peers}};
+  const json all{{"message", {{"message", error.what()}, {"extraInfo", extra}}}};
   // What was thrown may hold bytes of any kind; they must not be a second failure.
   std::ofstream(path) << all.dump(-1, ' ', false, json::error_handler_t::replace) << "\n";
 }
@@ -42,7 +45,7 @@ std::optional<ErrorReport> read_error_file(const std::string& path) {
   const json all = json::parse(file, nullptr, false);
   if (!all.is_object() || !all.contains("message")) return std::nullopt;
   const json& message = all["message"];
-  ErrorReport report{"", time_of_file(path)};
+  ErrorReport report{"", time_of_file(path), false};
   if (message.is_string()) {
     report.message = message;
     return report;
@@ -52,9 +55,9 @@ std::optional<ErrorReport> read_error_file(const std::string& path) {
     report.message = message["message"];
   }
   const json extra = message.value("extraInfo", json::object());
-  if (extra.is_object() && extra.contains("seconds") && extra["seconds"].is_number()) {
-    report.seconds = extra["seconds"];
-  }
+  if (!extra.is_object()) return report;
+  if (extra.contains("seconds") && extra["seconds"].is_number()) report.seconds = extra["seconds"];
+  report.blames_peers = extra.contains("blames_peers") && extra["blames_peers"] == true;
   return report;
 }
 
@@ -63,7 +66,7 @@ int with_error_file(const Lookup& lookup, const std::function<int()>& run) {
   try {
     return run();
   } catch (const std::exception& error) {
-    if (path && !path->empty()) write_error_file(*path, error.what());
+    if (path && !path->empty()) write_error_file(*path, error);
     throw;
   }
 }

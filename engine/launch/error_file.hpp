@@ -1,8 +1,9 @@
 // The file in which a rank says why it failed, in torchrun's format, so that either launcher reads
 // what either kind of program wrote:
-//   {"message": {"message": "…", "extraInfo": {"timestamp": "1700000000", "seconds":
-//   1700000000.25}}}
-// `seconds` is ours: the moment by the rank's own clock, finer than torchrun's whole seconds.
+//   {"message": {"message": "…", "extraInfo":
+//     {"timestamp": "1700000000", "seconds": 1700000000.25, "blames_peers": true}}}
+// Two are ours: `seconds`, the moment by the rank's own clock, finer than torchrun's whole seconds;
+// and `blames_peers`, which says that the rank failed because another did not answer.
 //
 //   Source  PyTorch, torch/distributed/elastic/multiprocessing/errors/error_handler.py
 #pragma once
@@ -18,13 +19,14 @@ namespace lockstep::launch {
 struct ErrorReport {
   std::string message;
   double seconds = 0;  // since 1970; the file's own time where it names none
+  bool blames_peers = false;
 };
 
 // Nothing when there is no such file, or nothing in it that can be read.
 std::optional<ErrorReport> read_error_file(const std::string& path);
 
 // The body of a rank: an exception that leaves `run` goes into the file that
-// TORCHELASTIC_ERROR_FILE names, if any, and then on to the caller.
+// TORCHELASTIC_ERROR_FILE names, if any, and then on to the caller. A CommError blames peers.
 int with_error_file(const Lookup& lookup, const std::function<int()>& run);
 
 double seconds_since_1970();

@@ -2,9 +2,10 @@
 //
 // When one rank fails the others fail too, because they wait for it. The cause is found so:
 //   1. A rank that was killed comes before ranks that ended by themselves: peers notice a kill and
-//      end, not the other way round. SIGABRT and SIGPIPE are ends of its own: an exception that
-//      nobody caught, a connection that a peer closed.
-//   2. Otherwise the earliest by the ranks' own clocks: a rank says when it failed in its error
+//      end, not the other way round. SIGABRT is an end of its own: an exception that nobody caught.
+//   2. A rank that ended by itself comes before one that blames its peers: that left with a
+//      CommError, or that was killed by SIGPIPE, as one is that writes to a peer which is gone.
+//   3. Otherwise the earliest by the ranks' own clocks: a rank says when it failed in its error
 //      file, and without one the moment counts at which its launcher saw it end.
 // Clocks of different nodes are compared as they stand; where they are apart, so may the answer be.
 #pragma once
@@ -23,11 +24,15 @@ struct Failure {
   int status = 0;                 // as wait() gives it
   double seconds = 0;             // since 1970: when it failed
   std::string message;            // from its error file; may be empty
+  bool blames_peers = false;      // likewise: it failed because another rank did not answer
   std::vector<std::string> last;  // the last lines it printed; empty where they were not read
 };
 
 std::string name_of_signal(int number);  // "SIGTERM"
 std::string text_of_status(int status);  // "exited with code 7", "was killed by signal 9 (SIGKILL)"
+
+// Whether others may have failed before it: rule 2.
+bool is_reaction(const Failure& failure);
 
 // By the order above; equal ones stay as they are.
 std::vector<Failure> in_order(std::vector<Failure> failures);

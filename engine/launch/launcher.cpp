@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -57,6 +58,7 @@ class Launch {
       if (folder_->kept()) std::cerr << "logs: " + folder_->path().string() + "\n";
     }
     told_failed_ = told_ended_ = false;
+    tell_at_.reset();
     ranks_.reset();
     ranks_ = std::make_unique<LocalRanks>(options_, plan, *folder_, signals_.before());
   }
@@ -65,14 +67,15 @@ class Launch {
     std::vector<pollfd> entries{{signals_.fd(), POLLIN, 0}};
     nodes_.add_to(entries);
     if (ranks_) ranks_->add_to(entries);
-    const auto kill_at = ranks_ ? ranks_->kill_at() : std::nullopt;
-    poll(entries.data(), entries.size(), kill_at ? comm::poll_ms_until(*kill_at) : -1);
+    const auto until = tell_at_ ? tell_at_ : ranks_ ? ranks_->kill_at() : std::nullopt;
+    poll(entries.data(), entries.size(), until ? comm::poll_ms_until(*until) : -1);
   }
 
   void watch_ranks() {
     ranks_->serve();
-    if (!ranks_->failures().empty() && !told_failed_) {
+    if (is_time_to_tell()) {
       told_failed_ = true;
+      tell_at_.reset();
       if (!ranks_->stopping()) ranks_->stop(SIGTERM);
       nodes_.failed();
     }
@@ -81,6 +84,17 @@ class Launch {
       kill_marked(guard_.mark());  // before anybody may begin anew
       nodes_.ended(ranks_->failures(), ranks_->stopped());
     }
+  }
+
+  // A rank that blames its peers may be gone a moment before the one it waited for: sockets close
+  // first when a process ends. That one is let end by itself, so that it is not taken for stopped.
+  bool is_time_to_tell() {
+    constexpr double moment_s = 0.1;
+    const auto& failures = ranks_->failures();
+    if (failures.empty() || told_failed_) return false;
+    if (!std::ranges::all_of(failures, is_reaction) || ranks_->running() == 0) return true;
+    if (!tell_at_) tell_at_ = comm::deadline_after(moment_s);
+    return comm::poll_ms_until(*tell_at_) == 0;
   }
 
   void forward(int number) {
@@ -95,6 +109,7 @@ class Launch {
   std::optional<RunFolder> folder_;
   std::unique_ptr<LocalRanks> ranks_;
   bool told_failed_ = false, told_ended_ = false;
+  std::optional<comm::Deadline> tell_at_;  // of a failure that others may have caused
   std::optional<int> code_;
 };
 

@@ -143,6 +143,7 @@ void LocalRanks::note_end(Rank& rank, int status) {
                        status,
                        report ? report->seconds : seconds_since_1970(),
                        report ? report->message : "",
+                       report && report->blames_peers,
                        {rank.last.begin(), rank.last.end()}});
 }
 

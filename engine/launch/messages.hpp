@@ -7,7 +7,8 @@
 
 namespace lockstep::launch {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failure, rank, node, host, pid, status, seconds, message, last)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failure, rank, node, host, pid, status, seconds, message,
+                                   blames_peers, last)
 
 struct Hello {
   int lockstep = 1;  // the version of what follows

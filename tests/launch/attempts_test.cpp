@@ -115,6 +115,7 @@ TEST_CASE("error files: what a rank throws is written and read back, with its mo
   CHECK_THAT(report->message, contains("rank 2") && contains("\"is\" gone"));
   CHECK(report->seconds >= before);
   CHECK(report->seconds <= seconds_since_1970());
+  CHECK(report->blames_peers);
   CHECK(with_error_file(only("A", ""), [] { return 3; }) == 3);
   CHECK_THROWS_AS(with_error_file(only("A", ""), []() -> int { throw Error("no file"); }), Error);
 }
@@ -130,6 +131,7 @@ TEST_CASE("error files: PyTorch's are understood, and garbage is not believed") 
       {"py_callstack": "…", "timestamp": "1700000000"}}})");
   REQUIRE(torch);
   CHECK(torch->message == "ValueError: x");
+  CHECK_FALSE(torch->blames_peers);
   CHECK(torch->seconds > 1.7e9 + 1);  // the file's own time: finer than whole seconds
   CHECK(read(R"({"message": "plain"})")->message == "plain");
   for (const char* garbage : {"", "{", "[]", "7", R"({"message": 7})", R"({"text": ""})"}) {

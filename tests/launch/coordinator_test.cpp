@@ -18,7 +18,7 @@ constexpr int exited_with(int code) { return code << 8; }
 constexpr int killed_by(int signal) { return signal; }
 
 Failure failure_of(int rank, int status, double seconds) {
-  return {rank, 0, "host", 100 + rank, status, seconds, "", {}};
+  return {rank, 0, "host", 100 + rank, status, seconds, "", false, {}};
 }
 
 std::vector<int> ranks_of(const std::vector<Failure>& failures) {
@@ -38,11 +38,17 @@ TEST_CASE("first failure: the earliest by the ranks' own clocks") {
 TEST_CASE("first failure: a rank that was killed comes before those that noticed it") {
   CHECK(ranks_of(in_order({failure_of(0, exited_with(1), 10), failure_of(1, killed_by(SIGKILL), 11),
                            failure_of(2, killed_by(SIGSEGV), 10.5)})) == std::vector{2, 1, 0});
-  // An exception that nobody caught and a broken connection are ends of a rank that noticed.
-  for (const int reaction : {SIGABRT, SIGPIPE}) {
-    CHECK(ranks_of(in_order({failure_of(0, killed_by(reaction), 11),
-                             failure_of(1, exited_with(1), 10)})) == std::vector{1, 0});
-  }
+  // An exception that nobody caught is an end of the rank's own.
+  CHECK(ranks_of(in_order({failure_of(0, killed_by(SIGABRT), 11),
+                           failure_of(1, exited_with(1), 10)})) == std::vector{1, 0});
+}
+
+TEST_CASE("first failure: a rank that blames its peers comes after those that do not") {
+  Failure blames = failure_of(0, exited_with(1), 10);
+  blames.blames_peers = true;
+  const Failure broken_pipe = failure_of(1, killed_by(SIGPIPE), 10.5);
+  CHECK(ranks_of(in_order({blames, broken_pipe, failure_of(2, exited_with(3), 12),
+                           failure_of(3, killed_by(SIGABRT), 11)})) == std::vector{3, 2, 0, 1});
 }
 
 TEST_CASE("first failure: the report has its message and last lines, and names the others") {

@@ -1,0 +1,246 @@
+// chaos: ends one random rank of a running loop of collectives at a random moment in a random way,
+// many times, and looks at what is left and at what the launcher says.
+//   build/release/bin/chaos --runs 200 --seed 7
+// Moments are drawn from the start of the launcher on: a third from the time in which ranks start
+// and meet, the rest from the time in which they train.
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+
+#include "engine/apps/program.hpp"
+#include "engine/base/options.hpp"
+#include "engine/base/random.hpp"
+#include "tests/course/scratch.hpp"
+#include "tests/launch/leftovers.hpp"
+
+namespace {
+
+using namespace lockstep;
+using launch::Process;
+using test::Leftovers;
+using Clock = std::chrono::steady_clock;
+
+constexpr double patience_s = 20;  // then a run that has not ended counts as one that does not
+
+struct End {
+  const char* name;
+  int signal;  // 0: exit(3)
+  const char* said;
+};
+constexpr End ends[]{{"SIGKILL", SIGKILL, "was killed by signal 9 (SIGKILL)"},
+                     {"SIGSEGV", SIGSEGV, "was killed by signal 11 (SIGSEGV)"},
+                     {"SIGTERM", SIGTERM, "was killed by signal 15 (SIGTERM)"},
+                     {"exit(3)", 0, "exited with code 3"}};
+
+// One run, as it is drawn.
+struct Case {
+  int ranks = 2;
+  int victim = 0;
+  const End* end = nullptr;
+  double after_s = 0;
+  std::string transport;
+};
+
+Case draw(std::uint64_t seed, std::uint64_t run) {
+  const auto one_of = [&](std::uint64_t what, int count) {
+    const std::uint64_t bits = random_bits(seed, 8 * run + what);
+    return static_cast<int>(bits % static_cast<std::uint64_t>(count));
+  };
+  Case drawn;
+  drawn.ranks = 2 + one_of(0, 3);
+  drawn.victim = one_of(1, drawn.ranks);
+  drawn.end = &ends[one_of(2, 4)];
+  const double at = random_uniform(seed, 8 * run + 3);
+  drawn.after_s = one_of(4, 3) == 0 ? 0.05 * at : 0.05 + 0.45 * at;
+  drawn.transport = one_of(5, 2) == 0 ? "shm" : "gloo";
+  return drawn;
+}
+
+std::string text_of(const Case& drawn) {
+  return text("rank ", drawn.victim, " of ", drawn.ranks, " by ", drawn.end->name, " after ",
+              static_cast<int>(1000 * drawn.after_s), " ms, over ", drawn.transport);
+}
+
+// What came of it.
+struct Result {
+  double seconds = 0;  // from the rank's end until no process of the run was there any more
+  std::string wrong;   // empty: it ended, and the cause was named first
+  std::vector<std::string> left;
+};
+
+// The launcher with its ranks, everything it prints read into one text.
+class Launcher {
+ public:
+  Launcher(const Case& drawn, const Leftovers& leftovers) : process_(options(drawn, leftovers)) {}
+
+  // Until then, or until the launcher has closed its output.
+  void read_until(Clock::time_point until) {
+    while (open_) {
+      pollfd entries[]{{process_.output().get(), POLLIN, 0}, {process_.error().get(), POLLIN, 0}};
+      if (poll(entries, 2, comm::poll_ms_until(until)) == 0) return;
+      const bool out = read_some(process_.output());
+      open_ = read_some(process_.error()) || out;
+    }
+  }
+  std::optional<int> end(double within_s) {
+    read_until(comm::deadline_after(within_s));
+    pollfd entry{process_.exit_fd(), POLLIN, 0};
+    poll(&entry, 1, open_ ? 0 : 1000);
+    return process_.try_reap();
+  }
+  bool running() const { return open_; }
+  const std::string& seen() const { return seen_; }
+
+ private:
+  static launch::ProcessOptions options(const Case& drawn, const Leftovers& leftovers) {
+    launch::ProcessOptions options;
+    options.command = {LOCKSTEP_RUN,       "--ranks",     text(drawn.ranks), "--",
+                       LOCKSTEP_LOOP_RANK, "--transport", drawn.transport};
+    if (drawn.end->signal == 0) {
+      for (const std::string& word : {std::string("--fault=exit"), text("--rank=", drawn.victim),
+                                      text("--after=", drawn.after_s)}) {
+        options.command.push_back(word);
+      }
+    }
+    options.environment = leftovers.environment();
+    sigemptyset(&options.signal_mask);
+    return options;
+  }
+  bool read_some(comm::Descriptor& from) {
+    char part[4096];
+    ssize_t got;
+    while ((got = read(from.get(), part, sizeof part)) > 0) {
+      seen_.append(part, static_cast<std::size_t>(got));
+    }
+    return got < 0;
+  }
+
+  Process process_;
+  std::string seen_;
+  bool open_ = true;
+};
+
+// Ends the rank; when that was, and its process. Nothing when the run was over before.
+struct Kill {
+  Clock::time_point at;
+  pid_t pid = 0;
+};
+std::optional<Kill> kill_rank(Launcher& launcher, const Case& drawn, const Leftovers& leftovers) {
+  while (launcher.running()) {
+    const auto pid = leftovers.process_of_rank(drawn.victim);
+    if (pid && kill(*pid, drawn.end->signal) == 0) return Kill{Clock::now(), *pid};
+    launcher.read_until(comm::deadline_after(0.001));
+  }
+  return std::nullopt;
+}
+
+// The moment at which a rank that ends itself said that it would.
+std::optional<Clock::time_point> own_end(const std::string& seen) {
+  const std::string words = "ends itself at ";
+  const auto at = seen.find(words);
+  if (at == std::string::npos) return std::nullopt;
+  return Clock::time_point(std::chrono::microseconds(std::stoll(seen.substr(at + words.size()))));
+}
+
+// The launcher's own first line; the lines of ranks begin with a bracket.
+std::string first_line(const std::string& seen) {
+  std::istringstream lines(seen);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("[rank ")) return line;
+  }
+  return "";
+}
+
+Result run_once(const Case& drawn) {
+  Leftovers leftovers;
+  Launcher launcher(drawn, leftovers);
+  std::optional<Kill> killed;
+  if (drawn.end->signal != 0) {
+    launcher.read_until(comm::deadline_after(drawn.after_s));
+    killed = kill_rank(launcher, drawn, leftovers);
+  }
+  const auto status = launcher.end(patience_s);
+  const bool gone = leftovers.wait_for_processes(5);
+  const auto over = Clock::now();
+
+  Result result;
+  const auto began = killed ? std::optional(killed->at) : own_end(launcher.seen());
+  if (!began) result.wrong = "the rank was not ended: ";
+  if (began) result.seconds = std::chrono::duration<double>(over - *began).count();
+  const std::string who = killed ? text(" (pid ", killed->pid, ") ") : std::string(" (pid ");
+  const std::string line = first_line(launcher.seen());
+  if (!line.starts_with(text("rank ", drawn.victim, " of ", drawn.ranks, who)) ||
+      line.find(drawn.end->said) == std::string::npos) {
+    result.wrong += "the launcher says: " + (line.empty() ? "nothing" : line);
+  }
+  if (!status || !WIFEXITED(*status) || WEXITSTATUS(*status) != 1) {
+    result.wrong += text(" [wait status ", status.value_or(-1), "]");
+  }
+  if (!result.wrong.empty()) result.wrong += "\n" + launcher.seen();
+  result.left = leftovers.found(launcher.seen());
+  if (!gone) result.left.push_back("processes, after 5 s");
+  return result;
+}
+
+struct Sums {
+  int runs = 0, named = 0;
+  std::vector<double> seconds;
+};
+
+int run(const Arguments& arguments) {
+  const std::int64_t runs = arguments.integer("runs", 1);
+  const auto seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  std::cout << text("seed ", seed, ", ", runs, " runs\n");
+
+  std::map<std::string, Sums> sums;
+  int wrong = 0, left = 0;
+  for (std::int64_t i = 0; i < runs; ++i) {
+    const Case drawn = draw(seed, static_cast<std::uint64_t>(i));
+    const Result result = run_once(drawn);
+    for (const char* row : {drawn.end->name, "all"}) {
+      Sums& sum = sums[row];
+      ++sum.runs;
+      sum.named += result.wrong.empty();
+      sum.seconds.push_back(result.seconds);
+    }
+    left += static_cast<int>(result.left.size());
+    if (!result.wrong.empty()) {
+      ++wrong;
+      std::cout << text("run ", i, ", ", text_of(drawn), ": ", result.wrong, "\n");
+    }
+    for (const std::string& one : result.left) {
+      std::cout << text("run ", i, ", ", text_of(drawn), ": left behind: ", one, "\n");
+    }
+    std::cout << std::flush;
+  }
+  for (auto& [row, sum] : sums) {
+    std::ranges::sort(sum.seconds);
+    const auto ms = [&](std::size_t at) { return static_cast<int>(1000 * sum.seconds[at] + 0.5); };
+    std::cout << text(row, ": ", sum.runs, " runs, the cause named first in ", sum.named,
+                      "; ms until nothing ran: median ", ms(sum.seconds.size() / 2), ", worst ",
+                      ms(sum.seconds.size() - 1), "\n");
+  }
+  std::cout << text("left behind: ", left, "\n");
+  return wrong == 0 && left == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return apps::run_program("chaos", [&] {
+    Options options("chaos", "Ends random ranks at random moments and looks at what comes of it.");
+    options.option("runs", "10", "how often").option("seed", "7", "of everything that is drawn");
+    const Arguments arguments = options.parse(argc, argv);
+    if (!arguments.asks_help()) return run(arguments);
+    std::cout << options.help();
+    return 0;
+  });
+}
