@@ -58,5 +58,5 @@ engine_generate() {
 
 engine_run() {
   case ${1:-} in --help | -h) exec "$bin/lockstep-run" --help ;; esac
-  hand_over "$engine_targets" lockstep-run "$@"
+  hand_over "$engine_targets smoke setting-up" lockstep-run "$@"
 }

@@ -29,8 +29,8 @@ struct Session {
 //     MASTER_ADDR, MASTER_PORT    where rank 0 serves the store; a port is from 1 to 65535
 //     LOCKSTEP_STORE              if it is there: "HOST:PORT" of a store that the launcher serves.
 //                                 It is used then and no rank serves one
-//     TORCHELASTIC_RESTART_COUNT  how often the run was started before, 0 where it is missing. The
-//                                 launcher's store keeps what those starts have written
+//     TORCHELASTIC_RESTART_COUNT  how often the run was started before, 0 where it is missing. A
+//                                 launcher's store may keep what those starts have written
 //                numbers are plain decimal digits and nothing else
 //   timeout_s    for all of it together, by machine.now_s()
 //   Returns      a group of all ranks, behind a barrier: when one rank has it, all are set up

@@ -17,16 +17,19 @@ struct Outcome {
   int status = 0;
 };
 
-// ./lab builds before it runs; a test must not build while it is being run by one. So the lesson's
-// "./lab" is told to take the programs of this build as they are.
-std::string as_run_here(std::string command) {
-  const std::string call = "./lab ";
-  const std::string replacement = "./lab --built '" LOCKSTEP_BUILD "' ";
-  for (auto at = command.find(call); at != std::string::npos;) {
-    command.replace(at, call.size(), replacement);
-    at = command.find(call, at + replacement.size());
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  for (auto at = text.find(what); at != std::string::npos;) {
+    text.replace(at, what.size(), by);
+    at = text.find(what, at + by.size());
   }
-  return command;
+  return text;
+}
+
+// ./lab builds before it runs; a test must not build while it is being run by one. So the lesson's
+// "./lab" is told to take the programs of this build as they are, and so are those named by path.
+std::string as_run_here(const std::string& command) {
+  const std::string with_lab = replaced(command, "./lab ", "./lab --built '" LOCKSTEP_BUILD "' ");
+  return replaced(with_lab, "build/release/bin/", LOCKSTEP_BUILD "/bin/");
 }
 
 Outcome run_shell(const std::string& command) {
