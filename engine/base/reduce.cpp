@@ -2,17 +2,8 @@
 // not meet in it, so the registers' width does not change a bit of the result.
 #include "engine/base/reduce.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <type_traits>
-
-// The loop below may run in vectors although `out` may be an operand: element i needs element i
-// only. The compiler cannot know that the ranges are equal or apart.
-#if defined(__clang__)
-#define LOCKSTEP_APART _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define LOCKSTEP_APART _Pragma("GCC ivdep")
-#endif
 
 namespace lockstep {
 namespace {
@@ -55,78 +46,100 @@ struct Times {
   }
 };
 
+// A stretch of elements that is taken from all sources before any result is written: a few cache
+// lines, so that all streams of memory flow at once.
+template <typename T>
+constexpr std::int64_t stretch = 256 / sizeof(T);
+
+template <typename T>
+using Stretch = T[stretch<T>];
+
+// A register at a time: the compiler makes a call of one large copy, and that call is slow for a
+// few lines of cache.
+template <typename T>
+[[gnu::always_inline]] inline void put(T* to, const Stretch<T>& from) {
+  constexpr std::size_t step = 32;
+  auto* const out = reinterpret_cast<std::byte*>(to);
+  const auto* const in = reinterpret_cast<const std::byte*>(from);
+  for (std::size_t at = 0; at < sizeof from; at += step) std::memcpy(out + at, in + at, step);
+}
+
+template <typename T>
+struct Operands {
+  std::span<const std::byte* const> sources;
+  std::span<std::byte* const> results;
+  const T* source(std::size_t s) const { return reinterpret_cast<const T*>(sources[s]); }
+  T* result(std::size_t r) const { return reinterpret_cast<T*>(results[r]); }
+};
+
 template <typename T, typename Combine>
-[[gnu::always_inline]] inline void each(T* out, const T* a, const T* b, std::int64_t count) {
-  LOCKSTEP_APART
-  for (std::int64_t i = 0; i < count; ++i) out[i] = Combine{}(a[i], b[i]);
+[[gnu::always_inline]] inline void fold(const Operands<T>& operands, std::int64_t count) {
+  alignas(64) Stretch<T> sum;
+  std::int64_t at = 0;
+  for (; at + stretch<T> <= count; at += stretch<T>) {
+    const T *const a = operands.source(0) + at, *const b = operands.source(1) + at;
+    for (std::int64_t i = 0; i < stretch<T>; ++i) sum[i] = Combine{}(a[i], b[i]);
+    for (std::size_t s = 2; s < operands.sources.size(); ++s) {
+      const T* const next = operands.source(s) + at;
+      for (std::int64_t i = 0; i < stretch<T>; ++i) sum[i] = Combine{}(sum[i], next[i]);
+    }
+    for (std::size_t r = 0; r < operands.results.size(); ++r) put(operands.result(r) + at, sum);
+  }
+  for (; at < count; ++at) {
+    T one = Combine{}(operands.source(0)[at], operands.source(1)[at]);
+    for (std::size_t s = 2; s < operands.sources.size(); ++s) {
+      one = Combine{}(one, operands.source(s)[at]);
+    }
+    for (std::size_t r = 0; r < operands.results.size(); ++r) operands.result(r)[at] = one;
+  }
 }
 
 #if defined(__x86_64__)
 template <typename T, typename Combine>
-[[gnu::target("avx2")]] void each_avx2(T* out, const T* a, const T* b, std::int64_t count) {
-  each<T, Combine>(out, a, b, count);
+[[gnu::target("avx2")]] void fold_avx2(const Operands<T>& operands, std::int64_t count) {
+  fold<T, Combine>(operands, count);
 }
 #endif
 
 template <typename Combine>
-void combine(DType dtype, std::byte* out, const std::byte* a, const std::byte* b,
-             std::int64_t count) {
+void combine(DType dtype, std::span<const std::byte* const> sources,
+             std::span<std::byte* const> results, std::int64_t count) {
   visit_dtype(dtype, [&]<typename T>() {
-    T* const to = reinterpret_cast<T*>(out);
-    const T* const left = reinterpret_cast<const T*>(a);
-    const T* const right = reinterpret_cast<const T*>(b);
+    const Operands<T> operands{sources, results};
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) return each_avx2<T, Combine>(to, left, right, count);
+    if (__builtin_cpu_supports("avx2")) return fold_avx2<T, Combine>(operands, count);
 #endif
-    each<T, Combine>(to, left, right, count);
+    fold<T, Combine>(operands, count);
   });
 }
-
-// out = a op b
-void combine(DType dtype, ReduceOp op, std::byte* out, const std::byte* a, const std::byte* b,
-             std::int64_t count) {
-  switch (op) {
-    case ReduceOp::sum:
-    case ReduceOp::average:
-      return combine<Plus>(dtype, out, a, b, count);
-    case ReduceOp::product:
-      return combine<Times>(dtype, out, a, b, count);
-    case ReduceOp::min:
-      return combine<Smaller>(dtype, out, a, b, count);
-    case ReduceOp::max:
-      return combine<Larger>(dtype, out, a, b, count);
-  }
-}
-
-// Partial results stay in the first-level cache.
-constexpr std::int64_t block_bytes = 8192;
 
 }  // namespace
 
 void reduce_elements(DType dtype, ReduceOp op, std::byte* accumulator, const std::byte* operand,
                      std::int64_t count) {
-  combine(dtype, op, accumulator, accumulator, operand, count);
+  const std::byte* const sources[] = {accumulator, operand};
+  reduce_in_order(dtype, op, sources, {&accumulator, 1}, count);
 }
 
 void reduce_in_order(DType dtype, ReduceOp op, std::span<const std::byte* const> sources,
-                     std::byte* out, std::int64_t count) {
-  const auto size = static_cast<std::int64_t>(bytes_of(dtype));
+                     std::span<std::byte* const> results, std::int64_t count) {
   if (sources.size() == 1) {
-    if (out != sources[0]) std::memcpy(out, sources[0], static_cast<std::size_t>(count * size));
+    const std::size_t bytes = static_cast<std::size_t>(count) * bytes_of(dtype);
+    for (std::byte* const result : results) {
+      if (result != sources[0]) std::memcpy(result, sources[0], bytes);
+    }
     return;
   }
-  if (sources.size() == 2) return combine(dtype, op, out, sources[0], sources[1], count);
-  // Block by block through `partial`: `out` may be a source that is not read yet.
-  alignas(64) std::byte partial[block_bytes];
-  const std::int64_t block = block_bytes / size;
-  for (std::int64_t start = 0; start < count; start += block) {
-    const std::int64_t length = std::min(block, count - start);
-    const std::int64_t at = start * size;
-    combine(dtype, op, partial, sources[0] + at, sources[1] + at, length);
-    for (std::size_t s = 2; s + 1 < sources.size(); ++s) {
-      combine(dtype, op, partial, partial, sources[s] + at, length);
-    }
-    combine(dtype, op, out + at, partial, sources.back() + at, length);
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::average:
+      return combine<Plus>(dtype, sources, results, count);
+    case ReduceOp::product:
+      return combine<Times>(dtype, sources, results, count);
+    case ReduceOp::min:
+      return combine<Smaller>(dtype, sources, results, count);
+    case ReduceOp::max:
+      return combine<Larger>(dtype, sources, results, count);
   }
 }
 

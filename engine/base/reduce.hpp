@@ -7,10 +7,10 @@
 
 namespace lockstep {
 
-// out[i] = ((s₀[i] op s₁[i]) op s₂[i]) op …, `count` elements of each source, in the order given:
-// the bits that reduce_elements leaves after it took s₁, s₂, … one after the other into s₀.
-//   Requires  sources is not empty; out is one of the sources or overlaps none
+// Every result gets ((s₀[i] op s₁[i]) op s₂[i]) op …, `count` elements of each source, in the order
+// given: the bits that reduce_elements leaves after it took s₁, s₂, … one after the other into s₀.
+//   Requires  there is a source; a result is one of the sources or overlaps none, nor another one
 void reduce_in_order(DType dtype, ReduceOp op, std::span<const std::byte* const> sources,
-                     std::byte* out, std::int64_t count);
+                     std::span<std::byte* const> results, std::int64_t count);
 
 }  // namespace lockstep

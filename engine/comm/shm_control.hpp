@@ -130,7 +130,9 @@ struct alignas(line_bytes) SlotHead {
   std::atomic<std::uint32_t> released;  // set when all ranks have left
 };
 constexpr std::uint64_t inline_bytes = 32 << 10;
-constexpr std::uint64_t slot_bytes = 256 << 10;
+// Small enough that the slots of a few ranks stay in cache, large enough that ranks without a core
+// of their own do not change places all the time.
+constexpr std::uint64_t slot_bytes = 512 << 10;
 constexpr std::uint64_t slots = 3;
 constexpr std::uint64_t slot_block_bytes = page_bytes + 2 * inline_bytes + slots * slot_bytes;
 

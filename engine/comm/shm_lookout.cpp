@@ -70,8 +70,10 @@ void wait_until(const std::atomic<std::uint32_t>& word, std::atomic<std::uint32_
 Lookout::Lookout(const Control& control, int rank, int size, int ranks_of_host)
     : control_(control), rank_(rank), size_(size) {
   const bool own_core = ranks_of_host <= cores();
-  in_caller_ = {own_core ? 2000 : 0, 200};
-  in_worker_ = {own_core ? 200 : 0, 4};
+  // A few microseconds of looking, not more: on a busy machine the peer may be waiting for this
+  // core.
+  in_caller_ = {own_core ? 50 : 0, 400};
+  in_worker_ = {own_core ? 50 : 0, 4};
 }
 
 void Lookout::watch_processes() {

@@ -17,9 +17,6 @@ namespace lockstep::comm::shm {
 
 namespace {
 
-// A result that goes to several places is made in the first-level cache and copied from there.
-constexpr std::int64_t block_bytes = 8192;
-
 class Reduction {
  public:
   explicit Reduction(Round& round)
@@ -104,7 +101,7 @@ class Reduction {
       const std::byte* const from = rank == r_.rank ? r_.input : r_.inlined(rank);
       sources_[static_cast<std::size_t>(rank)] = from + all.start * r_.width;
     }
-    reduce_in_order(r_.c.dtype(), r_.c.op, sources_, r_.output, all.count);
+    reduce_in_order(r_.c.dtype(), r_.c.op, sources_, {&r_.output, 1}, all.count);
   }
 
   void stage(std::int64_t piece) {
@@ -140,21 +137,7 @@ class Reduction {
       results_.push_back(r_.direct(r_.record(rank).output) + at.start * r_.width);
     }
     if (copied_by_others(r_.rank)) results_.push_back(in_slot(r_.rank, piece, r_.rank));
-    reduce_into_results(at.count);
-  }
-
-  void reduce_into_results(std::int64_t count) {
-    const std::int64_t block = results_.size() == 1 ? count : block_bytes / r_.width;
-    for (std::int64_t start = 0; start < count; start += block) {
-      const std::int64_t length = std::min(block, count - start);
-      std::byte* const first = results_[0] + start * r_.width;
-      reduce_in_order(r_.c.dtype(), r_.c.op, sources_, first, length);
-      for (std::size_t i = 1; i < results_.size(); ++i) {
-        std::memcpy(results_[i] + start * r_.width, first,
-                    static_cast<std::size_t>(length * r_.width));
-      }
-      for (const std::byte*& source : sources_) source += length * r_.width;
-    }
+    reduce_in_order(r_.c.dtype(), r_.c.op, sources_, results_, at.count);
   }
 
   void copy_out(std::int64_t piece) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/random.hpp"
+#include "engine/base/reduce.hpp"
 #include "engine/base/text.hpp"
 #include "tests/catch.hpp"
 
@@ -94,4 +95,32 @@ TEMPLATE_TEST_CASE("reduce_elements: integers wrap around, as two's complement d
 
 TEST_CASE("reduce_elements: zero elements touch nothing") {
   CHECK(reduced<double>(ReduceOp::sum, {}, {}).empty());
+}
+
+TEMPLATE_TEST_CASE("reduce_in_order: many sources, one element after the other, in every result",
+                   "", float, std::int32_t, BFloat16) {
+  using T = TestType;
+  const int ranks = GENERATE(1, 2, 3, 5);
+  const std::int64_t count = GENERATE(0, 1, 127, 1009);  // a prime, so that the end has no register
+  std::vector<std::vector<T>> brought(static_cast<std::size_t>(ranks));
+  std::vector<const std::byte*> sources;
+  for (std::size_t rank = 0; rank < brought.size(); ++rank) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto bits = random_bits(rank, static_cast<std::uint64_t>(i));
+      brought[rank].push_back(static_cast<T>(static_cast<float>(bits % 1000) * 0.37F));
+    }
+    sources.push_back(reinterpret_cast<const std::byte*>(brought[rank].data()));
+  }
+  std::vector<T> expected = brought[0], apart(static_cast<std::size_t>(count));
+  for (std::size_t rank = 1; rank < brought.size(); ++rank) {
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      expected[i] = static_cast<T>(expected[i] + brought[rank][i]);
+    }
+  }
+  // The last source is a result too.
+  std::byte* const results[] = {reinterpret_cast<std::byte*>(apart.data()),
+                                reinterpret_cast<std::byte*>(brought.back().data())};
+  reduce_in_order(DTypeOf<T>::value, ReduceOp::sum, sources, results, count);
+  CHECK(apart == expected);
+  CHECK(brought.back() == expected);
 }
