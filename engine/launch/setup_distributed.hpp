@@ -33,7 +33,7 @@ struct Session {
 //                                 launcher's store may keep what those starts have written
 //                numbers are plain decimal digits and nothing else
 //   timeout_s    for all of it together, by machine.now_s()
-//   Returns      a group of all ranks, behind a barrier: when one rank has it, all are set up
+//   Returns      a group of all ranks, behind its barrier(): when one rank has it, all are set up
 //   Ensures      the backend is nccl if every rank has a GPU of its own (its machine has more than
 //                LOCAL_RANK of them), otherwise gloo: the same on every rank;
 //                nothing that was opened stays open when this throws

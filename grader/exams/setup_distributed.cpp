@@ -136,6 +136,13 @@ void variables(Bench& bench) {
   for (const char* variable : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT"}) {
     for (const auto& value : no_numbers) refuse(variable, value);
   }
+  // Right numbers, wrongly written.
+  refuse("RANK", " 0");
+  refuse("RANK", "+0");
+  refuse("WORLD_SIZE", "1 ");
+  refuse("WORLD_SIZE", "+1");
+  refuse("LOCAL_RANK", "0 ");
+  refuse("MASTER_PORT", " 29500");
   refuse("RANK", "1");  // of 1
   refuse("RANK", "7");
   refuse("WORLD_SIZE", "0");

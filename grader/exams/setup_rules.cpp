@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <tuple>
 
 #include "engine/base/ranks.hpp"
@@ -278,16 +279,20 @@ void require_notes(const View& view) {
   throw MalformedMessage(text(view.name(), " did not say what came of its session"));
 }
 
-// A barrier is the last thing before a session is handed out, so there is one for each.
+// A barrier is the last thing before a session is handed out, so there is one for each. (A rank
+// that is alone may do without.)
 void check_barriers(Bench& bench, const Played& played, const std::vector<View>& whole) {
-  std::map<std::uint32_t, int> steps;
-  for (const View& view : whole) ++steps[view.step];
-  if (played.counters.collectives.size() >= steps.size()) return;
+  if (whole.empty() || whole.front().size() == 1) return;
+  std::set<std::uint32_t> steps;
+  for (const View& view : whole) steps.insert(view.step);
+  const std::size_t barriers = played.counters.collectives.size();
+  if (barriers >= steps.size()) return;
+  const std::string expected = text(steps.size(), steps.size() == 1 ? " barrier" : " barriers");
   fail(bench, played, whole.front(), "no_barrier",
-       text("there were ", steps.size(), " sessions and ", played.counters.collectives.size(),
-            " barriers. Without one a rank begins to work, or leaves, while others are still ",
-            "being set up"),
-       "a barrier before each session", text(played.counters.collectives.size(), " barriers"));
+       text("the ranks were set up ", steps.size() == 1 ? "once" : text(steps.size(), " times"),
+            ", and their group had ", barriers == 0 ? "no" : text(barriers), " barriers. Without ",
+            "one a rank begins to work, or leaves, while others are still being set up"),
+       expected, text(barriers));
 }
 
 }  // namespace
@@ -315,7 +320,7 @@ void check_setup(Bench& bench, const Played& played, const SetupRun& run) {
     }
     check_hosting(bench, played, view);
   }
-  if (!whole.empty()) check_barriers(bench, played, whole);
+  check_barriers(bench, played, whole);
   if (run.machines.served.empty()) return;
   fail(bench, played, views.begin()->second, "left_open",
        "the store is still served when all sessions are over: the port stays in use", "closed",

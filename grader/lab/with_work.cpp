@@ -46,6 +46,7 @@ std::string words_for_yours(const Exercise& part, const Arguments& run) {
   if (part.name == "scale_learning_rate" && run.get("lr-scaling") == "no") {
     return "yours, unused without --lr-scaling";
   }
+  if (part.name == "split_groups") return "yours, unused: this run makes no groups in the group";
   if (is_of_the_plain_way(part) && run.get("overlap") == "yes") {
     return "yours, unused with options of DDP";
   }

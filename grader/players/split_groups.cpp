@@ -2,29 +2,11 @@
 // and keys, and then pass tokens round the groups that come of it.
 #include "grader/players/split_groups.hpp"
 
+#include "engine/comm/plan_split.hpp"
 #include "grader/players/poison_device.hpp"
 
 namespace lockstep::grader {
 namespace {
-
-Tensor numbers(std::vector<std::int64_t> values, Device& device) {
-  Tensor tensor = empty({static_cast<std::int64_t>(values.size())}, DType::int64, device);
-  std::ranges::copy(values, tensor.data<std::int64_t>().begin());
-  return tensor;
-}
-
-// Everybody's color and key, as ProcessGroup::split gathers them.
-std::vector<comm::ColorKey> gathered(comm::ProcessGroup& world, const comm::ColorKey& mine,
-                                     Device& device) {
-  const Tensor all = empty({2 * world.size()}, DType::int64, device);
-  world.all_gather(numbers({mine.color, mine.key}, device), all);
-  std::vector<comm::ColorKey> of_all_ranks;
-  const auto values = all.data<std::int64_t>();
-  for (std::size_t i = 0; i < values.size(); i += 2) {
-    of_all_ranks.push_back({static_cast<int>(values[i]), static_cast<int>(values[i + 1])});
-  }
-  return of_all_ranks;
-}
 
 // An all-gather of one token a member, round the ring of members; by rank in the new group.
 std::vector<std::int64_t> passed_round(comm::ProcessGroup& world, const comm::GroupPlan& plan,
@@ -35,7 +17,8 @@ std::vector<std::int64_t> passed_round(comm::ProcessGroup& world, const comm::Gr
   };
   std::vector<std::int64_t> tokens(plan.members.size(), -1);
   tokens.at(static_cast<std::size_t>(plan.rank)) = token;
-  Tensor carried = numbers({token}, device);
+  Tensor carried = empty({1}, DType::int64, device);
+  carried.data<std::int64_t>()[0] = token;
   for (int step = 1; step < size; ++step) {
     comm::Work sent = world.isend(carried, member(plan.rank + 1));
     const Tensor came = empty({1}, DType::int64, device);
@@ -64,7 +47,7 @@ Bytes play(sim::PlayerCase& played) {
   const auto token = played.input.get<std::int64_t>();
   PoisonDevice device;
   const auto world = comm::make_sim_group(played.port, played.rank, played.ranks);
-  const auto plan = comm::split_groups(gathered(*world, mine, device), played.rank);
+  const auto plan = comm::plan_split(*world, mine, comm::Where::current());
   write(out, plan);
   if (plan) {
     const auto tokens = passed_round(*world, *plan, token, device);

@@ -92,7 +92,7 @@ Session setup_distributed(const WorkerEnv& environment, Machine& machine, double
   mine.backend = part->get("backend") == "nccl" ? Backend::nccl : Backend::gloo;
   mine.group = machine.make_group(*mine.store, {mine.backend, mine.rank, mine.size, mine.device,
                                                 std::max(0.0, end_s - machine.now_s())});
-  mine.group->barrier();
+  if (mine.size > 1) mine.group->barrier();
   return mine;
 }
 
