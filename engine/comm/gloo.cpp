@@ -70,7 +70,7 @@ class GlooGroup final : public ProcessGroup {
   Work start(const Collective& collective, const Where& where) override;
   void run(const Collective& collective, const Where& where) override {
     const Call call = call_of(collective, where);
-    check_alive(call);
+    refuse_if_failed(call);
     worker_.run([&] { guarded(call, [&] { carry_out(call); }); });
   }
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override;
@@ -98,6 +98,12 @@ class GlooGroup final : public ProcessGroup {
   bool failed() {
     const std::scoped_lock lock(failure_mutex_);
     return !first_cause_.empty();
+  }
+
+  // For the rank's own thread: when it throws, the cause is complete and nothing runs any more.
+  void refuse_if_failed(const Call& call) {
+    if (failed()) worker_.drain();
+    check_alive(call);
   }
 
   void check_alive(const Call& call) {
@@ -135,7 +141,7 @@ class GlooGroup final : public ProcessGroup {
 
 Work GlooGroup::start(const Collective& collective, const Where& where) {
   const Call call = call_of(collective, where);
-  check_alive(call);
+  refuse_if_failed(call);
   ++in_flight_;
   return worker_.start([this, call] {
     struct Landed {
@@ -222,6 +228,7 @@ class GlooGroup::Message final : public Pending {
   void wait() override {
     waited_ = true;
     --group_.in_flight_;
+    group_.refuse_if_failed(call_);
     group_.guarded(call_, [&] {
       const auto timeout = ms_of(group_.options_.timeout_s);
       const bool arrived =
@@ -253,7 +260,7 @@ Call message_call(Verb verb, const Tensor& data, int peer, int tag, const Where&
 
 Work GlooGroup::start_send(const Tensor& data, int dst, int tag, const Where& where) {
   const Call call = message_call(Verb::send, data, dst, tag, where);
-  check_alive(call);
+  refuse_if_failed(call);
   auto message = std::make_unique<Message>(*this, data, call);
   bytes_sent_ += static_cast<std::int64_t>(data.bytes());
   ++messages_sent_;
@@ -262,7 +269,7 @@ Work GlooGroup::start_send(const Tensor& data, int dst, int tag, const Where& wh
 
 Work GlooGroup::start_recv(Tensor data, int src, int tag, const Where& where) {
   const Call call = message_call(Verb::recv, data, src, tag, where);
-  check_alive(call);
+  refuse_if_failed(call);
   return Work(std::make_unique<Message>(*this, std::move(data), call));
 }
 

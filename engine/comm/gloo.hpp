@@ -47,8 +47,8 @@ struct GlooOptions {
 //             own, in order, and a blocking one runs in the caller when none is queued
 //   Throws    CommError naming the ranks that did not come before the deadline. After a CommError
 //             of any operation the group is poisoned: its connections are closed, so that peers
-//             fail as well, and each later call fails at once with the first cause. UsageError on
-//             all ranks where Transport::shm is asked for ranks of several hosts
+//             fail as well, and each later call fails at once with the first cause; no operation
+//             that was started holds a tensor then. UsageError on all ranks where Transport::shm is asked for ranks of several hosts
 std::unique_ptr<ProcessGroup> make_gloo_group(Store& store, int rank, int size,
                                               const GlooOptions& options = {});
 

@@ -11,12 +11,20 @@ namespace {
 // `seconds` is written by the worker before the future is ready, and read after.
 class Queued final : public Pending {
  public:
-  Queued(std::future<void> done, std::shared_ptr<const double> seconds)
-      : done_(std::move(done)), seconds_(std::move(seconds)) {}
-  void wait() override { done_.get(); }
+  Queued(OrderedWorker& worker, std::future<void> done, std::shared_ptr<const double> seconds)
+      : worker_(worker), done_(std::move(done)), seconds_(std::move(seconds)) {}
+  void wait() override {
+    try {
+      done_.get();
+    } catch (...) {
+      worker_.drain();
+      throw;
+    }
+  }
   std::optional<double> ran_s() const override { return *seconds_; }
 
  private:
+  OrderedWorker& worker_;
   std::future<void> done_;
   std::shared_ptr<const double> seconds_;
 };
@@ -52,7 +60,12 @@ Work OrderedWorker::start(Body body) {
     body();
     *seconds = watch.seconds();
   });
-  return Work(std::make_unique<Queued>(std::move(done), std::move(seconds)));
+  return Work(std::make_unique<Queued>(*this, std::move(done), std::move(seconds)));
+}
+
+void OrderedWorker::drain() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return queue_.empty() && state_ != State::busy; });
 }
 
 void OrderedWorker::run(const Body& body) {
@@ -60,7 +73,7 @@ void OrderedWorker::run(const Body& body) {
     std::unique_lock lock(mutex_);
     if (!queue_.empty() || state_ != State::idle) {
       lock.unlock();
-      return submit(body).get();
+      return start(body).wait();
     }
     state_ = State::busy;
   }
@@ -103,6 +116,7 @@ void OrderedWorker::work() {
     }
     lock.lock();
     if (state_ == State::busy) state_ = State::idle;
+    changed_.notify_all();
   }
 }
 

@@ -22,18 +22,21 @@ class OrderedWorker {
   OrderedWorker(const OrderedWorker&) = delete;
   OrderedWorker& operator=(const OrderedWorker&) = delete;
 
-  // The future throws what the body threw.
-  std::future<void> submit(Body body);
-  // The same as a Work, which knows how long the body ran.
+  // A Work that knows how long the body ran, and whose wait() throws what the body threw. When it
+  // throws, everything that was queued has ended as well.
   Work start(Body body);
-  // In the calling thread when nothing is queued or runs, else submit and wait.
+  // In the calling thread when nothing is queued or runs, else start and wait.
   void run(const Body& body);
+  // Waits until everything that was queued has ended. For groups that failed, so that whoever
+  // unwinds may take the tensors' device away; not from within a body.
+  void drain();
 
  private:
   struct Task {
     Body body;
     std::promise<void> done;
   };
+  std::future<void> submit(Body body);
   void work();
 
   std::mutex mutex_;  // guards all below
