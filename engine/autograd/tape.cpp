@@ -46,6 +46,9 @@ struct Tape::Pass {
   static void finish(Parameter& parameter, Tensor sum) {
     if (parameter.grad.defined()) {
       parameter.grad.reduce_(sum, ReduceOp::sum);
+    } else if (parameter.grad_place.defined()) {
+      parameter.grad_place.copy_(sum);
+      parameter.grad = parameter.grad_place;
     } else {
       parameter.grad = kept(sum);
     }

@@ -32,6 +32,10 @@ struct Parameter {
   Tensor grad;
   // Called when this backward pass's gradient is final, in order of registration. May communicate.
   std::vector<std::function<void(Parameter&)>> hooks;
+  // Where backward makes `grad` while there is none; undefined: wherever the sum was made. Of
+  // value's shape and dtype. Whoever reduces gradients in one piece sets it, so that they lie there
+  // from the beginning.
+  Tensor grad_place = {};
 };
 
 // Whether operations record what backward needs. Passed, never global.
@@ -87,7 +91,8 @@ class Tape {
   Value record(Tensor output, std::vector<Value> inputs, Backward backward);
 
   // Adds d(loss)/d(parameter) to the grad of every leaf that the loss depends on; a grad made here
-  // is of kind `gradients`. What a node saved is released as soon as it was used.
+  // lies in its grad_place, or is of kind `gradients`. What a node saved is released as soon as it
+  // was used.
   //   Throws  ContractError when the tape was made for inference, was already spent, or when
   //           `loss` has more than one element or depends on no leaf
   void backward(const Value& loss);

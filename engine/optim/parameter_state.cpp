@@ -55,13 +55,14 @@ std::vector<StateTensor> ParameterWise::state() const {
   std::vector<StateTensor> all;
   std::set<std::string> names;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const auto& [name, value, grad, hooks] = *parameters_[i];
+    const std::string& name = parameters_[i]->name;
+    Device& device = parameters_[i]->value.device();
     LOCKSTEP_CHECK(names.insert(name).second, "optimizer state: two parameters are called ", name,
                    "; give each its own name, as the state is kept under it");
     if (states_[i].updates == 0) continue;
     if (counts_ == Counts::yes) {
-      const Tensor step = empty({}, DType::int64, value.device(), MemoryKind::optimizer_state);
-      if (value.device().has_numbers()) step.data<std::int64_t>()[0] = states_[i].updates;
+      const Tensor step = empty({}, DType::int64, device, MemoryKind::optimizer_state);
+      if (device.has_numbers()) step.data<std::int64_t>()[0] = states_[i].updates;
       all.push_back({name + ".step", step});
     }
     for (std::size_t k = 0; k < tensor_names_.size(); ++k) {

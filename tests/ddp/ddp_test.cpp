@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/nn/mlp.hpp"
+#include "engine/optim/optimizer.hpp"
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 #include "tests/catch.hpp"
 #include "tests/ddp/fixtures.hpp"
@@ -194,6 +195,38 @@ TEST_CASE("ddp: ranks whose gradients come in different orders follow rank 0's p
       }
       if (k > 0) LOCKSTEP_EXPECT(text_of(wrapped.plan()) == "[[2], [1], [0]]");
     }
+  });
+}
+
+TEST_CASE(
+    "ddp: gradients are held once, in the buckets, whatever is added up, clipped or planned") {
+  on_ranks(2, [](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const std::array<std::int64_t, 4> widths{40, 30, 20, 10};
+    const auto model = nn::make_mlp(widths, DType::float32, device, 0);
+    ddp::Options options;
+    options.limits = {1, 2000};
+    ddp::Ddp wrapped(*model, group, options);
+    const auto optimizer = optim::make_sgd(model->parameters(), {.learning_rate = 0.1});
+    const auto pass = [&] {
+      Tape tape(GradMode::record);
+      const Tensor input = full({2, 40}, group.rank() + 1, DType::float32, device);
+      tape.backward(autograd::sum(tape, wrapped.forward(tape, tape.constant(input))));
+    };
+    for (int step = 0; step < 4; ++step) {
+      optimizer->zero_grad();
+      {
+        const auto alone = wrapped.no_sync();
+        pass();
+        pass();
+      }
+      pass();
+      optim::clip_grad_norm(model->parameters(), 1);
+      optimizer->step();
+    }
+    LOCKSTEP_EXPECT(wrapped.plan().buckets.size() > 1);
+    const std::int64_t bytes = nn::count_of(*model) * static_cast<std::int64_t>(sizeof(float));
+    LOCKSTEP_EXPECT(device.bytes_peak(MemoryKind::gradients) == bytes);
   });
 }
 

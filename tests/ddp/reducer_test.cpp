@@ -174,3 +174,31 @@ TEST_CASE("ddp: a reduction that runs in the caller's thread hides nothing") {
   });
   CHECK(hidden == 0);
 }
+
+TEST_CASE("reducer: backward makes gradients in the buckets, until the reducer ends") {
+  Journal journal;
+  ScriptedGroup group(journal);
+  CpuDevice device;
+  Sums model({3, 5}, device);
+  const auto hook = ddp::make_sum_hook();
+  auto reducer =
+      ddp::make_bucketed_reducer(group, model.parameters(), plan_of({{1, 0}}), {0.5, hook.get()});
+  pass(model, 4, device);
+  const Tensor first = model.all[0].grad;
+  CHECK(first.same_place(model.all[0].grad_place));
+  CHECK(first.raw_bytes().data() == model.all[1].grad.raw_bytes().data() + 5 * sizeof(double));
+  pass(model, 2, device);
+  CHECK(first.item() == 6);
+  model.zero_grad();
+  pass(model, 1, device);
+  CHECK(model.all[0].grad.same_place(first));
+  CHECK(model.grad(0) == 1);  // and nothing of the 6
+
+  reducer.reset();
+  CHECK_FALSE(model.all[0].grad_place.defined());
+  CHECK(model.grad(0) == 1);
+  model.zero_grad();
+  pass(model, 7, device);
+  CHECK_FALSE(model.all[0].grad.same_place(first));
+  CHECK(first.item() == 1);
+}

@@ -22,7 +22,17 @@ class BucketedReducer final : public Reducer {
                      parameters_[i]->name, "; every parameter is in one bucket");
     }
     if (!buckets_.empty()) buckets_.back().content.last = true;
+    for (std::size_t i = 0; i < places_.size(); ++i) parameters_[i]->grad_place = places_[i].view;
   }
+
+  ~BucketedReducer() override {
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      Tensor& place = parameters_[i]->grad_place;
+      if (place.defined() && place.same_place(places_[i].view)) place = {};
+    }
+  }
+  BucketedReducer(const BucketedReducer&) = delete;
+  BucketedReducer& operator=(const BucketedReducer&) = delete;
 
   void on_gradient_ready(std::size_t index) override {
     LOCKSTEP_CHECK(index < places_.size(), "on_gradient_ready: there is no parameter ", index,
@@ -91,8 +101,8 @@ class BucketedReducer final : public Reducer {
     buckets_.push_back({std::move(content), missing, {}});
   }
 
-  // The gradient, times its share, where it belongs. It may be there already: one that is summed up
-  // over several passes is.
+  // The gradient, times its share, where it belongs. It is there already, unless it was made before
+  // this reducer or by somebody else.
   void enter(Parameter& parameter, const Tensor& place) const {
     if (!parameter.grad.defined()) {
       place.fill_(0);

@@ -72,24 +72,31 @@ void Ddp::build(BucketPlan plan) {
   reducer_ = make_bucketed_reducer(group_, parameters_, plan_, {share, timed_.get()});
 }
 
-void Ddp::build_in_ready_order() {
+// From now on every rank knows rank 0's order.
+void Ddp::agree_on_order() {
   const Tensor order = empty({std::ssize(ready_order_)}, DType::int64, device_);
   std::ranges::copy(ready_order_, order.data<std::int64_t>().begin());
   group_.broadcast(order, 0);
+  std::ranges::copy(order.data<std::int64_t>(), ready_order_.begin());
+  order_ = Order::known;
+}
+
+void Ddp::build_in_ready_order() {
   std::vector<Parameter*> in_order;
-  for (const std::int64_t index : order.data<std::int64_t>()) {
-    in_order.push_back(parameters_.at(static_cast<std::size_t>(index)));
-  }
+  for (const std::size_t index : ready_order_) in_order.push_back(parameters_.at(index));
   BucketPlan plan = assign_buckets(infos_of(in_order), options_.limits);
   for (auto& bucket : plan.buckets) {
-    for (std::size_t& place : bucket) {
-      place = static_cast<std::size_t>(order.data<std::int64_t>()[place]);
-    }
+    for (std::size_t& place : bucket) place = ready_order_[place];
   }
   build(std::move(plan));
+  order_ = Order::used;
 }
 
 Value Ddp::forward(Tape& tape, const Value& input) {
+  // Under no_sync, too: a grad that is made from now on lies in the bucket it will travel in.
+  if (tape.mode() == GradMode::record && order_ == Order::known && pass_ == Pass::none) {
+    build_in_ready_order();
+  }
   if (tape.mode() == GradMode::record && unsynced_ == 0) arm(tape);
   return module_.forward(tape, input);
 }
@@ -97,10 +104,6 @@ Value Ddp::forward(Tape& tape, const Value& input) {
 void Ddp::arm(Tape& tape) {
   LOCKSTEP_CHECK(pass_ == Pass::none, "ddp: rank ", group_.rank(), " calls forward, but step ",
                  passes_, " is not over: its backward was left by an exception, or is running");
-  if (order_ == Order::known && options_.unused == Unused::refuse) {
-    build_in_ready_order();
-    order_ = Order::used;
-  }
   if (options_.buffers == Buffers::broadcast) broadcast_buffers(group_, module_);
   tape.watch({[this](std::span<Parameter* const> reached) { begin_pass(reached); },
               [this] { end_pass(); }});
@@ -161,7 +164,7 @@ void Ddp::end_pass() {
   brought_.clear();
   if (options_.unused == Unused::refuse) {
     if (!lacks.empty() && lacks[0] > 0) throw_lacking();
-    if (order_ == Order::unknown) order_ = Order::known;
+    if (order_ == Order::unknown) agree_on_order();
     return;
   }
   for (std::size_t k = 0; k < lacking_.size(); ++k) {

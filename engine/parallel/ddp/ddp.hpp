@@ -9,15 +9,18 @@
 //     optimizer.step();
 //
 // A pass, where it is decided and what it sends
-//   a. forward, when it records and is not under no_sync: the second one plans the buckets anew, in
-//      the order in which the first pass's gradients came (rank 0's order); buffers become rank
-//      0's.
+//   a. forward, when it records and is not under no_sync: buffers become rank 0's.
 //   b. backward begins: a small all-reduce is started that says who lacks which gradient.
 //   c. backward: gradients enter their buckets, buckets are reduced one by one (reducer.hpp).
 //   d. backward ends: waits for the rest.
 //
 // In the first pass one bucket has everything, for nobody knows yet in which order gradients come.
-// With Unused::reduce the buckets are planned from the order of registration, and stay.
+// At its end rank 0 tells the others the order that it saw, and the next forward pass that records
+// plans the buckets anew from it. With Unused::reduce the buckets are planned from the order of
+// registration, and stay.
+//
+// Gradients lie in the buckets (reducer.hpp) and are held once. Only if grads are there when the
+// buckets are planned anew, so not after zero_grad, the old ones live on until these have moved.
 //
 // Left out: PyTorch's static_graph and join; a module that is used by several threads.
 // Source: [DDP20] §3.2, §4; PyTorch's DistributedDataParallel. Here a pass belongs to its tape, so
@@ -107,6 +110,7 @@ class Ddp final : public nn::Module {
   struct OnReady;  // the hook that each parameter gets
   void arm(Tape& tape);
   void build(collectives::BucketPlan plan);
+  void agree_on_order();
   void build_in_ready_order();
   void begin_pass(std::span<Parameter* const> reached);
   void on_ready(std::size_t index);
@@ -126,7 +130,7 @@ class Ddp final : public nn::Module {
   int unsynced_ = 0;  // NoSync guards that live
 
   enum class Order : std::uint8_t { unknown, known, used } order_ = Order::unknown;
-  std::vector<std::size_t> ready_order_;  // of the first armed pass
+  std::vector<std::size_t> ready_order_;  // of the first armed pass; when known, rank 0's
 
   // The pass that runs.
   enum class Pass : std::uint8_t { none, running } pass_ = Pass::none;

@@ -1,8 +1,10 @@
 // The reducer: gradients become final one after the other while backward goes on; they are gathered
 // in buckets, and a bucket that is full travels while the next is being filled.
 //
-//   a. on_gradient_ready copies the gradient, times its share, into its place in its bucket. From
-//      then on the parameter's grad *is* that place: nothing has to be copied back.
+//   a. Each parameter's grad_place is its place in its bucket, so that backward makes the gradient
+//      there, and passes that are not reduced add to it there: gradients are held once, and nothing
+//      is copied back. on_gradient_ready multiplies it by its share. A grad that lies elsewhere,
+//      since somebody else made it, is copied first and is that place from then on.
 //   b. Whenever the next bucket of the plan is full, its reduction starts. A later bucket that is
 //      full before waits for its turn: ranks may fill buckets in different orders, but every rank
 //      must start the same collectives in the same order.
@@ -11,6 +13,9 @@
 // Invariants
 //   1. Buckets start in the order of the plan, on every rank, whatever order gradients come in.
 //   2. Nobody touches a bucket between its start and the end of finalize.
+//   3. A grad that was taken away (zero_grad) leaves its place as it is: backward writes there
+//   anew.
+//      So a handle to an old grad sees the new one.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +47,8 @@ struct Reduction {
 };
 
 // The reducer of one rank.
-//   parameters  the same list on every rank, all of which have a value; must outlive the reducer
+//   parameters  the same list on every rank, all of which have a value; must outlive the reducer,
+//               which takes its places back when it ends
 //   plan        the same on every rank; has each parameter exactly once, and one dtype a bucket
 //   Ensures     after finalize, grads are what the hook makes of the buckets; with share 1/N and a
 //               sum they are the mean over the group, each multiplied by 1/N first, bit for bit
