@@ -55,6 +55,15 @@ Core::~Core() = default;
 Core::Core(Core&&) noexcept = default;
 
 int Core::ranks() const { return state_->options_.ranks; }
+
+std::vector<int> Core::order() const {
+  std::vector<int> ranks(state_->priority_.size());
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    ranks[static_cast<std::size_t>(state_->priority_[rank])] = static_cast<int>(rank);
+  }
+  return ranks;
+}
+
 bool Core::quiet() const { return state_->waiting_ == state_->live_; }
 bool Core::finished() const { return state_->live_ == 0; }
 const std::optional<Finding>& Core::finding() const { return state_->finding_; }

@@ -129,6 +129,8 @@ class Core {
   Core(Core&&) noexcept;
 
   int ranks() const;
+  // The seed's: who goes first among ranks that are equal in virtual time.
+  std::vector<int> order() const;
 
   // What strands do. Strand 0 of every rank is live from the start. These throw Error, in a
   // sentence, on what makes no sense (a rank outside the group, lengths that contradict, a strand

@@ -1,7 +1,6 @@
 #include "engine/sim/socket_port.hpp"
 
 #include <cstdlib>
-#include <deque>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -109,11 +108,7 @@ class SocketPort::BatonStrand final : public Strand {
  private:
   // The core must know that this strand waits for that one: otherwise "all are blocked" is wrong.
   void wait() {
-    Request request;
-    request.op = Op::join;
-    request.handle = static_cast<std::uint64_t>(id_);
-    const Reply reply = port_.call(request);
-    if (reply.status != Status::ok) throw Error(reply.error);
+    join_strand(port_, id_);
     thread_.join();
   }
 
@@ -131,62 +126,14 @@ std::unique_ptr<Strand> SocketPort::start(std::string name, std::function<void()
   return std::make_unique<BatonStrand>(*this, std::move(name), std::move(body));
 }
 
-// Only the holder of the baton runs, so nothing here needs a lock of the machine. A strand that has
-// to wait pauses, which is a request: thus the core knows of it, and of whoever wakes it.
-class SocketPort::BatonMonitor final : public Monitor {
- public:
-  explicit BatonMonitor(SocketPort& port) : port_(port) {}
+int SocketPort::current_strand() const { return baton_.current(); }
 
-  void lock() override {
-    if (!std::exchange(taken_, true)) return;
-    entering_.push_back(port_.baton_.current());
-    pause({});  // unlock() hands the monitor over: it stays taken
-  }
-
-  void unlock() override {
-    if (entering_.empty()) {
-      taken_ = false;
-    } else {
-      wake(entering_.front());
-      entering_.pop_front();
-    }
-  }
-
-  void notify_all() override {
-    for (const int strand : std::exchange(waiting_, {})) wake(strand);
-  }
-
- private:
-  void wait_for_change(const std::source_location& where) override {
-    waiting_.push_back(port_.baton_.current());
-    unlock();
-    pause(where);
-    lock();
-  }
-
-  void pause(const std::source_location& where) {
-    Request request;
-    request.op = Op::pause;
-    request.file = where.file_name();
-    request.line = static_cast<int>(where.line());
-    const Reply reply = port_.call(request);
-    if (reply.status != Status::ok) throw Error(reply.error);
-  }
-
-  void wake(int strand) {
-    ByteWriter sleeper;
-    sleeper.put(strand);
-    port_.send(FrameKind::strand_woken, port_.baton_.current(), sleeper.take());
-  }
-
-  SocketPort& port_;
-  bool taken_ = false;        // a strand is inside
-  std::deque<int> entering_;  // strands that want to be, in their order
-  std::vector<int> waiting_;  // strands in wait(), not notified
-};
-
-std::unique_ptr<Monitor> SocketPort::make_monitor() {
-  return std::make_unique<BatonMonitor>(*this);
+void SocketPort::wake(int strand) {
+  ByteWriter sleeper;
+  sleeper.put(strand);
+  send(FrameKind::strand_woken, baton_.current(), sleeper.take());
 }
+
+std::unique_ptr<Monitor> SocketPort::make_monitor() { return make_port_monitor(*this); }
 
 }  // namespace lockstep::sim

@@ -7,18 +7,21 @@
 #include <memory>
 
 #include "engine/sim/frame.hpp"
+#include "engine/sim/port_strands.hpp"
 #include "engine/strand/baton.hpp"
 #include "engine/strand/strand.hpp"
 
 namespace lockstep::sim {
 
-class SocketPort final : public Port, public Strands {
+class SocketPort final : public StrandPort, public Strands {
  public:
   explicit SocketPort(int socket);
 
   Reply call(const Request& request) override;
   std::unique_ptr<Strand> start(std::string name, std::function<void()> body) override;
   std::unique_ptr<Monitor> make_monitor() override;
+  int current_strand() const override;
+  void wake(int strand) override;
 
   // Blocks for the next case; nullopt when the host has closed the line.
   std::optional<IncomingFrame> next_case();
@@ -29,7 +32,6 @@ class SocketPort final : public Port, public Strands {
 
  private:
   class BatonStrand;
-  class BatonMonitor;
   void send(FrameKind kind, int strand, Bytes body);
   void fetch_reply();  // what the baton does when all are blocked
 

@@ -6,6 +6,7 @@
 
 #include "engine/comm/sim.hpp"
 #include "engine/comm/solo_group.hpp"
+#include "engine/sim/fiber_host.hpp"
 #include "engine/sim/process_host.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/ranks.hpp"
@@ -98,6 +99,38 @@ TEST_CASE("conformance: all collectives, types, operators and counts on the simu
   });
   if (core.finding()) FAIL(core.finding()->message);
   for (int rank = 0; rank < ranks; ++rank) CHECK(host.failure(rank) == "");
+}
+
+TEST_CASE("conformance: fibers do the same, with the same bits") {
+  const int ranks = GENERATE(1, 2, 3, 4, 5, 6, 7, 8);
+  sim::Core core(world_of(ranks));
+  std::vector<std::string> bits(static_cast<std::size_t>(ranks), bits_on_core(ranks));
+  const auto expected = bits;
+  const auto result = sim::run_fibers(core, [&](sim::FiberRank& self) {
+    const auto group = make_sim_group(self.port, self.rank, ranks);
+    bits[static_cast<std::size_t>(self.rank)] = run_suite(*group);
+  });
+  if (result.finding) FAIL(result.finding->message);
+  CHECK(bits == expected);
+}
+
+TEST_CASE("conformance: the same seed gives fibers the same trace, any seed the same time") {
+  const int ranks = GENERATE(2, 3, 5, 8);
+  std::vector<double> seconds;
+  std::vector<std::uint64_t> hashes;
+  for (const std::uint64_t seed : {0, 0, 5, 6}) {
+    sim::Options options = world_of(ranks);
+    options.seed = seed;
+    sim::Core core(options);
+    const auto result = sim::run_fibers(core, [&](sim::FiberRank& self) {
+      check_messages_and_splits(*make_sim_group(self.port, self.rank, ranks));
+    });
+    if (result.finding) FAIL(result.finding->message);
+    seconds.push_back(core.counters().makespan_s);
+    hashes.push_back(core.counters().trace_hash);
+  }
+  CHECK(seconds == std::vector<double>(4, seconds.front()));
+  CHECK(hashes[0] == hashes[1]);
 }
 
 TEST_CASE("conformance: the simulator's processes do the same") {

@@ -1,0 +1,253 @@
+#include "engine/sim/fiber_host.hpp"
+
+#include <cstdlib>
+#include <deque>
+#include <iostream>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "engine/sim/port_strands.hpp"
+#include "engine/sim/watchdog.hpp"
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr std::uint64_t turns_of_sign = std::uint64_t{1} << 32;
+
+// The text of the exception that is being handled, and what kind of end it is for a rank.
+Finding finding_of_exception(int rank) {
+  try {
+    throw;
+  } catch (const NotImplemented& error) {
+    return {Verdict::unsolved, error.what(), {rank}, {}};
+  } catch (const std::bad_alloc&) {
+    return {Verdict::memory, text("rank ", rank, ": no memory is left (bad_alloc)"), {rank}, {}};
+  } catch (const std::exception& error) {
+    return {Verdict::crash, text("rank ", rank, " threw: ", error.what()), {rank}, {}};
+  } catch (...) {
+    return {Verdict::crash, text("rank ", rank, " threw what is no std::exception"), {rank}, {}};
+  }
+}
+
+[[noreturn]] void end_process(const Finding& finding) {
+  std::cerr << finding.message << std::endl;
+  std::_Exit(1);
+}
+
+class FiberHost final : public StrandPort, public Strands {
+ public:
+  FiberHost(Core& core, const FiberOptions& options)
+      : core_(core),
+        options_(options),
+        strands_(static_cast<std::size_t>(core.ranks())),
+        watchdog_(options.idle_s, [this](std::uint64_t sign) { report_idle(sign); }) {}
+
+  FiberResult run(const std::function<void(FiberRank&)>& program);
+
+  Reply call(const Request& request) override;
+  int current_strand() const override { return running_->actor.strand; }
+  void wake(int strand) override {
+    if (!core_.finding()) core_.wake({running_->actor.rank, strand}, running_->actor);
+  }
+  std::unique_ptr<Strand> start(std::string name, std::function<void()> body) override;
+  std::unique_ptr<Monitor> make_monitor() override { return make_port_monitor(*this); }
+
+ private:
+  // Shared with the handle that start() gave: the failure outlives the strand.
+  struct State {
+    Actor actor;
+    std::string name;
+    std::unique_ptr<Fiber> fiber;
+    Reply reply;
+    std::exception_ptr failure;
+    bool begun = false;
+    bool over = false;  // so is the run: the host may be gone
+  };
+  using StatePtr = std::shared_ptr<State>;
+  class FiberStrand;
+
+  const StatePtr& add(Actor actor, std::string name, std::function<void()> body);
+  void go(const StatePtr& strand);
+  void end(const StatePtr& strand);
+  void run_rank(FiberRank self, const std::function<void(FiberRank&)>& program);
+  void end_all();
+  void report_idle(std::uint64_t sign) const;
+
+  Core& core_;
+  const FiberOptions& options_;
+  FiberResult result_;
+  std::vector<std::vector<StatePtr>> strands_;  // by rank, by strand; null when it has ended
+  std::deque<StatePtr> ready_;
+  std::vector<FiberStack> stacks_;  // of strands that have ended
+  StatePtr running_;
+  std::uint64_t turn_ = 0;
+  Watchdog watchdog_;
+};
+
+// Dropped without join it is joined; while an exception passes or the run is over, it is left
+// alone.
+class FiberHost::FiberStrand final : public Strand {
+ public:
+  FiberStrand(FiberHost& host, StatePtr state)
+      : host_(host), state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
+  ~FiberStrand() override {
+    if (joined_ || state_->over || std::uncaught_exceptions() > exceptions_) return;
+    try {
+      join_strand(host_, state_->actor.strand);
+    } catch (const std::exception&) {
+      return;  // the run is over; its finding says why
+    }
+  }
+  void join() override {
+    joined_ = true;
+    join_strand(host_, state_->actor.strand);
+    if (state_->failure) std::rethrow_exception(std::exchange(state_->failure, nullptr));
+  }
+
+ private:
+  FiberHost& host_;
+  StatePtr state_;
+  int exceptions_;
+  bool joined_ = false;
+};
+
+FiberResult FiberHost::run(const std::function<void(FiberRank&)>& program) {
+  result_.failures.resize(strands_.size());
+  for (const int rank : core_.order()) {
+    add({rank, 0}, "", [this, rank, &program] {
+      run_rank({*this, *this, rank, core_.ranks()}, program);
+    });
+  }
+  while (true) {
+    while (!ready_.empty() && !core_.finding()) {
+      const StatePtr next = std::move(ready_.front());
+      ready_.pop_front();
+      go(next);
+    }
+    if (core_.finding() || core_.finished()) break;
+    for (auto& [actor, reply] : core_.advance()) {
+      const StatePtr& strand =
+          strands_[static_cast<std::size_t>(actor.rank)][static_cast<std::size_t>(actor.strand)];
+      strand->reply = std::move(reply);
+      ready_.push_back(strand);
+    }
+  }
+  end_all();
+  result_.finding = core_.finding();
+  return std::move(result_);
+}
+
+const FiberHost::StatePtr& FiberHost::add(Actor actor, std::string name,
+                                          std::function<void()> body) {
+  auto& of_rank = strands_[static_cast<std::size_t>(actor.rank)];
+  const auto state = std::make_shared<State>();
+  state->actor = actor;
+  state->name = std::move(name);
+  FiberStack stack = stacks_.empty() ? FiberStack(options_.stack_bytes) : std::move(stacks_.back());
+  if (!stacks_.empty()) stacks_.pop_back();
+  state->fiber =
+      std::make_unique<Fiber>(std::move(stack), [run = std::move(body)](Fiber&) { run(); });
+  of_rank.push_back(state);
+  ready_.push_back(state);
+  return of_rank.back();
+}
+
+void FiberHost::go(const StatePtr& strand) {
+  running_ = strand;
+  strand->begun = true;
+  watchdog_.sign(++turn_ * turns_of_sign + static_cast<std::uint64_t>(strand->actor.rank));
+  try {
+    strand->fiber->resume();
+  } catch (...) {
+    strand->failure = std::current_exception();  // read by who joins it
+  }
+  running_ = nullptr;
+  if (strand->fiber->done()) end(strand);
+}
+
+void FiberHost::end(const StatePtr& strand) {
+  stacks_.push_back(strand->fiber->take_stack());
+  strand->fiber = nullptr;
+  auto& of_rank = strands_[static_cast<std::size_t>(strand->actor.rank)];
+  of_rank[static_cast<std::size_t>(strand->actor.strand)] = nullptr;
+  if (core_.finding()) return;
+  if (strand->actor.strand != 0) return core_.end(strand->actor);
+  for (const StatePtr& other : of_rank) {
+    if (!other) continue;
+    return core_.fail(
+        {Verdict::crash,
+         text("the program of rank ", strand->actor.rank, " returned while its strand '",
+              other->name, "' still runs: join() every strand"),
+         {strand->actor.rank},
+         {}});
+  }
+  core_.end(strand->actor);
+}
+
+void FiberHost::run_rank(FiberRank self, const std::function<void(FiberRank&)>& program) {
+  try {
+    program(self);
+  } catch (...) {
+    Finding finding = finding_of_exception(self.rank);
+    result_.failures[static_cast<std::size_t>(self.rank)] = finding.message;
+    core_.fail(std::move(finding));
+  }
+}
+
+Reply FiberHost::call(const Request& request) {
+  if (!core_.finding()) {
+    State& self = *running_;
+    Request asked = request;
+    asked.data = payload_of({request.data.bytes.begin(), request.data.bytes.end()});
+    core_.ask(self.actor, std::move(asked));
+    self.fiber->suspend();
+    if (!core_.finding()) return std::move(self.reply);
+  }
+  Reply failed;
+  failed.status = Status::failed;
+  failed.error = core_.finding()->message;
+  return failed;
+}
+
+std::unique_ptr<Strand> FiberHost::start(std::string name, std::function<void()> body) {
+  const int rank = running_->actor.rank;
+  const Actor actor{rank, static_cast<int>(strands_[static_cast<std::size_t>(rank)].size())};
+  if (core_.finding()) throw Error(core_.finding()->message);
+  core_.start(actor, running_->actor, name);
+  return std::make_unique<FiberStrand>(*this, add(actor, std::move(name), std::move(body)));
+}
+
+// What is blocked ends, since each call fails now. Those of one rank end youngest first: they may
+// use what older ones own.
+void FiberHost::end_all() {
+  ready_.clear();
+  for (auto& of_rank : strands_) {
+    for (std::size_t i = of_rank.size(); i-- > 0;) {
+      const StatePtr strand = of_rank[i];
+      if (!strand) continue;
+      strand->over = true;
+      if (strand->begun) go(strand);
+    }
+  }
+}
+
+void FiberHost::report_idle(std::uint64_t sign) const {
+  const int rank = static_cast<int>(sign % turns_of_sign);
+  const Finding finding{Verdict::time,
+                        text("rank ", rank, " ran for ", options_.idle_s,
+                             " s without communicating or returning: an endless loop?"),
+                        {rank},
+                        {}};
+  options_.on_idle ? options_.on_idle(finding) : end_process(finding);
+}
+
+}  // namespace
+
+FiberResult run_fibers(Core& core, const std::function<void(FiberRank&)>& program,
+                       const FiberOptions& options) {
+  return FiberHost(core, options).run(program);
+}
+
+}  // namespace lockstep::sim
