@@ -57,6 +57,49 @@ engine_generate() {
 }
 
 engine_run() {
-  case ${1:-} in --help | -h) exec "$bin/lockstep-run" --help ;; esac
-  hand_over "$engine_targets smoke setting-up" lockstep-run "$@"
+  case ${1:-} in
+    --help | -h)
+      "$bin/lockstep-run" --help
+      echo "  --with work        the engine's PROGRAM with your parts from work/ where they pass"
+      exit 0 ;;
+  esac
+  ready
+  build $engine_targets smoke setting-up
+  with_work=no
+  reading=options   # then the program's name, then its arguments
+  left=$#
+  while [ "$left" -gt 0 ]; do
+    argument=$1
+    shift
+    left=$((left - 1))
+    case $reading in
+      options)
+        if [ "$argument" = --with ] && [ "$left" -gt 0 ]; then
+          argument=--with=$1
+          shift
+          left=$((left - 1))
+        fi
+        case $argument in
+          --with=work) with_work=yes; continue ;;
+          --with | --with=*) fail 2 "--with takes 'work': ./lab run --with work -- PROGRAM" ;;
+          --) reading=program ;;
+        esac ;;
+      program)
+        reading=arguments
+        if [ "$with_work" = yes ]; then
+          argument=$(program_with_work "$argument") || exit $?
+        fi ;;
+    esac
+    set -- "$@" "$argument"
+  done
+  exec "$bin/lockstep-run" "$@"
+}
+
+# The path of a program of the engine that is linked with the student's parts that pass.
+program_with_work() {
+  name=${1##*/}
+  [ -x "$bin/$name" ] ||
+    fail 2 "--with work is for programs of the engine, such as build/release/bin/smoke; '$1' is none"
+  build $tool_targets
+  "$bin/lab-tool" with-work --program "$name"
 }

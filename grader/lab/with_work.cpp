@@ -1,6 +1,7 @@
-// lab-tool with-work: the engine's trainer with those of the student's parts that pass. Standard
-// output is for ./lab train --with work: the program's path, and in a second line an option that
-// the run needs so that these parts are called. What is whose goes to standard error.
+// lab-tool with-work: the engine's trainer, or another of its programs, with those of the student's
+// parts that pass. Standard output is for ./lab train --with work: the program's path, and in a
+// second line an option that the trainer needs so that these parts are called. What is whose goes
+// to standard error.
 #include <algorithm>
 #include <iostream>
 
@@ -37,6 +38,7 @@ bool is_of_the_plain_way(const Exercise& part) {
 
 // "yours", and whether the run will call it: some parts run only when they are asked for.
 std::string words_for_yours(const Exercise& part, const Arguments& run) {
+  if (run.get("program") != "train") return "yours";
   if (part.name == "ring_all_reduce" && run.get("all-reduce") != "ring") {
     return "yours, unused without --all-reduce ring";
   }
@@ -70,17 +72,19 @@ fs::path object_of(const Lab& lab, const Exercise& part) {
 }  // namespace
 
 Exit with_work_command(const Lab& lab, const Words& words) {
-  Options options("lab-tool with-work", "Links the trainer with your parts that pass.");
-  options.option("all-reduce", "native", "the one the run will use")
+  Options options("lab-tool with-work", "Links a program with your parts that pass.");
+  options.option("program", "train", "which; the options below are the trainer's")
+      .option("all-reduce", "native", "the one the run will use")
       .option("workers", "0", "those of the run's loader")
       .choice("overlap", {"unsaid", "yes", "no"}, "unsaid", "what the run was told of DDP")
       .choice("lr-scaling", {"no", "yes"}, "no", "whether the run scales its rate");
   const Arguments arguments = parsed(options, words);
   if (arguments.asks_help()) return print_help(options);
+  const std::string& name = arguments.get("program");
   const CommandResult ninja = run_command(
-      {"ninja", "-C", lab.places.build.string(), "-t", "commands", "train"}, lab.places.root, {});
+      {"ninja", "-C", lab.places.build.string(), "-t", "commands", name}, lab.places.root, {});
   if (ninja.exit_code != 0)
-    throw Error("the build does not know how to link train: " + ninja.output);
+    throw Error("the build does not know how to link " + name + ": " + ninja.output);
 
   std::vector<Exchange> exchanges;
   for (const Exercise& part : lab.course.exercises) {
@@ -92,14 +96,16 @@ Exit with_work_command(const Lab& lab, const Words& words) {
               << "\n";
     if (reason.empty()) exchanges.push_back({&part, object_of(lab, part)});
   }
-  const fs::path program = lab.places.students() / "train";
+  const fs::path program = lab.places.students() / name;
   const CommandResult link =
       run_command(relinked(ninja.output, exchanges, program), lab.places.build, {.deadline_s = 60});
-  if (link.exit_code != 0) throw Error("linking train with your parts failed: " + link.output);
+  if (link.exit_code != 0)
+    throw Error("linking " + name + " with your parts failed: " + link.output);
   std::cout << program.string() << "\n";
   const bool plain = std::ranges::any_of(
       exchanges, [](const Exchange& exchange) { return is_of_the_plain_way(*exchange.part); });
-  if (plain && arguments.get("overlap") == "unsaid") std::cout << "--no-overlap\n";
+  if (name == "train" && plain && arguments.get("overlap") == "unsaid")
+    std::cout << "--no-overlap\n";
   return Exit::passed;
 }
 
