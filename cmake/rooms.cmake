@@ -2,7 +2,7 @@
 # only; the configuration stops on an upward or sideways edge. tests/house checks every #include.
 
 set(LOCKSTEP_FLOORS   # bottom first; rooms of one floor do not know each other
-    "base" "strand trace" "sim" "tensor" "autograd" "nn" "optim" "data" "comm" "collectives"
+    "base" "strand trace" "sim" "tensor" "autograd" "nn" "optim" "data" "comm" "collectives replicas"
     "parallel/data_parallel parallel/ddp" "checkpoint" "launch" "plan" "train" "apps")
 
 function(lockstep_floor_of room result)

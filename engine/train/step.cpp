@@ -1,7 +1,7 @@
 #include "engine/train/step.hpp"
 
-#include "engine/parallel/data_parallel/broadcast_parameters.hpp"
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
+#include "engine/replicas/agree.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -11,7 +11,7 @@ class PlainStepper final : public Stepper {
   PlainStepper(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
                double clip_norm)
       : group_(group), model_(model), optimizer_(optimizer), clip_norm_(clip_norm) {
-    data_parallel::broadcast_parameters(group, model, 0);
+    replicas::make_equal(group, model);
   }
 
   double take(std::span<const data::Batch> mine, const nn::Occasion& occasion) override {

@@ -43,8 +43,10 @@ class Stepper {
 // to reduce, and the plain way is taken whatever was asked for.
 //   micro_batches  the most that a step takes
 //   Ensures replicas are equal
-//   Comm    broadcast_parameters, or that of ddp::Ddp's constructor
-//   Throws  ContractError when after_backward is asked to take more than one batch a step
+//   Comm    replicas::make_equal
+//   Throws  ContractError, on every rank, when the replicas are not one model, naming the first
+//           parameter that differs; and when after_backward is asked to take more than one batch a
+//           step
 std::unique_ptr<Stepper> make_stepper(comm::ProcessGroup& group, nn::Module& model,
                                       optim::Optimizer& optimizer, std::int64_t micro_batches,
                                       const StepOptions& options);

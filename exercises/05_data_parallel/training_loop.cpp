@@ -10,8 +10,8 @@
 #include "engine/base/error.hpp"
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
-#include "engine/parallel/data_parallel/broadcast_parameters.hpp"
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
+#include "engine/replicas/broadcast_parameters.hpp"
 
 namespace lockstep::train {
 

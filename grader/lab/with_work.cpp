@@ -32,8 +32,7 @@ std::string reason_for_reference(const Lab& lab, const Exercise& part) {
 
 // Called where gradients are averaged after backward, and not by DDP, which does it meanwhile.
 bool is_of_the_plain_way(const Exercise& part) {
-  return part.name == "broadcast_parameters" || part.name == "average_gradients" ||
-         part.name == "data_parallel_step";
+  return part.name == "average_gradients" || part.name == "data_parallel_step";
 }
 
 // "yours", and whether the run will call it: some parts run only when they are asked for.

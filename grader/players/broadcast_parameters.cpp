@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "engine/base/random.hpp"
-#include "engine/parallel/data_parallel/broadcast_parameters.hpp"
+#include "engine/replicas/broadcast_parameters.hpp"
 #include "grader/players/poison_device.hpp"
 
 namespace lockstep::grader {
@@ -97,7 +97,7 @@ Bytes play(sim::PlayerCase& played) {
   for (const Replica& replica : c.replicas) {
     ReplicaModule model(replica, group->rank(), device);
     const std::vector<Tensor> before = values_of(model);
-    data_parallel::broadcast_parameters(*group, model, replica.source);
+    replicas::broadcast_parameters(*group, model, replica.source);
     const std::vector<Tensor> after = values_of(model);
     const auto parameters = model.parameters();
     for (std::size_t i = 0; i < before.size(); ++i) {

@@ -2,10 +2,10 @@
 // the numbers in it may differ: another seed, or a file that one rank alone has read. Afterwards
 // parameters and buffers of all ranks are those of the source, bit for bit, in the tensors that
 // were there. Buffers are part of the model though no gradient moves them, and some are integers.
-// The contract stands in engine/parallel/data_parallel/broadcast_parameters.hpp.
-#include "engine/parallel/data_parallel/broadcast_parameters.hpp"
+// The contract stands in engine/replicas/broadcast_parameters.hpp.
+#include "engine/replicas/broadcast_parameters.hpp"
 
-namespace lockstep::data_parallel {
+namespace lockstep::replicas {
 
 void broadcast_parameters(comm::ProcessGroup& group, nn::Module& model, int source) {
   // >>> your code
@@ -14,4 +14,4 @@ void broadcast_parameters(comm::ProcessGroup& group, nn::Module& model, int sour
   // <<< your code
 }
 
-}  // namespace lockstep::data_parallel
+}  // namespace lockstep::replicas

@@ -10,15 +10,15 @@
 #include "engine/base/error.hpp"
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
-#include "engine/parallel/data_parallel/broadcast_parameters.hpp"
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
+#include "engine/replicas/broadcast_parameters.hpp"
 
 namespace lockstep::train {
 
 void distributed_train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
                        const data::Dataset& dataset, const LoopOptions& options) {
   // >>> your code
-  data_parallel::broadcast_parameters(group, model, 0);
+  replicas::broadcast_parameters(group, model, 0);
 
   const Tensor& any = model.parameters().front()->value;
   const data::Sampler sampler = [&](int epoch) {

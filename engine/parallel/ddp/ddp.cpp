@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/parallel/ddp/replicas_agree.hpp"
+#include "engine/replicas/agree.hpp"
 
 namespace lockstep::ddp {
 namespace {
@@ -27,6 +27,15 @@ BucketPlan plan_of_registration(const std::vector<Parameter*>& parameters,
   return plan;
 }
 
+void broadcast_buffers(comm::ProcessGroup& group, nn::Module& module) {
+  if (group.size() == 1) return;
+  std::vector<comm::Work> works;
+  for (const nn::Buffer* buffer : module.buffers()) {
+    works.push_back(group.broadcast_async(buffer->value, 0));
+  }
+  for (comm::Work& work : works) work.wait();
+}
+
 constexpr BucketLimits no_limits{std::numeric_limits<std::int64_t>::max(),
                                  std::numeric_limits<std::int64_t>::max()};
 
@@ -47,8 +56,7 @@ Ddp::Ddp(nn::Module& module, comm::ProcessGroup& group, const Options& options)
       sum_(make_sum_hook()),
       timed_(make_timed_hook(options.hook != nullptr ? *options.hook : *sum_, communication_)) {
   LOCKSTEP_CHECK(!parameters_.empty(), "ddp: the module has no parameters; nothing to train");
-  check_replicas_agree(group_, module_);
-  broadcast_replica(group_, module_);
+  replicas::make_equal(group_, module_);
   build(plan_of_registration(parameters_,
                              options_.unused == Unused::reduce ? options_.limits : no_limits));
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

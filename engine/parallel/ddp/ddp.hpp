@@ -61,7 +61,8 @@ class Ddp final : public nn::Module {
   //   module, group  must outlive the Ddp, and the Ddp the backward passes of the tapes it armed;
   //                  the parameters stay the module's
   //   Ensures  parameters and buffers are rank 0's
-  //   Comm     a check of names, dtypes and shapes; then a broadcast of each parameter and buffer
+  //   Comm     replicas::make_equal: a check of names, dtypes and shapes, and the part
+  //            broadcast_parameters
   //   Throws   ContractError, on every rank, naming the first parameter that differs; CommError
   Ddp(nn::Module& module, comm::ProcessGroup& group, const Options& options = {});
   ~Ddp() override;  // communicates nothing; the module's hooks are as before

@@ -1,7 +1,7 @@
 // All broadcasts are started first, buffers before parameters, and waited for afterwards.
-#include "engine/parallel/data_parallel/broadcast_parameters.hpp"
+#include "engine/replicas/broadcast_parameters.hpp"
 
-namespace lockstep::data_parallel {
+namespace lockstep::replicas {
 
 void broadcast_parameters(comm::ProcessGroup& group, nn::Module& model, int source) {
   std::vector<comm::Work> started;
@@ -14,4 +14,4 @@ void broadcast_parameters(comm::ProcessGroup& group, nn::Module& model, int sour
   for (comm::Work& work : started) work.wait();
 }
 
-}  // namespace lockstep::data_parallel
+}  // namespace lockstep::replicas

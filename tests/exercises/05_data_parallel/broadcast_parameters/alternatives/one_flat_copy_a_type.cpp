@@ -1,7 +1,7 @@
 // One broadcast for each element type, over a flat copy of all its tensors.
-#include "engine/parallel/data_parallel/broadcast_parameters.hpp"
+#include "engine/replicas/broadcast_parameters.hpp"
 
-namespace lockstep::data_parallel {
+namespace lockstep::replicas {
 
 void broadcast_parameters(comm::ProcessGroup& group, nn::Module& model, int source) {
   std::vector<Tensor> tensors;
@@ -31,4 +31,4 @@ void broadcast_parameters(comm::ProcessGroup& group, nn::Module& model, int sour
   }
 }
 
-}  // namespace lockstep::data_parallel
+}  // namespace lockstep::replicas

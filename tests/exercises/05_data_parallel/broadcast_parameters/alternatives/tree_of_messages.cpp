@@ -1,7 +1,7 @@
 // A binomial tree of messages: in each round, who has the tensor passes it on to one who has not.
-#include "engine/parallel/data_parallel/broadcast_parameters.hpp"
+#include "engine/replicas/broadcast_parameters.hpp"
 
-namespace lockstep::data_parallel {
+namespace lockstep::replicas {
 
 void broadcast_parameters(comm::ProcessGroup& group, nn::Module& model, int source) {
   const int size = group.size();
@@ -17,4 +17,4 @@ void broadcast_parameters(comm::ProcessGroup& group, nn::Module& model, int sour
   for (const nn::Buffer* buffer : model.buffers()) pass_on(buffer->value);
 }
 
-}  // namespace lockstep::data_parallel
+}  // namespace lockstep::replicas

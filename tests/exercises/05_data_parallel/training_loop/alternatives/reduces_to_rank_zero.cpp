@@ -1,8 +1,8 @@
 // No loader: the indices are cut into batches here. The loss goes to rank 0 alone.
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
-#include "engine/parallel/data_parallel/broadcast_parameters.hpp"
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
+#include "engine/replicas/broadcast_parameters.hpp"
 #include "engine/train/training_loop.hpp"
 
 namespace lockstep::train {
@@ -10,7 +10,7 @@ namespace lockstep::train {
 void distributed_train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
                        const data::Dataset& dataset, const LoopOptions& options) {
   const int rank = group.rank(), ranks = group.size();
-  data_parallel::broadcast_parameters(group, model, 0);
+  replicas::broadcast_parameters(group, model, 0);
   const Tensor like = model.parameters()[0]->value;
   LoggedStep line;
   for (; line.epoch < options.epochs; ++line.epoch) {

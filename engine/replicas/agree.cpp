@@ -1,10 +1,12 @@
-#include "engine/parallel/ddp/replicas_agree.hpp"
+#include "engine/replicas/agree.hpp"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-namespace lockstep::ddp {
+#include "engine/replicas/broadcast_parameters.hpp"
+
+namespace lockstep::replicas {
 namespace {
 
 std::string line_of(const char* kind, const std::string& name, const Tensor& value) {
@@ -58,7 +60,7 @@ std::int64_t first_difference(const std::vector<std::string>& mine,
 
 }  // namespace
 
-void check_replicas_agree(comm::ProcessGroup& group, nn::Module& module) {
+void check_agree(comm::ProcessGroup& group, nn::Module& module) {
   if (group.size() == 1) return;
   CpuDevice device;  // of these words; the module's own may have no numbers
   const std::vector<std::string> mine = lines_of(module);
@@ -75,29 +77,16 @@ void check_replicas_agree(comm::ProcessGroup& group, nn::Module& module) {
   if (differs == places.end()) return;
   const int rank = static_cast<int>(differs - places.begin());
   const std::string theirs = told_by(group, rank, line_at(mine, *differs), device);
-  throw ContractError(text("ddp: the replicas are not one model: rank 0 has ",
+  throw ContractError(text("the replicas are not one model: rank 0 has ",
                            line_at(of_rank_0, *differs), " where rank ", rank, " has ", theirs,
                            "; every rank must build the same model, so look at what its sizes "
                            "and names are made of on these two ranks"));
 }
 
-void broadcast_replica(comm::ProcessGroup& group, nn::Module& module) {
+void make_equal(comm::ProcessGroup& group, nn::Module& module) {
   if (group.size() == 1) return;
-  std::vector<comm::Work> works;
-  for (const Parameter* parameter : module.parameters()) {
-    works.push_back(group.broadcast_async(parameter->value, 0));
-  }
-  for (comm::Work& work : works) work.wait();
-  broadcast_buffers(group, module);
+  check_agree(group, module);
+  broadcast_parameters(group, module, 0);
 }
 
-void broadcast_buffers(comm::ProcessGroup& group, nn::Module& module) {
-  if (group.size() == 1) return;
-  std::vector<comm::Work> works;
-  for (const nn::Buffer* buffer : module.buffers()) {
-    works.push_back(group.broadcast_async(buffer->value, 0));
-  }
-  for (comm::Work& work : works) work.wait();
-}
-
-}  // namespace lockstep::ddp
+}  // namespace lockstep::replicas

@@ -4,7 +4,7 @@
 #include "engine/comm/process_group.hpp"
 #include "engine/nn/module.hpp"
 
-namespace lockstep::data_parallel {
+namespace lockstep::replicas {
 
 // Makes every replica equal to the source's: parameters and buffers, of every element type.
 //   model      the same architecture on every rank; its numbers may differ
@@ -18,4 +18,4 @@ namespace lockstep::data_parallel {
 //   Source     [DDP20] §2.2: DistributedDataParallel does it once, when it wraps the model
 void broadcast_parameters(comm::ProcessGroup& group, nn::Module& model, int source);
 
-}  // namespace lockstep::data_parallel
+}  // namespace lockstep::replicas
