@@ -221,9 +221,11 @@ class Server {
 
 }  // namespace
 
-StoreServer::StoreServer(int port, std::string host)
+StoreServer::StoreServer(int port, std::string host) : StoreServer(listen_on(host, port), host) {}
+
+StoreServer::StoreServer(Descriptor listener, std::string host)
     : host_(std::move(host)),
-      listener_(listen_on(host_, port)),
+      listener_(std::move(listener)),
       stop_(eventfd(0, EFD_CLOEXEC)),
       port_(port_of(listener_)),
       thread_([this] { Server(listener_.get(), stop_.get()).run(); }) {}

@@ -20,6 +20,8 @@ namespace lockstep::comm {
 class StoreServer {
  public:
   explicit StoreServer(int port = 0, std::string host = "127.0.0.1");
+  // On a socket that listens already, at `host`: who connects to it before this is served now.
+  StoreServer(Descriptor listener, std::string host);
   ~StoreServer();
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;

@@ -44,12 +44,18 @@ std::vector<pid_t> marked(const std::string& mark) {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, stream);
   dup2(alive, 3);
   close_range(4, ~0U, 0);
-  char byte = 0;
-  ssize_t got;
-  do {
-    got = read(3, &byte, 1);
-  } while (got < 0 && errno == EINTR);
-  if (got == 0) kill_marked(mark);
+  std::string folder;
+  while (true) {
+    char byte = 0;
+    const ssize_t got = read(3, &byte, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got == 1 && byte == 0) _exit(0);
+    if (got != 1) break;
+    folder += byte;
+  }
+  kill_marked(mark);
+  std::error_code ignored;
+  if (!folder.empty()) fs::remove_all(folder, ignored);
   _exit(0);
 }
 
@@ -82,8 +88,13 @@ Guard::Guard() : mark_(text(getpid(), ".", std::random_device()())) {
   }
 }
 
+void Guard::remove_after_us(const fs::path& folder) const {
+  const std::string path = folder.string();
+  [[maybe_unused]] const auto told = write(alive_.get(), path.data(), path.size());
+}
+
 Guard::~Guard() {
-  const char over = 1;
+  const char over = 0;
   if (write(alive_.get(), &over, 1) == 1) waitpid(pid_, nullptr, 0);
 }
 

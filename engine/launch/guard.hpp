@@ -4,12 +4,13 @@
 // Every process of a run carries the launcher's mark in its environment, which its children
 // inherit. Whoever carries it when an attempt is over is killed. When the launcher itself is
 // killed, ranks die with it (PR_SET_PDEATHSIG), and a guard, a small process that waits for nothing
-// else, kills the rest. Out of reach are processes that wiped their environment, or that changed
-// their user.
+// else, kills the rest and removes the run's temporary files. Out of reach are processes that wiped
+// their environment, or that changed their user.
 #pragma once
 
 #include <sys/types.h>
 
+#include <filesystem>
 #include <string>
 
 #include "engine/comm/socket.hpp"
@@ -28,11 +29,14 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
 
   const std::string& mark() const { return mark_; }
+  // A folder that the guard removes if the launcher cannot.
+  void remove_after_us(const std::filesystem::path& folder) const;
 
  private:
   std::string mark_;
-  comm::Descriptor
-      alive_;  // the guard reads its other end: a byte is the run's end, none its death
+  // The guard reads the other end: a folder's path, then a byte 0 at the run's end, or nothing more
+  // when the launcher has died.
+  comm::Descriptor alive_;
   pid_t pid_ = -1;
 };
 

@@ -23,11 +23,11 @@ class Launch {
  public:
   Launch(const LaunchOptions& options, Nodes& nodes) : options_(options), nodes_(nodes) {}
 
-  int run() {
+  Ending run() {
     nodes_.start();
     while (true) {
       for (const Order& order : nodes_.serve()) obey(order);
-      if (code_ && (!ranks_ || ranks_->running() == 0)) return *code_;
+      if (ending_ && (!ranks_ || ranks_->running() == 0)) return *ending_;
       wait();
       if (ranks_) watch_ranks();
       while (const auto number = signals_.take()) forward(*number);
@@ -37,13 +37,13 @@ class Launch {
  private:
   void obey(const Order& order) {
     const Command& command = order.command;
-    if (!command.report.empty()) std::cerr << command.report << std::endl;
     switch (command.kind) {
       case Command::Kind::begin:
+        if (!command.report.empty()) std::cerr << command.report << std::endl;
         begin(order.plan);
         break;
       case Command::Kind::end:
-        code_ = command.code;
+        ending_ = {command.code, command.report};
         [[fallthrough]];
       case Command::Kind::stop:
         if (ranks_ && !ranks_->stopping()) ranks_->stop(SIGTERM);
@@ -55,12 +55,17 @@ class Launch {
     plan.mark = guard_.mark();
     if (!folder_) {
       folder_.emplace(options_.log_dir, plan.run_id);
-      if (folder_->kept()) std::cerr << "logs: " + folder_->path().string() + "\n";
+      if (folder_->kept()) {
+        std::cerr << "logs: " + folder_->path().string() + "\n";
+      } else {
+        guard_.remove_after_us(folder_->path());
+      }
     }
     told_failed_ = told_ended_ = false;
     tell_at_.reset();
     ranks_.reset();
     ranks_ = std::make_unique<LocalRanks>(options_, plan, *folder_, signals_.before());
+    nodes_.begun();
   }
 
   void wait() {
@@ -110,20 +115,26 @@ class Launch {
   std::unique_ptr<LocalRanks> ranks_;
   bool told_failed_ = false, told_ended_ = false;
   std::optional<comm::Deadline> tell_at_;  // of a failure that others may have caused
-  std::optional<int> code_;
+  std::optional<Ending> ending_;
 };
 
 }  // namespace
 
-int launch(const LaunchOptions& options) {
+Ending run_ranks(const LaunchOptions& options) {
   if (options.ranks < 1) {
     throw UsageError(text("--ranks is ", options.ranks, ", but a run needs at least 1 rank"));
   }
-  if (options.command.empty()) {
+  if (options.command.empty() && !options.body) {
     throw UsageError("no program to run: type it after --, as in ./lab run --ranks 2 -- PROGRAM");
   }
   const auto nodes = meet_nodes(options);
   return Launch(options, *nodes).run();
+}
+
+int launch(const LaunchOptions& options) {
+  const Ending ending = run_ranks(options);
+  if (!ending.report.empty()) std::cerr << ending.report << std::endl;
+  return ending.code;
 }
 
 }  // namespace lockstep::launch

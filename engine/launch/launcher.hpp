@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,9 +40,10 @@ struct NodeOptions {
 
 struct LaunchOptions {
   std::vector<std::string> command;  // program and arguments
-  int ranks = 1;                     // on this node; other nodes may start other numbers
-  int port = 0;                      // of the store; 0 takes a free one
-  int master_port = 0;               // MASTER_PORT; 0 takes a free one, anew for each attempt
+  std::function<int()> body;  // or, instead of one, what each forked process runs (spawn.hpp)
+  int ranks = 1;              // on this node; other nodes may start other numbers
+  int port = 0;               // of the store; 0 takes a free one
+  int master_port = 0;        // MASTER_PORT; 0 takes a free one, anew for each attempt
   Prefix prefix = Prefix::all;
   // Between SIGTERM and SIGKILL when ranks are stopped. torchrun gives 30 s; here a rank has no
   // state worth that long, and a student waits for the sentence.
@@ -69,5 +71,12 @@ struct LaunchOptions {
 //   Requires  no other thread in this process, and no child of its own during the call
 //   Source    PyTorch, torch/distributed/run.py and torch/distributed/elastic/agent/server
 int launch(const LaunchOptions& options);
+
+// The same, and the report of the last attempt comes back instead of being printed.
+struct Ending {
+  int code = 0;
+  std::string report;  // empty when all went well
+};
+Ending run_ranks(const LaunchOptions& options);
 
 }  // namespace lockstep::launch

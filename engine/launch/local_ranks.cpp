@@ -85,6 +85,7 @@ LocalRanks::LocalRanks(const LaunchOptions& options, const Plan& plan, const Run
         options.prefix == Prefix::all || (options.prefix == Prefix::others && rank != 0);
     ProcessOptions process;
     process.command = options.command;
+    process.body = options.body;
     process.environment =
         environment_of(plan, local, (own / "error.json").string(), own_environment());
     // A terminal that is the rank's own stays one: only what must be read goes through a pipe.

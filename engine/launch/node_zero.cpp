@@ -149,6 +149,7 @@ class NodeZero final : public Nodes {
         coordinator_(ranks_per_node_, options.max_restarts) {}
 
   void start() override { carry(coordinator_.begin()); }
+  void begun() override { store_.emplace(std::move(store_listener_), listens_on_); }
 
   void add_to(std::vector<pollfd>& entries) const override {
     for (const auto& guest : guests_) {
@@ -217,10 +218,11 @@ class NodeZero final : public Nodes {
   Plan prepare(int attempt) {
     store_.reset();
     try {
-      store_.emplace(options_.port, listens_on_);
+      store_listener_ = comm::listen_on(listens_on_, options_.port);
     } catch (const CommError& error) {
       throw UsageError(error.what());  // the port that was asked for
     }
+    const int store_port = comm::port_of(store_listener_);
     master_port_ = {};
     int master_port = options_.master_port;
     if (master_port == 0) {
@@ -228,9 +230,9 @@ class NodeZero final : public Nodes {
       master_port = comm::port_of(master_port_);
     }
     std::string own = options_.nodes.local_addr;
-    if (own.empty()) own = address_towards({at_.host, store_->port()});
-    return {attempt, options_.max_restarts,      options_.run_id,         ranks_per_node_,
-            0,       {at_.host, store_->port()}, {at_.host, master_port}, own,
+    if (own.empty()) own = address_towards({at_.host, store_port});
+    return {attempt, options_.max_restarts,  options_.run_id,         ranks_per_node_,
+            0,       {at_.host, store_port}, {at_.host, master_port}, own,
             ""};
   }
 
@@ -255,6 +257,7 @@ class NodeZero final : public Nodes {
   std::vector<std::optional<Guest>> guests_;  // by node
   std::vector<int> ranks_per_node_;
   Coordinator coordinator_;
+  Descriptor store_listener_;  // until the store is served
   std::optional<comm::StoreServer> store_;
   Descriptor master_port_;  // held free for rank 0
   std::vector<Order> orders_;

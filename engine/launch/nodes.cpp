@@ -50,6 +50,7 @@ class ObeyingNode final : public Nodes {
   }
 
   void start() override {}
+  void begun() override {}
   void add_to(std::vector<pollfd>& entries) const override {
     entries.push_back({channel_.fd(), POLLIN, 0});
   }

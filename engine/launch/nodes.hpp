@@ -38,8 +38,10 @@ struct Order {
 class Nodes {
  public:
   virtual ~Nodes() = default;
-  // Node 0 gives the first order. Starts a thread (the store's), so signals are blocked before.
+  // Node 0 gives the first order.
   virtual void start() = 0;
+  // The ranks of an attempt have been forked on this node: now threads may run (the store's).
+  virtual void begun() = 0;
   // Adds the descriptors that serve() wants to be called for.
   virtual void add_to(std::vector<pollfd>& entries) const = 0;
   // What this node has been told to do since the last call; never waits.

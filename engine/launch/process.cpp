@@ -1,5 +1,5 @@
-// fork and exec. Between the two the child calls async-signal-safe functions only, because the
-// parent has threads (the store's); argv and envp are therefore made before.
+// fork, then exec or the body. Before exec the child calls async-signal-safe functions only,
+// because a caller may have threads; argv and envp are therefore made before.
 #include "engine/launch/process.hpp"
 
 #include <fcntl.h>
@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <iostream>
 
 #include "engine/base/error.hpp"
 
@@ -39,6 +42,39 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   return pointers;
 }
 
+// What exec would have done.
+void begin_anew() {
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction action {};
+    if (sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    signal(number, SIG_DFL);
+  }
+  std::vector<int> open;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    open.push_back(std::stoi(entry.path().filename().string()));
+  }
+  for (const int fd : open) {
+    const int flags = fcntl(fd, F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) != 0) close(fd);
+  }
+}
+
+[[noreturn]] void run_body(const std::function<int()>& body, char* const* envp,
+                           const sigset_t& signal_mask) {
+  int code = 1;
+  try {
+    begin_anew();
+    environ = const_cast<char**>(envp);
+    sigprocmask(SIG_SETMASK, &signal_mask, nullptr);
+    code = body();
+  } catch (const std::exception& error) {
+    std::cerr << text("a process failed: ", error.what(), "\n");
+  }
+  std::cout.flush();
+  std::fflush(nullptr);
+  _exit(code);  // what the parent would have destroyed is the parent's
+}
+
 struct Ends {
   int output, error, failure;
 };
@@ -53,6 +89,9 @@ struct Ends {
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   if (ends.output >= 0) dup2(ends.output, STDOUT_FILENO);
   if (ends.error >= 0) dup2(ends.error, STDERR_FILENO);
+  if (options.command.empty()) {
+    run_body(options.body, envp, options.signal_mask);
+  }
   sigprocmask(SIG_SETMASK, &options.signal_mask, nullptr);
   execvpe(argv[0], argv, envp);
   const int error = errno;
@@ -77,7 +116,9 @@ void make_nonblocking(const Descriptor& end) {
 }  // namespace
 
 Process::Process(const ProcessOptions& options) {
-  LOCKSTEP_CHECK(!options.command.empty(), "a process needs a program to run");
+  LOCKSTEP_CHECK(!options.command.empty() || options.body, "a process needs something to run");
+  std::cout.flush();
+  std::fflush(nullptr);  // what is still in a buffer is not printed twice
   const auto argv = pointers_to(options.command);
   const auto envp = pointers_to(options.environment);
   Pipe out = make_pipe(options.output);
@@ -96,7 +137,7 @@ Process::Process(const ProcessOptions& options) {
   setpgid(pid_, pid_);  // in parent and child: whoever comes first
   running_ = true;
   failure.write.reset();
-  if (const int error = exec_error(failure.read); error != 0) {
+  if (const int error = options.command.empty() ? 0 : exec_error(failure.read); error != 0) {
     waitpid(pid_, nullptr, 0);
     throw UsageError(text("cannot start ", options.command.front(), ": ", std::strerror(error),
                           "; give the path of a program, such as build/release/bin/smoke"));

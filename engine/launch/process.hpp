@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,10 @@ namespace lockstep::launch {
 enum class Stream : std::uint8_t { inherit, pipe };
 
 struct ProcessOptions {
-  std::vector<std::string> command;      // program and arguments; the program is looked up in PATH
+  std::vector<std::string> command;  // program and arguments; the program is looked up in PATH
+  // Or, when there is no command: what the child runs itself, and its exit code. As a program would
+  // it has none of our close-on-exec descriptors and no handlers of signals, only their defaults.
+  std::function<int()> body;
   std::vector<std::string> environment;  // "NAME=value", all of it
   Stream output = Stream::pipe;          // stdout
   Stream error = Stream::pipe;           // stderr; stdin is always empty
@@ -26,7 +30,8 @@ struct ProcessOptions {
 
 class Process {
  public:
-  // Throws UsageError when the program cannot be started.
+  //   Requires  no other thread runs when there is a body: it would find locks that nobody opens
+  //   Throws    UsageError when the program cannot be started
   explicit Process(const ProcessOptions& options);
   ~Process();
   Process(const Process&) = delete;

@@ -15,6 +15,7 @@
 #include "engine/base/error.hpp"
 #include "engine/comm/tcp_store.hpp"
 #include "engine/launch/address.hpp"
+#include "engine/launch/nodes.hpp"
 
 namespace lockstep::launch {
 
@@ -61,12 +62,32 @@ struct Connections {
 
 std::string key_of_left(int rank) { return text("left/", rank); }
 
+std::string prefix_of(const Environment& environment) {
+  return text("attempt_", environment.restart_count);
+}
+
+// Each rank is here once, and all have the same idea of how many they are.
+void check_in(const Environment& environment, comm::Store& all) {
+  const auto store = comm::with_prefix(all, prefix_of(environment));
+  const std::string me = text("process ", getpid(), " on ", name_of_host());
+  const std::string size = text(environment.world_size);
+  if (const auto theirs = store->compare_set("world_size", "", size); theirs != size) {
+    throw UsageError(text("rank ", environment.rank, " (", me, ") has WORLD_SIZE ", size,
+                          ", and a rank that was here before it has ", theirs,
+                          "; all ranks of a run have the same"));
+  }
+  const std::string key = text("here/", environment.rank);
+  if (const auto first = store->compare_set(key, "", me); first != me) {
+    throw UsageError(text("rank ", environment.rank, " is there twice: as ", first, ", and as ", me,
+                          "; RANK is different in every process of a run"));
+  }
+}
+
 class JoinedWorld final : public World {
  public:
   JoinedWorld(const Environment& joined, const std::string& own,
               std::unique_ptr<Connections> connections, const JoinOptions& options)
-      : World(joined, own,
-              comm::with_prefix(*connections->all, text("attempt_", joined.restart_count))),
+      : World(joined, own, comm::with_prefix(*connections->all, prefix_of(joined))),
         connections_(std::move(connections)) {
     if (environment.store_host == StoreHost::launcher || environment.rank == 0) return;
     const auto lost = options.rank_zero_lost ? options.rank_zero_lost : end_process;
@@ -99,8 +120,8 @@ std::unique_ptr<Connections> connect(const Environment& environment, double time
   const Endpoint& at = environment.store;
   if (environment.store_host == StoreHost::rank_zero && environment.rank == 0) {
     try {
-      const std::string host = listen_for_nodes(at).host;  // tried, and closed again
-      connections->server.emplace(at.port, host);
+      Listener listener = listen_for_nodes(at);
+      connections->server.emplace(std::move(listener.socket), listener.host);
     } catch (const Error& error) {
       throw UsageError(text("rank 0 cannot host the store: ", error.what(),
                             "; MASTER_ADDR and MASTER_PORT choose the place"));
@@ -115,6 +136,7 @@ std::unique_ptr<Connections> connect(const Environment& environment, double time
 std::unique_ptr<World> join_world(const Lookup& lookup, const JoinOptions& options) {
   const Environment environment = read_environment(lookup);
   auto connections = connect(environment, options.timeout_s);
+  check_in(environment, *connections->all);
   std::string own = environment.local_addr;
   if (own.empty()) own = address_towards(environment.store);
   return std::make_unique<JoinedWorld>(environment, own, std::move(connections), options);

@@ -16,8 +16,8 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/random.hpp"
-#include "tests/course/scratch.hpp"
 #include "tests/launch/leftovers.hpp"
+#include "tests/launch/own_environment.hpp"
 
 namespace {
 
@@ -108,7 +108,7 @@ class Launcher {
         options.command.push_back(word);
       }
     }
-    options.environment = leftovers.environment();
+    options.environment = test::own_environment_with(leftovers.variables());
     sigemptyset(&options.signal_mask);
     return options;
   }

@@ -49,12 +49,8 @@ Leftovers::Leftovers()
     : mark_("LOCKSTEP_LEFTOVERS=" + temporary_.path().string()),
       shared_before_(names_in("/dev/shm")) {}
 
-std::vector<std::string> Leftovers::environment() const {
-  std::vector<std::string> all{mark_, "TMPDIR=" + temporary_.path().string()};
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!std::string(*entry).starts_with("TMPDIR=")) all.emplace_back(*entry);
-  }
-  return all;
+std::vector<std::string> Leftovers::variables() const {
+  return {mark_, "TMPDIR=" + temporary_.path().string()};
 }
 
 // A zombie's environment is empty, so that it is not found.

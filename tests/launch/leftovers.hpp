@@ -18,8 +18,8 @@ class Leftovers {
  public:
   Leftovers();
 
-  // Our own environment, with the mark and the folder.
-  std::vector<std::string> environment() const;
+  // What the run must find in its environment: the mark and the folder.
+  std::vector<std::string> variables() const;
 
   // The process that the launcher started as this rank, if it is there.
   std::optional<pid_t> process_of_rank(int rank) const;

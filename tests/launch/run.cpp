@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tests/catch.hpp"
+#include "tests/launch/own_environment.hpp"
 
 namespace lockstep::test {
 
@@ -22,8 +23,7 @@ ProcessOptions options_of(const std::vector<std::string>& command,
   ProcessOptions options;
   options.command = {"/bin/sh", "-c", "exec \"$@\" 2>&1", "sh"};
   options.command.insert(options.command.end(), command.begin(), command.end());
-  for (char** entry = environ; *entry != nullptr; ++entry) options.environment.emplace_back(*entry);
-  options.environment.insert(options.environment.end(), variables.begin(), variables.end());
+  options.environment = own_environment_with(variables);
   sigemptyset(&options.signal_mask);
   return options;
 }
