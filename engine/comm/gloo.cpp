@@ -76,6 +76,13 @@ class GlooGroup final : public ProcessGroup {
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override;
   Work start_recv(Tensor data, int src, int tag, const Where& where) override;
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) override;
+  void give_up(const std::string& why) override {
+    {
+      const std::scoped_lock lock(failure_mutex_);
+      if (first_cause_.empty()) first_cause_ = why;
+    }
+    context_->closeConnections();
+  }
 
  private:
   class Message;

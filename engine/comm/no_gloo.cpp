@@ -1,12 +1,23 @@
 // TCP in a build without Gloo: it cannot be had.
-#include "engine/comm/gloo_tcp.hpp"
+#include "engine/comm/hosts_group.hpp"
 
 namespace lockstep::comm {
 
-std::unique_ptr<ProcessGroup> make_tcp_group(Store&, int, int, const GlooOptions&) {
+namespace {
+
+[[noreturn]] void refuse() {
   throw Error(
       "this build has no Gloo, so ranks talk through shared memory, on one host only; install "
       "libgloo-dev and run ./lab doctor");
+}
+
+}  // namespace
+
+std::unique_ptr<ProcessGroup> make_tcp_group(Store&, int, int, const GlooOptions&) { refuse(); }
+
+std::unique_ptr<ProcessGroup> make_hosts_group(Store&, int, std::vector<std::string>,
+                                               const GlooOptions&) {
+  refuse();
 }
 
 bool has_tcp_groups() { return false; }

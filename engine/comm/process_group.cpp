@@ -259,6 +259,8 @@ void ProcessGroup::run(const Collective& collective, const Where& where) {
   start(collective, where).wait();
 }
 
+void ProcessGroup::give_up(const std::string&) {}
+
 std::unique_ptr<ProcessGroup> ProcessGroup::split(int color, int key, Where where) {
   LOCKSTEP_CHECK(color >= no_color, "split: color ", color, " is negative, asked by rank ", rank(),
                  "; colors count from 0, and no_color (", no_color, ") takes no place");

@@ -108,6 +108,11 @@ class ProcessGroup : public Peers {
   virtual void run(const Collective& collective, const Where& where);
   virtual std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) = 0;
 
+  // Fails what runs and what comes, here and at the peers, soon and with this reason. A group
+  // without a network has nothing to fail.
+  //   Thread  any, also while an operation runs
+  virtual void give_up(const std::string& why);
+
   // For groups that stand in front of another one.
   static Work start_in(ProcessGroup& inner, const Collective& collective, const Where& where) {
     return inner.start(collective, where);
@@ -115,6 +120,7 @@ class ProcessGroup : public Peers {
   static void run_in(ProcessGroup& inner, const Collective& collective, const Where& where) {
     inner.run(collective, where);
   }
+  static void give_up_in(ProcessGroup& inner, const std::string& why) { inner.give_up(why); }
 };
 
 }  // namespace lockstep::comm

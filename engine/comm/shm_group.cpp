@@ -55,6 +55,11 @@ class ShmGroup final : public ProcessGroup {
   Work start_recv(Tensor data, int src, int tag, const Where& where) override;
   void recv_now(Tensor data, int src, int tag, const Where& where) override;
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) override;
+  void give_up(const std::string& why) override {
+    membership_.poison(why);
+    const std::scoped_lock lock(failure_mutex_);
+    if (first_cause_.empty()) first_cause_ = why;
+  }
 
  private:
   class Receive;
@@ -108,7 +113,7 @@ void ShmGroup::guarded(const Body& body, const Doing& doing, const Late& late) {
   } catch (const Lost& lost) {
     switch (lost.reason) {
       case Lost::Reason::late:
-        fail(doing(), late(lost.rank));
+        fail(doing(), late(lost));
       case Lost::Reason::failed:
         fail(doing(), "because " + membership_.first_cause());
       case Lost::Reason::left:
@@ -117,7 +122,7 @@ void ShmGroup::guarded(const Body& body, const Doing& doing, const Late& late) {
         break;
     }
     fail(doing(), text("the process of rank ", lost.rank,
-                       " has ended; look at its last output: ", late(lost.rank)));
+                       " has ended; look at its last output: ", late(lost)));
   } catch (const Disagreement& disagreement) {
     fail(doing(), disagreement.what);
   } catch (const Mismatch& mismatch) {
@@ -155,10 +160,11 @@ void ShmGroup::carry_out(const Carried& call, Patience patience) {
         collectives_.run(call, {patience, timeout_s});
       },
       [&] { return text_of(call); },
-      [&](int waited_for) {
+      [&](const Lost& lost) {
         const std::string deeds = late_ranks(call.number);
+        if (lost.reason == Lost::Reason::ended) return deeds;
         if (deeds.empty()) {
-          return text("rank ", waited_for, " came and does not go on; it is stopped, or hangs");
+          return text("rank ", lost.rank, " came and does not go on; it is stopped, or hangs");
         }
         return text("did not come within ", timeout_s, " s: ", deeds);
       });
@@ -185,7 +191,7 @@ Work ShmGroup::start_send(const Tensor& data, int dst, int tag, const Where& whe
     return text("send to rank ", dst, " (tag ", tag, ") of ", data.numel(), " ",
                 name_of(data.dtype()), " at ", place_of(where));
   };
-  guarded([&] { messages_.send(data, dst, tag, where); }, doing, [](int) { return ""; });
+  guarded([&] { messages_.send(data, dst, tag, where); }, doing, [](const Lost&) { return ""; });
   bytes_sent_ += static_cast<std::int64_t>(data.bytes());
   ++messages_sent_;
   return {};
@@ -198,11 +204,12 @@ void ShmGroup::receive(const Messages::Ticket& ticket, const Tensor& data, const
   };
   const double timeout_s = membership_.meeting().timeout_s;
   guarded([&] { messages_.receive(ticket, data, doing, timeout_s); }, doing,
-          [&](int src) {
+          [&](const Lost& lost) {
             const std::uint64_t next =
-                membership_.control().line(src).finished.load(std::memory_order_acquire) + 1;
-            return text("nothing came within ", timeout_s,
-                        " s: ", last_deed(membership_.control(), src, size(), next));
+                membership_.control().line(lost.rank).finished.load(std::memory_order_acquire) + 1;
+            const std::string deed = last_deed(membership_.control(), lost.rank, size(), next);
+            if (lost.reason == Lost::Reason::ended) return deed;
+            return text("nothing came within ", timeout_s, " s: ", deed);
           });
 }
 

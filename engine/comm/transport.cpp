@@ -2,8 +2,8 @@
 // which host it is, and looks at what the others said.
 #include <algorithm>
 
-#include "engine/comm/gloo_tcp.hpp"
 #include "engine/comm/host.hpp"
+#include "engine/comm/hosts_group.hpp"
 #include "engine/comm/rendezvous.hpp"
 #include "engine/comm/shm_group.hpp"
 #include "engine/comm/solo_group.hpp"
@@ -47,15 +47,21 @@ std::unique_ptr<ProcessGroup> make_gloo_group(Store& store, int rank, int size,
                  size, " ranks does not exist; ranks count from 0 to size - 1");
   if (size == 1) return make_solo_group();
   if (options.transport == Transport::gloo) return make_tcp_group(store, rank, size, options);
-  const std::vector<std::string> hosts = hosts_of(store, rank, size, options);
+  std::vector<std::string> hosts = hosts_of(store, rank, size, options);
   if (options.transport == Transport::shm) check_one_host(hosts, rank);
+  return make_group_on(store, rank, std::move(hosts), options);
+}
+
+std::unique_ptr<ProcessGroup> make_group_on(Store& store, int rank, std::vector<std::string> hosts,
+                                            const GlooOptions& options) {
+  if (hosts.size() == 1) return make_solo_group();
   const bool one_host = std::ranges::all_of(hosts, [&](const auto& h) { return h == hosts[0]; });
-  if (!one_host) return make_tcp_group(store, rank, size, options);
+  if (!one_host) return make_hosts_group(store, rank, std::move(hosts), options);
   ShmOptions shm;
   shm.timeout_s = options.timeout_s;
   shm.meet_timeout_s = options.meet_timeout_s;
   shm.name = options.name;
-  return make_shm_group(store, rank, size, shm);
+  return make_shm_group(store, rank, static_cast<int>(hosts.size()), shm);
 }
 
 }  // namespace lockstep::comm

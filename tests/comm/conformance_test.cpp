@@ -157,3 +157,13 @@ TEST_CASE("conformance: Gloo does the same") {
     CHECK(outcome.message == outcomes.front().message);  // all ranks hold the same bits
   }
 }
+
+TEST_CASE("conformance: ranks of several hosts do the same") {
+  const int ranks = GENERATE(2, 3, 5);
+  const auto outcomes = run_on_hosts(ranks, 2, run_short_suite);
+  for (const auto& outcome : outcomes) {
+    INFO(outcome.message);
+    CHECK(outcome.ok);
+    CHECK(outcome.message == outcomes.front().message);
+  }
+}

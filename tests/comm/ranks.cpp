@@ -115,6 +115,16 @@ std::vector<Outcome> run_gloo(int ranks, const RankGroup& body, double timeout_s
   });
 }
 
+std::vector<Outcome> run_on_hosts(int ranks, int hosts, const RankGroup& body, double timeout_s) {
+  return run_processes(ranks, [&](comm::Store& store, int rank) {
+    comm::GlooOptions options;
+    options.timeout_s = timeout_s;
+    options.node = text(rank % hosts);
+    const auto group = comm::make_gloo_group(store, rank, ranks, options);
+    return body(*group);
+  });
+}
+
 void expect(bool condition, const std::string& otherwise) {
   if (!condition) throw Error(otherwise);
 }

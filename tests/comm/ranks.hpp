@@ -26,6 +26,10 @@ using RankGroup = std::function<std::string(comm::ProcessGroup& group)>;
 std::vector<Outcome> run_gloo(int ranks, const RankGroup& body, double timeout_s = 30,
                               comm::Transport transport = comm::Transport::gloo);
 
+// The same on several hosts, as far as the group knows: rank r is on host r % hosts.
+std::vector<Outcome> run_on_hosts(int ranks, int hosts, const RankGroup& body,
+                                  double timeout_s = 30);
+
 // For bodies: a failed expectation throws, so that the rank fails.
 void expect(bool condition, const std::string& otherwise);
 // The message of the CommError that `body` must throw.
