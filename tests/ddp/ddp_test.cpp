@@ -20,20 +20,23 @@ namespace {
 
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 
-// (elements, parameters) of each bucket.
-using Sizes = std::vector<std::pair<std::int64_t, std::size_t>>;
+// What a hook sees of a bucket.
+struct Seen {
+  std::size_t index;
+  std::int64_t elements;
+  bool last;
+  std::size_t parameters;
+  bool operator==(const Seen&) const = default;
+};
+using Buckets = std::vector<Seen>;
 
 // Writes down the buckets it is given, and sums them.
 struct Recorder final : collectives::CommHook {
-  Sizes sizes;
+  Buckets buckets;
   std::vector<double> firsts;
-  std::vector<std::size_t> indices;
-  int lasts = 0;
   comm::Work start(comm::ProcessGroup& group, const collectives::GradientBucket& b) override {
-    sizes.emplace_back(b.flat.numel(), b.gradients.size());
+    buckets.push_back({b.index, b.flat.numel(), b.last, b.gradients.size()});
     firsts.push_back(b.flat.item());
-    indices.push_back(b.index);
-    lasts += b.last ? 1 : 0;
     return group.all_reduce_async(b.flat, ReduceOp::sum);
   }
 };
@@ -144,7 +147,7 @@ TEST_CASE("ddp: a pass belongs to its tape, so others may be made, dropped or wa
 
 TEST_CASE("ddp: the plans of four layers of 600, pass by pass, are PyTorch's") {
   const auto plans = [](const ddp::Options& wanted) {
-    std::vector<Sizes> passes;
+    std::vector<Buckets> passes;
     on_ranks(2, [&](comm::ProcessGroup& group) {
       CpuDevice device;
       const std::array<std::int64_t, 5> widths{600, 600, 600, 600, 600};
@@ -154,26 +157,25 @@ TEST_CASE("ddp: the plans of four layers of 600, pass by pass, are PyTorch's") {
       options.hook = &recorder;
       ddp::Ddp wrapped(*model, group, options);
       for (int k = 0; k < 3; ++k) {
-        recorder.sizes.clear();
+        recorder.buckets.clear();
         Tape tape(GradMode::record);
         const Tensor input = full({1, 600}, 1, DType::float32, device);
         tape.backward(autograd::sum(tape, wrapped.forward(tape, tape.constant(input))));
-        if (group.rank() == 0) passes.push_back(recorder.sizes);
+        if (group.rank() == 0) passes.push_back(recorder.buckets);
       }
     });
     return passes;
   };
-  const Sizes one{{1442400, 8}};
+  const Buckets one{{0, 1442400, true, 8}};
   ddp::Options options;
-  LOCKSTEP_EXPECT(plans(options) == std::vector<Sizes>{one,
-                                                       {{360600, 2}, {1081800, 6}},
-                                                       {{360600, 2}, {1081800, 6}}});
+  const Buckets two{{0, 360600, false, 2}, {1, 1081800, true, 6}};
+  LOCKSTEP_EXPECT(plans(options) == std::vector<Buckets>{one, two, two});
   options.limits.cap_bytes = 2 * mib;
-  const Sizes three{{360600, 2}, {721200, 4}, {360600, 2}};
-  LOCKSTEP_EXPECT(plans(options) == std::vector<Sizes>{one, three, three});
+  const Buckets three{{0, 360600, false, 2}, {1, 721200, false, 4}, {2, 360600, true, 2}};
+  LOCKSTEP_EXPECT(plans(options) == std::vector<Buckets>{one, three, three});
   options.unused = ddp::Unused::reduce;
-  const Sizes registered{{361200, 3}, {721200, 4}, {360000, 1}};
-  LOCKSTEP_EXPECT(plans(options) == std::vector<Sizes>(3, registered));
+  const Buckets registered{{0, 361200, false, 3}, {1, 721200, false, 4}, {2, 360000, true, 1}};
+  LOCKSTEP_EXPECT(plans(options) == std::vector<Buckets>(3, registered));
 }
 
 TEST_CASE("ddp: ranks whose gradients come in different orders follow rank 0's plan") {
@@ -246,10 +248,8 @@ TEST_CASE("ddp: a hook gets what this rank computed, undivided, bucket by bucket
     recorder = {};
     model.zero_grad();
     pass(wrapped, x, device);
-    LOCKSTEP_EXPECT(recorder.indices == std::vector<std::size_t>{0, 1});
     LOCKSTEP_EXPECT(recorder.firsts == std::vector<double>{x, x});
-    LOCKSTEP_EXPECT(recorder.lasts == 1);
-    LOCKSTEP_EXPECT(recorder.sizes == Sizes{{2, 1}, {1, 1}});
+    LOCKSTEP_EXPECT(recorder.buckets == Buckets{{0, 2, false, 1}, {1, 1, true, 1}});
   });
 }
 

@@ -2,6 +2,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cmath>
+
 #include "engine/base/bytes.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/ranks.hpp"
@@ -31,6 +33,22 @@ TEST_CASE("ddp on Gloo: replicas on processes end with the same bits, and time i
   CHECK(test::failures(outcomes) == "");
   CHECK(outcomes[1].message == outcomes[0].message);
   CHECK(outcomes[2].message == outcomes[0].message);
+}
+
+TEST_CASE("ddp on Gloo: the mean of 2, 3 and 4 in float32 is 3.000000238, as PyTorch says") {
+  // 2/3 + (3/3 + 4/3), each rounded; after a division behind the sum it would be 3.
+  const auto outcomes = test::run_gloo(3, [](comm::ProcessGroup& group) -> std::string {
+    CpuDevice device;
+    Sums model({1}, device, DType::float32);
+    ddp::Ddp wrapped(model, group);
+    Tape tape(GradMode::record);
+    const Tensor x = full({1}, group.rank() + 2, DType::float32, device);
+    tape.backward(wrapped.forward(tape, tape.constant(x)));
+    const double mean = model.grad(0);
+    test::expect(mean == static_cast<double>(std::nextafterf(3, 4)), text("the mean is ", mean));
+    return "";
+  });
+  CHECK(test::failures(outcomes) == "");
 }
 
 TEST_CASE("ddp on Gloo: when a rank dies in the middle of backward, the others learn who it was") {

@@ -1,6 +1,7 @@
 // What the texts say of the repository is true of it.
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "tests/catch.hpp"
@@ -21,6 +22,24 @@ std::vector<std::string> commands_of_the_lab() {
   std::vector<std::string> commands;
   for (std::string word; words >> word;) commands.push_back(word);
   return commands;
+}
+
+// The sentences of all test cases.
+std::set<std::string> test_cases() {
+  std::set<std::string> sentences;
+  const std::string start =
+      "TEST_"
+      "CASE(";
+  for (const std::string& path : test_files()) {
+    const std::string text = file_text(path);
+    for (auto at = text.find(start); at != std::string::npos; at = text.find(start, at)) {
+      at = text.find_first_not_of(" \n", at + start.size());
+      if (at == std::string::npos || text[at] != '"') continue;
+      ++at;
+      sentences.insert(text.substr(at, text.find('"', at) - at));
+    }
+  }
+  return sentences;
 }
 
 }  // namespace
@@ -73,5 +92,15 @@ TEST_CASE("the texts: commands they name are commands of the lab") {
       INFO(document.path << " says ./lab " << command);
       CHECK(std::find(known.begin(), known.end(), command) != known.end());
     }
+  }
+}
+
+TEST_CASE("the texts: tests that docs/conformance.md names by their sentence are there") {
+  const std::set<std::string> there = test_cases();
+  const std::vector<std::string> named = tests_named_in(file_text("docs/conformance.md"));
+  CHECK(named.size() > 10);
+  for (const std::string& sentence : named) {
+    INFO("docs/conformance.md names the test \"" << sentence << "\"");
+    CHECK(there.contains(sentence));
   }
 }

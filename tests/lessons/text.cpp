@@ -140,22 +140,31 @@ std::vector<std::string> paths_of(const std::string& text) {
   constexpr std::array tops{"engine/", "grader/",  "solutions/", "exercises/", "tests/",
                             "docs/",   "lessons/", "setup/",     "cmake/",     ".ci/"};
   std::vector<std::string> paths;
-  const std::vector<std::string> lines = lines_of(without_blocks(text));
-  for (const std::string& line : lines) {
-    for (std::size_t open = line.find('`'); open != std::string::npos;) {
-      const auto close = line.find('`', open + 1);
-      if (close == std::string::npos) break;
-      const std::string span = line.substr(open + 1, close - open - 1);
-      const bool ours = std::any_of(tops.begin(), tops.end(),
-                                    [&](const char* top) { return span.rfind(top, 0) == 0; });
-      const bool pattern = span.find("NN") != std::string::npos ||
-                           span.find_first_of("<*{ ") != std::string::npos ||
-                           span.find(ellipsis) != std::string::npos;
-      if (ours && !pattern) paths.push_back(span);
-      open = line.find('`', close + 1);
-    }
+  for (const std::string& span : between(without_blocks(text), "`", '`')) {
+    const bool ours = std::any_of(tops.begin(), tops.end(),
+                                  [&](const char* top) { return span.rfind(top, 0) == 0; });
+    const bool pattern = span.find("NN") != std::string::npos ||
+                         span.find_first_of("<*{ ") != std::string::npos ||
+                         span.find(ellipsis) != std::string::npos;
+    if (ours && !pattern) paths.push_back(span);
   }
   return paths;
+}
+
+std::vector<std::string> tests_named_in(const std::string& text) {
+  std::vector<std::string> named = between(without_blocks(text), "`", '`');
+  std::erase_if(named, [](const std::string& span) { return span.find(": ") == span.npos; });
+  return named;
+}
+
+std::vector<std::string> test_files() {
+  const fs::path root = LOCKSTEP_ROOT;
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(root / "tests")) {
+    if (entry.path().extension() != ".cpp") continue;
+    files.push_back(fs::relative(entry.path(), root).string());
+  }
+  return files;
 }
 
 std::vector<std::string> commands_of(const std::string& text) {

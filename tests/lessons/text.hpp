@@ -32,6 +32,9 @@ std::optional<std::string> quoted_file(const Block& block);
 std::vector<std::string> links_of(const std::string& text);
 // Paths in `code` that name something of the repository; patterns (NN, <…>, *) are left out.
 std::vector<std::string> paths_of(const std::string& text);
+// Sentences in `code` with a colon and a space, as names of tests have: "ring: each rank …".
+std::vector<std::string> tests_named_in(const std::string& text);
+std::vector<std::string> test_files();  // all .cpp below tests/, from the root
 // The words that follow "./lab ".
 std::vector<std::string> commands_of(const std::string& text);
 

@@ -30,6 +30,11 @@ TEST_CASE("lesson text: paths in code spans are found, patterns are not") {
   CHECK(paths == std::vector<std::string>{"engine/comm/peers.hpp"});
 }
 
+TEST_CASE("lesson text: names of tests are the code spans with a colon and a space") {
+  CHECK(tests_named_in("`ring: each value arrives`, `comm::Work` and `x`\n") ==
+        std::vector<std::string>{"ring: each value arrives"});
+}
+
 TEST_CASE("lesson text: commands are the words after the script's name") {
   CHECK(commands_of("`./lab check NAME` and\n./lab train --ranks 2\n`./lab`\n") ==
         std::vector<std::string>{"check", "train"});
