@@ -16,6 +16,7 @@
 #include "engine/comm/gloo_call.hpp"
 #include "engine/comm/gloo_collectives.hpp"
 #include "engine/comm/gloo_store.hpp"
+#include "engine/comm/group_state.hpp"
 #include "engine/comm/ordered_worker.hpp"
 #include "engine/comm/plan_split.hpp"
 #include "engine/comm/rendezvous.hpp"
@@ -64,7 +65,7 @@ class GlooGroup final : public ProcessGroup {
   }
 
   std::string_view backend() const override { return "gloo"; }
-  Traffic traffic() const override { return {bytes_sent_, messages_sent_, modelled_}; }
+  Traffic traffic() const override { return sent_.traffic(); }
 
  protected:
   Work start(const Collective& collective, const Where& where) override;
@@ -77,10 +78,7 @@ class GlooGroup final : public ProcessGroup {
   Work start_recv(Tensor data, int src, int tag, const Where& where) override;
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) override;
   void give_up(const std::string& why) override {
-    {
-      const std::scoped_lock lock(failure_mutex_);
-      if (first_cause_.empty()) first_cause_ = why;
-    }
+    failure_.set(why);
     context_->closeConnections();
   }
 
@@ -102,10 +100,7 @@ class GlooGroup final : public ProcessGroup {
     }
   }
 
-  bool failed() {
-    const std::scoped_lock lock(failure_mutex_);
-    return !first_cause_.empty();
-  }
+  bool failed() const { return !failure_.cause().empty(); }
 
   // For the rank's own thread: when it throws, the cause is complete and nothing runs any more.
   void refuse_if_failed(const Call& call) {
@@ -114,10 +109,8 @@ class GlooGroup final : public ProcessGroup {
   }
 
   void check_alive(const Call& call) {
-    const std::scoped_lock lock(failure_mutex_);
-    if (first_cause_.empty()) return;
-    throw CommError(text("rank ", rank(), ": ", text_of(call, size()), " at ", place_of(call),
-                         " cannot run, the group has failed before: ", first_cause_));
+    failure_.check(
+        [&] { return text("rank ", rank(), ": ", text_of(call, size()), " at ", place_of(call)); });
   }
 
   [[noreturn]] void fail(const Call& call, const std::string& library_says);
@@ -131,8 +124,7 @@ class GlooGroup final : public ProcessGroup {
   Wire transport_;
   std::shared_ptr<::gloo::rendezvous::Context> context_;
 
-  std::mutex failure_mutex_;  // guards first_cause_
-  std::string first_cause_;
+  FirstFailure failure_;
 
   std::mutex dropped_mutex_;  // guards dropped_: messages that nobody waited for stay in flight
   std::vector<std::pair<Tensor, Buffer>> dropped_;
@@ -140,9 +132,7 @@ class GlooGroup final : public ProcessGroup {
   std::uint64_t collectives_ = 0;
   int splits_ = 0;
   std::atomic<int> in_flight_ = 0;
-  std::atomic<std::int64_t> bytes_sent_ = 0;
-  std::atomic<std::int64_t> messages_sent_ = 0;
-  std::atomic<bool> modelled_ = false;
+  SentCount sent_;
   OrderedWorker worker_;  // last: ends before what its operations use
 };
 
@@ -151,10 +141,7 @@ Work GlooGroup::start(const Collective& collective, const Where& where) {
   refuse_if_failed(call);
   ++in_flight_;
   return worker_.start([this, call] {
-    struct Landed {
-      std::atomic<int>& count;
-      ~Landed() { --count; }
-    } landed{in_flight_};
+    const InFlight until_done(in_flight_);
     guarded(call, [&] { carry_out(call); });
   });
 }
@@ -162,18 +149,12 @@ Work GlooGroup::start(const Collective& collective, const Where& where) {
 void GlooGroup::fail(const Call& call, const std::string& library_says) {
   const std::string failed = text("rank ", rank(), " of ", size(), ": ", text_of(call, size()),
                                   " at ", place_of(call), " failed");
-  bool first = false;
-  {
-    const std::scoped_lock lock(failure_mutex_);
-    first = first_cause_.empty();
-    if (first) first_cause_ = failed;
-  }
+  const bool first = failure_.set(failed);
   context_->closeConnections();
   const std::string doing = text(text_of(call, size()), " at ", place_of(call));
   const std::string cause =
       text(failed, diagnosis(*keys_, rank(), size(), doing), " [Gloo: ", library_says, "]");
-  const std::scoped_lock lock(failure_mutex_);
-  if (first) first_cause_ = cause;
+  if (first) failure_.tell_more(cause);
   throw CommError(cause);
 }
 
@@ -182,10 +163,7 @@ void GlooGroup::carry_out(const Call& call) {
   const auto timeout = ms_of(collective.timeout_s > 0 ? collective.timeout_s : options_.timeout_s);
   if (options_.agreement == Agreement::checked) check_agreement(call, timeout);
   run_on_gloo(collective, {context_, tag_of(call, size()), timeout});
-  const Sent sent = modelled_sent(collective, rank(), size());
-  bytes_sent_ += sent.bytes;
-  messages_sent_ += sent.messages;
-  modelled_ = true;
+  sent_.add(modelled_sent(collective, rank(), size()));
 }
 
 // Ranks that do not agree learn it here, in one small round, and not at the deadline.
@@ -269,8 +247,7 @@ Work GlooGroup::start_send(const Tensor& data, int dst, int tag, const Where& wh
   const Call call = message_call(Verb::send, data, dst, tag, where);
   refuse_if_failed(call);
   auto message = std::make_unique<Message>(*this, data, call);
-  bytes_sent_ += static_cast<std::int64_t>(data.bytes());
-  ++messages_sent_;
+  sent_.add_message(data);
   return Work(std::move(message));
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <mutex>
 
 #include "engine/comm/gloo_call.hpp"
+#include "engine/comm/group_state.hpp"
 #include "engine/comm/ordered_worker.hpp"
 #include "engine/comm/plan_split.hpp"
 #include "engine/comm/rendezvous.hpp"
@@ -77,7 +77,7 @@ class HostsGroup final : public ProcessGroup {
   }
 
   std::string_view backend() const override { return "gloo"; }
-  Traffic traffic() const override { return {bytes_sent_, messages_sent_, modelled_}; }
+  Traffic traffic() const override { return sent_.traffic(); }
   Tensor allocate_buffer(std::int64_t count, DType dtype, Device& device) override {
     return within_->allocate_buffer(count, dtype, device);
   }
@@ -125,15 +125,12 @@ class HostsGroup final : public ProcessGroup {
   std::unique_ptr<ProcessGroup> within_;   // the ranks of this host
   std::unique_ptr<ProcessGroup> between_;  // the leaders; null for other ranks
 
-  std::mutex failure_mutex_;  // guards first_cause_
-  std::string first_cause_;
+  FirstFailure failure_;
 
   std::uint64_t collectives_ = 0;
   int splits_ = 0;
   std::atomic<int> in_flight_ = 0;
-  std::atomic<std::int64_t> bytes_sent_ = 0;
-  std::atomic<std::int64_t> messages_sent_ = 0;
-  std::atomic<bool> modelled_ = false;
+  SentCount sent_;
   OrderedWorker worker_;  // last: ends before what its operations use
 };
 
@@ -149,13 +146,8 @@ std::unique_ptr<ProcessGroup> HostsGroup::make_within() const {
 
 template <typename Body>
 void HostsGroup::guarded(const Call& call, const Body& body) {
-  {
-    const std::scoped_lock lock(failure_mutex_);
-    if (!first_cause_.empty()) {
-      throw CommError(text("rank ", rank(), ": ", text_of(call, size()), " at ", place_of(call),
-                           " cannot run, the group has failed before: ", first_cause_));
-    }
-  }
+  failure_.check(
+      [&] { return text("rank ", rank(), ": ", text_of(call, size()), " at ", place_of(call)); });
   try {
     body();
   } catch (const Error& error) {
@@ -175,8 +167,7 @@ void HostsGroup::fail(const Call& call, const std::string& why) {
     cause += "; ";
   }
   cause += why + "]";
-  const std::scoped_lock lock(failure_mutex_);
-  if (first_cause_.empty()) first_cause_ = cause;
+  failure_.set(cause);
   throw CommError(cause);
 }
 
@@ -201,10 +192,7 @@ void HostsGroup::carry_out(const Call& call) {
         run_in(*all_, c, call.where);
     }
   });
-  const Sent sent = modelled_sent(c, rank(), size());
-  bytes_sent_ += sent.bytes;
-  messages_sent_ += sent.messages;
-  modelled_ = true;
+  sent_.add(modelled_sent(c, rank(), size()));
 }
 
 // Numbers that are equal only if the calls are, gathered within the host and then among the
@@ -278,10 +266,7 @@ Work HostsGroup::start(const Collective& collective, const Where& where) {
   const Call call = call_of(collective, where);
   ++in_flight_;
   return worker_.start([this, call] {
-    struct Landed {
-      std::atomic<int>& count;
-      ~Landed() { --count; }
-    } landed{in_flight_};
+    const InFlight until_done(in_flight_);
     carry_out(call);
   });
 }
@@ -313,8 +298,7 @@ Work HostsGroup::start_send(const Tensor& data, int dst, int tag, const Where& w
     inner = hosts_.same(dst, rank()) ? within_->isend(data, hosts_.place_here(dst), tag, where)
                                      : all_->isend(data, dst, tag, where);
   });
-  bytes_sent_ += static_cast<std::int64_t>(data.bytes());
-  ++messages_sent_;
+  sent_.add_message(data);
   return Work(std::make_unique<Message>(*this, call, std::move(inner)));
 }
 

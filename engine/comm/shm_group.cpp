@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include "engine/comm/group_state.hpp"
 #include "engine/comm/ordered_worker.hpp"
 #include "engine/comm/plan_split.hpp"
 #include "engine/comm/rendezvous.hpp"
@@ -42,7 +43,7 @@ class ShmGroup final : public ProcessGroup {
   }
 
   std::string_view backend() const override { return "gloo"; }
-  Traffic traffic() const override { return {bytes_sent_, messages_sent_, modelled_}; }
+  Traffic traffic() const override { return sent_.traffic(); }
   Tensor allocate_buffer(std::int64_t count, DType dtype, Device& device) override;
 
  protected:
@@ -57,17 +58,11 @@ class ShmGroup final : public ProcessGroup {
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) override;
   void give_up(const std::string& why) override {
     membership_.poison(why);
-    const std::scoped_lock lock(failure_mutex_);
-    if (first_cause_.empty()) first_cause_ = why;
+    failure_.set(why);
   }
 
  private:
   class Receive;
-  struct Envelope {
-    int src, tag;
-    Where where;
-  };
-
   void carry_out(const Carried& call, Patience patience);
   void receive(const Messages::Ticket& ticket, const Tensor& data, const Where& where);
 
@@ -87,27 +82,18 @@ class ShmGroup final : public ProcessGroup {
   Messages messages_;
   int exceptions_;  // under way when the group was made
 
-  std::mutex failure_mutex_;  // guards first_cause_
-  std::string first_cause_;
+  FirstFailure failure_;
 
   std::uint64_t collectives_started_ = 0;
   int splits_ = 0;
   std::atomic<int> in_flight_ = 0;
-  std::atomic<std::int64_t> bytes_sent_ = 0;
-  std::atomic<std::int64_t> messages_sent_ = 0;
-  std::atomic<bool> modelled_ = false;
+  SentCount sent_;
   OrderedWorker worker_;  // last: ends before what its operations use
 };
 
 template <typename Body, typename Doing, typename Late>
 void ShmGroup::guarded(const Body& body, const Doing& doing, const Late& late) {
-  {
-    const std::scoped_lock lock(failure_mutex_);
-    if (!first_cause_.empty()) {
-      throw CommError(text("rank ", rank(), ": ", doing(), " cannot run, the group has failed ",
-                           "before: ", first_cause_));
-    }
-  }
+  failure_.check([&] { return text("rank ", rank(), ": ", doing()); });
   try {
     body();
   } catch (const Lost& lost) {
@@ -135,8 +121,7 @@ void ShmGroup::guarded(const Body& body, const Doing& doing, const Late& late) {
 void ShmGroup::fail(const std::string& doing, const std::string& why) {
   const std::string cause = text("rank ", rank(), " of ", size(), ": ", doing, " failed; ", why);
   membership_.poison(cause);
-  const std::scoped_lock lock(failure_mutex_);
-  if (first_cause_.empty()) first_cause_ = cause;
+  failure_.set(cause);
   throw CommError(cause);
 }
 
@@ -168,20 +153,14 @@ void ShmGroup::carry_out(const Carried& call, Patience patience) {
         }
         return text("did not come within ", timeout_s, " s: ", deeds);
       });
-  const Sent sent = modelled_sent(call.collective, rank(), size());
-  bytes_sent_ += sent.bytes;
-  messages_sent_ += sent.messages;
-  modelled_ = true;
+  sent_.add(modelled_sent(call.collective, rank(), size()));
 }
 
 Work ShmGroup::start(const Collective& collective, const Where& where) {
   const std::uint64_t number = ++collectives_started_;
   ++in_flight_;
   return worker_.start([this, collective, number, where] {
-    struct Landed {
-      std::atomic<int>& count;
-      ~Landed() { --count; }
-    } landed{in_flight_};
+    const InFlight until_done(in_flight_);
     carry_out({collective, number, where}, membership_.lookout().in_worker());
   });
 }
@@ -192,8 +171,7 @@ Work ShmGroup::start_send(const Tensor& data, int dst, int tag, const Where& whe
                 name_of(data.dtype()), " at ", place_of(where));
   };
   guarded([&] { messages_.send(data, dst, tag, where); }, doing, [](const Lost&) { return ""; });
-  bytes_sent_ += static_cast<std::int64_t>(data.bytes());
-  ++messages_sent_;
+  sent_.add_message(data);
   return {};
 }
 
