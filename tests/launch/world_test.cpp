@@ -159,10 +159,40 @@ TEST_CASE("world: a program runs under variables that a person typed") {
 
 TEST_CASE("world: the same program runs under mpirun") {
   if (!has_mpirun()) return;
-  Run run = Run::of(mpirun(4, {smoke}));
-  CHECK(run.finish() == 0);
-  for (int rank = 0; rank < 4; ++rank) {
-    CHECK_THAT(run.seen(), contains(text("rank ", rank, " of 4: 0 + … + 3 = 6")));
+  for (const int ranks : {2, 4}) {
+    Run run = Run::of(mpirun(ranks, {smoke}));
+    CHECK(run.finish() == 0);
+    for (int rank = 0; rank < ranks; ++rank) {
+      CHECK_THAT(run.seen(), contains(text("rank ", rank, " of ", ranks, ": 0 + … + ", ranks - 1,
+                                           " = ", ranks * (ranks - 1) / 2)));
+    }
+  }
+}
+
+TEST_CASE("world: under mpirun a rank that dies is named by the others, and all end") {
+  if (!has_mpirun()) return;
+  for (const int rank : {0, 1}) {
+    Run run = Run::of(mpirun(3, {LOCKSTEP_LOOP_RANK, "--fault", "between", "--rank", text(rank)}));
+    CHECK(run.finish() != 0);
+    CHECK_THAT(run.seen(), contains(text("rank ", rank)));
+  }
+}
+
+TEST_CASE("world: the same program runs in a step of Slurm's, by its variables") {
+  // What srun sets for three tasks on one node; no Slurm is asked.
+  const std::string port = text(free_port());
+  std::vector<std::unique_ptr<Run>> runs;
+  for (int rank = 0; rank < 3; ++rank) {
+    runs.emplace_back(
+        new Run(Run::of({smoke}, {text("SLURM_PROCID=", rank), text("SLURM_LOCALID=", rank),
+                                  "SLURM_NODEID=0", "SLURM_STEP_ID=0", "SLURM_JOB_ID=17",
+                                  "SLURM_STEP_NUM_TASKS=3", "SLURM_STEP_TASKS_PER_NODE=3",
+                                  "SLURM_STEP_NODELIST=127.0.0.1", "MASTER_PORT=" + port})));
+  }
+  for (int rank = 0; rank < 3; ++rank) {
+    Run& run = *runs[static_cast<std::size_t>(rank)];
+    CHECK(run.finish() == 0);
+    CHECK_THAT(run.seen(), contains(text("rank ", rank, " of 3: 0 + … + 2 = 3")));
   }
 }
 
