@@ -32,17 +32,21 @@ Value remade(Value value, Remake remake) {
 Value record_linear(Tape& tape, Tensor y, std::vector<Value> inputs) {
   const Value &x = inputs[0], &weight = inputs[1];
   const bool biased = inputs.size() == 3;
-  return tape.record(
-      std::move(y), inputs,
-      [saved = Saved(x), weight = weight.tensor, shape = x.tensor.shape(), dx = wanted(x),
-       dw = wanted(weight), db = biased && wanted(inputs[2]), biased](const Tensor& grad) {
-        Gradients grads(biased ? 3 : 2);
-        const Tensor g = matrix(grad);
-        if (dw) grads[1] = ops::matmul(g, Transpose::yes, matrix(saved.get()), Transpose::no);
-        if (dx) grads[0] = ops::matmul(g, Transpose::no, weight, Transpose::no).view(shape);
-        if (db) grads[2] = ops::sum_rows(grad);
-        return grads;
-      });
+  return tape.record(std::move(y), inputs,
+                     [&tape, saved = Saved(x), weight = weight.tensor, leaf = weight.node,
+                      shape = x.tensor.shape(), dx = wanted(x), dw = wanted(weight),
+                      db = biased && wanted(inputs[2]), biased](const Tensor& grad) {
+                       Gradients grads(biased ? 3 : 2);
+                       const Tensor g = matrix(grad);
+                       if (dw)
+                         grads[1] = ops::matmul(g, Transpose::yes, matrix(saved.get()),
+                                                Transpose::no, tape.place_of(leaf));
+                       if (dx)
+                         grads[0] =
+                             ops::matmul(g, Transpose::no, weight, Transpose::no).view(shape);
+                       if (db) grads[2] = ops::sum_rows(grad);
+                       return grads;
+                     });
 }
 
 }  // namespace

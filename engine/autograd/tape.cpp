@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -47,7 +48,7 @@ struct Tape::Pass {
     if (parameter.grad.defined()) {
       parameter.grad.reduce_(sum, ReduceOp::sum);
     } else if (parameter.grad_place.defined()) {
-      parameter.grad_place.copy_(sum);
+      if (!sum.same_place(parameter.grad_place)) parameter.grad_place.copy_(sum);
       parameter.grad = parameter.grad_place;
     } else {
       parameter.grad = kept(sum);
@@ -150,6 +151,15 @@ void Tape::backward(const Value& output, const Tensor& grad, const LeafSink& sin
     }
   };
 
+  struct Running {
+    explicit Running(const Pass*& it, const Pass& pass) : running(it) { running = &pass; }
+    ~Running() { running = nullptr; }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    const Pass*& running;
+  };
+  std::optional<Running> running;
+  if (!sink) running.emplace(running_, pass);
   deliver(end - 1, grad);
   for (std::size_t i = end; i-- > 0;) {
     Node& node = nodes_[i];
@@ -167,6 +177,14 @@ void Tape::backward(const Value& output, const Tensor& grad, const LeafSink& sin
   }
   if (sink) return;
   for (const Watch& watch : watches_) watch.ended();
+}
+
+Tensor Tape::place_of(std::int64_t node) const {
+  if (running_ == nullptr || node < 0) return {};
+  Parameter* const parameter = nodes_[static_cast<std::size_t>(node)].parameter;
+  if (parameter == nullptr || parameter->grad.defined()) return {};
+  const Pass::Leaf& leaf = running_->leaves.at(parameter);
+  return leaf.uses_pending == 1 && !leaf.sum.defined() ? parameter->grad_place : Tensor();
 }
 
 Tensor Tape::gradient_of(const Value& input) const {

@@ -89,6 +89,10 @@ class Tape {
   // Gradients may be shared between nodes: a Backward must not change the one it is given.
   using Backward = std::function<std::vector<Tensor>(const Tensor& grad)>;
   Value record(Tensor output, std::vector<Value> inputs, Backward backward);
+  // For a Backward while it runs: where it may make the gradient of an input, given as Value::node,
+  // instead of in a tensor of its own: the grad_place of a parameter that has no grad yet and no
+  // other use. Undefined otherwise.
+  Tensor place_of(std::int64_t node) const;
 
   // Adds d(loss)/d(parameter) to the grad of every leaf that the loss depends on; a grad made here
   // lies in its grad_place, or is of kind `gradients`. What a node saved is released as soon as it
@@ -131,6 +135,7 @@ class Tape {
   std::vector<Node> nodes_;
   std::vector<Parameter*> leaves_;
   std::vector<Watch> watches_;
+  const Pass* running_ = nullptr;
   std::vector<Tensor> gradients_;  // by node; after backward() only those of inputs are left
 };
 

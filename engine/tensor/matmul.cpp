@@ -6,7 +6,8 @@
 
 namespace lockstep::ops {
 
-Tensor matmul(const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b) {
+Tensor matmul(const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b,
+              const Tensor& into) {
   check_matrix("matmul", a);
   check_matrix("matmul", b);
   LOCKSTEP_CHECK(a.dtype() == b.dtype(), "matmul: ", name_of(a.dtype()), " times ",
@@ -18,7 +19,11 @@ Tensor matmul(const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose
   LOCKSTEP_CHECK(b.size(turned_b ? 1 : 0) == k, "matmul: ", text_of(a.shape()), turned_a ? "ᵀ" : "",
                  " times ", text_of(b.shape()), turned_b ? "ᵀ" : "",
                  "; the inner sizes must be equal");
-  Tensor c = result(a, {m, n});
+  LOCKSTEP_CHECK(!into.defined() || (into.shape() == Shape{m, n} && into.dtype() == a.dtype()),
+                 "matmul: the product is ", name_of(a.dtype()), " ", text_of({m, n}),
+                 ", what it shall be written into ", into.defined() ? name_of(into.dtype()) : "",
+                 " ", into.defined() ? text_of(into.shape()) : "");
+  Tensor c = into.defined() ? into : result(a, {m, n});
   visit_float("matmul", a, [&]<typename T>() {
     kernels::matmul(kernels::dense(m, n, k, transpose_a, transpose_b), a.data<T>().data(),
                     b.data<T>().data(), c.data<T>().data());

@@ -8,7 +8,9 @@ namespace lockstep::ops {
 enum class Transpose : std::uint8_t { no, yes };
 
 // op(a) [M, K] · op(b) [K, N] → [M, N]. 2·M·N·K FLOPs.
-Tensor matmul(const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b);
+//   into  written and returned, [M, N] and neither a nor b; undefined: a new tensor
+Tensor matmul(const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b,
+              const Tensor& into = {});
 
 // x [..., I] · weightᵀ, weight [O, I] → [..., O]
 Tensor linear(const Tensor& x, const Tensor& weight);

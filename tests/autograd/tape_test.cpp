@@ -270,3 +270,41 @@ TEST_CASE_METHOD(Fixture, "sum: of one element it is a number of its own") {
   a.value.fill_(9);
   CHECK(loss.tensor.item() == 3);
 }
+
+TEST_CASE_METHOD(Fixture, "tape: a product is made in the weight's place, where that has one") {
+  Parameter w = matrix("w", {1, 2, 3, 4, 5, 6}, {2, 3});
+  w.grad_place = full({2, 3}, -7, DType::float64, device);
+  const Tensor x = from_values(std::vector<double>{1, 10, 100}, {1, 3}, DType::float64, device);
+  const auto backward = [&](int uses) {
+    Tape tape(GradMode::record);
+    const Value leaf = tape.leaf(w);
+    Value y = autograd::linear(tape, tape.constant(x), leaf);
+    for (int use = 1; use < uses; ++use) {
+      const Value other = autograd::scale(tape, tape.constant(x), use + 1);
+      y = autograd::add(tape, y, autograd::linear(tape, other, leaf));
+    }
+    const Value loss = autograd::sum(tape, y);
+    tape.backward(loss);
+  };
+  const auto has = [&](double times) {
+    return w.grad.same_place(w.grad_place) && w.grad.item(0) == times &&
+           w.grad.item(2) == 100 * times && w.grad.item(3) == times;
+  };
+  backward(1);
+  CHECK(has(1));
+  backward(1);  // adds to the grad that is there
+  CHECK(has(2));
+  w.grad = {};
+  backward(3);  // neither use may overwrite what the others brought
+  CHECK(has(1 + 2 + 3));
+  w.grad = {};
+  const auto memory = [&] {
+    device.reset_peak();
+    const std::int64_t before = device.bytes_peak();
+    backward(1);
+    return device.bytes_peak() - before;
+  };
+  const std::int64_t in_place = memory();
+  w.grad = w.grad_place = {};
+  CHECK(memory() > in_place);  // a product of its own
+}
