@@ -1,6 +1,7 @@
 // chaos: ends one random rank of a running loop of collectives at a random moment in a random way,
 // many times, and looks at what is left and at what the launcher says.
 //   build/release/bin/chaos --runs 200 --seed 7
+//   build/release/bin/chaos --runs 200 --nodes 2      two launchers, each a node; both must know
 // Moments are drawn from the start of the launcher on: a third from the time in which ranks start
 // and meet, the rest from the time in which they train.
 #include <poll.h>
@@ -12,6 +13,9 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
 
 #include "engine/apps/program.hpp"
 #include "engine/base/options.hpp"
@@ -40,19 +44,21 @@ constexpr End ends[]{{"SIGKILL", SIGKILL, "was killed by signal 9 (SIGKILL)"},
 
 // One run, as it is drawn.
 struct Case {
-  int ranks = 2;
+  int nodes = 1;
+  int ranks = 2;  // of all nodes
   int victim = 0;
   const End* end = nullptr;
   double after_s = 0;
   std::string transport;
 };
 
-Case draw(std::uint64_t seed, std::uint64_t run) {
+Case draw(int nodes, std::uint64_t seed, std::uint64_t run) {
   const auto one_of = [&](std::uint64_t what, int count) {
     const std::uint64_t bits = random_bits(seed, 8 * run + what);
     return static_cast<int>(bits % static_cast<std::uint64_t>(count));
   };
   Case drawn;
+  drawn.nodes = nodes;
   drawn.ranks = 2 + one_of(0, 3);
   drawn.victim = one_of(1, drawn.ranks);
   drawn.end = &ends[one_of(2, 4)];
@@ -74,10 +80,13 @@ struct Result {
   std::vector<std::string> left;
 };
 
-// The launcher with its ranks, everything it prints read into one text.
+using Words = std::vector<std::string>;
+
+// A launcher with its ranks, everything it prints read into one text.
 class Launcher {
  public:
-  Launcher(const Case& drawn, const Leftovers& leftovers) : process_(options(drawn, leftovers)) {}
+  Launcher(const Words& options, const Case& drawn, const Leftovers& leftovers)
+      : process_(process_options(options, drawn, leftovers)) {}
 
   // Until then, or until the launcher has closed its output.
   void read_until(Clock::time_point until) {
@@ -98,15 +107,17 @@ class Launcher {
   const std::string& seen() const { return seen_; }
 
  private:
-  static launch::ProcessOptions options(const Case& drawn, const Leftovers& leftovers) {
+  static launch::ProcessOptions process_options(const Words& words, const Case& drawn,
+                                                const Leftovers& leftovers) {
     launch::ProcessOptions options;
-    options.command = {LOCKSTEP_RUN,       "--ranks",     text(drawn.ranks), "--",
-                       LOCKSTEP_LOOP_RANK, "--transport", drawn.transport};
+    options.command = {LOCKSTEP_RUN};
+    const auto add = [&](const Words& more) {
+      options.command.insert(options.command.end(), more.begin(), more.end());
+    };
+    add(words);
+    add({"--", LOCKSTEP_LOOP_RANK, "--transport", drawn.transport});
     if (drawn.end->signal == 0) {
-      for (const std::string& word : {std::string("--fault=exit"), text("--rank=", drawn.victim),
-                                      text("--after=", drawn.after_s)}) {
-        options.command.push_back(word);
-      }
+      add({"--fault=exit", text("--rank=", drawn.victim), text("--after=", drawn.after_s)});
     }
     options.environment = test::own_environment_with(leftovers.variables());
     sigemptyset(&options.signal_mask);
@@ -148,42 +159,82 @@ std::optional<Clock::time_point> own_end(const std::string& seen) {
   return Clock::time_point(std::chrono::microseconds(std::stoll(seen.substr(at + words.size()))));
 }
 
-// The launcher's own first line; the lines of ranks begin with a bracket.
+// The launcher's own first line, after what it says of its meeting; lines of ranks begin with a
+// bracket.
 std::string first_line(const std::string& seen) {
   std::istringstream lines(seen);
   for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with("[rank ")) return line;
+    if (!line.starts_with("[rank ") && !line.starts_with("lab run: node ")) return line;
   }
   return "";
 }
 
+// Empty when this launcher ended with code 1 and said first who was the cause, and how it ended.
+std::string what_is_wrong(Launcher& launcher, const Case& drawn,
+                          const std::optional<Kill>& killed) {
+  const auto status = launcher.end(patience_s);
+  std::string wrong;
+  const std::string line = first_line(launcher.seen());
+  const std::string pid = killed ? text(killed->pid) : std::string();
+  if (!line.starts_with(text("rank ", drawn.victim, " of ", drawn.ranks, " (pid ", pid)) ||
+      line.find(drawn.end->said) == std::string::npos) {
+    wrong += "the launcher says: " + (line.empty() ? "nothing" : line);
+  }
+  if (!status || !WIFEXITED(*status) || WEXITSTATUS(*status) != 1) {
+    wrong += text(" [wait status ", status.value_or(-1), "]");
+  }
+  return wrong.empty() ? "" : wrong + "\n" + launcher.seen();
+}
+
+// With two nodes the first one says where the other finds it.
+std::vector<std::unique_ptr<Launcher>> start(const Case& drawn, const Leftovers& leftovers) {
+  std::vector<std::unique_ptr<Launcher>> launchers;
+  if (drawn.nodes == 1) {
+    const Words options{"--ranks", text(drawn.ranks)};
+    launchers.push_back(std::make_unique<Launcher>(options, drawn, leftovers));
+    return launchers;
+  }
+  const auto node = [&](int ranks, const std::string& port) {
+    const Words options{"--nnodes",         "2", "--ranks", text(ranks), "--rdzv-endpoint",
+                        "127.0.0.1:" + port};
+    launchers.push_back(std::make_unique<Launcher>(options, drawn, leftovers));
+  };
+  node(1, "0");
+  const std::string words = "at 127.0.0.1:";
+  auto at = std::string::npos;
+  while (at == std::string::npos && launchers[0]->running()) {
+    launchers[0]->read_until(comm::deadline_after(0.001));
+    at = launchers[0]->seen().find(words);
+  }
+  if (at != std::string::npos) {
+    const auto digits = at + words.size();
+    node(drawn.ranks - 1,
+         launchers[0]->seen().substr(digits, launchers[0]->seen().find(':', digits) - digits));
+  }
+  return launchers;
+}
+
 Result run_once(const Case& drawn) {
   Leftovers leftovers;
-  Launcher launcher(drawn, leftovers);
+  const auto launchers = start(drawn, leftovers);
   std::optional<Kill> killed;
   if (drawn.end->signal != 0) {
-    launcher.read_until(comm::deadline_after(drawn.after_s));
-    killed = kill_rank(launcher, drawn, leftovers);
+    launchers[0]->read_until(comm::deadline_after(drawn.after_s));
+    killed = kill_rank(*launchers[0], drawn, leftovers);
   }
-  const auto status = launcher.end(patience_s);
+  Result result;
+  std::string printed;
+  for (const auto& launcher : launchers) {
+    result.wrong += what_is_wrong(*launcher, drawn, killed);
+    printed += launcher->seen();
+  }
   const bool gone = leftovers.wait_for_processes(5);
   const auto over = Clock::now();
 
-  Result result;
-  const auto began = killed ? std::optional(killed->at) : own_end(launcher.seen());
-  if (!began) result.wrong = "the rank was not ended: ";
+  const auto began = killed ? std::optional(killed->at) : own_end(printed);
+  if (!began) result.wrong += "the rank was not ended\n";
   if (began) result.seconds = std::chrono::duration<double>(over - *began).count();
-  const std::string who = killed ? text(" (pid ", killed->pid, ") ") : std::string(" (pid ");
-  const std::string line = first_line(launcher.seen());
-  if (!line.starts_with(text("rank ", drawn.victim, " of ", drawn.ranks, who)) ||
-      line.find(drawn.end->said) == std::string::npos) {
-    result.wrong += "the launcher says: " + (line.empty() ? "nothing" : line);
-  }
-  if (!status || !WIFEXITED(*status) || WEXITSTATUS(*status) != 1) {
-    result.wrong += text(" [wait status ", status.value_or(-1), "]");
-  }
-  if (!result.wrong.empty()) result.wrong += "\n" + launcher.seen();
-  result.left = leftovers.found(launcher.seen());
+  result.left = leftovers.found(printed);
   if (!gone) result.left.push_back("processes, after 5 s");
   return result;
 }
@@ -196,14 +247,16 @@ struct Sums {
 int run(const Arguments& arguments) {
   const std::int64_t runs = arguments.integer("runs", 1);
   const auto seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
+  const int nodes = arguments.get("nodes") == "2" ? 2 : 1;
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  std::cout << text("seed ", seed, ", ", runs, " runs\n");
+  std::cout << text("seed ", seed, ", ", runs, " runs, ", nodes,
+                    nodes == 1 ? " node\n" : " nodes\n");
 
   std::map<std::string, Sums> sums;
   int wrong = 0, left = 0;
   for (std::int64_t i = 0; i < runs; ++i) {
-    const Case drawn = draw(seed, static_cast<std::uint64_t>(i));
+    const Case drawn = draw(nodes, seed, static_cast<std::uint64_t>(i));
     const Result result = run_once(drawn);
     for (const char* row : {drawn.end->name, "all"}) {
       Sums& sum = sums[row];
@@ -237,7 +290,9 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   return apps::run_program("chaos", [&] {
     Options options("chaos", "Ends random ranks at random moments and looks at what comes of it.");
-    options.option("runs", "10", "how often").option("seed", "7", "of everything that is drawn");
+    options.option("runs", "10", "how often")
+        .option("seed", "7", "of everything that is drawn")
+        .choice("nodes", {"1", "2"}, "1", "launchers, all on this machine");
     const Arguments arguments = options.parse(argc, argv);
     if (!arguments.asks_help()) return run(arguments);
     std::cout << options.help();
