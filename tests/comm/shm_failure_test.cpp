@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 
 #include "tests/catch.hpp"
 #include "tests/comm/shm_ranks.hpp"
@@ -325,4 +326,20 @@ TEST_CASE("shm failure: an asynchronous operation reports where it was started")
   CHECK(outcomes[2].ok);
   CHECK_THAT(outcomes[0].message, contains("all_reduce (sum) of 1000 float64 at tests/comm/") &&
                                       contains("rank 1 has ended"));
+}
+
+TEST_CASE("shm failure: the memory has no name in a file system, so killed ranks leave nothing") {
+  const auto outcomes = run_shm(2, [](ProcessGroup& group) -> std::string {
+    group.barrier();
+    std::ifstream maps("/proc/self/maps");
+    int shared = 0;
+    for (std::string line; std::getline(maps, line);) {
+      if (line.find(" rw-s ") == line.npos) continue;
+      expect(line.ends_with(" /memfd:lockstep (deleted)"), line);
+      ++shared;
+    }
+    expect(shared > 0, "nothing is shared");
+    return "";
+  });
+  CHECK(failures(outcomes) == "");
 }
