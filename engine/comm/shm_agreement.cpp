@@ -123,7 +123,7 @@ void say_doing(RankLine& line, const std::string& what) {
   std::memcpy(words, what.data(), std::min(what.size(), sizeof words - 1));
   line.doing_version.fetch_add(1);
   for (std::size_t i = 0; i < std::size(words); ++i) {
-    line.doing[i].store(words[i], std::memory_order_relaxed);
+    line.doing[i].store(words[i], std::memory_order_release);
   }
   line.doing_version.fetch_add(1);
 }
@@ -133,9 +133,9 @@ std::string doing(const RankLine& line) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     const std::uint32_t before = line.doing_version.load();
     for (std::size_t i = 0; i < std::size(words); ++i) {
-      words[i] = line.doing[i].load(std::memory_order_relaxed);
+      // acquire: who sees a word sees that the version became odd before.
+      words[i] = line.doing[i].load(std::memory_order_acquire);
     }
-    std::atomic_thread_fence(std::memory_order_acquire);
     if (before % 2 == 0 && line.doing_version.load() == before) {
       return reinterpret_cast<const char*>(words);
     }
