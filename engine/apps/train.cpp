@@ -141,6 +141,7 @@ void tell_what_is_left(const Arguments& arguments, const Device& device, nn::Mod
 int train_rank(const Arguments& arguments) {
   train::TrainOptions options = apps::loop_options(arguments);
   const apps::Datasets datasets = apps::open_datasets(arguments);
+  CpuDevice device;  // outlives the group, which may still hold tensors when an error ends the run
   const apps::Ranks world = apps::join_ranks(comm::transport_of(arguments.get("transport")));
   if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
     throw UsageError(text("--ranks ", arguments.get("ranks"),
@@ -151,7 +152,6 @@ int train_rank(const Arguments& arguments) {
   const auto group = collectives::with_all_reduce(
       *world.group, collectives::all_reduce_named(arguments.get("all-reduce")));
 
-  CpuDevice device;
   const nn::ModelSpec spec = apps::model_spec(arguments, *datasets.train);
   const auto model = nn::make_model(spec, device, options.seed);
   if (arguments.given("init")) checkpoint::load_weights(arguments.get("init"), *model);

@@ -27,9 +27,7 @@ std::vector<std::string> commands_of_the_lab() {
 // The sentences of all test cases.
 std::set<std::string> test_cases() {
   std::set<std::string> sentences;
-  const std::string start =
-      "TEST_"
-      "CASE(";
+  const std::string start = std::string("TEST_CASE") + '(';
   for (const std::string& path : test_files()) {
     const std::string text = file_text(path);
     for (auto at = text.find(start); at != std::string::npos; at = text.find(start, at)) {

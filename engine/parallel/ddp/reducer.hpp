@@ -13,9 +13,8 @@
 // Invariants
 //   1. Buckets start in the order of the plan, on every rank, whatever order gradients come in.
 //   2. Nobody touches a bucket between its start and the end of finalize.
-//   3. A grad that was taken away (zero_grad) leaves its place as it is: backward writes there
-//   anew.
-//      So a handle to an old grad sees the new one.
+//   3. A grad that was taken away (zero_grad) leaves its place as it is, and backward writes there
+//      anew: a handle to an old grad sees the new one.
 #pragma once
 
 #include <cstddef>
