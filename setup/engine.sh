@@ -56,6 +56,10 @@ engine_generate() {
   hand_over "$engine_targets" generate "$@"
 }
 
+engine_sim() {
+  hand_over sim sim "$@"
+}
+
 engine_run() {
   case ${1:-} in
     --help | -h)

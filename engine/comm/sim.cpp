@@ -10,23 +10,26 @@ namespace lockstep::comm {
 
 namespace {
 
+using sim::Message;
 using sim::Op;
 using sim::Reply;
 using sim::Request;
 
-Reply ask(sim::Port& port, const Request& request) {
-  Reply reply = port.call(request);
+template <typename Asked>  // a Request or a Message
+Reply ask(sim::Port& port, const Asked& asked) {
+  Reply reply = port.call(asked);
   if (reply.status != sim::Status::ok) throw CommError(reply.error);
   return reply;
 }
 
-Request request_of(Op op, std::uint32_t group, const Where& where) {
-  Request request;
-  request.op = op;
-  request.group = group;
-  request.file = where.file_name();
-  request.line = static_cast<int>(where.line());
-  return request;
+template <typename Asked>  // a Request or a Message
+Asked asking(Op op, std::uint32_t group, const Where& where) {
+  Asked asked;
+  asked.op = op;
+  asked.group = group;
+  asked.file = where.file_name();
+  asked.line = static_cast<int>(where.line());
+  return asked;
 }
 
 // What travels of a tensor: its elements, or none of a symbolic one, whose message has a size and a
@@ -43,7 +46,7 @@ void take_data(const Reply& reply, const Tensor& into) {
     throw CommError(text("received ", from.size(), " bytes for a tensor of ", to.size(),
                          "; do all ranks hold real numbers, or some only shapes?"));
   }
-  if (!to.empty()) std::memcpy(to.data(), from.data(), to.size());
+  if (!to.empty() && to.data() != from.data()) std::memcpy(to.data(), from.data(), to.size());
 }
 
 std::uint64_t checksum_of(const Tensor& tensor) {
@@ -53,21 +56,19 @@ std::uint64_t checksum_of(const Tensor& tensor) {
 // `watched` must not change until wait(); `result`, where defined, is written then.
 class SimPending final : public Pending {
  public:
-  SimPending(sim::Port& port, Request wait, Tensor watched, Tensor result)
-      : port_(port),
-        wait_(std::move(wait)),
-        watched_(std::move(watched)),
-        result_(std::move(result)) {}
+  SimPending(sim::Port& port, Message wait, Tensor watched, Tensor result)
+      : port_(port), wait_(wait), watched_(std::move(watched)), result_(std::move(result)) {}
 
   void wait() override {
     wait_.checksum = checksum_of(watched_);
+    if (result_.defined()) wait_.into = wire_bytes_of(result_);
     const Reply reply = ask(port_, wait_);
     if (result_.defined()) take_data(reply, result_);
   }
 
  private:
   sim::Port& port_;
-  Request wait_;
+  Message wait_;
   Tensor watched_, result_;
 };
 
@@ -80,48 +81,52 @@ class SimGroup final : public ProcessGroup {
   Traffic traffic() const override { return traffic_; }
 
  private:
-  Request message(Op op, const Tensor& data, int peer, int tag, const Where& where) const {
-    Request request = request_of(op, group_, where);
-    request.peer = peer;
-    request.tag = tag;
-    request.count = data.numel();
-    request.dtype = data.dtype();
-    return request;
+  Message message(Op op, const Tensor& data, int peer, int tag, const Where& where) const {
+    Message message = asking<Message>(op, group_, where);
+    message.peer = peer;
+    message.tag = tag;
+    message.count = data.numel();
+    message.dtype = data.dtype();
+    return message;
   }
 
-  Request sending(Op op, const Tensor& data, int dst, int tag, const Where& where) {
-    Request request = message(op, data, dst, tag, where);
-    request.data.bytes = wire_bytes_of(data);  // the port reads them before call() returns
+  Message sending(Op op, const Tensor& data, int dst, int tag, const Where& where) {
+    Message sent = message(op, data, dst, tag, where);
+    sent.data = wire_bytes_of(data);  // the port reads them before call() returns
+    // Of data that are sent the core takes the checksum itself.
+    if (sent.data.empty()) sent.checksum = checksum_of(data);
     traffic_.bytes_sent += static_cast<std::int64_t>(data.bytes());
     ++traffic_.messages_sent;
-    return request;
+    return sent;
   }
 
   // Asks for an operation that is answered with a handle, to be waited for.
-  Work start_request(Request request, Tensor watched, Tensor result, const Where& where) {
-    // Of data that are sent the core takes the checksum itself.
-    if (request.data.bytes.empty()) request.checksum = checksum_of(watched);
-    Request wait = request_of(Op::wait, group_, where);
-    wait.handle = ask(port_, request).handle;
-    return Work(std::make_unique<SimPending>(port_, std::move(wait), std::move(watched),
-                                             std::move(result)));
+  template <typename Asked>
+  Work start_request(const Asked& asked, Tensor watched, Tensor result, const Where& where) {
+    Message wait = asking<Message>(Op::wait, group_, where);
+    wait.handle = ask(port_, asked).handle;
+    return Work(std::make_unique<SimPending>(port_, wait, std::move(watched), std::move(result)));
   }
 
   void send_now(const Tensor& data, int dst, int tag, const Where& where) override {
     ask(port_, sending(Op::send, data, dst, tag, where));
   }
   void recv_now(Tensor data, int src, int tag, const Where& where) override {
-    take_data(ask(port_, message(Op::recv, data, src, tag, where)), data);
+    Message wanted = message(Op::recv, data, src, tag, where);
+    wanted.into = wire_bytes_of(data);
+    take_data(ask(port_, wanted), data);
   }
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override {
     return start_request(sending(Op::isend, data, dst, tag, where), data, {}, where);
   }
   Work start_recv(Tensor data, int src, int tag, const Where& where) override {
-    return start_request(message(Op::irecv, data, src, tag, where), data, data, where);
+    Message wanted = message(Op::irecv, data, src, tag, where);
+    wanted.checksum = checksum_of(data);
+    return start_request(wanted, data, data, where);
   }
 
   Work start(const Collective& c, const Where& where) override {
-    Request request = request_of(Op::icollective, group_, where);
+    Request request = asking<Request>(Op::icollective, group_, where);
     request.collective = c.kind;
     if (c.kind == CollectiveKind::barrier) {
       request.op = Op::collective;
@@ -147,12 +152,13 @@ class SimGroup final : public ProcessGroup {
     traffic_.bytes_sent += sent.bytes;
     traffic_.messages_sent += sent.messages;
     traffic_.modelled = true;
-    const bool listens = !c.input.defined();
-    return start_request(std::move(request), listens ? c.output : c.input, c.output, where);
+    const Tensor& watched = c.input.defined() ? c.input : c.output;
+    if (request.data.bytes.empty()) request.checksum = checksum_of(watched);
+    return start_request(request, watched, c.output, where);
   }
 
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) override {
-    Request request = request_of(Op::split, group_, where);
+    Request request = asking<Request>(Op::split, group_, where);
     request.color = color;
     request.key = key;
     const Reply reply = ask(port_, request);

@@ -89,15 +89,48 @@ void Core::State::check(Actor actor, const Request& request) const {
   if (request.count == 0) fail("of nothing; an empty message is not sent");
 }
 
-void Core::State::check_limits(Actor actor, const Request& request) {
-  const auto& limits = options_.limits;
+// The sentence is made from the whole request; here is only whether one is needed.
+void Core::State::check(Actor actor, const Message& message) const {
+  const auto fits = [&] {
+    if (message.op == Op::wait) {
+      return handles_[static_cast<std::size_t>(actor.rank)].contains(message.handle);
+    }
+    if (message.group >= groups_.size()) return false;
+    const Group& group = groups_[message.group];
+    const int rank = group.rank_of(actor.rank);
+    const auto bytes = static_cast<std::size_t>(message.count) * bytes_of(message.dtype);
+    return rank >= 0 && message.peer >= 0 && std::cmp_less(message.peer, group.members.size()) &&
+           message.peer != rank && message.count > 0 && message.count <= count_max &&
+           (message.data.empty() || message.data.size() == bytes);
+  };
+  if (!fits()) check(actor, request_of(message));
+}
+
+void Core::State::count(Actor actor, const Request& request) {
   const bool sends = request.op == Op::send || request.op == Op::isend;
   const bool collective = request.op == Op::collective || request.op == Op::icollective;
-  ++requests_;
   if (sends || collective) ++messages_;
   bytes_ += sends        ? bytes_of(request)
             : collective ? given_bytes(request, groups_[request.group].members.size())
                          : static_cast<std::int64_t>(request.data.bytes.size());
+  if (passes_limits()) check_limits(actor, request);
+}
+
+void Core::State::count(Actor actor, const Message& message) {
+  if (message.op == Op::send || message.op == Op::isend) {
+    ++messages_;
+    bytes_ += message.count * static_cast<std::int64_t>(bytes_of(message.dtype));
+  }
+  if (passes_limits()) check_limits(actor, request_of(message));
+}
+
+bool Core::State::passes_limits() {
+  const auto& limits = options_.limits;
+  return ++requests_ > limits.requests_max || messages_ > limits.messages_max ||
+         bytes_ > limits.bytes_max;
+}
+
+void Core::State::check_limits(Actor actor, const Request& request) {
   const auto over = [&](std::int64_t seen, std::int64_t allowed, const char* what) {
     if (seen <= allowed) return;
     found({Verdict::traffic_limit,
@@ -107,6 +140,7 @@ void Core::State::check_limits(Actor actor, const Request& request) {
            {actor.rank},
            place_of(request)});
   };
+  const auto& limits = options_.limits;
   over(messages_, limits.messages_max, "messages");
   over(bytes_, limits.bytes_max, "bytes");
   over(requests_, limits.requests_max, "requests");

@@ -182,8 +182,9 @@ bool has_root(Collective collective) {
 }
 
 int Group::rank_of(int global_rank) const {
-  const auto at = std::find(members.begin(), members.end(), global_rank);
-  return at == members.end() ? -1 : static_cast<int>(at - members.begin());
+  if (world) return global_rank;
+  const auto at = rank_by_global.find(global_rank);
+  return at == rank_by_global.end() ? -1 : at->second;
 }
 
 void Core::State::enter(const OperationPtr& operation) {
@@ -256,6 +257,7 @@ void Core::State::run_split(const Group& parent, Group::Slot& slot, double done_
       reply.group = static_cast<std::uint32_t>(groups_.size());
       reply.rank = static_cast<int>(made.members.size());
       reply.size = static_cast<int>(places.size());
+      made.rank_by_global[global] = reply.rank;
       made.members.push_back(global);
     }
     groups_.push_back(std::move(made));  // `parent` may move: it is not used below

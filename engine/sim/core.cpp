@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "engine/base/random.hpp"
 #include "engine/sim/core_state.hpp"
@@ -17,36 +18,29 @@ constexpr std::size_t strands_started_max = 4096;
 
 bool is_blocking(Op op) { return op == Op::send || op == Op::recv || op == Op::collective; }
 
-Reply handle_reply(std::uint64_t handle) {
-  Reply reply;
-  reply.handle = handle;
-  return reply;
-}
-
-Reply failed_reply(std::string error) {
-  Reply reply;
-  reply.status = Status::failed;
-  reply.error = std::move(error);
-  return reply;
-}
-
 }  // namespace
 
-Core::State::State(Options chosen) : options_(std::move(chosen)) {
+Core::State::State(Options chosen)
+    : options_(std::move(chosen)),
+      channels_(static_cast<std::size_t>(std::max(options_.ranks, 0))) {
   const int n = options_.ranks;
   LOCKSTEP_CHECK(n >= 1, "a simulated world needs at least one rank, not ", n);
   const auto size = static_cast<std::size_t>(n);
   strands_.resize(size);
-  for (auto& strands : strands_) strands.emplace(0, Strand{});
+  for (auto& strands : strands_) main_.push_back(&strands.emplace(0, Strand{}).first->second);
+  of_priority_.resize(size);
+  by_sender_.resize(size);
   priority_ = random_permutation(n, options_.seed);
   lost_.resize(size);
   handles_.resize(size);
   port_free_s_.resize(size);
   counters_.ranks.resize(size);
   live_ = n;
+  one_at_a_time_ = !options_.services.empty();
   Group world;
   for (int rank = 0; rank < n; ++rank) world.members.push_back(rank);
   world.entered.resize(size);
+  world.world = true;
   groups_.push_back(std::move(world));
 }
 
@@ -70,7 +64,7 @@ const std::optional<Finding>& Core::finding() const { return state_->finding_; }
 void Core::fail(Finding finding) { state_->found(std::move(finding)); }
 const Counters& Core::counters() const { return state_->counters_; }
 
-Strand& Core::State::strand_of(Actor actor) {
+Strand& Core::State::other_strand(Actor actor) {
   if (actor.rank < 0 || actor.rank >= options_.ranks) {
     throw Error(text("there is no rank ", actor.rank, " in a world of ", options_.ranks));
   }
@@ -121,10 +115,27 @@ void Core::start(Actor actor, Actor parent, std::string name) {
 void Core::ask(Actor actor, Request request) {
   Strand& strand = state_->running_strand(actor, "asks");
   state_->check(actor, request);
-  state_->check_limits(actor, request);
+  state_->count(actor, request);
   strand.running = false;
   strand.asked = std::move(request);
+  state_->asked_.push_back(actor);
   ++state_->waiting_;
+}
+
+std::optional<Reply> Core::ask(Actor actor, const Message& message) {
+  Strand& strand = state_->running_strand(actor, "asks");
+  state_->check(actor, message);
+  state_->count(actor, message);
+  state_->take(actor, message);
+  const bool at_once = !state_->one_at_a_time_ || message.op != Op::wait;
+  if (at_once && !strand.waits_on) {
+    state_->ready_.pop_back();  // the last is this strand
+    strand.reply.now = strand.clock_s;
+    return std::move(strand.reply);
+  }
+  strand.running = false;
+  ++state_->waiting_;
+  return std::nullopt;
 }
 
 void Core::end(Actor actor) {
@@ -152,74 +163,31 @@ void Core::wake(Actor sleeper, Actor waker) {
   state_->answer_now(sleeper, {});
 }
 
-void Core::lose(int rank, const std::string& why) {
-  LOCKSTEP_CHECK(rank >= 0 && rank < ranks(), "lose: there is no rank ", rank);
-  auto& reason = state_->lost_[static_cast<std::size_t>(rank)];
-  if (!reason.empty()) return;
-  reason = why.empty() ? text("rank ", rank, " is gone") : why;
-  for (auto& [id, strand] : state_->strands_[static_cast<std::size_t>(rank)]) {
-    if (!strand.live) continue;
-    if (!strand.running) --state_->waiting_;
-    const double clock_s = strand.clock_s;
-    strand = {};
-    strand.clock_s = clock_s;
-    strand.live = strand.running = false;
-    --state_->live_;
-  }
-  std::erase_if(state_->ready_, [&](const State::Ready& r) { return r.actor.rank == rank; });
-  state_->found({Verdict::rank_exited, reason, {rank}, {}});
+std::vector<Core::Resume> Core::advance() {
+  std::vector<Resume> resumes;
+  for (const Actor& actor : step()) resumes.push_back({actor, take_reply(actor)});
+  return resumes;
 }
 
-std::vector<Core::Resume> Core::advance() {
+Reply Core::take_reply(Actor actor) {
+  Strand& strand = state_->strand_of(actor);
+  strand.reply.now = strand.clock_s;
+  return std::move(strand.reply);
+}
+
+const std::vector<Actor>& Core::step() {
   State& state = *state_;
   LOCKSTEP_CHECK(quiet(), "advance: a strand is still running; the core acts when all are blocked");
-
-  // What was asked since, in the order of the askers' clocks.
-  std::vector<std::pair<double, Actor>> asked;
-  for (int rank = 0; rank < ranks(); ++rank) {
-    for (auto& [id, strand] : state.strands_[static_cast<std::size_t>(rank)]) {
-      if (strand.asked) asked.emplace_back(strand.clock_s, Actor{rank, id});
-    }
-  }
-  std::sort(asked.begin(), asked.end(), [&](const auto& a, const auto& b) {
-    return state.earlier({a.first, a.second, {}}, {b.first, b.second, {}});
-  });
-  for (const auto& [clock, actor] : asked) {
-    auto request = std::exchange(state.strand_of(actor).asked, std::nullopt);
-    state.take(actor, std::move(*request));
-  }
+  state.take_asked();
   state.transfer_matches();
-  state.fail_waiters_of_lost();
-
-  // Who goes on: everyone who can, or with services the earliest alone, before whom services that
-  // were asked at an earlier time are served.
-  const auto by_time = [&](const State::Ready& a, const State::Ready& b) {
-    return state.earlier(a, b);
-  };
-  const auto earliest = [&] {
-    return std::min_element(state.ready_.begin(), state.ready_.end(), by_time);
-  };
-  const bool one_at_a_time = !state.options_.services.empty();
-  if (one_at_a_time) state.run_services();
-  std::vector<State::Ready> chosen;
-  if (one_at_a_time && !state.ready_.empty()) {
-    const auto first = earliest();
-    chosen.push_back(std::move(*first));
-    state.ready_.erase(first);
-  } else {
-    chosen = std::exchange(state.ready_, {});
-    std::sort(chosen.begin(), chosen.end(), by_time);
-  }
-  std::vector<Resume> resumes;
-  for (auto& ready : chosen) {
-    Strand& strand = state.strand_of(ready.actor);
-    strand.running = true;
+  if (state.any_lost_) state.fail_waiters_of_lost();
+  state.choose_next();
+  for (const Actor& actor : state.next_) {
+    state.strand_of(actor).running = true;
     --state.waiting_;
-    ready.reply.now = strand.clock_s;
-    resumes.push_back({ready.actor, std::move(ready.reply)});
   }
-  if (resumes.empty() && !finished() && !state.finding_) state.diagnose_stuck();
-  return resumes;
+  if (state.next_.empty() && !finished() && !state.finding_) state.diagnose_stuck();
+  return state.next_;
 }
 
 bool Core::State::earlier(const Ready& a, const Ready& b) const {
@@ -227,6 +195,13 @@ bool Core::State::earlier(const Ready& a, const Ready& b) const {
     return std::tuple(r.time_s, priority_[static_cast<std::size_t>(r.actor.rank)], r.actor.strand);
   };
   return key(a) < key(b);
+}
+
+Reply failed_reply(std::string error) {
+  Reply reply;
+  reply.status = Status::failed;
+  reply.error = std::move(error);
+  return reply;
 }
 
 bool Core::State::alive(int rank) const {
@@ -239,7 +214,7 @@ void Core::State::take(Actor actor, Request request) {
   Strand& strand = strand_of(actor);
   switch (request.op) {
     case Op::wait:
-      return take_wait(actor, request);
+      return take_wait(actor, request.handle, request.checksum);
     case Op::compute:
       strand.clock_s += request.seconds;
       return answer_now(actor, {});
@@ -259,11 +234,36 @@ void Core::State::take(Actor actor, Request request) {
     default:
       break;
   }
-  auto operation = std::make_shared<Operation>();
+  const OperationPtr operation = operation_of(actor, strand);
   operation->request = std::move(request);
+  begin(operation, strand);
+}
+
+void Core::State::take(Actor actor, const Message& message) {
+  if (message.op == Op::wait) {
+    return take_wait(actor, message.handle, message.checksum, message.into);
+  }
+  Strand& strand = strand_of(actor);
+  const OperationPtr operation = operation_of(actor, strand);
+  fill(operation->request, message);
+  if (message.op == Op::isend && !message.data.empty()) {
+    operation->kept.assign(message.data.begin(), message.data.end());
+    operation->request.data.bytes = operation->kept;
+  }
+  operation->into = message.into;
+  begin(operation, strand);
+}
+
+OperationPtr Core::State::operation_of(Actor actor, const Strand& strand) {
+  OperationPtr operation = pool_.make();
   operation->owner = actor;
   operation->posted_s = strand.clock_s;
   operation->order = orders_++;
+  return operation;
+}
+
+void Core::State::begin(const OperationPtr& operation, Strand& strand) {
+  const Actor actor = operation->owner;
   const Op op = operation->request.op;
   if (is_blocking(op) || op == Op::split) {
     operation->waiter = actor;
@@ -271,24 +271,27 @@ void Core::State::take(Actor actor, Request request) {
   } else {
     const auto& data = operation->request.data.bytes;
     operation->checksum = data.empty() ? operation->request.checksum : checksum_of(data);
-    handles_[static_cast<std::size_t>(actor.rank)].emplace(next_handle_, operation);
-    answer_now(actor, handle_reply(next_handle_++));
+    strand.reply = {};
+    strand.reply.handle = handles_[static_cast<std::size_t>(actor.rank)].add(operation);
+    ready_.push_back({strand.clock_s, actor});
   }
-  if (op == Op::send || op == Op::isend) return post_send(operation);
+  if (op == Op::send || op == Op::isend) {
+    operation->depth = strand.depth + 1;
+    return post_send(operation);
+  }
   if (op == Op::recv || op == Op::irecv) return post_receive(operation);
   enter(operation);
 }
 
-void Core::State::take_wait(Actor actor, const Request& request) {
-  auto& handles = handles_[static_cast<std::size_t>(actor.rank)];
-  const auto entry = handles.find(request.handle);
-  if (entry == handles.end()) {  // two strands wait for one handle
+void Core::State::take_wait(Actor actor, std::uint64_t handle, std::uint64_t checksum,
+                            std::span<std::byte> into) {
+  const OperationPtr operation = handles_[static_cast<std::size_t>(actor.rank)].take(handle);
+  if (!operation) {  // two strands wait for one handle
     return answer_now(actor, failed_reply("wait: another strand waits for this operation already"));
   }
-  const OperationPtr operation = entry->second;
-  handles.erase(entry);
+  operation->into = into;
   const Request& asked = operation->request;
-  if (operation->checksum != request.checksum) {
+  if (operation->checksum != checksum) {
     const std::string what(asked.op == Op::icollective ? name_of(asked.collective)
                                                        : name_of(asked.op));
     found(
@@ -304,7 +307,9 @@ void Core::State::take_wait(Actor actor, const Request& request) {
 }
 
 void Core::State::answer_now(Actor actor, Reply reply) {
-  ready_.push_back({strand_of(actor).clock_s, actor, std::move(reply)});
+  Strand& strand = strand_of(actor);
+  strand.reply = std::move(reply);
+  ready_.push_back({strand.clock_s, actor});
 }
 
 void Core::State::resume(const OperationPtr& operation) {
@@ -314,7 +319,14 @@ void Core::State::resume(const OperationPtr& operation) {
   strand.clock_s = std::max(strand.clock_s, operation->done_s);
   const Op op = operation->request.op;
   if (op == Op::recv || op == Op::irecv) strand.depth = std::max(strand.depth, operation->depth);
-  answer_now(*operation->waiter, std::move(operation->reply));
+  auto& received = operation->reply.data.bytes;
+  const auto& into = operation->into;
+  if (!received.empty() && received.size() == into.size() && received.data() != into.data()) {
+    std::memcpy(into.data(), received.data(), into.size());
+    received = into;
+  }
+  strand.reply = std::move(operation->reply);
+  ready_.push_back({strand.clock_s, *operation->waiter});
 }
 
 void Core::State::release_joiners(Actor ended) {
@@ -326,26 +338,6 @@ void Core::State::release_joiners(Actor ended) {
     strand.clock_s = std::max(strand.clock_s, other.clock_s);
     strand.depth = std::max(strand.depth, other.depth);
     answer_now({ended.rank, id}, {});
-  }
-}
-
-void Core::State::fail_waiters_of_lost() {
-  for (int rank = 0; rank < options_.ranks; ++rank) {
-    for (auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {
-      if (!strand.waits_on || strand.waits_on->done) continue;
-      const Request& request = strand.waits_on->request;
-      const auto& members = groups_[request.group].members;
-      const bool collective =
-          request.op == Op::collective || request.op == Op::icollective || request.op == Op::split;
-      for (std::size_t member = 0; member < members.size(); ++member) {
-        const auto& why = lost_[static_cast<std::size_t>(members[member])];
-        if (why.empty() || (!collective && std::cmp_not_equal(request.peer, member))) continue;
-        strand.waits_on->done = true;  // nothing will match it any more
-        strand.waits_on = nullptr;
-        answer_now({rank, id}, failed_reply(why));
-        break;
-      }
-    }
   }
 }
 

@@ -9,8 +9,8 @@
 //     }
 //
 // Invariants
-//   1. The core acts only when it is quiet: every live strand has an open request. So a run is a
-//      function of (program, inputs, seed), not of the host's timing.
+//   1. The core lets time pass only when it is quiet: every live strand has an open request. So a
+//      run is a function of (program, inputs, seed), not of the host's timing.
 //   2. Messages of one (group, source, destination, tag) are matched in order; there is no
 //      any-source receive. Matching therefore does not depend on the seed; the order in which
 //      services are served and strands are resumed does.
@@ -82,12 +82,16 @@ struct Limits {
   std::int64_t requests_max = 4'000'000;  // of every kind, so that polling ends too
 };
 
+// What Counters keeps of a run. A record takes 56 bytes a message: too much for millions of them.
+enum class Record : std::uint8_t { totals, everything };
+
 struct Options {
   int ranks = 1;
   Network network;
   std::uint64_t seed = 0;  // permutes ranks that are equal in virtual time
   Limits limits;
   std::vector<Service*> services;  // must outlive the core
+  Record record = Record::everything;
 };
 
 // A message as it was delivered; the record that is validated, priced and drawn.
@@ -137,6 +141,10 @@ class Core {
   // that is not live, a handle that was waited for): a hostile rank can say anything.
   void start(Actor actor, Actor parent, std::string name = {});  // begins at the parent's clock
   void ask(Actor actor, Request request);
+  // The same for a message of a rank in this process, whose memory the core may read and write
+  // while the strand is blocked. isend and irecv are answered at once, so is a wait for what is
+  // done, unless strands go one at a time; nullopt: the strand is blocked.
+  std::optional<Reply> ask(Actor actor, const Message& message);
   void end(Actor actor);
   void wake(Actor sleeper, Actor waker);  // answers its Op::pause, not before the waker's clock
   // The rank is gone. Whoever waits for it is answered with Status::failed and `why`, and the
@@ -153,6 +161,9 @@ class Core {
     Reply reply;
   };
   std::vector<Resume> advance();
+  // The same for a host that asks for the reply when the strand runs. Valid until the next step.
+  const std::vector<Actor>& step();
+  Reply take_reply(Actor actor);
 
   // The first thing that went wrong. Checked again at the end: undelivered messages, collectives
   // left by some ranks.

@@ -1,4 +1,5 @@
-// What the core remembers. Internal to engine/sim: core.cpp schedules, serving.cpp lets services
+// What the core remembers. Internal to engine/sim: core.cpp schedules, losing.cpp tells who waits
+// for a rank that is gone, serving.cpp lets services
 // answer, matching.cpp moves messages, collective.cpp runs native collectives and splits,
 // diagnosis.cpp explains what is stuck, mismatch.cpp what does not agree.
 //
@@ -19,24 +20,10 @@
 #include <unordered_map>
 
 #include "engine/base/error.hpp"
+#include "engine/sim/channels.hpp"
 #include "engine/sim/core.hpp"
 
 namespace lockstep::sim {
-
-// A send, receive, collective or split under way, blocking or not.
-struct Operation {
-  Request request;
-  Actor owner;
-  double posted_s = 0;
-  std::uint64_t order = 0;     // of posting, among all operations
-  int depth = 0;               // of the message: set at the send's post, copied at the match
-  std::uint64_t checksum = 0;  // what the buffer must still have when it is waited for
-  bool done = false;
-  double done_s = 0;
-  Reply reply;                  // what the owner is answered when it is done
-  std::optional<Actor> waiter;  // the strand that is blocked on it
-};
-using OperationPtr = std::shared_ptr<Operation>;
 
 struct Strand {
   std::string name;  // as its rank calls it, or empty
@@ -49,6 +36,39 @@ struct Strand {
   std::optional<Request> serving;  // blocked: until the service answers
   std::optional<Request> joining;  // blocked: until strand request.handle has ended
   std::optional<Request> pausing;  // blocked: until a strand of its rank wakes it
+  Reply reply;                     // ready: what it is answered
+};
+
+// What a rank can wait for, by handle: a place and a number that tells its users apart.
+class Handles {
+ public:
+  std::uint64_t add(const OperationPtr& operation) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(places_.size()));
+      places_.emplace_back();
+    }
+    const std::uint32_t place = free_.back();
+    free_.pop_back();
+    operation->handle = ++used_ << 32 | place;
+    places_[place] = operation;
+    return operation->handle;
+  }
+  bool contains(std::uint64_t handle) const {
+    const auto place = static_cast<std::uint32_t>(handle);
+    return place < places_.size() && places_[place] && places_[place]->handle == handle;
+  }
+  OperationPtr take(std::uint64_t handle) {  // nothing when there is none
+    if (!contains(handle)) return nullptr;
+    const auto place = static_cast<std::uint32_t>(handle);
+    free_.push_back(place);
+    return std::exchange(places_[place], nullptr);
+  }
+  const std::vector<OperationPtr>& places() const { return places_; }  // some are empty
+
+ private:
+  std::vector<OperationPtr> places_;
+  std::vector<std::uint32_t> free_;
+  std::uint64_t used_ = 0;
 };
 
 struct Group {
@@ -62,32 +82,46 @@ struct Group {
   std::uint64_t completed = 0;  // how many lie before open.front()
   double free_s = 0;            // when the last one is over
 
+  bool world = false;                           // every rank, by its own number
+  std::unordered_map<int, int> rank_by_global;  // of a group that is not
+
   int rank_of(int global_rank) const;  // -1: no member
 };
 
 struct Core::State {
-  using ChannelKey = std::tuple<std::uint32_t, int, int, int>;  // group, src, dst (global), tag
-  struct Channel {
-    std::deque<OperationPtr> sends, receives;
-  };
   struct Match {
     OperationPtr send, receive;
   };
   struct Ready {
     double time_s;
     Actor actor;
-    Reply reply;
   };
 
   explicit State(Options chosen);
 
   // core.cpp
-  Strand& strand_of(Actor actor);
+  Strand& strand_of(Actor actor) {
+    const auto rank = static_cast<std::size_t>(actor.rank);
+    if (actor.strand == 0 && rank < main_.size() && main_[rank]->live) return *main_[rank];
+    return other_strand(actor);
+  }
+  Strand& other_strand(Actor actor);
   Strand& running_strand(Actor actor, const char* doing);
   void check(Actor actor, const Request& request) const;
+  void check(Actor actor, const Message& message) const;
+  void count(Actor actor, const Request& request);
+  void count(Actor actor, const Message& message);
+  bool passes_limits();
   void check_limits(Actor actor, const Request& request);
   void take(Actor actor, Request request);  // looks at one request
-  void take_wait(Actor actor, const Request& request);
+  void take_asked();                        // all, in the order of the askers' clocks
+  void take(Actor actor, const Message& message);
+  void take_wait(Actor actor, std::uint64_t handle, std::uint64_t checksum,
+                 std::span<std::byte> into = {});
+  OperationPtr operation_of(Actor actor, const Strand& strand);
+  void begin(const OperationPtr& operation, Strand& strand);
+  void choose_next();  // who goes on
+  void order_by_priority(std::vector<Actor>& actors);
   void answer_now(Actor actor, Reply reply);   // ready at the strand's own time
   void resume(const OperationPtr& operation);  // the waiter of a finished operation is ready
   void release_joiners(Actor ended);
@@ -127,24 +161,32 @@ struct Core::State {
   Finding mismatch_of(const Group& group, const Group::Slot& slot, std::uint64_t index) const;
 
   Options options_;
+  OperationPool pool_;                          // before all that holds operations
   std::vector<std::map<int, Strand>> strands_;  // by rank, by strand
+  std::vector<Strand*> main_;                   // by rank: its strand 0
   std::vector<std::int64_t> priority_;          // by rank: who goes first among equals
   std::vector<std::string> lost_;               // by rank: why it is gone, or empty
   std::vector<Group> groups_;
-  std::map<ChannelKey, Channel> channels_;
-  std::vector<Match> matches_;                                            // not yet transferred
-  std::vector<std::unordered_map<std::uint64_t, OperationPtr>> handles_;  // by rank: to wait for
+  std::vector<std::vector<Actor>> of_priority_;  // scratch of order_by_priority
+  Channels channels_;
+  std::vector<std::vector<Match>> by_sender_;  // scratch of transfer_matches
+  std::vector<Match> matches_;                 // not yet transferred
+  std::vector<Handles> handles_;               // by rank: to wait for
+  std::vector<Actor> asked_;                   // strands whose request has not been looked at
   std::vector<Ready> ready_;
+  std::vector<Actor> next_;  // who goes on
+  bool any_lost_ = false;
+  bool one_at_a_time_ = false;       // services: the earliest strand alone
   double served_s_ = 0;              // when a service last answered
   std::vector<double> port_free_s_;  // by rank: when its sending port is idle
   std::uint64_t orders_ = 0;
-  std::uint64_t next_handle_ = 1;
   std::int64_t requests_ = 0, messages_ = 0, bytes_ = 0;
   int live_ = 0, waiting_ = 0;  // strands; of them, those with an open request
   Counters counters_;
   std::optional<Finding> finding_;
 };
 
+Reply failed_reply(std::string error);
 // Payload bytes of `count` elements.
 std::int64_t bytes_of(const Request& request);
 // What a member brings into a collective of `members`: `count` elements, or one such share for each

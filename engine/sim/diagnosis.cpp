@@ -263,8 +263,9 @@ void Core::State::diagnose_stuck() {
 
 std::vector<OperationPtr> Core::State::unreceived_sends() const {
   std::vector<OperationPtr> unreceived;
-  for (const auto& [key, channel] : channels_) {
-    unreceived.insert(unreceived.end(), channel.sends.begin(), channel.sends.end());
+  for (const auto& [key, channel] : channels_.all()) {
+    const auto waiting = channel.sends.waiting();
+    unreceived.insert(unreceived.end(), waiting.begin(), waiting.end());
   }
   std::sort(unreceived.begin(), unreceived.end(), [](const OperationPtr& a, const OperationPtr& b) {
     return std::tuple(a->owner.rank, a->order) < std::tuple(b->owner.rank, b->order);
@@ -302,8 +303,8 @@ void Core::State::check_end() {
   }
   OperationPtr unwaited;
   for (const auto& handles : handles_) {
-    for (const auto& [handle, operation] : handles) {
-      if (!unwaited || operation->order < unwaited->order) unwaited = operation;
+    for (const OperationPtr& operation : handles.places()) {
+      if (operation && (!unwaited || operation->order < unwaited->order)) unwaited = operation;
     }
   }
   if (!unwaited) return;

@@ -1,7 +1,6 @@
 #include "engine/sim/fiber_host.hpp"
 
 #include <cstdlib>
-#include <deque>
 #include <iostream>
 #include <memory>
 #include <new>
@@ -47,6 +46,7 @@ class FiberHost final : public StrandPort, public Strands {
   FiberResult run(const std::function<void(FiberRank&)>& program);
 
   Reply call(const Request& request) override;
+  Reply call(const Message& message) override;
   int current_strand() const override { return running_->actor.strand; }
   void wake(int strand) override {
     if (!core_.finding()) core_.wake({running_->actor.rank, strand}, running_->actor);
@@ -60,7 +60,6 @@ class FiberHost final : public StrandPort, public Strands {
     Actor actor;
     std::string name;
     std::unique_ptr<Fiber> fiber;
-    Reply reply;
     std::exception_ptr failure;
     bool begun = false;
     bool over = false;  // so is the run: the host may be gone
@@ -69,19 +68,20 @@ class FiberHost final : public StrandPort, public Strands {
   class FiberStrand;
 
   const StatePtr& add(Actor actor, std::string name, std::function<void()> body);
-  void go(const StatePtr& strand);
-  void end(const StatePtr& strand);
+  void go(State& strand);
+  void end(State& strand);
   void run_rank(FiberRank self, const std::function<void(FiberRank&)>& program);
   void end_all();
+  Reply failed() const;
   void report_idle(std::uint64_t sign) const;
 
   Core& core_;
   const FiberOptions& options_;
   FiberResult result_;
   std::vector<std::vector<StatePtr>> strands_;  // by rank, by strand; null when it has ended
-  std::deque<StatePtr> ready_;
-  std::vector<FiberStack> stacks_;  // of strands that have ended
-  StatePtr running_;
+  std::vector<State*> ready_;                   // strands may start others while it is gone through
+  std::vector<FiberStack> stacks_;              // of strands that have ended
+  State* running_ = nullptr;
   std::uint64_t turn_ = 0;
   Watchdog watchdog_;
 };
@@ -121,17 +121,13 @@ FiberResult FiberHost::run(const std::function<void(FiberRank&)>& program) {
     });
   }
   while (true) {
-    while (!ready_.empty() && !core_.finding()) {
-      const StatePtr next = std::move(ready_.front());
-      ready_.pop_front();
-      go(next);
-    }
+    for (std::size_t i = 0; i < ready_.size() && !core_.finding(); ++i) go(*ready_[i]);
+    ready_.clear();
     if (core_.finding() || core_.finished()) break;
-    for (auto& [actor, reply] : core_.advance()) {
-      const StatePtr& strand =
-          strands_[static_cast<std::size_t>(actor.rank)][static_cast<std::size_t>(actor.strand)];
-      strand->reply = std::move(reply);
-      ready_.push_back(strand);
+    for (const Actor& actor : core_.step()) {
+      ready_.push_back(
+          strands_[static_cast<std::size_t>(actor.rank)][static_cast<std::size_t>(actor.strand)]
+              .get());
     }
   }
   end_all();
@@ -150,40 +146,40 @@ const FiberHost::StatePtr& FiberHost::add(Actor actor, std::string name,
   state->fiber =
       std::make_unique<Fiber>(std::move(stack), [run = std::move(body)](Fiber&) { run(); });
   of_rank.push_back(state);
-  ready_.push_back(state);
+  ready_.push_back(state.get());
   return of_rank.back();
 }
 
-void FiberHost::go(const StatePtr& strand) {
-  running_ = strand;
-  strand->begun = true;
-  watchdog_.sign(++turn_ * turns_of_sign + static_cast<std::uint64_t>(strand->actor.rank));
+void FiberHost::go(State& strand) {
+  running_ = &strand;
+  strand.begun = true;
+  watchdog_.sign(++turn_ * turns_of_sign + static_cast<std::uint64_t>(strand.actor.rank));
   try {
-    strand->fiber->resume();
+    strand.fiber->resume();
   } catch (...) {
-    strand->failure = std::current_exception();  // read by who joins it
+    strand.failure = std::current_exception();  // read by who joins it
   }
   running_ = nullptr;
-  if (strand->fiber->done()) end(strand);
+  if (strand.fiber->done()) end(strand);
 }
 
-void FiberHost::end(const StatePtr& strand) {
-  stacks_.push_back(strand->fiber->take_stack());
-  strand->fiber = nullptr;
-  auto& of_rank = strands_[static_cast<std::size_t>(strand->actor.rank)];
-  of_rank[static_cast<std::size_t>(strand->actor.strand)] = nullptr;
+void FiberHost::end(State& strand) {
+  const Actor actor = strand.actor;
+  stacks_.push_back(strand.fiber->take_stack());
+  strand.fiber = nullptr;
+  auto& of_rank = strands_[static_cast<std::size_t>(actor.rank)];
+  of_rank[static_cast<std::size_t>(actor.strand)] = nullptr;  // and `strand` with it
   if (core_.finding()) return;
-  if (strand->actor.strand != 0) return core_.end(strand->actor);
+  if (actor.strand != 0) return core_.end(actor);
   for (const StatePtr& other : of_rank) {
     if (!other) continue;
-    return core_.fail(
-        {Verdict::crash,
-         text("the program of rank ", strand->actor.rank, " returned while its strand '",
-              other->name, "' still runs: join() every strand"),
-         {strand->actor.rank},
-         {}});
+    return core_.fail({Verdict::crash,
+                       text("the program of rank ", actor.rank, " returned while its strand '",
+                            other->name, "' still runs: join() every strand"),
+                       {actor.rank},
+                       {}});
   }
-  core_.end(strand->actor);
+  core_.end(actor);
 }
 
 void FiberHost::run_rank(FiberRank self, const std::function<void(FiberRank&)>& program) {
@@ -203,12 +199,24 @@ Reply FiberHost::call(const Request& request) {
     asked.data = payload_of({request.data.bytes.begin(), request.data.bytes.end()});
     core_.ask(self.actor, std::move(asked));
     self.fiber->suspend();
-    if (!core_.finding()) return std::move(self.reply);
+    if (!core_.finding()) return core_.take_reply(self.actor);
   }
-  Reply failed;
-  failed.status = Status::failed;
-  failed.error = core_.finding()->message;
-  return failed;
+  return failed();
+}
+
+Reply FiberHost::call(const Message& message) {
+  if (core_.finding()) return failed();
+  State& self = *running_;
+  if (auto reply = core_.ask(self.actor, message)) return std::move(*reply);
+  self.fiber->suspend();
+  return core_.finding() ? failed() : core_.take_reply(self.actor);
+}
+
+Reply FiberHost::failed() const {
+  Reply reply;
+  reply.status = Status::failed;
+  reply.error = core_.finding()->message;
+  return reply;
 }
 
 std::unique_ptr<Strand> FiberHost::start(std::string name, std::function<void()> body) {
@@ -225,10 +233,9 @@ void FiberHost::end_all() {
   ready_.clear();
   for (auto& of_rank : strands_) {
     for (std::size_t i = of_rank.size(); i-- > 0;) {
-      const StatePtr strand = of_rank[i];
-      if (!strand) continue;
-      strand->over = true;
-      if (strand->begun) go(strand);
+      if (!of_rank[i]) continue;
+      of_rank[i]->over = true;
+      if (of_rank[i]->begun) go(*of_rank[i]);
     }
   }
 }

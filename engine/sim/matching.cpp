@@ -1,6 +1,7 @@
 // Messages: a send and a receive of one channel meet, and the transfer is priced. A rendezvous
 // moves no bytes here: the receiver's reply refers to the sender's payload.
 #include <algorithm>
+#include <cstring>
 
 #include "engine/sim/core_state.hpp"
 
@@ -11,6 +12,24 @@ namespace {
 void mix(std::uint64_t& hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x100000001b3ULL;
   hash ^= hash >> 29;
+}
+
+// Bytes with an owner are passed on as they are. Those of a Message lie in the sender's memory, or
+// are kept with an isend: they go where they are wanted, or are kept until somebody waits.
+void deliver(Operation& send, Operation& receive) {
+  const Payload& sent = send.request.data;
+  if (sent.owner || sent.bytes.empty()) {
+    receive.reply.data = sent;
+  } else if (receive.into.size() == sent.bytes.size()) {
+    std::memcpy(receive.into.data(), sent.bytes.data(), sent.bytes.size());
+    receive.reply.data.bytes = receive.into;
+  } else if (sent.bytes.data() == send.kept.data()) {
+    std::swap(receive.kept, send.kept);
+    receive.reply.data.bytes = receive.kept;
+  } else {
+    receive.kept.assign(sent.bytes.begin(), sent.bytes.end());
+    receive.reply.data.bytes = receive.kept;
+  }
 }
 
 std::string side_of(const Operation& operation) {
@@ -35,42 +54,51 @@ void Core::State::post_send(const OperationPtr& send) {
   const Request& request = send->request;
   const int src = send->owner.rank;
   const int dst = groups_[request.group].members[static_cast<std::size_t>(request.peer)];
-  send->depth = strand_of(send->owner).depth + 1;
   auto& counters = counters_.ranks[static_cast<std::size_t>(src)];
   counters.bytes_sent += bytes_of(request);
   ++counters.messages_sent;
-  Channel& channel = channels_[{request.group, src, dst, request.tag}];
+  Channel& channel = channels_.of_send({request.group, src, dst, request.tag});
   if (channel.receives.empty()) {
-    channel.sends.push_back(send);
+    channel.sends.push(send);
   } else {
-    matches_.push_back({send, std::move(channel.receives.front())});
-    channel.receives.pop_front();
+    matches_.push_back({send, channel.receives.pop()});
   }
 }
 
 void Core::State::post_receive(const OperationPtr& receive) {
   const Request& request = receive->request;
   const int src = groups_[request.group].members[static_cast<std::size_t>(request.peer)];
-  Channel& channel = channels_[{request.group, src, receive->owner.rank, request.tag}];
+  Channel& channel = channels_.of_receive({request.group, src, receive->owner.rank, request.tag});
   if (channel.sends.empty()) {
-    channel.receives.push_back(receive);
+    channel.receives.push(receive);
   } else {
-    matches_.push_back({std::move(channel.sends.front()), receive});
-    channel.sends.pop_front();
+    matches_.push_back({channel.sends.pop(), receive});
   }
 }
 
-// The order in which transfers take the senders' ports depends on times and program order alone,
-// not on the seed: by the time both sides were posted, then source, then order of posting.
+// The order in which transfers take a sender's port depends on times and program order alone, not
+// on the seed: by the time both sides were posted, then order of posting. Senders do not touch each
+// other, and go by rank.
 void Core::State::transfer_matches() {
   const auto key = [](const Match& match) {
-    return std::tuple(std::max(match.send->posted_s, match.receive->posted_s),
-                      match.send->owner.rank, match.send->order);
+    return std::tuple(match.send->owner.rank,
+                      std::max(match.send->posted_s, match.receive->posted_s), match.send->order);
   };
-  auto matches = std::exchange(matches_, {});
-  std::sort(matches.begin(), matches.end(),
-            [&](const Match& a, const Match& b) { return key(a) < key(b); });
-  for (const Match& match : matches) transfer(match);
+  const auto before = [&](const Match& a, const Match& b) { return key(a) < key(b); };
+  if (matches_.size() > by_sender_.size() / 4) {
+    for (Match& match : matches_) {
+      by_sender_[static_cast<std::size_t>(match.send->owner.rank)].push_back(std::move(match));
+    }
+    for (auto& of_one : by_sender_) {
+      if (of_one.size() > 1) std::sort(of_one.begin(), of_one.end(), before);
+      for (const Match& match : of_one) transfer(match);
+      of_one.clear();
+    }
+  } else {
+    std::sort(matches_.begin(), matches_.end(), before);
+    for (const Match& match : matches_) transfer(match);
+  }
+  matches_.clear();
 }
 
 void Core::State::transfer(const Match& match) {
@@ -93,14 +121,16 @@ void Core::State::transfer(const Match& match) {
   send.done_s = port_free;
   receive.done_s = port_free + network.latency_s;
   receive.depth = send.depth;
-  receive.reply.data = send.request.data;
+  deliver(send, receive);
 
   auto& counters = counters_.ranks[static_cast<std::size_t>(dst)];
   counters.bytes_received += bytes;
   ++counters.messages_received;
   counters_.depth = std::max(counters_.depth, send.depth);
-  counters_.messages.push_back(
-      {src, dst, send.request.tag, send.request.group, bytes, send.depth, begin, receive.done_s});
+  if (options_.record == Record::everything) {
+    counters_.messages.push_back(
+        {src, dst, send.request.tag, send.request.group, bytes, send.depth, begin, receive.done_s});
+  }
   mix(counters_.trace_hash,
       static_cast<std::uint64_t>(src) << 32 | static_cast<std::uint32_t>(dst));
   mix(counters_.trace_hash, static_cast<std::uint64_t>(send.request.group) << 32 |

@@ -2,6 +2,8 @@
 // against their last value, lengths against what is there.
 #include "engine/sim/request.hpp"
 
+#include "engine/sim/operation.hpp"
+
 #include <array>
 
 namespace lockstep::sim {
@@ -30,6 +32,26 @@ std::string_view name_of(Op op) { return op_names.at(static_cast<std::size_t>(op
 
 std::string_view name_of(Collective collective) {
   return collective_names.at(static_cast<std::size_t>(collective));
+}
+
+void fill(Request& request, const Message& message) {
+  request.op = message.op;
+  request.dtype = message.dtype;
+  request.group = message.group;
+  request.peer = message.peer;
+  request.tag = message.tag;
+  request.count = message.count;
+  request.handle = message.handle;
+  request.checksum = message.checksum;
+  request.data.bytes = message.data;
+  request.file = message.file;
+  request.line = message.line;
+}
+
+Request request_of(const Message& message) {
+  Request request;
+  fill(request, message);
+  return request;
 }
 
 Payload payload_of(Bytes bytes) {

@@ -92,12 +92,33 @@ struct Reply {
   double now = 0;            // the strand's virtual time
 };
 
+// The part of a Request that messages have, without anything that it owns: what ranks ask most. A
+// wait has op, handle, checksum, into, group, file and line.
+struct Message {
+  Op op = Op::send;
+  DType dtype = DType::float32;
+  std::uint32_t group = 0;
+  int peer = -1;
+  int tag = 0;
+  std::int64_t count = 0;
+  std::uint64_t handle = 0;
+  std::uint64_t checksum = 0;
+  std::span<const std::byte> data{};  // send, isend
+  std::span<std::byte> into{};        // recv, wait: room for what is received
+  const char* file = "";
+  int line = 0;
+};
+Request request_of(const Message& message);
+
 // A rank's end of the line. call() blocks the calling strand until the core answers. The request's
 // data need to stay only until call() returns: a port whose core may keep them longer copies them.
 class Port {
  public:
   virtual ~Port() = default;
   virtual Reply call(const Request& request) = 0;
+  // The same for a message. What was received may lie in `into` already when it comes back: then
+  // the reply's data are that very place.
+  virtual Reply call(const Message& message) { return call(request_of(message)); }
 };
 
 // Request and Reply as bytes, for hosts that cross a process boundary: put_bytes(data), so that the

@@ -86,7 +86,7 @@ std::vector<Core::State::Ready> Core::State::waiting_for_services(
   std::vector<Ready> waiting;
   for (int rank = 0; rank < options_.ranks; ++rank) {
     for (const auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {
-      if (strand.serving) waiting.push_back({time(strand), {rank, id}, {}});
+      if (strand.serving) waiting.push_back({time(strand), {rank, id}});
     }
   }
   std::sort(waiting.begin(), waiting.end(),

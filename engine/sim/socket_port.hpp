@@ -17,6 +17,7 @@ class SocketPort final : public StrandPort, public Strands {
  public:
   explicit SocketPort(int socket);
 
+  using Port::call;
   Reply call(const Request& request) override;
   std::unique_ptr<Strand> start(std::string name, std::function<void()> body) override;
   std::unique_ptr<Monitor> make_monitor() override;

@@ -40,6 +40,7 @@ class ThreadHost {
  private:
   struct RankPort final : sim::Port {
     RankPort(ThreadHost& the_host, int the_rank) : host(the_host), rank(the_rank) {}
+    using Port::call;
     sim::Reply call(const sim::Request& request) override { return host.call(rank, request); }
     ThreadHost& host;
     int rank;

@@ -1,0 +1,180 @@
+// sim: an algorithm on the simulated cluster, every rank a fiber of this process, and what it cost:
+// virtual time, messages, bytes, depth.
+//   ./lab sim --ranks 1024 ring_all_reduce --count 1024
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include "engine/apps/program.hpp"
+#include "engine/base/options.hpp"
+#include "engine/base/stopwatch.hpp"
+#include "engine/collectives/ring_all_reduce.hpp"
+#include "engine/comm/sim.hpp"
+#include "engine/sim/fiber_host.hpp"
+#include "engine/tensor/symbolic.hpp"
+
+namespace {
+
+using namespace lockstep;
+
+// Leaves the sum of all ranks' elements on every rank.
+struct Algorithm {
+  std::string_view name;
+  void (*run)(comm::ProcessGroup& group, const Tensor& data);
+};
+
+constexpr std::array algorithms{
+    Algorithm{"ring_all_reduce",
+              [](comm::ProcessGroup& group, const Tensor& data) {
+                collectives::ring_all_reduce(group, data, ReduceOp::sum);
+              }},
+    Algorithm{"all_reduce", [](comm::ProcessGroup& group, const Tensor& data) {
+                group.all_reduce(data, ReduceOp::sum);
+              }}};
+
+const Algorithm& algorithm_of(const std::vector<std::string>& words) {
+  std::string known;
+  for (const Algorithm& algorithm : algorithms) {
+    if (words.size() == 1 && words.front() == algorithm.name) return algorithm;
+    known += text(known.empty() ? "" : ", ", algorithm.name);
+  }
+  if (words.empty()) {
+    throw UsageError(
+        text("what shall run? One of ", known, ", as in: ./lab sim --ranks 8 ring_all_reduce"));
+  }
+  throw UsageError(
+      text("there is no program '", words.back(), "'; one at a time, there are: ", known));
+}
+
+struct Setting {
+  int ranks;
+  std::int64_t count;
+  DType dtype;
+  bool sizes_only;
+  std::uint64_t seed;
+};
+
+DType dtype_named(const std::string& name) {
+  for (const DType dtype : all_dtypes) {
+    if (name_of(dtype) == name) return dtype;
+  }
+  throw UsageError(text("there is no element type '", name, "'; try float32 or bfloat16"));
+}
+
+sim::Options world_of(const Setting& setting) {
+  sim::Options options;
+  options.ranks = setting.ranks;
+  options.seed = setting.seed;
+  options.record = sim::Record::totals;
+  options.limits.messages_max = options.limits.requests_max = std::int64_t{1} << 60;
+  options.limits.bytes_max = std::int64_t{1} << 60;
+  return options;
+}
+
+// Every rank brings ones; so every element becomes the number of ranks.
+void play(sim::Core& core, const Setting& setting, const Algorithm& algorithm) {
+  CpuDevice device;
+  const Tensor sum =
+      full({setting.sizes_only ? 0 : setting.count}, setting.ranks, setting.dtype, device);
+  const auto result = sim::run_fibers(core, [&](sim::FiberRank& self) {
+    SymbolicDevice symbolic;
+    CpuDevice numbers;
+    Device& own = setting.sizes_only ? static_cast<Device&>(symbolic) : numbers;
+    const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
+    const Tensor data = full({setting.count}, 1, setting.dtype, own);
+    algorithm.run(*group, data);
+    if (setting.sizes_only || data.numel() == 0) return;
+    if (std::memcmp(data.raw_bytes().data(), sum.raw_bytes().data(), sum.bytes()) != 0) {
+      throw Error(text("the elements are not all ", setting.ranks,
+                       ", the sum of as many ones; can ", name_of(setting.dtype),
+                       " count that far?"));
+    }
+  });
+  if (result.finding) throw Error(result.finding->message);
+}
+
+std::string time_text(double seconds) {
+  std::ostringstream out;
+  out << std::setprecision(4);
+  if (seconds < 1e-3) {
+    out << seconds * 1e6 << " µs";
+  } else if (seconds < 1) {
+    out << seconds * 1e3 << " ms";
+  } else {
+    out << seconds << " s";
+  }
+  return out.str();
+}
+
+std::string most_and_all(std::int64_t most, std::int64_t all, const char* unit) {
+  return text(most, unit, " by the busiest rank, ", all, unit, " by all");
+}
+
+void print_report(const sim::Counters& counters, const Setting& setting, double wall_s) {
+  sim::RankCounters most, all;
+  for (const auto& rank : counters.ranks) {
+    most.messages_sent = std::max(most.messages_sent, rank.messages_sent);
+    most.bytes_sent = std::max(most.bytes_sent, rank.bytes_sent);
+    all.messages_sent += rank.messages_sent;
+    all.bytes_sent += rank.bytes_sent;
+    all.collectives = std::max(all.collectives, rank.collectives);
+  }
+  const auto line = [](const char* name, const std::string& value) {
+    std::cout << "  " << std::left << std::setw(14) << name << value << "\n";
+  };
+  line("virtual time", time_text(counters.makespan_s));
+  line("messages", most_and_all(most.messages_sent, all.messages_sent, ""));
+  line("sent", most_and_all(most.bytes_sent, all.bytes_sent, " bytes"));
+  line("depth", text(counters.depth, " messages, the longest chain"));
+  if (all.collectives > 0) line("collectives", text(all.collectives, ", priced, not sent"));
+  line("values", setting.sizes_only ? "none: sizes only" : "as they must be, on every rank");
+  std::ostringstream hash;
+  hash << std::hex << std::setw(16) << std::setfill('0') << counters.trace_hash;
+  line("trace", hash.str());
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  line("simulated in", text(time_text(wall_s), ", ",
+                            static_cast<std::int64_t>(static_cast<double>(all.messages_sent) /
+                                                      std::max(wall_s, 1e-9)),
+                            " messages/s, ", usage.ru_maxrss / 1024, " MiB"));
+}
+
+int run(int argc, const char* const* argv) {
+  Options options("lab sim", "Runs an algorithm on simulated ranks and says what it cost.");
+  options.option("ranks", "8", "how many; each is a fiber of this process")
+      .option("count", "1024", "elements on every rank")
+      .option("dtype", "float32", "their type")
+      .option("seed", "0", "another one lets ranks run in another order")
+      .flag("sizes-only", "messages have sizes and no values: for very many ranks")
+      .words("PROGRAM", "ring_all_reduce (messages) or all_reduce (priced as one operation)");
+  const Arguments arguments = options.parse(argc, argv);
+  if (arguments.asks_help()) {
+    std::cout << options.help();
+    return 0;
+  }
+  const Algorithm& algorithm = algorithm_of(arguments.words());
+  constexpr std::int64_t ranks_max = 32'000;  // each stack takes two of the system's mappings
+  const std::int64_t ranks = arguments.integer("ranks", 1);
+  if (ranks > ranks_max) throw UsageError(text("--ranks ", ranks, " is above ", ranks_max));
+  const Setting setting{static_cast<int>(ranks), arguments.integer("count", 0),
+                        dtype_named(arguments.get("dtype")), arguments.flag("sizes-only"),
+                        static_cast<std::uint64_t>(arguments.integer("seed", 0))};
+  std::cout << text(algorithm.name, " of ", setting.count, " ", name_of(setting.dtype), " on ",
+                    ranks, ranks == 1 ? " rank\n" : " ranks\n");
+  const Stopwatch watch;
+  sim::Core core(world_of(setting));
+  play(core, setting, algorithm);
+  print_report(core.counters(), setting, watch.seconds());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return lockstep::apps::run_program("lab sim", [&] { return run(argc, argv); });
+}

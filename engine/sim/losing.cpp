@@ -1,0 +1,47 @@
+// A rank that is gone: whoever waits for it is told why.
+#include <algorithm>
+
+#include "engine/sim/core_state.hpp"
+
+namespace lockstep::sim {
+
+void Core::lose(int rank, const std::string& why) {
+  LOCKSTEP_CHECK(rank >= 0 && rank < ranks(), "lose: there is no rank ", rank);
+  auto& reason = state_->lost_[static_cast<std::size_t>(rank)];
+  if (!reason.empty()) return;
+  state_->any_lost_ = true;
+  reason = why.empty() ? text("rank ", rank, " is gone") : why;
+  for (auto& [id, strand] : state_->strands_[static_cast<std::size_t>(rank)]) {
+    if (!strand.live) continue;
+    if (!strand.running) --state_->waiting_;
+    const double clock_s = strand.clock_s;
+    strand = {};
+    strand.clock_s = clock_s;
+    strand.live = strand.running = false;
+    --state_->live_;
+  }
+  std::erase_if(state_->ready_, [&](const State::Ready& r) { return r.actor.rank == rank; });
+  state_->found({Verdict::rank_exited, reason, {rank}, {}});
+}
+
+void Core::State::fail_waiters_of_lost() {
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    for (auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {
+      if (!strand.waits_on || strand.waits_on->done) continue;
+      const Request& request = strand.waits_on->request;
+      const auto& members = groups_[request.group].members;
+      const bool collective =
+          request.op == Op::collective || request.op == Op::icollective || request.op == Op::split;
+      for (std::size_t member = 0; member < members.size(); ++member) {
+        const auto& why = lost_[static_cast<std::size_t>(members[member])];
+        if (why.empty() || (!collective && std::cmp_not_equal(request.peer, member))) continue;
+        strand.waits_on->done = true;  // nothing will match it any more
+        strand.waits_on = nullptr;
+        answer_now({rank, id}, failed_reply(why));
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,65 @@
+// Whose turn it is: in which order requests are looked at, and who goes on.
+#include <algorithm>
+
+#include "engine/sim/core_state.hpp"
+
+namespace lockstep::sim {
+
+void Core::State::take_asked() {
+  std::vector<Ready> asked;
+  for (const Actor& actor : asked_) {
+    const auto& strands = strands_[static_cast<std::size_t>(actor.rank)];
+    const auto strand = strands.find(actor.strand);  // it may be woken, or lost
+    if (strand != strands.end() && strand->second.asked) {
+      asked.push_back({strand->second.clock_s, actor});
+    }
+  }
+  asked_.clear();
+  std::sort(asked.begin(), asked.end(),
+            [&](const Ready& a, const Ready& b) { return earlier(a, b); });
+  for (const auto& [clock, actor] : asked) {
+    auto request = std::exchange(strand_of(actor).asked, std::nullopt);
+    if (request) take(actor, std::move(*request));
+  }
+}
+
+// Who goes on: everyone who can, by the seed's order; or with services the earliest alone, before
+// whom services that were asked at an earlier time are served.
+void Core::State::choose_next() {
+  next_.clear();
+  if (!one_at_a_time_) {
+    for (const Ready& ready : ready_) next_.push_back(ready.actor);
+    ready_.clear();
+    return order_by_priority(next_);
+  }
+  run_services();
+  const auto first = std::min_element(
+      ready_.begin(), ready_.end(), [&](const Ready& a, const Ready& b) { return earlier(a, b); });
+  if (first == ready_.end()) return;
+  next_.push_back(first->actor);
+  ready_.erase(first);
+}
+
+// Where many go on, each is put in its place; comparing them would take longer than all the rest.
+void Core::State::order_by_priority(std::vector<Actor>& actors) {
+  const auto key = [&](const Actor& actor) {
+    return std::pair(priority_[static_cast<std::size_t>(actor.rank)], actor.strand);
+  };
+  const auto before = [&](const Actor& a, const Actor& b) { return key(a) < key(b); };
+  if (actors.size() < of_priority_.size() / 4) {
+    std::sort(actors.begin(), actors.end(), before);
+    return;
+  }
+  for (const Actor& actor : actors) {
+    of_priority_[static_cast<std::size_t>(priority_[static_cast<std::size_t>(actor.rank)])]
+        .push_back(actor);
+  }
+  actors.clear();
+  for (auto& of_one : of_priority_) {
+    if (of_one.size() > 1) std::sort(of_one.begin(), of_one.end());
+    actors.insert(actors.end(), of_one.begin(), of_one.end());
+    of_one.clear();
+  }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,75 @@
+// ./lab sim as a person runs it: what the report says, and that it says it again.
+#include "grader/course/command.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+using lockstep::test::contains;
+
+namespace {
+
+CommandResult sim(std::vector<std::string> words) {
+  const lockstep::test::Scratch scratch;
+  words.insert(words.begin(), LOCKSTEP_SIM);
+  return run_command(words, scratch.path(), {.deadline_s = 60});
+}
+
+std::string line_of(const std::string& output, const std::string& name) {
+  const auto at = output.find("  " + name);
+  return at == std::string::npos ? "" : output.substr(at, output.find('\n', at) - at);
+}
+
+}  // namespace
+
+TEST_CASE("sim: a ring's messages, bytes and depth are those of its formula") {
+  const auto ran = sim({"--ranks", "5", "ring_all_reduce", "--count", "20"});
+  CAPTURE(ran.output);
+  CHECK(ran.exit_code == 0);
+  CHECK_THAT(ran.output, contains("ring_all_reduce of 20 float32 on 5 ranks"));
+  // 2(N-1) messages of D/N elements by each rank
+  CHECK_THAT(line_of(ran.output, "messages"), contains("8 by the busiest rank, 40 by all"));
+  CHECK_THAT(line_of(ran.output, "sent"), contains("128 bytes by the busiest rank, 640 bytes"));
+  CHECK_THAT(line_of(ran.output, "depth"), contains("8 messages"));
+  CHECK_THAT(line_of(ran.output, "values"), contains("as they must be"));
+}
+
+TEST_CASE("sim: sizes alone cost the same, and a priced collective sends no message") {
+  const auto values = sim({"--ranks", "7", "ring_all_reduce", "--count", "10"});
+  const auto sizes = sim({"--ranks", "7", "ring_all_reduce", "--count", "10", "--sizes-only"});
+  for (const std::string name : {"virtual time", "messages", "sent", "depth"}) {
+    CHECK(line_of(values.output, name) != "");
+    CHECK(line_of(values.output, name) == line_of(sizes.output, name));
+  }
+  CHECK_THAT(line_of(sizes.output, "values"), contains("none"));
+  const auto priced = sim({"--ranks", "7", "all_reduce"});
+  CHECK_THAT(line_of(priced.output, "messages"), contains("0 by all"));
+  CHECK_THAT(line_of(priced.output, "collectives"), contains("1, priced"));
+}
+
+TEST_CASE("sim: the same seed leaves the same trace, and time is the same for every seed") {
+  const auto with_seed = [](const std::string& seed) {
+    return sim({"--ranks", "16", "ring_all_reduce", "--count", "99", "--seed", seed}).output;
+  };
+  const auto one = with_seed("1"), again = with_seed("1"), other = with_seed("2");
+  CHECK(line_of(one, "trace") != "");
+  CHECK(line_of(one, "trace") == line_of(again, "trace"));
+  CHECK(line_of(one, "virtual time") == line_of(other, "virtual time"));
+}
+
+TEST_CASE("sim: what cannot run is refused with what to type") {
+  const auto unknown = sim({"ring"});
+  CHECK(unknown.exit_code == 2);
+  CHECK_THAT(unknown.output, contains("no program 'ring'; one at a time, there are: ring_all_"));
+  CHECK_THAT(sim({}).output, contains("./lab sim --ranks 8 ring_all_reduce"));
+  CHECK(sim({"--ranks", "0", "all_reduce"}).exit_code == 2);
+  CHECK_THAT(sim({"--ranks", "99999", "all_reduce"}).output, contains("above 32000"));
+  CHECK_THAT(sim({"--dtype", "float31", "all_reduce"}).output, contains("float31"));
+}
+
+TEST_CASE("sim: an element type that cannot hold the sum is said to be the cause") {
+  const auto ran = sim({"--ranks", "200", "ring_all_reduce", "--count", "5", "--dtype", "int8"});
+  CHECK(ran.exit_code == 1);
+  CHECK_THAT(ran.output, contains("200"));
+  CHECK_THAT(ran.output, contains("int8"));
+}
