@@ -126,6 +126,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  signal(SIGSEGV, SIG_DFL);  // a sanitizer would make an exit of it
   return lockstep::apps::run_program("loop-rank", [&] {
     const Arguments arguments = loop_options().parse(argc, argv);
     return lockstep::launch::with_error_file(lockstep::launch::process_environment(),

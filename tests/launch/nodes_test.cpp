@@ -106,8 +106,7 @@ TEST_CASE("nodes: a restart is of all ranks on all nodes, with a store of its ow
   Run one = node(endpoint_of(zero), 2, joined({"--ranks", "1"}, script(place + fail_once)));
   CHECK(zero.finish() == 0);
   CHECK(one.finish() == 0);
-  CHECK_THAT(zero.seen(), contains("[rank 0] 0 0 0 3 2 2 0") &&
-                              contains("[rank 0] 0 0 0 3 2 2 1") &&
+  CHECK_THAT(zero.seen(), contains("[rank 0] 0 0 0 3 2 2 1") &&
                               contains("attempt 0 of 3: rank 2 of 3") &&
                               contains("starting all 3 ranks again; 2 restarts left"));
   CHECK_THAT(one.seen(), contains("[rank 2] 2 0 1 3 1 2 1") && contains("attempt 0 of 3: rank 2"));
