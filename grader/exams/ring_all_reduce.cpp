@@ -5,25 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/base/random.hpp"
 #include "grader/exams/exams.hpp"
+#include "grader/exams/members.hpp"
+#include "grader/exams/reduction_rules.hpp"
 #include "grader/exams/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {
 namespace {
-
-// Which ranks of a world form the group, in group order.
-struct Members {
-  int world = 1;
-  std::vector<int> ranks;
-};
-
-Members everyone(int ranks) {
-  Members members{ranks, {}};
-  for (int rank = 0; rank < ranks; ++rank) members.ranks.push_back(rank);
-  return members;
-}
 
 struct Problem {
   Members members;
@@ -33,97 +22,13 @@ struct Problem {
   int calls = 2;
   std::uint64_t schedule_seed = 0;
 
-  int size() const { return static_cast<int>(members.ranks.size()); }
+  int size() const { return members.size(); }
+  Reduction reduction() const { return {dtype, op, size(), count}; }
   std::string description() const {
-    return text(size(), size() == 1 ? " rank" : " ranks",
-                size() < members.world ? text(" of a world of ", members.world) : "", ", ", count,
-                count == 1 ? " element of " : " elements of ", name_of(dtype), ", ", name_of(op));
+    return text(members.description(), ", ", count, count == 1 ? " element of " : " elements of ",
+                name_of(dtype), ", ", name_of(op));
   }
 };
-
-// Element e of group rank r in one call. Integers that are summed carry one hexadecimal digit a
-// rank, 1 to 4, so a wrong sum tells whose value is missing or came twice.
-double element(const Problem& p, std::uint64_t salt, int call, int rank, std::int64_t e) {
-  const std::uint64_t bits = random_bits(
-      salt, (static_cast<std::uint64_t>(e) * 16 + static_cast<std::uint64_t>(rank)) * 4 +
-                static_cast<std::uint64_t>(call));
-  if (p.dtype != DType::int64) {
-    return static_cast<double>(bits >> 40) * 0x1.0p-23 - 1.0 + 0.25 * rank;
-  }
-  if (p.op == ReduceOp::sum) {
-    return static_cast<double>((1 + bits % 4) << (4 * rank));
-  }
-  if (p.op == ReduceOp::product) return static_cast<double>(1 + bits % 3);
-  return static_cast<double>(static_cast<std::int64_t>(bits % 2001) - 1000);
-}
-
-struct Sums {
-  std::vector<std::vector<double>> inputs;  // [rank][element]
-  std::vector<double> expected, tolerance;
-};
-
-Sums expected_of(const Problem& p, std::uint64_t salt, int call) {
-  Sums sums;
-  const auto count = static_cast<std::size_t>(p.count);
-  std::vector<double> magnitude(count, 0.0);
-  for (int rank = 0; rank < p.size(); ++rank) {
-    std::vector<double>& mine = sums.inputs.emplace_back(count);
-    for (std::size_t e = 0; e < count; ++e) {
-      // As the rank will hold it: rounded to its dtype.
-      const double value = element(p, salt, call, rank, static_cast<std::int64_t>(e));
-      mine[e] = p.dtype == DType::float32 ? static_cast<double>(static_cast<float>(value)) : value;
-      magnitude[e] += std::fabs(mine[e]);
-    }
-  }
-  sums.expected = sums.inputs.front();
-  for (std::size_t rank = 1; rank < sums.inputs.size(); ++rank) {
-    for (std::size_t e = 0; e < count; ++e) {
-      double& to = sums.expected[e];
-      const double from = sums.inputs[rank][e];
-      switch (p.op) {
-        case ReduceOp::sum:
-        case ReduceOp::average:
-          to += from;
-          break;
-        case ReduceOp::product:
-          to *= from;
-          break;
-        case ReduceOp::min:
-          to = std::min(to, from);
-          break;
-        case ReduceOp::max:
-          to = std::max(to, from);
-          break;
-      }
-    }
-  }
-  // N-1 additions in any order err by at most (N-1)·eps·Σ|x|; products of N factors of size ≤ 3.75
-  // by N·eps of the result. Integers, min and max are exact.
-  for (std::size_t e = 0; e < count; ++e) {
-    const double scale = p.op == ReduceOp::product ? std::fabs(sums.expected[e]) : magnitude[e];
-    const bool exact = p.op == ReduceOp::min || p.op == ReduceOp::max;
-    sums.tolerance.push_back(exact ? 0.0 : p.size() * epsilon_of(p.dtype) * scale);
-  }
-  return sums;
-}
-
-// Reads the hexadecimal digits of a wrong sum: who is missing, who came twice.
-std::string provenance(const Problem& p, const Sums& sums, std::size_t e, double seen) {
-  if (p.dtype != DType::int64 || p.op != ReduceOp::sum || seen < 0) return {};
-  auto rest = static_cast<std::uint64_t>(seen);
-  std::string story;
-  for (int rank = 0; rank < p.size(); ++rank) {
-    const auto digit = rest & 15;
-    const auto own =
-        static_cast<std::uint64_t>(sums.inputs[static_cast<std::size_t>(rank)][e]) >> (4 * rank);
-    rest >>= 4;
-    if (digit % own != 0) return {};
-    if (digit == own) continue;
-    story += text(story.empty() ? "" : ", ", "rank ", rank, "'s value ");
-    story += digit == 0 ? "is missing" : text("came ", digit / own, " times");
-  }
-  return rest == 0 ? story : std::string{};
-}
 
 struct Guess {
   std::string cause, sentence;
@@ -171,19 +76,19 @@ Guess likely_cause(const Problem& p, const Sums& sums, int rank, std::span<const
     return {"tail_lost", text(last, ", the remainder of ", count, " / ", n,
                               ": some chunks must be one element longer")};
   }
-  if (const std::string story = provenance(p, sums, at, seen[at]); !story.empty()) {
+  if (const std::string story = provenance(sums, at, seen[at]); !story.empty()) {
     return {"contributions", story};
   }
   return {"chunk_index", "a chunk was added to, or copied over, the wrong place"};
 }
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
+void compare(Bench& bench, const Played& played, const Problem& p, const std::vector<Sums>& calls) {
   std::vector<ByteReader> results;
   for (int member : p.members.ranks) {
     results.emplace_back(played.results[static_cast<std::size_t>(member)]);
   }
   for (int call = 0; call < p.calls; ++call) {
-    const Sums sums = expected_of(p, salt, call);
+    const Sums& sums = calls[static_cast<std::size_t>(call)];
     std::span<const std::byte> first;
     for (int rank = 0; rank < p.size(); ++rank) {
       const auto raw = results[static_cast<std::size_t>(rank)].get_bytes();
@@ -228,6 +133,10 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
 
 std::optional<Played> play(Bench& bench, const Problem& p) {
   const std::uint64_t salt = bench.draw();
+  std::vector<Sums> calls;
+  for (int call = 0; call < p.calls; ++call) {
+    calls.push_back(draw_sums(p.reduction(), salt, call));
+  }
   CaseSetup setup;
   setup.description = p.description();
   setup.schedule_seed = p.schedule_seed;
@@ -236,18 +145,11 @@ std::optional<Played> play(Bench& bench, const Problem& p) {
     AllReduceCase one;
     one.dtype = p.dtype;
     one.op = p.op;
-    one.group.split = p.size() < p.members.world;
-    one.group.color = comm::ProcessGroup::no_color;
-    const auto place = std::find(p.members.ranks.begin(), p.members.ranks.end(), rank);
-    if (place != p.members.ranks.end()) {
-      const int group_rank = static_cast<int>(place - p.members.ranks.begin());
-      one.group.color = 1;
-      one.group.key = group_rank;
-      for (int call = 0; call < p.calls; ++call) {
-        std::vector<double> values(static_cast<std::size_t>(p.count));
-        for (std::size_t e = 0; e < values.size(); ++e) {
-          values[e] = element(p, salt, call, group_rank, static_cast<std::int64_t>(e));
-        }
+    one.group = p.members.choice_of(rank);
+    if (p.members.contain(rank)) {
+      const auto place = static_cast<std::size_t>(p.members.group_rank(rank));
+      for (const Sums& sums : calls) {
+        const auto& values = sums.inputs[place];
         one.calls.push_back(to_bytes(p.dtype, values));
       }
     }
@@ -258,7 +160,7 @@ std::optional<Played> play(Bench& bench, const Problem& p) {
       p.calls * p.size() * (p.size() - 1) * p.count * static_cast<std::int64_t>(bytes_of(p.dtype));
   setup.limits.bytes_max = 4 * naive + 4096;
   auto played = bench.play(setup);
-  if (played) compare(bench, *played, p, salt);
+  if (played) compare(bench, *played, p, calls);
   return played;
 }
 
@@ -267,15 +169,7 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   const std::int64_t n = p.size(), d = p.count;
   const std::int64_t most = 2 * d - 2 * (d / n), least = 2 * d - 2 * ((d + n - 1) / n);
   Failure failure;
-  if (!played.counters.collectives.empty()) {
-    const auto kind = sim::name_of(played.counters.collectives.front().kind);
-    failure.cause = "native_collective";
-    failure.seen = text("the group's own ", kind);
-    failure.expected = "messages to a neighbour on the ring";
-    failure.message = text("the result came by the group's own ", kind,
-                           "; this exercise is to build it from send and recv");
-    bench.fail(played, failure);
-  }
+  check_messages_only(bench, played, "messages to a neighbour on the ring");
   failure.verdict = sim::Verdict::efficiency;
   for (int rank = 0; rank < p.size(); ++rank) {
     const std::int64_t sent =
@@ -340,21 +234,21 @@ Exam ring_all_reduce_exam() {
            for (std::int64_t d :
                 {std::int64_t{n} * 3, std::int64_t{n} + 1, std::int64_t{n}, std::int64_t{n} - 1,
                  std::int64_t{1}, std::int64_t{0}, std::int64_t{31}}) {
-             play(bench, {.members = everyone(n), .count = d, .schedule_seed = bench.draw()});
+             play(bench, {.members = whole_world(n), .count = d, .schedule_seed = bench.draw()});
            }
          }
        }},
       {"float32: the sum to rounding, the same bits on every rank",
        [](Bench& bench) {
          for (int n : {2, 3, 5, 8}) {
-           play(bench, {.members = everyone(n), .count = 101, .dtype = DType::float32});
+           play(bench, {.members = whole_world(n), .count = 101, .dtype = DType::float32});
          }
        }},
       {"product, min and max as well as sum",
        [](Bench& bench) {
          for (ReduceOp op : {ReduceOp::product, ReduceOp::min, ReduceOp::max}) {
            for (DType dtype : {DType::int64, DType::float64}) {
-             play(bench, {.members = everyone(3), .count = 11, .dtype = dtype, .op = op});
+             play(bench, {.members = whole_world(3), .count = 11, .dtype = dtype, .op = op});
            }
          }
        }},
@@ -368,7 +262,7 @@ Exam ring_all_reduce_exam() {
          for (int n : {2, 3, 4, 5, 7, 8}) {
            const auto any = static_cast<std::int64_t>(20 + bench.draw() % 400);
            for (std::int64_t d : {std::int64_t{n} * 10, std::int64_t{n} * 10 + 3, any}) {
-             const Problem p{.members = everyone(n), .count = d, .calls = 1};
+             const Problem p{.members = whole_world(n), .count = d, .calls = 1};
              if (const auto played = play(bench, p)) check_traffic(bench, *played, p);
            }
          }
@@ -376,7 +270,7 @@ Exam ring_all_reduce_exam() {
       {"a large buffer: 1,048,576 elements on 3 ranks, which do not divide them",
        [](Bench& bench) {
          const Problem p{
-             .members = everyone(3), .count = 1 << 20, .dtype = DType::float32, .calls = 1};
+             .members = whole_world(3), .count = 1 << 20, .dtype = DType::float32, .calls = 1};
          if (const auto played = play(bench, p)) check_traffic(bench, *played, p);
        }},
   };

@@ -84,4 +84,16 @@ Failure wasteful(std::string cause, double sent, double allowed, const std::stri
   return failure;
 }
 
+void check_messages_only(Bench& bench, const Played& played, const std::string& wanted) {
+  if (played.counters.collectives.empty()) return;
+  const auto kind = sim::name_of(played.counters.collectives.front().kind);
+  Failure failure;
+  failure.cause = "native_collective";
+  failure.seen = text("the group's own ", kind);
+  failure.expected = wanted;
+  failure.message = text("the result came by the group's own ", kind,
+                         "; this exercise is to build it from send and recv");
+  bench.fail(played, failure);
+}
+
 }  // namespace lockstep::grader

@@ -29,4 +29,7 @@ Failure wasteful(std::string cause, double sent, double allowed, const std::stri
 // What a ring all-reduce of `bytes` costs one rank: 2(N-1)/N · bytes.
 double ring_bytes(std::int64_t bytes, int ranks);
 
+// No rank used a collective of the group itself; `wanted` says what it was to use.
+void check_messages_only(Bench& bench, const Played& played, const std::string& wanted);
+
 }  // namespace lockstep::grader

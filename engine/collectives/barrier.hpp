@@ -1,0 +1,19 @@
+// Barrier by dissemination: in step i every rank tells the rank 2^i to its right that it, and all
+// of whom it has heard, have come.
+#pragma once
+
+#include "engine/comm/peers.hpp"
+
+namespace lockstep::collectives {
+
+// No rank returns before every rank has called.
+//   token    [1], any dtype: what may be sent, so that there is a message; its value means nothing
+//   Comm     ⌈log₂N⌉ steps; a rank sends and receives one token in each. A barrier of another shape
+//            is right too, if no chain of messages and no rank's sends or receives are more than
+//            2⌈log₂N⌉
+//   Ensures  `token` is unchanged
+//   Throws   CommError when a peer is lost or the deadline passes
+//   Source   [HFM88]
+void barrier(comm::Peers& peers, const Tensor& token);
+
+}  // namespace lockstep::collectives

@@ -1,0 +1,110 @@
+#include "grader/exams/collective_rules.hpp"
+#include "grader/exams/traffic.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+std::string amount(std::int64_t count, const char* what) {
+  return text(grouped(count), " ", what, count == 1 ? "" : "s");
+}
+
+std::string amount(const Range& range, const char* what) {
+  if (range.least == range.most) return amount(range.most, what);
+  if (range.least == 0) return text("at most ", amount(range.most, what));
+  if (range.most == Range{}.most) return text("at least ", amount(range.least, what));
+  return text(grouped(range.least), " to ", amount(range.most, what));
+}
+
+class PriceCheck {
+ public:
+  PriceCheck(Bench& bench, const Played& played, const Price& price)
+      : bench_(bench), played_(played), price_(price) {}
+
+  // did: "sent 7 messages", is outside the range: efficiency above it, wrong answer below it.
+  void within(const Range& range, std::int64_t seen, const std::string& who, const char* verb,
+              const char* what, const std::string& cause, const std::string& why) {
+    if (seen >= range.least && seen <= range.most) return;
+    Failure failure;
+    failure.verdict = seen > range.most ? sim::Verdict::efficiency : sim::Verdict::wrong_answer;
+    failure.cause = seen > range.most ? text("too_many_", cause) : text("too_few_", cause);
+    failure.seen = amount(seen, what);
+    failure.expected = amount(range, what);
+    failure.where = who;
+    failure.counters = {{cause, static_cast<double>(seen)},
+                        {cause + "_max", static_cast<double>(range.most)}};
+    failure.message =
+        text("the result is right, but ", who, " ", verb, " ", failure.seen, " where ",
+             price_.shape, " has ", failure.expected,
+             seen > range.most
+                 ? (why.empty() ? std::string() : text("; likely cause: ", why))
+                 : std::string("; likely cause: other ranks do the work of this one, or what it "
+                               "should have sent was known in another way"));
+    bench_.fail(played_, failure);
+  }
+
+ private:
+  Bench& bench_;
+  const Played& played_;
+  const Price& price_;
+};
+
+}  // namespace
+
+void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
+                 const Price& price) {
+  check_messages_only(bench, played, text("messages, as ", price.shape, " sends them"));
+  PriceCheck check(bench, played, price);
+  const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
+  std::int64_t total = 0;
+  const int any = std::numeric_limits<int>::max();
+  const auto upto = [](int most) { return Range{0, most}; };
+  for (std::size_t rank = 0; rank < p.ranks(); ++rank) {
+    const auto& counted = played.counters.ranks[rank];
+    const std::string who = text("rank ", rank);
+    total += counted.bytes_sent / size;
+    if (!price.sent.empty()) {
+      check.within(price.sent[rank], counted.bytes_sent / size, who, "sent", "element",
+                   "elements_sent", price.why_bytes);
+    }
+    if (!price.received.empty()) {
+      check.within(price.received[rank], counted.bytes_received / size, who, "received", "element",
+                   "elements_received", price.why_bytes);
+    }
+    if (price.sends != any) {
+      check.within(upto(price.sends), counted.messages_sent, who, "sent", "message", "messages",
+                   price.why_fan);
+    }
+    if (price.receives != any) {
+      check.within(upto(price.receives), counted.messages_received, who, "received", "message",
+                   "messages", price.why_fan);
+    }
+  }
+  if (price.total) {
+    check.within({*price.total, *price.total}, total, "all ranks together", "sent", "element",
+                 "elements_sent", price.why_bytes);
+  }
+  if (price.depth != any) {
+    check.within(upto(price.depth), played.counters.depth, "the longest chain",
+                 "of messages that wait for each other is", "message", "messages", price.why_depth);
+  }
+  if (played.counters.makespan_s > price.seconds) {
+    Failure failure;
+    failure.verdict = sim::Verdict::efficiency;
+    failure.cause = "too_slow";
+    failure.seen = text(played.counters.makespan_s * 1e6, " µs");
+    failure.expected = text("at most ", price.seconds * 1e6, " µs");
+    failure.message = text("the result and the bytes are right, but the call took ", failure.seen,
+                           " of virtual time where ", price.shape, " takes ", failure.expected,
+                           "; likely cause: ", price.why_time);
+    bench.fail(played, failure);
+  }
+}
+
+double message_seconds(const CollectiveProblem& p, std::int64_t count) {
+  const sim::Network network;
+  const auto bytes = static_cast<double>(count) * static_cast<double>(bytes_of(p.dtype));
+  return network.latency_s + network.gap_s + bytes / network.bandwidth_bytes_s;
+}
+
+}  // namespace lockstep::grader

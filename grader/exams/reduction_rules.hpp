@@ -1,0 +1,33 @@
+// What ranks bring to a reduction, what comes of it, and what a wrong sum tells.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/base/dtype.hpp"
+
+namespace lockstep::grader {
+
+struct Reduction {
+  DType dtype = DType::int64;
+  ReduceOp op = ReduceOp::sum;
+  int ranks = 1;
+  std::int64_t count = 0;
+};
+
+struct Sums {
+  Reduction of;
+  std::vector<std::vector<double>> inputs;  // [rank][element], rounded to the dtype
+  std::vector<double> expected, tolerance;
+};
+
+// The inputs that `salt` and the number of the call draw. Integers that are summed carry one
+// hexadecimal digit a rank, 1 to 4, so that a wrong sum tells whose value is missing.
+Sums draw_sums(const Reduction& of, std::uint64_t salt, int call);
+
+// Reads the hexadecimal digits of a wrong integer sum of element e: "rank 2's value is missing,
+// rank 3's value came 2 times". Empty where they say nothing.
+std::string provenance(const Sums& sums, std::size_t e, double seen);
+
+}  // namespace lockstep::grader
