@@ -38,7 +38,8 @@ Exam all_gather_exam() {
       {.values = "every block is at its place on every rank, and `mine` is unchanged",
        .cost = "every rank sends exactly (N-1)·B elements, in N-1 steps",
        .oracle = scene,
-       .price = price});
+       .price = price,
+       .large = (1 << 20) / 3});
 }
 
 }  // namespace lockstep::grader

@@ -34,7 +34,7 @@ std::vector<CollectiveProblem> sub_groups(Roots roots) {
           {.members = {4, {3, 1}}, .count = 5, .root = rooted ? 1 : 0}};
 }
 
-std::vector<CollectiveProblem> priced(Bench& bench, Roots roots) {
+std::vector<CollectiveProblem> priced(Bench& bench, Roots roots, std::int64_t large) {
   std::vector<CollectiveProblem> problems;
   for (const int n : {2, 3, 4, 5, 7, 8}) {
     const auto any = static_cast<std::int64_t>(20 + bench.draw() % 400);
@@ -48,7 +48,7 @@ std::vector<CollectiveProblem> priced(Bench& bench, Roots roots) {
     }
   }
   problems.push_back(
-      {.members = whole_world(3), .count = 1 << 20, .dtype = DType::float32, .calls = 1});
+      {.members = whole_world(3), .count = large, .dtype = DType::float32, .calls = 1});
   return problems;
 }
 
@@ -125,13 +125,13 @@ Exam collective_exam(const CollectiveContract& contract) {
     exam.push_back({"the same bits under every schedule",
                     [contract](Bench& bench) { check_schedules(bench, contract); }});
   }
-  exam.push_back({contract.cost, [contract](Bench& bench) {
-                    for (const CollectiveProblem& p : priced(bench, contract.roots)) {
-                      const auto played =
-                          play_collective(bench, p, described(contract, p), contract.oracle);
-                      if (played) check_price(bench, *played, p, contract.price(p));
-                    }
-                  }});
+  exam.push_back(
+      {contract.cost, [contract](Bench& bench) {
+         for (const CollectiveProblem& p : priced(bench, contract.roots, contract.large)) {
+           const auto played = play_collective(bench, p, described(contract, p), contract.oracle);
+           if (played) check_price(bench, *played, p, contract.price(p));
+         }
+       }});
   return exam;
 }
 

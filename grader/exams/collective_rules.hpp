@@ -94,6 +94,8 @@ struct CollectiveContract {
   Reduces reduces = Reduces::no;
   Oracle oracle;
   std::function<Price(const CollectiveProblem&)> price;
+  // The count of the one large case, on 3 ranks; less where it is the length of one block.
+  std::int64_t large = 1 << 20;
 };
 
 // What every collective is asked: all numbers of ranks, many counts, all roots where it has one,

@@ -37,7 +37,8 @@ Exam gather_exam() {
                           .cost = "the root receives (N-1)·B elements, and sends nothing",
                           .roots = Roots::all,
                           .oracle = scene,
-                          .price = price});
+                          .price = price,
+                          .large = (1 << 20) / 3});
 }
 
 }  // namespace lockstep::grader

@@ -38,7 +38,8 @@ Exam scatter_exam() {
                           .cost = "the root sends (N-1)·B elements, and nothing to itself",
                           .roots = Roots::all,
                           .oracle = scene,
-                          .price = price});
+                          .price = price,
+                          .large = (1 << 20) / 3});
 }
 
 }  // namespace lockstep::grader
