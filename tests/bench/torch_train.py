@@ -273,6 +273,11 @@ def measure(a):
             last_loss = loss  # later ones differ by more and more rounding
         rates.append(steps / (time.perf_counter() - began))
         cpu_rates.append(steps / (time.process_time() - cpu_began))
+    if RANKS > 1:
+        # The peers may need this rank until all are here; then its threads have to end before it.
+        dist.barrier()
+        del model
+        dist.destroy_process_group()
     if RANK > 0:
         return
     print(json.dumps({
