@@ -1,7 +1,7 @@
 #!/bin/sh
 # Draws what a command leaves on a terminal: terminal.sh COLUMNS LINES 'COMMAND' >picture.svg
 # Needs tmux. The pictures of the README are made with
-#   docs/pictures/terminal.sh 110 46 './lab start' >docs/pictures/start.svg
+#   docs/pictures/terminal.sh 110 68 './lab start' >docs/pictures/start.svg
 set -eu
 columns=$1 lines=$2 command=$3
 here=$(cd "${0%/*}" && pwd)
