@@ -9,9 +9,8 @@
 
 #include "engine/apps/bench_sums.hpp"
 #include "engine/apps/program.hpp"
+#include "engine/apps/ranks.hpp"
 #include "engine/base/options.hpp"
-#include "engine/comm/gloo.hpp"
-#include "engine/launch/world.hpp"
 
 namespace {
 
@@ -82,13 +81,9 @@ int run(int argc, const char* const* argv) {
     std::cout << options.help();
     return 0;
   }
-  const auto world = launch::join_world(launch::process_environment());
-  comm::GlooOptions gloo;
-  gloo.hostname = world->hostname;
-  gloo.transport = comm::transport_of(arguments.get("transport"));
-  const auto group = comm::make_gloo_group(*world->store, world->environment.rank,
-                                           world->environment.world_size, gloo);
   CpuDevice device;
+  const apps::Ranks ranks = apps::join_launched(comm::transport_of(arguments.get("transport")));
+  const auto& group = ranks.group;
   const auto sizes = numbers_of(arguments, "sizes"), calls = numbers_of(arguments, "calls");
   if (sizes.size() != calls.size()) throw UsageError("--sizes and --calls are not as long");
   const std::string& what = arguments.get("what");
@@ -110,7 +105,7 @@ int run(int argc, const char* const* argv) {
     }
     all.push_back(Json{{"bytes", sizes[i]}, {"seconds", seconds}});
   }
-  world->leave();
+  ranks.leave();
   if (group->rank() != 0) return 0;
   std::cout << Json{{"program", "Lockstep"}, {"how", group->backend()}, {"calls", all}}.dump()
             << std::endl;

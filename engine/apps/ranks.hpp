@@ -1,4 +1,4 @@
-// What connects the ranks of a program that runs on one rank, too.
+// What connects the ranks of a program.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,9 @@ struct Ranks {
   }
 };
 
-// The ranks that a launcher started, or this process alone.
-inline Ranks join_ranks(comm::Transport transport = comm::Transport::automatic) {
-  const launch::Lookup lookup = launch::process_environment();
-  if (!launch::is_launched(lookup)) return {nullptr, comm::make_solo_group()};
-  Ranks ranks{launch::join_world(lookup), nullptr};
+// The ranks that a launcher started. Throws what join_world and make_gloo_group do.
+inline Ranks join_launched(comm::Transport transport = comm::Transport::automatic) {
+  Ranks ranks{launch::join_world(launch::process_environment()), nullptr};
   comm::GlooOptions gloo;
   gloo.transport = transport;
   gloo.hostname = ranks.joined->hostname;
@@ -31,6 +29,12 @@ inline Ranks join_ranks(comm::Transport transport = comm::Transport::automatic) 
   ranks.group =
       comm::make_gloo_group(*ranks.joined->store, environment.rank, environment.world_size, gloo);
   return ranks;
+}
+
+// The same, or this process alone where nobody launched it.
+inline Ranks join_ranks(comm::Transport transport = comm::Transport::automatic) {
+  if (launch::is_launched(launch::process_environment())) return join_launched(transport);
+  return {nullptr, comm::make_solo_group()};
 }
 
 }  // namespace lockstep::apps

@@ -5,11 +5,10 @@
 #include <iostream>
 
 #include "engine/apps/program.hpp"
+#include "engine/apps/ranks.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
-#include "engine/comm/gloo.hpp"
 #include "engine/launch/error_file.hpp"
-#include "engine/launch/world.hpp"
 
 namespace {
 
@@ -24,14 +23,10 @@ int run(int argc, const char* const* argv) {
     std::cout << options.help();
     return 0;
   }
-  const auto world = launch::join_world(launch::process_environment());
-  comm::GlooOptions gloo;
-  gloo.hostname = world->hostname;
-  gloo.transport = comm::transport_of(arguments.get("transport"));
-  const auto group = comm::make_gloo_group(*world->store, world->environment.rank,
-                                           world->environment.world_size, gloo);
-
   CpuDevice device;
+  const apps::Ranks ranks = apps::join_launched(comm::transport_of(arguments.get("transport")));
+  const auto& group = ranks.group;
+
   const Tensor sum = full({1}, group->rank(), DType::int64, device);
   group->all_reduce(sum, ReduceOp::sum);
 
@@ -39,7 +34,7 @@ int run(int argc, const char* const* argv) {
   std::cout << text("rank ", group->rank(), " of ", group->size(), ": 0 + … + ", group->size() - 1,
                     " = ", sum.item(), "\n")
             << std::flush;
-  world->leave();
+  ranks.leave();
   return sum.item() == static_cast<double>(expected) ? 0 : 1;
 }
 
