@@ -11,8 +11,8 @@ namespace lockstep::collectives {
 // Block j of rank i becomes block i of rank j. Blocks lie one behind the other, in the order of the
 // ranks, and may have any lengths.
 //   in         [Σ to_each], any dtype
-//   to_each    [N] lengths of the blocks of `in`
 //   out        [Σ from_each], same dtype
+//   to_each    [N] lengths of the blocks of `in`
 //   from_each  [N] lengths of the blocks of `out`
 //   Requires   rank i's to_each[j] is rank j's from_each[i]; `in` and `out` do not overlap
 //   Ensures    `in` is unchanged
@@ -20,7 +20,7 @@ namespace lockstep::collectives {
 //              lengths B it takes no longer than N-1 messages of B elements, one after the other
 //   Throws     CommError when a peer is lost or the deadline passes
 //   Source     [TRG05] §4
-void all_to_all(comm::Peers& peers, const Tensor& in, std::span<const std::int64_t> to_each,
-                Tensor out, std::span<const std::int64_t> from_each);
+void all_to_all(comm::Peers& peers, const Tensor& in, Tensor out,
+                std::span<const std::int64_t> to_each, std::span<const std::int64_t> from_each);
 
 }  // namespace lockstep::collectives

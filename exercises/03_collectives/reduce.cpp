@@ -9,10 +9,10 @@
 
 namespace lockstep::collectives {
 
-void reduce(comm::Peers& peers, Tensor data, ReduceOp op, int root) {
+void reduce(comm::Peers& peers, Tensor data, int root, ReduceOp op) {
   // >>> your code
   // Only keeps the compiler from warning of parameters not used yet.
-  (void)peers, (void)data, (void)op, (void)root;
+  (void)peers, (void)data, (void)root, (void)op;
   throw NotImplemented("reduce");
   // <<< your code
 }

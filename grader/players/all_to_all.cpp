@@ -8,7 +8,7 @@ namespace lockstep::grader {
 Bytes play(sim::PlayerCase& played) {
   return play_collective(played, [](comm::Peers& peers, std::span<const Tensor> buffers,
                                     const CollectiveCall& call, ReduceOp) {
-    collectives::all_to_all(peers, buffers[0], call.to_each, buffers[1], call.from_each);
+    collectives::all_to_all(peers, buffers[0], buffers[1], call.to_each, call.from_each);
   });
 }
 

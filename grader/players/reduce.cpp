@@ -8,7 +8,7 @@ namespace lockstep::grader {
 Bytes play(sim::PlayerCase& played) {
   return play_collective(
       played, [](comm::Peers& peers, std::span<const Tensor> buffers, const CollectiveCall& call,
-                 ReduceOp op) { collectives::reduce(peers, buffers[0], op, call.root); });
+                 ReduceOp op) { collectives::reduce(peers, buffers[0], call.root, op); });
 }
 
 }  // namespace lockstep::grader

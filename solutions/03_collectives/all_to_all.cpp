@@ -9,8 +9,8 @@
 
 namespace lockstep::collectives {
 
-void all_to_all(comm::Peers& peers, const Tensor& in, std::span<const std::int64_t> to_each,
-                Tensor out, std::span<const std::int64_t> from_each) {
+void all_to_all(comm::Peers& peers, const Tensor& in, Tensor out,
+                std::span<const std::int64_t> to_each, std::span<const std::int64_t> from_each) {
   // >>> your code
   const int rank = peers.rank();
   const int size = peers.size();

@@ -7,7 +7,7 @@
 
 namespace lockstep::collectives {
 
-void reduce(comm::Peers& peers, Tensor data, ReduceOp op, int root) {
+void reduce(comm::Peers& peers, Tensor data, int root, ReduceOp op) {
   // >>> your code
   const int size = peers.size();
   const int place = (peers.rank() - root + size) % size;  // counted from the root

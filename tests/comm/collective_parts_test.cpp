@@ -41,7 +41,7 @@ class Bout {
     compare(
         "reduce", count_,
         [&](Tensor in, Tensor out) {
-          collectives::reduce(group_, in, ReduceOp::sum, root);
+          collectives::reduce(group_, in, root, ReduceOp::sum);
           if (group_.rank() == root) out.copy_(in);
         },
         [&](Tensor in, Tensor out) {
@@ -80,7 +80,7 @@ class Bout {
     compare(
         "all_to_all", n * count_,
         [&](Tensor, Tensor out) {
-          collectives::all_to_all(group_, values(n * count_), each, out, each);
+          collectives::all_to_all(group_, values(n * count_), out, each, each);
         },
         [&](Tensor, Tensor out) { group_.all_to_all(values(n * count_), out); });
     compare(

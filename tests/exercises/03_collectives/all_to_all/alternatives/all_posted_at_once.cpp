@@ -7,8 +7,8 @@
 
 namespace lockstep::collectives {
 
-void all_to_all(comm::Peers& peers, const Tensor& in, std::span<const std::int64_t> to_each,
-                Tensor out, std::span<const std::int64_t> from_each) {
+void all_to_all(comm::Peers& peers, const Tensor& in, Tensor out,
+                std::span<const std::int64_t> to_each, std::span<const std::int64_t> from_each) {
   const int rank = peers.rank();
   std::vector<comm::Work> works;
   std::int64_t from_at = 0, to_at = 0;

@@ -7,8 +7,8 @@
 
 namespace lockstep::collectives {
 
-void all_to_all(comm::Peers& peers, const Tensor& in, std::span<const std::int64_t> to_each,
-                Tensor out, std::span<const std::int64_t> from_each) {
+void all_to_all(comm::Peers& peers, const Tensor& in, Tensor out,
+                std::span<const std::int64_t> to_each, std::span<const std::int64_t> from_each) {
   const int rank = peers.rank(), size = peers.size();
   const bool paired = (size & (size - 1)) == 0;
   const auto start = [](std::span<const std::int64_t> lengths, int index) {

@@ -3,7 +3,7 @@
 
 namespace lockstep::collectives {
 
-void reduce(comm::Peers& peers, Tensor data, ReduceOp op, int root) {
+void reduce(comm::Peers& peers, Tensor data, int root, ReduceOp op) {
   const int size = peers.size();
   const int place = (peers.rank() - root + size) % size;
   const Tensor sum = data.empty_like(data.numel());
