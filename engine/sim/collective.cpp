@@ -1,53 +1,18 @@
 // Native collectives: the k-th of a group runs when every member has entered it, as one priced
-// operation. N members, b bytes that one member brings (the most, where they differ), each step one
-// latency and one gap:
-//
-//   all_reduce      2(N-1) steps of b/N bytes (a ring)      reduced in the order of ranks: 0, 1, 2,
-//   … reduce_scatter  N-1 steps of b/N bytes                  the same order reduce ⌈log₂N⌉ steps
-//   of b bytes                the same order broadcast       ⌈log₂N⌉ steps of b bytes all_gather
-//   N-1 steps of b bytes gather          N-1 steps of b bytes, all at the root's port scatter N-1
-//   steps of b/N bytes, all at the root's port all_to_all      N-1 steps of b/N bytes barrier
-//   2⌈log₂N⌉ steps of nothing; a split costs the same
+// operation (price.hpp). Those that reduce do it in the order of ranks: 0, 1, 2, …
 //
 // It begins when the last member has entered and the group's previous one is over. A tensor without
 // elements' bytes (symbolic) makes the result symbolic; the price is the same.
 #include <algorithm>
-#include <bit>
 #include <numeric>
+#include <set>
 
 #include "engine/sim/core_state.hpp"
+#include "engine/sim/price.hpp"
 
 namespace lockstep::sim {
 
 namespace {
-
-double price_s(const Request& request, std::size_t members, std::int64_t given,
-               const Network& network) {
-  const auto n = static_cast<double>(members);
-  const auto bytes = static_cast<double>(given);
-  const auto levels = static_cast<double>(std::bit_width(members - 1));  // ⌈log₂N⌉
-  const auto steps = [&](double count, double step_bytes) {
-    return count * (network.latency_s + network.gap_s + step_bytes / network.bandwidth_bytes_s);
-  };
-  if (request.op == Op::split) return steps(2 * levels, 0);
-  switch (request.collective) {
-    case Collective::all_reduce:
-      return steps(2 * (n - 1), bytes / n);
-    case Collective::broadcast:
-    case Collective::reduce:
-      return steps(levels, bytes);
-    case Collective::all_gather:
-    case Collective::gather:
-      return steps(n - 1, bytes);
-    case Collective::scatter:
-    case Collective::reduce_scatter:
-    case Collective::all_to_all:
-      return steps(n - 1, bytes / n);
-    case Collective::barrier:
-      break;
-  }
-  return steps(2 * levels, 0);
-}
 
 using Members = std::vector<OperationPtr>;
 using Parts = std::vector<std::span<const std::byte>>;
@@ -217,10 +182,12 @@ void Core::State::run_collective(Group& group, std::uint32_t id, Group::Slot& sl
     begin = std::max(begin, member->posted_s);
     record.entered_s.push_back(member->posted_s);
   }
-  const double done =
-      begin + price_s(request, group.members.size(), record.bytes, options_.network);
+  const Extent extent{static_cast<int>(group.members.size()), group.nodes};
+  const bool split = request.op == Op::split;  // costs what a barrier does
+  const double done = begin + price_s(split ? Collective::barrier : request.collective, extent,
+                                      record.bytes, options_.network);
   group.free_s = record.done_s = done;
-  if (request.op == Op::split) return run_split(group, slot, done);
+  if (split) return run_split(group, slot, done);
 
   const std::vector<Payload> results = results_of(slot.by_member);
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -251,6 +218,7 @@ void Core::State::run_split(const Group& parent, Group::Slot& slot, double done_
     std::sort(places.begin(), places.end());
     Group made;
     made.free_s = done_s;
+    std::set<int> nodes;
     made.entered.resize(places.size());
     for (const auto& [key, rank, global] : places) {
       Reply& reply = slot.by_member[static_cast<std::size_t>(rank)]->reply;
@@ -259,7 +227,9 @@ void Core::State::run_split(const Group& parent, Group::Slot& slot, double done_
       reply.size = static_cast<int>(places.size());
       made.rank_by_global[global] = reply.rank;
       made.members.push_back(global);
+      nodes.insert(options_.network.node_of(global));
     }
+    made.nodes = static_cast<int>(nodes.size());
     groups_.push_back(std::move(made));  // `parent` may move: it is not used below
   }
   for (const auto& member : slot.by_member) {

@@ -22,7 +22,8 @@ bool is_blocking(Op op) { return op == Op::send || op == Op::recv || op == Op::c
 
 Core::State::State(Options chosen)
     : options_(std::move(chosen)),
-      channels_(static_cast<std::size_t>(std::max(options_.ranks, 0))) {
+      channels_(static_cast<std::size_t>(std::max(options_.ranks, 0))),
+      links_(options_.network, std::max(options_.ranks, 0)) {
   const int n = options_.ranks;
   LOCKSTEP_CHECK(n >= 1, "a simulated world needs at least one rank, not ", n);
   const auto size = static_cast<std::size_t>(n);
@@ -33,7 +34,6 @@ Core::State::State(Options chosen)
   priority_ = random_permutation(n, options_.seed);
   lost_.resize(size);
   handles_.resize(size);
-  port_free_s_.resize(size);
   counters_.ranks.resize(size);
   live_ = n;
   one_at_a_time_ = !options_.services.empty();
@@ -41,6 +41,7 @@ Core::State::State(Options chosen)
   for (int rank = 0; rank < n; ++rank) world.members.push_back(rank);
   world.entered.resize(size);
   world.world = true;
+  world.nodes = options_.network.node_of(n - 1) + 1;
   groups_.push_back(std::move(world));
 }
 

@@ -17,10 +17,11 @@
 //   3. Quiet and nothing to complete, while strands are blocked: that is a deadlock, found at once.
 //
 // Time: a message occupies its sender's port for gap + bytes/bandwidth and arrives latency later;
-// links are full duplex; flows on one port queue (LogGP [AISS95]). A transfer begins when both
+// links are full duplex; flows on one port queue (LogGP [AISS95]); a rank has one port to its own
+// node and one to the others (network.hpp). A transfer begins when both
 // sides are posted and the sender's port is free. A sender goes on when its port is free again, a
 // receiver when the message has arrived. N ranks of a native collective of b bytes enter when the
-// last has come, and leave together (see collective.cpp for the prices).
+// last has come, and leave together (price.hpp).
 //
 // Order: without services nothing is shared and every strand that can go on does. With services the
 // core goes by virtual time: one strand at a time, the earliest first. A request with a deadline
@@ -30,8 +31,7 @@
 // inherits depth from the one that started it and hands it to those that it wakes or that join it.
 // Native collectives are not messages: they have no depth.
 //
-// Left out: topologies and shared links, faults, fibers; they come as other Network values and
-// hosts.
+// Left out: links that ranks share, faults.
 #pragma once
 
 #include <cstdint>
@@ -43,17 +43,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/sim/network.hpp"
 #include "engine/sim/request.hpp"
 #include "engine/sim/verdict.hpp"
 
 namespace lockstep::sim {
-
-// Every pair of ranks is joined by its own link. Seconds, bytes per second and per direction.
-struct Network {
-  double latency_s = 5e-6;
-  double gap_s = 1e-6;
-  double bandwidth_bytes_s = 10e9;
-};
 
 // What the trusted side serves to ranks (a store, data items, scripted events).
 class Service {
@@ -114,6 +108,7 @@ struct CollectiveRecord {
 struct RankCounters {
   std::int64_t bytes_sent = 0, bytes_received = 0;  // point-to-point payload
   std::int64_t messages_sent = 0, messages_received = 0;
+  std::int64_t bytes_left_node = 0, messages_left_node = 0;  // of those sent
   std::int64_t collectives = 0, collective_bytes = 0;  // native collectives joined, tensor bytes
   double clock_s = 0;                                  // virtual time at the end
 };

@@ -22,6 +22,7 @@
 #include "engine/base/error.hpp"
 #include "engine/sim/channels.hpp"
 #include "engine/sim/core.hpp"
+#include "engine/sim/links.hpp"
 
 namespace lockstep::sim {
 
@@ -81,6 +82,7 @@ struct Group {
   std::deque<Slot> open;        // collectives that not everyone has entered
   std::uint64_t completed = 0;  // how many lie before open.front()
   double free_s = 0;            // when the last one is over
+  int nodes = 1;                // on how many its members are
 
   bool world = false;                           // every rank, by its own number
   std::unordered_map<int, int> rank_by_global;  // of a group that is not
@@ -176,9 +178,9 @@ struct Core::State {
   std::vector<Ready> ready_;
   std::vector<Actor> next_;  // who goes on
   bool any_lost_ = false;
-  bool one_at_a_time_ = false;       // services: the earliest strand alone
-  double served_s_ = 0;              // when a service last answered
-  std::vector<double> port_free_s_;  // by rank: when its sending port is idle
+  bool one_at_a_time_ = false;  // services: the earliest strand alone
+  double served_s_ = 0;         // when a service last answered
+  Links links_;
   std::uint64_t orders_ = 0;
   std::int64_t requests_ = 0, messages_ = 0, bytes_ = 0;
   int live_ = 0, waiting_ = 0;  // strands; of them, those with an open request

@@ -114,15 +114,18 @@ void Core::State::transfer(const Match& match) {
                   place_of(send.request)});
   }
   const std::int64_t bytes = bytes_of(send.request);
-  const Network& network = options_.network;
-  double& port_free = port_free_s_[static_cast<std::size_t>(src)];
-  const double begin = std::max({send.posted_s, receive.posted_s, port_free});
-  port_free = begin + network.gap_s + static_cast<double>(bytes) / network.bandwidth_bytes_s;
-  send.done_s = port_free;
-  receive.done_s = port_free + network.latency_s;
+  const auto [begin, sent, arrived, leaves_node] =
+      links_.pass(src, dst, bytes, std::max(send.posted_s, receive.posted_s));
+  send.done_s = sent;
+  receive.done_s = arrived;
   receive.depth = send.depth;
   deliver(send, receive);
 
+  if (leaves_node) {
+    auto& sender = counters_.ranks[static_cast<std::size_t>(src)];
+    sender.bytes_left_node += bytes;
+    ++sender.messages_left_node;
+  }
   auto& counters = counters_.ranks[static_cast<std::size_t>(dst)];
   counters.bytes_received += bytes;
   ++counters.messages_received;
