@@ -15,6 +15,7 @@
 #include "engine/base/stopwatch.hpp"
 #include "engine/collectives/ring_all_reduce.hpp"
 #include "engine/comm/sim.hpp"
+#include "engine/sim/cluster.hpp"
 #include "engine/sim/fiber_host.hpp"
 #include "engine/tensor/symbolic.hpp"
 
@@ -57,6 +58,7 @@ struct Setting {
   DType dtype;
   bool sizes_only;
   std::uint64_t seed;
+  sim::Network network;
 };
 
 DType dtype_named(const std::string& name) {
@@ -70,6 +72,7 @@ sim::Options world_of(const Setting& setting) {
   sim::Options options;
   options.ranks = setting.ranks;
   options.seed = setting.seed;
+  options.network = setting.network;
   options.record = sim::Record::totals;
   options.limits.messages_max = options.limits.requests_max = std::int64_t{1} << 60;
   options.limits.bytes_max = std::int64_t{1} << 60;
@@ -120,6 +123,8 @@ void print_report(const sim::Counters& counters, const Setting& setting, double 
   for (const auto& rank : counters.ranks) {
     most.messages_sent = std::max(most.messages_sent, rank.messages_sent);
     most.bytes_sent = std::max(most.bytes_sent, rank.bytes_sent);
+    most.bytes_left_node = std::max(most.bytes_left_node, rank.bytes_left_node);
+    all.bytes_left_node += rank.bytes_left_node;
     all.messages_sent += rank.messages_sent;
     all.bytes_sent += rank.bytes_sent;
     all.collectives = std::max(all.collectives, rank.collectives);
@@ -130,6 +135,9 @@ void print_report(const sim::Counters& counters, const Setting& setting, double 
   line("virtual time", time_text(counters.makespan_s));
   line("messages", most_and_all(most.messages_sent, all.messages_sent, ""));
   line("sent", most_and_all(most.bytes_sent, all.bytes_sent, " bytes"));
+  if (setting.network.node_of(setting.ranks - 1) > 0) {
+    line("left a node", most_and_all(most.bytes_left_node, all.bytes_left_node, " bytes"));
+  }
   line("depth", text(counters.depth, " messages, the longest chain"));
   if (all.collectives > 0) line("collectives", text(all.collectives, ", priced, not sent"));
   line("values", setting.sizes_only ? "none: sizes only" : "as they must be, on every rank");
@@ -144,11 +152,20 @@ void print_report(const sim::Counters& counters, const Setting& setting, double 
                             " messages/s, ", usage.ru_maxrss / 1024, " MiB"));
 }
 
+// Without a cluster, every pair of ranks is joined by an equal link.
+sim::Network network_of(const Arguments& arguments) {
+  return arguments.given("cluster") ? sim::cluster_of(arguments.get("cluster")).network
+                                    : sim::Network{};
+}
+
 int run(int argc, const char* const* argv) {
   Options options("lab sim", "Runs an algorithm on simulated ranks and says what it cost.");
   options.option("ranks", "8", "how many; each is a fiber of this process")
       .option("count", "1024", "elements on every rank")
       .option("dtype", "float32", "their type")
+      .option("cluster", "",
+              "the modelled cluster, or a file that ends in .toml; built in are:\n" +
+                  sim::list_of_clusters(18))
       .option("seed", "0", "another one lets ranks run in another order")
       .flag("sizes-only", "messages have sizes and no values: for very many ranks")
       .words("PROGRAM", "ring_all_reduce (messages) or all_reduce (priced as one operation)");
@@ -161,9 +178,12 @@ int run(int argc, const char* const* argv) {
   constexpr std::int64_t ranks_max = 32'000;  // each stack takes two of the system's mappings
   const std::int64_t ranks = arguments.integer("ranks", 1);
   if (ranks > ranks_max) throw UsageError(text("--ranks ", ranks, " is above ", ranks_max));
-  const Setting setting{static_cast<int>(ranks), arguments.integer("count", 0),
-                        dtype_named(arguments.get("dtype")), arguments.flag("sizes-only"),
-                        static_cast<std::uint64_t>(arguments.integer("seed", 0))};
+  const Setting setting{static_cast<int>(ranks),
+                        arguments.integer("count", 0),
+                        dtype_named(arguments.get("dtype")),
+                        arguments.flag("sizes-only"),
+                        static_cast<std::uint64_t>(arguments.integer("seed", 0)),
+                        network_of(arguments)};
   std::cout << text(algorithm.name, " of ", setting.count, " ", name_of(setting.dtype), " on ",
                     ranks, ranks == 1 ? " rank\n" : " ranks\n");
   const Stopwatch watch;

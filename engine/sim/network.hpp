@@ -21,7 +21,8 @@ struct Network {
   double bandwidth_bytes_s = 10e9;
   // Ranks 0 to R-1 are on the first node, R to 2R-1 on the second, …; 0: all are on one.
   int ranks_per_node = 0;
-  Link between{};
+  Link between{};          // of each network card
+  int cards_per_node = 0;  // 0: every rank has one of its own
 
   int node_of(int rank) const { return ranks_per_node > 0 ? rank / ranks_per_node : 0; }
   Link within() const { return {latency_s, gap_s, bandwidth_bytes_s}; }

@@ -1,0 +1,109 @@
+#include "engine/sim/cluster.hpp"
+
+#include "engine/base/error.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::sim;
+
+namespace {
+
+const std::string complete = R"(
+name = "mine"
+about = "two ranks a node"
+ranks_per_node = 2
+[within]
+latency_s = 1e-6
+gap_s = 0
+bandwidth_bytes_s = 100
+[between]
+latency_s = 5e-6
+gap_s = 1e-6
+bandwidth_bytes_s = 10
+[device]
+name = "abacus"
+memory_bytes = 1e3
+memory_bandwidth_bytes_s = 50
+bandwidth_achieved = 0.5
+flops_achieved = 0.25
+start_s = 1
+[device.peak_flops_s]
+float32 = 4
+bfloat16 = 8
+)";
+
+std::string with(const std::string& old_text, const std::string& new_text) {
+  std::string changed = complete;
+  changed.replace(changed.find(old_text), old_text.size(), new_text);
+  return changed;
+}
+
+std::string error_of(const std::string& toml) {
+  try {
+    parse_cluster(toml, "mine.toml");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("a cluster is what its file says") {
+  const Cluster cluster = parse_cluster(complete, "mine.toml");
+  CHECK(cluster.name == "mine");
+  CHECK(cluster.network.ranks_per_node == 2);
+  CHECK(cluster.network.cards_per_node == 0);
+  CHECK(cluster.network.bandwidth_bytes_s == 100);
+  CHECK(cluster.network.between.latency_s == 5e-6);
+  CHECK(cluster.device.flops_s(DType::bfloat16) == 2);
+  CHECK(cluster.device.flops_s(DType::float16) == 1);  // no rate of its own: float32's
+  CHECK(cluster.device.bytes_s() == 25);
+  CHECK(cluster.device.memory_bytes == 1000);
+}
+
+TEST_CASE(
+    "what a cluster's file has wrong is named with line, key, what is expected and an example") {
+  CHECK(error_of(with("gap_s = 0", "gap_s = \"none\"")) ==
+        "mine.toml:7: within.gap_s is 'none'; expected is a number of seconds, 0 or more, as in: "
+        "gap_s = 2e-6");
+  CHECK(error_of(with("bandwidth_bytes_s = 10\n", "bandwidth_bytes_s = 0\n")) ==
+        "mine.toml:12: between.bandwidth_bytes_s is 0; expected is a positive number of bytes a "
+        "second, as in: bandwidth_bytes_s = 25e9");
+  CHECK_THAT(error_of(with("ranks_per_node = 2", "ranks_per_node = 2.5")),
+             test::contains("a whole number, 1 or more"));
+  CHECK_THAT(error_of(with("ranks_per_node = 2", "ranks_per_node = true")),
+             test::contains("a whole number, 1 or more"));
+  CHECK_THAT(error_of(with("start_s = 1", "start_s = -1")), test::contains("device.start_s is -1"));
+  CHECK_THAT(error_of(with("start_s = 1", "start_s = nan")),
+             test::contains("device.start_s is nan"));
+  CHECK_THAT(error_of(with("start_s = 1", "start_s = inf")),
+             test::contains("device.start_s is inf"));
+  CHECK_THAT(error_of(with("flops_achieved = 0.25", "flops_achieved = 1.5")),
+             test::contains("a fraction above 0, at most 1"));
+  CHECK_THAT(error_of(with("gap_s = 1e-6", "gap_s = 1e-6\ncards_per_node = 3")),
+             test::contains("at most one card for each rank"));
+  CHECK_THAT(error_of(with("name = \"mine\"", "name = mine")), test::contains("mine.toml:2: not"));
+}
+
+TEST_CASE("what a cluster's file lacks or has too much is named, with the nearest key") {
+  CHECK(error_of(with("start_s = 1", "")) ==
+        "mine.toml: device.start_s is missing; it is a number of seconds, 0 or more, as in: "
+        "start_s = 2e-6 under [device]");
+  CHECK_THAT(error_of(with("[between]", "[betwixt]")), test::contains("no section [between]"));
+  CHECK_THAT(error_of(with("float32 = 4", "")), test::contains("peak_flops_s.float32 is missing"));
+  CHECK_THAT(error_of(with("gap_s = 0", "gap_s = 0\nlatncy_s = 1")),
+             test::contains("no key 'latncy_s' in [within]; did you mean latency_s?"));
+  CHECK_THAT(error_of(with("ranks_per_node = 2", "")), test::contains("no key 'between'"));
+}
+
+TEST_CASE("the built-in clusters are found by name") {
+  for (const char* name : {"laptop", "a100", "h100", "ethernet"}) {
+    CHECK(cluster_of(name).name == name);
+    CHECK_THAT(list_of_clusters(), test::contains(name));
+  }
+  CHECK(cluster_of("h100").device.flops_s(DType::bfloat16) > 7e14);
+  CHECK(cluster_of("ethernet").network.cards_per_node == 1);
+  CHECK_THROWS_WITH(cluster_of("a10"), test::contains("did you mean a100?"));
+  CHECK_THROWS_WITH(cluster_of("none.toml"), test::contains("no file none.toml"));
+}
