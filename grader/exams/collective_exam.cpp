@@ -6,7 +6,7 @@ namespace {
 std::vector<CollectiveProblem> sizes_and_roots(Bench& bench, Roots roots) {
   std::vector<CollectiveProblem> problems;
   for (const int n : {2, 3, 4, 1, 5, 7, 8}) {
-    const std::int64_t counts[] = {3 * n + 1, 0, 1, n - 1, n, n + 1, 31};
+    const std::int64_t counts[] = {3 * n, 0, 1, n - 1, n, n + 1, 31};
     int root = 0;
     for (const std::int64_t count : counts) {
       problems.push_back({.members = whole_world(n),

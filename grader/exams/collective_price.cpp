@@ -1,4 +1,7 @@
 #include "grader/exams/collective_rules.hpp"
+
+#include <algorithm>
+
 #include "grader/exams/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -49,6 +52,24 @@ class PriceCheck {
   const Price& price_;
 };
 
+// Who sends to whom is part of what an algorithm is.
+void check_reach(Bench& bench, const Played& played, const CollectiveProblem& p,
+                 const Price& price) {
+  for (const auto& message : played.counters.messages) {
+    const int right = (message.dst - message.src + p.size()) % p.size();
+    if (std::min(right, p.size() - right) <= price.reach) continue;
+    Failure failure;
+    failure.verdict = sim::Verdict::efficiency;
+    failure.cause = "not_neighbours";
+    failure.seen = text("rank ", message.src, " sent to rank ", message.dst);
+    failure.expected = "messages to a neighbour on the ring";
+    failure.where = text("rank ", message.src);
+    failure.message = text("the result is right, but ", failure.seen,
+                           ", which is no neighbour: that is another algorithm than ", price.shape);
+    bench.fail(played, failure);
+  }
+}
+
 }  // namespace
 
 void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
@@ -84,10 +105,16 @@ void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
     check.within({*price.total, *price.total}, total, "all ranks together", "sent", "element",
                  "elements_sent", price.why_bytes);
   }
+  if (price.messages) {
+    const auto sent = static_cast<std::int64_t>(played.counters.messages.size());
+    check.within({*price.messages, *price.messages}, sent, "all ranks together", "sent", "message",
+                 "messages", price.why_messages);
+  }
   if (price.depth != any) {
     check.within(upto(price.depth), played.counters.depth, "the longest chain",
                  "of messages that wait for each other is", "message", "messages", price.why_depth);
   }
+  if (price.reach != any) check_reach(bench, played, p, price);
   if (played.counters.makespan_s > price.seconds) {
     Failure failure;
     failure.verdict = sim::Verdict::efficiency;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 
 #include "engine/base/random.hpp"
 #include "grader/judge/compare.hpp"
@@ -30,6 +31,47 @@ struct Guess {
   std::string cause, sentence;
 };
 
+// What is wrong with the whole of a reduction says more than one element of it.
+std::optional<Guess> likely_cause_of_sum(const Sums& sums, const Holding& held,
+                                         std::span<const double> seen, std::size_t at) {
+  const auto n = static_cast<double>(sums.of.ranks);
+  const auto first = static_cast<std::size_t>(held.sums_from);
+  const auto everywhere = [&](auto holds) {
+    for (std::size_t e = 0; e < seen.size(); ++e) {
+      if (!holds(e)) return false;
+    }
+    return true;
+  };
+  if (sums.of.op == ReduceOp::sum && sums.of.ranks > 1 && everywhere([&](std::size_t e) {
+        const double rounding = sums.of.dtype == DType::int64 ? n : 0.0;
+        return std::fabs(seen[e] * n - held.after[e]) <=
+               std::max(2 * n * sums.tolerance[first + e], rounding);
+      })) {
+    return Guess{"averaged", text("everything is ", n,
+                                  " times too small: a reduction sums, it does not average")};
+  }
+  if (sums.of.op != ReduceOp::sum) {
+    const bool summed = everywhere([&](std::size_t e) {
+      double sum = 0;
+      for (const auto& input : sums.inputs) sum += input[first + e];
+      return std::fabs(seen[e] - sum) <= 1e-3 * std::max(1.0, std::fabs(sum));
+    });
+    return summed ? Guess{"operator", "that is the sum: the operator was ignored"}
+                  : Guess{"operator", "another operator was used than the one that was given"};
+  }
+  const std::size_t tail = seen.size() % static_cast<std::size_t>(sums.of.ranks);
+  const bool whole = tail == seen.size() && !std::ranges::equal(seen, held.before);
+  if (tail != 0 && !whole && at >= seen.size() - tail) {
+    const auto last = tail == 1 ? std::string("only the last element is wrong")
+                                : text("only the last ", tail, " elements are wrong");
+    return Guess{"tail_lost", text(last, ", the remainder of ", seen.size(), " / ", n,
+                                   ": some blocks must be one element longer")};
+  }
+  const std::string story = provenance(sums, first + at, seen[at]);
+  if (!story.empty()) return Guess{"provenance", story};
+  return std::nullopt;
+}
+
 Guess likely_cause(const std::vector<Scene>& calls, std::size_t call, const Holding& held,
                    std::span<const double> seen, std::size_t at) {
   if (seen.size() != static_cast<std::size_t>(held.count)) {
@@ -42,15 +84,12 @@ Guess likely_cause(const std::vector<Scene>& calls, std::size_t call, const Hold
   if (std::isnan(seen[at]) || seen[at] == -1) {
     return {"unwritten", "nothing was ever received or copied into that place"};
   }
+  if (std::ranges::equal(seen, held.before) && seen.size() >= calls[call].ranks.size()) {
+    return {"unchanged", "that is what the rank held before the call: nothing was added to it"};
+  }
   if (calls[call].sums) {
-    if (const std::string story =
-            provenance(*calls[call].sums, static_cast<std::size_t>(held.sums_from) + at, seen[at]);
-        !story.empty()) {
-      return {"provenance", story};
-    }
-    if (calls[call].sums->of.op != ReduceOp::sum) {
-      return {"operator", "another operator was used than the one that was given"};
-    }
+    const auto guess = likely_cause_of_sum(*calls[call].sums, held, seen, at);
+    if (guess) return *guess;
   }
   if (at < held.before.size() && seen[at] == held.before[at]) {
     return {"unchanged", "that is what the rank held before the call"};
@@ -61,26 +100,50 @@ Guess likely_cause(const std::vector<Scene>& calls, std::size_t call, const Hold
   return {"value", "no rank brought this value"};
 }
 
+std::string place_of(int rank, std::size_t call, const Holding& held) {
+  return text("rank ", rank, call ? ", second call" : "", ", ", held.name);
+}
+
+[[noreturn]] void fail_of_bits(Bench& bench, const Played& played, int rank, std::size_t call,
+                               const Holding& held) {
+  Failure failure;
+  failure.cause = "bits_differ";
+  failure.message = text("ranks 0 and ", rank,
+                         " hold results that differ in their last bits; likely cause: each rank "
+                         "adds in an order of its own. All must add in the same order, or one must "
+                         "finish an element and the others copy it");
+  failure.expected = "the same bits on every rank";
+  failure.seen = "different bits";
+  failure.where = place_of(rank, call, held);
+  bench.fail(played, failure);
+}
+
 void compare(Bench& bench, const Played& played, const CollectiveProblem& p,
              const std::vector<Scene>& calls) {
+  std::map<std::pair<std::size_t, std::string>, std::span<const std::byte>> of_rank_0;
   for (int rank = 0; rank < p.size(); ++rank) {
     const auto member = static_cast<std::size_t>(p.members.ranks[static_cast<std::size_t>(rank)]);
     ByteReader result(played.results[member]);
     for (std::size_t call = 0; call < calls.size(); ++call) {
       for (const Holding& held : calls[call].ranks[static_cast<std::size_t>(rank)]) {
-        const auto seen = as_doubles(p.dtype, result.get_bytes());
+        const auto raw = result.get_bytes();
+        const auto seen = as_doubles(p.dtype, raw);
         if (held.after.empty() && held.count > 0) continue;
         const std::vector<double> exact(held.after.size(), 0.0);
         const auto at =
             first_difference(seen, held.after, held.tolerance.empty() ? exact : held.tolerance);
-        if (!at) continue;
+        if (!at) {
+          if (held.bits == Bits::any) continue;
+          const auto first = of_rank_0.try_emplace({call, held.name}, raw).first->second;
+          if (std::ranges::equal(raw, first)) continue;
+          fail_of_bits(bench, played, rank, call, held);
+        }
         const Guess guess = likely_cause(calls, call, held, seen, *at);
         Failure failure;
         failure.cause = guess.cause;
         failure.seen = *at < seen.size() ? number(seen[*at]) : "nothing";
         failure.expected = *at < held.after.size() ? number(held.after[*at]) : "nothing";
-        failure.where =
-            text("rank ", rank, call ? ", second call" : "", ", ", held.name, ", element ", *at);
+        failure.where = text(place_of(rank, call, held), ", element ", *at);
         failure.message =
             text("element ", *at, " of ", held.name, " on rank ", rank, " is ", failure.seen,
                  " where ", failure.expected, " was expected; likely cause: ", guess.sentence);

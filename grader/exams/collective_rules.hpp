@@ -33,6 +33,8 @@ struct CollectiveProblem {
   std::int64_t block_length(int index) const { return block_begin(index + 1) - block_begin(index); }
 };
 
+enum class Bits : unsigned char { any, alike };
+
 // One buffer of one rank in one call.
 struct Holding {
   std::string name;                 // as the contract calls it
@@ -41,6 +43,7 @@ struct Holding {
   std::vector<double> after;        // what must be in it; empty: anything
   std::vector<double> tolerance{};  // empty: exact
   std::int64_t sums_from = 0;       // its first element among those that were reduced
+  Bits bits = Bits::any;            // alike: the same on every rank, not only to the tolerance
 };
 struct Scene {
   std::vector<std::vector<Holding>> ranks;  // [group rank][buffer]
@@ -65,11 +68,14 @@ struct Price {
   std::string shape;                               // "a binomial tree", as a sentence names it
   std::vector<Range> sent, received;               // elements, by rank; empty: not asked
   std::optional<std::int64_t> total;               // elements, of all ranks together
+  std::optional<std::int64_t> messages;            // of all ranks together
   int depth = std::numeric_limits<int>::max();     // longest chain of messages
   int sends = std::numeric_limits<int>::max();     // messages that one rank sends
   int receives = std::numeric_limits<int>::max();  // messages that one rank receives
+  int reach = std::numeric_limits<int>::max();     // how far round the ring a message may go
   double seconds = std::numeric_limits<double>::infinity();  // virtual time of the call
-  std::string why_bytes, why_depth, why_fan, why_time;       // likely causes of too much
+  // Likely causes of too much.
+  std::string why_bytes, why_messages, why_depth, why_fan, why_time;
 };
 
 // Requires a problem of the whole world with one call.

@@ -2,7 +2,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/sim/core.hpp"
-#include "grader/players/ring_all_reduce.hpp"
+#include "grader/players/collective_case.hpp"
 
 namespace lockstep::grader {
 
@@ -14,9 +14,10 @@ double measured_for_quiz(const Lab& lab, const std::string& question, const Poin
   if (!build.cause.empty()) throw Error("the reference ring does not build: " + build.message);
 
   const int ranks = static_cast<int>(point.at("N"));
-  const auto elements = static_cast<std::size_t>(point.at("P"));
-  AllReduceCase all_reduce;
-  all_reduce.calls = {Bytes(elements * bytes_of(all_reduce.dtype))};
+  const auto elements = static_cast<std::int64_t>(point.at("P"));
+  CollectiveCase all_reduce;
+  const auto bytes = static_cast<std::size_t>(elements) * bytes_of(all_reduce.dtype);
+  all_reduce.calls.emplace_back().buffers = {{elements, Bytes(bytes)}};
   const std::vector<Bytes> inputs(static_cast<std::size_t>(ranks), encode(all_reduce));
 
   sim::Options options;
@@ -26,9 +27,9 @@ double measured_for_quiz(const Lab& lab, const std::string& question, const Poin
   if (const auto result = host.run(core, inputs); result.finding) {
     throw Error("the reference ring failed: " + result.finding->message);
   }
-  double bytes = 0;
-  for (const auto& rank : core.counters().ranks) bytes += static_cast<double>(rank.bytes_sent);
-  return bytes / ranks;
+  double sent = 0;
+  for (const auto& rank : core.counters().ranks) sent += static_cast<double>(rank.bytes_sent);
+  return sent / ranks;
 }
 
 }  // namespace lockstep::grader

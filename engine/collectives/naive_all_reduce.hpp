@@ -1,0 +1,19 @@
+// Naive all-reduce: everyone sends everything to everyone, and each adds up for itself. Nothing is
+// computed or carried for others; that is what the other algorithms are measured against.
+#pragma once
+
+#include "engine/comm/peers.hpp"
+
+namespace lockstep::collectives {
+
+// Replaces data by its reduction over all ranks.
+//   data      [D], any dtype {partial: group}; D may be 0
+//   op        sum, product, min or max
+//   Requires  the same D, dtype and op on every rank
+//   Ensures   the same bits on every rank: each reduces in the same order, that of the ranks
+//   Comm      every rank sends exactly (N-1)·D elements; chains of at most N-1 messages
+//   Memory    room for what arrives: N·D elements at most
+//   Throws    CommError when a peer is lost or the deadline passes
+void naive_all_reduce(comm::Peers& peers, Tensor data, ReduceOp op);
+
+}  // namespace lockstep::collectives
