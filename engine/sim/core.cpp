@@ -139,6 +139,18 @@ std::optional<Reply> Core::ask(Actor actor, const Message& message) {
   return std::nullopt;
 }
 
+Reply Core::ask_and_go_on(Actor actor, Request request) {
+  Strand& strand = state_->running_strand(actor, "asks");
+  LOCKSTEP_CHECK(request.op == Op::isend || request.op == Op::irecv, name_of(request.op),
+                 " may block, so it is not answered at once");
+  state_->check(actor, request);
+  state_->count(actor, request);
+  state_->take(actor, std::move(request));
+  state_->ready_.pop_back();  // the last is this strand
+  strand.reply.now = strand.clock_s;
+  return std::move(strand.reply);
+}
+
 void Core::end(Actor actor) {
   Strand& strand = state_->running_strand(actor, "ends");
   strand.live = strand.running = false;

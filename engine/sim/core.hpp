@@ -140,6 +140,8 @@ class Core {
   // while the strand is blocked. isend and irecv are answered at once, so is a wait for what is
   // done, unless strands go one at a time; nullopt: the strand is blocked.
   std::optional<Reply> ask(Actor actor, const Message& message);
+  // An isend or irecv as a whole request, answered at once: the strand goes on.
+  Reply ask_and_go_on(Actor actor, Request request);
   void end(Actor actor);
   void wake(Actor sleeper, Actor waker);  // answers its Op::pause, not before the waker's clock
   // The rank is gone. Whoever waits for it is answered with Status::failed and `why`, and the

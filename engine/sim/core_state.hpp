@@ -90,6 +90,9 @@ struct Group {
   int rank_of(int global_rank) const;  // -1: no member
 };
 
+class WaitGraph;
+struct WaitNode;
+
 struct Core::State {
   struct Match {
     OperationPtr send, receive;
@@ -156,6 +159,14 @@ struct Core::State {
 
   // diagnosis.cpp
   void diagnose_stuck();
+  Finding cycle_finding(const WaitGraph& graph, const std::vector<std::size_t>& cycle) const;
+  Finding end_finding(const WaitGraph& graph, const WaitNode& node) const;
+  Finding left_finding(const WaitGraph& graph, const WaitNode& node) const;
+  std::string waiting_text(const WaitGraph& graph, const WaitNode& node) const;
+  std::string unreceived_text(const Operation& send) const;
+  std::string meanwhile(const WaitGraph& graph, const WaitNode& node) const;
+
+  // leftovers.cpp
   void check_end();
   std::vector<OperationPtr> unreceived_sends() const;  // by rank, then oldest first
 
@@ -196,12 +207,12 @@ std::int64_t bytes_of(const Request& request);
 std::int64_t given_count(const Request& request, std::size_t members);
 std::int64_t given_bytes(const Request& request, std::size_t members);
 bool has_root(Collective collective);
-// "ranks 0, 2 and 3"
+// "ranks 0, 2 and 3"; of many, "ranks 0 to 511 and 513 to 1023".
 std::string list_of(const std::vector<int>& ranks);
 // "all_reduce(sum) of 7 float32": of a collective or split, what all members must agree on.
 std::string call_of(const Request& request);
-// " in group 2", or nothing for the world.
-std::string group_of(const Request& request);
+// " in group 2 (ranks 1 and 3)", or nothing for the world.
+std::string group_of(const Request& request, const Group& group);
 // "work/ring.cpp:21" of the request's line.
 std::string place_of(const Request& request);
 // ", work/ring.cpp:21" or nothing.

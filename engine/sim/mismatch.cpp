@@ -26,7 +26,7 @@ Finding uneven_exchange(const Group& group, const Group::Slot& slot, std::uint64
       const std::int64_t sent = sender.counts[dst], expected = receiver.counts[n + src];
       if (sent == expected) continue;
       return {Verdict::mismatch,
-              text("mismatch: in collective number ", index, group_of(sender),
+              text("mismatch: in collective number ", index, group_of(sender, group),
                    ", all_to_all, rank ", group.members[src], " sends ", sent, " elements to rank ",
                    group.members[dst], and_place(sender), ", which expects ", expected,
                    and_place(receiver), "; what i sends to j is what j receives from i"),
@@ -37,12 +37,34 @@ Finding uneven_exchange(const Group& group, const Group::Slot& slot, std::uint64
   return {};
 }
 
+// What two calls of one collective do not have in common, or nothing.
+std::string_view difference_of(const Request& a, const Request& b) {
+  if ((a.op == Op::split) != (b.op == Op::split) || a.op == Op::split) return {};
+  if (a.collective != b.collective) return {};
+  if (a.peer != b.peer) return "root";
+  if (a.dtype != b.dtype) return "element type";
+  if (a.reduce != b.reduce) return "operator";
+  return "number of elements";
+}
+
 }  // namespace
 
 std::string list_of(const std::vector<int>& ranks) {
+  constexpr std::size_t all_max = 8, parts_max = 6;
+  const bool brief = ranks.size() > all_max;
+  std::vector<std::string> parts;
+  std::size_t at = 0;
+  while (at < ranks.size() && !(brief && parts.size() == parts_max)) {
+    std::size_t end = at + 1;
+    while (brief && end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    if (end - at < 3) end = at + 1;
+    parts.push_back(end - at == 1 ? text(ranks[at]) : text(ranks[at], " to ", ranks[end - 1]));
+    at = end;
+  }
+  if (at < ranks.size()) parts.push_back(text(ranks.size() - at, " more"));
   std::string result = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    result += text(i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ", ranks[i]);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    result += text(i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ", parts[i]);
   }
   return result;
 }
@@ -73,8 +95,9 @@ std::string call_of(const Request& request) {
   return name;
 }
 
-std::string group_of(const Request& request) {
-  return request.group == 0 ? "" : text(" in group ", request.group);
+std::string group_of(const Request& request, const Group& group) {
+  return request.group == 0 ? ""
+                            : text(" in group ", request.group, " (", list_of(group.members), ")");
 }
 
 Finding Core::State::mismatch_of(const Group& group, const Group::Slot& slot,
@@ -92,8 +115,7 @@ Finding Core::State::mismatch_of(const Group& group, const Group::Slot& slot,
   Finding finding{Verdict::mismatch, {}, {}, {}};
   const Request& first = slot.by_member[calls.front().second.front()]->request;
   finding.where = place_of(first);
-  finding.message =
-      text("mismatch: as collective number ", index, first.group == 0 ? "" : group_of(first), " ");
+  finding.message = text("mismatch: as collective number ", index, group_of(first, group), " ");
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const auto& [call, members] = calls[i];
     std::vector<int> ranks;
@@ -106,6 +128,10 @@ Finding Core::State::mismatch_of(const Group& group, const Group::Slot& slot,
     finding.ranks.insert(finding.ranks.end(), ranks.begin(), ranks.end());
   }
   finding.message += "; all ranks of a group call the same collectives in the same order";
+  const Request& second = slot.by_member[calls[1].second.front()]->request;
+  if (const auto what = difference_of(first, second); !what.empty()) {
+    finding.message += text(", with the same ", what);
+  }
   return finding;
 }
 

@@ -51,6 +51,7 @@ struct Player {
   bool done = false;
   std::string output;
   std::int64_t output_bytes = 0;
+  std::string last_call;    // its place, of any strand
   Clock::time_point heard;  // when it last said something, or was told to go on
   double cpu_s = 0;         // at that time
 };
@@ -159,6 +160,7 @@ void ProcessHost::State::give_cases(const std::vector<Bytes>& inputs) {
     to.done = false;
     to.output.clear();
     to.output_bytes = 0;
+    to.last_call.clear();
     to.heard = now;
     to.cpu_s = to.child.cpu_s();
     ByteWriter head;
@@ -253,6 +255,12 @@ void ProcessHost::State::take(int rank, const IncomingFrame& frame) {
     case FrameKind::request: {
       Request request = read_request(in, frame.body);
       if (!in.done()) throw Error("bytes are left over");
+      if (!request.file.empty()) from.last_call = place_of(request.file, request.line);
+      if (request.op == Op::isend || request.op == Op::irecv) {
+        const Reply reply = core->ask_and_go_on(actor, std::move(request));
+        post(rank, OutgoingFrame(actor.strand, from.sequence++, reply));
+        break;
+      }
       core->ask(actor, std::move(request));
       --from.running;
       break;
@@ -310,7 +318,11 @@ void ProcessHost::State::take_failure(int rank, const IncomingFrame& frame) {
 void ProcessHost::State::lost(int rank) {
   if (result.finding) return;
   read_output(rank);
-  if (!result.finding) found(player(rank).child.how_it_ended(rank));
+  if (result.finding) return;
+  Finding finding = player(rank).child.how_it_ended(rank);
+  finding.where = player(rank).last_call;
+  if (!finding.where.empty()) finding.message += "; its last call was at " + finding.where;
+  found(std::move(finding));
 }
 
 void ProcessHost::State::read_output(int rank) {
@@ -341,7 +353,8 @@ void ProcessHost::State::check_idle(int rank, Clock::time_point now) {
   const bool asleep = of.child.asleep();
   const bool starved = of.child.cpu_s() - of.cpu_s < limits.idle_s / 2;
   if (starved && !asleep && silent_s < limits.idle_s * starved_stretch) return;
-  const std::string silent = text(std::round(silent_s * 10) / 10, " s");
+  const std::string silent = text(std::round(silent_s * 10) / 10, " s",
+                                  of.last_call.empty() ? "" : " since its call at ", of.last_call);
   found({Verdict::time,
          asleep ? text("rank ", rank, " slept for ", silent,
                        ", outside the lab's own operations: it waits for something that does not "
@@ -349,7 +362,7 @@ void ProcessHost::State::check_idle(int rank, Clock::time_point now) {
                 : text("rank ", rank, " ran for ", silent,
                        " without communicating or returning: an endless loop?"),
          {rank},
-         {}});
+         of.last_call});
 }
 
 }  // namespace lockstep::sim

@@ -108,6 +108,11 @@ TEST_CASE("two strands of one rank exchange at the same time") {
   }
 }
 
+TEST_CASE("isend is answered at once, whatever the other players do") {
+  const auto outcome = outcome_of("isend goes on", 2);
+  CHECK(outcome.finding.message == "rank 1 threw: went on");
+}
+
 TEST_CASE("a deadlock of four players is named with its cycle, at once") {
   ProcessHost host = host_of(4);
   Core core(world(4));

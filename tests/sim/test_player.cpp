@@ -116,6 +116,15 @@ void misbehave(const std::string& what, PlayerCase& given) {
     auto strand = given.strands.start("s", wait);
     strand->join();
   }
+  const auto loop = [] {
+    std::atomic<int> turns = 0;
+    while (true) ++turns;
+  };
+  if (what == "isend goes on") {
+    if (!chosen) loop();
+    given.port.call(message(Op::isend, 0, 1));
+    throw Error("went on");
+  }
   if (!chosen) {
     recv(given.port, given.ranks - 1, 1);
     return;
@@ -123,10 +132,7 @@ void misbehave(const std::string& what, PlayerCase& given) {
   if (what == "exit") std::exit(0);
   if (what == "segv") std::raise(SIGSEGV);
   if (what == "abort") std::abort();
-  if (what == "loop") {
-    std::atomic<int> turns = 0;
-    while (true) ++turns;
-  }
+  if (what == "loop") loop();
   if (what == "poll") {
     Request compute;
     while (true) given.port.call(compute);

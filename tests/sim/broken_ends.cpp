@@ -1,0 +1,92 @@
+// Ranks that end as they should not, or do not end.
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+
+#include "tests/sim/broken_programs.hpp"
+
+namespace lockstep::test {
+
+namespace {
+
+using sim::Verdict;
+
+// The others wait for the rank that goes wrong, which has met them once.
+constexpr comm::Where meeting = comm::Where::current();
+void meet(Self& self) { self.group.barrier(meeting); }
+
+void throws(Self& self) {
+  if (self.rank() == 2) throw Error("out of ideas");
+  meet(self);
+}
+
+void not_a_rank(Self& self) {
+  if (self.rank() == 1) self.at('a'), self.group.send(self.ones(), 3);
+  meet(self);
+}
+
+void exits(Self& self) {
+  meet(self);
+  if (self.rank() == 1) std::exit(0);
+  meet(self);
+}
+
+void reads_at_null(Self& self) {
+  meet(self);
+  if (self.rank() == 1) std::raise(SIGSEGV);
+  meet(self);
+}
+
+void never_ends(Self& self) {
+  meet(self);
+  std::atomic<int> turns = 0;
+  while (self.rank() == 1) ++turns;
+  meet(self);
+}
+
+}  // namespace
+
+comm::Where meeting_line() { return meeting; }
+
+std::vector<BrokenProgram> broken_ends() {
+  return {
+      {"one rank throws", "", 3, throws, Verdict::crash, {2}, "rank 2 threw: out of ideas"},
+      {"a rank sends to one that does not exist",
+       "invalid parameter",
+       3,
+       not_a_rank,
+       Verdict::crash,
+       {1},
+       "rank 1 threw: send: rank 3 is not in this group of 3 ranks (0 to 2), asked by rank "
+       "1 at {a}; a ring's neighbours are (rank + 1) % size and (rank + size - 1) % size"},
+      {"one rank ends its process",
+       "",
+       3,
+       exits,
+       Verdict::rank_exited,
+       {1},
+       "rank 1 called exit(0) before returning its result; its last call was at {m}",
+       Runs::in_processes},
+      {"one rank touches memory that is not its own",
+       "",
+       3,
+       reads_at_null,
+       Verdict::crash,
+       {1},
+       "rank 1 crashed: SIGSEGV: it used memory that is not its own (a null pointer, an "
+       "index out of range, a recursion without end), or more than it may have; its last "
+       "call was at {m}",
+       Runs::in_processes},
+      {"one rank never ends",
+       "",
+       3,
+       never_ends,
+       Verdict::time,
+       {1},
+       "rank 1 ran for 0.3 s since its call at {m} without communicating or returning: an endless "
+       "loop?",
+       Runs::in_processes},
+  };
+}
+
+}  // namespace lockstep::test
