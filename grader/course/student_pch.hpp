@@ -30,6 +30,7 @@
 #include "engine/collectives/reduce_scatter.hpp"
 #include "engine/collectives/ring_all_reduce.hpp"
 #include "engine/collectives/scatter.hpp"
+#include "engine/comm/hang_report.hpp"
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
 #include "engine/optim/scale_learning_rate.hpp"

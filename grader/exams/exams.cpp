@@ -13,6 +13,7 @@ const std::map<std::string, std::function<Exam()>>& exams() {
       {"split_groups", split_groups_exam},
       {"seed_everything", seed_everything_exam},
       {"exchange", exchange_exam},
+      {"read_the_hang", read_the_hang_exam},
       {"broadcast", broadcast_exam},
       {"reduce", reduce_exam},
       {"all_gather", all_gather_exam},

@@ -14,6 +14,7 @@ Exam setup_distributed_exam();
 Exam split_groups_exam();
 Exam seed_everything_exam();
 Exam exchange_exam();
+Exam read_the_hang_exam();
 Exam broadcast_exam();
 Exam reduce_exam();
 Exam all_gather_exam();
