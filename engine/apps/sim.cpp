@@ -18,6 +18,7 @@
 #include "engine/sim/cluster.hpp"
 #include "engine/sim/fiber_host.hpp"
 #include "engine/tensor/symbolic.hpp"
+#include "engine/trace/page.hpp"
 
 namespace {
 
@@ -59,6 +60,7 @@ struct Setting {
   bool sizes_only;
   std::uint64_t seed;
   sim::Network network;
+  std::string trace_file;  // "" for none
 };
 
 DType dtype_named(const std::string& name) {
@@ -80,7 +82,8 @@ sim::Options world_of(const Setting& setting) {
 }
 
 // Every rank brings ones; so every element becomes the number of ranks.
-void play(sim::Core& core, const Setting& setting, const Algorithm& algorithm) {
+std::optional<sim::Finding> play(sim::Core& core, const Setting& setting,
+                                 const Algorithm& algorithm) {
   CpuDevice device;
   const Tensor sum =
       full({setting.sizes_only ? 0 : setting.count}, setting.ranks, setting.dtype, device);
@@ -98,7 +101,15 @@ void play(sim::Core& core, const Setting& setting, const Algorithm& algorithm) {
                        " count that far?"));
     }
   });
-  if (result.finding) throw Error(result.finding->message);
+  return result.finding;
+}
+
+trace::Timeline timeline_of(const Setting& setting, const Algorithm& algorithm) {
+  trace::Timeline timeline;
+  timeline.title = text(algorithm.name, " on ", setting.ranks, " ranks");
+  timeline.facts = {{"elements", text(setting.count, " ", name_of(setting.dtype))},
+                    {"seed", text(setting.seed)}};
+  return timeline;
 }
 
 std::string time_text(double seconds) {
@@ -167,6 +178,7 @@ int run(int argc, const char* const* argv) {
               "the modelled cluster, or a file that ends in .toml; built in are:\n" +
                   sim::list_of_clusters(18))
       .option("seed", "0", "another one lets ranks run in another order")
+      .option("trace", "", "write the timeline: FILE.html to look at, FILE.json for Perfetto")
       .flag("sizes-only", "messages have sizes and no values: for very many ranks")
       .words("PROGRAM", "ring_all_reduce (messages) or all_reduce (priced as one operation)");
   const Arguments arguments = options.parse(argc, argv);
@@ -183,13 +195,21 @@ int run(int argc, const char* const* argv) {
                         dtype_named(arguments.get("dtype")),
                         arguments.flag("sizes-only"),
                         static_cast<std::uint64_t>(arguments.integer("seed", 0)),
-                        network_of(arguments)};
+                        network_of(arguments),
+                        arguments.get("trace")};
+  if (!setting.trace_file.empty()) trace::check_file_name(setting.trace_file);
   std::cout << text(algorithm.name, " of ", setting.count, " ", name_of(setting.dtype), " on ",
                     ranks, ranks == 1 ? " rank\n" : " ranks\n");
   const Stopwatch watch;
-  sim::Core core(world_of(setting));
-  play(core, setting, algorithm);
-  print_report(core.counters(), setting, watch.seconds());
+  trace::Timeline timeline = timeline_of(setting, algorithm);
+  sim::Options world = world_of(setting);
+  if (!setting.trace_file.empty()) world.timeline = &timeline;
+  sim::Core core(world);
+  const auto finding = play(core, setting, algorithm);
+  const double wall_s = watch.seconds();
+  if (!setting.trace_file.empty()) trace::write_file(setting.trace_file, ordered(timeline));
+  if (finding) throw Error(finding->message);
+  print_report(core.counters(), setting, wall_s);
   return 0;
 }
 

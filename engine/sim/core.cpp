@@ -43,6 +43,7 @@ Core::State::State(Options chosen)
   world.world = true;
   world.nodes = options_.network.node_of(n - 1) + 1;
   groups_.push_back(std::move(world));
+  if (options_.timeline != nullptr) recorder_ = std::make_unique<Recorder>(*options_.timeline, n);
 }
 
 Core::Core(Options options) : state_(std::make_unique<State>(std::move(options))) {}
@@ -170,6 +171,9 @@ void Core::wake(Actor sleeper, Actor waker) {
     throw Error(text("rank ", waker.rank, " wakes strand ", sleeper.strand, " of rank ",
                      sleeper.rank, ", which does not pause"));
   }
+  if (auto& recorder = state_->recorder_) {
+    recorder->waited(sleeper, asks ? *strand.asked : *strand.pausing, strand.clock_s, by.clock_s);
+  }
   (asks ? strand.asked : strand.pausing).reset();
   strand.clock_s = std::max(strand.clock_s, by.clock_s);
   strand.depth = std::max(strand.depth, by.depth);
@@ -229,6 +233,7 @@ void Core::State::take(Actor actor, Request request) {
     case Op::wait:
       return take_wait(actor, request.handle, request.checksum);
     case Op::compute:
+      if (recorder_) recorder_->computed(actor, request, strand.clock_s);
       strand.clock_s += request.seconds;
       return answer_now(actor, {});
     case Op::service:
@@ -329,6 +334,7 @@ void Core::State::resume(const OperationPtr& operation) {
   if (!operation->waiter) return;
   Strand& strand = strand_of(*operation->waiter);
   strand.waits_on = nullptr;
+  if (recorder_) record_wait(*operation, strand.clock_s);
   strand.clock_s = std::max(strand.clock_s, operation->done_s);
   const Op op = operation->request.op;
   if (op == Op::recv || op == Op::irecv) strand.depth = std::max(strand.depth, operation->depth);
@@ -347,6 +353,9 @@ void Core::State::release_joiners(Actor ended) {
   const Strand& other = strands.at(ended.strand);
   for (auto& [id, strand] : strands) {
     if (!strand.joining || std::cmp_not_equal(strand.joining->handle, ended.strand)) continue;
+    if (recorder_) {
+      recorder_->waited({ended.rank, id}, *strand.joining, strand.clock_s, other.clock_s);
+    }
     strand.joining.reset();
     strand.clock_s = std::max(strand.clock_s, other.clock_s);
     strand.depth = std::max(strand.depth, other.depth);

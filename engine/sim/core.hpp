@@ -47,6 +47,10 @@
 #include "engine/sim/request.hpp"
 #include "engine/sim/verdict.hpp"
 
+namespace lockstep::trace {
+struct Timeline;
+}
+
 namespace lockstep::sim {
 
 // What the trusted side serves to ranks (a store, data items, scripted events).
@@ -86,6 +90,7 @@ struct Options {
   Limits limits;
   std::vector<Service*> services;  // must outlive the core
   Record record = Record::everything;
+  trace::Timeline* timeline = nullptr;  // filled with what happens; must outlive the core
 };
 
 // A message as it was delivered; the record that is validated, priced and drawn.

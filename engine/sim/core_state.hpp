@@ -23,6 +23,7 @@
 #include "engine/sim/channels.hpp"
 #include "engine/sim/core.hpp"
 #include "engine/sim/links.hpp"
+#include "engine/sim/recorder.hpp"
 
 namespace lockstep::sim {
 
@@ -133,7 +134,9 @@ struct Core::State {
   void fail_waiters_of_lost();
   bool earlier(const Ready& a, const Ready& b) const;
   void found(Finding finding) {
-    if (!finding_) finding_ = std::move(finding);
+    if (finding_) return;
+    if (recorder_) record_waiting(finding);
+    finding_ = std::move(finding);
   }
   bool alive(int rank) const;  // some strand of it is live
 
@@ -170,6 +173,11 @@ struct Core::State {
   void check_end();
   std::vector<OperationPtr> unreceived_sends() const;  // by rank, then oldest first
 
+  // recording.cpp
+  void record_wait(const Operation& operation, double start_s);
+  void record_waiting(const Finding& finding);  // who waits at this moment, and why it ended
+  trace::Waiting waiting_of(Actor actor, const Strand& strand) const;
+
   // mismatch.cpp
   Finding mismatch_of(const Group& group, const Group::Slot& slot, std::uint64_t index) const;
 
@@ -197,6 +205,7 @@ struct Core::State {
   int live_ = 0, waiting_ = 0;  // strands; of them, those with an open request
   Counters counters_;
   std::optional<Finding> finding_;
+  std::unique_ptr<Recorder> recorder_;  // where options_ name a timeline
 };
 
 Reply failed_reply(std::string error);

@@ -134,6 +134,7 @@ void Core::State::transfer(const Match& match) {
     counters_.messages.push_back(
         {src, dst, send.request.tag, send.request.group, bytes, send.depth, begin, receive.done_s});
   }
+  if (recorder_) recorder_->sent(send, src, dst, begin, arrived);
   mix(counters_.trace_hash,
       static_cast<std::uint64_t>(src) << 32 | static_cast<std::uint32_t>(dst));
   mix(counters_.trace_hash, static_cast<std::uint64_t>(send.request.group) << 32 |

@@ -46,7 +46,8 @@ bool Core::State::serve_earliest(double before_s) {
 // the last thing that happened.
 bool Core::State::answer(Actor actor, const Answering& answering) {
   Strand& strand = strand_of(actor);
-  const double now = std::max(strand.clock_s, served_s_);
+  const double asked_s = strand.clock_s;
+  const double now = std::max(asked_s, served_s_);
   Reply reply;
   try {
     auto answer = answering(service_of(*strand.serving), *strand.serving, now);
@@ -59,6 +60,7 @@ bool Core::State::answer(Actor actor, const Answering& answering) {
     reply.error = error.what();
   }
   served_s_ = now;
+  if (recorder_) recorder_->waited(actor, *strand.serving, asked_s, strand.clock_s);
   strand.serving.reset();
   answer_now(actor, std::move(reply));
   return true;

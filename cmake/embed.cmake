@@ -1,0 +1,18 @@
+# Files as string constants of a source. Run as a script:
+#   cmake -DOUTPUT=x.cpp -DHEADER=engine/… -DNAMESPACE=a::b "-DTEXTS=name=file|file,name=file" -P embed.cmake
+set(result "#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\n")
+string(REPLACE "," ";" texts "${TEXTS}")
+foreach(item IN LISTS texts)
+  string(FIND "${item}" "=" at)
+  string(SUBSTRING "${item}" 0 ${at} name)
+  math(EXPR at "${at}+1")
+  string(SUBSTRING "${item}" ${at} -1 files)
+  string(REPLACE "|" ";" files "${files}")
+  string(APPEND result "const std::string_view ${name} =")
+  foreach(path IN LISTS files)
+    file(READ "${path}" content)
+    string(APPEND result "\n    R\"embedded(${content})embedded\"")
+  endforeach()
+  string(APPEND result ";\n")
+endforeach()
+file(WRITE "${OUTPUT}" "${result}}  // namespace ${NAMESPACE}\n")
