@@ -13,6 +13,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/stopwatch.hpp"
+#include "engine/base/units.hpp"
 #include "engine/collectives/ring_all_reduce.hpp"
 #include "engine/comm/sim.hpp"
 #include "engine/sim/cluster.hpp"
@@ -112,19 +113,6 @@ trace::Timeline timeline_of(const Setting& setting, const Algorithm& algorithm) 
   return timeline;
 }
 
-std::string time_text(double seconds) {
-  std::ostringstream out;
-  out << std::setprecision(4);
-  if (seconds < 1e-3) {
-    out << seconds * 1e6 << " µs";
-  } else if (seconds < 1) {
-    out << seconds * 1e3 << " ms";
-  } else {
-    out << seconds << " s";
-  }
-  return out.str();
-}
-
 std::string most_and_all(std::int64_t most, std::int64_t all, const char* unit) {
   return text(most, unit, " by the busiest rank, ", all, unit, " by all");
 }
@@ -143,7 +131,7 @@ void print_report(const sim::Counters& counters, const Setting& setting, double 
   const auto line = [](const char* name, const std::string& value) {
     std::cout << "  " << std::left << std::setw(14) << name << value << "\n";
   };
-  line("virtual time", time_text(counters.makespan_s));
+  line("virtual time", seconds_text(counters.makespan_s));
   line("messages", most_and_all(most.messages_sent, all.messages_sent, ""));
   line("sent", most_and_all(most.bytes_sent, all.bytes_sent, " bytes"));
   if (setting.network.node_of(setting.ranks - 1) > 0) {
@@ -157,7 +145,7 @@ void print_report(const sim::Counters& counters, const Setting& setting, double 
   line("trace", hash.str());
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  line("simulated in", text(time_text(wall_s), ", ",
+  line("simulated in", text(seconds_text(wall_s), ", ",
                             static_cast<std::int64_t>(static_cast<double>(all.messages_sent) /
                                                       std::max(wall_s, 1e-9)),
                             " messages/s, ", usage.ru_maxrss / 1024, " MiB"));

@@ -1,33 +1,24 @@
 // train: trains a model on one rank, or as one of several that the launcher started. Called with
-// --ranks N outside the launcher, it launches itself. Only what the options name is built.
-#include <unistd.h>
-
+// --ranks N outside the launcher, it launches itself; with --backend sim the ranks are simulated in
+// this process. Only what the options name is built.
 #include <filesystem>
 #include <iostream>
-#include <memory>
-#include <span>
-#include <vector>
 
 #include "engine/apps/program.hpp"
 #include "engine/apps/ranks.hpp"
 #include "engine/apps/train_options.hpp"
-#include "engine/base/bytes.hpp"
-#include "engine/base/error.hpp"
+#include "engine/apps/train_rank.hpp"
+#include "engine/apps/train_sim.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
-#include "engine/checkpoint/weights.hpp"
-#include "engine/collectives/all_reduce_choice.hpp"
 #include "engine/launch/error_file.hpp"
 #include "engine/launch/launcher.hpp"
-#include "engine/tensor/kernels.hpp"
-#include "engine/train/json_log.hpp"
-#include "engine/train/progress.hpp"
+#include "engine/tensor/symbolic.hpp"
 
 namespace {
 
 using namespace lockstep;
 
 constexpr int ranks_max = 4096;
-constexpr const char* tokenizer_file = "tokenizer.txt";
 
 // Starts this program once per rank; rank 0 keeps the terminal.
 int launch_ranks(std::int64_t ranks, int argc, const char* const* argv) {
@@ -39,107 +30,8 @@ int launch_ranks(std::int64_t ranks, int argc, const char* const* argv) {
   return launch::launch(launch);
 }
 
-// Where checkpoints go, and what stands in each beside the tensors.
-struct Checkpoints {
-  std::string folder;
-  checkpoint::SaveOptions options;
-  checkpoint::Metadata notes;   // what must be the same when a run goes on
-  std::int64_t first_step = 0;  // of this run
-};
-
-Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& spec,
-                             const apps::Datasets& datasets, const train::TrainOptions& options,
-                             int ranks) {
-  Checkpoints checkpoints{arguments.get("checkpoint"), {}, {}, 0};
-  checkpoints.options.model = nn::metadata_of(spec);
-  checkpoints.options.keep_last = 2;
-  checkpoints.notes = {{"--seed", text(options.seed)},
-                       {"--batch-size", text(options.batch_size)},
-                       {"--accumulate", text(options.accumulate)},
-                       {"--ranks", text(ranks)},
-                       {"--data", datasets.name},
-                       {"samples in the data", text(datasets.train->size())}};
-  if (datasets.tokenizer) {
-    const std::string description = datasets.tokenizer->description();
-    checkpoints.options.files = {{tokenizer_file, description}};
-    checkpoints.notes["a tokenizer of checksum"] =
-        text(checksum_of(std::as_bytes(std::span(description))));
-  }
-  return checkpoints;
-}
-
-// Goes on from the latest checkpoint. Every rank reads it itself.
-void resume(Checkpoints& checkpoints, nn::Module& model, optim::Optimizer& optimizer) {
-  const auto latest = checkpoint::latest_in(checkpoints.folder);
-  if (!latest) throw Error("--resume: the checkpoint is gone from " + checkpoints.folder);
-  for (const auto& [name, mine] : checkpoints.options.model) {
-    const checkpoint::Metadata saved = checkpoint::model_metadata(*latest);
-    const auto theirs = saved.find(name);
-    if (theirs != saved.end() && theirs->second == mine) continue;
-    throw UsageError(text("--resume: the model in ", latest->string(), " has ", name, " ",
-                          theirs == saved.end() ? "of its own" : theirs->second, ", this one ",
-                          mine, "; pass what the run began with"));
-  }
-  const checkpoint::TrainState state = checkpoint::load(*latest, model, optimizer);
-  for (const auto& [name, mine] : checkpoints.notes) {
-    const auto saved = state.notes.find(name);
-    if (saved != state.notes.end() && saved->second == mine) continue;
-    throw UsageError(text("--resume: the run in ", latest->string(), " has ", name, " ",
-                          saved == state.notes.end() ? "of its own" : saved->second, ", this one ",
-                          mine,
-                          "; it would not see the samples that the whole run would have seen"));
-  }
-  checkpoints.first_step = state.step;
-}
-
-// Who watches: rank 0 shows progress and, when asked, writes the log.
-struct Watchers {
-  std::unique_ptr<train::Progress> progress;
-  std::unique_ptr<train::JsonLog> log;
-  std::vector<train::Observer*> all;
-};
-
-Watchers make_watchers(const Arguments& arguments, const train::RunDescription& run) {
-  Watchers watchers;
-  const auto paper = isatty(STDOUT_FILENO) == 1 ? train::Paper::terminal : train::Paper::plain;
-  watchers.progress = std::make_unique<train::Progress>(std::cout, paper);
-  watchers.all.push_back(watchers.progress.get());
-  if (arguments.given("log")) {
-    const auto begin = arguments.flag("resume") ? train::LogFile::append : train::LogFile::replace;
-    watchers.log = std::make_unique<train::JsonLog>(arguments.get("log"), run, begin);
-    watchers.all.push_back(watchers.log.get());
-  }
-  return watchers;
-}
-
-// The end of a run: its memory by kind, its weights where they were asked for, and what to type
-// to read what a language model has learnt.
-void tell_what_is_left(const Arguments& arguments, const Device& device, nn::Module& model,
-                       const nn::ModelSpec& spec) {
-  std::cout << "peak memory:";
-  for (std::size_t i = 0; i < memory_kinds; ++i) {
-    const auto kind = static_cast<MemoryKind>(i);
-    const std::int64_t tenths = (device.bytes_peak(kind) + 50'000) / 100'000;
-    std::cout << (i == 0 ? " " : ", ") << name_of(kind) << " " << tenths / 10 << "." << tenths % 10
-              << " MB";
-  }
-  std::cout << "\n";
-  if (arguments.given("export")) {
-    checkpoint::save_weights(arguments.get("export"), model, nn::metadata_of(spec));
-    std::cout << "weights: " << arguments.get("export") << "\n";
-  }
-  if (arguments.given("checkpoint")) {
-    std::cout << "checkpoint: " << arguments.get("checkpoint") << "\n";
-    if (spec.kind == nn::ModelKind::gpt) {
-      std::cout << "to read what it has learnt: ./lab generate --checkpoint "
-                << arguments.get("checkpoint") << " --prompt \"A rank is\"\n";
-    }
-  }
-  std::cout << std::flush;
-}
-
-int train_rank(const Arguments& arguments) {
-  train::TrainOptions options = apps::loop_options(arguments);
+// A rank that is this process.
+int train_here(const Arguments& arguments) {
   const apps::Datasets datasets = apps::open_datasets(arguments);
   CpuDevice device;  // outlives the group, which may still hold tensors when an error ends the run
   const apps::Ranks world = apps::join_ranks(comm::transport_of(arguments.get("transport")));
@@ -149,69 +41,14 @@ int train_rank(const Arguments& arguments) {
                           world.group->size() == 1 ? " rank" : " ranks",
                           "; give --ranks to one of them"));
   }
-  const auto group = collectives::with_all_reduce(
-      *world.group, collectives::all_reduce_named(arguments.get("all-reduce")));
-
-  const nn::ModelSpec spec = apps::model_spec(arguments, *datasets.train);
-  const auto model = nn::make_model(spec, device, options.seed);
-  if (arguments.given("init")) checkpoint::load_weights(arguments.get("init"), *model);
-  const auto optimizer = apps::make_optimizer(arguments, *model);
-  Checkpoints checkpoints = make_checkpoints(arguments, spec, datasets, options, group->size());
-  if (arguments.flag("resume")) resume(checkpoints, *model, *optimizer);
-  options.first_step = checkpoints.first_step;
-  const std::int64_t steps = train::total_steps(options, datasets.train->size(), group->size());
-  if (options.first_step >= steps) {
-    throw UsageError(text("--resume: the run has taken ", options.first_step,
-                          " steps, and this one asks for ", steps, "; pass a larger --steps"));
-  }
-  if (!checkpoints.folder.empty() && group->rank() == 0) {
-    options.save_every = arguments.integer("save-every", 0);
-    options.save = [&](std::int64_t taken) {
-      checkpoint::save(checkpoints.folder, *model, *optimizer,
-                       {.step = taken, .seed = options.seed, .notes = checkpoints.notes},
-                       checkpoints.options);
-    };
-  }
-
-  Watchers watchers;
-  if (group->rank() == 0) {
-    const train::RunDescription run{
-        .model = arguments.get("model"),
-        .data = datasets.name,
-        .backend = std::string(group->backend()),
-        .device = std::string(device.name()),
-        .dtype = arguments.get("dtype"),
-        .all_reduce = arguments.get("all-reduce"),
-        .optimizer = apps::optimizer_name(arguments),
-        .kernels = std::string(kernels::provider()),
-        .reduction = options.step.reduction == train::Reduction::during_backward ? "during backward"
-                                                                                 : "after backward",
-        .parameters = nn::count_of(*model),
-        .ranks = group->size(),
-        .batch_size = options.batch_size,
-        .accumulate = options.accumulate,
-        .steps = steps,
-        .learning_rate = optimizer->learning_rate(),
-        .seed = options.seed,
-    };
-    watchers = make_watchers(arguments, run);
-    std::cout << text(run.model, " of ", run.parameters, " parameters on ", run.data, ": ",
-                      run.ranks, run.ranks == 1 ? " rank" : " ranks", ", ",
-                      run.accumulate == 1 ? "" : text(run.accumulate, " "), "batches of ",
-                      run.batch_size, " a rank, ", run.steps, " steps, ", run.dtype, ", ",
-                      run.kernels, " kernels\n")
-              << std::flush;
-  }
-  const auto summary = train::train(*group, *model, *optimizer, *datasets.train, *datasets.test,
-                                    options, watchers.all);
-  if (group->rank() == 0) tell_what_is_left(arguments, device, *model, spec);
+  const apps::Trained trained = apps::train_rank(arguments, datasets, {*world.group, device});
   world.leave();
-  return summary.replicas_equal ? 0 : 1;
+  return trained.summary.replicas_equal ? 0 : 1;
 }
 
 // What each of the ranks would complain of, said once, before any is started.
 void check_run(const Arguments& arguments, int ranks) {
-  CpuDevice device;
+  SymbolicDevice device;  // the model need not be made for that
   const apps::Datasets datasets = apps::open_datasets(arguments);
   const nn::ModelSpec spec = apps::model_spec(arguments, *datasets.train);
   apps::make_optimizer(arguments, *nn::make_model(spec, device, 0));
@@ -262,8 +99,17 @@ int run(int argc, const char* const* argv) {
   check_files(arguments);
   const std::int64_t ranks = arguments.integer("ranks", 1);
   if (ranks > ranks_max) throw UsageError(text("--ranks ", ranks, " is more than ", ranks_max));
-  if (ranks == 1 || launch::is_launched(launch::process_environment()))
-    return train_rank(arguments);
+  const bool launched = launch::is_launched(launch::process_environment());
+  if (arguments.get("backend") == "sim") {
+    if (launched) {
+      throw UsageError(
+          "--backend sim runs all ranks in one process, which nobody has to launch; type ./lab "
+          "train --backend sim --ranks N");
+    }
+    return apps::train_simulated(arguments, static_cast<int>(ranks));
+  }
+  apps::refuse_given(arguments, {"cluster", "sizes-only"}, "--backend sim");
+  if (ranks == 1 || launched) return train_here(arguments);
   check_run(arguments, static_cast<int>(ranks));
   return launch_ranks(ranks, argc, argv);
 }

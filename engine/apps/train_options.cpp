@@ -4,23 +4,16 @@
 
 #include "engine/base/nearest.hpp"
 #include "engine/data/text.hpp"
+#include "engine/sim/cluster.hpp"
 
 namespace lockstep::apps {
 namespace {
 
 constexpr std::int64_t bpe_vocabulary = 512;
+// One in which DDP learns the order of gradients, one that makes the buckets, one that is steady.
+constexpr std::int64_t steps_of_sizes = 3;
 
 bool is_gpt(const Arguments& arguments) { return arguments.get("model") == "gpt"; }
-
-// An option that means nothing for this run is a mistake, not a wish to be ignored.
-void refuse_given(const Arguments& arguments, std::initializer_list<const char*> names,
-                  const std::string& belongs_to) {
-  for (const char* name : names) {
-    if (arguments.given(name)) {
-      throw UsageError(text("--", name, " belongs to ", belongs_to, "; leave it out"));
-    }
-  }
-}
 
 Datasets open_text(const Arguments& arguments, const std::string& data) {
   const bool own = data.starts_with("text:");
@@ -48,7 +41,60 @@ Datasets open_text(const Arguments& arguments, const std::string& data) {
   return sets;
 }
 
+// Samples that have a shape and nothing else; an epoch is one step of the global batch.
+class Shapes final : public data::Dataset {
+ public:
+  Shapes(nn::ModelKind of, std::int64_t size, std::int64_t inputs, std::int64_t classes)
+      : of_(of), size_(size), inputs_(inputs), classes_(classes) {}
+  std::int64_t size() const override { return size_; }
+  std::int64_t inputs() const override { return inputs_; }
+  std::int64_t labels() const override { return of_ == nn::ModelKind::gpt ? inputs_ : 1; }
+  std::int64_t classes() const override { return classes_; }
+  data::Batch batch(std::span<const std::int64_t> indices, DType dtype,
+                    Device& device) const override {
+    const std::int64_t count = std::ssize(indices);
+    if (of_ == nn::ModelKind::mlp) {
+      return {empty({count, inputs_}, dtype, device), empty({count}, DType::int64, device)};
+    }
+    const Shape tokens{count, inputs_};
+    return {empty(tokens, DType::int64, device), empty(tokens, DType::int64, device)};
+  }
+
+ private:
+  nn::ModelKind of_;
+  std::int64_t size_, inputs_, classes_;
+};
+
+Datasets open_shapes(const Arguments& arguments) {
+  refuse_given(arguments,
+               {"data", "data-folder", "tokenizer", "stride", "workers", "checkpoint", "export",
+                "init", "find-unused"},
+               "runs with numbers, not --sizes-only");
+  const train::TrainOptions options = loop_options(arguments);
+  const std::int64_t samples =
+      options.batch_size * options.accumulate * arguments.integer("ranks", 1);
+  const bool gpt = is_gpt(arguments);
+  const std::int64_t inputs = gpt ? arguments.integer("sequence", 1) : 784;
+  const std::int64_t classes = !gpt                       ? 10
+                               : arguments.given("vocab") ? arguments.integer("vocab", 1)
+                                                          : bpe_vocabulary;
+  const auto shapes = [&] {
+    return std::make_unique<Shapes>(gpt ? nn::ModelKind::gpt : nn::ModelKind::mlp, samples, inputs,
+                                    classes);
+  };
+  return {"shapes", shapes(), shapes(), nullptr};
+}
+
 }  // namespace
+
+void refuse_given(const Arguments& arguments, std::initializer_list<const char*> names,
+                  const std::string& belongs_to) {
+  for (const char* name : names) {
+    if (arguments.given(name)) {
+      throw UsageError(text("--", name, " belongs to ", belongs_to, "; leave it out"));
+    }
+  }
+}
 
 Options train_options() {
   Options options("lab train",
@@ -68,7 +114,13 @@ Options train_options() {
       .option("dropout", "0", "gpt: share of activations dropped")
       .flag("recompute", "gpt: keep the blocks' inputs only, and compute the rest again")
       .option("ranks", "1", "processes that train together")
-      .choice("backend", {"gloo"}, "gloo", "how ranks talk")
+      .choice("backend", {"gloo", "sim"}, "gloo",
+              "where ranks live: in processes, or simulated, all in one")
+      .option(
+          "cluster", "laptop",
+          "of --backend sim: the modelled cluster, or a file that ends in .toml; built in are:\n" +
+              sim::list_of_clusters(18))
+      .flag("sizes-only", "of --backend sim: tensors have shapes and no numbers; 3 steps, no loss")
       .choice("transport", {"auto", "gloo", "shm"}, "auto",
               "of gloo: TCP, or memory that ranks of one host share; auto: that where it can be")
       .choice("dtype", {"float32", "float64"}, "float32", "type of parameters and inputs")
@@ -104,6 +156,7 @@ Options train_options() {
 }
 
 Datasets open_datasets(const Arguments& arguments) {
+  if (arguments.flag("sizes-only")) return open_shapes(arguments);
   const std::string data = arguments.given("data") ? arguments.get("data")
                            : is_gpt(arguments)     ? "lessons"
                                                    : "fashion-mnist";
@@ -236,7 +289,9 @@ train::TrainOptions loop_options(const Arguments& arguments) {
                        : is_gpt(arguments)           ? 16
                                                      : 64;
   options.epochs = arguments.integer("epochs", 1);
-  options.steps = arguments.given("steps") ? arguments.integer("steps", 1) : 0;
+  options.steps = arguments.given("steps")       ? arguments.integer("steps", 1)
+                  : arguments.flag("sizes-only") ? steps_of_sizes
+                                                 : 0;
   options.decay = schedule == "cosine"   ? optim::Decay::cosine
                   : schedule == "linear" ? optim::Decay::linear
                                          : optim::Decay::constant;

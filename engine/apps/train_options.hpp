@@ -15,6 +15,11 @@ namespace lockstep::apps {
 
 Options train_options();
 
+// An option that means nothing for this run is a mistake, not a wish to be ignored: throws
+// UsageError when one of them was given.
+void refuse_given(const Arguments& arguments, std::initializer_list<const char*> names,
+                  const std::string& belongs_to);
+
 // What to train on, how it is called, and the tokenizer when it is text.
 struct Datasets {
   std::string name;

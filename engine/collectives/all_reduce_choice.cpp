@@ -26,6 +26,8 @@ class ChosenGroup final : public comm::ProcessGroup {
 
   std::string_view backend() const override { return inner_.backend(); }
   comm::Traffic traffic() const override { return inner_.traffic(); }
+  double now_s() const override { return inner_.now_s(); }
+  comm::Clock clock() const override { return inner_.clock(); }
   Tensor allocate_buffer(std::int64_t count, DType dtype, Device& device) override {
     return inner_.allocate_buffer(count, dtype, device);
   }

@@ -3,6 +3,7 @@
 #include "engine/comm/process_group.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 
 namespace lockstep::comm {
@@ -172,6 +173,10 @@ Collective all_to_all_of(Asked asked, const Tensor& in, const Tensor& out,
 }
 
 }  // namespace
+
+double ProcessGroup::now_s() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 void ProcessGroup::broadcast(Tensor data, int root, Where where) {
   run(broadcast_of({Kind::broadcast, rank(), size()}, data, root), where);

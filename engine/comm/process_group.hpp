@@ -35,6 +35,9 @@ struct Traffic {
   bool modelled = false;
 };
 
+// Whose seconds a group counts.
+enum class Clock : std::uint8_t { machine, modelled };
+
 class ProcessGroup : public Peers {
  public:
   using Counts = std::span<const std::int64_t>;
@@ -96,6 +99,12 @@ class ProcessGroup : public Peers {
 
   // A tensor that this group can reduce without staging, where the backend has such memory.
   virtual Tensor allocate_buffer(std::int64_t count, DType dtype, Device& device);
+
+  // Seconds of this rank's clock, from a moment of its own: the machine's steady clock or, of a
+  // simulated rank, virtual time, in which every operation takes as long as on the modelled device.
+  // What is told of a run is measured with it.
+  virtual double now_s() const;
+  virtual Clock clock() const { return Clock::machine; }
 
   virtual std::string_view backend() const = 0;
   virtual Traffic traffic() const = 0;

@@ -63,13 +63,16 @@ class SimPending final : public Pending {
     wait_.checksum = checksum_of(watched_);
     if (result_.defined()) wait_.into = wire_bytes_of(result_);
     const Reply reply = ask(port_, wait_);
+    if (reply.ran_s > 0) ran_s_ = reply.ran_s;
     if (result_.defined()) take_data(reply, result_);
   }
+  std::optional<double> ran_s() const override { return ran_s_; }
 
  private:
   sim::Port& port_;
   Message wait_;
   Tensor watched_, result_;
+  std::optional<double> ran_s_;  // of a collective
 };
 
 class SimGroup final : public ProcessGroup {
@@ -79,6 +82,8 @@ class SimGroup final : public ProcessGroup {
 
   std::string_view backend() const override { return "sim"; }
   Traffic traffic() const override { return traffic_; }
+  double now_s() const override { return port_.now_s(); }
+  Clock clock() const override { return Clock::modelled; }
 
  private:
   Message message(Op op, const Tensor& data, int peer, int tag, const Where& where) const {

@@ -77,7 +77,8 @@ std::unique_ptr<Optimizer> make_adamw(std::vector<Parameter*> parameters,
 // hardly less than 1. Returns the norm before clipping; max_norm <= 0 only measures.
 //   Note  squares are summed in float64, parameter by parameter in order, each in the order of
 //         ops::sum_of_squares. A norm that is infinite or NaN is returned and the gradients are
-//         left as they are, for no factor repairs them: look at it before the step.
+//         left as they are, for no factor repairs them: look at it before the step. On a device
+//         without numbers the work is charged, and the norm is nan.
 double clip_grad_norm(std::span<Parameter* const> parameters, double max_norm);
 
 }  // namespace lockstep::optim

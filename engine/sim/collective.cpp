@@ -200,6 +200,7 @@ void Core::State::run_collective(Group& group, std::uint32_t id, Group::Slot& sl
     member->done = true;
     member->done_s = done;
     if (recorder_) recorder_->collective(*member, record.bytes, begin, done);
+    member->reply.ran_s = done - begin;
     resume(member);
   }
   counters_.collectives.push_back(std::move(record));

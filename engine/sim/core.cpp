@@ -152,6 +152,21 @@ Reply Core::ask_and_go_on(Actor actor, Request request) {
   return std::move(strand.reply);
 }
 
+bool Core::compute(Actor actor, double seconds) {
+  if (state_->one_at_a_time_) return false;
+  Strand& strand = state_->running_strand(actor, "computes");
+  if (auto& recorder = state_->recorder_) {
+    Request request;
+    request.op = Op::compute;
+    request.seconds = seconds;
+    recorder->computed(actor, request, strand.clock_s);
+  }
+  strand.clock_s += seconds;
+  return true;
+}
+
+double Core::clock_s(Actor actor) const { return state_->strand_of(actor).clock_s; }
+
 void Core::end(Actor actor) {
   Strand& strand = state_->running_strand(actor, "ends");
   strand.live = strand.running = false;

@@ -147,6 +147,10 @@ class Core {
   std::optional<Reply> ask(Actor actor, const Message& message);
   // An isend or irecv as a whole request, answered at once: the strand goes on.
   Reply ask_and_go_on(Actor actor, Request request);
+  // The strand computed: its clock goes on, at once. False where strands go one at a time: an
+  // earlier one may come first, so it has to ask (Op::compute).
+  bool compute(Actor actor, double seconds);
+  double clock_s(Actor actor) const;
   void end(Actor actor);
   void wake(Actor sleeper, Actor waker);  // answers its Op::pause, not before the waker's clock
   // The rank is gone. Whoever waits for it is answered with Status::failed and `why`, and the

@@ -47,8 +47,11 @@ class FiberHost final : public StrandPort, public Strands {
 
   Reply call(const Request& request) override;
   Reply call(const Message& message) override;
+  void compute(double seconds) override { running_->computed_s += seconds; }
+  double now_s() override;
   int current_strand() const override { return running_->actor.strand; }
   void wake(int strand) override {
+    pass_time();
     if (!core_.finding()) core_.wake({running_->actor.rank, strand}, running_->actor);
   }
   std::unique_ptr<Strand> start(std::string name, std::function<void()> body) override;
@@ -61,6 +64,7 @@ class FiberHost final : public StrandPort, public Strands {
     std::string name;
     std::unique_ptr<Fiber> fiber;
     std::exception_ptr failure;
+    double computed_s = 0;  // that the core has not been told
     bool begun = false;
     bool over = false;  // so is the run: the host may be gone
   };
@@ -72,6 +76,7 @@ class FiberHost final : public StrandPort, public Strands {
   void end(State& strand);
   void run_rank(FiberRank self, const std::function<void(FiberRank&)>& program);
   void end_all();
+  void pass_time();
   Reply failed() const;
   void report_idle(std::uint64_t sign) const;
 
@@ -143,8 +148,10 @@ const FiberHost::StatePtr& FiberHost::add(Actor actor, std::string name,
   state->name = std::move(name);
   FiberStack stack = stacks_.empty() ? FiberStack(options_.stack_bytes) : std::move(stacks_.back());
   if (!stacks_.empty()) stacks_.pop_back();
-  state->fiber =
-      std::make_unique<Fiber>(std::move(stack), [run = std::move(body)](Fiber&) { run(); });
+  state->fiber = std::make_unique<Fiber>(std::move(stack), [this, run = std::move(body)](Fiber&) {
+    run();
+    pass_time();
+  });
   of_rank.push_back(state);
   ready_.push_back(state.get());
   return of_rank.back();
@@ -192,7 +199,26 @@ void FiberHost::run_rank(FiberRank self, const std::function<void(FiberRank&)>& 
   }
 }
 
+// Before a strand does what others can see, the core hears for how long it has computed.
+void FiberHost::pass_time() {
+  State& self = *running_;
+  const double seconds = std::exchange(self.computed_s, 0);
+  if (seconds == 0 || core_.finding() || core_.compute(self.actor, seconds)) return;
+  Request request;
+  request.op = Op::compute;
+  request.seconds = seconds;
+  core_.ask(self.actor, std::move(request));
+  self.fiber->suspend();
+  if (!core_.finding()) core_.take_reply(self.actor);
+}
+
+double FiberHost::now_s() {
+  pass_time();
+  return core_.clock_s(running_->actor);
+}
+
 Reply FiberHost::call(const Request& request) {
+  pass_time();
   if (!core_.finding()) {
     State& self = *running_;
     Request asked = request;
@@ -205,6 +231,7 @@ Reply FiberHost::call(const Request& request) {
 }
 
 Reply FiberHost::call(const Message& message) {
+  pass_time();
   if (core_.finding()) return failed();
   State& self = *running_;
   if (auto reply = core_.ask(self.actor, message)) return std::move(*reply);
@@ -222,6 +249,7 @@ Reply FiberHost::failed() const {
 std::unique_ptr<Strand> FiberHost::start(std::string name, std::function<void()> body) {
   const int rank = running_->actor.rank;
   const Actor actor{rank, static_cast<int>(strands_[static_cast<std::size_t>(rank)].size())};
+  pass_time();
   if (core_.finding()) throw Error(core_.finding()->message);
   core_.start(actor, running_->actor, name);
   return std::make_unique<FiberStrand>(*this, add(actor, std::move(name), std::move(body)));

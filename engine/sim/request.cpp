@@ -54,6 +54,22 @@ Request request_of(const Message& message) {
   return request;
 }
 
+namespace {
+
+Reply ask_compute(Port& port, double seconds) {
+  Request request;
+  request.op = Op::compute;
+  request.seconds = seconds;
+  Reply reply = port.call(request);
+  if (reply.status != Status::ok) throw Error(reply.error);
+  return reply;
+}
+
+}  // namespace
+
+void Port::compute(double seconds) { ask_compute(*this, seconds); }
+double Port::now_s() { return ask_compute(*this, 0).now; }
+
 Payload payload_of(Bytes bytes) {
   auto owner = std::make_shared<const Bytes>(std::move(bytes));
   return {std::span<const std::byte>(*owner), owner};
@@ -70,7 +86,7 @@ void write_fields(ByteWriter& out, const Request& request) {
 
 void write_fields(ByteWriter& out, const Reply& reply) {
   out.put(reply.status).put(reply.handle).put(reply.group);
-  out.put(reply.rank).put(reply.size).put(reply.now).put_text(reply.error);
+  out.put(reply.rank).put(reply.size).put(reply.ran_s).put(reply.now).put_text(reply.error);
 }
 
 void write(ByteWriter& out, const Request& request) {
@@ -114,6 +130,7 @@ Reply read_reply(ByteReader& in, std::shared_ptr<const void> owner) {
   reply.group = in.get<std::uint32_t>();
   reply.rank = in.get<int>();
   reply.size = in.get<int>();
+  reply.ran_s = in.get<double>();
   reply.now = in.get<double>();
   reply.error = in.get_text();
   return reply;

@@ -89,6 +89,7 @@ struct Reply {
   std::uint64_t handle = 0;  // isend, irecv, icollective
   std::uint32_t group = 0;   // split: the new group …
   int rank = -1, size = 0;   // … and this rank's place in it (-1: not a member)
+  double ran_s = 0;          // a collective, when it is over: how long it ran, without waiting
   double now = 0;            // the strand's virtual time
 };
 
@@ -119,6 +120,12 @@ class Port {
   // The same for a message. What was received may lie in `into` already when it comes back: then
   // the reply's data are that very place.
   virtual Reply call(const Message& message) { return call(request_of(message)); }
+
+  // The calling strand computed for so long: its clock goes on. A port may add up what it is told
+  // until the strand asks for something else, so that this costs little however often it is called.
+  virtual void compute(double seconds);
+  // The calling strand's clock, with all that it was charged.
+  virtual double now_s();
 };
 
 // Request and Reply as bytes, for hosts that cross a process boundary: put_bytes(data), so that the

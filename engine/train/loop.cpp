@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,22 @@ double rate_of(std::int64_t step, std::int64_t steps, double base, int ranks,
   return optim::learning_rate_at(step, schedule);
 }
 
+// Since it was made, by the group's clock and, where that is modelled, by the machine's.
+class Times {
+ public:
+  explicit Times(const comm::ProcessGroup& group) : group_(group), began_(group.now_s()) {}
+  double seconds() const { return group_.now_s() - began_; }
+  std::optional<double> wall_seconds() const {
+    if (group_.clock() == comm::Clock::machine) return std::nullopt;
+    return wall_.seconds();
+  }
+
+ private:
+  const comm::ProcessGroup& group_;
+  double began_;
+  Stopwatch wall_;
+};
+
 // Up to `most` batches; none at the end of the epoch.
 std::vector<data::Batch> next_batches(data::Loader& loader, std::int64_t most) {
   std::vector<data::Batch> batches;
@@ -107,20 +124,22 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
   const std::int64_t steps_of_epoch = steps_in_epoch(options, train_set.size(), group.size());
   const Start start{static_cast<int>(options.first_step / steps_of_epoch),
                     options.first_step % steps_of_epoch};
-  const auto strands = make_thread_strands();
-  const auto loader = make_loader(group, train_set, device, *strands, options, dtype, start);
+  const auto threads = make_thread_strands();
+  Strands& strands = options.strands != nullptr ? *options.strands : *threads;
+  const auto loader = make_loader(group, train_set, device, strands, options, dtype, start);
   const auto stepper = make_stepper(group, model, optimizer, options.accumulate, options.step);
 
   Summary summary;
   summary.replicas_equal = true;
+  if (!device.has_numbers()) summary.test_accuracy = std::numeric_limits<double>::quiet_NaN();
   double training_s = 0, samples_seen = 0;
-  const Stopwatch run;
+  const Times run(group);
   std::int64_t step = options.first_step;
   for (int epoch = start.epoch; step < steps; ++epoch) {
     double loss_sum = 0, epoch_samples = 0;
     loader->start(epoch);
     for (; step < steps; ++step) {
-      const Stopwatch watch;
+      const double began = group.now_s();
       const std::vector<data::Batch> mine = next_batches(*loader, options.accumulate);
       if (mine.empty()) break;
       optimizer.set_learning_rate(rate_of(step, steps, base_rate, group.size(), options));
@@ -128,7 +147,7 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
       const double loss =
           stepper->take(mine, {nn::Mode::training, options.seed, step, group.rank(), group.size()});
       const std::int64_t sent = group.traffic().bytes_sent - sent_before;
-      if (!std::isfinite(loss)) {
+      if (device.has_numbers() && !std::isfinite(loss)) {
         throw Error(text("the loss became ", std::isnan(loss) ? "nan" : "infinite", " at step ",
                          step + 1,
                          ": the steps are too large; pass a smaller --lr, a --warmup or --clip 1"));
@@ -138,7 +157,7 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
       for (const data::Batch& batch : mine) {
         samples += static_cast<double>(batch.inputs.size(0) * group.size());
       }
-      const double seconds = watch.seconds();
+      const double seconds = group.now_s() - began;
       loss_sum += loss * samples;
       epoch_samples += samples;
       training_s += seconds;
@@ -146,7 +165,7 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
       summary.communication += communication;
       for (Observer* observer : observers) {
         observer->on_step({step + 1, steps, epoch + 1, loss, samples / seconds, run.seconds(), sent,
-                           communication});
+                           communication, run.wall_seconds()});
       }
       const bool last = step + 1 == steps;
       if (options.save &&
@@ -154,19 +173,21 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
         options.save(step + 1);
     }
     samples_seen += epoch_samples;
+    if (!device.has_numbers()) continue;
 
     const Evaluation test = evaluate(group, model, test_set);
     const auto hashes = gather_hashes(group, model);
     summary.test_accuracy = test.accuracy;
     summary.replicas_equal = summary.replicas_equal && all_equal(hashes);
     for (Observer* observer : observers) {
-      observer->on_epoch(
-          {epoch + 1, loss_sum / epoch_samples, test.loss, test.accuracy, hashes, run.seconds()});
+      observer->on_epoch({epoch + 1, loss_sum / epoch_samples, test.loss, test.accuracy, hashes,
+                          run.seconds(), run.wall_seconds()});
     }
   }
   optimizer.set_learning_rate(base_rate);
   model.prepare({});
   summary.seconds = run.seconds();
+  summary.wall_seconds = run.wall_seconds();
   summary.samples_per_s = training_s > 0 ? samples_seen / training_s : 0;
   for (Observer* observer : observers) observer->on_end(summary);
   return summary;

@@ -20,6 +20,7 @@
 #include "engine/optim/optimizer.hpp"
 #include "engine/optim/scale_learning_rate.hpp"
 #include "engine/optim/schedule.hpp"
+#include "engine/strand/strand.hpp"
 #include "engine/train/observer.hpp"
 #include "engine/train/step.hpp"
 
@@ -36,9 +37,10 @@ struct TrainOptions {
   // batch; the warm-up then begins at that rate, not near 0. Without: it is taken as it is.
   std::optional<optim::Scaling> scaling = std::nullopt;
   std::int64_t base_batch = 64;
-  StepOptions step{};      // how a step is taken
-  std::uint64_t seed = 0;  // of the order of samples (the epoch is added to it) and of dropout
-  int workers = 0;         // strands that read batches ahead; 0: none
+  StepOptions step{};          // how a step is taken
+  std::uint64_t seed = 0;      // of the order of samples (the epoch is added to it) and of dropout
+  int workers = 0;             // strands that read batches ahead; 0: none
+  Strands* strands = nullptr;  // on which they run, must outlive the call; none: threads of its own
   // Optimizer steps that an earlier run took; this one goes on from there, and sees what that one
   // would have seen.
   std::int64_t first_step = 0;
@@ -59,7 +61,9 @@ std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int 
 //   optimizer  over model's parameters; its learning rate on entry is the base of what each step
 //              gets: lr_at's (with `scaling`), then the schedule's
 //   Ensures    after each epoch (and at the end) every test sample was evaluated exactly once;
-//              before each pass the model was told what it is for (nn::Occasion)
+//              before each pass the model was told what it is for (nn::Occasion). Times are those
+//              of the group's clock. Where the model's device has no numbers, losses are nan, and
+//              nothing is evaluated or compared: steps have sizes and a price
 //   Comm       once and in a step: as Stepper; an epoch: one all-reduce of three numbers, one
 //              all-gather of a hash a rank
 //   Throws     UsageError as total_steps; Error when the loss is no longer finite; CommError

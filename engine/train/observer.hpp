@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/parallel/ddp/communication.hpp"
@@ -13,11 +14,13 @@ struct StepReport {
   std::int64_t step = 0;               // from 1
   std::int64_t steps = 0;              // of the whole run
   std::int64_t epoch = 0;              // from 1
-  double loss = 0;                     // mean over the global batch, before the update
+  double loss = 0;                     // mean over the global batch, before the update; or nan
   double samples_per_s = 0;            // of all ranks together, in this step
   double seconds = 0;                  // since training began
   std::int64_t bytes_sent = 0;         // by this rank, for gradients and the report of the loss
   ddp::Communication communication{};  // of the gradients; zeros when that is not measured
+  // On a group whose clock is modelled: since training began, by the machine's clock.
+  std::optional<double> wall_seconds = std::nullopt;
 };
 
 // One epoch, or what was left of it when the run ended inside.
@@ -25,17 +28,19 @@ struct EpochReport {
   std::int64_t epoch = 0;  // from 1
   double train_loss = 0;   // mean over the epoch's samples, each before its update
   double test_loss = 0;
-  double test_accuracy = 0;           // 0 to 1
-  std::vector<std::uint64_t> hashes;  // nn::hash_of of each rank's replica
-  double seconds = 0;                 // since training began
+  double test_accuracy = 0;                           // 0 to 1
+  std::vector<std::uint64_t> hashes;                  // nn::hash_of of each rank's replica
+  double seconds = 0;                                 // since training began
+  std::optional<double> wall_seconds = std::nullopt;  // as in a step
 };
 
 struct Summary {
   double seconds = 0;
-  double samples_per_s = 0;  // of all ranks together, evaluation not counted
-  double test_accuracy = 0;
-  bool replicas_equal = false;         // bit for bit, at the end of every epoch
+  double samples_per_s = 0;            // of all ranks together, evaluation not counted
+  double test_accuracy = 0;            // nan where nothing was evaluated
+  bool replicas_equal = false;         // bit for bit, at the end of every epoch that was compared
   ddp::Communication communication{};  // of all steps together
+  std::optional<double> wall_seconds = std::nullopt;  // as in a step
 };
 
 class Observer {

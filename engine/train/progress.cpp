@@ -1,10 +1,12 @@
 #include "engine/train/progress.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <ostream>
 #include <string>
 
 #include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
 #include "engine/train/replicas.hpp"
 
 namespace lockstep::train {
@@ -52,11 +54,13 @@ void Progress::on_step(const StepReport& report) {
   smooth_loss_ += weight * (report.loss - smooth_loss_);
   smooth_rate_ += weight * (report.samples_per_s - smooth_rate_);
   const bool terminal = paper_ == Paper::terminal;
-  if (report.seconds - shown_at_s_ < (terminal ? redraw_s : line_s)) return;
-  shown_at_s_ = report.seconds;
+  const double now_s = report.wall_seconds.value_or(report.seconds);
+  if (now_s - shown_at_s_ < (terminal ? redraw_s : line_s)) return;
+  shown_at_s_ = now_s;
   if (terminal) out_ << clear_line << bar(report.step, report.steps) << " ";
-  out_ << "step " << report.step << "/" << report.steps << "  loss " << fixed(smooth_loss_, 4)
-       << "  " << grouped(smooth_rate_) << " samples/s" << (terminal ? "" : "\n") << std::flush;
+  out_ << "step " << report.step << "/" << report.steps << "  "
+       << (std::isnan(report.loss) ? "" : text("loss ", fixed(smooth_loss_, 4), "  "))
+       << grouped(smooth_rate_) << " samples/s" << (terminal ? "" : "\n") << std::flush;
 }
 
 void Progress::on_epoch(const EpochReport& report) {
@@ -69,9 +73,18 @@ void Progress::on_epoch(const EpochReport& report) {
 }
 
 void Progress::on_end(const Summary& summary) {
-  out_ << "trained in " << fixed(summary.seconds, 1) << " s, " << grouped(summary.samples_per_s)
-       << " samples/s, test accuracy " << fixed(100 * summary.test_accuracy, 2) << " %\n"
-       << std::flush;
+  out_ << "trained in ";
+  if (summary.wall_seconds) {
+    out_ << seconds_text(summary.seconds) << " of virtual time (" << fixed(*summary.wall_seconds, 1)
+         << " s here), ";
+  } else {
+    out_ << fixed(summary.seconds, 1) << " s, ";
+  }
+  out_ << grouped(summary.samples_per_s) << " samples/s";
+  if (!std::isnan(summary.test_accuracy)) {
+    out_ << ", test accuracy " << fixed(100 * summary.test_accuracy, 2) << " %";
+  }
+  out_ << "\n" << std::flush;
 }
 
 }  // namespace lockstep::train

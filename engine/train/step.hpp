@@ -32,7 +32,8 @@ class Stepper {
   //             gradients add up on the rank, each weighed by its share of the labels, and travel
   //             once, with the last one
   //   occasion  of the first micro-batch's first sample
-  //   Returns   the mean loss over the labels of all ranks, before the update; the same everywhere
+  //   Returns   the mean loss over the labels of all ranks, before the update; the same everywhere.
+  //             nan where the model's device has no numbers
   //   Comm      the gradients once; the loss as one number, which rides along during_backward
   virtual double take(std::span<const data::Batch> mine, const nn::Occasion& occasion) = 0;
   // Of the last step; zeros when that is not measured.

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -40,13 +41,17 @@ TEST_CASE("log: four events, one JSON object a line, with the documented fields"
     log.on_epoch(equal_epoch);
     log.on_end({2.5, 90'000, 0.875, true});
     log.on_step({1, 40, 1, 2.25, 100'000, 0.5, 4096, {0.5, 0.125}});
+    train::StepReport simulated = first_step;
+    simulated.wall_seconds = 7;
+    simulated.loss = std::numeric_limits<double>::quiet_NaN();
+    log.on_step(simulated);
   }
   std::vector<nlohmann::json> lines;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
   std::filesystem::remove_all(folder);
 
-  REQUIRE(lines.size() == 5);
+  REQUIRE(lines.size() == 6);
   CHECK(lines[0]["event"] == "start");
   CHECK(lines[0]["model"] == "mlp");
   CHECK(lines[0]["parameters"] == 10);
@@ -75,6 +80,9 @@ TEST_CASE("log: four events, one JSON object a line, with the documented fields"
   nlohmann::json measured = step;
   measured.update({{"communication_s", 0.5}, {"exposed_s", 0.125}, {"hidden", 0.75}});
   CHECK(lines[4] == measured);
+  nlohmann::json virtual_time = step;
+  virtual_time.update({{"wall_seconds", 7.0}, {"loss", nullptr}});
+  CHECK(lines[5] == virtual_time);
 }
 
 TEST_CASE("log: a file that cannot be written is refused before training begins") {
@@ -97,6 +105,20 @@ TEST_CASE("progress: on plain paper whole lines only, and not one a step") {
   out.str("");
   progress.on_end({2.5, 1'234'567, 0.875, true});
   CHECK(out.str() == "trained in 2.5 s, 1,234,567 samples/s, test accuracy 87.50 %\n");
+}
+
+TEST_CASE("progress: of virtual time it says so, and the pace is the machine's") {
+  std::ostringstream out;
+  train::Progress progress(out, train::Paper::plain);
+  for (int k = 1; k <= 40; ++k) {
+    progress.on_step({k, 40, 1, 2.25, 100'000, 100.0 * k, 0, {}, 0.25 * k});
+  }
+  CHECK(out.str() ==
+        "step 20/40  loss 2.2500  100,000 samples/s\nstep 40/40  loss 2.2500  100,000 samples/s\n");
+  out.str("");
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  progress.on_end({0.0025, 1'234'567, none, true, {}, 2.5});
+  CHECK(out.str() == "trained in 2.5 ms of virtual time (2.5 s here), 1,234,567 samples/s\n");
 }
 
 TEST_CASE("progress: a terminal gets a bar that is redrawn in place") {

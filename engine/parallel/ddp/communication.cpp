@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/base/stopwatch.hpp"
-
 namespace lockstep::ddp {
 namespace {
 
@@ -19,17 +17,19 @@ class SumHook final : public CommHook {
 
 class TimedPending final : public comm::Pending {
  public:
-  TimedPending(comm::Work work, Communication& seen) : work_(std::move(work)), seen_(seen) {}
+  TimedPending(comm::Work work, const comm::ProcessGroup& group, Communication& seen)
+      : work_(std::move(work)), group_(group), seen_(seen) {}
   void wait() override {
-    const Stopwatch watch;
+    const double began = group_.now_s();
     work_.wait();
-    const double waited = watch.seconds();
+    const double waited = group_.now_s() - began;
     const double ran = work_.ran_s().value_or(waited);
     seen_ += {ran, std::min(ran, waited)};
   }
 
  private:
   comm::Work work_;
+  const comm::ProcessGroup& group_;
   Communication& seen_;
 };
 
@@ -37,13 +37,13 @@ class TimedHook final : public CommHook {
  public:
   TimedHook(CommHook& inner, Communication& seen) : inner_(inner), seen_(seen) {}
   comm::Work start(comm::ProcessGroup& group, const GradientBucket& bucket) override {
-    const Stopwatch watch;
+    const double began = group.now_s();
     comm::Work work = inner_.start(group, bucket);
     if (!work.complete()) {
-      return comm::Work(std::make_unique<TimedPending>(std::move(work), seen_));
+      return comm::Work(std::make_unique<TimedPending>(std::move(work), group, seen_));
     }
     // It ran here and now, so nothing of it was hidden.
-    const double waited = watch.seconds();
+    const double waited = group.now_s() - began;
     seen_ += {waited, waited};
     return {};
   }

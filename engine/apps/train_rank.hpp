@@ -1,0 +1,27 @@
+// What one rank of a training does, in whatever world it runs.
+#pragma once
+
+#include "engine/apps/train_options.hpp"
+#include "engine/comm/process_group.hpp"
+#include "engine/strand/strand.hpp"
+
+namespace lockstep::apps {
+
+// All of it must outlive the training.
+struct RankWorld {
+  comm::ProcessGroup& group;
+  Device& device;
+  Strands* strands = nullptr;  // for what runs beside the training; none: threads
+  std::vector<train::Observer*> observers{};
+};
+
+struct Trained {
+  train::Summary summary;
+  std::int64_t parameters = 0;  // of the model
+};
+
+// Trains as the arguments say. Rank 0 tells on standard output, and writes the log and checkpoints.
+//   Throws  UsageError when the arguments disagree with a checkpoint; what train::train does
+Trained train_rank(const Arguments& arguments, const Datasets& datasets, const RankWorld& world);
+
+}  // namespace lockstep::apps

@@ -1,0 +1,143 @@
+#include "engine/apps/train_sim.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <exception>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include "engine/apps/train_rank.hpp"
+#include "engine/base/stopwatch.hpp"
+#include "engine/base/units.hpp"
+#include "engine/comm/sim.hpp"
+#include "engine/comm/simulated_device.hpp"
+#include "engine/sim/cluster.hpp"
+#include "engine/sim/fiber_host.hpp"
+
+namespace lockstep::apps {
+namespace {
+
+// Kernels of a library want more stack than the simulator's own code.
+constexpr std::size_t stack_bytes = std::size_t{8} << 20;
+constexpr double idle_s = 3600;  // a step of a large model computes for long
+
+sim::Options world_of(const Arguments& arguments, const sim::Cluster& cluster, int ranks) {
+  sim::Options options;
+  options.network = cluster.network;
+  options.ranks = ranks;
+  options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
+  options.record = sim::Record::totals;
+  options.limits.messages_max = options.limits.requests_max = std::int64_t{1} << 60;
+  options.limits.bytes_max = std::int64_t{1} << 60;
+  return options;
+}
+
+// The last step is the steady one: the first make buckets and the optimizer's state.
+struct LastStep final : train::Observer {
+  train::StepReport report;
+  void on_step(const train::StepReport& step) override { report = step; }
+  void on_epoch(const train::EpochReport&) override {}
+  void on_end(const train::Summary&) override {}
+};
+
+std::string percent(double share) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(1) << 100 * share << " %";
+  return out.str();
+}
+
+// What rank 0 saw, and what is the same on all.
+struct Seen {
+  Trained trained;
+  LastStep last;
+  std::int64_t memory_peak = 0;  // of the rank that needed the most
+  int memory_rank = 0;
+};
+
+// FLOPs of a step that the model asks for, recomputation not counted: 6 a parameter and token, and
+// 12·T·C a layer and token for attention over T tokens [PALM22] appendix B.
+double model_flops(const nn::ModelSpec& spec, std::int64_t parameters, double samples) {
+  const auto p = static_cast<double>(parameters);
+  if (spec.kind == nn::ModelKind::mlp) return 6 * p * samples;
+  const auto length = static_cast<double>(spec.gpt.sequence);
+  const double attention = 12 * length * static_cast<double>(spec.gpt.width * spec.gpt.layers);
+  return (6 * p + attention) * length * samples;
+}
+
+void print_report(const Seen& seen, const nn::ModelSpec& spec, const train::TrainOptions& options,
+                  const sim::Cluster& cluster, int ranks) {
+  const auto line = [](const char* name, const std::string& value) {
+    std::cout << "  " << std::left << std::setw(15) << name << value << "\n";
+  };
+  const train::StepReport& last = seen.last.report;
+  const double samples =
+      static_cast<double>(options.batch_size * options.accumulate) * static_cast<double>(ranks);
+  const double step_s = samples / last.samples_per_s;
+  std::cout << "the last step, in virtual time on " << cluster.name << ":\n";
+  line("step", seconds_text(step_s));
+  if (const auto hidden = last.communication.hidden()) {
+    line("communication",
+         text(seconds_text(last.communication.total_s), ", of which ", percent(*hidden),
+              " is hidden and ", seconds_text(last.communication.exposed_s), " exposed"));
+  }
+  const double flops = model_flops(spec, seen.trained.parameters, samples);
+  const sim::DeviceModel& device = cluster.device;
+  const double peak = device.flops_s(spec.dtype) / device.flops_achieved;
+  line("utilisation", text(percent(flops / (step_s * ranks * peak)), " (MFU) of ", peak / 1e12,
+                           " TFLOP/s a rank"));
+  line("memory", text(bytes_text(seen.memory_peak), " of ", bytes_text(device.memory_bytes),
+                      " at most, on rank ", seen.memory_rank));
+}
+
+void print_cost(const sim::Counters& counters, double wall_s) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::cout << "simulated " << seconds_text(counters.makespan_s) << " of " << counters.ranks.size()
+            << " ranks in " << seconds_text(wall_s) << " and " << usage.ru_maxrss / 1024
+            << " MiB\n";
+}
+
+}  // namespace
+
+int train_simulated(const Arguments& arguments, int ranks) {
+  const Stopwatch watch;
+  const Datasets datasets = open_datasets(arguments);
+  const nn::ModelSpec spec = model_spec(arguments, *datasets.train);
+  const train::TrainOptions options = loop_options(arguments);
+  const sim::Cluster cluster = sim::cluster_of(arguments.get("cluster"));
+  const auto elements =
+      arguments.flag("sizes-only") ? comm::Elements::none : comm::Elements::numbers;
+
+  Seen seen;
+  std::exception_ptr failure;  // the first: the others fail because of it
+  sim::Core core(world_of(arguments, cluster, ranks));
+  const auto result = sim::run_fibers(
+      core,
+      [&](sim::FiberRank& self) {
+        try {
+          comm::SimulatedDevice device(self.port, self.rank, cluster.device, spec.dtype, elements);
+          const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
+          RankWorld world{*group, device, &self.strands, {}};
+          if (self.rank == 0) world.observers.push_back(&seen.last);
+          const Trained trained = train_rank(arguments, datasets, world);
+          if (self.rank == 0) seen.trained = trained;
+          if (device.bytes_peak() > seen.memory_peak) {
+            seen.memory_peak = device.bytes_peak();
+            seen.memory_rank = self.rank;
+          }
+        } catch (...) {
+          if (!failure) failure = std::current_exception();
+          throw;
+        }
+      },
+      {.stack_bytes = stack_bytes, .idle_s = idle_s});
+  if (failure) std::rethrow_exception(failure);
+  if (result.finding) throw Error(result.finding->message);
+  print_report(seen, spec, options, cluster, ranks);
+  print_cost(core.counters(), watch.seconds());
+  return seen.trained.summary.replicas_equal ? 0 : 1;
+}
+
+}  // namespace lockstep::apps

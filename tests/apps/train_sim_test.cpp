@@ -1,0 +1,127 @@
+// train on simulated ranks, as a person runs it: the losses of real processes, virtual time that
+// is the same in every run, and what a device that is too small says.
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+using lockstep::test::contains;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Run {
+  CommandResult result;
+  std::vector<nlohmann::json> log;
+};
+
+Run train(Words words) {
+  const lockstep::test::Scratch scratch;
+  words.insert(words.begin(), LOCKSTEP_TRAIN);
+  words.insert(words.end(), {"--log", "log.jsonl"});
+  Run run{run_command(words, scratch.path(), {.deadline_s = 120}), {}};
+  if (run.result.exit_code != 0) return run;
+  std::istringstream lines(read_text(scratch.path() / "log.jsonl"));
+  for (std::string line; std::getline(lines, line);) run.log.push_back(nlohmann::json::parse(line));
+  return run;
+}
+
+Run train_with(const Words& common, const Words& own) {
+  Words words = common;
+  words.insert(words.end(), own.begin(), own.end());
+  return train(std::move(words));
+}
+
+// Every loss, and the parameters at the end, as they are written: all digits.
+std::string numbers_of(const Run& run) {
+  std::string all;
+  for (const nlohmann::json& line : run.log) {
+    for (const char* field : {"loss", "test_loss", "test_accuracy", "parameters_hash"}) {
+      if (line.contains(field)) all += line[field].dump() + "\n";
+    }
+  }
+  return all;
+}
+
+const Words mlp{"--data", "synthetic", "--steps", "5", "--batch-size", "16"};
+const Words gpt{
+    "--model", "gpt",       "--sizes-only", "--layers", "3",       "--width", "64",
+    "--heads", "4",         "--sequence",   "32",       "--vocab", "128",     "--batch-size",
+    "2",       "--backend", "sim"};
+
+}  // namespace
+
+TEST_CASE("train on sim: the same bits as on real processes") {
+  const std::string ranks = GENERATE("1", "2", "4");
+  const Words way = GENERATE(Words{}, Words{"--no-overlap"}, Words{"--all-reduce", "ring"},
+                             Words{"--workers", "2"});
+  Words common = mlp;
+  common.insert(common.end(), {"--ranks", ranks});
+  common.insert(common.end(), way.begin(), way.end());
+  const Run real = train(common), simulated = train_with(common, {"--backend", "sim"});
+  CAPTURE(ranks, real.result.output, simulated.result.output);
+  REQUIRE(real.result.exit_code == 0);
+  REQUIRE(simulated.result.exit_code == 0);
+  CHECK(numbers_of(simulated) == numbers_of(real));
+  CHECK(simulated.log.front()["backend"] == "sim");
+}
+
+TEST_CASE("train on sim: seconds are virtual and the same in every run, wall_seconds are added") {
+  const Words words{"--backend", "sim", "--ranks", "3"};
+  const Run one = train_with(mlp, words), again = train_with(mlp, words);
+  REQUIRE(one.log.size() == again.log.size());
+  REQUIRE(one.log.size() == 1 + 5 + 1 + 1);
+  for (std::size_t i = 0; i < one.log.size(); ++i) {
+    if (one.log[i]["event"] != "step" && one.log[i]["event"] != "end") continue;
+    CHECK(one.log[i]["seconds"] == again.log[i]["seconds"]);
+    CHECK(one.log[i].contains("wall_seconds"));
+  }
+  CHECK_FALSE(train(mlp).log.back().contains("wall_seconds"));
+  CHECK_THAT(one.result.output, contains("of virtual time") && contains("exposed"));
+}
+
+TEST_CASE("train on sim: sizes alone have times and memory, and no loss") {
+  Words common = gpt;
+  common.insert(common.end(), {"--ranks", "4"});
+  const Run overlapped = train_with(common, {"--bucket-mb", "0.1"});
+  const Run plain = train_with(common, {"--no-overlap"});
+  CAPTURE(overlapped.result.output, plain.result.output);
+  REQUIRE(overlapped.result.exit_code == 0);
+  REQUIRE(plain.result.exit_code == 0);
+  CHECK(overlapped.log[3]["loss"].is_null());
+  CHECK(overlapped.log[3]["exposed_s"] < overlapped.log[3]["communication_s"]);
+  CHECK(plain.log[3]["exposed_s"] == plain.log[3]["communication_s"]);
+  CHECK_THAT(overlapped.result.output, contains("(MFU)"));
+  CHECK_THAT(overlapped.result.output, !contains("loss") && !contains("accuracy"));
+}
+
+TEST_CASE("train on sim: a model too large for the device is refused with its memory by kind") {
+  const Run run =
+      train_with({"--model", "gpt", "--layers", "96", "--width", "12288", "--heads", "96",
+                  "--sequence", "2048"},
+                 {"--sizes-only", "--backend", "sim", "--cluster", "h100", "--ranks", "2"});
+  CHECK(run.result.exit_code == 1);
+  CHECK_THAT(run.result.output, contains("out of memory: rank 0 asks its H100 SXM 80 GB for ") &&
+                                    contains("\n  parameters ") && contains("\n  activations ") &&
+                                    contains("sharded"));
+}
+
+TEST_CASE("train on sim: what makes no sense is a matter of usage") {
+  const auto refused = [](const Words& words) {
+    const Run run = train(words);
+    CHECK(run.result.exit_code == 2);
+    return run.result.output;
+  };
+  CHECK_THAT(refused({"--sizes-only"}), contains("--sizes-only belongs to --backend sim"));
+  CHECK_THAT(refused({"--backend", "sim", "--sizes-only", "--data", "synthetic"}),
+             contains("--data belongs to runs with numbers"));
+  CHECK_THAT(
+      refused({"--backend", "sim", "--ranks", "4", "--data", "synthetic", "--batch-size", "20000"}),
+      contains("pass --batch-size 5000 or less"));
+}
