@@ -1,6 +1,13 @@
 # ./lab bench: the engine's speed. What is measured is the program's business (bench --help); the
 # shell knows where the peer's script is, and hands on TORCH_PYTHON.
 lab_bench() {
+  if [ "${1-}" = native ]; then
+    shift
+    program=bench-native
+    help_without_build "$@"
+    cd "$root"
+    hand_over bench-native bench-native "$@"
+  fi
   program=bench
   help_without_build "$@"
   ! wants_help "$@" || exec "$bin/bench" --help

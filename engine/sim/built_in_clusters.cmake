@@ -1,6 +1,6 @@
 # Writes built_in_clusters.cpp, the files of clusters/ as text, and has it written again when one of
 # them changes. Sets `built_in_clusters` to its path.
-set(order laptop a100 h100 ethernet)
+set(order laptop a100 h100 ethernet v100 b200 summit)
 set(built_in_clusters ${CMAKE_CURRENT_BINARY_DIR}/built_in_clusters.cpp)
 set(entries "")
 foreach(name IN LISTS order)

@@ -3,7 +3,9 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 #include <sstream>
 
 #include "engine/base/error.hpp"
@@ -60,13 +62,40 @@ class Section {
     }
     return *value;
   }
+  template <typename Name, std::size_t n>
+  Name name(const std::string& key, const std::array<Name, n>& all) {
+    const std::vector<std::string> known = names_of(all);
+    const std::string is = "one of " + joined(known), example = "\"" + known.front() + "\"";
+    const toml::node* node = find(key);
+    if (node == nullptr) refuse_missing(key, is, example);
+    const auto at = std::find(known.begin(), known.end(), node->value_or(std::string()));
+    if (at == known.end()) refuse(*node, key, is, example);
+    return all[static_cast<std::size_t>(at - known.begin())];
+  }
+  // A list of names, of which `all` is the whole; as it was when there is no such key.
+  template <typename Name, std::size_t n>
+  void names(const std::string& key, const std::array<Name, n>& all, std::vector<Name>& into) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    const std::vector<std::string> known = names_of(all);
+    const std::string is = "a list of names, one or more of " + joined(known);
+    const std::string example = "[\"" + known.front() + "\"]";
+    const toml::array* list = node->as_array();
+    if (list == nullptr || list->empty()) refuse(*node, key, is, example);
+    into.clear();
+    for (const auto& entry : *list) {
+      const auto at = std::find(known.begin(), known.end(), entry.value_or(std::string()));
+      if (at == known.end()) refuse(entry, key, is, example);
+      into.push_back(all[static_cast<std::size_t>(at - known.begin())]);
+    }
+  }
   Section section(const std::string& key) {
     const toml::node* node = find(key);
     const std::string name = name_.empty() ? key : name_ + "." + key;
     if (node == nullptr) {
       throw UsageError(text(file_, ": there is no section [", name, "]; every cluster has one"));
     }
-    if (!node->is_table()) refuse(*node, key, "a section", text("[", name, "]").c_str());
+    if (!node->is_table()) refuse(*node, key, "a section", text("[", name, "]"));
     return {*node->as_table(), name, file_};
   }
 
@@ -79,8 +108,13 @@ class Section {
                             did_you_mean(name, known_), " (there are: ", joined(known_), ")"));
     }
   }
-  [[noreturn]] void refuse(const toml::node& node, const std::string& key, const char* is,
-                           const char* example) const {
+  std::optional<Section> optional_section(const std::string& key) {
+    if (table_.contains(key)) return section(key);
+    known_.push_back(key);
+    return std::nullopt;
+  }
+  [[noreturn]] void refuse(const toml::node& node, const std::string& key, const std::string& is,
+                           const std::string& example) const {
     std::ostringstream seen;
     node.visit([&](const auto& value) { seen << value; });
     throw UsageError(text(place(node), of(key), " is ", seen.str(), "; expected is ", is,
@@ -97,10 +131,16 @@ class Section {
   std::string place(const toml::node& node) const {
     return text(file_, ":", node.source().begin.line, ": ");
   }
-  [[noreturn]] void refuse_missing(const std::string& key, const char* is,
-                                   const char* example) const {
+  [[noreturn]] void refuse_missing(const std::string& key, const std::string& is,
+                                   const std::string& example) const {
     throw UsageError(text(file_, ": ", of(key), " is missing; it is ", is, ", as in: ", key, " = ",
                           example, name_.empty() ? "" : text(" under [", name_, "]")));
+  }
+  template <typename Name, std::size_t n>
+  static std::vector<std::string> names_of(const std::array<Name, n>& all) {
+    std::vector<std::string> names;
+    for (const Name name : all) names.emplace_back(name_of(name));
+    return names;
   }
   static std::string joined(const std::vector<std::string>& names) {
     std::string all;
@@ -122,6 +162,30 @@ Link link_of(Section& section) {
   return link;
 }
 
+Choices choices_of(Section& section, const std::string& where) {
+  Choices choices;
+  section.names("algorithms_" + where, all_algorithms, choices.algorithms);
+  section.names("protocols_" + where, all_protocols, choices.protocols);
+  return choices;
+}
+
+Library library_of(Section& section) {
+  Library library;
+  library.wire = section.name("wire", all_wires);
+  library.start_s = section.number("start_s", seconds);
+  library.network_step_s = section.number_or("network_step_s", seconds, 0);
+  library.port_achieved = section.number("port_achieved", part);
+  library.card_achieved = section.number_or("card_achieved", part, 1);
+  library.in_switch_achieved = section.number_or("in_switch_achieved", part, 0);
+  library.ll_within_bytes_s = section.number("ll_within_bytes_s", rate);
+  library.ll_between_bytes_s =
+      section.number_or("ll_between_bytes_s", rate, library.ll_within_bytes_s);
+  library.within = choices_of(section, "within");
+  library.between = choices_of(section, "between");
+  section.refuse_others();
+  return library;
+}
+
 Network network_of(Section& root) {
   Network network;
   Section within = root.section("within");
@@ -130,6 +194,7 @@ Network network_of(Section& root) {
   network.latency_s = link.latency_s;
   network.gap_s = link.gap_s;
   network.bandwidth_bytes_s = link.bandwidth_bytes_s;
+  if (auto library = root.optional_section("library")) network.library = library_of(*library);
   network.ranks_per_node = static_cast<int>(root.number_or("ranks_per_node", amount, 0));
   if (network.ranks_per_node == 0) return network;
   Section between = root.section("between");
@@ -138,7 +203,7 @@ Network network_of(Section& root) {
   if (network.cards_per_node > network.ranks_per_node) {
     between.refuse(between.at("cards_per_node"), "cards_per_node",
                    "at most one card for each rank of a node",
-                   std::to_string(network.ranks_per_node).c_str());
+                   std::to_string(network.ranks_per_node));
   }
   between.refuse_others();
   return network;

@@ -4,6 +4,10 @@
 // shared memory) and one to all others (its network card).
 #pragma once
 
+#include <optional>
+
+#include "engine/sim/library.hpp"
+
 namespace lockstep::sim {
 
 // Seconds, bytes per second and per direction. A message occupies the sender's port for
@@ -23,6 +27,9 @@ struct Network {
   int ranks_per_node = 0;
   Link between{};          // of each network card
   int cards_per_node = 0;  // 0: every rank has one of its own
+
+  // What native collectives cost; without one, their steps cost what messages do (price.hpp).
+  std::optional<Library> library{};
 
   int node_of(int rank) const { return ranks_per_node > 0 ? rank / ranks_per_node : 0; }
   Link within() const { return {latency_s, gap_s, bandwidth_bytes_s}; }

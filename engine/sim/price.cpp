@@ -43,6 +43,7 @@ struct Course {
 
 double price_s(Collective collective, const Extent& group, std::int64_t given,
                const Network& network) {
+  if (network.library) return library_price(collective, group, given, network).seconds;
   const auto n = static_cast<double>(group.members);
   const auto bytes = static_cast<double>(given);
   const Course course{n, static_cast<double>(group.nodes), network.within(), network.between};

@@ -1,5 +1,6 @@
-// What native collectives cost: each is one operation of the core, with a price. N members, b bytes
-// that one member brings (the most, where they differ), each step one latency and one gap:
+// What native collectives cost: each is one operation of the core, with a price. That of a library
+// is in library.hpp. Without one, N members, b bytes that one member brings (the most, where they
+// differ), each step one latency and one gap:
 //
 //   all_reduce      2(N-1) steps of b/N bytes (a ring)
 //   reduce_scatter  N-1 steps of b/N bytes (a ring)
@@ -23,12 +24,6 @@
 #include "engine/sim/request.hpp"
 
 namespace lockstep::sim {
-
-// A group as its price sees it.
-struct Extent {
-  int members = 1;
-  int nodes = 1;  // on how many they are
-};
 
 //   bytes  that one member brings
 //   Requires members ≥ nodes ≥ 1

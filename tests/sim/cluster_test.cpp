@@ -97,8 +97,31 @@ TEST_CASE("what a cluster's file lacks or has too much is named, with the neares
   CHECK_THAT(error_of(with("ranks_per_node = 2", "")), test::contains("no key 'between'"));
 }
 
+TEST_CASE("a cluster's library is a section of its own, whose names are checked") {
+  const std::string library =
+      "[library]\nwire = \"pci\"\nstart_s = 1e-5\nport_achieved = 0.5\n"
+      "ll_within_bytes_s = 7\nalgorithms_between = [\"ring\"]\n";
+  const auto with_library = [&](const std::string& changed) { return complete + changed; };
+  const Cluster cluster = parse_cluster(with_library(library), "mine.toml");
+  REQUIRE(cluster.network.library);
+  CHECK(cluster.network.library->wire == Wire::pci);
+  CHECK(cluster.network.library->ll_between_bytes_s == 7);
+  CHECK(cluster.network.library->between.algorithms == std::vector{Algorithm::ring});
+  CHECK(cluster.network.library->within.algorithms.size() == all_algorithms.size());
+  CHECK_THAT(
+      error_of(with_library(library + "protocols_within = [\"LL\", \"Simpel\"]\n")),
+      test::contains("library.protocols_within is 'Simpel'; expected is a list of names, one "
+                     "or more of LL, LL128, Simple"));
+  CHECK_THAT(error_of(with_library(library + "protocols_within = []\n")),
+             test::contains("a list of names"));
+  CHECK_THAT(error_of(with_library("[library]\nwire = \"cable\"\n")),
+             test::contains("one of nvlink, pci"));
+  CHECK_THAT(error_of(with_library("[libary]\nwire = \"pci\"\n")),
+             test::contains("no key 'libary' in a cluster; did you mean library?"));
+}
+
 TEST_CASE("the built-in clusters are found by name") {
-  for (const char* name : {"laptop", "a100", "h100", "ethernet"}) {
+  for (const char* name : {"laptop", "a100", "h100", "ethernet", "v100", "b200", "summit"}) {
     CHECK(cluster_of(name).name == name);
     CHECK_THAT(list_of_clusters(), test::contains(name));
   }
