@@ -4,17 +4,15 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
 
 #include "engine/apps/program.hpp"
+#include "engine/apps/sim_programs.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/stopwatch.hpp"
 #include "engine/base/units.hpp"
-#include "engine/collectives/ring_all_reduce.hpp"
 #include "engine/comm/sim.hpp"
 #include "engine/sim/cluster.hpp"
 #include "engine/sim/fiber_host.hpp"
@@ -24,27 +22,13 @@
 namespace {
 
 using namespace lockstep;
+using apps::SimProgram, apps::sim_programs;
 
-// Leaves the sum of all ranks' elements on every rank.
-struct Algorithm {
-  std::string_view name;
-  void (*run)(comm::ProcessGroup& group, const Tensor& data);
-};
-
-constexpr std::array algorithms{
-    Algorithm{"ring_all_reduce",
-              [](comm::ProcessGroup& group, const Tensor& data) {
-                collectives::ring_all_reduce(group, data, ReduceOp::sum);
-              }},
-    Algorithm{"all_reduce", [](comm::ProcessGroup& group, const Tensor& data) {
-                group.all_reduce(data, ReduceOp::sum);
-              }}};
-
-const Algorithm& algorithm_of(const std::vector<std::string>& words) {
+const SimProgram& program_of(const std::vector<std::string>& words) {
   std::string known;
-  for (const Algorithm& algorithm : algorithms) {
-    if (words.size() == 1 && words.front() == algorithm.name) return algorithm;
-    known += text(known.empty() ? "" : ", ", algorithm.name);
+  for (const SimProgram& program : sim_programs()) {
+    if (words.size() == 1 && words.front() == program.name) return program;
+    known += text(known.empty() ? "" : ", ", program.name);
   }
   if (words.empty()) {
     throw UsageError(
@@ -82,32 +66,21 @@ sim::Options world_of(const Setting& setting) {
   return options;
 }
 
-// Every rank brings ones; so every element becomes the number of ranks.
 std::optional<sim::Finding> play(sim::Core& core, const Setting& setting,
-                                 const Algorithm& algorithm) {
-  CpuDevice device;
-  const Tensor sum =
-      full({setting.sizes_only ? 0 : setting.count}, setting.ranks, setting.dtype, device);
+                                 const SimProgram& program) {
   const auto result = sim::run_fibers(core, [&](sim::FiberRank& self) {
     SymbolicDevice symbolic;
     CpuDevice numbers;
     Device& own = setting.sizes_only ? static_cast<Device&>(symbolic) : numbers;
     const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
-    const Tensor data = full({setting.count}, 1, setting.dtype, own);
-    algorithm.run(*group, data);
-    if (setting.sizes_only || data.numel() == 0) return;
-    if (std::memcmp(data.raw_bytes().data(), sum.raw_bytes().data(), sum.bytes()) != 0) {
-      throw Error(text("the elements are not all ", setting.ranks,
-                       ", the sum of as many ones; can ", name_of(setting.dtype),
-                       " count that far?"));
-    }
+    program.run({*group, setting.count, setting.dtype, own, setting.network.ranks_per_node});
   });
   return result.finding;
 }
 
-trace::Timeline timeline_of(const Setting& setting, const Algorithm& algorithm) {
+trace::Timeline timeline_of(const Setting& setting, const SimProgram& program) {
   trace::Timeline timeline;
-  timeline.title = text(algorithm.name, " on ", setting.ranks, " ranks");
+  timeline.title = text(program.name, " on ", setting.ranks, " ranks");
   timeline.facts = {{"elements", text(setting.count, " ", name_of(setting.dtype))},
                     {"seed", text(setting.seed)}};
   return timeline;
@@ -160,7 +133,9 @@ sim::Network network_of(const Arguments& arguments) {
 int run(int argc, const char* const* argv) {
   Options options("lab sim", "Runs an algorithm on simulated ranks and says what it cost.");
   options.option("ranks", "8", "how many; each is a fiber of this process")
-      .option("count", "1024", "elements on every rank")
+      .option(
+          "count", "1024",
+          "elements that every rank brings; where it brings a block for each rank, of one block")
       .option("dtype", "float32", "their type")
       .option("cluster", "",
               "the modelled cluster, or a file that ends in .toml; built in are:\n" +
@@ -168,13 +143,14 @@ int run(int argc, const char* const* argv) {
       .option("seed", "0", "another one lets ranks run in another order")
       .option("trace", "", "write the timeline: FILE.html to look at, FILE.json for Perfetto")
       .flag("sizes-only", "messages have sizes and no values: for very many ranks")
-      .words("PROGRAM", "ring_all_reduce (messages) or all_reduce (priced as one operation)");
+      .words("PROGRAM",
+             "a part of lesson 03 or 06, or all_reduce, which is priced as one operation");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
     return 0;
   }
-  const Algorithm& algorithm = algorithm_of(arguments.words());
+  const SimProgram& program = program_of(arguments.words());
   constexpr std::int64_t ranks_max = 32'000;  // each stack takes two of the system's mappings
   const std::int64_t ranks = arguments.integer("ranks", 1);
   if (ranks > ranks_max) throw UsageError(text("--ranks ", ranks, " is above ", ranks_max));
@@ -186,14 +162,14 @@ int run(int argc, const char* const* argv) {
                         network_of(arguments),
                         arguments.get("trace")};
   if (!setting.trace_file.empty()) trace::check_file_name(setting.trace_file);
-  std::cout << text(algorithm.name, " of ", setting.count, " ", name_of(setting.dtype), " on ",
-                    ranks, ranks == 1 ? " rank\n" : " ranks\n");
+  std::cout << text(program.name, " of ", setting.count, " ", name_of(setting.dtype), " on ", ranks,
+                    ranks == 1 ? " rank\n" : " ranks\n");
   const Stopwatch watch;
-  trace::Timeline timeline = timeline_of(setting, algorithm);
+  trace::Timeline timeline = timeline_of(setting, program);
   sim::Options world = world_of(setting);
   if (!setting.trace_file.empty()) world.timeline = &timeline;
   sim::Core core(world);
-  const auto finding = play(core, setting, algorithm);
+  const auto finding = play(core, setting, program);
   const double wall_s = watch.seconds();
   if (!setting.trace_file.empty()) trace::write_file(setting.trace_file, ordered(timeline));
   if (finding) throw Error(finding->message);

@@ -1,0 +1,158 @@
+#include "engine/apps/sim_programs.hpp"
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "engine/collectives/all_gather.hpp"
+#include "engine/collectives/all_to_all.hpp"
+#include "engine/collectives/barrier.hpp"
+#include "engine/collectives/broadcast.hpp"
+#include "engine/collectives/exchange.hpp"
+#include "engine/collectives/gather.hpp"
+#include "engine/collectives/halving_doubling_all_reduce.hpp"
+#include "engine/collectives/naive_all_reduce.hpp"
+#include "engine/collectives/reduce.hpp"
+#include "engine/collectives/reduce_scatter.hpp"
+#include "engine/collectives/ring_all_reduce.hpp"
+#include "engine/collectives/scatter.hpp"
+#include "engine/collectives/tree_all_reduce.hpp"
+
+namespace lockstep::apps {
+
+namespace {
+
+using namespace lockstep::collectives;
+
+constexpr int root = 0;
+
+// What rank r brings: small enough for every element type.
+double value_of(int rank) { return 1 + rank % 7; }
+
+Tensor filled(const SimRank& self, std::int64_t count, double value) {
+  return full({count}, value, self.dtype, self.device);
+}
+
+// All elements of the tensor are this value.
+void expect(const SimRank& self, const Tensor& seen, double value) {
+  if (!self.device.has_numbers() || seen.numel() == 0) return;
+  const auto bytes = seen.raw_bytes();
+  const std::size_t size = bytes_of(self.dtype);
+  const bool alike = std::memcmp(bytes.data(), bytes.data() + size, bytes.size() - size) == 0;
+  if (alike && seen.item() == value) return;
+  throw Error(text("the elements on rank ", self.group.rank(), " are not all ", value,
+                   ", as they must be; can ", name_of(self.dtype), " count that far?"));
+}
+
+// Block r of the tensor is what rank r brings.
+void expect_blocks(const SimRank& self, const Tensor& seen) {
+  for (int r = 0; r < self.group.size(); ++r) {
+    expect(self, seen.narrow(r * self.count, self.count), value_of(r));
+  }
+}
+
+// On the root, one block for each rank; on the others nothing.
+Tensor blocks_at_root(const SimRank& self) {
+  const bool here = self.group.rank() == root;
+  const Tensor all = filled(self, here ? self.group.size() * self.count : 0, 0);
+  for (int r = 0; here && r < self.group.size(); ++r) {
+    all.narrow(r * self.count, self.count).fill_(value_of(r));
+  }
+  return all;
+}
+
+using Reduction = void (*)(comm::Peers&, Tensor, ReduceOp);
+
+// Every rank brings ones; so every element becomes the number of ranks.
+template <Reduction part>
+void sum_of_ones(const SimRank& self) {
+  const Tensor data = filled(self, self.count, 1);
+  part(self.group, data, ReduceOp::sum);
+  expect(self, data, self.group.size());
+}
+
+void run_exchange(const SimRank& self) {
+  const int rank = self.group.rank(), size = self.group.size();
+  const Tensor from_left = filled(self, self.count, 0);
+  exchange(self.group, filled(self, self.count, value_of(rank)), from_left);
+  expect(self, from_left, value_of((rank + size - 1) % size));
+}
+
+void run_broadcast(const SimRank& self) {
+  const Tensor data = filled(self, self.count, self.group.rank() == root ? 5 : 0);
+  broadcast(self.group, data, root);
+  expect(self, data, 5);
+}
+
+void run_reduce(const SimRank& self) {
+  const Tensor data = filled(self, self.count, 1);
+  reduce(self.group, data, root, ReduceOp::sum);
+  expect(self, data, self.group.rank() == root ? self.group.size() : 1);
+}
+
+void run_scatter(const SimRank& self) {
+  const Tensor mine = filled(self, self.count, 0);
+  scatter(self.group, blocks_at_root(self), mine, root);
+  expect(self, mine, value_of(self.group.rank()));
+}
+
+void run_gather(const SimRank& self) {
+  const bool here = self.group.rank() == root;
+  const Tensor all = filled(self, here ? self.group.size() * self.count : 0, 0);
+  gather(self.group, filled(self, self.count, value_of(self.group.rank())), all, root);
+  if (here) expect_blocks(self, all);
+}
+
+void run_all_gather(const SimRank& self) {
+  const Tensor all = filled(self, self.group.size() * self.count, 0);
+  all_gather(self.group, filled(self, self.count, value_of(self.group.rank())), all);
+  expect_blocks(self, all);
+}
+
+void run_reduce_scatter(const SimRank& self) {
+  const std::int64_t rank = self.group.rank(), size = self.group.size();
+  const std::int64_t begin = rank * self.count / size, end = (rank + 1) * self.count / size;
+  const Tensor mine = filled(self, end - begin, 0);
+  reduce_scatter(self.group, filled(self, self.count, 1), mine, ReduceOp::sum);
+  expect(self, mine, static_cast<double>(size));
+}
+
+void run_all_to_all(const SimRank& self) {
+  const auto size = static_cast<std::size_t>(self.group.size());
+  const std::vector<std::int64_t> each(size, self.count);
+  const std::int64_t all = self.group.size() * self.count;
+  const Tensor out = filled(self, all, 0);
+  all_to_all(self.group, filled(self, all, value_of(self.group.rank())), out, each, each);
+  expect_blocks(self, out);
+}
+
+void run_barrier(const SimRank& self) { barrier(self.group, filled(self, 1, 0)); }
+
+void run_native(const SimRank& self) {
+  const Tensor data = filled(self, self.count, 1);
+  self.group.all_reduce(data, ReduceOp::sum);
+  expect(self, data, self.group.size());
+}
+
+constexpr std::array programs{
+    SimProgram{"exchange", run_exchange, exchange_cost},
+    SimProgram{"broadcast", run_broadcast, broadcast_cost},
+    SimProgram{"reduce", run_reduce, reduce_cost},
+    SimProgram{"scatter", run_scatter, scatter_cost},
+    SimProgram{"gather", run_gather, gather_cost},
+    SimProgram{"all_gather", run_all_gather, all_gather_cost},
+    SimProgram{"reduce_scatter", run_reduce_scatter, reduce_scatter_cost},
+    SimProgram{"all_to_all", run_all_to_all, all_to_all_cost},
+    SimProgram{"barrier", run_barrier, [](int ranks, std::int64_t) { return barrier_cost(ranks); }},
+    SimProgram{"naive_all_reduce", sum_of_ones<naive_all_reduce>, naive_all_reduce_cost},
+    SimProgram{"ring_all_reduce", sum_of_ones<ring_all_reduce>, ring_all_reduce_cost},
+    SimProgram{"tree_all_reduce", sum_of_ones<tree_all_reduce>, tree_all_reduce_cost},
+    SimProgram{"halving_doubling_all_reduce", sum_of_ones<halving_doubling_all_reduce>,
+               halving_doubling_all_reduce_cost},
+    SimProgram{"all_reduce", run_native, nullptr}};
+
+}  // namespace
+
+std::span<const SimProgram> sim_programs() { return programs; }
+
+}  // namespace lockstep::apps

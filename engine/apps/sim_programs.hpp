@@ -1,0 +1,33 @@
+// The programs of ./lab sim: each collective over messages, on values of which every rank knows
+// what must come of them, and what it costs by its closed form.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "engine/collectives/cost.hpp"
+#include "engine/comm/process_group.hpp"
+
+namespace lockstep::apps {
+
+// What a program has on one rank.
+struct SimRank {
+  comm::ProcessGroup& group;
+  std::int64_t count;  // elements that a rank brings, or of one block
+  DType dtype;
+  Device& device;
+  int ranks_per_node;
+};
+
+struct SimProgram {
+  std::string_view name;
+  // Throws  Error when this rank does not hold what it must; without numbers nothing is compared
+  void (*run)(const SimRank& self);
+  // What the simulator must count; null for what is priced as one operation.
+  collectives::Cost (*cost)(int ranks, std::int64_t count);
+};
+
+std::span<const SimProgram> sim_programs();
+
+}  // namespace lockstep::apps

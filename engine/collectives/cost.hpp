@@ -1,0 +1,51 @@
+// What the collectives over messages cost, as code: the closed forms that stand beside each
+// contract, for the references of lessons 03 and 06. The simulator counts exactly these numbers; a
+// test holds both equal.
+//   N ranks; D elements that a rank brings (B, where it brings or gets one block for each rank)
+//   P the largest power of two that is not above N
+#pragma once
+
+#include <cstdint>
+
+#include "engine/sim/network.hpp"
+
+namespace lockstep::collectives {
+
+// What the last rank waits for, one thing after the other: latencies, messages that leave a port,
+// elements that cross a link.
+struct Path {
+  std::int64_t latencies = 0;
+  std::int64_t messages = 0;
+  std::int64_t elements = 0;
+  bool operator==(const Path&) const = default;
+};
+
+struct Cost {
+  std::int64_t depth = 0;     // messages in the longest chain
+  std::int64_t messages = 0;  // of all ranks together; a message without elements is none
+  std::int64_t elements = 0;  // sent by all ranks together
+  std::int64_t busiest = 0;   // elements sent by the rank that sends most
+  // Exact where blocks are equally long; otherwise as if all were as long as the longest.
+  Path path{};
+  bool operator==(const Cost&) const = default;
+};
+
+// Virtual seconds on a cluster where every pair of ranks has an equal link of its own.
+double seconds(const Path& path, const sim::Link& link, std::int64_t element_bytes);
+
+Cost exchange_cost(int ranks, std::int64_t count);        // N messages of D
+Cost broadcast_cost(int ranks, std::int64_t count);       // N-1 of D
+Cost reduce_cost(int ranks, std::int64_t count);          // N-1 of D
+Cost scatter_cost(int ranks, std::int64_t block);         // N-1 of B
+Cost gather_cost(int ranks, std::int64_t block);          // N-1 of B
+Cost all_gather_cost(int ranks, std::int64_t block);      // N(N-1) of B
+Cost reduce_scatter_cost(int ranks, std::int64_t count);  // N(N-1) of D/N
+Cost all_to_all_cost(int ranks, std::int64_t block);      // N(N-1) of B, all blocks equal
+Cost barrier_cost(int ranks);                             // N⌈log₂N⌉ of 1
+
+Cost naive_all_reduce_cost(int ranks, std::int64_t count);             // N(N-1) of D
+Cost ring_all_reduce_cost(int ranks, std::int64_t count);              // 2N(N-1) of D/N
+Cost tree_all_reduce_cost(int ranks, std::int64_t count);              // 2(N-1) of D
+Cost halving_doubling_all_reduce_cost(int ranks, std::int64_t count);  // of D/2, D/4, … D/P
+
+}  // namespace lockstep::collectives

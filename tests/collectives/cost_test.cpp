@@ -1,0 +1,126 @@
+// What the collectives over messages cost is what the closed forms beside their contracts say: the
+// simulator counts it, message by message, and both numbers are compared without any tolerance.
+#include <algorithm>
+
+#include "engine/apps/sim_programs.hpp"
+#include "engine/comm/sim.hpp"
+#include "engine/sim/fiber_host.hpp"
+#include "engine/tensor/symbolic.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using collectives::Cost;
+using lockstep::test::Approx;
+
+namespace {
+
+constexpr int worlds[] = {1, 2, 3, 4, 5, 7, 8, 16, 64};
+constexpr DType dtype = DType::float32;
+constexpr std::int64_t element_bytes = 4;
+
+enum class Values : std::uint8_t { none, all };
+
+// Runs a program among so many ranks; nothing is left to chance, so once is enough.
+sim::Counters counted(const apps::SimProgram& program, int ranks, std::int64_t count,
+                      Values values) {
+  sim::Options options;
+  options.ranks = ranks;
+  options.record = sim::Record::totals;
+  options.limits.bytes_max = std::int64_t{1} << 60;
+  sim::Core core(options);
+  const auto result = sim::run_fibers(core, [&](sim::FiberRank& self) {
+    SymbolicDevice symbolic;
+    CpuDevice numbers;
+    Device& own = values == Values::none ? static_cast<Device&>(symbolic) : numbers;
+    const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
+    program.run({*group, count, dtype, own, 0});
+  });
+  if (result.finding) throw Error(result.finding->message);
+  return core.counters();
+}
+
+Cost cost_of(const sim::Counters& counters) {
+  Cost cost;
+  cost.depth = counters.depth;
+  for (const auto& rank : counters.ranks) {
+    cost.messages += rank.messages_sent;
+    cost.elements += rank.bytes_sent / element_bytes;
+    cost.busiest = std::max(cost.busiest, rank.bytes_sent / element_bytes);
+  }
+  return cost;
+}
+
+std::string text_of(const Cost& cost) {
+  return text("depth ", cost.depth, ", messages ", cost.messages, ", elements ", cost.elements,
+              ", busiest ", cost.busiest);
+}
+
+std::vector<apps::SimProgram> made_of_messages() {
+  std::vector<apps::SimProgram> programs;
+  for (const auto& program : apps::sim_programs()) {
+    if (program.cost != nullptr) programs.push_back(program);
+  }
+  return programs;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "collectives: depth, messages, all bytes and the busiest rank's are those of the formula") {
+  for (const auto& program : made_of_messages()) {
+    for (const int ranks : worlds) {
+      for (const std::int64_t count : {0, 1, ranks - 1, 31, 1009, 1 << 20}) {
+        INFO(program.name << " of " << count << " on " << ranks << " ranks");
+        const auto counters = counted(program, ranks, count, Values::none);
+        CHECK(text_of(cost_of(counters)) == text_of(program.cost(ranks, count)));
+      }
+    }
+  }
+}
+
+TEST_CASE("collectives: virtual time is the formula's where all blocks are equally long") {
+  const sim::Link link = sim::Network{}.within();
+  for (const auto& program : made_of_messages()) {
+    for (const int ranks : worlds) {
+      for (const std::int64_t count :
+           {std::int64_t{0}, std::int64_t{ranks} * 64, std::int64_t{1} << 40}) {
+        if (count % ranks != 0) continue;
+        INFO(program.name << " of " << count << " on " << ranks << " ranks");
+        const double expected = seconds(program.cost(ranks, count).path, link, element_bytes);
+        const double seen = counted(program, ranks, count, Values::none).makespan_s;
+        // Sums of up to some hundred steps, in another order.
+        CHECK(seen == Approx(expected).epsilon(1e-12).margin(1e-18));
+      }
+    }
+  }
+}
+
+TEST_CASE("collectives: the values are right where their cost is measured") {
+  for (const auto& program : made_of_messages()) {
+    for (const int ranks : {1, 2, 3, 4, 5, 7, 8, 16}) {
+      for (const std::int64_t count : {0, 1, ranks - 1, 31}) {
+        INFO(program.name << " of " << count << " on " << ranks << " ranks");
+        const auto with_values = counted(program, ranks, count, Values::all);
+        CHECK(text_of(cost_of(with_values)) == text_of(program.cost(ranks, count)));
+      }
+    }
+  }
+}
+
+TEST_CASE("all-reduce: a tree is faster than a ring for one element, and slower for a million") {
+  const sim::Link link = sim::Network{}.within();
+  const auto ring = [&](std::int64_t count) {
+    return seconds(collectives::ring_all_reduce_cost(8, count).path, link, element_bytes);
+  };
+  const auto tree = [&](std::int64_t count) {
+    return seconds(collectives::tree_all_reduce_cost(8, count).path, link, element_bytes);
+  };
+  CHECK(tree(1) < ring(1));
+  CHECK(tree(1 << 20) > ring(1 << 20));
+}
+
+TEST_CASE("all-reduce: eight ranks with ten units send 70 each naively, and 17.5 round a ring") {
+  const std::int64_t unit = 8 * 100;
+  CHECK(collectives::naive_all_reduce_cost(8, 10 * unit).busiest == 70 * unit);
+  CHECK(2 * collectives::ring_all_reduce_cost(8, 10 * unit).busiest == 35 * unit);
+}
