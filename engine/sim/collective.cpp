@@ -184,8 +184,11 @@ void Core::State::run_collective(Group& group, std::uint32_t id, Group::Slot& sl
   }
   const Extent extent{static_cast<int>(group.members.size()), group.nodes};
   const bool split = request.op == Op::split;  // costs what a barrier does
-  const double done = begin + price_s(split ? Collective::barrier : request.collective, extent,
-                                      record.bytes, options_.network);
+  double price = price_s(split ? Collective::barrier : request.collective, extent, record.bytes,
+                         options_.network);
+  if (striking_) price *= striking_->slowness_among(group.members);
+  const double done = begin + price;
+  if (striking_ && is_doomed(group, slot, done)) return;
   group.free_s = record.done_s = done;
   if (split) return run_split(group, slot, done);
 

@@ -36,6 +36,9 @@ Core::State::State(Options chosen)
   handles_.resize(size);
   counters_.ranks.resize(size);
   live_ = n;
+  if (!options_.faults.none()) {
+    striking_ = std::make_unique<Striking>(options_.faults, n, options_.network, options_.seed);
+  }
   one_at_a_time_ = !options_.services.empty();
   Group world;
   for (int rank = 0; rank < n; ++rank) world.members.push_back(rank);
@@ -62,6 +65,9 @@ std::vector<int> Core::order() const {
 
 bool Core::quiet() const { return state_->waiting_ == state_->live_; }
 bool Core::finished() const { return state_->live_ == 0; }
+const std::string& Core::gone(int rank) const {
+  return state_->lost_[static_cast<std::size_t>(rank)];
+}
 const std::optional<Finding>& Core::finding() const { return state_->finding_; }
 void Core::fail(Finding finding) { state_->found(std::move(finding)); }
 const Counters& Core::counters() const { return state_->counters_; }
@@ -118,6 +124,7 @@ void Core::ask(Actor actor, Request request) {
   Strand& strand = state_->running_strand(actor, "asks");
   state_->check(actor, request);
   state_->count(actor, request);
+  if (state_->striking_ && state_->dies_asking(actor, request)) return;
   strand.running = false;
   strand.asked = std::move(request);
   state_->asked_.push_back(actor);
@@ -128,6 +135,7 @@ std::optional<Reply> Core::ask(Actor actor, const Message& message) {
   Strand& strand = state_->running_strand(actor, "asks");
   state_->check(actor, message);
   state_->count(actor, message);
+  if (state_->striking_ && state_->dies_asking(actor, request_of(message))) return std::nullopt;
   state_->take(actor, message);
   const bool at_once = !state_->one_at_a_time_ || message.op != Op::wait;
   if (at_once && !strand.waits_on) {
@@ -140,12 +148,13 @@ std::optional<Reply> Core::ask(Actor actor, const Message& message) {
   return std::nullopt;
 }
 
-Reply Core::ask_and_go_on(Actor actor, Request request) {
+std::optional<Reply> Core::ask_and_go_on(Actor actor, Request request) {
   Strand& strand = state_->running_strand(actor, "asks");
   LOCKSTEP_CHECK(request.op == Op::isend || request.op == Op::irecv, name_of(request.op),
                  " may block, so it is not answered at once");
   state_->check(actor, request);
   state_->count(actor, request);
+  if (state_->striking_ && state_->dies_asking(actor, request)) return std::nullopt;
   state_->take(actor, std::move(request));
   state_->ready_.pop_back();  // the last is this strand
   strand.reply.now = strand.clock_s;
@@ -158,10 +167,10 @@ bool Core::compute(Actor actor, double seconds) {
   if (auto& recorder = state_->recorder_) {
     Request request;
     request.op = Op::compute;
-    request.seconds = seconds;
+    request.seconds = seconds * state_->slowness_of(actor.rank);
     recorder->computed(actor, request, strand.clock_s);
   }
-  strand.clock_s += seconds;
+  strand.clock_s += seconds * state_->slowness_of(actor.rank);
   return true;
 }
 
@@ -169,6 +178,9 @@ double Core::clock_s(Actor actor) const { return state_->strand_of(actor).clock_
 
 void Core::end(Actor actor) {
   Strand& strand = state_->running_strand(actor, "ends");
+  if (state_->striking_ && state_->striking_->is_dead(actor.rank, strand.clock_s)) {
+    return state_->die_in_time(actor.rank);
+  }
   strand.live = strand.running = false;
   --state_->live_;
   auto& rank = state_->counters_.ranks[static_cast<std::size_t>(actor.rank)];
@@ -214,6 +226,7 @@ const std::vector<Actor>& Core::step() {
   state.transfer_matches();
   if (state.any_lost_) state.fail_waiters_of_lost();
   state.choose_next();
+  if (state.striking_) state.strike_next();
   for (const Actor& actor : state.next_) {
     state.strand_of(actor).running = true;
     --state.waiting_;
@@ -248,6 +261,7 @@ void Core::State::take(Actor actor, Request request) {
     case Op::wait:
       return take_wait(actor, request.handle, request.checksum);
     case Op::compute:
+      request.seconds *= slowness_of(actor.rank);
       if (recorder_) recorder_->computed(actor, request, strand.clock_s);
       strand.clock_s += request.seconds;
       return answer_now(actor, {});

@@ -43,6 +43,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/sim/faults.hpp"
 #include "engine/sim/network.hpp"
 #include "engine/sim/request.hpp"
 #include "engine/sim/verdict.hpp"
@@ -90,6 +91,7 @@ struct Options {
   Limits limits;
   std::vector<Service*> services;  // must outlive the core
   Record record = Record::everything;
+  Faults faults;
   trace::Timeline* timeline = nullptr;  // filled with what happens; must outlive the core
 };
 
@@ -145,8 +147,9 @@ class Core {
   // while the strand is blocked. isend and irecv are answered at once, so is a wait for what is
   // done, unless strands go one at a time; nullopt: the strand is blocked.
   std::optional<Reply> ask(Actor actor, const Message& message);
-  // An isend or irecv as a whole request, answered at once: the strand goes on.
-  Reply ask_and_go_on(Actor actor, Request request);
+  // An isend or irecv as a whole request, answered at once: the strand goes on, unless its rank
+  // dies here.
+  std::optional<Reply> ask_and_go_on(Actor actor, Request request);
   // The strand computed: its clock goes on, at once. False where strands go one at a time: an
   // earlier one may come first, so it has to ask (Op::compute).
   bool compute(Actor actor, double seconds);
@@ -156,6 +159,8 @@ class Core {
   // The rank is gone. Whoever waits for it is answered with Status::failed and `why`, and the
   // finding is rank_exited (a host that knows better replaces it).
   void lose(int rank, const std::string& why);
+  // Why the rank is gone, lost or killed by a fault; empty while it is there.
+  const std::string& gone(int rank) const;
 
   bool quiet() const;     // every live strand has an open request
   bool finished() const;  // no strand is live

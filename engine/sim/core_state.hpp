@@ -24,6 +24,7 @@
 #include "engine/sim/core.hpp"
 #include "engine/sim/links.hpp"
 #include "engine/sim/recorder.hpp"
+#include "engine/sim/striking.hpp"
 
 namespace lockstep::sim {
 
@@ -131,9 +132,11 @@ struct Core::State {
   void answer_now(Actor actor, Reply reply);   // ready at the strand's own time
   void resume(const OperationPtr& operation);  // the waiter of a finished operation is ready
   void release_joiners(Actor ended);
+  void drop(int rank, const std::string& why);  // its strands are no more
   void fail_waiters_of_lost();
   bool earlier(const Ready& a, const Ready& b) const;
   void found(Finding finding) {
+    if (striking_ && !finding_) finding = striking_->explained(std::move(finding));
     if (finding_) return;
     if (recorder_) record_waiting(finding);
     finding_ = std::move(finding);
@@ -154,6 +157,17 @@ struct Core::State {
   void post_receive(const OperationPtr& receive);
   void transfer_matches();
   void transfer(const Match& match);
+
+  // injecting.cpp: only where there are faults
+  bool dies_asking(Actor actor, const Request& request);
+  void take_away(int rank, const std::string& why, double at_s);
+  void die_in_time(int rank);
+  void strike_next();  // those that would go on, and are dead by then
+  double slowness_of(int rank) const { return striking_ ? striking_->slowness_of(rank) : 1; }
+  bool is_doomed(const Match& match);
+  bool is_doomed(const Match& match, double sent_s, double arrived_s);
+  bool is_doomed(const Group& group, const Group::Slot& slot, double done_s);
+  bool fail_doomed(Actor actor, Strand& strand);
 
   // collective.cpp
   void enter(const OperationPtr& operation);
@@ -200,6 +214,7 @@ struct Core::State {
   bool one_at_a_time_ = false;  // services: the earliest strand alone
   double served_s_ = 0;         // when a service last answered
   Links links_;
+  std::unique_ptr<Striking> striking_;  // none without faults
   std::uint64_t orders_ = 0;
   std::int64_t requests_ = 0, messages_ = 0, bytes_ = 0;
   int live_ = 0, waiting_ = 0;  // strands; of them, those with an open request

@@ -52,7 +52,7 @@ class FiberHost final : public StrandPort, public Strands {
   int current_strand() const override { return running_->actor.strand; }
   void wake(int strand) override {
     pass_time();
-    if (!core_.finding()) core_.wake({running_->actor.rank, strand}, running_->actor);
+    if (!over()) core_.wake({running_->actor.rank, strand}, running_->actor);
   }
   std::unique_ptr<Strand> start(std::string name, std::function<void()> body) override;
   std::unique_ptr<Monitor> make_monitor() override { return make_port_monitor(*this); }
@@ -77,6 +77,7 @@ class FiberHost final : public StrandPort, public Strands {
   void run_rank(FiberRank self, const std::function<void(FiberRank&)>& program);
   void end_all();
   void pass_time();
+  bool over() const;
   Reply failed() const;
   void report_idle(std::uint64_t sign) const;
 
@@ -126,7 +127,9 @@ FiberResult FiberHost::run(const std::function<void(FiberRank&)>& program) {
     });
   }
   while (true) {
-    for (std::size_t i = 0; i < ready_.size() && !core_.finding(); ++i) go(*ready_[i]);
+    for (std::size_t i = 0; i < ready_.size() && !core_.finding(); ++i) {
+      if (core_.gone(ready_[i]->actor.rank).empty()) go(*ready_[i]);
+    }
     ready_.clear();
     if (core_.finding() || core_.finished()) break;
     for (const Actor& actor : core_.step()) {
@@ -176,7 +179,7 @@ void FiberHost::end(State& strand) {
   strand.fiber = nullptr;
   auto& of_rank = strands_[static_cast<std::size_t>(actor.rank)];
   of_rank[static_cast<std::size_t>(actor.strand)] = nullptr;  // and `strand` with it
-  if (core_.finding()) return;
+  if (core_.finding() || !core_.gone(actor.rank).empty()) return;
   if (actor.strand != 0) return core_.end(actor);
   for (const StatePtr& other : of_rank) {
     if (!other) continue;
@@ -195,6 +198,7 @@ void FiberHost::run_rank(FiberRank self, const std::function<void(FiberRank&)>& 
   } catch (...) {
     Finding finding = finding_of_exception(self.rank);
     result_.failures[static_cast<std::size_t>(self.rank)] = finding.message;
+    if (!core_.gone(self.rank).empty()) return;  // it was killed, and is unwound at the end
     core_.fail(std::move(finding));
   }
 }
@@ -203,13 +207,13 @@ void FiberHost::run_rank(FiberRank self, const std::function<void(FiberRank&)>& 
 void FiberHost::pass_time() {
   State& self = *running_;
   const double seconds = std::exchange(self.computed_s, 0);
-  if (seconds == 0 || core_.finding() || core_.compute(self.actor, seconds)) return;
+  if (seconds == 0 || over() || core_.compute(self.actor, seconds)) return;
   Request request;
   request.op = Op::compute;
   request.seconds = seconds;
   core_.ask(self.actor, std::move(request));
   self.fiber->suspend();
-  if (!core_.finding()) core_.take_reply(self.actor);
+  if (!over()) core_.take_reply(self.actor);
 }
 
 double FiberHost::now_s() {
@@ -219,30 +223,35 @@ double FiberHost::now_s() {
 
 Reply FiberHost::call(const Request& request) {
   pass_time();
-  if (!core_.finding()) {
+  if (!over()) {
     State& self = *running_;
     Request asked = request;
     asked.data = payload_of({request.data.bytes.begin(), request.data.bytes.end()});
     core_.ask(self.actor, std::move(asked));
     self.fiber->suspend();
-    if (!core_.finding()) return core_.take_reply(self.actor);
+    if (!over()) return core_.take_reply(self.actor);
   }
   return failed();
 }
 
 Reply FiberHost::call(const Message& message) {
   pass_time();
-  if (core_.finding()) return failed();
+  if (over()) return failed();
   State& self = *running_;
   if (auto reply = core_.ask(self.actor, message)) return std::move(*reply);
   self.fiber->suspend();
-  return core_.finding() ? failed() : core_.take_reply(self.actor);
+  return over() ? failed() : core_.take_reply(self.actor);
+}
+
+// Whether the running strand has nothing more to do but to end.
+bool FiberHost::over() const {
+  return core_.finding() || !core_.gone(running_->actor.rank).empty();
 }
 
 Reply FiberHost::failed() const {
   Reply reply;
   reply.status = Status::failed;
-  reply.error = core_.finding()->message;
+  reply.error = core_.finding() ? core_.finding()->message : core_.gone(running_->actor.rank);
   return reply;
 }
 
@@ -250,7 +259,7 @@ std::unique_ptr<Strand> FiberHost::start(std::string name, std::function<void()>
   const int rank = running_->actor.rank;
   const Actor actor{rank, static_cast<int>(strands_[static_cast<std::size_t>(rank)].size())};
   pass_time();
-  if (core_.finding()) throw Error(core_.finding()->message);
+  if (over()) throw Error(failed().error);
   core_.start(actor, running_->actor, name);
   return std::make_unique<FiberStrand>(*this, add(actor, std::move(name), std::move(body)));
 }

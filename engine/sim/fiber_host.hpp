@@ -44,7 +44,8 @@ struct FiberResult {
 
 // Runs the program on every rank until all have returned. When something goes wrong, every strand
 // that is blocked is answered with Status::failed and the reason, now and from then on, so that it
-// ends; one that has not begun does not.
+// ends; one that has not begun does not. A rank that a fault kills stops where it is, and is
+// unwound in this way when all others have ended.
 FiberResult run_fibers(Core& core, const std::function<void(FiberRank&)>& program,
                        const FiberOptions& options = {});
 

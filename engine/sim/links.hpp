@@ -13,6 +13,12 @@
 
 namespace lockstep::sim {
 
+// What a fault makes of a link, as factors.
+struct LinkChange {
+  double slower = 1;  // of all that it takes
+  double latency = 1;
+};
+
 class Links {
  public:
   Links(const Network& network, int ranks)
@@ -27,14 +33,16 @@ class Links {
     bool leaves_node;
   };
   // The message may go from `ready_s` on, when both sides are posted.
-  Passage pass(int src, int dst, std::int64_t bytes, double ready_s) {
+  Passage pass(int src, int dst, std::int64_t bytes, double ready_s,
+               const LinkChange& change = {}) {
     const auto from = static_cast<std::size_t>(src), to = static_cast<std::size_t>(dst);
     const bool leaves = !one_node_ && node_[from] != node_[to];
     const Link& link = classes_[leaves];
     double& free_s = free_s_[from][leaves];
     const double begin = std::max(ready_s, free_s);
-    free_s = begin + link.gap_s + static_cast<double>(bytes) / link.bandwidth_bytes_s;
-    return {begin, free_s, free_s + link.latency_s, leaves};
+    free_s =
+        begin + change.slower * (link.gap_s + static_cast<double>(bytes) / link.bandwidth_bytes_s);
+    return {begin, free_s, free_s + change.slower * change.latency * link.latency_s, leaves};
   }
 
  private:

@@ -7,27 +7,31 @@ namespace lockstep::sim {
 
 void Core::lose(int rank, const std::string& why) {
   LOCKSTEP_CHECK(rank >= 0 && rank < ranks(), "lose: there is no rank ", rank);
-  auto& reason = state_->lost_[static_cast<std::size_t>(rank)];
-  if (!reason.empty()) return;
-  state_->any_lost_ = true;
-  reason = why.empty() ? text("rank ", rank, " is gone") : why;
-  for (auto& [id, strand] : state_->strands_[static_cast<std::size_t>(rank)]) {
+  if (!state_->lost_[static_cast<std::size_t>(rank)].empty()) return;
+  state_->drop(rank, why.empty() ? text("rank ", rank, " is gone") : why);
+  state_->found({Verdict::rank_exited, gone(rank), {rank}, {}});
+}
+
+void Core::State::drop(int rank, const std::string& why) {
+  any_lost_ = true;
+  lost_[static_cast<std::size_t>(rank)] = why;
+  for (auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {
     if (!strand.live) continue;
-    if (!strand.running) --state_->waiting_;
+    if (!strand.running) --waiting_;
     const double clock_s = strand.clock_s;
     strand = {};
     strand.clock_s = clock_s;
     strand.live = strand.running = false;
-    --state_->live_;
+    --live_;
   }
-  std::erase_if(state_->ready_, [&](const State::Ready& r) { return r.actor.rank == rank; });
-  state_->found({Verdict::rank_exited, reason, {rank}, {}});
+  std::erase_if(ready_, [&](const Ready& r) { return r.actor.rank == rank; });
 }
 
 void Core::State::fail_waiters_of_lost() {
   for (int rank = 0; rank < options_.ranks; ++rank) {
     for (auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {
       if (!strand.waits_on || strand.waits_on->done) continue;
+      if (striking_ && fail_doomed({rank, id}, strand)) continue;
       const Request& request = strand.waits_on->request;
       const auto& members = groups_[request.group].members;
       const bool collective =
@@ -37,6 +41,8 @@ void Core::State::fail_waiters_of_lost() {
         if (why.empty() || (!collective && std::cmp_not_equal(request.peer, member))) continue;
         strand.waits_on->done = true;  // nothing will match it any more
         strand.waits_on = nullptr;
+        if (striking_)
+          strand.clock_s = std::max(strand.clock_s, striking_->died_s(members[member]));
         answer_now({rank, id}, failed_reply(why));
         break;
       }

@@ -114,8 +114,11 @@ void Core::State::transfer(const Match& match) {
                   place_of(send.request)});
   }
   const std::int64_t bytes = bytes_of(send.request);
+  if (striking_ && is_doomed(match)) return;
   const auto [begin, sent, arrived, leaves_node] =
-      links_.pass(src, dst, bytes, std::max(send.posted_s, receive.posted_s));
+      links_.pass(src, dst, bytes, std::max(send.posted_s, receive.posted_s),
+                  striking_ ? striking_->change(src, dst) : LinkChange{});
+  if (striking_ && is_doomed(match, sent, arrived)) return;
   send.done_s = sent;
   receive.done_s = arrived;
   receive.depth = send.depth;

@@ -257,8 +257,9 @@ void ProcessHost::State::take(int rank, const IncomingFrame& frame) {
       if (!in.done()) throw Error("bytes are left over");
       if (!request.file.empty()) from.last_call = place_of(request.file, request.line);
       if (request.op == Op::isend || request.op == Op::irecv) {
-        const Reply reply = core->ask_and_go_on(actor, std::move(request));
-        post(rank, OutgoingFrame(actor.strand, from.sequence++, reply));
+        const auto reply = core->ask_and_go_on(actor, std::move(request));
+        if (reply) post(rank, OutgoingFrame(actor.strand, from.sequence++, *reply));
+        if (!reply) --from.running;
         break;
       }
       core->ask(actor, std::move(request));

@@ -1,0 +1,122 @@
+// Where faults strike: a rank that asks when it is dead, or at its last call; a message or native
+// collective that would be over after the death of one of its ranks, or that needs a link which is
+// cut. All of it follows from virtual times and the order of one rank's calls, never from the order
+// in which ranks happen to run.
+#include <algorithm>
+
+#include "engine/sim/core_state.hpp"
+
+namespace lockstep::sim {
+
+bool Core::State::dies_asking(Actor actor, const Request& request) {
+  const std::string call = std::string(request.op == Op::collective || request.op == Op::icollective
+                                           ? name_of(request.collective)
+                                           : name_of(request.op)) +
+                           and_place(request);
+  const double now_s = strand_of(actor).clock_s;
+  const auto why = striking_->asks(actor.rank, now_s, call);
+  if (why) take_away(actor.rank, *why, std::min(now_s, striking_->dies_s(actor.rank)));
+  return why.has_value();
+}
+
+void Core::State::take_away(int rank, const std::string& why, double at_s) {
+  striking_->has_died(rank, at_s);
+  striking_->strike(Verdict::rank_exited, why, {rank});
+  auto& counters = counters_.ranks[static_cast<std::size_t>(rank)];
+  counters.clock_s = std::max(counters.clock_s, at_s);
+  counters_.makespan_s = std::max(counters_.makespan_s, at_s);
+  drop(rank, why);
+}
+
+void Core::State::die_in_time(int rank) {
+  take_away(rank, striking_->killed(rank), striking_->dies_s(rank));
+}
+
+// Nothing happens before the next death when nobody can go on: then that is what happens next.
+void Core::State::strike_next() {
+  while (!finding_) {
+    std::erase_if(next_, [&](const Actor& actor) {
+      if (!lost_[static_cast<std::size_t>(actor.rank)].empty()) return true;  // with another strand
+      if (!striking_->is_dead(actor.rank, strand_of(actor).clock_s)) return false;
+      die_in_time(actor.rank);
+      return true;
+    });
+    if (!next_.empty() || live_ == 0) return;
+    fail_waiters_of_lost();
+    choose_next();
+    if (!next_.empty()) continue;
+    int first = -1;
+    for (int rank = 0; rank < options_.ranks; ++rank) {
+      if (!alive(rank) || striking_->dies_s(rank) == Service::forever) continue;
+      if (first < 0 || striking_->dies_s(rank) < striking_->dies_s(first)) first = rank;
+    }
+    if (first < 0) return;
+    die_in_time(first);
+    fail_waiters_of_lost();
+    choose_next();
+  }
+}
+
+bool Core::State::is_doomed(const Match& match) {
+  const auto cut = striking_->cut(match.send->owner.rank, match.receive->owner.rank);
+  if (!cut) return false;
+  any_lost_ = true;
+  const double at_s = std::max(match.send->posted_s, match.receive->posted_s);
+  for (const OperationPtr& side : {match.send, match.receive}) {
+    const auto& members = groups_[side->request.group].members;
+    const std::string why =
+        text(*cut, ", so that rank ", side->owner.rank, "'s ", name_of(side->request.op),
+             side == match.send ? " to rank " : " from rank ",
+             members[static_cast<std::size_t>(side->request.peer)], and_place(side->request),
+             " cannot be done");
+    striking_->strike(Verdict::infrastructure, why, {side->owner.rank});
+    striking_->doom(side, why, at_s);
+  }
+  return true;
+}
+
+bool Core::State::is_doomed(const Match& match, double sent_s, double arrived_s) {
+  const int src = match.send->owner.rank, dst = match.receive->owner.rank;
+  const bool src_dies = striking_->is_dead(src, sent_s),
+             dst_dies = striking_->is_dead(dst, arrived_s);
+  if (!src_dies && !dst_dies) return false;
+  any_lost_ = true;
+  if (!src_dies) striking_->doom(match.send, striking_->killed(dst), striking_->dies_s(dst));
+  if (!dst_dies) striking_->doom(match.receive, striking_->killed(src), striking_->dies_s(src));
+  return true;
+}
+
+bool Core::State::is_doomed(const Group& group, const Group::Slot& slot, double done_s) {
+  std::string why;
+  double at_s = 0;
+  for (const OperationPtr& member : slot.by_member) at_s = std::max(at_s, member->posted_s);
+  if (const auto cut = striking_->cut_among(group.members)) {
+    const Request& first = slot.by_member.front()->request;
+    why = text(*cut, ", so that ", call_of(first), group_of(first, group), and_place(first),
+               " cannot be done");
+    striking_->strike(Verdict::infrastructure, why, group.members);
+  }
+  for (const int rank : group.members) {
+    if (!why.empty() || !striking_->is_dead(rank, done_s)) continue;
+    why = striking_->killed(rank);
+    at_s = striking_->dies_s(rank);
+  }
+  if (why.empty()) return false;
+  any_lost_ = true;
+  for (const OperationPtr& member : slot.by_member) {
+    if (!striking_->is_dead(member->owner.rank, at_s)) striking_->doom(member, why, at_s);
+  }
+  return true;
+}
+
+bool Core::State::fail_doomed(Actor actor, Strand& strand) {
+  const auto doomed = striking_->take_doomed(strand.waits_on);
+  if (!doomed) return false;
+  strand.waits_on->done = true;
+  strand.waits_on = nullptr;
+  strand.clock_s = std::max(strand.clock_s, doomed->at_s);
+  answer_now(actor, failed_reply(doomed->why));
+  return true;
+}
+
+}  // namespace lockstep::sim
