@@ -1,0 +1,26 @@
+#!/bin/sh
+# Regenerates this lesson's figures from runs on the simulator: ring.svg, a ring all-reduce step by step; choosing.svg,
+# the time of four all-reduces over sizes and ranks. Where ring and tree cross is also printed.
+set -eu
+here=$(cd "${0%/*}" && pwd)
+build=$here/../../build/release
+ninja -C "$build" what-moves sim >/dev/null
+
+"$build/bin/what-moves" messages ring_all_reduce 4 40000 | awk -f "$here/ring.awk" >"$here/ring.svg"
+
+run() {  # PROGRAM RANKS COUNT
+  "$build/bin/sim" --ranks "$2" --count "$3" --sizes-only "$1" |
+    awk -v name="$1" -v ranks="$2" -v bytes=$(($3 * 4)) '/virtual time/ { print name, ranks, bytes, $3, $4 }'
+}
+sizes="4 16 64 256 1024 4096 16384 65536 262144 1048576 4194304 16777216 67108864 268435456"
+{
+  for program in naive_all_reduce ring_all_reduce tree_all_reduce halving_doubling_all_reduce; do
+    for count in $sizes; do run $program 64 "$count"; done
+  done
+  for ranks in 2 4 8 16 32 128 256 512 1024; do
+    for count in 256 1024 4096 16384 65536 262144 1048576 4194304; do
+      run ring_all_reduce $ranks "$count"
+      run tree_all_reduce $ranks "$count"
+    done
+  done
+} | awk -f "$here/choosing.awk" >"$here/choosing.svg"
