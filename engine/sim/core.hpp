@@ -91,7 +91,7 @@ struct Options {
   Limits limits;
   std::vector<Service*> services;  // must outlive the core
   Record record = Record::everything;
-  Faults faults;
+  Faults faults{};
   trace::Timeline* timeline = nullptr;  // filled with what happens; must outlive the core
 };
 
