@@ -4,11 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "engine/collectives/all_reduce.hpp"
 #include "engine/comm/process_group.hpp"
 
 namespace lockstep::collectives {
-
-enum class AllReduce : std::uint8_t { native, ring };
 
 // "native" or "ring"; UsageError naming the nearest one otherwise.
 AllReduce all_reduce_named(const std::string& name);

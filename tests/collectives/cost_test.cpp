@@ -2,42 +2,17 @@
 // simulator counts it, message by message, and both numbers are compared without any tolerance.
 #include <algorithm>
 
-#include "engine/apps/sim_programs.hpp"
-#include "engine/comm/sim.hpp"
-#include "engine/sim/fiber_host.hpp"
-#include "engine/tensor/symbolic.hpp"
 #include "tests/catch.hpp"
+#include "tests/collectives/counted.hpp"
 
 using namespace lockstep;
 using collectives::Cost;
-using lockstep::test::Approx;
+using lockstep::test::Approx, lockstep::test::counted, lockstep::test::element_bytes,
+    lockstep::test::Values;
 
 namespace {
 
 constexpr int worlds[] = {1, 2, 3, 4, 5, 7, 8, 16, 64};
-constexpr DType dtype = DType::float32;
-constexpr std::int64_t element_bytes = 4;
-
-enum class Values : std::uint8_t { none, all };
-
-// Runs a program among so many ranks; nothing is left to chance, so once is enough.
-sim::Counters counted(const apps::SimProgram& program, int ranks, std::int64_t count,
-                      Values values) {
-  sim::Options options;
-  options.ranks = ranks;
-  options.record = sim::Record::totals;
-  options.limits.bytes_max = std::int64_t{1} << 60;
-  sim::Core core(options);
-  const auto result = sim::run_fibers(core, [&](sim::FiberRank& self) {
-    SymbolicDevice symbolic;
-    CpuDevice numbers;
-    Device& own = values == Values::none ? static_cast<Device&>(symbolic) : numbers;
-    const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
-    program.run({*group, count, dtype, own, 0});
-  });
-  if (result.finding) throw Error(result.finding->message);
-  return core.counters();
-}
 
 Cost cost_of(const sim::Counters& counters) {
   Cost cost;
