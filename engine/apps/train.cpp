@@ -41,7 +41,9 @@ int train_here(const Arguments& arguments) {
                           world.group->size() == 1 ? " rank" : " ranks",
                           "; give --ranks to one of them"));
   }
-  const apps::Trained trained = apps::train_rank(arguments, datasets, {*world.group, device});
+  const auto strands = make_thread_strands();
+  const apps::Trained trained =
+      apps::train_rank(arguments, datasets, {*world.group, device, *strands, {}});
   world.leave();
   return trained.summary.replicas_equal ? 0 : 1;
 }

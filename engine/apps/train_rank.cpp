@@ -123,10 +123,10 @@ void tell_what_is_left(const Arguments& arguments, const Device& device, nn::Mod
 
 Trained train_rank(const Arguments& arguments, const Datasets& datasets, const RankWorld& world) {
   train::TrainOptions options = loop_options(arguments);
-  options.strands = world.strands;
+  options.strands = &world.strands;
   Device& device = world.device;
   const auto group = collectives::with_all_reduce(
-      world.group, collectives::all_reduce_named(arguments.get("all-reduce")));
+      world.group, collectives::all_reduce_named(arguments.get("all-reduce")), world.strands);
 
   const nn::ModelSpec spec = model_spec(arguments, *datasets.train);
   const auto model = nn::make_model(spec, device, options.seed);

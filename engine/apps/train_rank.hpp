@@ -11,7 +11,7 @@ namespace lockstep::apps {
 struct RankWorld {
   comm::ProcessGroup& group;
   Device& device;
-  Strands* strands = nullptr;  // for what runs beside the training; none: threads
+  Strands& strands;  // for what runs beside the training
   std::vector<train::Observer*> observers{};
 };
 

@@ -119,7 +119,7 @@ int train_simulated(const Arguments& arguments, int ranks) {
         try {
           comm::SimulatedDevice device(self.port, self.rank, cluster.device, spec.dtype, elements);
           const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
-          RankWorld world{*group, device, &self.strands, {}};
+          RankWorld world{*group, device, self.strands, {}};
           if (self.rank == 0) world.observers.push_back(&seen.last);
           const Trained trained = train_rank(arguments, datasets, world);
           if (self.rank == 0) seen.trained = trained;

@@ -104,6 +104,10 @@ class ProcessGroup : public Peers {
   // simulated rank, virtual time, in which every operation takes as long as on the modelled device.
   // What is told of a run is measured with it.
   virtual double now_s() const;
+  // What the calling strand does next uses what another strand of its rank did at that moment, so
+  // it is not earlier. Simulated strands have clocks of their own; a machine has one, and nothing
+  // to do.
+  virtual void wait_until(double /*seconds*/) const {}
   virtual Clock clock() const { return Clock::machine; }
 
   virtual std::string_view backend() const = 0;

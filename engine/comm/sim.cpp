@@ -83,6 +83,7 @@ class SimGroup final : public ProcessGroup {
   std::string_view backend() const override { return "sim"; }
   Traffic traffic() const override { return traffic_; }
   double now_s() const override { return port_.now_s(); }
+  void wait_until(double seconds) const override { port_.wait_until(seconds); }
   Clock clock() const override { return Clock::modelled; }
 
  private:

@@ -66,7 +66,8 @@ class FiberHost final : public StrandPort, public Strands {
     std::exception_ptr failure;
     double computed_s = 0;  // that the core has not been told
     bool begun = false;
-    bool over = false;  // so is the run: the host may be gone
+    bool over = false;       // so is the run: the host may be gone
+    bool abandoned = false;  // by an exception that passed its owner: it is not run any more
   };
   using StatePtr = std::shared_ptr<State>;
   class FiberStrand;
@@ -92,14 +93,19 @@ class FiberHost final : public StrandPort, public Strands {
   Watchdog watchdog_;
 };
 
-// Dropped without join it is joined; while an exception passes or the run is over, it is left
-// alone.
+// Dropped without join it is joined. While an exception passes it is abandoned where it stands:
+// what it uses goes with its owner, so it must neither go on nor unwind. When the run is over, it
+// is left alone.
 class FiberHost::FiberStrand final : public Strand {
  public:
   FiberStrand(FiberHost& host, StatePtr state)
       : host_(host), state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
   ~FiberStrand() override {
-    if (joined_ || state_->over || std::uncaught_exceptions() > exceptions_) return;
+    if (joined_ || state_->over) return;
+    if (std::uncaught_exceptions() > exceptions_) {
+      state_->abandoned = true;
+      return;
+    }
     try {
       join_strand(host_, state_->actor.strand);
     } catch (const std::exception&) {
@@ -272,7 +278,7 @@ void FiberHost::end_all() {
     for (std::size_t i = of_rank.size(); i-- > 0;) {
       if (!of_rank[i]) continue;
       of_rank[i]->over = true;
-      if (of_rank[i]->begun) go(*of_rank[i]);
+      if (of_rank[i]->begun && !of_rank[i]->abandoned) go(*of_rank[i]);
     }
   }
 }

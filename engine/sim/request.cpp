@@ -69,6 +69,9 @@ Reply ask_compute(Port& port, double seconds) {
 
 void Port::compute(double seconds) { ask_compute(*this, seconds); }
 double Port::now_s() { return ask_compute(*this, 0).now; }
+void Port::wait_until(double time_s) {
+  if (const double left = time_s - now_s(); left > 0) compute(left);
+}
 
 Payload payload_of(Bytes bytes) {
   auto owner = std::make_shared<const Bytes>(std::move(bytes));

@@ -126,6 +126,8 @@ class Port {
   virtual void compute(double seconds);
   // The calling strand's clock, with all that it was charged.
   virtual double now_s();
+  // The calling strand has nothing to do before that moment: its clock goes on to it.
+  virtual void wait_until(double time_s);
 };
 
 // Request and Reply as bytes, for hosts that cross a process boundary: put_bytes(data), so that the

@@ -89,6 +89,8 @@ TEST_CASE("train on sim: seconds are virtual and the same in every run, wall_sec
 TEST_CASE("train on sim: sizes alone have times and memory, and no loss") {
   Words common = gpt;
   common.insert(common.end(), {"--ranks", "4"});
+  const std::string all_reduce = GENERATE("native", "ring");
+  common.insert(common.end(), {"--all-reduce", all_reduce});
   const Run overlapped = train_with(common, {"--bucket-mb", "0.1"});
   const Run plain = train_with(common, {"--no-overlap"});
   CAPTURE(overlapped.result.output, plain.result.output);

@@ -179,9 +179,41 @@ TEST_CASE("gloo: each rank's value arrives exactly once, and all ranks hold the 
 TEST_CASE("gloo: the ring part over messages equals the native all_reduce") {
   const int ranks = GENERATE(1, 2, 3, 4, 5, 7, 8);
   CHECK(failures(run_gloo(ranks, [](ProcessGroup& group) {
-          const auto ring = collectives::with_all_reduce(group, collectives::AllReduce::ring);
+          const auto strands = make_thread_strands();
+          const auto ring =
+              collectives::with_all_reduce(group, collectives::AllReduce::ring, *strands);
           return check_all_reduce(*ring) + check_narrow_types(*ring) + check_provenance(*ring) +
                  check_same_bits(*ring);
+        })) == "");
+}
+
+TEST_CASE("gloo: the ring part is also carried out beside the rank, in order") {
+  const int ranks = GENERATE(1, 2, 3, 4, 5, 7, 8);
+  CHECK(failures(run_gloo(ranks, [](ProcessGroup& group) -> std::string {
+          CpuDevice device;
+          const auto strands = make_thread_strands();
+          const auto ring =
+              collectives::with_all_reduce(group, collectives::AllReduce::ring, *strands);
+          const double n = group.size();
+          std::vector<Tensor> data;
+          std::vector<Work> works;
+          for (const std::int64_t count : {70'000, 1, 13}) {
+            data.push_back(full({count}, group.rank(), DType::int64, device));
+            works.push_back(ring->all_reduce_async(data.back(), ReduceOp::sum));
+          }
+          const Tensor other = full({5}, group.rank(), DType::int64, device);
+          ring->broadcast(other, group.size() - 1);
+          ring->all_reduce(data.emplace_back(full({7}, group.rank(), DType::int64, device)),
+                           ReduceOp::sum);
+          for (std::size_t i = works.size(); i-- > 0;) works[i].wait();
+          expect(other.item(4) == n - 1, "the broadcast came through");
+          for (const Tensor& one : data) {
+            for (const std::int64_t value : one.data<std::int64_t>()) {
+              expect(static_cast<double>(value) == n * (n - 1) / 2, text("sum ", value));
+            }
+          }
+          expect(works[0].ran_s().has_value(), "how long it ran is known");
+          return "";
         })) == "");
 }
 
@@ -299,7 +331,9 @@ TEST_CASE("gloo: traffic is exact for messages and modelled for collectives") {
   CHECK(failures(run_gloo(ranks, [](ProcessGroup& group) -> std::string {
           CpuDevice device;
           const int n = group.size();
-          const auto ring = collectives::with_all_reduce(group, collectives::AllReduce::ring);
+          const auto strands = make_thread_strands();
+          const auto ring =
+              collectives::with_all_reduce(group, collectives::AllReduce::ring, *strands);
           const std::int64_t count = 4 * n;
           ring->all_reduce(values_of(group.rank(), count, DType::float32, device), ReduceOp::sum);
           const Traffic exact = group.traffic();

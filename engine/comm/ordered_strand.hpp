@@ -1,0 +1,44 @@
+// One strand that runs operations in the order they were given; started by the first one. What
+// OrderedWorker is to groups that own a thread, for strands of any kind: on the simulator it is a
+// fiber, whose clock is a communication stream beside the rank's own.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "engine/comm/process_group.hpp"
+#include "engine/strand/strand.hpp"
+
+namespace lockstep::comm {
+
+// Thread: one strand, the owner's, calls.
+class OrderedStrand {
+ public:
+  using Body = std::function<void()>;
+
+  // `strands` and `clock`, by which operations are timed, must outlive it.
+  OrderedStrand(Strands& strands, const ProcessGroup& clock) : strands_(strands), clock_(clock) {}
+  // Waits for the operation that runs; those not begun fail with CommError.
+  ~OrderedStrand();
+  OrderedStrand(const OrderedStrand&) = delete;
+  OrderedStrand& operator=(const OrderedStrand&) = delete;
+
+  // A Work that knows how long the body ran, and whose wait() throws what the body threw.
+  Work start(Body body);
+  // In the calling strand when nothing is queued or runs, else start and wait.
+  void run(const Body& body);
+  // Nothing is queued or runs.
+  bool idle() const;
+
+ private:
+  struct Task;
+  struct State;
+  class Queued;
+
+  Strands& strands_;
+  const ProcessGroup& clock_;
+  std::shared_ptr<State> state_;  // shared with the strand, which may be left behind by an error
+  std::unique_ptr<Strand> strand_;
+};
+
+}  // namespace lockstep::comm
