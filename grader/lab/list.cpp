@@ -1,4 +1,5 @@
 // ./lab list: all exercises and how they stand, and what is next.
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -92,13 +93,15 @@ Exit list_command(const Lab& lab, const Words& words) {
     std::cout << json_text(rows);
     return Exit::passed;
   }
+  std::size_t widest = 0;
+  for (const Row& row : rows) widest = std::max(widest, row.exercise->handle().size());
   int solved = 0, points = 0, points_max = 0;
   for (const Lesson& lesson : lab.course.lessons) {
     std::cout << bold(lab.paint, lesson.folder.substr(0, 2) + "  " + lesson.title) << "\n";
     for (const Row& row : rows) {
       const Exercise& exercise = *row.exercise;
       if (exercise.lesson != lesson.folder) continue;
-      std::cout << "    " << padded(exercise.handle(), 26) << painted_state(lab.paint, row)
+      std::cout << "    " << padded(exercise.handle(), widest + 2) << painted_state(lab.paint, row)
                 << padded(text(row.points, "/", exercise.points, " points"), 16) << exercise.minutes
                 << " min" << (exercise.core ? "" : "  (optional)") << "\n";
       solved += row.state == State::solved;
