@@ -28,7 +28,7 @@ enum class CallKind : std::uint8_t {
 struct CallRecord {
   CallKind kind = CallKind::barrier;
   int group = 0;            // a place in HangReport::groups
-  std::int64_t number = 0;  // a collective: this rank's how manieth in this group, from 1
+  std::int64_t number = 0;  // a collective: its place among this rank's in this group, from 1
   int peer = -1;            // a message: the other rank; broadcast and reduce: the root
   std::int64_t count = 0;   // elements
   bool operator==(const CallRecord&) const = default;
