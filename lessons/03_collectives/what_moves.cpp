@@ -5,7 +5,8 @@
 //     each message, in the order of sending, and then the whole:
 //       message SRC DST BYTES SENT ARRIVED DEPTH PLACE WHOSE        times in µs
 //       all TIME DEPTH FAN                          FAN: messages sent by the busiest rank
-//     PLACE is the first element that is sent, WHOSE the ranks whose numbers are summed in it.
+//     PLACE is the first element that is sent, or 0 where it is not sent from the data itself;
+//     WHOSE are the ranks whose numbers are summed in it.
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -16,10 +17,12 @@
 #include "engine/collectives/all_to_all.hpp"
 #include "engine/collectives/broadcast.hpp"
 #include "engine/collectives/gather.hpp"
+#include "engine/collectives/halving_doubling_all_reduce.hpp"
 #include "engine/collectives/reduce.hpp"
 #include "engine/collectives/reduce_scatter.hpp"
 #include "engine/collectives/ring_all_reduce.hpp"
 #include "engine/collectives/scatter.hpp"
+#include "engine/collectives/tree_all_reduce.hpp"
 #include "engine/comm/sim.hpp"
 #include "engine/sim/fiber_host.hpp"
 
@@ -43,7 +46,17 @@ void ring(comm::Peers& peers, const Tensor& data) {
 
 using Algorithm = void (*)(comm::Peers&, const Tensor&);
 const std::map<std::string, Algorithm> algorithms{
-    {"star", star}, {"chain", chain}, {"tree", tree}, {"ring_all_reduce", ring}};
+    {"star", star},
+    {"chain", chain},
+    {"tree", tree},
+    {"ring_all_reduce", ring},
+    {"tree_all_reduce",
+     [](comm::Peers& peers, const Tensor& data) {
+       collectives::tree_all_reduce(peers, data, ReduceOp::sum);
+     }},
+    {"halving_doubling_all_reduce", [](comm::Peers& peers, const Tensor& data) {
+       collectives::halving_doubling_all_reduce(peers, data, ReduceOp::sum);
+     }}};
 
 // What a rank sends, in the order in which it does.
 struct Sent {
@@ -58,8 +71,11 @@ class Watched final : public comm::Peers {
 
  private:
   void look(const Tensor& sent) {
-    const auto place = sent.raw_bytes().data() - data_.raw_bytes().data();
-    sent_.push_back({place / 8, sent.data<std::int64_t>()[0]});
+    const auto begin = reinterpret_cast<std::uintptr_t>(data_.raw_bytes().data());
+    const auto at = reinterpret_cast<std::uintptr_t>(sent.raw_bytes().data());
+    const bool inside = at >= begin && at < begin + data_.bytes();
+    sent_.push_back(
+        {inside ? static_cast<std::int64_t>(at - begin) / 8 : 0, sent.data<std::int64_t>()[0]});
   }
   comm::Work start_send(const Tensor& data, int dst, int tag, const comm::Where& where) override {
     look(data);
