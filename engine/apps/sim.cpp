@@ -14,6 +14,7 @@
 #include "engine/base/stopwatch.hpp"
 #include "engine/base/units.hpp"
 #include "engine/comm/sim.hpp"
+#include "engine/sim/child_run.hpp"
 #include "engine/sim/cluster.hpp"
 #include "engine/sim/fiber_host.hpp"
 #include "engine/tensor/symbolic.hpp"
@@ -46,6 +47,7 @@ struct Setting {
   std::uint64_t seed;
   sim::Network network;
   std::string trace_file;  // "" for none
+  sim::Faults faults;
 };
 
 DType dtype_named(const std::string& name) {
@@ -60,22 +62,23 @@ sim::Options world_of(const Setting& setting) {
   options.ranks = setting.ranks;
   options.seed = setting.seed;
   options.network = setting.network;
+  options.faults = setting.faults;
   options.record = sim::Record::totals;
   options.limits.messages_max = options.limits.requests_max = std::int64_t{1} << 60;
   options.limits.bytes_max = std::int64_t{1} << 60;
   return options;
 }
 
-std::optional<sim::Finding> play(sim::Core& core, const Setting& setting,
-                                 const SimProgram& program) {
-  const auto result = sim::run_fibers(core, [&](sim::FiberRank& self) {
+std::optional<sim::Finding> play(sim::Core& core, const Setting& setting, const SimProgram& program,
+                                 const sim::FiberOptions& fibers) {
+  const auto run_rank = [&](sim::FiberRank& self) {
     SymbolicDevice symbolic;
     CpuDevice numbers;
     Device& own = setting.sizes_only ? static_cast<Device&>(symbolic) : numbers;
     const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
     program.run({*group, setting.count, setting.dtype, own, setting.network.ranks_per_node});
-  });
-  return result.finding;
+  };
+  return sim::run_fibers(core, run_rank, fibers).finding;
 }
 
 trace::Timeline timeline_of(const Setting& setting, const SimProgram& program) {
@@ -130,6 +133,29 @@ sim::Network network_of(const Arguments& arguments) {
                                     : sim::Network{};
 }
 
+sim::Faults faults_of(const Arguments& arguments, int ranks, const sim::Network& network) {
+  sim::Faults faults;
+  for (const std::string& words : arguments.list("fault")) sim::add_fault(faults, words);
+  for (const std::string& words : arguments.list("slow")) sim::add_slow(faults, words);
+  faults.jitter = arguments.number("jitter", 0);
+  sim::check_faults(faults, ranks, network);
+  return faults;
+}
+
+int simulate(const Setting& setting, const SimProgram& program, const sim::FiberOptions& fibers) {
+  const Stopwatch watch;
+  trace::Timeline timeline = timeline_of(setting, program);
+  sim::Options world = world_of(setting);
+  if (!setting.trace_file.empty()) world.timeline = &timeline;
+  sim::Core core(world);
+  const auto finding = play(core, setting, program, fibers);
+  const double wall_s = watch.seconds();
+  if (!setting.trace_file.empty()) trace::write_file(setting.trace_file, ordered(timeline));
+  if (finding) throw Error(finding->message);
+  print_report(core.counters(), setting, wall_s);
+  return 0;
+}
+
 int run(int argc, const char* const* argv) {
   Options options("lab sim", "Runs an algorithm on simulated ranks and says what it cost.");
   options.option("ranks", "8", "how many; each is a fiber of this process")
@@ -141,6 +167,12 @@ int run(int argc, const char* const* argv) {
               "the modelled cluster, or a file that ends in .toml; built in are:\n" +
                   sim::list_of_clusters(18))
       .option("seed", "0", "another one lets ranks run in another order")
+      .list(
+          "fault",
+          "kill:RANK@TIME, kill:RANK@step:K (its K-th call), link:A-B:slow:FACTOR or link:A-B:cut; "
+          "several may be given")
+      .list("slow", "RANK:FACTOR: that rank computes so many times as long")
+      .option("jitter", "0", "each latency is up to this share longer, drawn by the seed")
       .option("trace", "", "write the timeline: FILE.html to look at, FILE.json for Perfetto")
       .flag("sizes-only", "messages have sizes and no values: for very many ranks")
       .words("PROGRAM",
@@ -154,27 +186,24 @@ int run(int argc, const char* const* argv) {
   constexpr std::int64_t ranks_max = 32'000;  // each stack takes two of the system's mappings
   const std::int64_t ranks = arguments.integer("ranks", 1);
   if (ranks > ranks_max) throw UsageError(text("--ranks ", ranks, " is above ", ranks_max));
+  const sim::Network network = network_of(arguments);
   const Setting setting{static_cast<int>(ranks),
                         arguments.integer("count", 0),
                         dtype_named(arguments.get("dtype")),
                         arguments.flag("sizes-only"),
                         static_cast<std::uint64_t>(arguments.integer("seed", 0)),
-                        network_of(arguments),
-                        arguments.get("trace")};
+                        network,
+                        arguments.get("trace"),
+                        faults_of(arguments, static_cast<int>(ranks), network)};
   if (!setting.trace_file.empty()) trace::check_file_name(setting.trace_file);
   std::cout << text(program.name, " of ", setting.count, " ", name_of(setting.dtype), " on ", ranks,
                     ranks == 1 ? " rank\n" : " ranks\n");
-  const Stopwatch watch;
-  trace::Timeline timeline = timeline_of(setting, program);
-  sim::Options world = world_of(setting);
-  if (!setting.trace_file.empty()) world.timeline = &timeline;
-  sim::Core core(world);
-  const auto finding = play(core, setting, program);
-  const double wall_s = watch.seconds();
-  if (!setting.trace_file.empty()) trace::write_file(setting.trace_file, ordered(timeline));
-  if (finding) throw Error(finding->message);
-  print_report(core.counters(), setting, wall_s);
-  return 0;
+  // A part may crash or never end: then this process says whose part it was.
+  const auto ran = sim::run_in_child([&](const sim::FiberOptions& fibers) {
+    return apps::run_program("lab sim", [&] { return simulate(setting, program, fibers); });
+  });
+  if (ran.finding) throw Error(ran.finding->message);
+  return ran.code;
 }
 
 }  // namespace

@@ -82,6 +82,11 @@ Options& Options::choice(const std::string& name, std::vector<std::string> choic
   return *this;
 }
 
+Options& Options::list(const std::string& name, const std::string& help) {
+  options_.push_back({Option::Kind::values, name, "", help, {}});
+  return *this;
+}
+
 Options& Options::words(const std::string& placeholder, const std::string& help) {
   words_ = {placeholder, help};
   return *this;
@@ -107,6 +112,8 @@ Arguments Options::parse(int argc, const char* const* argv) const {
   for (const auto& option : options_) {
     if (option.kind == Option::Kind::flag) {
       parser.add_options()(option.name, option.help);
+    } else if (option.kind == Option::Kind::values) {
+      parser.add_options()(option.name, option.help, cxxopts::value<std::vector<std::string>>());
     } else {
       parser.add_options()(option.name, option.help, cxxopts::value<std::string>());
     }
@@ -147,6 +154,10 @@ Arguments Options::parse(int argc, const char* const* argv) const {
       value.text = value.given && result[option.name].as<bool>() ? "true" : "false";
       continue;
     }
+    if (option.kind == Option::Kind::values) {
+      if (value.given) value.all = result[option.name].as<std::vector<std::string>>();
+      continue;
+    }
     value.text = value.given ? result[option.name].as<std::string>() : option.fallback;
     const auto& choices = option.choices;
     const bool chosen = value.given || !option.fallback.empty();
@@ -170,7 +181,7 @@ std::string Options::help() const {
     if (!extra.placeholder.empty()) rows.emplace_back(extra.placeholder, extra.help);
   }
   for (const auto& option : options_) {
-    const bool takes_value = option.kind == Option::Kind::value;
+    const bool takes_value = option.kind != Option::Kind::flag;
     rows.emplace_back(
         "--" + option.name + (takes_value ? " X" : ""),
         option.help + (option.fallback.empty() ? "" : " (default " + option.fallback + ")"));

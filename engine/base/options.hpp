@@ -29,6 +29,9 @@ class Arguments {
   double number(const std::string& name,
                 double at_least = -std::numeric_limits<double>::infinity()) const;
 
+  // All values of an option that may be given several times, in order.
+  const std::vector<std::string>& list(const std::string& name) const { return find(name).all; }
+
   const std::vector<std::string>& words() const { return words_; }  // without dashes
   const std::vector<std::string>& rest() const { return rest_; }    // what stands after "--"
 
@@ -37,6 +40,7 @@ class Arguments {
   struct Value {
     std::string text;
     bool given = false;
+    std::vector<std::string> all = {};
   };
   const Value& find(const std::string& name) const;
   std::map<std::string, Value> values_;
@@ -55,6 +59,8 @@ class Options {
   // One of `choices`; with an empty fallback, none of them when it is not given.
   Options& choice(const std::string& name, std::vector<std::string> choices,
                   const std::string& fallback, const std::string& help);
+  // An option with a value that may be given several times.
+  Options& list(const std::string& name, const std::string& help);
   // Allows words without dashes; without this line one is a UsageError.
   Options& words(const std::string& placeholder, const std::string& help);
   // Allows "-- anything"; without this line "--" is a UsageError.
@@ -68,7 +74,7 @@ class Options {
 
  private:
   struct Option {
-    enum class Kind : std::uint8_t { flag, value } kind;
+    enum class Kind : std::uint8_t { flag, value, values } kind;
     std::string name, fallback, help;
     std::vector<std::string> choices;
   };

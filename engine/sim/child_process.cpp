@@ -219,6 +219,10 @@ Finding ChildProcess::how_it_ended(int rank) {
   }
   kill(-pid_, SIGKILL);  // what it may have left behind
   pid_ = -1;
+  return end_of_process(rank, status);
+}
+
+Finding end_of_process(int rank, int status) {
   int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   if (code > 128 && code <= 128 + SIGSYS) number = code - 128;  // as a wrapping sandbox tells it

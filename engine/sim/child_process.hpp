@@ -54,4 +54,7 @@ class ChildProcess {
   pid_t pid_ = -1;  // -1: reaped
 };
 
+// What a process that ran a rank died of, by the status that waitpid() gave.
+Finding end_of_process(int rank, int status);
+
 }  // namespace lockstep::sim

@@ -161,6 +161,7 @@ struct Core::State {
   // injecting.cpp: only where there are faults
   bool dies_asking(Actor actor, const Request& request);
   void take_away(int rank, const std::string& why, double at_s);
+  void strike_in_time(int rank);  // its death shows, though it may have things to do before
   void die_in_time(int rank);
   void strike_next();  // those that would go on, and are dead by then
   double slowness_of(int rank) const { return striking_ ? striking_->slowness_of(rank) : 1; }

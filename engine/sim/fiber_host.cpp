@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "engine/sim/child_run.hpp"
 #include "engine/sim/port_strands.hpp"
 #include "engine/sim/watchdog.hpp"
 
@@ -40,6 +41,7 @@ class FiberHost final : public StrandPort, public Strands {
   FiberHost(Core& core, const FiberOptions& options)
       : core_(core),
         options_(options),
+        last_sign_(options.last_sign != nullptr ? *options.last_sign : own_sign_),
         strands_(static_cast<std::size_t>(core.ranks())),
         watchdog_(options.idle_s, [this](std::uint64_t sign) { report_idle(sign); }) {}
 
@@ -65,6 +67,10 @@ class FiberHost final : public StrandPort, public Strands {
     std::unique_ptr<Fiber> fiber;
     std::exception_ptr failure;
     double computed_s = 0;  // that the core has not been told
+    // Its last call: `file` of a message, which outlives the run, or `asked_file` of a request.
+    const char* file = nullptr;
+    std::string asked_file;
+    int line = 0;
     bool begun = false;
     bool over = false;       // so is the run: the host may be gone
     bool abandoned = false;  // by an exception that passed its owner: it is not run any more
@@ -78,12 +84,15 @@ class FiberHost final : public StrandPort, public Strands {
   void run_rank(FiberRank self, const std::function<void(FiberRank&)>& program);
   void end_all();
   void pass_time();
+  void show(const State& strand);
   bool over() const;
   Reply failed() const;
   void report_idle(std::uint64_t sign) const;
 
   Core& core_;
   const FiberOptions& options_;
+  LastSign own_sign_;
+  LastSign& last_sign_;
   FiberResult result_;
   std::vector<std::vector<StatePtr>> strands_;  // by rank, by strand; null when it has ended
   std::vector<State*> ready_;                   // strands may start others while it is gone through
@@ -170,12 +179,14 @@ void FiberHost::go(State& strand) {
   running_ = &strand;
   strand.begun = true;
   watchdog_.sign(++turn_ * turns_of_sign + static_cast<std::uint64_t>(strand.actor.rank));
+  show(strand);
   try {
     strand.fiber->resume();
   } catch (...) {
     strand.failure = std::current_exception();  // read by who joins it
   }
   running_ = nullptr;
+  last_sign_.nobody_runs();
   if (strand.fiber->done()) end(strand);
 }
 
@@ -209,6 +220,12 @@ void FiberHost::run_rank(FiberRank self, const std::function<void(FiberRank&)>& 
   }
 }
 
+void FiberHost::show(const State& strand) {
+  const int rank = strand.actor.rank;
+  strand.file != nullptr ? last_sign_.runs(rank, strand.file, strand.line)
+                         : last_sign_.runs(rank, strand.asked_file, strand.line);
+}
+
 // Before a strand does what others can see, the core hears for how long it has computed.
 void FiberHost::pass_time() {
   State& self = *running_;
@@ -231,6 +248,12 @@ Reply FiberHost::call(const Request& request) {
   pass_time();
   if (!over()) {
     State& self = *running_;
+    if (!request.file.empty()) {
+      self.file = nullptr;
+      self.asked_file = request.file;
+      self.line = request.line;
+      show(self);
+    }
     Request asked = request;
     asked.data = payload_of({request.data.bytes.begin(), request.data.bytes.end()});
     core_.ask(self.actor, std::move(asked));
@@ -244,6 +267,9 @@ Reply FiberHost::call(const Message& message) {
   pass_time();
   if (over()) return failed();
   State& self = *running_;
+  self.file = message.file;
+  self.line = message.line;
+  show(self);
   if (auto reply = core_.ask(self.actor, message)) return std::move(*reply);
   self.fiber->suspend();
   return over() ? failed() : core_.take_reply(self.actor);
@@ -285,11 +311,13 @@ void FiberHost::end_all() {
 
 void FiberHost::report_idle(std::uint64_t sign) const {
   const int rank = static_cast<int>(sign % turns_of_sign);
+  const std::string place = last_sign_.place();
   const Finding finding{Verdict::time,
-                        text("rank ", rank, " ran for ", options_.idle_s,
-                             " s without communicating or returning: an endless loop?"),
+                        text("rank ", rank, " ran for ", options_.idle_s, " s",
+                             place.empty() ? "" : " since its call at ", place,
+                             " without communicating or returning: an endless loop?"),
                         {rank},
-                        {}};
+                        place};
   options_.on_idle ? options_.on_idle(finding) : end_process(finding);
 }
 

@@ -20,6 +20,8 @@
 
 namespace lockstep::sim {
 
+class LastSign;
+
 struct FiberOptions {
   std::size_t stack_bytes = FiberStack::usual_bytes;  // of each strand, taken as it is touched
   // Wall time for which one strand may run without asking for anything.
@@ -27,6 +29,8 @@ struct FiberOptions {
   // Told when it is over, from another thread: a fiber that does not give way cannot be stopped.
   // Without one, the finding goes to stderr and the process ends.
   std::function<void(const Finding&)> on_idle{};
+  // Where it is noted who runs, for an explanation from outside (child_run.hpp).
+  LastSign* last_sign = nullptr;
 };
 
 // What the program of one rank is given.

@@ -21,11 +21,16 @@ bool Core::State::dies_asking(Actor actor, const Request& request) {
 
 void Core::State::take_away(int rank, const std::string& why, double at_s) {
   striking_->has_died(rank, at_s);
-  striking_->strike(Verdict::rank_exited, why, {rank});
+  striking_->strike(Verdict::rank_exited, why, {rank}, why);
   auto& counters = counters_.ranks[static_cast<std::size_t>(rank)];
   counters.clock_s = std::max(counters.clock_s, at_s);
   counters_.makespan_s = std::max(counters_.makespan_s, at_s);
   drop(rank, why);
+}
+
+void Core::State::strike_in_time(int rank) {
+  const std::string why = striking_->killed(rank);
+  striking_->strike(Verdict::rank_exited, why, {rank}, why);
 }
 
 void Core::State::die_in_time(int rank) {
@@ -69,7 +74,7 @@ bool Core::State::is_doomed(const Match& match) {
              side == match.send ? " to rank " : " from rank ",
              members[static_cast<std::size_t>(side->request.peer)], and_place(side->request),
              " cannot be done");
-    striking_->strike(Verdict::infrastructure, why, {side->owner.rank});
+    striking_->strike(Verdict::infrastructure, why, {side->owner.rank}, *cut);
     striking_->doom(side, why, at_s);
   }
   return true;
@@ -81,6 +86,7 @@ bool Core::State::is_doomed(const Match& match, double sent_s, double arrived_s)
              dst_dies = striking_->is_dead(dst, arrived_s);
   if (!src_dies && !dst_dies) return false;
   any_lost_ = true;
+  strike_in_time(src_dies ? src : dst);
   if (!src_dies) striking_->doom(match.send, striking_->killed(dst), striking_->dies_s(dst));
   if (!dst_dies) striking_->doom(match.receive, striking_->killed(src), striking_->dies_s(src));
   return true;
@@ -94,11 +100,12 @@ bool Core::State::is_doomed(const Group& group, const Group::Slot& slot, double 
     const Request& first = slot.by_member.front()->request;
     why = text(*cut, ", so that ", call_of(first), group_of(first, group), and_place(first),
                " cannot be done");
-    striking_->strike(Verdict::infrastructure, why, group.members);
+    striking_->strike(Verdict::infrastructure, why, group.members, *cut);
   }
   for (const int rank : group.members) {
     if (!why.empty() || !striking_->is_dead(rank, done_s)) continue;
     why = striking_->killed(rank);
+    strike_in_time(rank);
     at_s = striking_->dies_s(rank);
   }
   if (why.empty()) return false;

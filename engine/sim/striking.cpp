@@ -121,8 +121,11 @@ std::optional<Striking::Doomed> Striking::take_doomed(const OperationPtr& operat
   return doomed;
 }
 
-void Striking::strike(Verdict verdict, const std::string& what, std::vector<int> ranks) {
-  if (!struck_) struck_ = Finding{verdict, what, std::move(ranks), {}};
+void Striking::strike(Verdict verdict, const std::string& what, std::vector<int> ranks,
+                      const std::string& core) {
+  if (struck_) return;
+  struck_ = Finding{verdict, what, std::move(ranks), {}};
+  struck_core_ = core;
 }
 
 Finding Striking::explained(Finding finding) const {
@@ -130,7 +133,7 @@ Finding Striking::explained(Finding finding) const {
   Finding whole = *struck_;
   whole.where = finding.where;
   // What a rank threw because of the fault says no more than the fault.
-  const bool says_it = finding.message.find(whole.message) != std::string::npos;
+  const bool says_it = finding.message.find(struck_core_) != std::string::npos;
   whole.message += says_it && !finding.ranks.empty()
                        ? text(", and rank ", finding.ranks.front(), " could not go on")
                        : "; then " + finding.message;

@@ -46,7 +46,9 @@ class Striking {
   std::optional<Doomed> take_doomed(const OperationPtr& operation);
 
   // The first fault that struck is what went wrong, whatever came of it.
-  void strike(Verdict verdict, const std::string& what, std::vector<int> ranks);
+  // What others throw because of it holds `core`, a part of `what`.
+  void strike(Verdict verdict, const std::string& what, std::vector<int> ranks,
+              const std::string& core);
   bool has_struck() const { return struck_.has_value(); }
   Finding explained(Finding finding) const;
 
@@ -66,6 +68,7 @@ class Striking {
   std::vector<std::uint64_t> passages_;  // by rank: messages sent
   std::unordered_map<const Operation*, Doomed> doomed_;
   std::optional<Finding> struck_;
+  std::string struck_core_;
 };
 
 }  // namespace lockstep::sim

@@ -17,11 +17,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "" when the student's part passes, otherwise why its reference is used.
-std::string reason_for_reference(const Lab& lab, const Exercise& part) {
+// "" when the student has written the part, otherwise why its reference is used.
+std::string reason_without_judging(const Lab& lab, const Exercise& part) {
   const fs::path file = lab.places.work(part);
   if (!fs::exists(file)) return "no file in work/";
-  if (read_text(file) == read_text(lab.places.stub(part))) return "not written yet";
+  return read_text(file) == read_text(lab.places.stub(part)) ? "not written yet" : "";
+}
+
+// "" when the student's part passes, otherwise why its reference is used.
+std::string reason_for_reference(const Lab& lab, const Exercise& part) {
+  const std::string unwritten = reason_without_judging(lab, part);
+  if (!unwritten.empty()) return unwritten;
+  const fs::path file = lab.places.work(part);
   if (state_of(lab, part, read_progress(lab.places.progress())) == State::solved) return "";
   JudgeOptions options;
   options.limits = lab.limits;
@@ -73,6 +80,7 @@ fs::path object_of(const Lab& lab, const Exercise& part) {
 Exit with_work_command(const Lab& lab, const Words& words) {
   Options options("lab-tool with-work", "Links a program with your parts that pass.");
   options.option("program", "train", "which; the options below are the trainer's")
+      .list("always", "a part of yours that is linked though it may not pass")
       .option("all-reduce", "native", "the one the run will use")
       .option("workers", "0", "those of the run's loader")
       .choice("overlap", {"unsaid", "yes", "no"}, "unsaid", "what the run was told of DDP")
@@ -88,7 +96,9 @@ Exit with_work_command(const Lab& lab, const Words& words) {
   std::vector<Exchange> exchanges;
   for (const Exercise& part : lab.course.exercises) {
     if (part.kind != Kind::code || !links_part(ninja.output, part)) continue;
-    const std::string reason = reason_for_reference(lab, part);
+    const bool always = std::ranges::count(arguments.list("always"), part.name) > 0;
+    const std::string reason =
+        always ? reason_without_judging(lab, part) : reason_for_reference(lab, part);
     std::cerr << "  " << part.name << ": "
               << (reason.empty() ? words_for_yours(part, arguments)
                                  : "the reference (" + reason + ")")

@@ -87,3 +87,35 @@ TEST_CASE("sim: an element type that cannot hold the sum is said to be the cause
   CHECK_THAT(ran.output, contains("200"));
   CHECK_THAT(ran.output, contains("int8"));
 }
+
+TEST_CASE("sim: a fault is told with the rank or link that it struck, and with what came of it") {
+  const auto killed = sim({"--ranks", "4", "ring_all_reduce", "--fault", "kill:2@step:5"});
+  CAPTURE(killed.output);
+  CHECK(killed.exit_code == 1);
+  CHECK_THAT(killed.output, contains("rank 2 was killed by a fault at its call number 5, recv "
+                                     "(solutions/06_all_reduce/ring_all_reduce.cpp:"));
+  const auto cut = sim({"--ranks", "4", "ring_all_reduce", "--fault", "link:1-2:cut"});
+  CHECK(cut.exit_code == 1);
+  CHECK_THAT(cut.output, contains("the link between rank 1 and rank 2 is cut by a fault"));
+  const auto refused = sim({"--ranks", "4", "ring_all_reduce", "--fault", "kill:4@1"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.output, contains("a fault names rank 4, and there are 4 (0 to 3)"));
+}
+
+TEST_CASE("sim: slow links and jitter change the time and nothing else, the same again") {
+  const std::vector<std::string> ring{"--ranks", "4", "ring_all_reduce"};
+  const auto plain = sim(ring);
+  auto faulty = ring;
+  for (const char* word : {"--fault", "link:0-1:slow:9", "--fault", "link:2-3:slow:2", "--slow",
+                           "1:3", "--jitter", "0.5"}) {
+    faulty.emplace_back(word);
+  }
+  const auto slowed = sim(faulty);
+  CAPTURE(slowed.output);
+  CHECK(slowed.exit_code == 0);
+  CHECK(line_of(slowed.output, "virtual time") != line_of(plain.output, "virtual time"));
+  CHECK(line_of(slowed.output, "virtual time") == line_of(sim(faulty).output, "virtual time"));
+  for (const std::string name : {"messages", "sent", "depth", "values"}) {
+    CHECK(line_of(slowed.output, name) == line_of(plain.output, name));
+  }
+}

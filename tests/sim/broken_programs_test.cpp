@@ -2,9 +2,12 @@
 #include "tests/sim/broken_programs.hpp"
 
 #include <chrono>
+#include <csignal>
+#include <fstream>
 #include <iostream>
 
 #include "engine/comm/sim.hpp"
+#include "engine/sim/child_run.hpp"
 #include "engine/sim/fiber_host.hpp"
 #include "engine/sim/process_host.hpp"
 #include "tests/catch.hpp"
@@ -32,15 +35,23 @@ sim::Options world_of(int ranks, std::uint64_t seed) {
   return options;
 }
 
+sim::FiberResult run_on_fibers(const BrokenProgram& program, MarkedLines& lines, std::uint64_t seed,
+                               const sim::FiberOptions& options = {}) {
+  sim::Core core(world_of(program.ranks, seed));
+  return sim::run_fibers(
+      core,
+      [&](sim::FiberRank& rank) {
+        CpuDevice device;
+        const auto group = comm::make_sim_group(rank.port, rank.rank, rank.ranks);
+        Self self{*group, device, lines};
+        program.run(self);
+      },
+      options);
+}
+
 Diagnosed on_fibers(const BrokenProgram& program, MarkedLines& lines, std::uint64_t seed = 0) {
   const auto begin = Clock::now();
-  sim::Core core(world_of(program.ranks, seed));
-  const auto result = sim::run_fibers(core, [&](sim::FiberRank& rank) {
-    CpuDevice device;
-    const auto group = comm::make_sim_group(rank.port, rank.rank, rank.ranks);
-    Self self{*group, device, lines};
-    program.run(self);
-  });
+  const auto result = run_on_fibers(program, lines, seed);
   REQUIRE(result.finding);
   return {*result.finding, since(begin)};
 }
@@ -116,4 +127,68 @@ TEST_CASE("broken programs: the sentence does not depend on the seed") {
       CHECK(seen.finding.message == lines.fill(program.sentence));
     }
   }
+}
+
+TEST_CASE("broken programs: those that would end all fibers end a child, and the rank is named") {
+  for (const BrokenProgram& program : broken_programs()) {
+    if (program.runs == Runs::everywhere) continue;
+    INFO(program.name);
+    const auto ran = sim::run_in_child(
+        [&](const sim::FiberOptions& options) {
+          std::signal(SIGSEGV, SIG_DFL);  // the test's own handler reports to the terminal
+          MarkedLines lines;
+          return run_on_fibers(program, lines, 0, options).finding ? 1 : 0;
+        },
+        0.3);
+    REQUIRE(ran.finding);
+    MarkedLines lines;
+    lines.mark('m', meeting_line());
+    CHECK(ran.finding->message == lines.fill(program.sentence));
+    CHECK(ran.finding->verdict == program.verdict);
+    CHECK(ran.finding->ranks == program.blamed);
+  }
+}
+
+TEST_CASE("broken programs: a child that gets to its end hands on what it returned") {
+  const auto ran = sim::run_in_child([](const sim::FiberOptions&) { return 7; });
+  CHECK_FALSE(ran.finding);
+  CHECK(ran.code == 7);
+}
+
+namespace {
+
+// docs/diagnoses.md, as the programs have it; {a} stands there as `file:line`.
+std::string page_of_diagnoses() {
+  std::string page =
+      "# What is said of broken programs\n\n"
+      "Each of these programs makes one mistake (`tests/sim/broken_messages.cpp` and its "
+      "neighbours).\n"
+      "Fibers and player processes say the same sentence, whatever the schedule, and within a "
+      "tenth of a\n"
+      "second; an endless loop is watched for a while first. The second column is the word of the "
+      "MPI Bugs\n"
+      "Initiative [LSQ21], where it has one.\n\n"
+      "| mistake | class | what is said |\n|---|---|---|\n";
+  for (const BrokenProgram& program : broken_programs()) {
+    std::string said = program.sentence;
+    for (const char* hole : {"{a}", "{b}", "{m}"}) {
+      for (auto at = said.find(hole); at != std::string::npos; at = said.find(hole)) {
+        said.replace(at, 3, "file:line");
+      }
+    }
+    page += "| " + program.name + " | " + program.error + " | " + said + " |\n";
+  }
+  return page;
+}
+
+}  // namespace
+
+TEST_CASE("broken programs: the page of diagnoses shows what is said") {
+  std::ifstream file(LOCKSTEP_DIAGNOSES);
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  CHECK(page == page_of_diagnoses());
+}
+
+TEST_CASE("prints the page of diagnoses, for who changes a sentence", "[.page]") {
+  std::cout << page_of_diagnoses();
 }
