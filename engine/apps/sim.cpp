@@ -17,6 +17,7 @@
 #include "engine/sim/child_run.hpp"
 #include "engine/sim/cluster.hpp"
 #include "engine/sim/fiber_host.hpp"
+#include "engine/tensor/contributors.hpp"
 #include "engine/tensor/symbolic.hpp"
 #include "engine/trace/page.hpp"
 
@@ -44,6 +45,7 @@ struct Setting {
   std::int64_t count;
   DType dtype;
   bool sizes_only;
+  bool prove;
   std::uint64_t seed;
   sim::Network network;
   std::string trace_file;  // "" for none
@@ -71,10 +73,17 @@ sim::Options world_of(const Setting& setting) {
 
 std::optional<sim::Finding> play(sim::Core& core, const Setting& setting, const SimProgram& program,
                                  const sim::FiberOptions& fibers) {
+  ContributorWorld contributors;
+  std::vector<std::unique_ptr<ContributorDevice>> sets;  // what one sends outlives its program
+  for (int rank = 0; setting.prove && rank < setting.ranks; ++rank) {
+    sets.push_back(std::make_unique<ContributorDevice>(contributors, rank));
+  }
   const auto run_rank = [&](sim::FiberRank& self) {
     SymbolicDevice symbolic;
     CpuDevice numbers;
-    Device& own = setting.sizes_only ? static_cast<Device&>(symbolic) : numbers;
+    Device& sizes =
+        setting.prove ? static_cast<Device&>(*sets[static_cast<std::size_t>(self.rank)]) : symbolic;
+    Device& own = setting.sizes_only ? sizes : numbers;
     const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
     program.run({*group, setting.count, setting.dtype, own, setting.network.ranks_per_node});
   };
@@ -115,7 +124,10 @@ void print_report(const sim::Counters& counters, const Setting& setting, double 
   }
   line("depth", text(counters.depth, " messages, the longest chain"));
   if (all.collectives > 0) line("collectives", text(all.collectives, ", priced, not sent"));
-  line("values", setting.sizes_only ? "none: sizes only" : "as they must be, on every rank");
+  line("values", setting.prove ? text("every element of a sum holds each of the ", setting.ranks,
+                                      setting.ranks == 1 ? " rank once" : " ranks once")
+                 : setting.sizes_only ? "none: sizes only"
+                                      : "as they must be, on every rank");
   std::ostringstream hash;
   hash << std::hex << std::setw(16) << std::setfill('0') << counters.trace_hash;
   line("trace", hash.str());
@@ -175,6 +187,7 @@ int run(int argc, const char* const* argv) {
       .option("jitter", "0", "each latency is up to this share longer, drawn by the seed")
       .option("trace", "", "write the timeline: FILE.html to look at, FILE.json for Perfetto")
       .flag("sizes-only", "messages have sizes and no values: for very many ranks")
+      .flag("prove", "with --sizes-only: follow which ranks contributed to each element of a sum")
       .words("PROGRAM",
              "a part of lesson 03 or 06, or all_reduce, which is priced as one operation");
   const Arguments arguments = options.parse(argc, argv);
@@ -191,10 +204,15 @@ int run(int argc, const char* const* argv) {
                         arguments.integer("count", 0),
                         dtype_named(arguments.get("dtype")),
                         arguments.flag("sizes-only"),
+                        arguments.flag("prove"),
                         static_cast<std::uint64_t>(arguments.integer("seed", 0)),
                         network,
                         arguments.get("trace"),
                         faults_of(arguments, static_cast<int>(ranks), network)};
+  if (setting.prove && (!setting.sizes_only || program.leaves != apps::Leaves::sums)) {
+    throw UsageError(text("--prove follows sums made of messages, without their numbers, as in: ",
+                          "./lab sim --sizes-only --prove ring_all_reduce"));
+  }
   if (!setting.trace_file.empty()) trace::check_file_name(setting.trace_file);
   std::cout << text(program.name, " of ", setting.count, " ", name_of(setting.dtype), " on ", ranks,
                     ranks == 1 ? " rank\n" : " ranks\n");

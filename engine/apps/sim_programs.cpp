@@ -17,6 +17,7 @@
 #include "engine/collectives/ring_all_reduce.hpp"
 #include "engine/collectives/scatter.hpp"
 #include "engine/collectives/tree_all_reduce.hpp"
+#include "engine/tensor/contributors.hpp"
 
 namespace lockstep::apps {
 
@@ -61,6 +62,12 @@ Tensor blocks_at_root(const SimRank& self) {
   return all;
 }
 
+// All elements of the tensor are sums of ones over all ranks.
+void expect_sum(const SimRank& self, const Tensor& seen) {
+  if (const auto* sets = contributors_of(self.device)) sets->expect_all(seen, self.group.size());
+  expect(self, seen, self.group.size());
+}
+
 using Reduction = void (*)(comm::Peers&, Tensor, ReduceOp);
 
 // Every rank brings ones; so every element becomes the number of ranks.
@@ -68,7 +75,7 @@ template <Reduction part>
 void sum_of_ones(const SimRank& self) {
   const Tensor data = filled(self, self.count, 1);
   part(self.group, data, ReduceOp::sum);
-  expect(self, data, self.group.size());
+  expect_sum(self, data);
 }
 
 void run_exchange(const SimRank& self) {
@@ -87,7 +94,8 @@ void run_broadcast(const SimRank& self) {
 void run_reduce(const SimRank& self) {
   const Tensor data = filled(self, self.count, 1);
   reduce(self.group, data, root, ReduceOp::sum);
-  expect(self, data, self.group.rank() == root ? self.group.size() : 1);
+  if (self.group.rank() == root) return expect_sum(self, data);
+  expect(self, data, 1);
 }
 
 void run_scatter(const SimRank& self) {
@@ -114,7 +122,7 @@ void run_reduce_scatter(const SimRank& self) {
   const std::int64_t begin = rank * self.count / size, end = (rank + 1) * self.count / size;
   const Tensor mine = filled(self, end - begin, 0);
   reduce_scatter(self.group, filled(self, self.count, 1), mine, ReduceOp::sum);
-  expect(self, mine, static_cast<double>(size));
+  expect_sum(self, mine);
 }
 
 void run_all_to_all(const SimRank& self) {
@@ -137,18 +145,19 @@ void run_native(const SimRank& self) {
 constexpr std::array programs{
     SimProgram{"exchange", run_exchange, exchange_cost},
     SimProgram{"broadcast", run_broadcast, broadcast_cost},
-    SimProgram{"reduce", run_reduce, reduce_cost},
+    SimProgram{"reduce", run_reduce, reduce_cost, Leaves::sums},
     SimProgram{"scatter", run_scatter, scatter_cost},
     SimProgram{"gather", run_gather, gather_cost},
     SimProgram{"all_gather", run_all_gather, all_gather_cost},
-    SimProgram{"reduce_scatter", run_reduce_scatter, reduce_scatter_cost},
+    SimProgram{"reduce_scatter", run_reduce_scatter, reduce_scatter_cost, Leaves::sums},
     SimProgram{"all_to_all", run_all_to_all, all_to_all_cost},
     SimProgram{"barrier", run_barrier, [](int ranks, std::int64_t) { return barrier_cost(ranks); }},
-    SimProgram{"naive_all_reduce", sum_of_ones<naive_all_reduce>, naive_all_reduce_cost},
-    SimProgram{"ring_all_reduce", sum_of_ones<ring_all_reduce>, ring_all_reduce_cost},
-    SimProgram{"tree_all_reduce", sum_of_ones<tree_all_reduce>, tree_all_reduce_cost},
+    SimProgram{"naive_all_reduce", sum_of_ones<naive_all_reduce>, naive_all_reduce_cost,
+               Leaves::sums},
+    SimProgram{"ring_all_reduce", sum_of_ones<ring_all_reduce>, ring_all_reduce_cost, Leaves::sums},
+    SimProgram{"tree_all_reduce", sum_of_ones<tree_all_reduce>, tree_all_reduce_cost, Leaves::sums},
     SimProgram{"halving_doubling_all_reduce", sum_of_ones<halving_doubling_all_reduce>,
-               halving_doubling_all_reduce_cost},
+               halving_doubling_all_reduce_cost, Leaves::sums},
     SimProgram{"all_reduce", run_native, nullptr}};
 
 }  // namespace

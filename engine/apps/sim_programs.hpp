@@ -20,12 +20,15 @@ struct SimRank {
   int ranks_per_node;
 };
 
+enum class Leaves : unsigned char { copies, sums };  // what a rank brought, or a sum over all ranks
+
 struct SimProgram {
   std::string_view name;
   // Throws  Error when this rank does not hold what it must; without numbers nothing is compared
   void (*run)(const SimRank& self);
   // What the simulator must count; null for what is priced as one operation.
   collectives::Cost (*cost)(int ranks, std::int64_t count);
+  Leaves leaves = Leaves::copies;  // sums made of messages can be proved on sets of contributors
 };
 
 std::span<const SimProgram> sim_programs();

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "engine/tensor/contributors.hpp"
+
 namespace lockstep::comm {
 
 namespace {
@@ -75,6 +77,41 @@ class SimPending final : public Pending {
   std::optional<double> ran_s_;  // of a collective
 };
 
+// The sets of contributors that a receive waits for, by its place among those of its route.
+class SetsReceipt {
+ public:
+  SetsReceipt(const Tensor& into, const ContributorWorld::Route& route) : route_(route) {
+    const auto* device = contributors_of(into.device());
+    if (device == nullptr) return;
+    into_ = into;
+    world_ = &device->world();
+    index_ = world_->expect(route);
+  }
+  void take() const {
+    if (world_ != nullptr) into_.copy_(world_->take(route_, index_));
+  }
+
+ private:
+  Tensor into_;
+  ContributorWorld::Route route_;
+  ContributorWorld* world_ = nullptr;
+  std::uint64_t index_ = 0;
+};
+
+class SetsPending final : public Pending {
+ public:
+  SetsPending(Work message, SetsReceipt sets)
+      : message_(std::move(message)), sets_(std::move(sets)) {}
+  void wait() override {
+    message_.wait();
+    sets_.take();
+  }
+
+ private:
+  Work message_;
+  SetsReceipt sets_;
+};
+
 class SimGroup final : public ProcessGroup {
  public:
   SimGroup(sim::Port& port, std::uint32_t group, int rank, int size)
@@ -103,7 +140,14 @@ class SimGroup final : public ProcessGroup {
     if (sent.data.empty()) sent.checksum = checksum_of(data);
     traffic_.bytes_sent += static_cast<std::int64_t>(data.bytes());
     ++traffic_.messages_sent;
+    if (const auto* sets = contributors_of(data.device())) {
+      sets->world().send(route(rank(), dst, tag), data);
+    }
     return sent;
+  }
+  // Sets of contributors travel beside their messages, which have a size only.
+  ContributorWorld::Route route(int src, int dst, int tag) const {
+    return {static_cast<int>(group_), src, dst, tag};
   }
 
   // Asks for an operation that is answered with a handle, to be waited for.
@@ -120,7 +164,9 @@ class SimGroup final : public ProcessGroup {
   void recv_now(Tensor data, int src, int tag, const Where& where) override {
     Message wanted = message(Op::recv, data, src, tag, where);
     wanted.into = wire_bytes_of(data);
+    const SetsReceipt sets(data, route(src, rank(), tag));
     take_data(ask(port_, wanted), data);
+    sets.take();
   }
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override {
     return start_request(sending(Op::isend, data, dst, tag, where), data, {}, where);
@@ -128,7 +174,9 @@ class SimGroup final : public ProcessGroup {
   Work start_recv(Tensor data, int src, int tag, const Where& where) override {
     Message wanted = message(Op::irecv, data, src, tag, where);
     wanted.checksum = checksum_of(data);
-    return start_request(wanted, data, data, where);
+    if (contributors_of(data.device()) == nullptr) return start_request(wanted, data, data, where);
+    const SetsReceipt sets(data, route(src, rank(), tag));
+    return Work(std::make_unique<SetsPending>(start_request(wanted, data, data, where), sets));
   }
 
   Work start(const Collective& c, const Where& where) override {

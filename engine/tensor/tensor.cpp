@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/convert.hpp"
+#include "engine/tensor/contributors.hpp"
 #include "engine/tensor/visit_float.hpp"
 
 namespace lockstep {
@@ -56,6 +57,11 @@ class Storage {
 };
 
 namespace {
+
+// Also where no number lies.
+const std::byte* place_of(const Storage& storage, std::int64_t offset) {
+  return storage.data() + static_cast<std::size_t>(offset) * bytes_of(storage.dtype());
+}
 
 void check_pair(const char* operation, const Tensor& to, const Tensor& from) {
   LOCKSTEP_CHECK(to.defined() && from.defined(), operation,
@@ -195,6 +201,10 @@ void Tensor::copy_(const Tensor& source) const {
   check_pair("copy_", *this, source);
   // memmove: source and destination may be overlapping windows of one storage.
   if (device().has_numbers() && numel_ > 0) std::memmove(raw(), source.raw(), bytes());
+  if (const auto* sets = contributors_of(device())) {
+    sets->world().copy(place_of(*storage_, offset_), place_of(*source.storage_, source.offset_),
+                       bytes());
+  }
   device().charge(0, 2.0 * static_cast<double>(bytes()));
 }
 
@@ -205,11 +215,19 @@ void Tensor::reduce_(const Tensor& operand, ReduceOp op) const {
   LOCKSTEP_CHECK(storage_ != operand.storage_ || apart == 0 || apart >= numel_,
                  "reduce_: the two tensors overlap in part; reduce a clone instead");
   if (device().has_numbers()) reduce_elements(dtype(), op, raw(), operand.raw(), numel_);
+  if (const auto* sets = contributors_of(device())) {
+    sets->world().unite(place_of(*storage_, offset_), place_of(*operand.storage_, operand.offset_),
+                        bytes());
+  }
   device().charge(static_cast<double>(numel_), 3.0 * static_cast<double>(bytes()));
 }
 
 void Tensor::fill_(double value) const {
   visit_elements(*this, [&]<typename T>() { std::ranges::fill(data<T>(), element_of<T>(value)); });
+  if (const auto* sets = contributors_of(device())) {
+    sets->world().fill(place_of(*storage_, offset_), bytes(),
+                       value == 0 ? RankSet() : RankSet(sets->rank()));
+  }
   device().charge(0, static_cast<double>(bytes()));
 }
 

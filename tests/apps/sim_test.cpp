@@ -119,3 +119,16 @@ TEST_CASE("sim: slow links and jitter change the time and nothing else, the same
     CHECK(line_of(slowed.output, name) == line_of(plain.output, name));
   }
 }
+
+TEST_CASE("sim: sets of contributors prove a sum of a billion elements, and nothing but sums") {
+  for (const std::string name : {"reduce", "reduce_scatter", "naive_all_reduce", "ring_all_reduce",
+                                 "tree_all_reduce", "halving_doubling_all_reduce"}) {
+    const auto ran =
+        sim({"--ranks", "48", name, "--sizes-only", "--prove", "--count", "1000000000"});
+    CAPTURE(ran.output);
+    CHECK(ran.exit_code == 0);
+    CHECK_THAT(line_of(ran.output, "values"), contains("holds each of the 48 ranks once"));
+  }
+  CHECK(sim({"--ranks", "4", "all_reduce", "--sizes-only", "--prove"}).exit_code == 2);
+  CHECK(sim({"--ranks", "4", "ring_all_reduce", "--prove"}).exit_code == 2);
+}
