@@ -1,9 +1,8 @@
 #include "grader/exams/all_reduce_rules.hpp"
 
 namespace lockstep::grader {
-namespace {
 
-Scene scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
+Scene all_reduce_scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
   Scene scene;
   const Sums sums = draw_sums({p.dtype, p.op, p.size(), p.count}, salt, call);
   for (const auto& mine : sums.inputs) {
@@ -18,14 +17,12 @@ Scene scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
   return scene;
 }
 
-}  // namespace
-
 Exam all_reduce_exam(std::string cost, std::function<Price(const CollectiveProblem&)> price) {
   return collective_exam(
       {.values = "every rank's value arrives exactly once, with the same bits everywhere",
        .cost = std::move(cost),
        .reduces = Reduces::yes,
-       .oracle = scene,
+       .oracle = all_reduce_scene,
        .price = std::move(price)});
 }
 

@@ -153,6 +153,14 @@ void compare(Bench& bench, const Played& played, const CollectiveProblem& p,
   }
 }
 
+// The groups of one rank: its node, and those that have its number in other nodes.
+void choose_groups(CollectiveCall& asked, const Nodes& nodes, int rank) {
+  const int node = rank / nodes.ranks_each, place = rank % nodes.ranks_each;
+  const int number = nodes.turned && node % 2 == 1 ? nodes.ranks_each - 1 - place : place;
+  asked.in_node = {.color = node, .key = number, .split = 1};
+  asked.across = {.color = number, .key = node, .split = 1};
+}
+
 }  // namespace
 
 std::vector<double> distinct(const CollectiveProblem& p, std::uint64_t salt, int call, int rank,
@@ -178,6 +186,7 @@ std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,
   setup.description = text(p.members.description(), ", ", what);
   setup.schedule_seed = p.schedule_seed;
   setup.limits.bytes_max = 1 << 16;
+  if (p.nodes) setup.network = p.nodes->network;
   for (int rank = 0; rank < p.members.world; ++rank) {
     CollectiveCase one;
     one.group = p.members.choice_of(rank);
@@ -193,6 +202,7 @@ std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,
         setup.limits.bytes_max +=
             8 * p.size() * held.count * static_cast<std::int64_t>(bytes_of(p.dtype));
       }
+      if (p.nodes) choose_groups(asked, *p.nodes, rank);
       if (p.sends.empty()) continue;
       asked.to_each = p.sends[place];
       for (const auto& row : p.sends) asked.from_each.push_back(row[place]);

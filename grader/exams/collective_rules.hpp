@@ -15,6 +15,13 @@
 
 namespace lockstep::grader {
 
+// Two levels: nodes of equally many ranks, and links between them that are slower, or are not.
+struct Nodes {
+  int ranks_each = 1;
+  sim::Network network{};
+  bool turned = false;  // every other node numbers its ranks backwards
+};
+
 struct CollectiveProblem {
   Members members;
   std::int64_t count = 0;
@@ -25,6 +32,7 @@ struct CollectiveProblem {
   std::uint64_t schedule_seed = 0;
   std::optional<std::uint64_t> salt{};             // of the inputs; drawn where there is none
   std::vector<std::vector<std::int64_t>> sends{};  // all_to_all: [from][to]
+  std::optional<Nodes> nodes{};                    // of the whole world, in a part with two groups
 
   int size() const { return members.size(); }
   std::size_t ranks() const { return static_cast<std::size_t>(members.size()); }

@@ -28,6 +28,7 @@ const std::map<std::string, std::function<Exam()>>& exams() {
       {"ring_all_reduce", ring_all_reduce_exam},
       {"tree_all_reduce", tree_all_reduce_exam},
       {"halving_doubling_all_reduce", halving_doubling_all_reduce_exam},
+      {"hierarchical_all_reduce", hierarchical_all_reduce_exam},
       {"choose_all_reduce", choose_all_reduce_exam},
       {"broadcast_parameters", broadcast_parameters_exam},
       {"average_gradients", average_gradients_exam},

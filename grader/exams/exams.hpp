@@ -29,6 +29,7 @@ Exam naive_all_reduce_exam();
 Exam ring_all_reduce_exam();
 Exam tree_all_reduce_exam();
 Exam halving_doubling_all_reduce_exam();
+Exam hierarchical_all_reduce_exam();
 Exam choose_all_reduce_exam();
 Exam broadcast_parameters_exam();
 Exam average_gradients_exam();

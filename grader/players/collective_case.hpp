@@ -19,6 +19,7 @@ struct CollectiveCall {
   int root = 0;
   std::vector<HeldBuffer> buffers;               // in the order of the part's parameters
   std::vector<std::int64_t> to_each, from_each;  // counts, where a part takes them
+  GroupChoice in_node, across;                   // of a part that takes a group for each level
 };
 
 struct CollectiveCase {
@@ -37,6 +38,8 @@ inline Bytes encode(const CollectiveCase& c) {
     for (const HeldBuffer& buffer : call.buffers) out.put(buffer.count).put_bytes(buffer.given);
     out.put_list(std::span<const std::int64_t>(call.to_each));
     out.put_list(std::span<const std::int64_t>(call.from_each));
+    write(out, call.in_node);
+    write(out, call.across);
   }
   return out.take();
 }
@@ -58,6 +61,8 @@ inline CollectiveCase decode_collective_case(ByteReader& in) {
     }
     call.to_each = in.get_list<std::int64_t>();
     call.from_each = in.get_list<std::int64_t>();
+    call.in_node = read_group_choice(in);
+    call.across = read_group_choice(in);
   }
   return c;
 }

@@ -9,7 +9,7 @@
 
 namespace lockstep::grader {
 
-// part(peers, buffers, call, op)
+// part(group, buffers, call, op)
 template <typename Part>
 Bytes play_collective(sim::PlayerCase& played, Part part) {
   const CollectiveCase c = decode_collective_case(played.input);
@@ -18,7 +18,6 @@ Bytes play_collective(sim::PlayerCase& played, Part part) {
   const auto group = make_group(played, c.group, world);
   ByteWriter out;
   if (!group) return out.take();
-  comm::Peers& peers = *group;
   for (const CollectiveCall& call : c.calls) {
     std::vector<Tensor> buffers;
     for (const HeldBuffer& held : call.buffers) {
@@ -26,7 +25,7 @@ Bytes play_collective(sim::PlayerCase& played, Part part) {
       if (held.given.empty()) continue;
       std::memcpy(buffers.back().raw_bytes().data(), held.given.data(), held.given.size());
     }
-    part(peers, std::span<const Tensor>(buffers), call, c.op);
+    part(*group, std::span<const Tensor>(buffers), call, c.op);
     for (const Tensor& buffer : buffers) out.put_bytes(buffer.raw_bytes());
   }
   return out.take();
