@@ -47,7 +47,7 @@ void ask(Bench& bench, const HangMaker& maker) {
     failure.expected = comm::text_of(hang.right);
     failure.seen = comm::text_of(seen);
     failure.where = comm::text_of(report);
-    failure.message = text(failure.where, ": ", failure.seen, " where ", failure.expected,
+    failure.message = text(failure.seen, " where ", failure.expected,
                            " was expected; likely cause: ", guess.sentence);
     bench.fail(*played, std::move(failure));
   }
