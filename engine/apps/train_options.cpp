@@ -121,9 +121,15 @@ Options train_options() {
           "of --backend sim: the modelled cluster, or a file that ends in .toml; built in are:\n" +
               sim::list_of_clusters(18))
       .flag("sizes-only", "of --backend sim: tensors have shapes and no numbers; 3 steps, no loss")
+      .list("fault",
+            "of --backend sim: kill:RANK@TIME, kill:RANK@step:K, link:A-B:slow:F, link:A-B:cut")
+      .list("slow", "of --backend sim: RANK:FACTOR, which computes so many times as long")
+      .option("trace", "",
+              "of --backend sim: the timeline; FILE.html to look at, FILE.json for Perfetto")
       .choice("transport", {"auto", "gloo", "shm"}, "auto",
               "of gloo: TCP, or memory that ranks of one host share; auto: that where it can be")
-      .choice("dtype", {"float32", "float64"}, "float32", "type of parameters and inputs")
+      .choice("dtype", {"float32", "float64", "bfloat16"}, "float32",
+              "type of parameters and inputs; bfloat16: of --sizes-only")
       .choice("all-reduce", {"native", "ring"}, "native", "how gradients are summed")
       .flag("no-overlap", "sum gradients when backward is over, not while it goes on (DDP)")
       .option("bucket-mb", "25", "DDP: MiB of gradients that travel together; the first, 1 at most")
@@ -187,7 +193,15 @@ Datasets open_datasets(const Arguments& arguments) {
 
 nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& dataset) {
   nn::ModelSpec spec;
-  spec.dtype = arguments.get("dtype") == "float64" ? DType::float64 : DType::float32;
+  const std::string& dtype = arguments.get("dtype");
+  if (dtype == "bfloat16" && !arguments.flag("sizes-only")) {
+    throw UsageError(
+        "--dtype bfloat16 has sizes and a price here, and no arithmetic; add --sizes-only, or pass "
+        "--dtype float32");
+  }
+  spec.dtype = dtype == "float64"    ? DType::float64
+               : dtype == "bfloat16" ? DType::bfloat16
+                                     : DType::float32;
   if (!is_gpt(arguments)) {
     refuse_given(
         arguments,

@@ -15,6 +15,7 @@
 #include "engine/comm/simulated_device.hpp"
 #include "engine/sim/cluster.hpp"
 #include "engine/sim/fiber_host.hpp"
+#include "engine/trace/page.hpp"
 
 namespace lockstep::apps {
 namespace {
@@ -31,6 +32,9 @@ sim::Options world_of(const Arguments& arguments, const sim::Cluster& cluster, i
   options.record = sim::Record::totals;
   options.limits.messages_max = options.limits.requests_max = std::int64_t{1} << 60;
   options.limits.bytes_max = std::int64_t{1} << 60;
+  for (const std::string& words : arguments.list("fault")) add_fault(options.faults, words);
+  for (const std::string& words : arguments.list("slow")) add_slow(options.faults, words);
+  check_faults(options.faults, ranks, cluster.network);
   return options;
 }
 
@@ -52,9 +56,17 @@ std::string percent(double share) {
 struct Seen {
   Trained trained;
   LastStep last;
-  std::int64_t memory_peak = 0;  // of the rank that needed the most
-  int memory_rank = 0;
+  std::vector<std::int64_t> memory_peak;  // of each rank
 };
+
+// "27.64 GB of 80.00 GB on every rank"
+std::string memory_text(const std::vector<std::int64_t>& peak, std::int64_t all) {
+  const auto [least, most] = std::minmax_element(peak.begin(), peak.end());
+  return text(bytes_text(*most), " of ", bytes_text(all),
+              *least == *most ? " on every rank"
+                              : text(" on rank ", most - peak.begin(), ", ", bytes_text(*least),
+                                     " on rank ", least - peak.begin()));
+}
 
 // FLOPs of a step that the model asks for, recomputation not counted: 6 a parameter and token, and
 // 12·T·C a layer and token for attention over T tokens [PALM22] appendix B.
@@ -87,8 +99,7 @@ void print_report(const Seen& seen, const nn::ModelSpec& spec, const train::Trai
   const double peak = device.flops_s(spec.dtype) / device.flops_achieved;
   line("utilisation", text(percent(flops / (step_s * ranks * peak)), " (MFU) of ", peak / 1e12,
                            " TFLOP/s a rank"));
-  line("memory", text(bytes_text(seen.memory_peak), " of ", bytes_text(device.memory_bytes),
-                      " at most, on rank ", seen.memory_rank));
+  line("memory", memory_text(seen.memory_peak, device.memory_bytes));
 }
 
 void print_cost(const sim::Counters& counters, double wall_s) {
@@ -110,9 +121,15 @@ int train_simulated(const Arguments& arguments, int ranks) {
   const auto elements =
       arguments.flag("sizes-only") ? comm::Elements::none : comm::Elements::numbers;
 
-  Seen seen;
+  Seen seen{{}, {}, std::vector<std::int64_t>(static_cast<std::size_t>(ranks))};
   std::exception_ptr failure;  // the first: the others fail because of it
-  sim::Core core(world_of(arguments, cluster, ranks));
+  const std::string& trace_file = arguments.get("trace");
+  if (!trace_file.empty()) trace::check_file_name(trace_file);
+  trace::Timeline timeline;
+  timeline.title = text(arguments.get("model"), " on ", ranks, " ranks of ", cluster.name);
+  sim::Options simulated = world_of(arguments, cluster, ranks);
+  if (!trace_file.empty()) simulated.timeline = &timeline;
+  sim::Core core(simulated);
   const auto result = sim::run_fibers(
       core,
       [&](sim::FiberRank& self) {
@@ -123,16 +140,14 @@ int train_simulated(const Arguments& arguments, int ranks) {
           if (self.rank == 0) world.observers.push_back(&seen.last);
           const Trained trained = train_rank(arguments, datasets, world);
           if (self.rank == 0) seen.trained = trained;
-          if (device.bytes_peak() > seen.memory_peak) {
-            seen.memory_peak = device.bytes_peak();
-            seen.memory_rank = self.rank;
-          }
+          seen.memory_peak[static_cast<std::size_t>(self.rank)] = device.bytes_peak();
         } catch (...) {
           if (!failure) failure = std::current_exception();
           throw;
         }
       },
       {.stack_bytes = stack_bytes, .idle_s = idle_s});
+  if (!trace_file.empty()) trace::write_file(trace_file, ordered(std::move(timeline)));
   if (failure) std::rethrow_exception(failure);
   if (result.finding) throw Error(result.finding->message);
   print_report(seen, spec, options, cluster, ranks);

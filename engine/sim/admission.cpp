@@ -31,7 +31,7 @@ void Core::State::check(Actor actor, const Request& request) const {
                      and_place(request)));
   };
   const auto own = static_cast<std::size_t>(actor.rank);
-  if (request.op == Op::compute) {
+  if (request.op == Op::compute || request.op == Op::until) {
     if (!(request.seconds >= 0 && request.seconds <= seconds_max)) {
       fail("of ", request.seconds, " seconds");
     }

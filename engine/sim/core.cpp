@@ -161,19 +161,6 @@ std::optional<Reply> Core::ask_and_go_on(Actor actor, Request request) {
   return std::move(strand.reply);
 }
 
-bool Core::compute(Actor actor, double seconds) {
-  if (state_->one_at_a_time_) return false;
-  Strand& strand = state_->running_strand(actor, "computes");
-  if (auto& recorder = state_->recorder_) {
-    Request request;
-    request.op = Op::compute;
-    request.seconds = seconds * state_->slowness_of(actor.rank);
-    recorder->computed(actor, request, strand.clock_s);
-  }
-  strand.clock_s += seconds * state_->slowness_of(actor.rank);
-  return true;
-}
-
 double Core::clock_s(Actor actor) const { return state_->strand_of(actor).clock_s; }
 
 void Core::end(Actor actor) {
@@ -261,9 +248,8 @@ void Core::State::take(Actor actor, Request request) {
     case Op::wait:
       return take_wait(actor, request.handle, request.checksum);
     case Op::compute:
-      request.seconds *= slowness_of(actor.rank);
-      if (recorder_) recorder_->computed(actor, request, strand.clock_s);
-      strand.clock_s += request.seconds;
+    case Op::until:
+      pass_time(strand, actor, std::move(request));
       return answer_now(actor, {});
     case Op::service:
       strand.serving = std::move(request);

@@ -150,9 +150,9 @@ class Core {
   // An isend or irecv as a whole request, answered at once: the strand goes on, unless its rank
   // dies here.
   std::optional<Reply> ask_and_go_on(Actor actor, Request request);
-  // The strand computed: its clock goes on, at once. False where strands go one at a time: an
-  // earlier one may come first, so it has to ask (Op::compute).
-  bool compute(Actor actor, double seconds);
+  // Op::compute or Op::until, at once. False where strands go one at a time: an earlier one may
+  // come first, so it has to ask.
+  bool pass_time(Actor actor, Op op, double seconds);
   double clock_s(Actor actor) const;
   void end(Actor actor);
   void wake(Actor sleeper, Actor waker);  // answers its Op::pause, not before the waker's clock

@@ -120,8 +120,9 @@ struct Core::State {
   void count(Actor actor, const Message& message);
   bool passes_limits();
   void check_limits(Actor actor, const Request& request);
-  void take(Actor actor, Request request);  // looks at one request
-  void take_asked();                        // all, in the order of the askers' clocks
+  void take(Actor actor, Request request);                       // looks at one request
+  void pass_time(Strand& strand, Actor actor, Request request);  // compute, until
+  void take_asked();  // all, in the order of the askers' clocks
   void take(Actor actor, const Message& message);
   void take_wait(Actor actor, std::uint64_t handle, std::uint64_t checksum,
                  std::span<std::byte> into = {});

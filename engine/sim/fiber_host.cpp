@@ -51,6 +51,10 @@ class FiberHost final : public StrandPort, public Strands {
   Reply call(const Message& message) override;
   void compute(double seconds) override { running_->computed_s += seconds; }
   double now_s() override;
+  void wait_until(double time_s) override {
+    pass_time();
+    pass_time(Op::until, time_s);
+  }
   int current_strand() const override { return running_->actor.strand; }
   void wake(int strand) override {
     pass_time();
@@ -85,6 +89,7 @@ class FiberHost final : public StrandPort, public Strands {
   void end_all();
   void pass_time();
   void show(const State& strand);
+  void pass_time(Op op, double seconds);
   bool over() const;
   Reply failed() const;
   void report_idle(std::uint64_t sign) const;
@@ -228,11 +233,15 @@ void FiberHost::show(const State& strand) {
 
 // Before a strand does what others can see, the core hears for how long it has computed.
 void FiberHost::pass_time() {
+  const double seconds = std::exchange(running_->computed_s, 0);
+  if (seconds > 0) pass_time(Op::compute, seconds);
+}
+
+void FiberHost::pass_time(Op op, double seconds) {
   State& self = *running_;
-  const double seconds = std::exchange(self.computed_s, 0);
-  if (seconds == 0 || over() || core_.compute(self.actor, seconds)) return;
+  if (over() || core_.pass_time(self.actor, op, seconds)) return;
   Request request;
-  request.op = Op::compute;
+  request.op = op;
   request.seconds = seconds;
   core_.ask(self.actor, std::move(request));
   self.fiber->suspend();

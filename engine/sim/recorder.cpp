@@ -10,6 +10,7 @@ std::string words_of(const Request& request, int peer) {
   }
   if (request.op == Op::join) return text("strand ", request.handle, " to end");
   if (request.op == Op::pause) return "a monitor";
+  if (request.op == Op::until) return "another strand";
   if (request.op == Op::service) return "service " + request.name;
   if (peer < 0) return std::string(name_of(request.op));
   const bool to = request.op == Op::send || request.op == Op::isend;

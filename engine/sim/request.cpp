@@ -10,9 +10,9 @@ namespace lockstep::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 12> op_names = {
-    "send",        "recv",  "isend",   "irecv",   "wait", "collective",
-    "icollective", "split", "compute", "service", "join", "pause"};
+constexpr std::array<std::string_view, 13> op_names = {
+    "send",  "recv",    "isend",   "irecv", "wait",  "collective", "icollective",
+    "split", "compute", "service", "join",  "pause", "until"};
 constexpr std::array<std::string_view, 9> collective_names = {
     "broadcast",  "reduce",         "all_reduce", "gather", "scatter",
     "all_gather", "reduce_scatter", "all_to_all", "barrier"};
@@ -56,9 +56,9 @@ Request request_of(const Message& message) {
 
 namespace {
 
-Reply ask_compute(Port& port, double seconds) {
+Reply ask_time(Port& port, Op op, double seconds) {
   Request request;
-  request.op = Op::compute;
+  request.op = op;
   request.seconds = seconds;
   Reply reply = port.call(request);
   if (reply.status != Status::ok) throw Error(reply.error);
@@ -67,11 +67,9 @@ Reply ask_compute(Port& port, double seconds) {
 
 }  // namespace
 
-void Port::compute(double seconds) { ask_compute(*this, seconds); }
-double Port::now_s() { return ask_compute(*this, 0).now; }
-void Port::wait_until(double time_s) {
-  if (const double left = time_s - now_s(); left > 0) compute(left);
-}
+void Port::compute(double seconds) { ask_time(*this, Op::compute, seconds); }
+double Port::now_s() { return ask_time(*this, Op::compute, 0).now; }
+void Port::wait_until(double time_s) { ask_time(*this, Op::until, time_s); }
 
 Payload payload_of(Bytes bytes) {
   auto owner = std::make_shared<const Bytes>(std::move(bytes));
@@ -105,7 +103,7 @@ void write(ByteWriter& out, const Reply& reply) {
 Request read_request(ByteReader& in, std::shared_ptr<const void> owner) {
   Request request;
   request.data = {in.get_bytes(), std::move(owner)};
-  request.op = get_enum(in, Op::pause, "operation");
+  request.op = get_enum(in, Op::until, "operation");
   request.collective = get_enum(in, Collective::barrier, "collective");
   request.dtype = get_enum(in, all_dtypes.back(), "element type");
   request.reduce = get_enum(in, all_reduce_ops.back(), "reduction");

@@ -34,6 +34,7 @@ enum class Op : std::uint16_t {
   service,      // anything the trusted side serves: store, items, scripted events
   join,         // waits until strand `handle` of the same rank has ended
   pause,        // waits until another strand of the same rank wakes this one
+  until,        // waits until the strand's clock is `seconds`
 };
 enum class Collective : std::uint8_t {
   broadcast,

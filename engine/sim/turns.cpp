@@ -1,4 +1,4 @@
-// Whose turn it is: in which order requests are looked at, and who goes on.
+// Whose turn it is: in which order requests are looked at, who goes on, and how time passes.
 #include <algorithm>
 
 #include "engine/sim/core_state.hpp"
@@ -59,6 +59,26 @@ void Core::State::order_by_priority(std::vector<Actor>& actors) {
     if (of_one.size() > 1) std::sort(of_one.begin(), of_one.end());
     actors.insert(actors.end(), of_one.begin(), of_one.end());
     of_one.clear();
+  }
+}
+
+bool Core::pass_time(Actor actor, Op op, double seconds) {
+  if (state_->one_at_a_time_) return false;
+  Request request;
+  request.op = op;
+  request.seconds = seconds;
+  state_->pass_time(state_->running_strand(actor, "lets time pass"), actor, std::move(request));
+  return true;
+}
+
+void Core::State::pass_time(Strand& strand, Actor actor, Request request) {
+  if (request.op == Op::compute) {
+    request.seconds *= slowness_of(actor.rank);
+    if (recorder_) recorder_->computed(actor, request, strand.clock_s);
+    strand.clock_s += request.seconds;
+  } else if (request.seconds > strand.clock_s) {
+    if (recorder_) recorder_->waited(actor, request, strand.clock_s, request.seconds);
+    strand.clock_s = request.seconds;
   }
 }
 

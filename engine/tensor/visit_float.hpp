@@ -19,12 +19,13 @@ inline void check_has_numbers(const char* operation, const Tensor& x) {
 
 // visit_float("relu", x, [&]<typename T>() { … }) with T float or double, the element type of x.
 //   Returns  what the function returns, if anything
-//   Throws   ContractError when x is of another type; when the function returns a number and the
-//            device has none
+//   Throws   ContractError when x is of another type (on a device without numbers halves will do);
+//            when the function returns a number and the device has none
 template <typename Function>
 auto visit_float(const char* operation, const Tensor& x, Function&& function) {
   const DType dtype = x.dtype();
-  LOCKSTEP_CHECK(dtype == DType::float32 || dtype == DType::float64, operation,
+  const bool half = !is_integer(dtype) && !x.device().has_numbers();  // nothing is computed there
+  LOCKSTEP_CHECK(dtype == DType::float32 || dtype == DType::float64 || half, operation,
                  ": the elements are ", name_of(dtype),
                  "; this operation is defined for float32 and float64: convert with to()");
   if constexpr (std::is_void_v<decltype(function.template operator()<float>())>) {

@@ -103,6 +103,33 @@ TEST_CASE("train on sim: sizes alone have times and memory, and no loss") {
   CHECK_THAT(overlapped.result.output, !contains("loss") && !contains("accuracy"));
 }
 
+TEST_CASE("train on sim: a slow rank makes the step longer, halves make it shorter") {
+  const auto step_s = [](const Words& words) {
+    const Run run = train_with(gpt, words);
+    CAPTURE(run.result.output);
+    REQUIRE(run.result.exit_code == 0);
+    return 1 / run.log[3]["samples_per_s"].get<double>();
+  };
+  const double usual = step_s({"--ranks", "2"});
+  CHECK(step_s({"--ranks", "2", "--slow", "1:3"}) > 2 * usual);
+  CHECK(step_s({"--ranks", "2", "--dtype", "bfloat16"}) < usual);
+}
+
+TEST_CASE("train on sim: a rank that is killed ends the run with its name") {
+  const Run run = train_with(gpt, {"--ranks", "3", "--fault", "kill:1@1us"});
+  CHECK(run.result.exit_code == 1);
+  CHECK_THAT(run.result.output, contains("rank 1"));
+}
+
+TEST_CASE("train on sim: the timeline of a run is a page") {
+  const lockstep::test::Scratch scratch;
+  Words words = gpt;
+  words.insert(words.begin(), LOCKSTEP_TRAIN);
+  words.insert(words.end(), {"--ranks", "2", "--trace", "ddp.html"});
+  REQUIRE(run_command(words, scratch.path(), {.deadline_s = 60}).exit_code == 0);
+  CHECK_THAT(read_text(scratch.path() / "ddp.html"), contains("all_reduce"));
+}
+
 TEST_CASE("train on sim: a model too large for the device is refused with its memory by kind") {
   const Run run =
       train_with({"--model", "gpt", "--layers", "96", "--width", "12288", "--heads", "96",
@@ -121,6 +148,8 @@ TEST_CASE("train on sim: what makes no sense is a matter of usage") {
     return run.result.output;
   };
   CHECK_THAT(refused({"--sizes-only"}), contains("--sizes-only belongs to --backend sim"));
+  CHECK_THAT(refused({"--backend", "sim", "--dtype", "bfloat16"}), contains("add --sizes-only"));
+  CHECK_THAT(refused({"--slow", "0:2"}), contains("--slow belongs to --backend sim"));
   CHECK_THAT(refused({"--backend", "sim", "--sizes-only", "--data", "synthetic"}),
              contains("--data belongs to runs with numbers"));
   CHECK_THAT(

@@ -22,8 +22,19 @@ struct Rank {
   void compute(double seconds) const { self.port.compute(seconds); }
 };
 
-std::string run(int ranks, const std::function<void(Rank)>& program, std::uint64_t seed = 0) {
+// A world that serves something goes by virtual time, one strand after the other.
+struct Nothing final : sim::Service {
+  std::string_view name() const override { return "nothing"; }
+  std::optional<Answer> serve(const sim::Actor&, const sim::Request&, double) override {
+    return std::nullopt;
+  }
+};
+
+std::string run(int ranks, const std::function<void(Rank)>& program, std::uint64_t seed = 0,
+                std::vector<sim::Service*> services = {}, const sim::Faults& faults = {}) {
   sim::Options options;
+  options.services = std::move(services);
+  options.faults = faults;
   options.ranks = ranks;
   options.network.latency_s = options.network.gap_s = 0;
   options.network.bandwidth_bytes_s = 8;
@@ -45,6 +56,9 @@ std::string run(int ranks, const std::function<void(Rank)>& program, std::uint64
 // Work of 3 s before each: the first travels from 3 to 5, the second from 6 to 8.
 TEST_CASE("chosen all-reduce: what is not waited for runs beside the work") {
   const std::uint64_t seed = GENERATE(0, 1, 2);
+  Nothing nothing;
+  const auto services =
+      GENERATE_REF(std::vector<sim::Service*>{}, std::vector<sim::Service*>{&nothing});
   CHECK(run(
             2,
             [](Rank rank) {
@@ -62,7 +76,7 @@ TEST_CASE("chosen all-reduce: what is not waited for runs beside the work") {
               CHECK(first.item(3) == 2);
               CHECK(second.item(0) == 2);
             },
-            seed) == "");
+            seed, services) == "");
   CHECK(run(
             2,
             [](Rank rank) {
@@ -72,7 +86,22 @@ TEST_CASE("chosen all-reduce: what is not waited for runs beside the work") {
               }
               CHECK(rank.ring.now_s() == 10);
             },
-            seed) == "");
+            seed, services) == "");
+}
+
+// Rank 1 computes 3 s as 6 s: the bucket of both travels from 6 to 8, and waiting is not slower.
+TEST_CASE("chosen all-reduce: a slow rank is late, and waits no longer than the others") {
+  sim::Faults faults;
+  faults.slow.push_back({1, 2});
+  CHECK(run(
+            2,
+            [](Rank rank) {
+              rank.compute(3);
+              Work work = rank.ring.all_reduce_async(rank.ones(4), ReduceOp::sum);
+              work.wait();
+              CHECK(rank.ring.now_s() == 8);
+            },
+            0, {}, faults) == "");
 }
 
 TEST_CASE("chosen all-reduce: those that were started run one after the other, in order") {

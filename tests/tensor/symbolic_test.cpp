@@ -74,6 +74,10 @@ TEST_CASE("symbolic: contracts hold as anywhere") {
   CHECK_THROWS_AS(zeros({5}, DType::int32, device).scale_(2), ContractError);
   CHECK_THROWS_AS(visit_float("relu", zeros({5}, DType::int8, device), []<typename T>() {}),
                   ContractError);
+  CHECK_NOTHROW(visit_float("relu", zeros({5}, DType::bfloat16, device), []<typename T>() {}));
+  CpuDevice host;
+  CHECK_THROWS_AS(visit_float("relu", zeros({5}, DType::bfloat16, host), []<typename T>() {}),
+                  ContractError);
   CHECK_THROWS_AS(from_values(std::vector<double>{1}, {2}, DType::float32, device), ContractError);
 }
 
