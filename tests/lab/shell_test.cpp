@@ -88,6 +88,20 @@ TEST_CASE("lab train: --with work is the shell's, and the tool is told what the 
   CHECK(programs.lab({"train", "--with", "solutions"}).exit_code == 2);
 }
 
+TEST_CASE("lab sim: --with work links the named program as it is, and what passes of the others") {
+  const Programs programs;
+  programs.program("sim", "echo sim \"$@\"");
+  programs.program("lab-tool",
+                   "echo \"lab-tool $*\" >&2; echo " + (programs.folder() / "bin/sim").string());
+  CHECK(programs.lab({"sim", "--ranks", "4", "--with", "work", "ring_all_reduce"}).output ==
+        "lab-tool with-work --program sim --always ring_all_reduce\n"
+        "sim --ranks 4 ring_all_reduce\n");
+  CHECK(programs.lab({"sim", "ring_all_reduce", "--ranks=4"}).output ==
+        "sim ring_all_reduce --ranks=4\n");
+  CHECK(programs.lab({"sim", "--with", "play", "ring_all_reduce"}).exit_code == 2);
+  CHECK_THAT(programs.lab({"sim", "--help"}).output, test::contains("--with work"));
+}
+
 TEST_CASE("lab train --help: also shows what the shell adds") {
   const auto help = Programs().lab({"train", "--help"});
   CHECK(help.exit_code == 0);
