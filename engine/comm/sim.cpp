@@ -12,16 +12,22 @@ namespace lockstep::comm {
 
 namespace {
 
+using sim::Answer;
 using sim::Message;
 using sim::Op;
 using sim::Reply;
 using sim::Request;
 
-template <typename Asked>  // a Request or a Message
-Reply ask(sim::Port& port, const Asked& asked) {
-  Reply reply = port.call(asked);
+Reply ask(sim::Port& port, const Request& request) {
+  Reply reply = port.call(request);
   if (reply.status != sim::Status::ok) throw CommError(reply.error);
   return reply;
+}
+
+Answer ask(sim::Port& port, const Message& message) {
+  const Answer answer = port.call(message);
+  if (answer.error != nullptr) throw CommError(*answer.error);
+  return answer;
 }
 
 template <typename Asked>  // a Request or a Message
@@ -40,15 +46,10 @@ std::span<std::byte> wire_bytes_of(const Tensor& tensor) {
   return tensor.device().has_numbers() ? tensor.raw_bytes() : std::span<std::byte>();
 }
 
-void take_data(const Reply& reply, const Tensor& into) {
-  if (!into.device().has_numbers()) return;
-  const auto from = reply.data.bytes;
-  const auto to = into.raw_bytes();
-  if (from.size() != to.size()) {
-    throw CommError(text("received ", from.size(), " bytes for a tensor of ", to.size(),
-                         "; do all ranks hold real numbers, or some only shapes?"));
-  }
-  if (!to.empty() && to.data() != from.data()) std::memcpy(to.data(), from.data(), to.size());
+void check_received(const Answer& answer, const Message& asked) {
+  if (answer.received == asked.into.size()) return;
+  throw CommError(text("received ", answer.received, " bytes for a tensor of ", asked.into.size(),
+                       "; do all ranks hold real numbers, or some only shapes?"));
 }
 
 std::uint64_t checksum_of(const Tensor& tensor) {
@@ -64,9 +65,9 @@ class SimPending final : public Pending {
   void wait() override {
     wait_.checksum = checksum_of(watched_);
     if (result_.defined()) wait_.into = wire_bytes_of(result_);
-    const Reply reply = ask(port_, wait_);
-    if (reply.ran_s > 0) ran_s_ = reply.ran_s;
-    if (result_.defined()) take_data(reply, result_);
+    const Answer answer = ask(port_, wait_);
+    if (answer.ran_s > 0) ran_s_ = answer.ran_s;
+    if (result_.defined()) check_received(answer, wait_);
   }
   std::optional<double> ran_s() const override { return ran_s_; }
 
@@ -165,7 +166,7 @@ class SimGroup final : public ProcessGroup {
     Message wanted = message(Op::recv, data, src, tag, where);
     wanted.into = wire_bytes_of(data);
     const SetsReceipt sets(data, route(src, rank(), tag));
-    take_data(ask(port_, wanted), data);
+    check_received(ask(port_, wanted), wanted);
     sets.take();
   }
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override {

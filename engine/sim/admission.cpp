@@ -39,7 +39,7 @@ void Core::State::check(Actor actor, const Request& request) const {
   }
   if (request.op == Op::pause) return;
   if (request.op == Op::wait) {
-    if (!handles_[own].contains(request.handle)) fail("on a handle that is not open");
+    if (!pool_.is_open(actor.rank, request.handle)) fail("on a handle that is not open");
     return;
   }
   if (request.op == Op::join) {
@@ -93,7 +93,7 @@ void Core::State::check(Actor actor, const Request& request) const {
 void Core::State::check(Actor actor, const Message& message) const {
   const auto fits = [&] {
     if (message.op == Op::wait) {
-      return handles_[static_cast<std::size_t>(actor.rank)].contains(message.handle);
+      return pool_.is_open(actor.rank, message.handle);
     }
     if (message.group >= groups_.size()) return false;
     const Group& group = groups_[message.group];
@@ -119,7 +119,7 @@ void Core::State::count(Actor actor, const Request& request) {
 void Core::State::count(Actor actor, const Message& message) {
   if (message.op == Op::send || message.op == Op::isend) {
     ++messages_;
-    bytes_ += message.count * static_cast<std::int64_t>(bytes_of(message.dtype));
+    bytes_ += bytes_of(message);
   }
   if (passes_limits()) check_limits(actor, request_of(message));
 }

@@ -2,36 +2,35 @@
 // to engine/sim.
 #pragma once
 
-#include <tuple>
 #include <unordered_map>
 
 #include "engine/sim/operation.hpp"
 
 namespace lockstep::sim {
 
-// First in, first out; its room is kept when it is empty.
-class OperationQueue {
+// Waiting sends or waiting receives, first in, first out; never both: they would have been matched.
+class Channel {
  public:
-  bool empty() const { return first_ == operations_.size(); }
-  void push(OperationPtr operation) { operations_.push_back(std::move(operation)); }
-  OperationPtr pop() {
-    OperationPtr front = std::move(operations_[first_++]);
-    if (empty()) {
-      operations_.clear();
-      first_ = 0;
-    }
-    return front;
+  bool has_sends() const { return first_ != nullptr && sends_; }
+  bool has_receives() const { return first_ != nullptr && !sends_; }
+  const Operation* first() const { return first_; }
+
+  void push(OperationPtr operation) {
+    sends_ = operation->request.op == Op::send || operation->request.op == Op::isend;
+    operation->next = nullptr;
+    (first_ == nullptr ? first_ : last_->next) = operation.get();
+    last_ = operation.detach();
   }
-  std::span<const OperationPtr> waiting() const { return std::span(operations_).subspan(first_); }
+  OperationPtr pop() {
+    Operation* front = first_;
+    first_ = front->next;
+    return OperationPtr::from_detached(front);
+  }
 
  private:
-  std::vector<OperationPtr> operations_;
-  std::size_t first_ = 0;
-};
-
-// Holds waiting sends or waiting receives, never both: they would have been matched.
-struct Channel {
-  OperationQueue sends, receives;
+  Operation* first_ = nullptr;
+  Operation* last_ = nullptr;
+  bool sends_ = false;
 };
 
 class Channels {
@@ -52,7 +51,15 @@ class Channels {
     return of(key, last_received_[static_cast<std::size_t>(key.dst)]);
   }
 
-  const auto& all() const { return all_; }
+  template <typename Visit>
+  void each_waiting_send(Visit visit) const {
+    for (const auto& [key, channel] : all_) {
+      if (!channel.has_sends()) continue;
+      for (const Operation* send = channel.first(); send != nullptr; send = send->next) {
+        visit(*send);
+      }
+    }
+  }
 
  private:
   struct Hash {

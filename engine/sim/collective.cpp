@@ -17,13 +17,15 @@ namespace {
 using Members = std::vector<OperationPtr>;
 using Parts = std::vector<std::span<const std::byte>>;
 
-const std::span<const std::byte>& data_of(const Members& members, std::size_t rank) {
-  return members[rank]->request.data.bytes;
+const Request& whole_of(const OperationPtr& member) { return member->whole->request; }
+
+std::span<const std::byte> data_of(const Members& members, std::size_t rank) {
+  return whole_of(members[rank]).data.bytes;
 }
 
 // One copy of the first, into which the others are reduced.
 Payload reduced(const Members& members) {
-  const Request& first = members.front()->request;
+  const Request& first = whole_of(members.front());
   const std::int64_t count = given_count(first, members.size());
   Bytes sum(first.data.bytes.begin(), first.data.bytes.end());
   for (std::size_t i = 1; i < members.size(); ++i) {
@@ -62,7 +64,7 @@ std::vector<Payload> exchanged(const Members& members) {
   const std::size_t n = members.size();
   std::vector<Parts> parts(n, Parts(n));  // by receiver, by sender
   for (std::size_t src = 0; src < n; ++src) {
-    const Request& request = members[src]->request;
+    const Request& request = whole_of(members[src]);
     std::span<const std::byte> rest = request.data.bytes;
     for (std::size_t dst = 0; dst < n; ++dst) {
       const auto bytes = static_cast<std::size_t>(request.counts[dst]) * bytes_of(request.dtype);
@@ -77,21 +79,21 @@ std::vector<Payload> exchanged(const Members& members) {
 
 // What each member gets.
 std::vector<Payload> results_of(const Members& members) {
-  const Request& first = members.front()->request;
+  const Request& first = whole_of(members.front());
   const std::size_t n = members.size();
   const auto root = static_cast<std::size_t>(std::max(first.peer, 0));
   std::vector<Payload> results(n);
   const auto to_all = [&](const Payload& payload) { results.assign(n, payload); };
   const bool symbolic =
       std::any_of(members.begin(), members.end(), [&](const OperationPtr& member) {
-        return member->request.data.bytes.empty() && given_count(member->request, n) > 0;
+        return whole_of(member).data.bytes.empty() && given_count(whole_of(member), n) > 0;
       });
   switch (first.collective) {
     case Collective::broadcast:
-      to_all(members[root]->request.data);
+      to_all(whole_of(members[root]).data);
       return results;
     case Collective::scatter:
-      return shares_of(members[root]->request.data, n);
+      return shares_of(whole_of(members[root]).data, n);
     default:
       break;
   }
@@ -174,11 +176,11 @@ void Core::State::run_collective(Group& group, std::uint32_t id, Group::Slot& sl
   if (Finding finding = mismatch_of(group, slot, group.completed); !finding.message.empty()) {
     return found(std::move(finding));
   }
-  const Request& request = slot.by_member.front()->request;
+  const Request& request = whole_of(slot.by_member.front());
   double begin = group.free_s;
   CollectiveRecord record{request.collective, id, 0, {}, 0};
   for (const auto& member : slot.by_member) {
-    record.bytes = std::max(record.bytes, given_bytes(member->request, group.members.size()));
+    record.bytes = std::max(record.bytes, given_bytes(whole_of(member), group.members.size()));
     begin = std::max(begin, member->posted_s);
     record.entered_s.push_back(member->posted_s);
   }
@@ -197,14 +199,15 @@ void Core::State::run_collective(Group& group, std::uint32_t id, Group::Slot& sl
     const OperationPtr& member = slot.by_member[i];
     auto& counters = counters_.ranks[static_cast<std::size_t>(member->owner.rank)];
     ++counters.collectives;
-    counters.collective_bytes += given_bytes(member->request, results.size());
-    member->reply.data = results[i];
+    counters.collective_bytes += given_bytes(whole_of(member), results.size());
+    member->whole->reply.data = results[i];
+    member->whole->request.data = {};
     member->request.data = {};
     member->done = true;
     member->done_s = done;
     if (recorder_) recorder_->collective(*member, record.bytes, begin, done);
-    member->reply.ran_s = done - begin;
-    resume(member);
+    member->whole->reply.ran_s = done - begin;
+    resume(*member);
   }
   counters_.collectives.push_back(std::move(record));
 }
@@ -213,8 +216,8 @@ void Core::State::run_split(const Group& parent, Group::Slot& slot, double done_
   std::map<int, std::vector<std::tuple<int, int, int>>> colors;  // color → (key, rank, global)
   const std::size_t size = parent.members.size();
   for (std::size_t i = 0; i < size; ++i) {
-    const Request& request = slot.by_member[i]->request;
-    slot.by_member[i]->reply.rank = -1;
+    const Request& request = whole_of(slot.by_member[i]);
+    slot.by_member[i]->whole->reply.rank = -1;
     if (request.color >= 0) {
       colors[request.color].emplace_back(request.key, static_cast<int>(i), parent.members[i]);
     }
@@ -226,7 +229,7 @@ void Core::State::run_split(const Group& parent, Group::Slot& slot, double done_
     std::set<int> nodes;
     made.entered.resize(places.size());
     for (const auto& [key, rank, global] : places) {
-      Reply& reply = slot.by_member[static_cast<std::size_t>(rank)]->reply;
+      Reply& reply = slot.by_member[static_cast<std::size_t>(rank)]->whole->reply;
       reply.group = static_cast<std::uint32_t>(groups_.size());
       reply.rank = static_cast<int>(made.members.size());
       reply.size = static_cast<int>(places.size());
@@ -240,7 +243,7 @@ void Core::State::run_split(const Group& parent, Group::Slot& slot, double done_
   for (const auto& member : slot.by_member) {
     member->done = true;
     member->done_s = done_s;
-    resume(member);
+    resume(*member);
   }
 }
 

@@ -14,18 +14,22 @@
 //   2. Messages of one (group, source, destination, tag) are matched in order; there is no
 //      any-source receive. Matching therefore does not depend on the seed; the order in which
 //      services are served and strands are resumed does.
-//   3. Quiet and nothing to complete, while strands are blocked: that is a deadlock, found at once.
+//   3. Virtual time is a function of the program and its inputs: in which order strands run changes
+//      none of it. The messages of a port take it in the order of the times at which both their
+//      sides were posted, then of posting.
+//   4. Quiet and nothing to complete, while strands are blocked: that is a deadlock, found at once.
 //
 // Time: a message occupies its sender's port for gap + bytes/bandwidth and arrives latency later;
 // links are full duplex; flows on one port queue (LogGP [AISS95]); a rank has one port to its own
-// node and one to the others (network.hpp). A transfer begins when both
-// sides are posted and the sender's port is free. A sender goes on when its port is free again, a
-// receiver when the message has arrived. N ranks of a native collective of b bytes enter when the
-// last has come, and leave together (price.hpp).
+// node and one to the others (network.hpp). A transfer begins when both sides are posted and the
+// sender's port is free. A sender goes on when its port is free again, a receiver when the message
+// has arrived. N ranks of a native collective of b bytes enter when the last has come, and leave
+// together (price.hpp).
 //
-// Order: without services nothing is shared and every strand that can go on does. With services the
-// core goes by virtual time: one strand at a time, the earliest first. A request with a deadline
-// that nothing has answered by then is expired when everything earlier has happened.
+// Order: without services nothing is shared and every strand that can go on does, neighbouring
+// ranks together (ready.hpp). With services the core goes by virtual time: one strand at a time,
+// the earliest first. A request with a deadline that nothing has answered by then is expired when
+// everything earlier has happened.
 //
 // Depth: a message is one deeper than the deepest message its sending strand has received; a strand
 // inherits depth from the one that started it and hands it to those that it wakes or that join it.
@@ -123,7 +127,9 @@ struct Counters {
   std::vector<RankCounters> ranks;
   int depth = 0;  // longest chain of causally dependent messages
   double makespan_s = 0;
-  std::uint64_t trace_hash = 0;  // over everything that was delivered, in order
+  // Over everything that was delivered: who sent what to whom, and when it arrived. It does not
+  // depend on the order in which ranks ran.
+  std::uint64_t trace_hash = 0;
   std::vector<MessageRecord> messages;
   std::vector<CollectiveRecord> collectives;
 };
@@ -145,8 +151,9 @@ class Core {
   void ask(Actor actor, Request request);
   // The same for a message of a rank in this process, whose memory the core may read and write
   // while the strand is blocked. isend and irecv are answered at once, so is a wait for what is
-  // done, unless strands go one at a time; nullopt: the strand is blocked.
-  std::optional<Reply> ask(Actor actor, const Message& message);
+  // done, unless strands go one at a time; nullopt: the strand is blocked, and take_answer() has
+  // the answer when it goes on.
+  std::optional<Answer> ask(Actor actor, const Message& message);
   // An isend or irecv as a whole request, answered at once: the strand goes on, unless its rank
   // dies here.
   std::optional<Reply> ask_and_go_on(Actor actor, Request request);
@@ -175,6 +182,7 @@ class Core {
   // The same for a host that asks for the reply when the strand runs. Valid until the next step.
   const std::vector<Actor>& step();
   Reply take_reply(Actor actor);
+  Answer take_answer(Actor actor);
 
   // The first thing that went wrong. Checked again at the end: undelivered messages, collectives
   // left by some ranks.

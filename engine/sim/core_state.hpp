@@ -1,7 +1,7 @@
-// What the core remembers. Internal to engine/sim: core.cpp schedules, losing.cpp tells who waits
-// for a rank that is gone, serving.cpp lets services
-// answer, matching.cpp moves messages, collective.cpp runs native collectives and splits,
-// diagnosis.cpp explains what is stuck, mismatch.cpp what does not agree.
+// What the core remembers. Internal to engine/sim: core.cpp schedules, asking.cpp takes requests,
+// losing.cpp tells who waits for a rank that is gone, serving.cpp lets services answer,
+// matching.cpp moves messages, collective.cpp runs native collectives and splits, diagnosis.cpp
+// explains what is stuck, mismatch.cpp what does not agree, leftovers.cpp what is left at the end.
 //
 // Invariants
 //   1. A channel (group, source, destination, tag) holds waiting sends or waiting receives, never
@@ -23,55 +23,26 @@
 #include "engine/sim/channels.hpp"
 #include "engine/sim/core.hpp"
 #include "engine/sim/links.hpp"
+#include "engine/sim/ready.hpp"
 #include "engine/sim/recorder.hpp"
 #include "engine/sim/striking.hpp"
 
 namespace lockstep::sim {
 
 struct Strand {
-  std::string name;  // as its rank calls it, or empty
   double clock_s = 0;
   int depth = 0;
   bool live = true;
   bool running = true;
-  std::optional<Request> asked;    // not looked at yet
+  bool brief = false;              // its open request is a Message
   OperationPtr waits_on;           // blocked: until this is done
+  Answer answer;                   // ready: what a Message is answered
+  std::string name;                // as its rank calls it, or empty
+  std::optional<Request> asked;    // not looked at yet
   std::optional<Request> serving;  // blocked: until the service answers
   std::optional<Request> joining;  // blocked: until strand request.handle has ended
   std::optional<Request> pausing;  // blocked: until a strand of its rank wakes it
-  Reply reply;                     // ready: what it is answered
-};
-
-// What a rank can wait for, by handle: a place and a number that tells its users apart.
-class Handles {
- public:
-  std::uint64_t add(const OperationPtr& operation) {
-    if (free_.empty()) {
-      free_.push_back(static_cast<std::uint32_t>(places_.size()));
-      places_.emplace_back();
-    }
-    const std::uint32_t place = free_.back();
-    free_.pop_back();
-    operation->handle = ++used_ << 32 | place;
-    places_[place] = operation;
-    return operation->handle;
-  }
-  bool contains(std::uint64_t handle) const {
-    const auto place = static_cast<std::uint32_t>(handle);
-    return place < places_.size() && places_[place] && places_[place]->handle == handle;
-  }
-  OperationPtr take(std::uint64_t handle) {  // nothing when there is none
-    if (!contains(handle)) return nullptr;
-    const auto place = static_cast<std::uint32_t>(handle);
-    free_.push_back(place);
-    return std::exchange(places_[place], nullptr);
-  }
-  const std::vector<OperationPtr>& places() const { return places_; }  // some are empty
-
- private:
-  std::vector<OperationPtr> places_;
-  std::vector<std::uint32_t> free_;
-  std::uint64_t used_ = 0;
+  Reply reply;                     // ready: what another request is answered
 };
 
 struct Group {
@@ -90,12 +61,14 @@ struct Group {
   std::unordered_map<int, int> rank_by_global;  // of a group that is not
 
   int rank_of(int global_rank) const;  // -1: no member
+  int member(int rank) const { return world ? rank : members[static_cast<std::size_t>(rank)]; }
 };
 
 class WaitGraph;
 struct WaitNode;
 
 struct Core::State {
+  // A send and a receive that have met, and do not begin at once.
   struct Match {
     OperationPtr send, receive;
   };
@@ -127,11 +100,11 @@ struct Core::State {
   void take_wait(Actor actor, std::uint64_t handle, std::uint64_t checksum,
                  std::span<std::byte> into = {});
   OperationPtr operation_of(Actor actor, const Strand& strand);
-  void begin(const OperationPtr& operation, Strand& strand);
+  void post(const OperationPtr& operation, Strand& strand);
   void choose_next();  // who goes on
-  void order_by_priority(std::vector<Actor>& actors);
-  void answer_now(Actor actor, Reply reply);   // ready at the strand's own time
-  void resume(const OperationPtr& operation);  // the waiter of a finished operation is ready
+  void set_ready(Actor actor, const Strand& strand);
+  void answer_now(Actor actor, Reply reply);  // ready at the strand's own time
+  void resume(Operation& operation);          // the waiter of a finished operation is ready
   void release_joiners(Actor ended);
   void drop(int rank, const std::string& why);  // its strands are no more
   void fail_waiters_of_lost();
@@ -156,8 +129,13 @@ struct Core::State {
   // matching.cpp
   void post_send(const OperationPtr& send);
   void post_receive(const OperationPtr& receive);
-  void transfer_matches();
-  void transfer(const Match& match);
+  void meet(const OperationPtr& send, const OperationPtr& receive);
+  bool is_next(const Operation& send, const Operation& receive) const;
+  static bool later(const Match& a, const Match& b);
+  void disagree(const Operation& send, const Operation& receive);
+  bool transfer_matches();  // false: there is none
+  void forget_one_match();
+  void transfer(Operation& send, Operation& receive);
 
   // injecting.cpp: only where there are faults
   bool dies_asking(Actor actor, const Request& request);
@@ -166,8 +144,8 @@ struct Core::State {
   void die_in_time(int rank);
   void strike_next();  // those that would go on, and are dead by then
   double slowness_of(int rank) const { return striking_ ? striking_->slowness_of(rank) : 1; }
-  bool is_doomed(const Match& match);
-  bool is_doomed(const Match& match, double sent_s, double arrived_s);
+  bool is_doomed(Operation& send, Operation& receive);
+  bool is_doomed(Operation& send, Operation& receive, double sent_s, double arrived_s);
   bool is_doomed(const Group& group, const Group::Slot& slot, double done_s);
   bool fail_doomed(Actor actor, Strand& strand);
 
@@ -187,7 +165,7 @@ struct Core::State {
 
   // leftovers.cpp
   void check_end();
-  std::vector<OperationPtr> unreceived_sends() const;  // by rank, then oldest first
+  std::vector<const Operation*> unreceived_sends() const;  // by rank, then oldest first
 
   // recording.cpp
   void record_wait(const Operation& operation, double start_s);
@@ -201,19 +179,19 @@ struct Core::State {
   OperationPool pool_;                          // before all that holds operations
   std::vector<std::map<int, Strand>> strands_;  // by rank, by strand
   std::vector<Strand*> main_;                   // by rank: its strand 0
-  std::vector<std::int64_t> priority_;          // by rank: who goes first among equals
   std::vector<std::string> lost_;               // by rank: why it is gone, or empty
   std::vector<Group> groups_;
-  std::vector<std::vector<Actor>> of_priority_;  // scratch of order_by_priority
   Channels channels_;
-  std::vector<std::vector<Match>> by_sender_;  // scratch of transfer_matches
-  std::vector<Match> matches_;                 // not yet transferred
-  std::vector<Handles> handles_;               // by rank: to wait for
-  std::vector<Actor> asked_;                   // strands whose request has not been looked at
-  std::vector<Ready> ready_;
+  std::vector<int> open_sends_;  // by rank: posted and not transferred
+  std::vector<Match> matches_;   // a heap, the earliest first; some are transferred meanwhile:
+  std::size_t matches_over_ = 0;
+  std::vector<Actor> asked_;  // strands whose request has not been looked at
+  ReadyStrands ready_;        // who can go on; the same of strands that go one at a time:
+  std::vector<Ready> ready_by_time_;
   std::vector<Actor> next_;  // who goes on
   bool any_lost_ = false;
   bool one_at_a_time_ = false;  // services: the earliest strand alone
+  bool at_once_ = true;         // a transfer that must be its sender's next one need not wait
   double served_s_ = 0;         // when a service last answered
   Links links_;
   std::unique_ptr<Striking> striking_;  // none without faults
@@ -228,6 +206,9 @@ struct Core::State {
 Reply failed_reply(std::string error);
 // Payload bytes of `count` elements.
 std::int64_t bytes_of(const Request& request);
+inline std::int64_t bytes_of(const Message& message) {
+  return message.count * static_cast<std::int64_t>(bytes_of(message.dtype));
+}
 // What a member brings into a collective of `members`: `count` elements, or one such share for each
 // member. Counted by the request alone, since a symbolic tensor brings no bytes.
 std::int64_t given_count(const Request& request, std::size_t members);

@@ -140,7 +140,7 @@ std::string Core::State::waiting_text(const WaitGraph& graph, const Node& node) 
 }
 
 std::string Core::State::unreceived_text(const Operation& send) const {
-  const Request& request = send.request;
+  const Request& request = request_of(send);
   const Group& group = groups_[request.group];
   return text("rank ", send.owner.rank, "'s ", name_of(request.op), " to rank ",
               group.members[static_cast<std::size_t>(request.peer)], group_of(request, group), " (",
@@ -213,8 +213,8 @@ std::string Core::State::meanwhile(const WaitGraph& graph, const Node& node) con
         sends(node) ? ": was it meant for that rank?" : ": was it meant to come from there?");
   }
   if (sends(node)) return {};
-  for (const OperationPtr& send : unreceived_sends()) {
-    const Request& request = send->request;
+  for (const Operation* send : unreceived_sends()) {
+    const Request& request = request_of(*send);
     const auto dst = static_cast<std::size_t>(request.peer);
     if (groups_[request.group].members[dst] != rank) continue;
     return text("; meanwhile nobody receives ", unreceived_text(*send));

@@ -48,7 +48,7 @@ class FiberHost final : public StrandPort, public Strands {
   FiberResult run(const std::function<void(FiberRank&)>& program);
 
   Reply call(const Request& request) override;
-  Reply call(const Message& message) override;
+  Answer call(const Message& message) override;
   void compute(double seconds) override { running_->computed_s += seconds; }
   double now_s() override;
   void wait_until(double time_s) override {
@@ -91,6 +91,7 @@ class FiberHost final : public StrandPort, public Strands {
   void show(const State& strand);
   void pass_time(Op op, double seconds);
   bool over() const;
+  const std::string& why_over() const;
   Reply failed() const;
   void report_idle(std::uint64_t sign) const;
 
@@ -272,16 +273,18 @@ Reply FiberHost::call(const Request& request) {
   return failed();
 }
 
-Reply FiberHost::call(const Message& message) {
+Answer FiberHost::call(const Message& message) {
   pass_time();
-  if (over()) return failed();
-  State& self = *running_;
-  self.file = message.file;
-  self.line = message.line;
-  show(self);
-  if (auto reply = core_.ask(self.actor, message)) return std::move(*reply);
-  self.fiber->suspend();
-  return over() ? failed() : core_.take_reply(self.actor);
+  if (!over()) {
+    State& self = *running_;
+    self.file = message.file;
+    self.line = message.line;
+    show(self);
+    if (const auto answer = core_.ask(self.actor, message)) return *answer;
+    self.fiber->suspend();
+    if (!over()) return core_.take_answer(self.actor);
+  }
+  return {&why_over(), 0, 0, 0};
 }
 
 // Whether the running strand has nothing more to do but to end.
@@ -289,10 +292,14 @@ bool FiberHost::over() const {
   return core_.finding() || !core_.gone(running_->actor.rank).empty();
 }
 
+const std::string& FiberHost::why_over() const {
+  return core_.finding() ? core_.finding()->message : core_.gone(running_->actor.rank);
+}
+
 Reply FiberHost::failed() const {
   Reply reply;
   reply.status = Status::failed;
-  reply.error = core_.finding() ? core_.finding()->message : core_.gone(running_->actor.rank);
+  reply.error = why_over();
   return reply;
 }
 

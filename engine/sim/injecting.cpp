@@ -47,7 +47,6 @@ void Core::State::strike_next() {
       return true;
     });
     if (!next_.empty() || live_ == 0) return;
-    fail_waiters_of_lost();
     choose_next();
     if (!next_.empty()) continue;
     int first = -1;
@@ -57,38 +56,40 @@ void Core::State::strike_next() {
     }
     if (first < 0) return;
     die_in_time(first);
-    fail_waiters_of_lost();
     choose_next();
   }
 }
 
-bool Core::State::is_doomed(const Match& match) {
-  const auto cut = striking_->cut(match.send->owner.rank, match.receive->owner.rank);
+bool Core::State::is_doomed(Operation& send, Operation& receive) {
+  const auto cut = striking_->cut(send.owner.rank, receive.owner.rank);
   if (!cut) return false;
   any_lost_ = true;
-  const double at_s = std::max(match.send->posted_s, match.receive->posted_s);
-  for (const OperationPtr& side : {match.send, match.receive}) {
+  for (Operation* side : {&send, &receive}) {
     const auto& members = groups_[side->request.group].members;
     const std::string why =
         text(*cut, ", so that rank ", side->owner.rank, "'s ", name_of(side->request.op),
-             side == match.send ? " to rank " : " from rank ",
-             members[static_cast<std::size_t>(side->request.peer)], and_place(side->request),
+             side == &send ? " to rank " : " from rank ",
+             members[static_cast<std::size_t>(side->request.peer)], and_place(request_of(*side)),
              " cannot be done");
     striking_->strike(Verdict::infrastructure, why, {side->owner.rank}, *cut);
-    striking_->doom(side, why, at_s);
+    striking_->doom(OperationPtr(side), why, send.ready_s);
   }
   return true;
 }
 
-bool Core::State::is_doomed(const Match& match, double sent_s, double arrived_s) {
-  const int src = match.send->owner.rank, dst = match.receive->owner.rank;
+bool Core::State::is_doomed(Operation& send, Operation& receive, double sent_s, double arrived_s) {
+  const int src = send.owner.rank, dst = receive.owner.rank;
   const bool src_dies = striking_->is_dead(src, sent_s),
              dst_dies = striking_->is_dead(dst, arrived_s);
   if (!src_dies && !dst_dies) return false;
   any_lost_ = true;
   strike_in_time(src_dies ? src : dst);
-  if (!src_dies) striking_->doom(match.send, striking_->killed(dst), striking_->dies_s(dst));
-  if (!dst_dies) striking_->doom(match.receive, striking_->killed(src), striking_->dies_s(src));
+  if (!src_dies) {
+    striking_->doom(OperationPtr(&send), striking_->killed(dst), striking_->dies_s(dst));
+  }
+  if (!dst_dies) {
+    striking_->doom(OperationPtr(&receive), striking_->killed(src), striking_->dies_s(src));
+  }
   return true;
 }
 
@@ -97,7 +98,7 @@ bool Core::State::is_doomed(const Group& group, const Group::Slot& slot, double 
   double at_s = 0;
   for (const OperationPtr& member : slot.by_member) at_s = std::max(at_s, member->posted_s);
   if (const auto cut = striking_->cut_among(group.members)) {
-    const Request& first = slot.by_member.front()->request;
+    const Request& first = request_of(*slot.by_member.front());
     why = text(*cut, ", so that ", call_of(first), group_of(first, group), and_place(first),
                " cannot be done");
     striking_->strike(Verdict::infrastructure, why, group.members, *cut);

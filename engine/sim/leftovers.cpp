@@ -6,13 +6,10 @@
 
 namespace lockstep::sim {
 
-std::vector<OperationPtr> Core::State::unreceived_sends() const {
-  std::vector<OperationPtr> unreceived;
-  for (const auto& [key, channel] : channels_.all()) {
-    const auto waiting = channel.sends.waiting();
-    unreceived.insert(unreceived.end(), waiting.begin(), waiting.end());
-  }
-  std::sort(unreceived.begin(), unreceived.end(), [](const OperationPtr& a, const OperationPtr& b) {
+std::vector<const Operation*> Core::State::unreceived_sends() const {
+  std::vector<const Operation*> unreceived;
+  channels_.each_waiting_send([&](const Operation& send) { unreceived.push_back(&send); });
+  std::sort(unreceived.begin(), unreceived.end(), [](const Operation* a, const Operation* b) {
     return std::tuple(a->owner.rank, a->order) < std::tuple(b->owner.rank, b->order);
   });
   return unreceived;
@@ -23,7 +20,7 @@ void Core::State::check_end() {
   const auto unreceived = unreceived_sends();
   if (!unreceived.empty()) {
     const Operation& send = *unreceived.front();
-    const Request& request = send.request;
+    const Request& request = request_of(send);
     const int dst = groups_[request.group].members[static_cast<std::size_t>(request.peer)];
     std::string message =
         text("undelivered: rank ", send.owner.rank, " sent ", bytes_of(request), " bytes to rank ",
@@ -35,27 +32,26 @@ void Core::State::check_end() {
   for (const Group& group : groups_) {
     for (const auto& slot : group.open) {
       std::vector<int> entered, missing;
-      OperationPtr one;
+      const Operation* one = nullptr;
       for (std::size_t i = 0; i < slot.by_member.size(); ++i) {
         (slot.by_member[i] ? entered : missing).push_back(group.members[i]);
-        if (slot.by_member[i] && !one) one = slot.by_member[i];
+        if (slot.by_member[i] && one == nullptr) one = slot.by_member[i].get();
       }
+      const Request& request = request_of(*one);
       return found({Verdict::mismatch,
-                    text("mismatch: ", list_of(entered), " started ", call_of(one->request),
-                         group_of(one->request, group), and_place(one->request), ", and ",
-                         list_of(missing), " returned without it"),
-                    entered, place_of(one->request)});
+                    text("mismatch: ", list_of(entered), " started ", call_of(request),
+                         group_of(request, group), and_place(request), ", and ", list_of(missing),
+                         " returned without it"),
+                    entered, place_of(request)});
     }
   }
-  OperationPtr unwaited;  // of the lowest rank the oldest
-  for (const auto& handles : handles_) {
-    for (const OperationPtr& operation : handles.places()) {
-      if (operation && (!unwaited || operation->order < unwaited->order)) unwaited = operation;
-    }
-    if (unwaited) break;
-  }
-  if (!unwaited) return;
-  const Request& request = unwaited->request;
+  const Operation* unwaited = nullptr;  // of the lowest rank the oldest
+  pool_.each_open([&](const Operation& operation) {
+    const auto key = [](const Operation& o) { return std::pair(o.owner.rank, o.order); };
+    if (unwaited == nullptr || key(operation) < key(*unwaited)) unwaited = &operation;
+  });
+  if (unwaited == nullptr) return;
+  const Request& request = request_of(*unwaited);
   const std::string what(request.op == Op::icollective ? name_of(request.collective)
                                                        : name_of(request.op));
   found({Verdict::in_flight,

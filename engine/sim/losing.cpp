@@ -24,7 +24,8 @@ void Core::State::drop(int rank, const std::string& why) {
     strand.live = strand.running = false;
     --live_;
   }
-  std::erase_if(ready_, [&](const Ready& r) { return r.actor.rank == rank; });
+  std::erase_if(ready_by_time_, [&](const Ready& ready) { return ready.actor.rank == rank; });
+  ready_.remove(rank);
 }
 
 void Core::State::fail_waiters_of_lost() {
@@ -32,7 +33,8 @@ void Core::State::fail_waiters_of_lost() {
     for (auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {
       if (!strand.waits_on || strand.waits_on->done) continue;
       if (striking_ && fail_doomed({rank, id}, strand)) continue;
-      const Request& request = strand.waits_on->request;
+      if (strand.waits_on->met) continue;  // it is transferred when its time has come
+      const Message& request = strand.waits_on->request;
       const auto& members = groups_[request.group].members;
       const bool collective =
           request.op == Op::collective || request.op == Op::icollective || request.op == Op::split;

@@ -1,6 +1,11 @@
-// Messages: a send and a receive of one channel meet, and the transfer is priced. A rendezvous
-// moves no bytes here: the receiver's reply refers to the sender's payload.
+// Messages: a send and a receive of one channel meet, and the transfer is priced.
+//
+// The transfers of a sender take its port in the order of the times at which both their sides were
+// posted, then of posting. So virtual time is a function of the program: it does not depend on
+// which rank ran when. A transfer is priced as soon as it is known to be its sender's next one, and
+// otherwise when all ranks are blocked, the earliest first.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "engine/sim/core_state.hpp"
@@ -9,31 +14,48 @@ namespace lockstep::sim {
 
 namespace {
 
-void mix(std::uint64_t& hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x100000001b3ULL;
-  hash ^= hash >> 29;
+// Of one message. The sum over all of them does not depend on their order.
+std::uint64_t hash_of(const Operation& send, int dst, double arrived_s) {
+  const auto both = [](auto high, auto low) {
+    return static_cast<std::uint64_t>(high) << 32 | static_cast<std::uint32_t>(low);
+  };
+  const Message& sent = send.request;
+  std::uint64_t hash = 0;
+  for (const std::uint64_t value :
+       {both(send.owner.rank, dst), both(sent.group, sent.tag),
+        static_cast<std::uint64_t>(sent.count), std::bit_cast<std::uint64_t>(arrived_s),
+        sent.op == Op::isend ? sent.checksum : checksum_of(sent.data)}) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 29;
+  }
+  return hash;
 }
 
-// Bytes with an owner are passed on as they are. Those of a Message lie in the sender's memory, or
+// A whole receive gets bytes that have an owner. Those of a Message lie in the sender's memory, or
 // are kept with an isend: they go where they are wanted, or are kept until somebody waits.
 void deliver(Operation& send, Operation& receive) {
-  const Payload& sent = send.request.data;
-  if (sent.owner || sent.bytes.empty()) {
-    receive.reply.data = sent;
-  } else if (receive.into.size() == sent.bytes.size()) {
-    std::memcpy(receive.into.data(), sent.bytes.data(), sent.bytes.size());
-    receive.reply.data.bytes = receive.into;
-  } else if (sent.bytes.data() == send.kept.data()) {
+  const auto sent = send.request.data;
+  if (sent.empty()) return;
+  const auto into = receive.request.into;
+  if (receive.whole) {
+    receive.whole->reply.data =
+        send.whole ? send.whole->request.data : payload_of({sent.begin(), sent.end()});
+  } else if (into.size() == sent.size()) {
+    std::memcpy(into.data(), sent.data(), sent.size());
+    receive.received = sent.size();
+  } else if (sent.data() == send.kept.data()) {
     std::swap(receive.kept, send.kept);
-    receive.reply.data.bytes = receive.kept;
   } else {
-    receive.kept.assign(sent.bytes.begin(), sent.bytes.end());
-    receive.reply.data.bytes = receive.kept;
+    receive.kept.assign(sent.begin(), sent.end());
   }
 }
 
+bool agree(const Operation& send, const Operation& receive) {
+  return send.request.count == receive.request.count && send.request.dtype == receive.request.dtype;
+}
+
 std::string side_of(const Operation& operation) {
-  const Request& request = operation.request;
+  const Request& request = request_of(operation);
   return text(request.count, " ", name_of(request.dtype), and_place(request));
 }
 
@@ -51,104 +73,135 @@ std::string and_place(const Request& request) {
 }
 
 void Core::State::post_send(const OperationPtr& send) {
-  const Request& request = send->request;
+  const Message& request = send->request;
   const int src = send->owner.rank;
-  const int dst = groups_[request.group].members[static_cast<std::size_t>(request.peer)];
+  const int dst = groups_[request.group].member(request.peer);
   auto& counters = counters_.ranks[static_cast<std::size_t>(src)];
   counters.bytes_sent += bytes_of(request);
   ++counters.messages_sent;
+  ++open_sends_[static_cast<std::size_t>(src)];
   Channel& channel = channels_.of_send({request.group, src, dst, request.tag});
-  if (channel.receives.empty()) {
-    channel.sends.push(send);
+  if (channel.has_receives()) {
+    meet(send, channel.pop());
   } else {
-    matches_.push_back({send, channel.receives.pop()});
+    channel.push(send);
   }
 }
 
 void Core::State::post_receive(const OperationPtr& receive) {
-  const Request& request = receive->request;
-  const int src = groups_[request.group].members[static_cast<std::size_t>(request.peer)];
+  const Message& request = receive->request;
+  const int src = groups_[request.group].member(request.peer);
   Channel& channel = channels_.of_receive({request.group, src, receive->owner.rank, request.tag});
-  if (channel.sends.empty()) {
-    channel.receives.push(receive);
+  if (channel.has_sends()) {
+    meet(channel.pop(), receive);
   } else {
-    matches_.push_back({channel.sends.pop(), receive});
+    channel.push(receive);
   }
 }
 
-// The order in which transfers take a sender's port depends on times and program order alone, not
-// on the seed: by the time both sides were posted, then order of posting. Senders do not touch each
-// other, and go by rank.
-void Core::State::transfer_matches() {
+void Core::State::meet(const OperationPtr& send, const OperationPtr& receive) {
+  send->ready_s = std::max(send->posted_s, receive->posted_s);
+  send->met = receive->met = true;
+  if (is_next(*send, *receive)) return transfer(*send, *receive);
+  send->receive = receive.get();
+  matches_.push_back({send, receive});
+  std::push_heap(matches_.begin(), matches_.end(), later);
+}
+
+// Whether no other transfer of its sender can come before: none is open, and what the sender posts
+// from now on is posted later. What does not agree has to wait, so that of several the same one is
+// found whoever ran first.
+bool Core::State::is_next(const Operation& send, const Operation& receive) const {
+  const auto rank = static_cast<std::size_t>(send.owner.rank);
+  if (!at_once_ || open_sends_[rank] != 1 || strands_[rank].size() != 1) return false;
+  const Strand& sender = *main_[rank];
+  return (sender.clock_s >= send.ready_s || sender.waits_on.get() == &send) && agree(send, receive);
+}
+
+bool Core::State::later(const Match& a, const Match& b) {
   const auto key = [](const Match& match) {
-    return std::tuple(match.send->owner.rank,
-                      std::max(match.send->posted_s, match.receive->posted_s), match.send->order);
+    return std::tuple(match.send->ready_s, match.send->owner.rank, match.send->order);
   };
-  const auto before = [&](const Match& a, const Match& b) { return key(a) < key(b); };
-  if (matches_.size() > by_sender_.size() / 4) {
-    for (Match& match : matches_) {
-      by_sender_[static_cast<std::size_t>(match.send->owner.rank)].push_back(std::move(match));
-    }
-    for (auto& of_one : by_sender_) {
-      if (of_one.size() > 1) std::sort(of_one.begin(), of_one.end(), before);
-      for (const Match& match : of_one) transfer(match);
-      of_one.clear();
-    }
-  } else {
-    std::sort(matches_.begin(), matches_.end(), before);
-    for (const Match& match : matches_) transfer(match);
-  }
-  matches_.clear();
+  return key(b) < key(a);
 }
 
-void Core::State::transfer(const Match& match) {
-  Operation& send = *match.send;
-  Operation& receive = *match.receive;
+// All ranks are blocked. What comes of a transfer is posted when the transfer is over or later; so
+// those that are ready by then come before it.
+bool Core::State::transfer_matches() {
+  const bool any = !matches_.empty() && !finding_;
+  double until_s = std::numeric_limits<double>::infinity();
+  while (!matches_.empty() && matches_.front().send->ready_s <= until_s && !finding_) {
+    std::pop_heap(matches_.begin(), matches_.end(), later);
+    const Match match = std::move(matches_.back());
+    matches_.pop_back();
+    Operation& send = *match.send;
+    Operation& receive = *match.receive;
+    if (send.receive == nullptr) {
+      matches_over_ -= matches_over_ > 0 ? 1 : 0;
+      continue;
+    }
+    if (!agree(send, receive)) {
+      disagree(send, receive);
+      break;
+    }
+    transfer(send, receive);
+    if (!one_at_a_time_) until_s = std::min(until_s, send.done ? send.done_s : send.ready_s);
+  }
+  return any;
+}
+
+// One of matches_ was transferred because its sender waits for it. They go when they are many.
+void Core::State::forget_one_match() {
+  if (++matches_over_ < matches_.size() / 2 + 64) return;
+  std::erase_if(matches_, [](const Match& match) { return match.send->receive == nullptr; });
+  std::make_heap(matches_.begin(), matches_.end(), later);
+  matches_over_ = 0;
+}
+
+void Core::State::disagree(const Operation& send, const Operation& receive) {
+  const int src = send.owner.rank, dst = receive.owner.rank;
+  found({Verdict::mismatch,
+         text("mismatch: rank ", src, " sends ", side_of(send), " to rank ", dst,
+              ", which expects ", side_of(receive)),
+         {src, dst},
+         place_of(request_of(send))});
+}
+
+void Core::State::transfer(Operation& send, Operation& receive) {
   const int src = send.owner.rank;
   const int dst = receive.owner.rank;
-  if (send.request.count != receive.request.count || send.request.dtype != receive.request.dtype) {
-    return found({Verdict::mismatch,
-                  text("mismatch: rank ", src, " sends ", side_of(send), " to rank ", dst,
-                       ", which expects ", side_of(receive)),
-                  {src, dst},
-                  place_of(send.request)});
-  }
   const std::int64_t bytes = bytes_of(send.request);
-  if (striking_ && is_doomed(match)) return;
-  const auto [begin, sent, arrived, leaves_node] =
-      links_.pass(src, dst, bytes, std::max(send.posted_s, receive.posted_s),
-                  striking_ ? striking_->change(src, dst) : LinkChange{});
-  if (striking_ && is_doomed(match, sent, arrived)) return;
+  send.receive = nullptr;
+  --open_sends_[static_cast<std::size_t>(src)];
+  if (striking_ && is_doomed(send, receive)) return;
+  const auto [begin, sent, arrived, leaves_node] = links_.pass(
+      src, dst, bytes, send.ready_s, striking_ ? striking_->change(src, dst) : LinkChange{});
+  if (striking_ && is_doomed(send, receive, sent, arrived)) return;
   send.done_s = sent;
   receive.done_s = arrived;
   receive.depth = send.depth;
   deliver(send, receive);
 
+  auto& sender = counters_.ranks[static_cast<std::size_t>(src)];
   if (leaves_node) {
-    auto& sender = counters_.ranks[static_cast<std::size_t>(src)];
     sender.bytes_left_node += bytes;
     ++sender.messages_left_node;
   }
-  auto& counters = counters_.ranks[static_cast<std::size_t>(dst)];
-  counters.bytes_received += bytes;
-  ++counters.messages_received;
+  auto& receiver = counters_.ranks[static_cast<std::size_t>(dst)];
+  receiver.bytes_received += bytes;
+  ++receiver.messages_received;
   counters_.depth = std::max(counters_.depth, send.depth);
   if (options_.record == Record::everything) {
     counters_.messages.push_back(
-        {src, dst, send.request.tag, send.request.group, bytes, send.depth, begin, receive.done_s});
+        {src, dst, send.request.tag, send.request.group, bytes, send.depth, begin, arrived});
   }
   if (recorder_) recorder_->sent(send, src, dst, begin, arrived);
-  mix(counters_.trace_hash,
-      static_cast<std::uint64_t>(src) << 32 | static_cast<std::uint32_t>(dst));
-  mix(counters_.trace_hash, static_cast<std::uint64_t>(send.request.group) << 32 |
-                                static_cast<std::uint32_t>(send.request.tag));
-  mix(counters_.trace_hash, static_cast<std::uint64_t>(bytes));
-  mix(counters_.trace_hash,
-      send.request.op == Op::isend ? send.checksum : checksum_of(send.request.data.bytes));
+  counters_.trace_hash += hash_of(send, dst, arrived);
   send.request.data = {};
+  if (send.whole) send.whole->request.data = {};
   send.done = receive.done = true;
-  resume(match.send);
-  resume(match.receive);
+  resume(send);
+  resume(receive);
 }
 
 }  // namespace lockstep::sim

@@ -17,12 +17,12 @@ std::string counts_text(const std::vector<std::int64_t>& counts) {
 Finding uneven_exchange(const Group& group, const Group::Slot& slot, std::uint64_t index) {
   const auto n = slot.by_member.size();
   if (std::cmp_less(slot.count, n)) return {};
-  const auto& any = slot.by_member.front()->request;
+  const auto& any = request_of(*slot.by_member.front());
   if (any.op == Op::split || any.collective != Collective::all_to_all) return {};
   for (std::size_t src = 0; src < n; ++src) {
-    const Request& sender = slot.by_member[src]->request;
+    const Request& sender = request_of(*slot.by_member[src]);
     for (std::size_t dst = 0; dst < n; ++dst) {
-      const Request& receiver = slot.by_member[dst]->request;
+      const Request& receiver = request_of(*slot.by_member[dst]);
       const std::int64_t sent = sender.counts[dst], expected = receiver.counts[n + src];
       if (sent == expected) continue;
       return {Verdict::mismatch,
@@ -104,7 +104,7 @@ Finding Core::State::mismatch_of(const Group& group, const Group::Slot& slot,
                                  std::uint64_t index) const {
   std::map<std::string, std::vector<std::size_t>> by_call;  // what was called → by which members
   for (std::size_t i = 0; i < slot.by_member.size(); ++i) {
-    if (slot.by_member[i]) by_call[call_of(slot.by_member[i]->request)].push_back(i);
+    if (slot.by_member[i]) by_call[call_of(request_of(*slot.by_member[i]))].push_back(i);
   }
   if (by_call.size() < 2) return uneven_exchange(group, slot, index);
   // The fewest are named first: they are the likelier ones to be wrong.
@@ -113,7 +113,7 @@ Finding Core::State::mismatch_of(const Group& group, const Group::Slot& slot,
   std::stable_sort(calls.begin(), calls.end(),
                    [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   Finding finding{Verdict::mismatch, {}, {}, {}};
-  const Request& first = slot.by_member[calls.front().second.front()]->request;
+  const Request& first = request_of(*slot.by_member[calls.front().second.front()]);
   finding.where = place_of(first);
   finding.message = text("mismatch: as collective number ", index, group_of(first, group), " ");
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -124,11 +124,11 @@ Finding Core::State::mismatch_of(const Group& group, const Group::Slot& slot,
                             : i == 1 ? ", while "
                                      : " and ",
                             list_of(ranks), ranks.size() == 1 ? " calls " : " call ", call,
-                            and_place(slot.by_member[members.front()]->request));
+                            and_place(request_of(*slot.by_member[members.front()])));
     finding.ranks.insert(finding.ranks.end(), ranks.begin(), ranks.end());
   }
   finding.message += "; all ranks of a group call the same collectives in the same order";
-  const Request& second = slot.by_member[calls[1].second.front()]->request;
+  const Request& second = request_of(*slot.by_member[calls[1].second.front()]);
   if (const auto what = difference_of(first, second); !what.empty()) {
     finding.message += text(", with the same ", what);
   }

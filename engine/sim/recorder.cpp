@@ -28,7 +28,7 @@ void Recorder::computed(Actor actor, const Request& request, double start_s) {
 
 void Recorder::waited(Actor actor, const Operation& operation, int peer, double start_s,
                       double end_s) {
-  const Request& request = operation.request;
+  const Request& request = request_of(operation);
   trace::Span span{.rank = actor.rank, .strand = actor.strand, .lane = trace::Lane::waiting};
   span.name = timeline_.named(words_of(request, peer));
   span.where = timeline_.named(place_of(request.file, request.line));
@@ -51,7 +51,7 @@ void Recorder::waited(Actor actor, const Request& request, double start_s, doubl
 }
 
 void Recorder::sent(const Operation& send, int src, int dst, double start_s, double arrived_s) {
-  const Request& request = send.request;
+  const Message& request = send.request;
   trace::Message message{.src = src, .dst = dst, .tag = request.tag, .group = request.group};
   message.bytes = request.count * static_cast<std::int64_t>(bytes_of(request.dtype));
   message.depth = send.depth;
@@ -65,7 +65,7 @@ void Recorder::sent(const Operation& send, int src, int dst, double start_s, dou
 
 void Recorder::collective(const Operation& member, std::int64_t bytes, double start_s,
                           double end_s) {
-  const Request& request = member.request;
+  const Request& request = request_of(member);
   trace::Span span{
       .rank = member.owner.rank, .strand = member.owner.strand, .lane = trace::Lane::communication};
   span.name = timeline_.named(words_of(request, -1));

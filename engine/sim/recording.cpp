@@ -41,7 +41,7 @@ std::string details_of(const Request& request) {
 
 // What a blocked strand is blocked on.
 const Request* request_of(const Strand& strand) {
-  if (strand.waits_on) return &strand.waits_on->request;
+  if (strand.waits_on) return &sim::request_of(*strand.waits_on);
   for (const auto* request : {&strand.serving, &strand.joining, &strand.pausing}) {
     if (*request) return &**request;
   }
@@ -51,8 +51,8 @@ const Request* request_of(const Strand& strand) {
 }  // namespace
 
 void Core::State::record_wait(const Operation& operation, double start_s) {
-  recorder_->waited(*operation.waiter, operation, peer_of(operation.request, groups_), start_s,
-                    operation.done_s);
+  recorder_->waited(operation.waiter, operation, peer_of(sim::request_of(operation), groups_),
+                    start_s, operation.done_s);
 }
 
 trace::Waiting Core::State::waiting_of(Actor actor, const Strand& strand) const {

@@ -2,9 +2,8 @@
 // against their last value, lengths against what is there.
 #include "engine/sim/request.hpp"
 
-#include "engine/sim/operation.hpp"
-
 #include <array>
+#include <cstring>
 
 namespace lockstep::sim {
 
@@ -34,7 +33,21 @@ std::string_view name_of(Collective collective) {
   return collective_names.at(static_cast<std::size_t>(collective));
 }
 
-void fill(Request& request, const Message& message) {
+Answer Port::call(const Message& message) {
+  Reply reply = call(request_of(message));
+  if (reply.status != Status::ok) {
+    error_ = std::move(reply.error);
+    return {&error_, 0, 0, 0};
+  }
+  const auto received = reply.data.bytes;
+  if (!received.empty() && received.size() == message.into.size()) {
+    std::memcpy(message.into.data(), received.data(), received.size());
+  }
+  return {nullptr, reply.handle, received.size(), reply.ran_s};
+}
+
+Request request_of(const Message& message) {
+  Request request;
   request.op = message.op;
   request.dtype = message.dtype;
   request.group = message.group;
@@ -46,11 +59,6 @@ void fill(Request& request, const Message& message) {
   request.data.bytes = message.data;
   request.file = message.file;
   request.line = message.line;
-}
-
-Request request_of(const Message& message) {
-  Request request;
-  fill(request, message);
   return request;
 }
 

@@ -112,15 +112,22 @@ struct Message {
 };
 Request request_of(const Message& message);
 
+// What a Message is answered. `error` stays valid until the strand asks again.
+struct Answer {
+  const std::string* error = nullptr;  // when it failed: one sentence
+  std::uint64_t handle = 0;            // isend, irecv
+  std::size_t received = 0;            // recv, wait: bytes; they lie in `into`, if that has as many
+  double ran_s = 0;                    // as of a Reply
+};
+
 // A rank's end of the line. call() blocks the calling strand until the core answers. The request's
 // data need to stay only until call() returns: a port whose core may keep them longer copies them.
 class Port {
  public:
   virtual ~Port() = default;
   virtual Reply call(const Request& request) = 0;
-  // The same for a message. What was received may lie in `into` already when it comes back: then
-  // the reply's data are that very place.
-  virtual Reply call(const Message& message) { return call(request_of(message)); }
+  // The same for a message.
+  virtual Answer call(const Message& message);
 
   // The calling strand computed for so long: its clock goes on. A port may add up what it is told
   // until the strand asks for something else, so that this costs little however often it is called.
@@ -129,6 +136,9 @@ class Port {
   virtual double now_s();
   // The calling strand has nothing to do before that moment: its clock goes on to it.
   virtual void wait_until(double time_s);
+
+ private:
+  std::string error_;
 };
 
 // Request and Reply as bytes, for hosts that cross a process boundary: put_bytes(data), so that the

@@ -16,7 +16,7 @@ Service::Answer Service::expire(const Actor& who, const Request& request, double
 void Core::State::run_services() {
   while (true) {
     double next_s = Service::forever;
-    for (const Ready& ready : ready_) next_s = std::min(next_s, ready.time_s);
+    for (const Ready& ready : ready_by_time_) next_s = std::min(next_s, ready.time_s);
     const auto late = waiting_for_services([&](const Strand& s) { return deadline_of(s); });
     const double late_s = late.empty() ? Service::forever : late.front().time_s;
     if (serve_earliest(std::min(next_s, late_s))) continue;

@@ -23,43 +23,24 @@ void Core::State::take_asked() {
   }
 }
 
-// Who goes on: everyone who can, by the seed's order; or with services the earliest alone, before
-// whom services that were asked at an earlier time are served.
+// Who goes on, once those are told that wait for what is over: a block of ranks, by the seed's
+// order; or with services the earliest alone, before whom services that were asked at an earlier
+// time are served.
 void Core::State::choose_next() {
+  bool moved = true;
+  while (moved && ready_.empty()) {
+    moved = transfer_matches();
+    if (any_lost_) fail_waiters_of_lost();
+  }
+  if (!one_at_a_time_) return ready_.take(next_);
   next_.clear();
-  if (!one_at_a_time_) {
-    for (const Ready& ready : ready_) next_.push_back(ready.actor);
-    ready_.clear();
-    return order_by_priority(next_);
-  }
   run_services();
-  const auto first = std::min_element(
-      ready_.begin(), ready_.end(), [&](const Ready& a, const Ready& b) { return earlier(a, b); });
-  if (first == ready_.end()) return;
+  const auto first =
+      std::min_element(ready_by_time_.begin(), ready_by_time_.end(),
+                       [&](const Ready& a, const Ready& b) { return earlier(a, b); });
+  if (first == ready_by_time_.end()) return;
   next_.push_back(first->actor);
-  ready_.erase(first);
-}
-
-// Where many go on, each is put in its place; comparing them would take longer than all the rest.
-void Core::State::order_by_priority(std::vector<Actor>& actors) {
-  const auto key = [&](const Actor& actor) {
-    return std::pair(priority_[static_cast<std::size_t>(actor.rank)], actor.strand);
-  };
-  const auto before = [&](const Actor& a, const Actor& b) { return key(a) < key(b); };
-  if (actors.size() < of_priority_.size() / 4) {
-    std::sort(actors.begin(), actors.end(), before);
-    return;
-  }
-  for (const Actor& actor : actors) {
-    of_priority_[static_cast<std::size_t>(priority_[static_cast<std::size_t>(actor.rank)])]
-        .push_back(actor);
-  }
-  actors.clear();
-  for (auto& of_one : of_priority_) {
-    if (of_one.size() > 1) std::sort(of_one.begin(), of_one.end());
-    actors.insert(actors.end(), of_one.begin(), of_one.end());
-    of_one.clear();
-  }
+  ready_by_time_.erase(first);
 }
 
 bool Core::pass_time(Actor actor, Op op, double seconds) {

@@ -7,7 +7,7 @@ namespace lockstep::sim {
 namespace {
 
 const Request* request_of(const Strand& strand) {
-  if (strand.waits_on) return &strand.waits_on->request;
+  if (strand.waits_on) return &sim::request_of(*strand.waits_on);
   for (const auto* asked : {&strand.serving, &strand.joining, &strand.pausing}) {
     if (*asked) return &**asked;
   }
