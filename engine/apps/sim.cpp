@@ -1,18 +1,13 @@
 // sim: an algorithm on the simulated cluster, every rank a fiber of this process, and what it cost:
 // virtual time, messages, bytes, depth.
 //   ./lab sim --ranks 1024 ring_all_reduce --count 1024
-#include <sys/resource.h>
-
-#include <algorithm>
-#include <iomanip>
 #include <iostream>
-#include <sstream>
 
 #include "engine/apps/program.hpp"
 #include "engine/apps/sim_programs.hpp"
+#include "engine/apps/sim_report.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/stopwatch.hpp"
-#include "engine/base/units.hpp"
 #include "engine/comm/sim.hpp"
 #include "engine/sim/child_run.hpp"
 #include "engine/sim/cluster.hpp"
@@ -98,47 +93,6 @@ trace::Timeline timeline_of(const Setting& setting, const SimProgram& program) {
   return timeline;
 }
 
-std::string most_and_all(std::int64_t most, std::int64_t all, const char* unit) {
-  return text(most, unit, " by the busiest rank, ", all, unit, " by all");
-}
-
-void print_report(const sim::Counters& counters, const Setting& setting, double wall_s) {
-  sim::RankCounters most, all;
-  for (const auto& rank : counters.ranks) {
-    most.messages_sent = std::max(most.messages_sent, rank.messages_sent);
-    most.bytes_sent = std::max(most.bytes_sent, rank.bytes_sent);
-    most.bytes_left_node = std::max(most.bytes_left_node, rank.bytes_left_node);
-    all.bytes_left_node += rank.bytes_left_node;
-    all.messages_sent += rank.messages_sent;
-    all.bytes_sent += rank.bytes_sent;
-    all.collectives = std::max(all.collectives, rank.collectives);
-  }
-  const auto line = [](const char* name, const std::string& value) {
-    std::cout << "  " << std::left << std::setw(14) << name << value << "\n";
-  };
-  line("virtual time", seconds_text(counters.makespan_s));
-  line("messages", most_and_all(most.messages_sent, all.messages_sent, ""));
-  line("sent", most_and_all(most.bytes_sent, all.bytes_sent, " bytes"));
-  if (setting.network.node_of(setting.ranks - 1) > 0) {
-    line("left a node", most_and_all(most.bytes_left_node, all.bytes_left_node, " bytes"));
-  }
-  line("depth", text(counters.depth, " messages, the longest chain"));
-  if (all.collectives > 0) line("collectives", text(all.collectives, ", priced, not sent"));
-  line("values", setting.prove ? text("every element of a sum holds each of the ", setting.ranks,
-                                      setting.ranks == 1 ? " rank once" : " ranks once")
-                 : setting.sizes_only ? "none: sizes only"
-                                      : "as they must be, on every rank");
-  std::ostringstream hash;
-  hash << std::hex << std::setw(16) << std::setfill('0') << counters.trace_hash;
-  line("trace", hash.str());
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  line("simulated in", text(seconds_text(wall_s), ", ",
-                            static_cast<std::int64_t>(static_cast<double>(all.messages_sent) /
-                                                      std::max(wall_s, 1e-9)),
-                            " messages/s, ", usage.ru_maxrss / 1024, " MiB"));
-}
-
 // Without a cluster, every pair of ranks is joined by an equal link.
 sim::Network network_of(const Arguments& arguments) {
   return arguments.given("cluster") ? sim::cluster_of(arguments.get("cluster")).network
@@ -154,17 +108,36 @@ sim::Faults faults_of(const Arguments& arguments, int ranks, const sim::Network&
   return faults;
 }
 
-int simulate(const Setting& setting, const SimProgram& program, const sim::FiberOptions& fibers) {
+enum class Form : std::uint8_t { words, json };
+
+apps::SimReport report_of(const Setting& setting, const SimProgram& program) {
+  return {.program = program.name,
+          .ranks = setting.ranks,
+          .count = setting.count,
+          .dtype = setting.dtype,
+          .sizes_only = setting.sizes_only,
+          .proved = setting.prove,
+          .several_nodes = setting.network.node_of(setting.ranks - 1) > 0};
+}
+
+int simulate(const Setting& setting, const SimProgram& program, const sim::FiberOptions& fibers,
+             Form form) {
   const Stopwatch watch;
   trace::Timeline timeline = timeline_of(setting, program);
   sim::Options world = world_of(setting);
   if (!setting.trace_file.empty()) world.timeline = &timeline;
   sim::Core core(world);
-  const auto finding = play(core, setting, program, fibers);
-  const double wall_s = watch.seconds();
+  apps::SimReport report = report_of(setting, program);
+  report.finding = play(core, setting, program, fibers);
+  report.wall_s = watch.seconds();
+  report.counters = core.counters();
   if (!setting.trace_file.empty()) trace::write_file(setting.trace_file, ordered(timeline));
-  if (finding) throw Error(finding->message);
-  print_report(core.counters(), setting, wall_s);
+  if (form == Form::json) {
+    print_json(report);
+    return report.finding ? 1 : 0;
+  }
+  if (report.finding) throw Error(report.finding->message);
+  print_words(report);
   return 0;
 }
 
@@ -188,8 +161,11 @@ int run(int argc, const char* const* argv) {
       .option("trace", "", "write the timeline: FILE.html to look at, FILE.json for Perfetto")
       .flag("sizes-only", "messages have sizes and no values: for very many ranks")
       .flag("prove", "with --sizes-only: follow which ranks contributed to each element of a sum")
-      .words("PROGRAM",
-             "a part of lesson 03 or 06, or all_reduce, which is priced as one operation");
+      .flag("json", "one JSON document instead of words")
+      .words(
+          "PROGRAM",
+          "a part of lesson 03 or 06; all_reduce and native_… are the group's own, priced as one "
+          "operation; star_… what one writes first");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
@@ -214,12 +190,21 @@ int run(int argc, const char* const* argv) {
                           "./lab sim --sizes-only --prove ring_all_reduce"));
   }
   if (!setting.trace_file.empty()) trace::check_file_name(setting.trace_file);
-  std::cout << text(program.name, " of ", setting.count, " ", name_of(setting.dtype), " on ", ranks,
-                    ranks == 1 ? " rank\n" : " ranks\n");
+  const Form form = arguments.flag("json") ? Form::json : Form::words;
+  if (form == Form::words) {
+    std::cout << text(program.name, " of ", setting.count, " ", name_of(setting.dtype), " on ",
+                      ranks, ranks == 1 ? " rank\n" : " ranks\n");
+  }
   // A part may crash or never end: then this process says whose part it was.
   const auto ran = sim::run_in_child([&](const sim::FiberOptions& fibers) {
-    return apps::run_program("lab sim", [&] { return simulate(setting, program, fibers); });
+    return apps::run_program("lab sim", [&] { return simulate(setting, program, fibers, form); });
   });
+  if (ran.finding && form == Form::json) {
+    apps::SimReport report = report_of(setting, program);
+    report.finding = ran.finding;
+    print_json(report);
+    return 1;
+  }
   if (ran.finding) throw Error(ran.finding->message);
   return ran.code;
 }

@@ -68,10 +68,8 @@ void expect_sum(const SimRank& self, const Tensor& seen) {
   expect(self, seen, self.group.size());
 }
 
-using Reduction = void (*)(comm::Peers&, Tensor, ReduceOp);
-
 // Every rank brings ones; so every element becomes the number of ranks.
-template <Reduction part>
+template <auto part>
 void sum_of_ones(const SimRank& self) {
   const Tensor data = filled(self, self.count, 1);
   part(self.group, data, ReduceOp::sum);
@@ -85,80 +83,140 @@ void run_exchange(const SimRank& self) {
   expect(self, from_left, value_of((rank + size - 1) % size));
 }
 
+template <auto part>
 void run_broadcast(const SimRank& self) {
   const Tensor data = filled(self, self.count, self.group.rank() == root ? 5 : 0);
-  broadcast(self.group, data, root);
+  part(self.group, data, root);
   expect(self, data, 5);
 }
 
+template <auto part>
 void run_reduce(const SimRank& self) {
   const Tensor data = filled(self, self.count, 1);
-  reduce(self.group, data, root, ReduceOp::sum);
+  part(self.group, data, root, ReduceOp::sum);
   if (self.group.rank() == root) return expect_sum(self, data);
   expect(self, data, 1);
 }
 
+template <auto part>
 void run_scatter(const SimRank& self) {
   const Tensor mine = filled(self, self.count, 0);
-  scatter(self.group, blocks_at_root(self), mine, root);
+  part(self.group, blocks_at_root(self), mine, root);
   expect(self, mine, value_of(self.group.rank()));
 }
 
+template <auto part>
 void run_gather(const SimRank& self) {
   const bool here = self.group.rank() == root;
   const Tensor all = filled(self, here ? self.group.size() * self.count : 0, 0);
-  gather(self.group, filled(self, self.count, value_of(self.group.rank())), all, root);
+  part(self.group, filled(self, self.count, value_of(self.group.rank())), all, root);
   if (here) expect_blocks(self, all);
 }
 
+template <auto part>
 void run_all_gather(const SimRank& self) {
   const Tensor all = filled(self, self.group.size() * self.count, 0);
-  all_gather(self.group, filled(self, self.count, value_of(self.group.rank())), all);
+  part(self.group, filled(self, self.count, value_of(self.group.rank())), all);
   expect_blocks(self, all);
 }
 
+template <auto part>
 void run_reduce_scatter(const SimRank& self) {
   const std::int64_t rank = self.group.rank(), size = self.group.size();
   const std::int64_t begin = rank * self.count / size, end = (rank + 1) * self.count / size;
   const Tensor mine = filled(self, end - begin, 0);
-  reduce_scatter(self.group, filled(self, self.count, 1), mine, ReduceOp::sum);
+  part(self.group, filled(self, self.count, 1), mine, ReduceOp::sum);
   expect_sum(self, mine);
 }
 
+template <auto part>
 void run_all_to_all(const SimRank& self) {
   const auto size = static_cast<std::size_t>(self.group.size());
   const std::vector<std::int64_t> each(size, self.count);
   const std::int64_t all = self.group.size() * self.count;
   const Tensor out = filled(self, all, 0);
-  all_to_all(self.group, filled(self, all, value_of(self.group.rank())), out, each, each);
+  part(self.group, filled(self, all, value_of(self.group.rank())), out, each, each);
   expect_blocks(self, out);
 }
 
-void run_barrier(const SimRank& self) { barrier(self.group, filled(self, 1, 0)); }
-
-void run_native(const SimRank& self) {
-  const Tensor data = filled(self, self.count, 1);
-  self.group.all_reduce(data, ReduceOp::sum);
-  expect(self, data, self.group.size());
+template <auto part>
+void run_barrier(const SimRank& self) {
+  part(self.group, filled(self, 1, 0));
 }
+
+// What one writes first: the root deals with every other rank itself.
+void star_broadcast(comm::Peers& peers, const Tensor& data, int from) {
+  if (peers.rank() != from) return peers.recv(data, from);
+  for (int rank = 0; rank < peers.size(); ++rank) {
+    if (rank != from) peers.send(data, rank);
+  }
+}
+void star_reduce(comm::Peers& peers, const Tensor& data, int to, ReduceOp op) {
+  if (peers.rank() != to) return peers.send(data, to);
+  const Tensor received = data.empty_like(data.numel());
+  for (int rank = 0; rank < peers.size(); ++rank) {
+    if (rank == to) continue;
+    peers.recv(received, rank);
+    data.reduce_(received, op);
+  }
+}
+
+// The group's own, which the simulator prices as one operation.
+using Group = comm::ProcessGroup;
+using Counts = const std::vector<std::int64_t>&;
+void native_all_reduce(Group& group, const Tensor& data, ReduceOp op) {
+  group.all_reduce(data, op);
+}
+void native_broadcast(Group& group, const Tensor& data, int from) { group.broadcast(data, from); }
+void native_reduce(Group& group, const Tensor& data, int to, ReduceOp op) {
+  group.reduce(data, to, op);
+}
+void native_scatter(Group& group, const Tensor& all, const Tensor& mine, int from) {
+  group.scatter(all, mine, from);
+}
+void native_gather(Group& group, const Tensor& mine, const Tensor& all, int to) {
+  group.gather(mine, all, to);
+}
+void native_all_gather(Group& group, const Tensor& mine, const Tensor& all) {
+  group.all_gather(mine, all);
+}
+void native_reduce_scatter(Group& group, const Tensor& all, const Tensor& mine, ReduceOp op) {
+  group.reduce_scatter(all, mine, op);
+}
+void native_all_to_all(Group& group, const Tensor& in, const Tensor& out, Counts, Counts) {
+  group.all_to_all(in, out);
+}
+void native_barrier(Group& group, const Tensor&) { group.barrier(); }
 
 constexpr std::array programs{
     SimProgram{"exchange", run_exchange, exchange_cost},
-    SimProgram{"broadcast", run_broadcast, broadcast_cost},
-    SimProgram{"reduce", run_reduce, reduce_cost, Leaves::sums},
-    SimProgram{"scatter", run_scatter, scatter_cost},
-    SimProgram{"gather", run_gather, gather_cost},
-    SimProgram{"all_gather", run_all_gather, all_gather_cost},
-    SimProgram{"reduce_scatter", run_reduce_scatter, reduce_scatter_cost, Leaves::sums},
-    SimProgram{"all_to_all", run_all_to_all, all_to_all_cost},
-    SimProgram{"barrier", run_barrier, [](int ranks, std::int64_t) { return barrier_cost(ranks); }},
+    SimProgram{"broadcast", run_broadcast<broadcast>, broadcast_cost},
+    SimProgram{"reduce", run_reduce<reduce>, reduce_cost, Leaves::sums},
+    SimProgram{"scatter", run_scatter<scatter>, scatter_cost},
+    SimProgram{"gather", run_gather<gather>, gather_cost},
+    SimProgram{"all_gather", run_all_gather<all_gather>, all_gather_cost},
+    SimProgram{"reduce_scatter", run_reduce_scatter<reduce_scatter>, reduce_scatter_cost,
+               Leaves::sums},
+    SimProgram{"all_to_all", run_all_to_all<all_to_all>, all_to_all_cost},
+    SimProgram{"barrier", run_barrier<barrier>,
+               [](int ranks, std::int64_t) { return barrier_cost(ranks); }},
     SimProgram{"naive_all_reduce", sum_of_ones<naive_all_reduce>, naive_all_reduce_cost,
                Leaves::sums},
     SimProgram{"ring_all_reduce", sum_of_ones<ring_all_reduce>, ring_all_reduce_cost, Leaves::sums},
     SimProgram{"tree_all_reduce", sum_of_ones<tree_all_reduce>, tree_all_reduce_cost, Leaves::sums},
     SimProgram{"halving_doubling_all_reduce", sum_of_ones<halving_doubling_all_reduce>,
                halving_doubling_all_reduce_cost, Leaves::sums},
-    SimProgram{"all_reduce", run_native, nullptr}};
+    SimProgram{"star_broadcast", run_broadcast<star_broadcast>, nullptr},
+    SimProgram{"star_reduce", run_reduce<star_reduce>, nullptr},
+    SimProgram{"all_reduce", sum_of_ones<native_all_reduce>, nullptr},
+    SimProgram{"native_broadcast", run_broadcast<native_broadcast>, nullptr},
+    SimProgram{"native_reduce", run_reduce<native_reduce>, nullptr},
+    SimProgram{"native_scatter", run_scatter<native_scatter>, nullptr},
+    SimProgram{"native_gather", run_gather<native_gather>, nullptr},
+    SimProgram{"native_all_gather", run_all_gather<native_all_gather>, nullptr},
+    SimProgram{"native_reduce_scatter", run_reduce_scatter<native_reduce_scatter>, nullptr},
+    SimProgram{"native_all_to_all", run_all_to_all<native_all_to_all>, nullptr},
+    SimProgram{"native_barrier", run_barrier<native_barrier>, nullptr}};
 
 }  // namespace
 

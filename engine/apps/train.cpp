@@ -13,6 +13,7 @@
 #include "engine/launch/error_file.hpp"
 #include "engine/launch/launcher.hpp"
 #include "engine/tensor/symbolic.hpp"
+#include "engine/trace/page.hpp"
 
 namespace {
 
@@ -42,8 +43,17 @@ int train_here(const Arguments& arguments) {
                           "; give --ranks to one of them"));
   }
   const auto strands = make_thread_strands();
-  const apps::Trained trained =
-      apps::train_rank(arguments, datasets, {*world.group, device, *strands, {}});
+  apps::RankTrace trace(*world.group, device);
+  const bool traces = arguments.given("trace");
+  const apps::Trained trained = apps::train_rank(
+      arguments, datasets, {*world.group, device, *strands, {}, traces ? &trace : nullptr});
+  if (traces) {
+    trace::Timeline timeline = trace.timeline();
+    timeline.title = text("train on ", world.group->size(), " processes");
+    timeline.facts = {{"model", arguments.get("model")},
+                      {"backend", std::string(world.group->backend())}};
+    apps::write_together(arguments.get("trace"), *world.group, std::move(timeline));
+  }
   world.leave();
   return trained.summary.replicas_equal ? 0 : 1;
 }
@@ -84,6 +94,7 @@ void check_files(const Arguments& arguments) {
                           " is of an earlier run; pass --resume ",
                           "to go on with it, or another folder"));
   }
+  if (arguments.given("trace")) trace::check_file_name(arguments.get("trace"));
   if (!arguments.given("export")) return;
   const auto parent = (std::filesystem::path(".") / arguments.get("export")).parent_path();
   if (!std::filesystem::is_directory(parent)) {
@@ -110,8 +121,7 @@ int run(int argc, const char* const* argv) {
     }
     return apps::train_simulated(arguments, static_cast<int>(ranks));
   }
-  apps::refuse_given(arguments, {"cluster", "sizes-only", "fault", "slow", "trace"},
-                     "--backend sim");
+  apps::refuse_given(arguments, {"cluster", "sizes-only", "fault", "slow"}, "--backend sim");
   if (ranks == 1 || launched) return train_here(arguments);
   check_run(arguments, static_cast<int>(ranks));
   return launch_ranks(ranks, argc, argv);

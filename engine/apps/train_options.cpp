@@ -124,8 +124,6 @@ Options train_options() {
       .list("fault",
             "of --backend sim: kill:RANK@TIME, kill:RANK@step:K, link:A-B:slow:F, link:A-B:cut")
       .list("slow", "of --backend sim: RANK:FACTOR, which computes so many times as long")
-      .option("trace", "",
-              "of --backend sim: the timeline; FILE.html to look at, FILE.json for Perfetto")
       .choice("transport", {"auto", "gloo", "shm"}, "auto",
               "of gloo: TCP, or memory that ranks of one host share; auto: that where it can be")
       .choice("dtype", {"float32", "float64", "bfloat16"}, "float32",
@@ -157,7 +155,8 @@ Options train_options() {
       .flag("resume", "go on from the latest checkpoint of --checkpoint")
       .option("init", "", "first weights, from a .safetensors file")
       .option("export", "", "last weights, to a .safetensors file")
-      .option("log", "", "file for one JSON object a step and epoch");
+      .option("log", "", "file for one JSON object a step and epoch")
+      .option("trace", "", "write the timeline: FILE.html to look at, FILE.json for Perfetto");
   return options;
 }
 

@@ -124,6 +124,9 @@ void tell_what_is_left(const Arguments& arguments, const Device& device, nn::Mod
 Trained train_rank(const Arguments& arguments, const Datasets& datasets, const RankWorld& world) {
   train::TrainOptions options = loop_options(arguments);
   options.strands = &world.strands;
+  options.step.phases = world.trace;
+  const bool real = world.group.clock() == comm::Clock::machine;  // the simulator sees for itself
+  if (world.trace != nullptr && real) options.step.ddp.hook = &world.trace->hook();
   Device& device = world.device;
   const auto group = collectives::with_all_reduce(
       world.group, collectives::all_reduce_named(arguments.get("all-reduce")), world.strands);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/apps/train_options.hpp"
+#include "engine/apps/train_trace.hpp"
 #include "engine/comm/process_group.hpp"
 #include "engine/strand/strand.hpp"
 
@@ -13,6 +14,7 @@ struct RankWorld {
   Device& device;
   Strands& strands;  // for what runs beside the training
   std::vector<train::Observer*> observers{};
+  RankTrace* trace = nullptr;  // notes what is done when
 };
 
 struct Trained {

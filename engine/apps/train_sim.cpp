@@ -68,6 +68,15 @@ std::string memory_text(const std::vector<std::int64_t>& peak, std::int64_t all)
                                      " on rank ", least - peak.begin()));
 }
 
+// Also where the rank ends by an exception.
+struct NamesAtTheEnd {
+  const RankTrace& trace;
+  trace::Timeline* timeline;  // none: nobody draws
+  ~NamesAtTheEnd() {
+    if (timeline != nullptr) trace.name_computing(*timeline);
+  }
+};
+
 // FLOPs of a step that the model asks for, recomputation not counted: 6 a parameter and token, and
 // 12·T·C a layer and token for attention over T tokens [PALM22] appendix B.
 double model_flops(const nn::ModelSpec& spec, std::int64_t parameters, double samples) {
@@ -123,12 +132,10 @@ int train_simulated(const Arguments& arguments, int ranks) {
 
   Seen seen{{}, {}, std::vector<std::int64_t>(static_cast<std::size_t>(ranks))};
   std::exception_ptr failure;  // the first: the others fail because of it
-  const std::string& trace_file = arguments.get("trace");
-  if (!trace_file.empty()) trace::check_file_name(trace_file);
+  const bool draws = arguments.given("trace");
   trace::Timeline timeline;
-  timeline.title = text(arguments.get("model"), " on ", ranks, " ranks of ", cluster.name);
   sim::Options simulated = world_of(arguments, cluster, ranks);
-  if (!trace_file.empty()) simulated.timeline = &timeline;
+  if (draws) simulated.timeline = &timeline;
   sim::Core core(simulated);
   const auto result = sim::run_fibers(
       core,
@@ -137,6 +144,12 @@ int train_simulated(const Arguments& arguments, int ranks) {
           comm::SimulatedDevice device(self.port, self.rank, cluster.device, spec.dtype, elements);
           const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
           RankWorld world{*group, device, self.strands, {}};
+          RankTrace trace(*group, device);
+          const NamesAtTheEnd names{trace, draws ? &timeline : nullptr};
+          if (draws) {
+            world.trace = &trace;
+            device.tell([&trace] { trace.sample_memory(); });
+          }
           if (self.rank == 0) world.observers.push_back(&seen.last);
           const Trained trained = train_rank(arguments, datasets, world);
           if (self.rank == 0) seen.trained = trained;
@@ -147,7 +160,15 @@ int train_simulated(const Arguments& arguments, int ranks) {
         }
       },
       {.stack_bytes = stack_bytes, .idle_s = idle_s});
-  if (!trace_file.empty()) trace::write_file(trace_file, ordered(std::move(timeline)));
+  if (draws) {
+    timeline.title = text(arguments.get("model"), " on ", ranks, " ranks of ", cluster.name);
+    timeline.facts = {
+        {"gradients travel", options.step.reduction == train::Reduction::during_backward
+                                 ? "during backward"
+                                 : "after backward"},
+        {"samples a rank and step", text(options.batch_size * options.accumulate)}};
+    trace::write_file(arguments.get("trace"), ordered(std::move(timeline)));
+  }
   if (failure) std::rethrow_exception(failure);
   if (result.finding) throw Error(result.finding->message);
   print_report(seen, spec, options, cluster, ranks);

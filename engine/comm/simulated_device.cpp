@@ -51,6 +51,7 @@ void SimulatedDevice::release(std::byte* data, std::size_t bytes) noexcept {
 void SimulatedDevice::charge(double flops, double bytes) {
   Device::charge(flops, bytes);
   port_.compute(model_.start_s + std::max(flops / flops_s_, bytes / bytes_s_));
+  if (told_) told_();
 }
 
 std::string SimulatedDevice::out_of_memory(std::size_t asked) const {

@@ -12,6 +12,7 @@
 // driver; kernels that overlap each other; FLOP/s that depend on an operation's sizes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -41,6 +42,8 @@ class SimulatedDevice final : public Device {
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* data, std::size_t bytes) noexcept override;
   void charge(double flops, double bytes) override;
+  // Called after every operation, by the strand that asked for it.
+  void tell(std::function<void()> told) { told_ = std::move(told); }
 
  private:
   std::string out_of_memory(std::size_t asked) const;
@@ -50,6 +53,7 @@ class SimulatedDevice final : public Device {
   sim::DeviceModel model_;
   double flops_s_, bytes_s_;  // that it reaches
   Elements elements_;
+  std::function<void()> told_;
   CpuDevice host_;  // where the elements lie
 };
 

@@ -140,12 +140,15 @@ Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& op
     loader->start(epoch);
     for (; step < steps; ++step) {
       const double began = group.now_s();
+      PhaseWatch* const phases = options.step.phases;
+      if (phases != nullptr) phases->enter(Phase::data);
       const std::vector<data::Batch> mine = next_batches(*loader, options.accumulate);
       if (mine.empty()) break;
       optimizer.set_learning_rate(rate_of(step, steps, base_rate, group.size(), options));
       const std::int64_t sent_before = group.traffic().bytes_sent;
       const double loss =
           stepper->take(mine, {nn::Mode::training, options.seed, step, group.rank(), group.size()});
+      if (phases != nullptr) phases->enter(Phase::other);
       const std::int64_t sent = group.traffic().bytes_sent - sent_before;
       if (device.has_numbers() && !std::isfinite(loss)) {
         throw Error(text("the loss became ", std::isnan(loss) ? "nan" : "infinite", " at step ",

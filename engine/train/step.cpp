@@ -9,13 +9,21 @@
 namespace lockstep::train {
 namespace {
 
+void enter(PhaseWatch* watch, Phase phase) {
+  if (watch != nullptr) watch->enter(phase);
+}
+
 constexpr double no_loss = std::numeric_limits<double>::quiet_NaN();
 
 class PlainStepper final : public Stepper {
  public:
   PlainStepper(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
-               double clip_norm)
-      : group_(group), model_(model), optimizer_(optimizer), clip_norm_(clip_norm) {
+               const StepOptions& options)
+      : group_(group),
+        model_(model),
+        optimizer_(optimizer),
+        clip_norm_(options.clip_norm),
+        phases_(options.phases) {
     replicas::make_equal(group, model);
   }
 
@@ -24,6 +32,7 @@ class PlainStepper final : public Stepper {
                    " batches in a step of the plain way, which takes one");
     model_.prepare(occasion);
     if (!numbers()) return take_without_numbers(mine[0]);
+    enter(phases_, Phase::backward);  // the part does all of a step: most of it is this
     const double my_loss =
         data_parallel::data_parallel_step(group_, model_, optimizer_, mine[0], clip_norm_);
     Device& device = model_.parameters().front()->value.device();
@@ -40,13 +49,17 @@ class PlainStepper final : public Stepper {
   // The same passes, sums and update; the loss, which nobody can read, is not looked at.
   double take_without_numbers(const data::Batch& mine) {
     optimizer_.zero_grad();
+    enter(phases_, Phase::forward);
     Tape tape(GradMode::record);
     const Value logits = model_.forward(tape, tape.constant(mine.inputs));
-    tape.backward(autograd::cross_entropy(tape, logits, mine.labels));
+    const Value loss = autograd::cross_entropy(tape, logits, mine.labels);
+    enter(phases_, Phase::backward);
+    tape.backward(loss);
     const double began = group_.now_s();
     data_parallel::average_gradients(group_, model_.parameters());
     const double waited = group_.now_s() - began;
     communication_ = {waited, waited};
+    enter(phases_, Phase::optimizer);
     if (clip_norm_ > 0) optim::clip_grad_norm(model_.parameters(), clip_norm_);
     optimizer_.step();
     return no_loss;
@@ -56,6 +69,7 @@ class PlainStepper final : public Stepper {
   nn::Module& model_;
   optim::Optimizer& optimizer_;
   double clip_norm_;
+  PhaseWatch* phases_;
   ddp::Communication communication_;
 };
 
@@ -66,7 +80,8 @@ class DdpStepper final : public Stepper {
       : ranks_(group.size()),
         model_(model, group, options.ddp),
         optimizer_(optimizer),
-        clip_norm_(options.clip_norm) {}
+        clip_norm_(options.clip_norm),
+        phases_(options.phases) {}
 
   double take(std::span<const data::Batch> mine, const nn::Occasion& occasion) override {
     double labels = 0;
@@ -86,6 +101,7 @@ class DdpStepper final : public Stepper {
       }
       of_batch.first_sample += mine[i].inputs.size(0) * of_batch.sample_stride;
     }
+    enter(phases_, Phase::optimizer);
     if (clip_norm_ > 0) optim::clip_grad_norm(model_.parameters(), clip_norm_);
     optimizer_.step();
     return model_.sums().empty() ? no_loss : model_.sums()[0];
@@ -97,12 +113,14 @@ class DdpStepper final : public Stepper {
   // Forward and backward; `tell` gets the batch's part of the loss in between.
   template <typename Tell>
   double pass(const data::Batch& batch, double share, const Tell& tell) {
+    enter(phases_, Phase::forward);
     Tape tape(GradMode::record);
     const Value logits = model_.forward(tape, tape.constant(batch.inputs));
     Value loss = autograd::cross_entropy(tape, logits, batch.labels);
     if (share != 1) loss = autograd::scale(tape, loss, share);
     const double part = loss.tensor.device().has_numbers() ? loss.tensor.item() : no_loss;
     tell(part);
+    enter(phases_, Phase::backward);
     tape.backward(loss);
     return part;
   }
@@ -111,6 +129,7 @@ class DdpStepper final : public Stepper {
   ddp::Ddp model_;
   optim::Optimizer& optimizer_;
   double clip_norm_;
+  PhaseWatch* phases_;
 };
 
 }  // namespace
@@ -123,7 +142,7 @@ std::unique_ptr<Stepper> make_stepper(comm::ProcessGroup& group, nn::Module& mod
   }
   LOCKSTEP_CHECK(micro_batches == 1, "train: ", micro_batches,
                  " batches a step are added up by Reduction::during_backward only");
-  return std::make_unique<PlainStepper>(group, model, optimizer, options.clip_norm);
+  return std::make_unique<PlainStepper>(group, model, optimizer, options);
 }
 
 }  // namespace lockstep::train

@@ -10,6 +10,7 @@
 #include "engine/nn/module.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/parallel/ddp/ddp.hpp"
+#include "engine/train/phases.hpp"
 
 namespace lockstep::train {
 
@@ -20,8 +21,9 @@ enum class Reduction : std::uint8_t {
 
 struct StepOptions {
   Reduction reduction = Reduction::after_backward;
-  double clip_norm = 0;  // bound on the averaged gradient's global norm; 0: none
-  ddp::Options ddp{};    // of during_backward
+  double clip_norm = 0;          // bound on the averaged gradient's global norm; 0: none
+  ddp::Options ddp{};            // of during_backward
+  PhaseWatch* phases = nullptr;  // told what the rank is doing; must outlive the stepper
 };
 
 class Stepper {

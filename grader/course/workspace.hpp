@@ -30,6 +30,11 @@ struct Places {
   std::filesystem::path recipe(const Exercise& e) const {
     return build / "recipes" / (e.name + ".recipe");
   }
+  std::filesystem::path traces() const { return root / "build" / "traces"; }
+  // What was recorded of the last check.
+  std::filesystem::path timeline(const Exercise& e) const {
+    return traces() / (e.name + ".timeline");
+  }
   std::filesystem::path students() const { return build / "students"; }
 
   // Relative to the root where it lies below it: how a path is shown to a person.

@@ -37,7 +37,10 @@ std::string cause_of(const sim::Finding& finding) {
 }  // namespace
 
 Bench::Bench(std::string exercise, std::string player, const JudgeOptions& options)
-    : exercise_(std::move(exercise)), player_(std::move(player)), options_(options) {}
+    : exercise_(std::move(exercise)),
+      player_(std::move(player)),
+      options_(options),
+      kept_run_(options.timeline) {}
 
 std::optional<Played> Bench::ask(const std::string& description, Bytes input) {
   CaseSetup setup;
@@ -61,11 +64,14 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
                                                options_.only_case ? ranks : players_max,
                                                options_.limits);
   }
-  sim::Core core(sim::Options{.ranks = ranks,
-                              .network = setup.network,
-                              .seed = setup.schedule_seed,
-                              .limits = setup.limits,
-                              .services = setup.services});
+  sim::Options world;
+  world.ranks = ranks;
+  world.network = setup.network;
+  world.seed = setup.schedule_seed;
+  world.limits = setup.limits;
+  world.services = setup.services;
+  world.timeline = kept_run_.next(text(exercise_, ", case ", number, ": ", setup.description));
+  sim::Core core(std::move(world));
   sim::CaseResult result = host_->run(core, setup.inputs);
   Played played{number, setup.description, std::move(result.results), core.counters(),
                 std::move(result.output)};
@@ -79,9 +85,18 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
                   .where = result.finding->where,
                   .counters = {},
                   .case_number = 0,
-                  .output = {}});
+                  .output = {},
+                  .ranks = result.finding->ranks});
   }
   return played;
+}
+
+void Bench::note(const Failure& failure) {
+  if (failure.case_number != last_.number) return;
+  kept_run_.failed({.verdict = failure.verdict,
+                    .message = failure.message,
+                    .ranks = failure.ranks,
+                    .where = failure.where});
 }
 
 Failure Bench::unreadable_result(const std::string& why) const {

@@ -12,6 +12,7 @@
 #include "engine/sim/core.hpp"
 #include "engine/sim/process_host.hpp"
 #include "grader/judge/judge.hpp"
+#include "grader/judge/kept_run.hpp"
 
 namespace lockstep::grader {
 
@@ -24,6 +25,7 @@ struct Failure {
   std::map<std::string, double> counters;
   int case_number = 0;
   std::vector<std::string> output;  // of each rank
+  std::vector<int> ranks{};         // those involved, where the core found it
 };
 
 // One case: who plays, and under which rules.
@@ -66,6 +68,10 @@ class Bench {
   // The judge's own sentence about a case it looked at.
   [[noreturn]] void fail(const Played& played, Failure failure) const;
 
+  // For the timeline that is kept: the last case failed; there are no more.
+  void note(const Failure& failure);
+  void end() { kept_run_.end(); }
+
   // What is to be said when the results of the last case could not even be read: the player sent
   // something of its own instead of what its adapter packs.
   Failure unreadable_result(const std::string& why) const;
@@ -79,6 +85,7 @@ class Bench {
   int played_ = 0;
   std::uint64_t drawn_ = 0;
   Played last_;  // without its results
+  KeptRun kept_run_;
 };
 
 // The checks of one exercise, in the order they build on each other.

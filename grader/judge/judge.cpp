@@ -55,6 +55,7 @@ Report judge_part(const std::string& exercise, const std::string& player,
       run(check, bench);
       line.skipped = bench.played() == played_before;
     } catch (const Failure& failure) {
+      bench.note(failure);
       line.verdict = failure.verdict;
       line.message = failure.message;
       line.expected = failure.expected;
@@ -75,6 +76,7 @@ Report judge_part(const std::string& exercise, const std::string& player,
     }
     report.checks.push_back(std::move(line));
   }
+  bench.end();
   if (options.only_case && bench.played() == 0) {
     throw UsageError(text("there is no case ", *options.only_case, "; ", exercise,
                           " has cases 1 to ", bench.cases()));

@@ -10,6 +10,7 @@
 
 #include "engine/sim/process_host.hpp"
 #include "engine/sim/verdict.hpp"
+#include "engine/trace/timeline.hpp"
 
 namespace lockstep::grader {
 
@@ -40,6 +41,7 @@ struct JudgeOptions {
   std::optional<int> only_case;  // --case K
   sim::PlayerLimits limits;
   int max_points = 10;
+  trace::Timeline* timeline = nullptr;  // gets the last case that failed, or else the largest
 };
 
 // Judges the part `exercise` ("ring_all_reduce") as built into `player`.

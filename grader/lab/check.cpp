@@ -6,6 +6,7 @@
 #include "engine/base/error.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/grade.hpp"
+#include "grader/lab/kept_timeline.hpp"
 #include "grader/lab/lab.hpp"
 #include "grader/lab/report.hpp"
 
@@ -100,7 +101,10 @@ Exit check_command(const Lab& lab, const Words& words) {
       throw UsageError(exercise->handle() + " has questions, not cases: leave --case out");
     }
     const fs::path file = file_of(lab, *exercise, from);
+    trace::Timeline timeline;
+    judging.timeline = &timeline;
     const Grade grade = grade_file(lab, *exercise, file, judging);
+    keep_timeline(lab, *exercise, grade.report, std::move(timeline));
     if (arguments.flag("json")) {
       documents.push_back(json_of(grade));
     } else {

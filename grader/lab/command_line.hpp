@@ -19,4 +19,7 @@ inline Exit print_help(const Options& options) {
   return Exit::passed;
 }
 
+// The exercise that the command's one word names.
+const Exercise& one_exercise(const Lab& lab, const Arguments& arguments);
+
 }  // namespace lockstep::grader

@@ -29,6 +29,8 @@ Exit list_command(const Lab& lab, const Words& words);
 Exit show_command(const Lab& lab, const Words& words);
 Exit reset_command(const Lab& lab, const Words& words);
 Exit begin_command(const Lab& lab, const Words& words);
+Exit compare_command(const Lab& lab, const Words& words);
+Exit trace_command(const Lab& lab, const Words& words);
 Exit with_work_command(const Lab& lab, const Words& words);
 Exit dev_command(const Lab& lab, const Words& words);
 

@@ -18,9 +18,9 @@ using Command = Exit (*)(const Lab&, const Words&);
 
 const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> all{
-      {"check", check_command},        {"list", list_command},   {"show", show_command},
-      {"reset", reset_command},        {"begin", begin_command}, {"dev", dev_command},
-      {"with-work", with_work_command}};
+      {"check", check_command}, {"list", list_command},       {"show", show_command},
+      {"reset", reset_command}, {"begin", begin_command},     {"dev", dev_command},
+      {"trace", trace_command}, {"compare", compare_command}, {"with-work", with_work_command}};
   return all;
 }
 

@@ -24,16 +24,6 @@ Options declared_reset() {
   return options;
 }
 
-const Exercise& one_exercise(const Lab& lab, const Arguments& arguments) {
-  if (arguments.words().size() != 1) throw UsageError("name one exercise; ./lab list shows all");
-  const std::string& word = arguments.words().front();
-  const auto meant = exercises_named(lab.course, word);
-  if (meant.size() == 1) return *meant.front();
-  std::string names;
-  for (const Exercise* exercise : meant) names += (names.empty() ? "" : ", ") + exercise->handle();
-  throw UsageError(text(word, " is a lesson; name one of its exercises: ", names));
-}
-
 void print_task(const Lab& lab, const Exercise& exercise, const Task& task) {
   std::cout << task.text << "Your file   work/" << exercise.file() << "\n";
   if (!exercise.header.empty()) std::cout << "Contract    " << exercise.header << "\n";
@@ -46,6 +36,16 @@ void print_task(const Lab& lab, const Exercise& exercise, const Task& task) {
 }
 
 }  // namespace
+
+const Exercise& one_exercise(const Lab& lab, const Arguments& arguments) {
+  if (arguments.words().size() != 1) throw UsageError("name one exercise; ./lab list shows all");
+  const std::string& word = arguments.words().front();
+  const auto meant = exercises_named(lab.course, word);
+  if (meant.size() == 1) return *meant.front();
+  std::string names;
+  for (const Exercise* exercise : meant) names += (names.empty() ? "" : ", ") + exercise->handle();
+  throw UsageError(text(word, " is a lesson; name one of its exercises: ", names));
+}
 
 Exit show_command(const Lab& lab, const Words& words) {
   const Arguments arguments = parsed(declared_show(), words);

@@ -6,11 +6,10 @@
 #include <iostream>
 
 #include "engine/base/error.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/link_line.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/grade.hpp"
+#include "grader/lab/student_program.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -61,20 +60,6 @@ std::string words_for_yours(const Exercise& part, const Arguments& run) {
   return "yours";
 }
 
-// The student's object with the engine's optimisation. The precompiled header belongs to another
-// level of optimisation (g++ 12 reads it all the same, and crashes): its plain text is read
-// instead.
-fs::path object_of(const Lab& lab, const Exercise& part) {
-  Recipe recipe = read_recipe(lab.places.recipe(part));
-  recipe.compile_flags.insert(recipe.compile_flags.end(), {"-O3", "-DNDEBUG"});
-  recipe.pch = "grader/course/student_pch.hpp";
-  const fs::path object = lab.places.students() / (part.name + ".train.o");
-  const StudentBuild build =
-      compile_student(lab.places, recipe, part, lab.places.work(part), object, lab.paint);
-  if (!build.cause.empty()) throw UsageError(build.message + "\n" + build.compiler);
-  return object;
-}
-
 }  // namespace
 
 Exit with_work_command(const Lab& lab, const Words& words) {
@@ -88,14 +73,10 @@ Exit with_work_command(const Lab& lab, const Words& words) {
   const Arguments arguments = parsed(options, words);
   if (arguments.asks_help()) return print_help(options);
   const std::string& name = arguments.get("program");
-  const CommandResult ninja = run_command(
-      {"ninja", "-C", lab.places.build.string(), "-t", "commands", name}, lab.places.root, {});
-  if (ninja.exit_code != 0)
-    throw Error("the build does not know how to link " + name + ": " + ninja.output);
-
-  std::vector<Exchange> exchanges;
+  const StudentProgram program(lab, name);
+  std::vector<const Exercise*> yours;
   for (const Exercise& part : lab.course.exercises) {
-    if (part.kind != Kind::code || !links_part(ninja.output, part)) continue;
+    if (part.kind != Kind::code || !program.has(part)) continue;
     const bool always = std::ranges::count(arguments.list("always"), part.name) > 0;
     const std::string reason =
         always ? reason_without_judging(lab, part) : reason_for_reference(lab, part);
@@ -103,16 +84,11 @@ Exit with_work_command(const Lab& lab, const Words& words) {
               << (reason.empty() ? words_for_yours(part, arguments)
                                  : "the reference (" + reason + ")")
               << "\n";
-    if (reason.empty()) exchanges.push_back({&part, object_of(lab, part)});
+    if (reason.empty()) yours.push_back(&part);
   }
-  const fs::path program = lab.places.students() / name;
-  const CommandResult link =
-      run_command(relinked(ninja.output, exchanges, program), lab.places.build, {.deadline_s = 60});
-  if (link.exit_code != 0)
-    throw Error("linking " + name + " with your parts failed: " + link.output);
-  std::cout << program.string() << "\n";
-  const bool plain = std::ranges::any_of(
-      exchanges, [](const Exchange& exchange) { return is_of_the_plain_way(*exchange.part); });
+  std::cout << program.link(yours, name).string() << "\n";
+  const bool plain =
+      std::ranges::any_of(yours, [](const Exercise* part) { return is_of_the_plain_way(*part); });
   if (name == "train" && plain && arguments.get("overlap") == "unsaid")
     std::cout << "--no-overlap\n";
   return Exit::passed;

@@ -1,5 +1,8 @@
 // ./lab sim as a person runs it: what the report says, and that it says it again.
+#include <nlohmann/json.hpp>
+
 #include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 
@@ -49,10 +52,29 @@ TEST_CASE("sim: sizes alone cost the same, and a priced collective sends no mess
 
 TEST_CASE("sim: every program runs, also where nothing divides, and checks its values") {
   const std::string known = sim({}).output;
-  for (const std::string name :
-       {"exchange", "broadcast", "reduce", "scatter", "gather", "all_gather", "reduce_scatter",
-        "all_to_all", "barrier", "naive_all_reduce", "ring_all_reduce", "tree_all_reduce",
-        "halving_doubling_all_reduce", "all_reduce"}) {
+  for (const std::string name : {"exchange",
+                                 "broadcast",
+                                 "reduce",
+                                 "scatter",
+                                 "gather",
+                                 "all_gather",
+                                 "reduce_scatter",
+                                 "all_to_all",
+                                 "barrier",
+                                 "naive_all_reduce",
+                                 "ring_all_reduce",
+                                 "tree_all_reduce",
+                                 "halving_doubling_all_reduce",
+                                 "star_broadcast",
+                                 "star_reduce",
+                                 "all_reduce",
+                                 "native_broadcast",
+                                 "native_reduce",
+                                 "native_scatter",
+                                 "native_gather",
+                                 "native_all_gather",
+                                 "native_all_to_all",
+                                 "native_barrier"}) {
     CHECK_THAT(known, contains(name));
     const auto ran = sim({"--ranks", "7", name, "--count", "10"});
     CAPTURE(ran.output);
@@ -131,4 +153,19 @@ TEST_CASE("sim: sets of contributors prove a sum of a billion elements, and noth
   }
   CHECK(sim({"--ranks", "4", "all_reduce", "--sizes-only", "--prove"}).exit_code == 2);
   CHECK(sim({"--ranks", "4", "ring_all_reduce", "--prove"}).exit_code == 2);
+}
+
+TEST_CASE("sim: --json is one document, and --trace a file of the kind its name says") {
+  const lockstep::test::Scratch scratch;
+  const std::string page = (scratch.path() / "run.html").string();
+  const auto ran =
+      sim({"ring_all_reduce", "--ranks", "5", "--count", "20", "--json", "--trace", page});
+  const auto document = nlohmann::json::parse(ran.output);
+  CHECK(document.at("depth") == 8);
+  CHECK(document.at("messages") == 40);
+  CHECK(document.at("bytes_max") == 128);
+  CHECK(document.at("finding").is_null());
+  CHECK_THAT(read_text(page), contains("ring_all_reduce on 5 ranks"));
+  CHECK(sim({"all_reduce", "--trace", "run.txt"}).exit_code == 2);
+  CHECK(nlohmann::json::parse(sim({"all_reduce", "--json"}).output).at("collectives").size() == 1);
 }

@@ -1,36 +1,13 @@
 // lab-tool as a student meets it, in a tree of its own: exit codes, words, and what it remembers.
 #include <nlohmann/json.hpp>
 
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
-#include "tests/course/scratch.hpp"
+#include "tests/lab/tree.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
+using lockstep::test::Tree;
 namespace fs = std::filesystem;
-
-namespace {
-
-// A root whose work/ is its own and whose course is the real one.
-struct Tree {
-  Tree() {
-    for (const char* folder : {"exercises", "solutions"}) {
-      fs::create_symlink(fs::path(LOCKSTEP_ROOT) / folder, root() / folder);
-    }
-  }
-  const fs::path& root() const { return scratch.path(); }
-  CommandResult lab(std::vector<std::string> words) const {
-    words.insert(words.begin(), {LOCKSTEP_TOOL, "--root", root().string()});
-    return run_command(words, root(), {.deadline_s = 100});
-  }
-  void solve(const std::string& file) const {
-    write_text(root() / "work" / file, read_text(root() / "solutions" / file));
-  }
-  test::Scratch scratch;
-};
-
-}  // namespace
 
 TEST_CASE("lab begin: copies every stub once, and list shows nothing as solved") {
   const Tree tree;

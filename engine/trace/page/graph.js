@@ -2,7 +2,7 @@
 // A cycle stands on a circle, in its order; who only waits for it stands outside.
 
 const boxes_max = 40;
-const box = {width: 150, height: 58};
+const box = {width: 172, height: 58};
 
 function svg(name, attributes, parent, text) {
   const node = document.createElementNS('http://www.w3.org/2000/svg', name);
@@ -12,6 +12,8 @@ function svg(name, attributes, parent, text) {
   return node;
 }
 
+// "ring.cpp:21": the folders stand in the table.
+const file_of = (where) => where.slice(where.lastIndexOf('/') + 1);
 const short = (text, length) => text.length > length ? `…${text.slice(1 - length)}` : text;
 
 // The nodes: ranks that wait, those of the cycle first, then ranks that are waited for and do not.
@@ -93,7 +95,7 @@ function draw_boxes(picture, nodes, cycle) {
       group);
     svg('text', {y: -11, class: 'who'}, group, node.wait ? short(node.wait.who, 20) : `rank ${node.rank}`);
     svg('text', {y: 6, class: 'what'}, group, node.wait ? short(node.wait.operation, 24) : 'does not wait');
-    svg('text', {y: 21, class: 'place'}, group, node.wait ? short(node.wait.where, 26) : '');
+    svg('text', {y: 21, class: 'place'}, group, node.wait ? short(file_of(node.wait.where), 27) : '');
   }
 }
 
@@ -102,9 +104,10 @@ function draw_graph(finding) {
   const nodes = nodes_of(finding);
   const cycle = cycle_of(finding);
   place_nodes(nodes, cycle);
-  const half = {x: Math.max(...nodes.map((n) => Math.abs(n.x))) + box.width / 2 + 14,
-    y: Math.max(...nodes.map((n) => Math.abs(n.y))) + box.height / 2 + 26};
-  picture.setAttribute('viewBox', `${-half.x} ${-half.y} ${2 * half.x} ${2 * half.y}`);
+  const [xs, ys] = [nodes.map((node) => node.x), nodes.map((node) => node.y)];
+  const left = Math.min(...xs) - box.width / 2 - 12, top = Math.min(...ys) - box.height / 2 - 22;
+  picture.setAttribute('viewBox', `${left} ${top} ` +
+    `${Math.max(...xs) + box.width / 2 + 12 - left} ${Math.max(...ys) + box.height / 2 + 22 - top}`);
   const defs = svg('defs', {}, picture);
   for (const kind of ['', 'cycle']) {
     const head = svg('marker', {id: kind ? 'head-cycle' : 'head', class: kind, viewBox: '0 0 8 8',
@@ -122,13 +125,16 @@ function show_finding() {
   if (!finding) return;
   element('finding').hidden = false;
   element('verdict').textContent = finding.verdict;
-  element('sentence').textContent = finding.message;
+  const head = `${finding.verdict}: `;
+  element('sentence').textContent =
+    finding.message.startsWith(head) ? finding.message.slice(head.length) : finding.message;
   element('waits').hidden = finding.waiting.length === 0;
   if (finding.waiting.length === 0) return;
   const {nodes, cycle} = draw_graph(finding);
   const waits = nodes.map((node) => node.wait).filter(Boolean);
-  fill_table(element('waiting'), ['rank', 'waits in', 'at', 'since'],
-    waits.map((wait) => [wait.who, wait.operation, wait.where, time_text(wait.since_s)]), 4);
+  fill_table(element('waiting'), ['rank', 'waits in', '', 'at', 'since'],
+    waits.map((wait) => [wait.who, wait.operation, wait.details, wait.where,
+      time_text(wait.since_s)]), 4);
   [...element('waiting').tBodies[0].rows].forEach((row, i) => {
     if (cycle.includes(waits[i].rank)) row.className = 'cycle';
   });

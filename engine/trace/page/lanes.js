@@ -9,6 +9,7 @@ const heights = run.ranks > 24
 const tracks_max = 4;
 const layout = {};
 let row_height = 0;
+if (blocked.length) heights.waiting = Math.max(heights.waiting, run.ranks > 24 ? 8 : 17);
 
 // Puts what overlaps into further tracks, the first that is free.
 function assign_tracks(items) {
@@ -85,7 +86,7 @@ function draw_lane(pen, rank, lane) {
       pen.beginPath();
       pen.rect(left, y, width - 3, height);
       pen.clip();
-      pen.fillStyle = lane === 'compute' ? colors['on-compute'] : colors['on-communication'];
+      pen.fillStyle = ink_on(color_of(lane, item));
       pen.font = '11px system-ui, "DejaVu Sans", sans-serif';
       pen.fillText(label, left + 5, y + height / 2 + 4);
       pen.restore();
@@ -141,7 +142,7 @@ function draw_axis(pen, height) {
   pen.textAlign = 'center';
   for (const [time, label] of ticks()) {
     pen.fillStyle = colors.muted;
-    pen.fillText(label, Math.max(x_of(time), gutter + 8), 15);
+    pen.fillText(label, Math.min(Math.max(x_of(time), gutter + 8), view.width - 28), 15);
   }
   pen.textAlign = 'left';
   pen.fillStyle = colors.line;

@@ -42,21 +42,27 @@ function share_bar(rank) {
 }
 
 function show_summary(rows_shown = rows_max) {
+  const share = (field) => (r) => with_share(r[field]);
+  const count = (field) => (r) => count_text(r[field]);
+  const bytes = (field) => (r) => bytes_text(r[field]);
   const columns = [
-    ['rank', (r) => `rank ${r.rank}`], ['', share_bar], ['computing', (r) => with_share(r.compute_s)],
-    ['communicating', (r) => with_share(r.communication_s)],
-    ['of it exposed', (r) => with_share(r.exposed_s)], ['waiting', (r) => with_share(r.waiting_s)],
-    ['messages sent', (r) => count_text(r.messages_sent)], ['sent', (r) => bytes_text(r.bytes_sent)],
-    ['received', (r) => bytes_text(r.bytes_received)],
-    ['in collectives', (r) => bytes_text(r.collective_bytes)]];
-  const used = columns.filter(([name]) =>
-    name !== 'in collectives' || run.summary.some((r) => r.collective_bytes > 0));
+    ['rank', 'rank', (r) => `rank ${r.rank}`], ['', 'rank', share_bar],
+    ['computing', 'compute_s', share('compute_s')],
+    ['communicating', 'communication_s', share('communication_s')],
+    ['of it exposed', 'compute_s', share('exposed_s')],
+    ['waiting', 'waiting_s', share('waiting_s')],
+    ['messages sent', 'messages_sent', count('messages_sent')],
+    ['sent', 'bytes_sent', bytes('bytes_sent')], ['received', 'bytes_received', bytes('bytes_received')],
+    ['in collectives', 'collective_bytes', bytes('collective_bytes')]];
+  const used = columns.filter(([, field]) => field === 'rank' || run.summary.some((r) => r[field] > 0));
+  if (used.length === 2) return;  // nothing that could be summed up
   const shown = run.summary.slice(0, rows_shown);
   fill_table(element('summary'), used.map(([name]) => name),
-    shown.map((rank) => used.map(([, cell]) => cell(rank))), 1);
+    shown.map((rank) => used.map(([, , cell]) => cell(rank))), 1);
   for (const row of element('summary').rows) row.cells[1].classList.add('share');
-  element('notes').textContent = 'Exposed: communicating while the rank does not compute. ' +
-    'Overlap: 1 − exposed / communicating, over all ranks. Waiting: some strand of the rank is blocked.';
+  element('notes').textContent = run.summary.some((r) => r.compute_s > 0 && r.communication_s > 0)
+    ? 'Exposed: communicating while the rank does not compute. ' +
+      'Overlap: 1 − exposed / communicating, over all ranks.' : '';
   if (shown.length < run.summary.length) {
     const more = document.createElement('button');
     more.textContent = `all ${run.ranks} ranks`;
@@ -67,6 +73,7 @@ function show_summary(rows_shown = rows_max) {
 
 function show_head() {
   element('title').textContent = run.title;
+  element('of_messages').hidden = run.messages.length === 0;
   element('facts').textContent = run.facts.map(([what, value]) => `${what}: ${value}`).join(' · ');
   const sent = run.messages.reduce((sum, m) => sum + m.bytes, 0);
   const depth = run.messages.reduce((most, m) => Math.max(most, m.depth), 0);

@@ -54,9 +54,15 @@ let colors = {};
 function read_colors() {
   for (const name of ['paper', 'panel', 'ink', 'muted', 'line', 'send', 'receive', 'collective',
     'waiting', 'blocked', 'arrow', 'chain', 'compute-0', 'compute-1', 'compute-2', 'compute-3',
-    'compute-4', 'on-compute', 'on-communication']) {
+    'compute-4']) {
     colors[name] = color(name);
   }
+}
+
+// The color of text that can be read on another color, "#rrggbb".
+function ink_on(shade) {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(shade.trim().slice(at, at + 2), 16));
+  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? '#10141a' : '#ffffff';
 }
 
 // A canvas of so many pixels of the page, sharp on every screen; cleared.
@@ -75,10 +81,11 @@ function prepared(canvas, width, height) {
 
 // Times at round distances, and the unit in which they are short.
 function ticks() {
+  if (!(run.end_s > 0)) return [[0, '0 s']];  // nothing took any time
   const wanted = (view.end - view.start) / Math.max(2, (view.width - gutter) / 110);
   const power = 10 ** Math.floor(Math.log10(wanted));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= wanted);
-  const [one, unit] = time_unit_of(Math.max(view.end / 2, step));
+  const [one, unit] = time_unit_of(view.end);
   const places = Math.max(0, -Math.floor(Math.log10(step / one) + 1e-9));
   const result = [];
   for (let i = Math.ceil(view.start / step); i * step <= view.end; ++i) {

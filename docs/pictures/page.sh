@@ -1,0 +1,23 @@
+#!/bin/sh
+# A page that ./lab trace, sim or train wrote, as a picture, if need be from one second to another:
+#   page.sh PAGE.html WIDTH HEIGHT PICTURE.png [FROM-TO]
+# Needs chromium and pngquant. The pictures here are made with
+#   ./lab sim --ranks 8 --count 65536 ring_all_reduce --trace ring.html
+#   page.sh ring.html 1200 640 ring.png
+#   gpt="--model gpt --layers 12 --width 1024 --heads 16 --sequence 1024 --vocab 32000 --batch-size 8"
+#   run="--backend sim --sizes-only --cluster ethernet --ranks 8 --steps 3"
+#   ./lab train $run $gpt --bucket-mb 50 --trace ddp.html
+#   page.sh ddp.html 1200 780 overlap.png 1.5-2.2
+#   ./lab train $run $gpt --no-overlap --trace ddp.html
+#   page.sh ddp.html 1200 780 no_overlap.png 1.61-2.41
+# and, with a ring in work/ whose ranks all send before they receive,
+#   ./lab check ring_all_reduce; ./lab trace ring_all_reduce --out deadlock.html
+#   page.sh deadlock.html 1200 760 deadlock.png
+set -eu
+page=$(realpath "$1") width=$2 height=$3 picture=$4 part=${5:-}
+shot=$(mktemp -d)
+trap 'rm -rf "$shot"' EXIT
+chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=2000 \
+  --window-size="$width,$height" --screenshot="$shot/picture.png" "file://$page#$part" 2>"$shot/log" ||
+  { cat "$shot/log" >&2; exit 1; }
+pngquant 64 --force --output "$picture" "$shot/picture.png"

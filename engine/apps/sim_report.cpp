@@ -1,0 +1,103 @@
+#include "engine/apps/sim_report.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
+
+namespace lockstep::apps {
+namespace {
+
+struct Sums {
+  sim::RankCounters most, all;
+};
+
+Sums sums_of(const sim::Counters& counters) {
+  Sums sums;
+  for (const auto& rank : counters.ranks) {
+    const auto add = [&](auto field) {
+      sums.most.*field = std::max(sums.most.*field, rank.*field);
+      sums.all.*field += rank.*field;
+    };
+    add(&sim::RankCounters::messages_sent);
+    add(&sim::RankCounters::bytes_sent);
+    add(&sim::RankCounters::bytes_left_node);
+    sums.all.collectives = std::max(sums.all.collectives, rank.collectives);
+  }
+  return sums;
+}
+
+std::string most_and_all(std::int64_t most, std::int64_t all, const char* unit) {
+  return text(most, unit, " by the busiest rank, ", all, unit, " by all");
+}
+
+std::string hash_text(std::uint64_t hash) {
+  std::ostringstream out;
+  out << std::hex << std::setw(16) << std::setfill('0') << hash;
+  return out.str();
+}
+
+}  // namespace
+
+void print_words(const SimReport& report) {
+  const auto [most, all] = sums_of(report.counters);
+  const auto line = [](const char* name, const std::string& value) {
+    std::cout << "  " << std::left << std::setw(14) << name << value << "\n";
+  };
+  line("virtual time", seconds_text(report.counters.makespan_s));
+  line("messages", most_and_all(most.messages_sent, all.messages_sent, ""));
+  line("sent", most_and_all(most.bytes_sent, all.bytes_sent, " bytes"));
+  if (report.several_nodes) {
+    line("left a node", most_and_all(most.bytes_left_node, all.bytes_left_node, " bytes"));
+  }
+  line("depth", text(report.counters.depth, " messages, the longest chain"));
+  if (all.collectives > 0) line("collectives", text(all.collectives, ", priced, not sent"));
+  line("values", report.proved ? text("every element of a sum holds each of the ", report.ranks,
+                                      report.ranks == 1 ? " rank once" : " ranks once")
+                 : report.sizes_only ? "none: sizes only"
+                                     : "as they must be, on every rank");
+  line("trace", hash_text(report.counters.trace_hash));
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  line("simulated in", text(seconds_text(report.wall_s), ", ",
+                            static_cast<std::int64_t>(static_cast<double>(all.messages_sent) /
+                                                      std::max(report.wall_s, 1e-9)),
+                            " messages/s, ", usage.ru_maxrss / 1024, " MiB"));
+}
+
+void print_json(const SimReport& report) {
+  const sim::Counters& counters = report.counters;
+  const auto [most, all] = sums_of(counters);
+  nlohmann::ordered_json out{{"program", report.program},
+                             {"ranks", report.ranks},
+                             {"count", report.count},
+                             {"dtype", name_of(report.dtype)},
+                             {"virtual_s", counters.makespan_s},
+                             {"wall_s", report.wall_s},
+                             {"depth", counters.depth},
+                             {"messages", all.messages_sent},
+                             {"messages_max", most.messages_sent},
+                             {"bytes", all.bytes_sent},
+                             {"bytes_max", most.bytes_sent},
+                             {"bytes_left_node", all.bytes_left_node},
+                             {"collectives", nlohmann::ordered_json::array()},
+                             {"trace", hash_text(counters.trace_hash)},
+                             {"finding", nullptr}};
+  for (const auto& one : counters.collectives) {
+    out["collectives"].push_back({{"kind", name_of(one.kind)}, {"bytes", one.bytes}});
+  }
+  if (report.finding) {
+    out["finding"] = {{"verdict", name_of(report.finding->verdict)},
+                      {"message", sim::printable(report.finding->message, 4000)},
+                      {"where", sim::printable(report.finding->where, 400)}};
+  }
+  std::cout << out.dump(2) << "\n";
+}
+
+}  // namespace lockstep::apps

@@ -1,0 +1,32 @@
+// What a simulated run cost, in words and as JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/sim/core.hpp"
+
+namespace lockstep::apps {
+
+struct SimReport {
+  std::string_view program;
+  int ranks = 1;
+  std::int64_t count = 0;
+  DType dtype = DType::float32;
+  bool sizes_only = false;
+  bool proved = false;  // on sets of contributors
+  bool several_nodes = false;
+  sim::Counters counters{};
+  std::optional<sim::Finding> finding{};  // where it went wrong
+  double wall_s = 0;
+};
+
+void print_words(const SimReport& report);
+
+// { program, ranks, count, dtype, virtual_s, wall_s, depth, messages, messages_max, bytes,
+//   bytes_max, bytes_left_node, collectives: [{kind, bytes}], trace, finding: {verdict, message,
+//   where} | null }: messages and bytes of all ranks, and of the busiest.
+void print_json(const SimReport& report);
+
+}  // namespace lockstep::apps

@@ -1,0 +1,244 @@
+#include "engine/apps/train_trace.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "engine/base/error.hpp"
+#include "engine/parallel/ddp/communication.hpp"
+#include "engine/trace/data.hpp"
+#include "engine/trace/page.hpp"
+
+namespace lockstep::apps {
+namespace {
+
+using train::Phase;
+
+// A series need not be finer than a screen: of many samples the highest of each window is kept.
+constexpr std::size_t samples_max = 1500;
+
+std::vector<trace::Series::Sample> thinned(const std::vector<trace::Series::Sample>& samples) {
+  if (samples.size() <= samples_max) return samples;
+  std::vector<trace::Series::Sample> result;
+  const std::size_t window = samples.size() / samples_max + 1;
+  for (std::size_t i = 0; i < samples.size(); i += window) {
+    const auto first = samples.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto last = first + static_cast<std::ptrdiff_t>(std::min(window, samples.size() - i));
+    result.push_back(*std::max_element(
+        first, last, [](const auto& a, const auto& b) { return a.value < b.value; }));
+  }
+  return result;
+}
+
+}  // namespace
+
+// Buckets are reduced one after the other, in the order in which they were started.
+struct RankTrace::Times {
+  struct Bucket {
+    std::string name;
+    std::int64_t bytes;
+    double start_s, end_s;
+  };
+  std::vector<Bucket> buckets;
+  std::vector<std::pair<double, double>> waits;
+  double free_s = 0;  // when the last one was over
+};
+
+class RankTrace::Reduction final : public comm::Pending {
+ public:
+  Reduction(comm::Work work, RankTrace& trace, Times::Bucket bucket)
+      : work_(std::move(work)), trace_(trace), bucket_(std::move(bucket)) {}
+
+  void wait() override {
+    const double began = trace_.group_.now_s();
+    work_.wait();
+    const double ended = trace_.group_.now_s();
+    Times& times = *trace_.times_;
+    bucket_.start_s = std::max(bucket_.start_s, times.free_s);
+    bucket_.end_s = std::min(bucket_.start_s + work_.ran_s().value_or(ended - began), ended);
+    times.free_s = bucket_.end_s;
+    times.buckets.push_back(bucket_);
+    times.waits.emplace_back(began, ended);
+  }
+  std::optional<double> ran_s() const override { return work_.ran_s(); }
+
+ private:
+  comm::Work work_;
+  RankTrace& trace_;
+  Times::Bucket bucket_;
+};
+
+class RankTrace::Hook final : public collectives::CommHook {
+ public:
+  explicit Hook(RankTrace& trace) : trace_(trace), sum_(ddp::make_sum_hook()) {}
+
+  comm::Work start(comm::ProcessGroup& group, const collectives::GradientBucket& bucket) override {
+    Times::Bucket noted{text("bucket ", bucket.index),
+                        static_cast<std::int64_t>(bucket.flat.bytes()), group.now_s(), 0};
+    comm::Work work = sum_->start(group, bucket);
+    if (!work.complete()) {
+      return comm::Work(std::make_unique<Reduction>(std::move(work), trace_, std::move(noted)));
+    }
+    noted.end_s = group.now_s();
+    trace_.times_->waits.emplace_back(noted.start_s, noted.end_s);
+    trace_.times_->buckets.push_back(std::move(noted));
+    return work;
+  }
+
+ private:
+  RankTrace& trace_;
+  std::unique_ptr<collectives::CommHook> sum_;
+};
+
+RankTrace::RankTrace(comm::ProcessGroup& group, const Device& device)
+    : group_(group),
+      device_(device),
+      times_(std::make_unique<Times>()),
+      hook_(std::make_unique<Hook>(*this)) {}
+
+RankTrace::~RankTrace() = default;
+
+void RankTrace::enter(Phase phase) {
+  marks_.push_back({group_.now_s(), phase});
+  sample_memory();
+}
+
+void RankTrace::sample_memory() {
+  const auto bytes = static_cast<double>(device_.bytes_now());
+  if (memory_.empty() || memory_.back().value != bytes) memory_.push_back({group_.now_s(), bytes});
+}
+
+collectives::CommHook& RankTrace::hook() { return *hook_; }
+
+trace::Series RankTrace::memory_series() const {
+  return {"memory", "bytes", group_.rank(), thinned(memory_)};
+}
+
+// The pieces of a span that lie in one phase each; what lies before the first is no step's.
+void RankTrace::add_phase(trace::Timeline& timeline, const trace::Span& computed) const {
+  auto mark = std::upper_bound(marks_.begin(), marks_.end(), computed.start_s,
+                               [](double time, const Mark& m) { return time < m.time_s; });
+  double start = computed.start_s;
+  while (start < computed.end_s) {
+    const double end =
+        mark == marks_.end() ? computed.end_s : std::min(mark->time_s, computed.end_s);
+    trace::Span piece = computed;
+    const Phase phase = mark == marks_.begin() ? Phase::other : std::prev(mark)->phase;
+    piece.name = timeline.named(std::string(name_of(phase)));
+    piece.start_s = start;
+    piece.end_s = end;
+    // Operations that follow one another without a gap are one piece of work to look at.
+    trace::Span* last = timeline.spans.empty() ? nullptr : &timeline.spans.back();
+    const bool goes_on = last != nullptr && last->rank == piece.rank && last->lane == piece.lane &&
+                         last->name == piece.name && last->strand == piece.strand &&
+                         last->end_s == piece.start_s;
+    if (goes_on) {
+      last->end_s = piece.end_s;
+    } else {
+      timeline.add(piece);
+    }
+    start = end;
+    if (mark != marks_.end()) ++mark;
+  }
+}
+
+void RankTrace::name_computing(trace::Timeline& timeline) const {
+  std::vector<trace::Span> computed;
+  std::erase_if(timeline.spans, [&](const trace::Span& span) {
+    const bool mine =
+        span.rank == group_.rank() && span.strand == 0 && span.lane == trace::Lane::compute;
+    if (mine) computed.push_back(span);
+    return mine;
+  });
+  std::sort(computed.begin(), computed.end(),
+            [](const auto& a, const auto& b) { return a.start_s < b.start_s; });
+  for (const trace::Span& span : computed) add_phase(timeline, span);
+  timeline.series.push_back(memory_series());
+}
+
+trace::Timeline RankTrace::timeline() const {
+  trace::Timeline result;
+  result.clock = trace::Clock::wall;
+  result.ranks = group_.size();
+  trace::Span span;
+  span.rank = group_.rank();
+  auto waits = times_->waits;
+  std::sort(waits.begin(), waits.end());
+  for (std::size_t i = 0; i < marks_.size(); ++i) {
+    if (marks_[i].phase == Phase::other || i + 1 == marks_.size()) continue;
+    span.lane = trace::Lane::compute;
+    span.name = result.named(std::string(name_of(marks_[i].phase)));
+    span.start_s = marks_[i].time_s;
+    for (const auto& [began, ended] : waits) {
+      if (ended <= span.start_s || began >= marks_[i + 1].time_s) continue;
+      span.end_s = began;
+      result.add(span);
+      span.start_s = ended;
+    }
+    span.end_s = marks_[i + 1].time_s;
+    result.add(span);
+  }
+  span.lane = trace::Lane::waiting;
+  span.name = result.named("all_reduce");
+  for (const auto& [began, ended] : waits) {
+    span.start_s = began;
+    span.end_s = ended;
+    result.add(span);
+  }
+  span.lane = trace::Lane::communication;
+  for (const auto& bucket : times_->buckets) {
+    span.name = result.named(bucket.name);
+    span.start_s = bucket.start_s;
+    span.end_s = bucket.end_s;
+    span.bytes = bucket.bytes;
+    result.add(span);
+  }
+  result.series.push_back(memory_series());
+  return result;
+}
+
+namespace {
+
+// From the first thing that any rank did.
+void begin_at_zero(trace::Timeline& timeline) {
+  double first = timeline.end_s();
+  for (const trace::Span& span : timeline.spans) first = std::min(first, span.start_s);
+  for (trace::Span& span : timeline.spans) {
+    span.start_s -= first;
+    span.end_s -= first;
+  }
+  for (trace::Series& series : timeline.series) {
+    for (auto& sample : series.samples) sample.time_s = std::max(sample.time_s - first, 0.0);
+  }
+}
+
+}  // namespace
+
+void write_together(const std::string& file, comm::ProcessGroup& group, trace::Timeline mine) {
+  const auto part_of = [&](int rank) { return text(file, ".rank", rank, ".part"); };
+  {
+    std::ofstream out(part_of(group.rank()), std::ios::binary);
+    write_data(out, mine);
+  }
+  group.barrier();
+  if (group.rank() == 0) {
+    std::vector<trace::Timeline> parts;
+    for (int rank = 0; rank < group.size(); ++rank) {
+      std::ostringstream content;
+      content << std::ifstream(part_of(rank), std::ios::binary).rdbuf();
+      if (content.str().empty()) {
+        throw Error(text("--trace: rank ", rank, "'s part is not at ", part_of(rank),
+                         "; do the ranks share that folder?"));
+      }
+      parts.push_back(trace::read_data(content.str()));
+      std::filesystem::remove(part_of(rank));
+    }
+    trace::Timeline together = trace::merged(std::move(parts));
+    begin_at_zero(together);
+    trace::write_file(file, together);
+  }
+  group.barrier();
+}
+
+}  // namespace lockstep::apps

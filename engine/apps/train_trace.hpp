@@ -1,0 +1,63 @@
+// What one rank's training did when, for its timeline. On simulated ranks the core notes who
+// computes, communicates and waits; here are the names of what is computed, and the memory. On real
+// ranks everything is seen from here: the phases of a step, and each bucket on its way.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/collectives/bucket.hpp"
+#include "engine/tensor/device.hpp"
+#include "engine/trace/timeline.hpp"
+#include "engine/train/phases.hpp"
+
+namespace lockstep::apps {
+
+class RankTrace final : public train::PhaseWatch {
+ public:
+  // Both must outlive it; times are those of the group's clock.
+  RankTrace(comm::ProcessGroup& group, const Device& device);
+  ~RankTrace() override;
+
+  void enter(train::Phase phase) override;
+  // The device's memory as it is now.
+  void sample_memory();
+  // The sum over the group, each bucket's noted; for ddp::Options. Lives as long as this.
+  collectives::CommHook& hook();
+
+  // Of real ranks: all that was noted. What is waited for is taken out of what is computed.
+  trace::Timeline timeline() const;
+  // Of simulated ranks: gives what this rank computes in `timeline` its names, and adds its memory.
+  void name_computing(trace::Timeline& timeline) const;
+
+ private:
+  struct Mark {
+    double time_s;
+    train::Phase phase;
+  };
+  struct Times;
+  class Hook;
+  class Reduction;
+  friend class Hook;
+  friend class Reduction;
+
+  trace::Series memory_series() const;
+  void add_phase(trace::Timeline& timeline, const trace::Span& computed) const;
+
+  comm::ProcessGroup& group_;
+  const Device& device_;
+  std::vector<Mark> marks_;
+  std::vector<trace::Series::Sample> memory_;
+  std::unique_ptr<Times> times_;  // of buckets
+  std::unique_ptr<Hook> hook_;
+};
+
+// Writes the timeline of ranks that are processes: each leaves its own beside `file`, and rank 0
+// puts them together. They must share the folder.
+//   Comm    two barriers
+//   Throws  Error on rank 0 when a rank's is missing
+void write_together(const std::string& file, comm::ProcessGroup& group, trace::Timeline mine);
+
+}  // namespace lockstep::apps

@@ -1,0 +1,23 @@
+// What a rank is doing within a step, told to whoever draws it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace lockstep::train {
+
+enum class Phase : std::uint8_t { other, data, forward, backward, optimizer };
+
+inline std::string_view name_of(Phase phase) {
+  constexpr std::string_view names[]{"other", "data", "forward", "backward", "optimizer"};
+  return names[static_cast<std::size_t>(phase)];
+}
+
+class PhaseWatch {
+ public:
+  virtual ~PhaseWatch() = default;
+  // The rank does this from now on. Thread: that of the training.
+  virtual void enter(Phase phase) = 0;
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,37 @@
+#include "grader/judge/kept_run.hpp"
+
+#include <tuple>
+#include <utility>
+
+#include "engine/sim/recorder.hpp"
+
+namespace lockstep::grader {
+
+trace::Timeline* KeptRun::next(const std::string& title) {
+  end();
+  if (kept_ == nullptr) return nullptr;
+  last_ = {};
+  last_.title = title;
+  has_last_ = true;
+  return &last_;
+}
+
+void KeptRun::failed(const sim::Finding& finding) {
+  if (!has_last_) return;
+  sim::show(last_, finding);
+  *kept_ = std::exchange(last_, {});
+  has_last_ = false;
+  has_failed_ = true;
+}
+
+void KeptRun::end() {
+  const auto size = [](const trace::Timeline& run) {
+    return std::tuple(run.messages.size(), run.spans.size(), run.ranks);
+  };
+  if (has_last_ && !has_failed_ && size(last_) >= size(*kept_)) {
+    *kept_ = std::exchange(last_, {});
+  }
+  has_last_ = false;
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,27 @@
+// Of all the cases that an exam plays, the one that is worth looking at: the last that failed, or
+// else the largest. Costs nothing when nobody asks for it.
+#pragma once
+
+#include "engine/sim/verdict.hpp"
+#include "engine/trace/timeline.hpp"
+
+namespace lockstep::grader {
+
+class KeptRun {
+ public:
+  explicit KeptRun(trace::Timeline* kept) : kept_(kept) {}
+
+  // Where the core writes the next case; nullptr when nobody asks.
+  trace::Timeline* next(const std::string& title);
+  // The last case was found wanting, by the core or by the judge, and is kept.
+  void failed(const sim::Finding& finding);
+  // There are no more cases.
+  void end();
+
+ private:
+  trace::Timeline* kept_;
+  trace::Timeline last_;
+  bool has_last_ = false, has_failed_ = false;
+};
+
+}  // namespace lockstep::grader

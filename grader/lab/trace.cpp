@@ -1,0 +1,86 @@
+// ./lab trace: the timeline of the last run that an exercise was judged by, as a page to look at.
+#include <fstream>
+#include <iostream>
+
+#include "engine/base/error.hpp"
+#include "engine/trace/data.hpp"
+#include "engine/trace/page.hpp"
+#include "grader/course/text_file.hpp"
+#include "grader/lab/command_line.hpp"
+#include "grader/lab/kept_timeline.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+namespace fs = std::filesystem;
+
+Options declared() {
+  Options options("./lab trace",
+                  "Writes the timeline of an exercise's last check: the case that failed, or the "
+                  "largest.");
+  options.words("NAME", "the exercise")
+      .option("out", "", "the page's file (build/traces/NAME.html)")
+      .flag("chrome", "also NAME.json, for ui.perfetto.dev and chrome://tracing");
+  return options;
+}
+
+trace::Timeline last_run(const Lab& lab, const Exercise& exercise) {
+  const fs::path file = lab.places.timeline(exercise);
+  if (exercise.kind == Kind::quiz) throw UsageError(exercise.handle() + " has questions, no runs");
+  if (!fs::exists(file)) {
+    throw UsageError(text("nothing was recorded of ", exercise.handle(), " yet: ./lab check ",
+                          exercise.handle(),
+                          " plays its cases, then ./lab trace shows the one "
+                          "that failed, or the largest"));
+  }
+  trace::Timeline run = trace::read_data(read_text(file));
+  if (run.spans.empty() && run.messages.empty() && !run.finding) {
+    throw UsageError(exercise.handle() +
+                     " talks to nobody and waits for nobody: there is nothing "
+                     "to draw");
+  }
+  return run;
+}
+
+}  // namespace
+
+void keep_timeline(const Lab& lab, const Exercise& exercise, const Report& report,
+                   trace::Timeline run) {
+  if (run.ranks == 0) return;
+  run.facts = {{"verdict", std::string(name_of(report.verdict))}};
+  for (const CheckReport& check : report.checks) {
+    if (!check.replay.empty()) run.facts.emplace_back("again", check.replay);
+  }
+  const fs::path file = lab.places.timeline(exercise);
+  fs::create_directories(file.parent_path());
+  std::ofstream out(file, std::ios::binary);
+  write_data(out, ordered(std::move(run)));
+  if (!out.flush()) throw Error("cannot write " + file.string());
+}
+
+Exit trace_command(const Lab& lab, const Words& words) {
+  const Arguments arguments = parsed(declared(), words);
+  if (arguments.asks_help()) return print_help(declared());
+  const Exercise& exercise = one_exercise(lab, arguments);
+  const trace::Timeline run = last_run(lab, exercise);
+  fs::path page = lab.places.traces() / (exercise.name + ".html");
+  if (arguments.given("out")) page = arguments.get("out");
+  trace::check_file_name(page.string());
+  if (page.has_parent_path()) fs::create_directories(page.parent_path());
+  write_file(page.string(), run);
+  std::cout << run.title << "\n  " << lab.places.shown(page) << "   open it in a browser\n";
+  if (arguments.flag("chrome")) {
+    const fs::path chrome = fs::path(page).replace_extension(".json");
+    write_file(chrome.string(), run);
+    std::cout << "  " << lab.places.shown(chrome) << "   open it at ui.perfetto.dev\n";
+  }
+  const fs::path mine = lab.places.work(exercise);
+  if (fs::exists(mine) &&
+      fs::last_write_time(mine) > fs::last_write_time(lab.places.timeline(exercise))) {
+    std::cout << "  your file has changed since: ./lab check " << exercise.handle()
+              << " plays it again\n";
+  }
+  return Exit::passed;
+}
+
+}  // namespace lockstep::grader

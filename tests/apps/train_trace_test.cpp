@@ -1,0 +1,104 @@
+// train --trace: the same lanes of simulated ranks and of real processes.
+#include <nlohmann/json.hpp>
+
+#include "engine/trace/data.hpp"
+#include "engine/trace/summary.hpp"
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+using trace::Lane;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+// The data of the page that a run leaves, or the reason why there is none.
+trace::Timeline traced(Words words) {
+  const lockstep::test::Scratch scratch;
+  words.insert(words.begin(), LOCKSTEP_TRAIN);
+  words.insert(words.end(), {"--trace", "run.html"});
+  const auto ran = run_command(words, scratch.path(), {.deadline_s = 120});
+  INFO(ran.output);
+  REQUIRE(ran.exit_code == 0);
+  const std::string page = read_text(scratch.path() / "run.html");
+  const std::string mark = "id=\"data\">";
+  const auto start = page.find(mark) + mark.size();
+  return trace::read_data(page.substr(start, page.find("</script>", start) - start));
+}
+
+double seconds_of(const trace::Timeline& run, const std::string& name, int rank) {
+  double seconds = 0;
+  for (const trace::Span& span : run.spans) {
+    if (span.rank == rank && span.lane == Lane::compute && run.names[span.name] == name) {
+      seconds += span.end_s - span.start_s;
+    }
+  }
+  return seconds;
+}
+
+const Words mlp{"--data", "synthetic", "--steps", "3", "--batch-size", "64"};
+const Words gpt{
+    "--model", "gpt",       "--sizes-only", "--layers", "4",       "--width",   "256",
+    "--heads", "4",         "--sequence",   "128",      "--vocab", "512",       "--batch-size",
+    "4",       "--backend", "sim",          "--ranks",  "4",       "--cluster", "h100"};
+
+Words both(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("train on sim: the timeline has the phases of a step, its collectives and its memory") {
+  const trace::Timeline run = traced(both(gpt, {"--bucket-mb", "1"}));
+  CHECK(run.ranks == 4);
+  CHECK(run.clock == trace::Clock::virtual_time);
+  for (int rank = 0; rank < 4; ++rank) {
+    const double forward = seconds_of(run, "forward", rank);
+    CHECK(forward > 0);
+    CHECK(seconds_of(run, "backward", rank) > forward);
+    CHECK(seconds_of(run, "optimizer", rank) > 0);
+  }
+  CHECK(run.series.size() == 4);
+  double most = 0;
+  for (const auto& sample : run.series[0].samples) most = std::max(most, sample.value);
+  CHECK(most > 1e6);
+  const auto ranks = summary_of(run);
+  CHECK(ranks[0].communication_s > 0);
+  CHECK(ranks[0].collective_bytes > 0);
+}
+
+TEST_CASE("train on sim: what the timeline shows as overlap is less without buckets that overlap") {
+  const double with = overlap_of(summary_of(traced(both(gpt, {"--bucket-mb", "1"}))));
+  const double without = overlap_of(summary_of(traced(both(gpt, {"--no-overlap"}))));
+  CHECK(with > without + 0.2);
+  CHECK(without < 0.2);
+}
+
+TEST_CASE("train on processes: rank 0 puts the lanes of all together, and leaves no part behind") {
+  const trace::Timeline run = traced(both(mlp, {"--ranks", "2", "--bucket-mb", "0.1"}));
+  CHECK(run.ranks == 2);
+  CHECK(run.clock == trace::Clock::wall);
+  for (int rank = 0; rank < 2; ++rank) {
+    CHECK(seconds_of(run, "forward", rank) > 0);
+    CHECK(seconds_of(run, "backward", rank) > 0);
+  }
+  int buckets = 0;
+  for (const trace::Span& span : run.spans) {
+    CHECK(span.start_s >= 0);
+    buckets += span.lane == Lane::communication;
+  }
+  CHECK(buckets >= 2 * 3);  // at least one a rank and step
+}
+
+TEST_CASE("train: a timeline of another kind is refused before anything is trained") {
+  const lockstep::test::Scratch scratch;
+  const auto ran = run_command(both({LOCKSTEP_TRAIN, "--trace", "run.txt"}, mlp), scratch.path(),
+                               {.deadline_s = 60});
+  CHECK(ran.exit_code == 2);
+  CHECK_THAT(ran.output, lockstep::test::contains(".html"));
+}

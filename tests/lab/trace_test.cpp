@@ -1,0 +1,130 @@
+// ./lab trace and ./lab compare: what is kept of a check, and what a collective costs.
+#include <nlohmann/json.hpp>
+
+#include "engine/trace/data.hpp"
+#include "tests/catch.hpp"
+#include "tests/lab/tree.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+using lockstep::test::contains;
+using lockstep::test::Tree;
+
+namespace {
+
+const std::string ring = "06_all_reduce/ring_all_reduce.cpp";
+
+void replace_all(std::string& text, const std::string& old, const std::string& by) {
+  for (auto at = text.find(old); at != std::string::npos; at = text.find(old, at + by.size())) {
+    text.replace(at, old.size(), by);
+  }
+}
+
+// The reference with every send blocking: all ranks send, and nobody receives.
+std::string ring_that_hangs(const Tree& tree) {
+  std::string text = read_text(tree.root() / "solutions" / ring);
+  replace_all(text, "comm::Work sending = peers.isend", "peers.send");
+  replace_all(text, "    sending.wait();\n", "");
+  return text;
+}
+
+trace::Timeline kept_run(const Tree& tree) {
+  return trace::read_data(read_text(tree.root() / "build" / "traces" / "ring_all_reduce.timeline"));
+}
+
+nlohmann::json row_of(const nlohmann::json& document, const std::string& who) {
+  for (const auto& row : document.at("rows")) {
+    if (row.at("who") == who) return row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("lab trace: before a check there is nothing, and the sentence says what to type") {
+  const Tree tree;
+  const auto early = tree.lab({"trace", "ring_all_reduce"});
+  CHECK(early.exit_code == 2);
+  CHECK_THAT(early.output, contains("./lab check ring_all_reduce"));
+  CHECK(tree.lab({"trace", "05_data_parallel/quiz"}).exit_code == 2);
+}
+
+TEST_CASE("lab trace: after a pass it shows the largest case, as a page and for Perfetto") {
+  const Tree tree;
+  tree.solve(ring);
+  REQUIRE(tree.lab({"check", "ring_all_reduce"}).exit_code == 0);
+  const trace::Timeline run = kept_run(tree);
+  CHECK(run.ranks == 8);
+  CHECK(!run.messages.empty());
+  CHECK(!run.finding);
+  const auto traced = tree.lab({"trace", "ring_all_reduce", "--chrome"});
+  CHECK(traced.exit_code == 0);
+  CHECK_THAT(traced.output, contains("build/traces/ring_all_reduce.html"));
+  const auto folder = tree.root() / "build" / "traces";
+  CHECK_THAT(read_text(folder / "ring_all_reduce.html"), contains("<title>" + run.title));
+  const auto chrome = nlohmann::json::parse(read_text(folder / "ring_all_reduce.json"));
+  CHECK(chrome.at("traceEvents").size() > run.messages.size());
+}
+
+TEST_CASE("lab trace: after a failure it shows the case that failed, and who waited for whom") {
+  const Tree tree;
+  write_text(tree.root() / "work" / ring, ring_that_hangs(tree));
+  REQUIRE(tree.lab({"check", "ring_all_reduce"}).exit_code == 1);
+  const trace::Timeline run = kept_run(tree);
+  REQUIRE(run.finding);
+  CHECK(run.finding->verdict == "deadlock");
+  CHECK(run.finding->ranks.size() == static_cast<std::size_t>(run.ranks));
+  REQUIRE(!run.finding->waiting.empty());
+  CHECK_THAT(run.finding->waiting[0].operation, contains("send to rank 1"));
+  CHECK_THAT(run.finding->waiting[0].where, contains("ring_all_reduce.cpp:"));
+  CHECK(tree.lab({"trace", "ring_all_reduce"}).exit_code == 0);
+}
+
+TEST_CASE("lab compare: yours costs what the reference costs when it is the reference") {
+  const Tree tree;
+  tree.solve(ring);
+  const auto ran =
+      tree.lab({"compare", "ring_all_reduce", "--json", "--ranks", "5", "--count", "20"});
+  REQUIRE(ran.exit_code == 0);
+  const auto document = nlohmann::json::parse(ran.output);
+  const auto yours = row_of(document, "yours"), reference = row_of(document, "reference");
+  for (const char* field : {"verdict", "depth", "messages", "bytes_per_rank", "virtual_s"}) {
+    CHECK(yours.at(field) == reference.at(field));
+  }
+  CHECK(yours.at("depth") == 8);             // 2(N-1)
+  CHECK(yours.at("bytes_per_rank") == 128);  // 2(N-1)/N of 80 bytes
+  const auto naive = row_of(document, "baseline");
+  CHECK(naive.at("program") == "naive_all_reduce");
+  CHECK(naive.at("bytes_per_rank") > yours.at("bytes_per_rank"));
+  CHECK(row_of(document, "native").at("modelled") == true);
+  CHECK(row_of(document, "native").at("bytes_per_rank") == 128);
+}
+
+TEST_CASE("lab compare: a part that hangs or crashes is a row, and the others still stand") {
+  const Tree tree;
+  write_text(tree.root() / "work" / ring, ring_that_hangs(tree));
+  const auto hangs = tree.lab({"compare", "ring_all_reduce"});
+  CHECK(hangs.exit_code == 1);
+  CHECK_THAT(hangs.output, contains("deadlock: "));
+  CHECK_THAT(hangs.output, contains("reference"));
+
+  std::string text = read_text(tree.root() / "solutions" / ring);
+  replace_all(text, "  const int size = peers.size();\n",
+              "  const int size = peers.size();\n  if (rank == 1) __builtin_trap();\n");
+  write_text(tree.root() / "work" / ring, text);
+  const auto crashes = tree.lab({"compare", "ring_all_reduce", "--json"});
+  CHECK(crashes.exit_code == 1);
+  const auto document = nlohmann::json::parse(crashes.output);
+  CHECK(row_of(document, "yours").at("verdict") == "crash");
+  CHECK(row_of(document, "reference").at("verdict") == "pass");
+}
+
+TEST_CASE("lab compare: a stub is unsolved, and what is no collective is refused") {
+  const Tree tree;
+  tree.lab({"begin"});
+  CHECK_THAT(tree.lab({"compare", "ring_all_reduce"}).output, contains("unsolved: "));
+  const auto other = tree.lab({"compare", "model_memory"});
+  CHECK(other.exit_code == 2);
+  CHECK_THAT(other.output, contains("./lab check model_memory"));
+  CHECK(tree.lab({"compare", "ring_all_reduce", "--ranks", "0"}).exit_code == 2);
+}

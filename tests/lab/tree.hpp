@@ -1,0 +1,33 @@
+// A tree in which lab-tool runs as a student meets it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+#include "tests/course/scratch.hpp"
+
+namespace lockstep::test {
+
+// A root whose work/ is its own and whose course is the real one.
+struct Tree {
+  Tree() {
+    for (const char* folder : {"exercises", "solutions"}) {
+      std::filesystem::create_symlink(std::filesystem::path(LOCKSTEP_ROOT) / folder,
+                                      root() / folder);
+    }
+  }
+  const std::filesystem::path& root() const { return scratch.path(); }
+  grader::CommandResult lab(std::vector<std::string> words) const {
+    words.insert(words.begin(), {LOCKSTEP_TOOL, "--root", root().string()});
+    return grader::run_command(words, root(), {.deadline_s = 100});
+  }
+  void solve(const std::string& file) const {
+    grader::write_text(root() / "work" / file, grader::read_text(root() / "solutions" / file));
+  }
+  Scratch scratch;
+};
+
+}  // namespace lockstep::test
