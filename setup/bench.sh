@@ -8,6 +8,14 @@ lab_bench() {
     cd "$root"
     hand_over bench-native bench-native "$@"
   fi
+  if [ "${1-}" = sim ]; then
+    shift
+    program=bench-sim
+    help_without_build "$@"
+    ! wants_help "$@" || exec "$bin/bench-sim" --help
+    cd "$root"
+    hand_over bench-sim bench-sim "$@"
+  fi
   program=bench
   help_without_build "$@"
   ! wants_help "$@" || exec "$bin/bench" --help

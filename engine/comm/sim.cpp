@@ -137,8 +137,7 @@ class SimGroup final : public ProcessGroup {
   Message sending(Op op, const Tensor& data, int dst, int tag, const Where& where) {
     Message sent = message(op, data, dst, tag, where);
     sent.data = wire_bytes_of(data);  // the port reads them before call() returns
-    // Of data that are sent the core takes the checksum itself.
-    if (sent.data.empty()) sent.checksum = checksum_of(data);
+    // The core takes the checksum itself, of what is sent.
     traffic_.bytes_sent += static_cast<std::int64_t>(data.bytes());
     ++traffic_.messages_sent;
     if (const auto* sets = contributors_of(data.device())) {
@@ -170,7 +169,9 @@ class SimGroup final : public ProcessGroup {
     sets.take();
   }
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override {
-    return start_request(sending(Op::isend, data, dst, tag, where), data, {}, where);
+    const Message sent = sending(Op::isend, data, dst, tag, where);
+    // What has no elements cannot change: nothing of it is kept.
+    return start_request(sent, sent.data.empty() ? Tensor() : data, {}, where);
   }
   Work start_recv(Tensor data, int src, int tag, const Where& where) override {
     Message wanted = message(Op::irecv, data, src, tag, where);

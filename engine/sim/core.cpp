@@ -28,7 +28,6 @@ Core::State::State(Options chosen)
   strands_.resize(size);
   for (auto& strands : strands_) main_.push_back(&strands.emplace(0, Strand{}).first->second);
   lost_.resize(size);
-  open_sends_.resize(size);
   counters_.ranks.resize(size);
   live_ = n;
   if (!options_.faults.none()) {
@@ -107,6 +106,7 @@ void Core::start(Actor actor, Actor parent, std::string name) {
   strand.clock_s = origin.clock_s;
   strand.depth = origin.depth;
   strands.emplace(actor.strand, std::move(strand));
+  state_->main_[static_cast<std::size_t>(actor.rank)]->alone = false;
   ++state_->live_;
 }
 

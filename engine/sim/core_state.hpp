@@ -35,6 +35,8 @@ struct Strand {
   bool live = true;
   bool running = true;
   bool brief = false;              // its open request is a Message
+  bool alone = true;               // of strand 0: its rank never had another
+  int open_sends = 0;              // of strand 0: of its rank, posted and not transferred
   OperationPtr waits_on;           // blocked: until this is done
   Answer answer;                   // ready: what a Message is answered
   std::string name;                // as its rank calls it, or empty
@@ -182,8 +184,7 @@ struct Core::State {
   std::vector<std::string> lost_;               // by rank: why it is gone, or empty
   std::vector<Group> groups_;
   Channels channels_;
-  std::vector<int> open_sends_;  // by rank: posted and not transferred
-  std::vector<Match> matches_;   // a heap, the earliest first; some are transferred meanwhile:
+  std::vector<Match> matches_;  // a heap, the earliest first; some are transferred meanwhile:
   std::size_t matches_over_ = 0;
   std::vector<Actor> asked_;  // strands whose request has not been looked at
   ReadyStrands ready_;        // who can go on; the same of strands that go one at a time:

@@ -19,8 +19,10 @@ void Core::State::drop(int rank, const std::string& why) {
     if (!strand.live) continue;
     if (!strand.running) --waiting_;
     const double clock_s = strand.clock_s;
+    const int open_sends = strand.open_sends;
     strand = {};
     strand.clock_s = clock_s;
+    strand.open_sends = open_sends;
     strand.live = strand.running = false;
     --live_;
   }

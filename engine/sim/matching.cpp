@@ -79,7 +79,7 @@ void Core::State::post_send(const OperationPtr& send) {
   auto& counters = counters_.ranks[static_cast<std::size_t>(src)];
   counters.bytes_sent += bytes_of(request);
   ++counters.messages_sent;
-  ++open_sends_[static_cast<std::size_t>(src)];
+  ++main_[static_cast<std::size_t>(src)]->open_sends;
   Channel& channel = channels_.of_send({request.group, src, dst, request.tag});
   if (channel.has_receives()) {
     meet(send, channel.pop());
@@ -112,9 +112,8 @@ void Core::State::meet(const OperationPtr& send, const OperationPtr& receive) {
 // from now on is posted later. What does not agree has to wait, so that of several the same one is
 // found whoever ran first.
 bool Core::State::is_next(const Operation& send, const Operation& receive) const {
-  const auto rank = static_cast<std::size_t>(send.owner.rank);
-  if (!at_once_ || open_sends_[rank] != 1 || strands_[rank].size() != 1) return false;
-  const Strand& sender = *main_[rank];
+  const Strand& sender = *main_[static_cast<std::size_t>(send.owner.rank)];
+  if (!at_once_ || sender.open_sends != 1 || !sender.alone) return false;
   return (sender.clock_s >= send.ready_s || sender.waits_on.get() == &send) && agree(send, receive);
 }
 
@@ -172,7 +171,7 @@ void Core::State::transfer(Operation& send, Operation& receive) {
   const int dst = receive.owner.rank;
   const std::int64_t bytes = bytes_of(send.request);
   send.receive = nullptr;
-  --open_sends_[static_cast<std::size_t>(src)];
+  --main_[static_cast<std::size_t>(src)]->open_sends;
   if (striking_ && is_doomed(send, receive)) return;
   const auto [begin, sent, arrived, leaves_node] = links_.pass(
       src, dst, bytes, send.ready_s, striking_ ? striking_->change(src, dst) : LinkChange{});
