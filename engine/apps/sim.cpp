@@ -45,6 +45,7 @@ struct Setting {
   sim::Network network;
   std::string trace_file;  // "" for none
   sim::Faults faults;
+  std::string traffic;  // of "ranks" or "nodes"; "none"
 };
 
 DType dtype_named(const std::string& name) {
@@ -60,7 +61,7 @@ sim::Options world_of(const Setting& setting) {
   options.seed = setting.seed;
   options.network = setting.network;
   options.faults = setting.faults;
-  options.record = sim::Record::totals;
+  options.record = setting.traffic == "none" ? sim::Record::totals : sim::Record::everything;
   options.limits.messages_max = options.limits.requests_max = std::int64_t{1} << 60;
   options.limits.bytes_max = std::int64_t{1} << 60;
   return options;
@@ -138,6 +139,7 @@ int simulate(const Setting& setting, const SimProgram& program, const sim::Fiber
   }
   if (report.finding) throw Error(report.finding->message);
   print_words(report);
+  if (setting.traffic != "none") print_traffic(report, setting.network, setting.traffic);
   return 0;
 }
 
@@ -159,6 +161,8 @@ int run(int argc, const char* const* argv) {
       .list("slow", "RANK:FACTOR: that rank computes so many times as long")
       .option("jitter", "0", "each latency is up to this share longer, drawn by the seed")
       .option("trace", "", "write the timeline: FILE.html to look at, FILE.json for Perfetto")
+      .choice("traffic", {"none", "ranks", "nodes"}, "none",
+              "also who sent how much to whom; keeps every message, 56 bytes each")
       .flag("sizes-only", "messages have sizes and no values: for very many ranks")
       .flag("prove", "with --sizes-only: follow which ranks contributed to each element of a sum")
       .flag("json", "one JSON document instead of words")
@@ -184,7 +188,8 @@ int run(int argc, const char* const* argv) {
                         static_cast<std::uint64_t>(arguments.integer("seed", 0)),
                         network,
                         arguments.get("trace"),
-                        faults_of(arguments, static_cast<int>(ranks), network)};
+                        faults_of(arguments, static_cast<int>(ranks), network),
+                        arguments.get("traffic")};
   if (setting.prove && (!setting.sizes_only || program.leaves != apps::Leaves::sums)) {
     throw UsageError(text("--prove follows sums made of messages, without their numbers, as in: ",
                           "./lab sim --sizes-only --prove ring_all_reduce"));

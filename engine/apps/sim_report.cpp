@@ -10,6 +10,7 @@
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
+#include "engine/sim/traffic.hpp"
 
 namespace lockstep::apps {
 namespace {
@@ -45,6 +46,24 @@ std::string hash_text(std::uint64_t hash) {
 
 }  // namespace
 
+void print_traffic(const SimReport& report, const sim::Network& network, std::string_view places) {
+  constexpr std::size_t lines_max = 20;
+  const bool ranks = places == "ranks";
+  std::vector<sim::Traffic> pairs =
+      ranks ? sim::traffic_of(report.counters) : sim::traffic_of_nodes(report.counters, network);
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  const char* place = ranks ? "rank " : "node ";
+  for (std::size_t i = 0; i < std::min(pairs.size(), lines_max); ++i) {
+    const sim::Traffic& one = pairs[i];
+    std::cout << text("  ", place, one.src, " to ", place, one.dst, ": ", one.bytes, " bytes in ",
+                      one.messages, one.messages == 1 ? " message\n" : " messages\n");
+  }
+  if (pairs.size() > lines_max) {
+    std::cout << text("  and ", pairs.size() - lines_max, " pairs with no more\n");
+  }
+}
+
 void print_words(const SimReport& report) {
   const auto [most, all] = sums_of(report.counters);
   const auto line = [](const char* name, const std::string& value) {
@@ -54,6 +73,12 @@ void print_words(const SimReport& report) {
   line("messages", most_and_all(most.messages_sent, all.messages_sent, ""));
   line("sent", most_and_all(most.bytes_sent, all.bytes_sent, " bytes"));
   if (report.several_nodes) {
+    const auto within = [](const sim::RankCounters& rank) {
+      return rank.bytes_sent - rank.bytes_left_node;
+    };
+    std::int64_t busiest = 0;
+    for (const auto& rank : report.counters.ranks) busiest = std::max(busiest, within(rank));
+    line("within nodes", most_and_all(busiest, within(all), " bytes"));
     line("left a node", most_and_all(most.bytes_left_node, all.bytes_left_node, " bytes"));
   }
   line("depth", text(report.counters.depth, " messages, the longest chain"));

@@ -24,6 +24,10 @@ struct SimReport {
 
 void print_words(const SimReport& report);
 
+// Who sent how much to whom, the most first. Requires Record::everything.
+//   places  "ranks" or "nodes"
+void print_traffic(const SimReport& report, const sim::Network& network, std::string_view places);
+
 // { program, ranks, count, dtype, virtual_s, wall_s, depth, messages, messages_max, bytes,
 //   bytes_max, bytes_left_node, collectives: [{kind, bytes}], trace, finding: {verdict, message,
 //   where} | null }: messages and bytes of all ranks, and of the busiest.

@@ -21,21 +21,23 @@
 //
 // Time: a message occupies its sender's port for gap + bytes/bandwidth and arrives latency later;
 // links are full duplex; flows on one port queue (LogGP [AISS95]); a rank has one port to its own
-// node and one to the others (network.hpp). A transfer begins when both sides are posted and the
-// sender's port is free. A sender goes on when its port is free again, a receiver when the message
-// has arrived. N ranks of a native collective of b bytes enter when the last has come, and leave
-// together (price.hpp).
+// node and one to the others, or ranks share the network cards of their node (network.hpp), which
+// serve them in the order in which they are ready, ties by rank. A transfer begins when both sides
+// are posted and the sender's port is free. A sender goes on when its port is free again, a
+// receiver when the message has arrived. N ranks of a native collective of b bytes enter when the
+// last has come, and leave together (price.hpp).
 //
-// Order: without services nothing is shared and every strand that can go on does, neighbouring
-// ranks together (ready.hpp). With services the core goes by virtual time: one strand at a time,
-// the earliest first. A request with a deadline that nothing has answered by then is expired when
-// everything earlier has happened.
+// Order: without services every strand that can go on does, neighbouring ranks together
+// (ready.hpp); what several ranks share happens when all are blocked, the earliest first, up to the
+// moment at which a rank goes on. With services the core goes by virtual time: one strand at a
+// time, the earliest first. A request with a deadline that nothing has answered by then is expired
+// when everything earlier has happened.
 //
 // Depth: a message is one deeper than the deepest message its sending strand has received; a strand
 // inherits depth from the one that started it and hands it to those that it wakes or that join it.
 // Native collectives are not messages: they have no depth.
 //
-// Left out: links that ranks share, faults.
+// Left out: faults; native collectives take no card from messages.
 #pragma once
 
 #include <cstdint>

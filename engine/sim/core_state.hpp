@@ -70,9 +70,16 @@ class WaitGraph;
 struct WaitNode;
 
 struct Core::State {
-  // A send and a receive that have met, and do not begin at once.
+  // A send and a receive that have met, and do not begin at once; or, of those that go over network
+  // cards, have left the sender's node.
   struct Match {
+    double at_s;  // when both are posted; when the first byte comes to the receiver's card
     OperationPtr send, receive;
+    struct Left {
+      double begin_s;
+      std::uint64_t checksum;  // of the bytes: they may have changed when they arrive
+    };
+    std::optional<Left> left{};
   };
   struct Ready {
     double time_s;
@@ -135,9 +142,16 @@ struct Core::State {
   bool is_next(const Operation& send, const Operation& receive) const;
   static bool later(const Match& a, const Match& b);
   void disagree(const Operation& send, const Operation& receive);
-  bool transfer_matches();  // false: there is none
+  bool transfer_matches();  // false: none moved
+  void put(Match match);
+  double earliest_ready_s() const;
   void forget_one_match();
   void transfer(Operation& send, Operation& receive);
+  void leave_node(Match match);
+  void enter_node(const Match& match);
+  void take_off(Operation& send);
+  void sent(Operation& send, Operation& receive);
+  void received(const Operation& send, Operation& receive, double begin_s, std::uint64_t checksum);
 
   // injecting.cpp: only where there are faults
   bool dies_asking(Actor actor, const Request& request);

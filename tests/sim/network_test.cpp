@@ -1,6 +1,7 @@
 #include "engine/sim/network.hpp"
 
 #include "engine/sim/price.hpp"
+#include "engine/sim/traffic.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/scripted.hpp"
 
@@ -33,6 +34,9 @@ TEST_CASE("a message to another node takes that link's time, and is counted as h
   CHECK(sender.bytes_left_node == 8);
   CHECK(sender.messages_left_node == 1);
   CHECK(core.counters().ranks[1].bytes_left_node == 0);
+  CHECK(traffic_of(core.counters()) == std::vector<Traffic>{{0, 1, 1, 8}, {0, 3, 1, 8}});
+  CHECK(traffic_of_nodes(core.counters(), options.network) ==
+        std::vector<Traffic>{{0, 0, 1, 8}, {0, 1, 1, 8}});
 }
 
 TEST_CASE("a rank sends to its own node and to others at the same time") {
