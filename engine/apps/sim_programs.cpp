@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/collectives/all_gather.hpp"
+#include "engine/collectives/all_reduce_choice.hpp"
 #include "engine/collectives/all_to_all.hpp"
 #include "engine/collectives/barrier.hpp"
 #include "engine/collectives/broadcast.hpp"
@@ -73,6 +74,17 @@ template <auto part>
 void sum_of_ones(const SimRank& self) {
   const Tensor data = filled(self, self.count, 1);
   part(self.group, data, ReduceOp::sum);
+  expect_sum(self, data);
+}
+
+void run_hierarchical(const SimRank& self) {
+  const int ranks = self.group.size(), each = self.ranks_per_node;
+  if (each > 0 && each < ranks && ranks % each != 0) {
+    throw UsageError(text("hierarchical_all_reduce needs full nodes, and ", ranks,
+                          " ranks do not fill nodes of ", each));
+  }
+  const Tensor data = filled(self, self.count, 1);
+  run_all_reduce(AllReduce::hierarchical, self.group, each, data, ReduceOp::sum);
   expect_sum(self, data);
 }
 
@@ -206,6 +218,7 @@ constexpr std::array programs{
     SimProgram{"tree_all_reduce", sum_of_ones<tree_all_reduce>, tree_all_reduce_cost, Leaves::sums},
     SimProgram{"halving_doubling_all_reduce", sum_of_ones<halving_doubling_all_reduce>,
                halving_doubling_all_reduce_cost, Leaves::sums},
+    SimProgram{"hierarchical_all_reduce", run_hierarchical, nullptr, Leaves::sums},
     SimProgram{"star_broadcast", run_broadcast<star_broadcast>, nullptr},
     SimProgram{"star_reduce", run_reduce<star_reduce>, nullptr},
     SimProgram{"all_reduce", sum_of_ones<native_all_reduce>, nullptr},

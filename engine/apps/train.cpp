@@ -43,10 +43,12 @@ int train_here(const Arguments& arguments) {
                           "; give --ranks to one of them"));
   }
   const auto strands = make_thread_strands();
+  const int ranks_per_node = world.joined ? world.joined->environment.local_world_size : 0;
   apps::RankTrace trace(*world.group, device);
   const bool traces = arguments.given("trace");
   const apps::Trained trained = apps::train_rank(
-      arguments, datasets, {*world.group, device, *strands, {}, traces ? &trace : nullptr});
+      arguments, datasets,
+      {*world.group, device, *strands, {}, traces ? &trace : nullptr, ranks_per_node});
   if (traces) {
     trace::Timeline timeline = trace.timeline();
     timeline.title = text("train on ", world.group->size(), " processes");

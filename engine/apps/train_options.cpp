@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/nearest.hpp"
+#include "engine/collectives/all_reduce_choice.hpp"
 #include "engine/data/text.hpp"
 #include "engine/sim/cluster.hpp"
 
@@ -128,7 +129,7 @@ Options train_options() {
               "of gloo: TCP, or memory that ranks of one host share; auto: that where it can be")
       .choice("dtype", {"float32", "float64", "bfloat16"}, "float32",
               "type of parameters and inputs; bfloat16: of --sizes-only")
-      .choice("all-reduce", {"native", "ring"}, "native", "how gradients are summed")
+      .choice("all-reduce", collectives::all_reduce_names(), "native", "how gradients are summed")
       .flag("no-overlap", "sum gradients when backward is over, not while it goes on (DDP)")
       .option("bucket-mb", "25", "DDP: MiB of gradients that travel together; the first, 1 at most")
       .flag("find-unused", "DDP: parameters may be left out by a pass, on some ranks or on all")

@@ -129,7 +129,8 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   if (world.trace != nullptr && real) options.step.ddp.hook = &world.trace->hook();
   Device& device = world.device;
   const auto group = collectives::with_all_reduce(
-      world.group, collectives::all_reduce_named(arguments.get("all-reduce")), world.strands);
+      world.group, collectives::all_reduce_named(arguments.get("all-reduce")), world.strands,
+      world.ranks_per_node);
 
   const nn::ModelSpec spec = model_spec(arguments, *datasets.train);
   const auto model = nn::make_model(spec, device, options.seed);

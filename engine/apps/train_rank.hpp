@@ -15,6 +15,7 @@ struct RankWorld {
   Strands& strands;  // for what runs beside the training
   std::vector<train::Observer*> observers{};
   RankTrace* trace = nullptr;  // notes what is done when
+  int ranks_per_node = 0;      // 0: all are on one
 };
 
 struct Trained {

@@ -143,7 +143,8 @@ int train_simulated(const Arguments& arguments, int ranks) {
         try {
           comm::SimulatedDevice device(self.port, self.rank, cluster.device, spec.dtype, elements);
           const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
-          RankWorld world{*group, device, self.strands, {}};
+          RankWorld world{*group, device, self.strands};
+          world.ranks_per_node = cluster.network.ranks_per_node;
           RankTrace trace(*group, device);
           const NamesAtTheEnd names{trace, draws ? &timeline : nullptr};
           if (draws) {

@@ -205,4 +205,28 @@ Cost halving_doubling_all_reduce_cost(int ranks, std::int64_t count) {
   return cost;
 }
 
+// In the node a rank sends all shards but its own, and then all but its right neighbour's. Between
+// nodes each shard is the data of a ring.
+LevelsCost hierarchical_all_reduce_cost(int ranks, int ranks_per_node, std::int64_t count) {
+  if (nothing(ranks, count)) return {};
+  const std::int64_t g = ranks_per_node, k = ranks / g;
+  const auto length = [&](std::int64_t i) { return (i % g + 1) * count / g - i % g * count / g; };
+  LevelsCost cost;
+  cost.all = {.depth = 2 * (g - 1) + 2 * (k - 1),
+              .messages = 2 * k * (g - 1) * std::min(count, g),
+              .elements = 2 * k * (g - 1) * count};
+  for (std::int64_t i = 0; i < g; ++i) {
+    const Cost ring = ring_all_reduce_cost(static_cast<int>(k), length(i));
+    const std::int64_t in_node = g > 1 ? 2 * count - length(i) - length(i + 1) : 0;
+    cost.all.messages += ring.messages;
+    cost.elements_between += ring.elements;
+    cost.all.busiest = std::max(cost.all.busiest, in_node + ring.busiest);
+    cost.between.elements = std::max(cost.between.elements, ring.path.elements);
+  }
+  cost.all.elements += cost.elements_between;
+  cost.within = in_step(2 * (g - 1), parts(count, g));
+  cost.between.latencies = cost.between.messages = 2 * (k - 1);
+  return cost;
+}
+
 }  // namespace lockstep::collectives

@@ -48,4 +48,12 @@ Cost ring_all_reduce_cost(int ranks, std::int64_t count);              // 2N(N-1
 Cost tree_all_reduce_cost(int ranks, std::int64_t count);              // 2(N-1) of D
 Cost halving_doubling_all_reduce_cost(int ranks, std::int64_t count);  // of D/2, D/4, … D/P
 
+// On nodes of so many ranks each. Its path has two parts, one for each kind of link.
+struct LevelsCost {
+  Cost all;  // without a path. The depth is exact where no message is empty: for N elements or more
+  std::int64_t elements_between = 0;  // of `all`, those that leave a node
+  Path within, between;
+};
+LevelsCost hierarchical_all_reduce_cost(int ranks, int ranks_per_node, std::int64_t count);
+
 }  // namespace lockstep::collectives

@@ -4,6 +4,8 @@
 // to standard error.
 #include <algorithm>
 #include <iostream>
+#include <optional>
+#include <string_view>
 
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
@@ -41,11 +43,27 @@ bool is_of_the_plain_way(const Exercise& part) {
   return part.name == "average_gradients" || part.name == "data_parallel_step";
 }
 
+// What --all-reduce is told for a part: "halving-doubling" for halving_doubling_all_reduce.
+std::optional<std::string> all_reduce_option(std::string part) {
+  if (part == "reduce_scatter") return "hierarchical";
+  const std::string_view ending = "_all_reduce";
+  if (!part.ends_with(ending)) return std::nullopt;
+  part.resize(part.size() - ending.size());
+  std::replace(part.begin(), part.end(), '_', '-');
+  return part;
+}
+
+// The hierarchical one calls the ring between nodes.
+bool runs(const std::string& all_reduce, const Arguments& run) {
+  const std::string& asked = run.get("all-reduce");
+  return asked == all_reduce || (asked == "hierarchical" && all_reduce == "ring");
+}
+
 // "yours", and whether the run will call it: some parts run only when they are asked for.
 std::string words_for_yours(const Exercise& part, const Arguments& run) {
   if (run.get("program") != "train") return "yours";
-  if (part.name == "ring_all_reduce" && run.get("all-reduce") != "ring") {
-    return "yours, unused without --all-reduce ring";
+  if (const auto option = all_reduce_option(part.name); option && !runs(*option, run)) {
+    return "yours, unused without --all-reduce " + *option;
   }
   if (part.name == "prefetching_loader" && run.get("workers") == "0") {
     return "yours, unused without --workers";

@@ -65,6 +65,7 @@ TEST_CASE("sim: every program runs, also where nothing divides, and checks its v
                                  "ring_all_reduce",
                                  "tree_all_reduce",
                                  "halving_doubling_all_reduce",
+                                 "hierarchical_all_reduce",
                                  "star_broadcast",
                                  "star_reduce",
                                  "all_reduce",

@@ -82,6 +82,56 @@ TEST_CASE("collectives: the values are right where their cost is measured") {
   }
 }
 
+TEST_CASE("hierarchical all-reduce: what is sent, and what leaves a node, is that of the formula") {
+  for (const auto& [nodes, each] :
+       {std::pair{1, 1}, {1, 8}, {8, 1}, {2, 2}, {2, 3}, {3, 2}, {2, 4}, {4, 2}, {8, 8}}) {
+    sim::Network network;
+    network.ranks_per_node = each;
+    const int ranks = nodes * each;
+    for (const std::int64_t count : {0, 1, ranks - 1, 31, 1009, 1 << 20}) {
+      INFO(count << " elements on " << nodes << " nodes of " << each);
+      const auto counters = counted(test::program_named("hierarchical_all_reduce"), ranks, count,
+                                    Values::none, network);
+      const auto expected = collectives::hierarchical_all_reduce_cost(ranks, each, count);
+      Cost seen = cost_of(counters);
+      // Below N elements some messages are empty, and chains may be shorter.
+      if (count < ranks) {
+        CHECK(seen.depth <= expected.all.depth);
+        seen.depth = expected.all.depth;
+      }
+      CHECK(text_of(seen) == text_of(expected.all));
+      std::int64_t left = 0;
+      for (const auto& rank : counters.ranks) left += rank.bytes_left_node / element_bytes;
+      CHECK(left == (nodes > 1 ? expected.elements_between : 0));
+      if (count == 0 || count % ranks != 0) continue;
+      CHECK(counters.makespan_s ==
+            Approx(seconds(expected.within, network.within(), element_bytes) +
+                   seconds(expected.between, network.between, element_bytes))
+                .epsilon(1e-12)
+                .margin(1e-18));
+    }
+  }
+}
+
+TEST_CASE(
+    "hierarchical all-reduce: faster than a ring on two levels, not slower where all is alike") {
+  for (const double faster : {1.0, 10.0}) {
+    sim::Network network;
+    network.ranks_per_node = 4;
+    network.between = network.within();
+    network.between.bandwidth_bytes_s /= faster;
+    for (const std::int64_t count : {8, 8000, 8 << 20}) {
+      const auto time_of = [&](std::string_view name) {
+        return counted(test::program_named(name), 8, count, Values::none, network).makespan_s;
+      };
+      INFO(count << " elements, links in a node " << faster << " times as fast");
+      const double flat = time_of("ring_all_reduce"), levels = time_of("hierarchical_all_reduce");
+      CHECK(levels <= flat * (1 + 1e-12));
+      if (faster > 1) CHECK(levels < flat);
+    }
+  }
+}
+
 TEST_CASE("all-reduce: a tree is faster than a ring for one element, and slower for a million") {
   const sim::Link link = sim::Network{}.within();
   const auto ring = [&](std::int64_t count) {

@@ -187,6 +187,36 @@ TEST_CASE("gloo: the ring part over messages equals the native all_reduce") {
         })) == "");
 }
 
+TEST_CASE("gloo: every all-reduce part over messages equals the native all_reduce") {
+  const int ranks = GENERATE(1, 2, 3, 4, 6, 8);
+  const std::string name = GENERATE("naive", "tree", "halving-doubling", "hierarchical");
+  CHECK(failures(run_gloo(ranks, [name](ProcessGroup& group) {
+          const auto strands = make_thread_strands();
+          const int each = group.size() % 2 == 0 ? 2 : 0;
+          const auto chosen = collectives::with_all_reduce(
+              group, collectives::all_reduce_named(name), *strands, each);
+          return check_all_reduce(*chosen) + check_provenance(*chosen) + check_same_bits(*chosen);
+        })) == "");
+}
+
+TEST_CASE(
+    "all-reduce: hierarchical refuses nodes that are not full, and unknown names what is known") {
+  CHECK(failures(run_gloo(3, [](ProcessGroup& group) -> std::string {
+          const auto strands = make_thread_strands();
+          try {
+            collectives::with_all_reduce(group, collectives::AllReduce::hierarchical, *strands, 2);
+          } catch (const UsageError& error) {
+            return std::string(error.what()).find("3 ranks do not fill nodes of 2") ==
+                           std::string::npos
+                       ? error.what()
+                       : "";
+          }
+          return "no error";
+        })) == "");
+  CHECK_THROWS_WITH(collectives::all_reduce_named("halving"),
+                    lockstep::test::contains("halving-doubling"));
+}
+
 TEST_CASE("gloo: the ring part is also carried out beside the rank, in order") {
   const int ranks = GENERATE(1, 2, 3, 4, 5, 7, 8);
   CHECK(failures(run_gloo(ranks, [](ProcessGroup& group) -> std::string {
