@@ -15,9 +15,8 @@ namespace lockstep::collectives {
 //   Requires  the same D, dtype and op on every rank
 //   Ensures   the same bits on every rank; the order of summation depends on N and D only
 //   Comm      N = P: 2log₂P steps, every rank sends 2(P-1)/P·D elements. Otherwise 2log₂P + 2
-//   steps,
-//             and no rank sends more than 2(P-1)/P·D + D. Where P does not divide D, less than P
-//             elements more or less. All ranks together send exactly 2(N-1)·D
+//             steps, and no rank sends more than 2(P-1)/P·D + D. Where P does not divide D, less
+//             than P elements more or less. All ranks together send exactly 2(N-1)·D
 //   Throws    CommError when a peer is lost or the deadline passes
 //   Source    [TRG05] §4
 void halving_doubling_all_reduce(comm::Peers& peers, Tensor data, ReduceOp op);

@@ -13,8 +13,10 @@ namespace lockstep::collectives {
 // Replaces data by its reduction over all ranks of all nodes.
 //   in_node   the g ranks of this rank's node
 //   across    the k ranks, one of each node, that have the same rank in their in_node group
-//   data      [D], any dtype {partial: all N}; D may be 0, smaller than N, or not divisible by g or
-//   k op        sum, product, min or max Requires  the same g, k, D, dtype and op on every rank
+//   data      [D], any dtype {partial: all N}; D may be 0, smaller than N, or divisible by
+//             neither g nor k
+//   op        sum, product, min or max
+//   Requires  the same g, k, D, dtype and op on every rank
 //   Ensures   the same bits on every rank; the order of summation depends on g, k and D only
 //   Comm      a rank sends 2(k-1)/k·D/g elements to other nodes, and 2(g-1)/g·D within its own;
 //             2(g-1) + 2(k-1) steps

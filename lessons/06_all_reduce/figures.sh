@@ -1,6 +1,6 @@
 #!/bin/sh
 # Regenerates this lesson's figures from runs on the simulator: ring.svg and two_more.svg, all-reduces step by step;
-# choosing.svg, the time of four all-reduces over sizes and ranks. Where ring and tree cross is also printed.
+# choosing.svg, the time of four all-reduces over sizes and ranks; nodes.svg, the same on nodes with faster links inside. Where ring and tree cross is also printed.
 set -eu
 here=$(cd "${0%/*}" && pwd)
 build=$here/../../build/release
@@ -36,3 +36,12 @@ sizes="4 16 64 256 1024 4096 16384 65536 262144 1048576 4194304 16777216 6710886
     done
   done
 } | awk -f "$here/choosing.awk" >"$here/choosing.svg"
+
+for program in ring_all_reduce tree_all_reduce halving_doubling_all_reduce hierarchical_all_reduce; do
+  for count in 250 1000 4000 16000 64000 250000 1000000 4000000 16000000 64000000 250000000; do
+    "$build/bin/sim" --cluster h100 --ranks 64 --count $count --sizes-only $program |
+      awk -v name=$program -v bytes=$((count * 4)) '
+        /virtual time/ { time = $3; unit = $4 }
+        /left a node/ { print name, bytes, time, unit, $(NF - 3) }'
+  done
+done | awk -f "$here/nodes.awk" >"$here/nodes.svg"
