@@ -11,8 +11,8 @@
 #   ./lab train $run $gpt --no-overlap --trace ddp.html
 #   page.sh ddp.html 1200 780 no_overlap.png 1.61-2.41
 # and, with a ring in work/ whose ranks all send before they receive,
-#   ./lab check ring_all_reduce; ./lab trace ring_all_reduce --out deadlock.html
-#   page.sh deadlock.html 1200 760 deadlock.png
+#   ./lab check ring_all_reduce --case 20; ./lab trace ring_all_reduce --out deadlock.html
+#   page.sh deadlock.html 1200 740 deadlock.png
 set -eu
 page=$(realpath "$1") width=$2 height=$3 picture=$4 part=${5:-}
 shot=$(mktemp -d)

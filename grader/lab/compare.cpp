@@ -170,8 +170,9 @@ void print_table(const std::vector<Row>& rows) {
         row.who == row.program ? row.who : text(row.who, " (", row.program, ")");
     const std::string name = row.who == "yours" || row.who == "reference" ? row.who : who;
     if (!row.ran()) {
-      std::cout << "  " << std::left << std::setw(28) << name << row.verdict << ": " << row.message
-                << "\n";
+      // The core's sentences begin with the verdict, others do not.
+      const std::string head = row.message.starts_with(row.verdict) ? "" : row.verdict + ": ";
+      std::cout << "  " << std::left << std::setw(28) << name << head << row.message << "\n";
       continue;
     }
     const bool priced = is_modelled(row);

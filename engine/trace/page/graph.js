@@ -1,7 +1,7 @@
 // The wait-for graph of a run that stopped: who waits for whom, in which operation, at which line.
 // A cycle stands on a circle, in its order; who only waits for it stands outside.
 
-const boxes_max = 40;
+const boxes_max = 12;
 const box = {width: 172, height: 58};
 
 function svg(name, attributes, parent, text) {
@@ -16,17 +16,22 @@ function svg(name, attributes, parent, text) {
 const file_of = (where) => where.slice(where.lastIndexOf('/') + 1);
 const short = (text, length) => text.length > length ? `…${text.slice(1 - length)}` : text;
 
-// The nodes: ranks that wait, those of the cycle first, then ranks that are waited for and do not.
+// The nodes: the ranks that the finding names, then who waits for one of them, then the others that
+// wait, as many as can be looked at. A rank that does not wait has none of its own to show.
 function nodes_of(finding) {
-  const waits = [...finding.waiting];
-  const place = (wait) => {
-    const at = finding.ranks.indexOf(wait.rank);
-    return at < 0 ? finding.ranks.length : at;
-  };
-  waits.sort((a, b) => place(a) - place(b) || a.rank - b.rank || a.strand - b.strand);
-  const nodes = waits.slice(0, boxes_max).map((wait) => ({wait, rank: wait.rank}));
+  const named = new Set(finding.ranks);
+  const place = (wait) => wait.waits_for.some((rank) => named.has(rank)) ? 0 : 1;
+  const others = finding.waiting.filter((wait) => !named.has(wait.rank));
+  others.sort((a, b) => place(a) - place(b) || a.rank - b.rank || a.strand - b.strand);
+  const nodes = [];
+  for (const rank of finding.ranks) {
+    const waits = finding.waiting.filter((wait) => wait.rank === rank);
+    nodes.push(...(waits.length ? waits.map((wait) => ({rank, wait})) : [{rank, wait: null}]));
+  }
+  nodes.push(...others.map((wait) => ({rank: wait.rank, wait})));
+  nodes.length = Math.min(nodes.length, boxes_max);
   for (const {wait} of [...nodes]) {
-    for (const rank of wait.waits_for) {
+    for (const rank of wait ? wait.waits_for : []) {
       if (nodes.length < boxes_max && !nodes.some((node) => node.rank === rank)) {
         nodes.push({rank, wait: null});
       }
@@ -53,7 +58,7 @@ function place_nodes(nodes, cycle) {
     node.x = rx * Math.cos(angle);
     node.y = ry * Math.sin(angle);
   });
-  const step = inner.length < 3 ? 130 : Math.max(130, inner.length * 26);
+  const step = inner.length < 3 ? 130 : Math.max(130, inner.length * 33);
   const from = inner.length === 2 ? Math.PI : -Math.PI / 2;
   around(inner, inner.length === 1 ? 0 : step * 1.25, inner.length < 3 ? 0 : step * 0.85, from);
   const far = Math.max(step + 130, outer.length * 24);
@@ -87,9 +92,9 @@ function draw_edges(picture, nodes, cycle) {
   }
 }
 
-function draw_boxes(picture, nodes, cycle) {
+function draw_boxes(picture, nodes, involved) {
   for (const node of nodes) {
-    const kind = !node.wait ? 'gone' : cycle.includes(node.rank) ? 'cycle' : '';
+    const kind = (node.wait ? '' : 'gone ') + (involved.includes(node.rank) ? 'cycle' : '');
     const group = svg('g', {class: kind, transform: `translate(${node.x} ${node.y})`}, picture);
     svg('rect', {x: -box.width / 2, y: -box.height / 2, width: box.width, height: box.height, rx: 6},
       group);
@@ -116,7 +121,7 @@ function draw_graph(finding) {
     svg('path', {d: 'M 0 0.5 L 8 4 L 0 7.5 z'}, head);
   }
   draw_edges(picture, nodes, cycle);
-  draw_boxes(picture, nodes, cycle);
+  draw_boxes(picture, nodes, finding.ranks);
   return {nodes, cycle};
 }
 
@@ -133,7 +138,8 @@ function show_finding() {
   const {nodes, cycle} = draw_graph(finding);
   const waits = nodes.map((node) => node.wait).filter(Boolean);
   fill_table(element('waiting'), ['rank', 'waits in', '', 'at', 'since'],
-    waits.map((wait) => [wait.who, wait.operation, wait.details, wait.where,
+    waits.map((wait) => [wait.who, wait.operation, wait.details,
+      wait.where.replace(/\//g, '/\u200b'),  // a long path breaks at its folders
       time_text(wait.since_s)]), 4);
   [...element('waiting').tBodies[0].rows].forEach((row, i) => {
     if (cycle.includes(waits[i].rank)) row.className = 'cycle';
