@@ -56,14 +56,33 @@ engine_generate() {
   hand_over "$engine_targets" generate "$@"
 }
 
+# `./lab sim --ranks 8 train ARGS…`: the training, on simulated ranks.
+engine_sim_train() {
+  left=$#
+  ranks="--ranks 8"   # as sim has them
+  while [ "$left" -gt 0 ]; do
+    argument=$1
+    shift
+    left=$((left - 1))
+    case $argument in
+      train) continue ;;
+      --ranks | --ranks=*) ranks= ;;
+    esac
+    set -- "$@" "$argument"
+  done
+  engine_train --backend sim $ranks "$@"
+}
+
 # Its PROGRAM runs as the student wrote it, whether it passes or not: to see what is wrong with it is
 # what a simulator is for.
 engine_sim() {
   if wants_help "$@"; then
     "$bin/sim" --help
     echo "  --with work        PROGRAM from work/ as it is, other parts of yours where they pass"
+    echo "  train ARGS         instead of PROGRAM: ./lab train --backend sim ARGS"
     exit 0
   fi
+  case " $* " in *" train "*) engine_sim_train "$@" ;; esac
   with_work=no
   always=
   left=$#

@@ -123,7 +123,8 @@ int run(int argc, const char* const* argv) {
     }
     return apps::train_simulated(arguments, static_cast<int>(ranks));
   }
-  apps::refuse_given(arguments, {"cluster", "sizes-only", "fault", "slow"}, "--backend sim");
+  apps::refuse_given(arguments, {"cluster", "sizes-only", "fault", "slow", "jitter"},
+                     "--backend sim");
   if (ranks == 1 || launched) return train_here(arguments);
   check_run(arguments, static_cast<int>(ranks));
   return launch_ranks(ranks, argc, argv);

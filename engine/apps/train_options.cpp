@@ -125,6 +125,8 @@ Options train_options() {
       .list("fault",
             "of --backend sim: kill:RANK@TIME, kill:RANK@step:K, link:A-B:slow:F, link:A-B:cut")
       .list("slow", "of --backend sim: RANK:FACTOR, which computes so many times as long")
+      .option("jitter", "0",
+              "of --backend sim: each latency is up to this share longer, drawn by the seed")
       .choice("transport", {"auto", "gloo", "shm"}, "auto",
               "of gloo: TCP, or memory that ranks of one host share; auto: that where it can be")
       .choice("dtype", {"float32", "float64", "bfloat16"}, "float32",

@@ -34,6 +34,7 @@ sim::Options world_of(const Arguments& arguments, const sim::Cluster& cluster, i
   options.limits.bytes_max = std::int64_t{1} << 60;
   for (const std::string& words : arguments.list("fault")) add_fault(options.faults, words);
   for (const std::string& words : arguments.list("slow")) add_slow(options.faults, words);
+  options.faults.jitter = arguments.number("jitter", 0);
   check_faults(options.faults, ranks, cluster.network);
   return options;
 }

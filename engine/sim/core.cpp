@@ -149,7 +149,9 @@ std::optional<Reply> Core::ask_and_go_on(Actor actor, Request request) {
   return std::move(strand.reply);
 }
 
-double Core::clock_s(Actor actor) const { return state_->strand_of(actor).clock_s; }
+double Core::clock_s(Actor actor, double computed_s) const {
+  return state_->strand_of(actor).clock_s + computed_s * state_->slowness_of(actor.rank);
+}
 
 void Core::end(Actor actor) {
   Strand& strand = state_->running_strand(actor, "ends");

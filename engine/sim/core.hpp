@@ -162,7 +162,8 @@ class Core {
   // Op::compute or Op::until, at once. False where strands go one at a time: an earlier one may
   // come first, so it has to ask.
   bool pass_time(Actor actor, Op op, double seconds);
-  double clock_s(Actor actor) const;
+  // With what it computed since, and has not told.
+  double clock_s(Actor actor, double computed_s) const;
   void end(Actor actor);
   void wake(Actor sleeper, Actor waker);  // answers its Op::pause, not before the waker's clock
   // The rank is gone. Whoever waits for it is answered with Status::failed and `why`, and the

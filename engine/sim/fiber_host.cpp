@@ -56,8 +56,8 @@ class FiberHost final : public StrandPort, public Strands {
     pass_time(Op::until, time_s);
   }
   int current_strand() const override { return running_->actor.strand; }
+  void settle() override { pass_time(); }
   void wake(int strand) override {
-    pass_time();
     if (!over()) core_.wake({running_->actor.rank, strand}, running_->actor);
   }
   std::unique_ptr<Strand> start(std::string name, std::function<void()> body) override;
@@ -249,9 +249,10 @@ void FiberHost::pass_time(Op op, double seconds) {
   if (!over()) core_.take_reply(self.actor);
 }
 
+// A rank that was killed, and unwinds, has no clock any more.
 double FiberHost::now_s() {
-  pass_time();
-  return core_.clock_s(running_->actor);
+  if (!core_.gone(running_->actor.rank).empty()) return 0;
+  return core_.clock_s(running_->actor, running_->computed_s);
 }
 
 Reply FiberHost::call(const Request& request) {

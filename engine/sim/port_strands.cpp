@@ -20,12 +20,14 @@ class PortMonitor final : public Monitor {
   explicit PortMonitor(StrandPort& port) : port_(port) {}
 
   void lock() override {
+    port_.settle();
     if (!std::exchange(taken_, true)) return;
     entering_.push_back(port_.current_strand());
     pause({});  // unlock() hands the monitor over: it stays taken
   }
 
   void unlock() override {
+    port_.settle();
     if (entering_.empty()) {
       taken_ = false;
     } else {
@@ -35,11 +37,13 @@ class PortMonitor final : public Monitor {
   }
 
   void notify_all() override {
+    port_.settle();
     for (const int strand : std::exchange(waiting_, {})) port_.wake(strand);
   }
 
  private:
   void wait_for_change(const std::source_location& where) override {
+    port_.settle();
     waiting_.push_back(port_.current_strand());
     unlock();
     pause(where);

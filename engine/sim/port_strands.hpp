@@ -15,6 +15,9 @@ class StrandPort : public Port {
  public:
   virtual int current_strand() const = 0;
   virtual void wake(int strand) = 0;  // answers its Op::pause
+  // The core hears for how long the strand has computed. Others may run meanwhile; so this comes
+  // before what must not be interrupted.
+  virtual void settle() {}
 };
 
 // `port` must outlive the monitor.

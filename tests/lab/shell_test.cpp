@@ -47,6 +47,14 @@ std::string said_while_building(const std::string& printed) {
 
 }  // namespace
 
+TEST_CASE("lab sim: of train it is the training on simulated ranks") {
+  const Programs programs;
+  CHECK(programs.lab({"sim", "--ranks", "4", "train", "--steps", "2"}).output ==
+        "train --backend sim --ranks 4 --steps 2\n");
+  CHECK(programs.lab({"sim", "train", "--model", "gpt"}).output ==
+        "train --backend sim --ranks 8 --model gpt\n");
+}
+
 TEST_CASE(
     "lab run: --with work has the program linked anew, and what is the program's stays its own") {
   const Programs programs;
