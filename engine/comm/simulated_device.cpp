@@ -13,17 +13,18 @@ namespace {
 std::string_view advice_for(MemoryKind most) {
   switch (most) {
     case MemoryKind::activations:
-      return "they follow the batch: fewer samples in a batch (--batch-size, and --accumulate to "
+      return "activations follow the batch: fewer samples in a batch (--batch-size, and "
+             "--accumulate to "
              "keep the global batch), or compute them again in backward (--recompute)";
     case MemoryKind::parameters:
     case MemoryKind::gradients:
     case MemoryKind::optimizer_state:
-      return "they follow the model, and every rank holds all of them: a smaller model, or one "
+      return "these follow the model, and every rank holds all of it: a smaller model, or one "
              "that is sharded over the ranks; more ranks alone change nothing";
     case MemoryKind::buffers:
       break;
   }
-  return "they are scratch space of operations and batches: smaller batches need less";
+  return "scratch space of operations and batches: smaller batches need less";
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ std::string SimulatedDevice::out_of_memory(std::size_t asked) const {
   return text("out of memory: rank ", rank_, " asks its ", model_.name, " for ",
               bytes_text(static_cast<std::int64_t>(asked)), " more; of ",
               bytes_text(model_.memory_bytes), " ", bytes_text(left), " are left:", table,
-              "\nmost of it is ", name_of(most), ": ", advice_for(most));
+              "\nmost of it: ", name_of(most), "; ", advice_for(most));
 }
 
 }  // namespace lockstep::comm
