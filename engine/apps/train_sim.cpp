@@ -8,11 +8,13 @@
 #include <iostream>
 #include <sstream>
 
+#include "engine/apps/program.hpp"
 #include "engine/apps/train_rank.hpp"
 #include "engine/base/stopwatch.hpp"
 #include "engine/base/units.hpp"
 #include "engine/comm/sim.hpp"
 #include "engine/comm/simulated_device.hpp"
+#include "engine/sim/child_run.hpp"
 #include "engine/sim/cluster.hpp"
 #include "engine/sim/fiber_host.hpp"
 #include "engine/trace/page.hpp"
@@ -120,9 +122,7 @@ void print_cost(const sim::Counters& counters, double wall_s) {
             << " MiB\n";
 }
 
-}  // namespace
-
-int train_simulated(const Arguments& arguments, int ranks) {
+int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptions& fibers) {
   const Stopwatch watch;
   const Datasets datasets = open_datasets(arguments);
   const nn::ModelSpec spec = model_spec(arguments, *datasets.train);
@@ -161,7 +161,10 @@ int train_simulated(const Arguments& arguments, int ranks) {
           throw;
         }
       },
-      {.stack_bytes = stack_bytes, .idle_s = idle_s});
+      {.stack_bytes = stack_bytes,
+       .idle_s = idle_s,
+       .on_idle = fibers.on_idle,
+       .last_sign = fibers.last_sign});
   if (draws) {
     timeline.title = text(arguments.get("model"), " on ", ranks, " ranks of ", cluster.name);
     timeline.facts = {
@@ -176,6 +179,17 @@ int train_simulated(const Arguments& arguments, int ranks) {
   print_report(seen, spec, options, cluster, ranks);
   print_cost(core.counters(), watch.seconds());
   return seen.trained.summary.replicas_equal ? 0 : 1;
+}
+
+}  // namespace
+
+// A part of the student's may crash or never end: then this process says whose rank it was.
+int train_simulated(const Arguments& arguments, int ranks) {
+  const auto ran = sim::run_in_child([&](const sim::FiberOptions& fibers) {
+    return run_program("lab train", [&] { return train_on_fibers(arguments, ranks, fibers); });
+  });
+  if (ran.finding) throw Error(ran.finding->message);
+  return ran.code;
 }
 
 }  // namespace lockstep::apps

@@ -11,6 +11,7 @@
 #include "engine/collectives/exchange.hpp"
 #include "engine/collectives/gather.hpp"
 #include "engine/collectives/halving_doubling_all_reduce.hpp"
+#include "engine/collectives/hierarchical_all_reduce.hpp"
 #include "engine/collectives/naive_all_reduce.hpp"
 #include "engine/collectives/reduce.hpp"
 #include "engine/collectives/reduce_scatter.hpp"
@@ -48,6 +49,12 @@ class Parts {
     });
     move(n * count, n * count,
          [&](Tensor in, Tensor out) { collectives::all_to_all(group_, in, out, each, each); });
+    if (n % 2 == 0) {  // nodes of two ranks
+      const auto in_node = group_.split(r / 2, r), across = group_.split(r % 2, r);
+      keep(count, [&](Tensor in) {
+        collectives::hierarchical_all_reduce(*in_node, *across, in, ReduceOp::sum);
+      });
+    }
     keep(1, [&](Tensor token) { collectives::barrier(group_, token); });
   }
 
