@@ -56,6 +56,25 @@ std::uint64_t checksum_of(const Tensor& tensor) {
   return tensor.defined() ? lockstep::checksum_of(wire_bytes_of(tensor)) : 0;
 }
 
+// A message without elements: nothing is watched, and nothing received.
+class SizePending final : public Pending {
+ public:
+  SizePending(sim::Port& port, std::uint64_t handle, std::uint32_t group, const Where& where)
+      : port_(port), handle_(handle), group_(group), where_(where) {}
+
+  void wait() override {
+    Message wait = asking<Message>(Op::wait, group_, where_);
+    wait.handle = handle_;
+    ask(port_, wait);
+  }
+
+ private:
+  sim::Port& port_;
+  std::uint64_t handle_;
+  std::uint32_t group_;
+  Where where_;
+};
+
 // `watched` must not change until wait(); `result`, where defined, is written then.
 class SimPending final : public Pending {
  public:
@@ -164,14 +183,17 @@ class SimGroup final : public ProcessGroup {
   void recv_now(Tensor data, int src, int tag, const Where& where) override {
     Message wanted = message(Op::recv, data, src, tag, where);
     wanted.into = wire_bytes_of(data);
+    if (contributors_of(data.device()) == nullptr) {
+      return check_received(ask(port_, wanted), wanted);
+    }
     const SetsReceipt sets(data, route(src, rank(), tag));
-    check_received(ask(port_, wanted), wanted);
+    ask(port_, wanted);
     sets.take();
   }
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override {
     const Message sent = sending(Op::isend, data, dst, tag, where);
-    // What has no elements cannot change: nothing of it is kept.
-    return start_request(sent, sent.data.empty() ? Tensor() : data, {}, where);
+    if (!sent.data.empty()) return start_request(sent, data, {}, where);
+    return Work(std::make_unique<SizePending>(port_, ask(port_, sent).handle, group_, where));
   }
   Work start_recv(Tensor data, int src, int tag, const Where& where) override {
     Message wanted = message(Op::irecv, data, src, tag, where);

@@ -98,10 +98,9 @@ void Core::State::check(Actor actor, const Message& message) const {
     if (message.group >= groups_.size()) return false;
     const Group& group = groups_[message.group];
     const int rank = group.rank_of(actor.rank);
-    const auto bytes = static_cast<std::size_t>(message.count) * bytes_of(message.dtype);
     return rank >= 0 && message.peer >= 0 && std::cmp_less(message.peer, group.members.size()) &&
            message.peer != rank && message.count > 0 && message.count <= count_max &&
-           (message.data.empty() || message.data.size() == bytes);
+           (message.data.empty() || std::cmp_equal(message.data.size(), bytes_of(message)));
   };
   if (!fits()) check(actor, request_of(message));
 }

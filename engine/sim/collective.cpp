@@ -148,8 +148,7 @@ bool has_root(Collective collective) {
          collective == Collective::gather || collective == Collective::scatter;
 }
 
-int Group::rank_of(int global_rank) const {
-  if (world) return global_rank;
+int Group::rank_in_part(int global_rank) const {
   const auto at = rank_by_global.find(global_rank);
   return at == rank_by_global.end() ? -1 : at->second;
 }

@@ -57,6 +57,9 @@ bool Core::finished() const { return state_->live_ == 0; }
 const std::string& Core::gone(int rank) const {
   return state_->lost_[static_cast<std::size_t>(rank)];
 }
+bool Core::is_over(int rank) const {
+  return state_->finding_ || (state_->any_lost_ && !gone(rank).empty());
+}
 const std::optional<Finding>& Core::finding() const { return state_->finding_; }
 void Core::fail(Finding finding) { state_->found(std::move(finding)); }
 const Counters& Core::counters() const { return state_->counters_; }

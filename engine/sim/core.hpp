@@ -171,6 +171,7 @@ class Core {
   void lose(int rank, const std::string& why);
   // Why the rank is gone, lost or killed by a fault; empty while it is there.
   const std::string& gone(int rank) const;
+  bool is_over(int rank) const;  // something was found, or the rank is gone
 
   bool quiet() const;     // every live strand has an open request
   bool finished() const;  // no strand is live

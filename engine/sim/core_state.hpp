@@ -62,7 +62,10 @@ struct Group {
   bool world = false;                           // every rank, by its own number
   std::unordered_map<int, int> rank_by_global;  // of a group that is not
 
-  int rank_of(int global_rank) const;  // -1: no member
+  int rank_of(int global_rank) const {  // -1: no member
+    return world ? global_rank : rank_in_part(global_rank);
+  }
+  int rank_in_part(int global_rank) const;
   int member(int rank) const { return world ? rank : members[static_cast<std::size_t>(rank)]; }
 };
 

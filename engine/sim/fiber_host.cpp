@@ -148,8 +148,8 @@ FiberResult FiberHost::run(const std::function<void(FiberRank&)>& program) {
     });
   }
   while (true) {
-    for (std::size_t i = 0; i < ready_.size() && !core_.finding(); ++i) {
-      if (core_.gone(ready_[i]->actor.rank).empty()) go(*ready_[i]);
+    for (std::size_t i = 0; i < ready_.size(); ++i) {
+      if (!core_.is_over(ready_[i]->actor.rank)) go(*ready_[i]);
     }
     ready_.clear();
     if (core_.finding() || core_.finished()) break;
@@ -289,9 +289,7 @@ Answer FiberHost::call(const Message& message) {
 }
 
 // Whether the running strand has nothing more to do but to end.
-bool FiberHost::over() const {
-  return core_.finding() || !core_.gone(running_->actor.rank).empty();
-}
+bool FiberHost::over() const { return core_.is_over(running_->actor.rank); }
 
 const std::string& FiberHost::why_over() const {
   return core_.finding() ? core_.finding()->message : core_.gone(running_->actor.rank);

@@ -142,10 +142,11 @@ Tensor Tensor::narrow(std::int64_t start, std::int64_t length) const {
   LOCKSTEP_CHECK(!shape_.empty(), "narrow: a tensor of shape [] has no axis to narrow");
   LOCKSTEP_CHECK(start >= 0 && length >= 0 && start <= shape_[0] - length, "narrow: start ", start,
                  " and length ", length, " leave the first axis of ", text_of(shape_));
+  const std::int64_t row = shape_.size() == 1 ? 1 : shape_[0] == 0 ? 0 : numel_ / shape_[0];
   Tensor part = *this;
   part.shape_[0] = length;
-  part.numel_ = numel_of(part.shape_);
-  part.offset_ = offset_ + (shape_[0] == 0 ? 0 : start * (numel_ / shape_[0]));
+  part.numel_ = length * row;
+  part.offset_ = offset_ + start * row;
   return part;
 }
 
