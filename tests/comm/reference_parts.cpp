@@ -25,7 +25,12 @@ namespace {
 
 class Parts {
  public:
-  explicit Parts(comm::ProcessGroup& group) : group_(group) {}
+  explicit Parts(comm::ProcessGroup& group) : group_(group) {
+    const int r = group.rank();
+    if (group.size() % 2 != 0) return;
+    in_node_ = group.split(r / 2, r);
+    across_ = group.split(r % 2, r);
+  }
 
   void play(std::int64_t count) {
     const int n = group_.size(), r = group_.rank(), root = n - 1;
@@ -49,10 +54,9 @@ class Parts {
     });
     move(n * count, n * count,
          [&](Tensor in, Tensor out) { collectives::all_to_all(group_, in, out, each, each); });
-    if (n % 2 == 0) {  // nodes of two ranks
-      const auto in_node = group_.split(r / 2, r), across = group_.split(r % 2, r);
+    if (in_node_) {
       keep(count, [&](Tensor in) {
-        collectives::hierarchical_all_reduce(*in_node, *across, in, ReduceOp::sum);
+        collectives::hierarchical_all_reduce(*in_node_, *across_, in, ReduceOp::sum);
       });
     }
     keep(1, [&](Tensor token) { collectives::barrier(group_, token); });
@@ -86,6 +90,7 @@ class Parts {
 
   comm::ProcessGroup& group_;
   CpuDevice device_;
+  std::unique_ptr<comm::ProcessGroup> in_node_, across_;  // nodes of two ranks, of an even number
   std::uint64_t drawn_ = 0, hash_ = 1;
 };
 
