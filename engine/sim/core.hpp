@@ -37,7 +37,7 @@
 // inherits depth from the one that started it and hands it to those that it wakes or that join it.
 // Native collectives are not messages: they have no depth.
 //
-// Left out: faults; native collectives take no card from messages.
+// Left out: native collectives take no card from messages.
 #pragma once
 
 #include <cstdint>
