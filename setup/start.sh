@@ -72,11 +72,17 @@ first_exercise() {
   find exercises -mindepth 2 -name '*.cpp' | sort | sed -n '1s|.*/\(.*\)\.cpp|\1|p'
 }
 
+# The folder of its lesson.
+first_lesson() {
+  find exercises -mindepth 2 -name '*.cpp' | sort | sed -n '1s|^exercises/\([^/]*\)/.*|\1|p'
+}
+
 where_to_begin() {
   cat <<TEXT
 
 Ready in $(($(seconds) - began)) s. Now:
-  read    $(find lessons -mindepth 2 -name README.md | sort | sed -n 1p)
+  read    $(find lessons -mindepth 2 -name README.md | sort | sed -n 1p), which tells how all this works, then
+          lessons/$(first_lesson)/README.md
   edit    $(find work -name "$1.cpp")
   check   ./lab check $1
   and     ./lab list shows all exercises, ./lab doctor what this machine has

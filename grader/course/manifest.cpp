@@ -122,6 +122,12 @@ std::vector<const Exercise*> exercises_named(const Course& course, std::string_v
     if (exercise.lesson.substr(0, 2) == number || exercise.lesson == name)
       chosen.push_back(&exercise);
   }
+  for (const Lesson& lesson : course.lessons) {
+    if (chosen.empty() && (lesson.folder.substr(0, 2) == number || lesson.folder == name)) {
+      throw UsageError("lesson " + lesson.folder + " has no exercises; its text is lessons/" +
+                       lesson.folder + "/README.md");
+    }
+  }
   if (chosen.empty()) chosen.push_back(&exercise_named(course, name));
   return chosen;
 }

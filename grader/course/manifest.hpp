@@ -46,7 +46,8 @@ Course read_course(const std::filesystem::path& manifest);
 // of any of its files. A typing error throws UsageError with the nearest name.
 const Exercise& exercise_named(const Course& course, std::string_view name);
 
-// All exercises of "06", "6", "06_all_reduce", or one as above.
+// All exercises of "06", "6", "06_all_reduce", or one as above. A lesson without any throws
+// UsageError with the place of its text.
 std::vector<const Exercise*> exercises_named(const Course& course, std::string_view name);
 
 }  // namespace lockstep::grader

@@ -91,13 +91,11 @@ std::vector<std::string> course_problems(const Lab& lab) {
   Problems problems;
   std::set<std::string> stubs{"course.toml", "README.md"};
   std::set<std::string> solutions{"CMakeLists.txt", "README.md"}, proofs;
-  std::set<std::string> lessons;
   for (const Exercise& exercise : lab.course.exercises) {
     check_exercise(lab, exercise, problems);
     stubs.insert({exercise.file(), exercise.address() + ".md"});
     solutions.insert({exercise.file(), exercise.address() + "_key.toml"});
     proofs.insert(exercise.address());
-    lessons.insert(exercise.lesson);
   }
   find_stray(lab.places.root / "exercises", stubs, lab.places, problems);
   find_stray(lab.places.root / "solutions", solutions, lab.places, problems);
@@ -111,7 +109,8 @@ std::vector<std::string> course_problems(const Lab& lab) {
     }
   }
   for (const Lesson& lesson : lab.course.lessons) {
-    if (!lessons.contains(lesson.folder)) problems.push_back(lesson.folder + " has no exercise");
+    const fs::path text = lab.places.root / "lessons" / lesson.folder / "README.md";
+    if (!fs::exists(text)) problems.push_back(lab.places.shown(text) + " is missing");
   }
   return problems;
 }

@@ -98,6 +98,10 @@ Exit list_command(const Lab& lab, const Words& words) {
   int solved = 0, points = 0, points_max = 0;
   for (const Lesson& lesson : lab.course.lessons) {
     std::cout << bold(lab.paint, lesson.folder.substr(0, 2) + "  " + lesson.title) << "\n";
+    const auto of_lesson = [&](const Exercise& e) { return e.lesson == lesson.folder; };
+    if (std::ranges::none_of(lab.course.exercises, of_lesson)) {
+      std::cout << faint(lab.paint, "    read lessons/" + lesson.folder + "/README.md") << "\n";
+    }
     for (const Row& row : rows) {
       const Exercise& exercise = *row.exercise;
       if (exercise.lesson != lesson.folder) continue;
