@@ -31,7 +31,9 @@ else()
   list(APPEND LOCKSTEP_PLAYER_LINK_FLAGS -static)   # starts in about a millisecond
 endif()
 if(LOCKSTEP_MOLD)
-  list(APPEND LOCKSTEP_PLAYER_LINK_FLAGS -fuse-ld=mold)
+  # mold takes a symbol from the first archive that has it. The standard library comes first, or a
+  # function of its own that some room has instantiated too draws that room's file into the player.
+  list(APPEND LOCKSTEP_PLAYER_LINK_FLAGS -fuse-ld=mold -lstdc++)
 endif()
 
 # The precompiled header of students' files: target student_pch.

@@ -1,9 +1,6 @@
 #include "engine/base/dtype.hpp"
 
 namespace lockstep {
-std::size_t bytes_of(DType dtype) {
-  return visit_dtype(dtype, []<typename T>() { return sizeof(T); });
-}
 
 bool is_integer(DType dtype) {
   return visit_dtype(dtype, []<typename T>() { return std::is_integral_v<T>; });

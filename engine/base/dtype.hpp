@@ -24,7 +24,6 @@ enum class ReduceOp : std::uint8_t { sum, product, min, max, average };
 inline constexpr std::array all_reduce_ops{ReduceOp::sum, ReduceOp::product, ReduceOp::min,
                                            ReduceOp::max, ReduceOp::average};
 
-std::size_t bytes_of(DType dtype);      // bytes of one element
 bool is_integer(DType dtype);           // no fractions: averages and scaling are refused
 std::string_view name_of(DType dtype);  // "float32"
 std::string_view name_of(ReduceOp op);  // "sum"
@@ -59,6 +58,11 @@ decltype(auto) visit_dtype(DType dtype, Function&& function) {
       break;
   }
   return function.template operator()<Float16>();
+}
+
+// Bytes of one element.
+inline std::size_t bytes_of(DType dtype) {
+  return visit_dtype(dtype, []<typename T>() { return sizeof(T); });
 }
 
 // C++ type → dtype; DTypeOf<std::string> does not compile.

@@ -66,6 +66,10 @@ class HeaderEvents final : public Json::json_sax_t {
     --depth_;
     TensorEntry& tensor = header_.tensors.back();
     if (field_ == "shape") {
+      if (numbers_.size() > Shape::axes_max) {
+        refuse(text("a shape of ", numbers_.size(), " axes, where ", Shape::axes_max,
+                    " are the most"));
+      }
       tensor.shape.clear();
       for (const std::uint64_t size : numbers_) {
         if (size > static_cast<std::uint64_t>(INT64_MAX)) refuse(text("a size of ", size));

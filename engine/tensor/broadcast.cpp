@@ -3,6 +3,7 @@
 #include "engine/tensor/broadcast.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "engine/tensor/operation.hpp"
 #include "engine/tensor/vectors.hpp"

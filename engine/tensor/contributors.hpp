@@ -15,7 +15,6 @@
 #include <deque>
 #include <map>
 #include <string>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -90,6 +89,7 @@ class ContributorDevice final : public Device {
   std::byte* allocate(std::size_t bytes) override { return world_.allocate(bytes); }
   void release(std::byte* at, std::size_t) noexcept override { world_.release(at); }
 
+  ContributorDevice* contributors() override { return this; }
   ContributorWorld& world() const { return world_; }
   int rank() const { return rank_; }
   // Throws Error, with the first element, when some element does not hold each of `ranks` once.
@@ -101,9 +101,6 @@ class ContributorDevice final : public Device {
 };
 
 // Nothing on any other device.
-inline ContributorDevice* contributors_of(Device& device) {
-  return typeid(device) == typeid(ContributorDevice) ? static_cast<ContributorDevice*>(&device)
-                                                     : nullptr;
-}
+inline ContributorDevice* contributors_of(Device& device) { return device.contributors(); }
 
 }  // namespace lockstep

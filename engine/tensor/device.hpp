@@ -24,6 +24,8 @@ enum class MemoryKind : std::uint8_t {
 constexpr std::size_t memory_kinds = 5;
 std::string_view name_of(MemoryKind kind);
 
+class ContributorDevice;
+
 // Bytes of memory and of movement are those of tensors: what an allocator adds by rounding is not
 // in them. Thread: charge, account and the figures from any; the mutex guards the figures.
 class Device {
@@ -33,6 +35,8 @@ class Device {
   virtual std::string_view name() const = 0;
   // Whether its tensors have elements. Where they have none, allocate() gives nullptr.
   virtual bool has_numbers() const { return true; }
+  // Itself, where elements are sets of ranks (contributors.hpp).
+  virtual ContributorDevice* contributors() { return nullptr; }
 
   // 64-byte aligned, uninitialised. Throws Error when the device's memory is spent.
   virtual std::byte* allocate(std::size_t bytes) = 0;

@@ -15,21 +15,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "engine/base/dtype.hpp"
 #include "engine/base/error.hpp"
 #include "engine/tensor/device.hpp"
+#include "engine/tensor/shape.hpp"
 
 namespace lockstep {
-
-using Shape = std::vector<std::int64_t>;
-std::int64_t numel_of(const Shape& shape);
-std::string text_of(const Shape& shape);  // "[64, 10]"
 
 class Storage;
 

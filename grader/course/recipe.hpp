@@ -1,7 +1,7 @@
 // How one part is compiled and its player linked, as CMake wrote it down when it configured: the
 // lab needs no build system between an edit and its verdict.
 //
-// File build/<preset>/recipes/<part>.recipe, one `key value` a line, in this order of linking:
+// File build/<preset>/recipes/<part>.recipe, one `key value` a line, in the order of the link's command line:
 //   compiler /usr/bin/c++        compile_flag -O1         pch /…/student_pch.hpp
 //   link_flag -static            object /…/adapter.o      uses average_gradients
 //   library /…/liblockstep_comm.a

@@ -56,12 +56,13 @@ void check_defines_symbols(const Places& places, const Exercise& exercise, const
 
 void link(const Places& places, const Recipe& recipe, const std::string& shown,
           StudentBuild& build) {
-  std::vector<std::string> argv{recipe.compiler, build.object.string()};
+  std::vector<std::string> argv{recipe.compiler};
+  argv.insert(argv.end(), recipe.link_flags.begin(), recipe.link_flags.end());
+  argv.push_back(build.object.string());
   for (const fs::path& object : recipe.objects) argv.push_back(object.string());
   argv.push_back("-Wl,--start-group");
   for (const fs::path& library : recipe.libraries) argv.push_back(library.string());
   argv.push_back("-Wl,--end-group");
-  argv.insert(argv.end(), recipe.link_flags.begin(), recipe.link_flags.end());
   const fs::path unfinished = build.object.string() + ".player";
   argv.insert(argv.end(), {"-o", unfinished.string()});
   const CommandResult result = run_command(argv, places.root, build_limits);

@@ -61,7 +61,8 @@ class Trainer {
     seen.kind = TrainerReport::Kind::got_batch;
     if (batch->inputs.defined() && batch->labels.defined()) {
       seen.dtype = batch->inputs.dtype();
-      seen.inputs_shape = batch->inputs.shape();
+      const Shape& shape = batch->inputs.shape();
+      seen.inputs_shape.assign(shape.begin(), shape.end());
       for (std::int64_t i = 0; i < batch->inputs.numel(); ++i) {
         seen.inputs.push_back(batch->inputs.item(i));
       }

@@ -104,6 +104,8 @@ TEST_CASE("safetensors refused: dtypes, shapes and offsets that are none") {
       {R"({"a":{"dtype":4,"shape":[1],"data_offsets":[0,1]}})", 1, "the number 4"},
       {R"({"a":{"dtype":["U8"],"shape":[1],"data_offsets":[0,1]}})", 1, "a list where none"},
       {R"({"a":{"dtype":"U8","shape":1,"data_offsets":[0,1]}})", 1, "the number 1 where none"},
+      {R"({"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]}})", 1,
+       "a shape of 9 axes"},
       {R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}})", 1, "the number -1"},
       {R"({"a":{"dtype":"U8","shape":[1.0],"data_offsets":[0,1]}})", 1, "the number \"1.0\""},
       {R"({"a":{"dtype":"U8","shape":["1"],"data_offsets":[0,1]}})", 1, "the text \"1\""},
