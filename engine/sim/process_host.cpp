@@ -93,6 +93,8 @@ struct ProcessHost::State {
   void take_failure(int rank, const IncomingFrame& frame);
   void read_output(int rank);
   void check_idle(int rank, Clock::time_point now);
+  void found_silent(int rank, double silent_s);
+  void found_too_long();
   void lost(int rank);
 };
 
@@ -130,13 +132,7 @@ CaseResult ProcessHost::run(Core& core, const std::vector<Bytes>& inputs) {
     } else {
       state.wait_for_players();
     }
-    if (seconds_between(begin, Clock::now()) > state.limits.case_s) {
-      state.found({Verdict::time,
-                   text("the ranks were still busy after ", state.limits.case_s,
-                        " s of one case: ", "an endless exchange?"),
-                   {},
-                   {}});
-    }
+    if (seconds_between(begin, Clock::now()) > state.limits.case_s) state.found_too_long();
   }
   if (core.finding()) state.found(*core.finding());  // what is left over at the end
   for (int rank = 0; rank < state.ranks; ++rank) {
@@ -351,19 +347,41 @@ void ProcessHost::State::check_idle(int rank, Clock::time_point now) {
   if (of.done || of.running == 0) return;
   const double silent_s = seconds_between(of.heard, now);
   if (silent_s < limits.idle_s) return;
-  const bool asleep = of.child.asleep();
   const bool starved = of.child.cpu_s() - of.cpu_s < limits.idle_s / 2;
-  if (starved && !asleep && silent_s < limits.idle_s * starved_stretch) return;
+  if (starved && !of.child.asleep() && silent_s < limits.idle_s * starved_stretch) return;
+  found_silent(rank, silent_s);
+}
+
+void ProcessHost::State::found_silent(int rank, double silent_s) {
+  const Player& of = player(rank);
   const std::string silent = text(std::round(silent_s * 10) / 10, " s",
                                   of.last_call.empty() ? "" : " since its call at ", of.last_call);
   found({Verdict::time,
-         asleep ? text("rank ", rank, " slept for ", silent,
-                       ", outside the lab's own operations: it waits for something that does not "
-                       "come, such as a lock it holds, a thread, or a long sleep")
-                : text("rank ", rank, " ran for ", silent,
-                       " without communicating or returning: an endless loop?"),
+         of.child.asleep()
+             ? text("rank ", rank, " slept for ", silent,
+                    ", outside the lab's own operations: it waits for something that does not "
+                    "come, such as a lock it holds, a thread, or a long sleep")
+             : text("rank ", rank, " ran for ", silent,
+                    " without communicating or returning: an endless loop?"),
          {rank},
          of.last_call});
+}
+
+// Who was silent for most of the time is the one; otherwise all are busy with each other.
+void ProcessHost::State::found_too_long() {
+  const auto now = Clock::now();
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Player& of = player(rank);
+    const double silent_s = seconds_between(of.heard, now);
+    if (!of.done && of.running > 0 && silent_s > limits.case_s / 2) {
+      return found_silent(rank, silent_s);
+    }
+  }
+  found({Verdict::time,
+         text("the ranks were still busy after ", limits.case_s,
+              " s of one case: an endless exchange?"),
+         {},
+         {}});
 }
 
 }  // namespace lockstep::sim

@@ -21,6 +21,7 @@ struct Places {
   std::filesystem::path task(const Exercise& e) const {
     return root / "exercises" / (e.address() + ".md");
   }
+  std::filesystem::path common_hints() const { return root / "exercises" / "common_hints.md"; }
   std::filesystem::path solution(const Exercise& e) const { return root / "solutions" / e.file(); }
   std::filesystem::path quiz_key(const Exercise& e) const {
     return root / "solutions" / (e.address() + "_key.toml");

@@ -9,6 +9,7 @@
 #include "grader/lab/kept_timeline.hpp"
 #include "grader/lab/lab.hpp"
 #include "grader/lab/report.hpp"
+#include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -18,7 +19,7 @@ using sim::Verdict;
 
 Options declared() {
   Options options("./lab check", "Judges your version of one or more exercises.");
-  options.words("[NAME…|NN]", "exercises or lessons; without: the first that is not solved")
+  options.words("[NAME…|NN]", "exercises or lessons; without: the one you edited last")
       .flag("all", "every exercise")
       .option("from", "work", "judge the files below this folder instead (solutions, or any)")
       .option("seed", "1", "draw other cases")
@@ -58,7 +59,7 @@ std::vector<const Exercise*> chosen(const Lab& lab, const Arguments& arguments) 
     }
   }
   if (exercises.empty()) {
-    const Exercise* next = next_exercise(lab, read_progress(lab.places.progress()));
+    const Exercise* next = exercise_at_hand(lab, read_progress(lab.places.progress()));
     if (next == nullptr)
       throw UsageError("every exercise is solved; ./lab check --all judges again");
     exercises.push_back(next);
@@ -109,7 +110,7 @@ Exit check_command(const Lab& lab, const Words& words) {
       documents.push_back(json_of(grade));
     } else {
       const Times times = arguments.flag("time") ? Times::shown : Times::hidden;
-      std::cout << words_of(grade, lab, *exercise, times) << std::flush;
+      std::cout << wrapped(words_of(grade, lab, *exercise, times), lab.columns) << std::flush;
     }
     if (from == "work" && whole) note_standing(lab, *exercise, grade.report);
     passed += grade.report.verdict == Verdict::pass;

@@ -22,4 +22,8 @@ inline Exit print_help(const Options& options) {
 // The exercise that the command's one word names.
 const Exercise& one_exercise(const Lab& lab, const Arguments& arguments);
 
+// The same; without a word the one that the student is at.
+//   Throws  UsageError when no exercise is named and all are solved
+const Exercise& named_or_at_hand(const Lab& lab, const Arguments& arguments);
+
 }  // namespace lockstep::grader

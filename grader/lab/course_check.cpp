@@ -4,6 +4,8 @@
 #include <set>
 
 #include "engine/base/error.hpp"
+#include "engine/base/nearest.hpp"
+#include "engine/sim/verdict.hpp"
 #include "grader/course/quiz.hpp"
 #include "grader/course/stub.hpp"
 #include "grader/course/task.hpp"
@@ -44,6 +46,50 @@ void check_task(const Lab& lab, const Exercise& exercise, Problems& problems) {
     if (task.hints[i].rfind(heading, 0) != 0) {
       problems.push_back(
           text(lab.places.shown(file), ": hint ", i + 1, " does not begin with '", heading, "'"));
+    }
+  }
+}
+
+// Everything that may be the name of a cause: each string that the judge's sources quote.
+std::set<std::string> quoted_names(const fs::path& root) {
+  std::set<std::string> names;
+  for (const char* room : {"grader/exams", "grader/judge", "grader/lab", "grader/course"}) {
+    for (const auto& entry : fs::directory_iterator(root / room)) {
+      const std::string source = entry.is_regular_file() ? read_text(entry.path()) : "";
+      for (std::size_t at = source.find('"'); at != std::string::npos;) {
+        const std::size_t end = source.find('"', at + 1);
+        if (end == std::string::npos) break;
+        names.insert(source.substr(at + 1, end - at - 1));
+        at = end;  // what stands between two strings is taken for one as well, and harms nobody
+      }
+    }
+  }
+  for (int i = 0; i <= static_cast<int>(sim::Verdict::infrastructure); ++i) {
+    names.insert(cause_named(sim::name_of(static_cast<sim::Verdict>(i))));
+  }
+  return names;
+}
+
+// Also of two quoted parts: "too_many_" and "messages".
+bool is_cause(const std::string& name, const std::set<std::string>& quoted) {
+  if (quoted.contains(name)) return true;
+  for (std::size_t at = name.find('_'); at != std::string::npos; at = name.find('_', at + 1)) {
+    if (quoted.contains(name.substr(0, at + 1)) && quoted.contains(name.substr(at + 1)))
+      return true;
+  }
+  return false;
+}
+
+// A hint for a cause that no check can give would never be shown.
+void check_causes(const Lab& lab, const fs::path& file, const std::set<std::string>& causes,
+                  Problems& problems) {
+  if (!fs::exists(file)) return;
+  for (const CauseHint& hint : read_task(file).for_causes) {
+    for (const std::string& cause : hint.causes) {
+      if (is_cause(cause, causes)) continue;
+      problems.push_back(text(lab.places.shown(file), " has a hint for '", cause,
+                              "', which is no cause that a check can give",
+                              did_you_mean(cause, Problems(causes.begin(), causes.end()))));
     }
   }
 }
@@ -89,10 +135,13 @@ std::string fresh_stub(const Lab& lab, const Exercise& exercise) {
 
 std::vector<std::string> course_problems(const Lab& lab) {
   Problems problems;
-  std::set<std::string> stubs{"course.toml", "README.md"};
+  std::set<std::string> stubs{"course.toml", "common_hints.md", "README.md"};
   std::set<std::string> solutions{"CMakeLists.txt", "README.md"}, proofs;
+  const auto causes = quoted_names(lab.places.root);
+  check_causes(lab, lab.places.common_hints(), causes, problems);
   for (const Exercise& exercise : lab.course.exercises) {
     check_exercise(lab, exercise, problems);
+    check_causes(lab, lab.places.task(exercise), causes, problems);
     stubs.insert({exercise.file(), exercise.address() + ".md"});
     solutions.insert({exercise.file(), exercise.address() + "_key.toml"});
     proofs.insert(exercise.address());

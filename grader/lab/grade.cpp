@@ -1,7 +1,6 @@
 #include "grader/lab/grade.hpp"
 
 #include <chrono>
-#include <ctime>
 
 #include "engine/base/error.hpp"
 #include "grader/lab/quiz_grade.hpp"
@@ -72,11 +71,16 @@ Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem
 }
 
 void note_standing(const Lab& lab, const Exercise& exercise, const Report& report) {
-  Progress progress = read_progress(lab.places.progress());
-  progress[exercise.address()] = {content_hash_of(lab.places.work(exercise)),
-                                  std::string(name_of(report.verdict)), report.points,
-                                  static_cast<std::int64_t>(std::time(nullptr))};
-  write_progress(lab.places.progress(), progress);
+  Judged judged;
+  judged.content_hash = content_hash_of(lab.places.work(exercise));
+  judged.stub_hash = content_hash_of(lab.places.stub(exercise));
+  judged.verdict = name_of(report.verdict);
+  judged.points = report.points;
+  judged.judged_at = seconds_now();
+  judged.cause = report.cause;
+  judged.message = report.verdict == sim::Verdict::pass ? "" : report.message;
+  change_progress(lab.places.progress(),
+                  [&](Progress& progress) { progress[exercise.address()].judged(judged); });
 }
 
 }  // namespace lockstep::grader

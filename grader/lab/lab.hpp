@@ -16,6 +16,7 @@ struct Lab {
   Places places;
   Course course;
   Paint paint = Paint::plain;
+  std::size_t columns = 0;  // of the terminal that is printed on; 0: none, lines are not broken
   sim::PlayerLimits limits;
 };
 
@@ -25,6 +26,8 @@ enum class Exit : int { passed = 0, failed = 1, usage = 2, machine = 3, lab_fail
 // `words` is the command line after the command's name.
 using Words = std::vector<std::string>;
 Exit check_command(const Lab& lab, const Words& words);
+Exit watch_command(const Lab& lab, const Words& words);
+Exit hint_command(const Lab& lab, const Words& words);
 Exit list_command(const Lab& lab, const Words& words);
 Exit show_command(const Lab& lab, const Words& words);
 Exit reset_command(const Lab& lab, const Words& words);
@@ -34,12 +37,24 @@ Exit trace_command(const Lab& lab, const Words& words);
 Exit with_work_command(const Lab& lab, const Words& words);
 Exit dev_command(const Lab& lab, const Words& words);
 
-// How an exercise stands: solved means judged with full points and not changed since; unreadable,
-// that something else than a file has its place in work/.
-enum class State : unsigned char { untouched, solved, not_yet, changed, unreadable };
+// How an exercise stands:
+//   solved      its file is what passed with full points
+//   changed     since it was judged
+//   updated     a newer course hands it out differently than when the student began or was judged
+//   unreadable  something else than a file has its place in work/
+enum class State : unsigned char { untouched, solved, not_yet, changed, updated, unreadable };
 State state_of(const Lab& lab, const Exercise& exercise, const Progress& progress);
 
-// The first exercise that is not solved; nullptr when all are.
-const Exercise* next_exercise(const Lab& lab, const Progress& progress);
+// The first exercise behind `after` that is not solved, going round at the end of the course;
+// nullptr when all are. Without `after` from the beginning.
+const Exercise* next_exercise(const Lab& lab, const Progress& progress,
+                              const Exercise* after = nullptr);
+
+// What the student is at: the exercise whose file was edited last, or the next one behind it when
+// that is solved. nullptr when all are.
+const Exercise* exercise_at_hand(const Lab& lab, const Progress& progress);
+
+// Notes that the student's file was copied from the present stub.
+void note_begun(const Lab& lab, const std::vector<const Exercise*>& exercises);
 
 }  // namespace lockstep::grader

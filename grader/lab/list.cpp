@@ -1,4 +1,6 @@
 // ./lab list: all exercises and how they stand, and what is next.
+#include "grader/lab/list.hpp"
+
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -6,6 +8,7 @@
 #include "engine/base/text.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/paint.hpp"
+#include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -16,25 +19,56 @@ Options declared() {
   return options;
 }
 
-struct Row {
-  const Exercise* exercise;
-  State state = State::untouched;
-  std::string verdict;  // of the last check
-  int points = 0;       // 0 after a change, until it is judged again
-};
+// In the table the lesson stands above: "quiz" is enough.
+std::string line_of(const Row& row, Paint paint) {
+  const Exercise& exercise = *row.exercise;
+  const std::string points =
+      row.points == 0 ? text("-/", exercise.points) : text(row.points, "/", exercise.points);
+  return text("  ", padded(exercise.name, 29), painted_state(paint, row, 18), padded(points, 7),
+              padded(text(exercise.minutes, " min"), 8), exercise.core ? "" : "optional");
+}
+
+nlohmann::json json_of(const Row& row) {
+  const Exercise& exercise = *row.exercise;
+  return {{"exercise", exercise.handle()},
+          {"lesson", exercise.lesson},
+          {"kind", exercise.kind == Kind::quiz ? "quiz" : "code"},
+          {"core", exercise.core},
+          {"state", state_text(row)},
+          {"verdict", row.verdict},
+          {"solved", row.state == State::solved},
+          {"points", row.points},
+          {"max_points", exercise.points},
+          {"minutes", exercise.minutes}};
+}
+
+}  // namespace
 
 std::vector<Row> rows_of(const Lab& lab, const Progress& progress) {
   std::vector<Row> rows;
   for (const Exercise& exercise : lab.course.exercises) {
     Row row{&exercise, state_of(lab, exercise, progress), "", 0};
-    if (row.state != State::untouched && row.state != State::unreadable) {
-      const Standing& standing = progress.at(exercise.address());
-      row.verdict = standing.verdict;
-      row.points = row.state == State::changed ? 0 : standing.points;
+    const auto found = progress.find(exercise.address());
+    if (found != progress.end() && found->second.last) {
+      const Standing& standing = found->second;
+      row.verdict = standing.last->verdict;
+      if (row.state == State::solved) row.points = standing.passed->points;
+      if (row.state == State::not_yet) row.points = standing.last->points;
     }
     rows.push_back(row);
   }
   return rows;
+}
+
+Totals totals_of(const std::vector<Row>& rows) {
+  Totals totals;
+  for (const Row& row : rows) {
+    totals.solved += row.state == State::solved;
+    totals.points += row.points;
+    totals.points_max += row.exercise->points;
+    ++totals.exercises;
+  }
+  return totals;
 }
 
 std::string state_text(const Row& row) {
@@ -45,44 +79,45 @@ std::string state_text(const Row& row) {
       return "solved";
     case State::not_yet:
       return row.verdict;
-    case State::unreadable:
-      return "unreadable";
     case State::changed:
+      return "changed since";
+    case State::updated:
+      return "updated";
+    case State::unreadable:
       break;
   }
-  return "changed since (" + row.verdict + ")";
+  return "unreadable";
 }
 
-std::string painted_state(Paint paint, const Row& row) {
-  std::string words = state_text(row);
-  words.resize(std::max<std::size_t>(words.size(), 32), ' ');
+std::string painted_state(Paint paint, const Row& row, std::size_t columns) {
+  const std::string words = padded(state_text(row), columns);
   if (row.state == State::solved) return green(paint, words);
   return row.state == State::untouched ? faint(paint, words) : yellow(paint, words);
 }
 
-std::string padded(std::string words, std::size_t width) {
-  words.resize(std::max(words.size(), width), ' ');
-  return words;
-}
-
-std::string json_text(const std::vector<Row>& rows) {
-  auto list = nlohmann::json::array();
-  for (const Row& row : rows) {
-    const Exercise& exercise = *row.exercise;
-    list.push_back({{"exercise", exercise.handle()},
-                    {"lesson", exercise.lesson},
-                    {"kind", exercise.kind == Kind::quiz ? "quiz" : "code"},
-                    {"core", exercise.core},
-                    {"state", state_text(row)},
-                    {"solved", row.state == State::solved},
-                    {"points", row.points},
-                    {"max_points", exercise.points},
-                    {"minutes", exercise.minutes}});
+std::string list_text(const Lab& lab, const std::vector<Row>& rows) {
+  std::string out;
+  for (const Lesson& lesson : lab.course.lessons) {
+    out += bold(lab.paint, lesson.folder.substr(0, 2) + "  " + lesson.title) + "\n";
+    std::string exercises;
+    for (const Row& row : rows) {
+      if (row.exercise->lesson == lesson.folder) exercises += line_of(row, lab.paint) + "\n";
+    }
+    const std::string reading = "  read lessons/" + lesson.folder + "/README.md";
+    out += exercises.empty() ? faint(lab.paint, reading) + "\n" : exercises;
   }
-  return list.dump(2) + "\n";
+  const Totals totals = totals_of(rows);
+  out += text(totals.solved, " of ", totals.exercises, " solved, ", totals.points, " of ",
+              totals.points_max, " points\n");
+  const bool updated = std::any_of(rows.begin(), rows.end(),
+                                   [](const Row& row) { return row.state == State::updated; });
+  if (updated) {
+    out +=
+        "updated: the course hands this exercise out anew; check yours again, or begin afresh "
+        "with ./lab reset\n";
+  }
+  return out;
 }
-
-}  // namespace
 
 Exit list_command(const Lab& lab, const Words& words) {
   const Arguments arguments = parsed(declared(), words);
@@ -90,35 +125,17 @@ Exit list_command(const Lab& lab, const Words& words) {
   const Progress progress = read_progress(lab.places.progress());
   const auto rows = rows_of(lab, progress);
   if (arguments.flag("json")) {
-    std::cout << json_text(rows);
+    auto list = nlohmann::json::array();
+    for (const Row& row : rows) list.push_back(json_of(row));
+    std::cout << list.dump(2) << "\n";
     return Exit::passed;
   }
-  std::size_t widest = 0;
-  for (const Row& row : rows) widest = std::max(widest, row.exercise->handle().size());
-  int solved = 0, points = 0, points_max = 0;
-  for (const Lesson& lesson : lab.course.lessons) {
-    std::cout << bold(lab.paint, lesson.folder.substr(0, 2) + "  " + lesson.title) << "\n";
-    const auto of_lesson = [&](const Exercise& e) { return e.lesson == lesson.folder; };
-    if (std::ranges::none_of(lab.course.exercises, of_lesson)) {
-      std::cout << faint(lab.paint, "    read lessons/" + lesson.folder + "/README.md") << "\n";
-    }
-    for (const Row& row : rows) {
-      const Exercise& exercise = *row.exercise;
-      if (exercise.lesson != lesson.folder) continue;
-      std::cout << "    " << padded(exercise.handle(), widest + 2) << painted_state(lab.paint, row)
-                << padded(text(row.points, "/", exercise.points, " points"), 16) << exercise.minutes
-                << " min" << (exercise.core ? "" : "  (optional)") << "\n";
-      solved += row.state == State::solved;
-      points += row.points;
-      points_max += exercise.points;
-    }
+  std::string out = list_text(lab, rows);
+  if (const Exercise* next = exercise_at_hand(lab, progress)) {
+    out += text("next: ./lab show ", next->handle(), ", edit work/", next->file(), ", ./lab check ",
+                next->handle(), "\n");
   }
-  std::cout << solved << " of " << rows.size() << " solved, " << points << " of " << points_max
-            << " points\n";
-  if (const Exercise* next = next_exercise(lab, progress)) {
-    std::cout << "next: ./lab show " << next->handle() << ", edit work/" << next->file()
-              << ", ./lab check " << next->handle() << "\n";
-  }
+  std::cout << wrapped(out, lab.columns);
   return Exit::passed;
 }
 

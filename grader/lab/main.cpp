@@ -1,4 +1,5 @@
 // lab-tool: the program behind ./lab for everything about exercises.
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -20,7 +21,8 @@ const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> all{
       {"check", check_command}, {"list", list_command},       {"show", show_command},
       {"reset", reset_command}, {"begin", begin_command},     {"dev", dev_command},
-      {"trace", trace_command}, {"compare", compare_command}, {"with-work", with_work_command}};
+      {"trace", trace_command}, {"compare", compare_command}, {"with-work", with_work_command},
+      {"watch", watch_command}, {"hint", hint_command}};
   return all;
 }
 
@@ -28,6 +30,12 @@ const std::map<std::string, Command>& commands() {
 Paint paint_of_terminal() {
   const bool colour = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
   return colour ? Paint::colour : Paint::plain;
+}
+
+std::size_t columns_of_terminal() {
+  winsize size{};
+  const bool there = ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return there ? size.ws_col : 0;
 }
 
 Exit run(Words words) {
@@ -39,6 +47,7 @@ Exit run(Words words) {
   }
   lab.course = read_course(lab.places.manifest());
   lab.paint = paint_of_terminal();
+  lab.columns = columns_of_terminal();
   if (LOCKSTEP_SANITIZED) lab.limits.memory_bytes = 0;  // sanitizers map terabytes of shadow
   const std::string name = words.empty() ? "list" : words.front();
   const auto found = commands().find(name);

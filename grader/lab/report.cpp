@@ -95,7 +95,7 @@ std::string next_step(const Grade& grade, const Exercise& exercise) {
     case Verdict::infrastructure:
       return "./lab doctor: this is the lab's failure, not your code";
     default:
-      return "./lab show " + exercise.handle() + " --hint 1";
+      return "./lab hint " + exercise.handle();
   }
 }
 

@@ -6,13 +6,14 @@
 #include "engine/base/error.hpp"
 #include "grader/course/task.hpp"
 #include "grader/lab/command_line.hpp"
+#include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {
 namespace {
 
 Options declared_show() {
   Options options("./lab show", "Shows the task of an exercise, or one of its hints.");
-  options.words("[NAME]", "the exercise; without: the first that is not solved")
+  options.words("[NAME]", "the exercise; without: the one you edited last")
       .option("hint", "", "1 the concept, 2 the strategy, 3 the pseudo-code");
   return options;
 }
@@ -25,14 +26,13 @@ Options declared_reset() {
 }
 
 void print_task(const Lab& lab, const Exercise& exercise, const Task& task) {
-  std::cout << task.text << "Your file   work/" << exercise.file() << "\n";
+  std::cout << reflowed(task.text, lab.columns) << "Your file   work/" << exercise.file() << "\n";
   if (!exercise.header.empty()) std::cout << "Contract    " << exercise.header << "\n";
   if (std::filesystem::exists(lab.places.root / "lessons" / exercise.lesson / "README.md")) {
     std::cout << "Lesson      lessons/" << exercise.lesson << "/README.md\n";
   }
   std::cout << "Check       ./lab check " << exercise.handle() << "\n"
-            << "Hints       ./lab show " << exercise.handle() << " --hint 1 (to "
-            << task.hints.size() << ")\n";
+            << "Hints       ./lab hint " << exercise.handle() << "\n";
 }
 
 }  // namespace
@@ -47,29 +47,29 @@ const Exercise& one_exercise(const Lab& lab, const Arguments& arguments) {
   throw UsageError(text(word, " is a lesson; name one of its exercises: ", names));
 }
 
+const Exercise& named_or_at_hand(const Lab& lab, const Arguments& arguments) {
+  if (!arguments.words().empty()) return one_exercise(lab, arguments);
+  const Exercise* exercise = exercise_at_hand(lab, read_progress(lab.places.progress()));
+  if (exercise == nullptr) throw UsageError("every exercise is solved; name one: ./lab list");
+  return *exercise;
+}
+
 Exit show_command(const Lab& lab, const Words& words) {
   const Arguments arguments = parsed(declared_show(), words);
   if (arguments.asks_help()) return print_help(declared_show());
-  const Exercise* exercise = nullptr;
-  if (arguments.words().empty()) {
-    exercise = next_exercise(lab, read_progress(lab.places.progress()));
-    if (exercise == nullptr) throw UsageError("every exercise is solved; name one: ./lab list");
-  } else {
-    exercise = &one_exercise(lab, arguments);
-  }
-  const Task task = read_task(lab.places.task(*exercise));
+  const Exercise& exercise = named_or_at_hand(lab, arguments);
+  const Task task = read_task(lab.places.task(exercise));
   if (!arguments.given("hint")) {
-    print_task(lab, *exercise, task);
+    print_task(lab, exercise, task);
     return Exit::passed;
   }
   const auto rung = static_cast<std::size_t>(arguments.integer("hint", 1));
   if (rung > task.hints.size()) {
-    throw UsageError(text(exercise->handle(), " has ", task.hints.size(), " hints, not ", rung));
+    throw UsageError(text(exercise.handle(), " has ", task.hints.size(), " hints, not ", rung));
   }
-  std::cout << task.hints[rung - 1];
+  std::cout << reflowed(task.hints[rung - 1], lab.columns);
   if (rung < task.hints.size()) {
-    std::cout << "\nStill stuck? ./lab show " << exercise->handle() << " --hint " << rung + 1
-              << "\n";
+    std::cout << "\nStill stuck? ./lab hint " << exercise.handle() << "\n";
   }
   return Exit::passed;
 }
@@ -93,6 +93,7 @@ Exit reset_command(const Lab& lab, const Words& words) {
     }
   }
   const std::filesystem::path kept = reset_work(lab.places, exercise);
+  note_begun(lab, {&exercise});
   std::cout << "work/" << exercise.file() << " is fresh";
   if (!kept.empty()) std::cout << "; what was there is kept as " << lab.places.shown(kept);
   std::cout << "\n";
@@ -103,6 +104,7 @@ Exit begin_command(const Lab& lab, const Words& words) {
   Options options("./lab begin", "Copies the files that work/ lacks; never overwrites one.");
   if (parsed(options, words).asks_help()) return print_help(options);
   const auto copied = copy_missing_stubs(lab.places, lab.course);
+  note_begun(lab, copied);
   for (const Exercise* exercise : copied) std::cout << "work/" << exercise->file() << "\n";
   std::cout << (copied.empty() ? "work/ has a file for every exercise\n"
                                : text(copied.size(), " files copied; they are yours to edit\n"));

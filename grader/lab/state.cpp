@@ -2,23 +2,75 @@
 #include "grader/lab/lab.hpp"
 
 namespace lockstep::grader {
+namespace {
 
-State state_of(const Lab& lab, const Exercise& exercise, const Progress& progress) {
-  const auto found = progress.find(exercise.address());
-  const auto file = lab.places.work(exercise);
-  if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file)) {
-    return State::unreadable;
-  }
-  if (found == progress.end() || !std::filesystem::exists(file)) return State::untouched;
-  if (content_hash_of(file) != found->second.content_hash) return State::changed;
-  return found->second.verdict == "pass" ? State::solved : State::not_yet;
+namespace fs = std::filesystem;
+
+std::size_t index_of(const Course& course, const Exercise* exercise) {
+  return static_cast<std::size_t>(exercise - course.exercises.data());
 }
 
-const Exercise* next_exercise(const Lab& lab, const Progress& progress) {
+// The exercise that was edited last, of those that are no longer as they were handed out.
+const Exercise* edited_last(const Lab& lab) {
+  const Exercise* newest = nullptr;
+  fs::file_time_type newest_time;
   for (const Exercise& exercise : lab.course.exercises) {
+    std::error_code absent;
+    const auto time = fs::last_write_time(lab.places.work(exercise), absent);
+    if (absent || !fs::is_regular_file(lab.places.work(exercise))) continue;
+    if ((newest != nullptr && time <= newest_time) || is_pristine(lab.places, exercise)) continue;
+    newest = &exercise;
+    newest_time = time;
+  }
+  return newest;
+}
+
+}  // namespace
+
+State state_of(const Lab& lab, const Exercise& exercise, const Progress& progress) {
+  const auto file = lab.places.work(exercise);
+  if (fs::exists(file) && !fs::is_regular_file(file)) return State::unreadable;
+  const auto found = progress.find(exercise.address());
+  if (found == progress.end() || !fs::exists(file)) return State::untouched;
+  const Standing& standing = found->second;
+  const std::uint64_t content = content_hash_of(file);
+  const std::uint64_t stub = content_hash_of(lab.places.stub(exercise));
+  if (!standing.last) {
+    const bool old = content == standing.begun_from && content != stub;
+    return old ? State::updated : State::untouched;
+  }
+  if (standing.passed && standing.passed->content_hash == content) {
+    return standing.passed->stub_hash == stub ? State::solved : State::updated;
+  }
+  if (standing.last->stub_hash != stub) return State::updated;
+  return standing.last->content_hash == content ? State::not_yet : State::changed;
+}
+
+const Exercise* next_exercise(const Lab& lab, const Progress& progress, const Exercise* after) {
+  const auto& all = lab.course.exercises;
+  const std::size_t first = after == nullptr ? 0 : index_of(lab.course, after) + 1;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Exercise& exercise = all[(first + i) % all.size()];
     if (state_of(lab, exercise, progress) != State::solved) return &exercise;
   }
   return nullptr;
+}
+
+const Exercise* exercise_at_hand(const Lab& lab, const Progress& progress) {
+  const Exercise* edited = edited_last(lab);
+  const bool open = edited != nullptr && state_of(lab, *edited, progress) != State::solved;
+  return open ? edited : next_exercise(lab, progress, edited);
+}
+
+void note_begun(const Lab& lab, const std::vector<const Exercise*>& exercises) {
+  if (exercises.empty()) return;
+  change_progress(lab.places.progress(), [&](Progress& progress) {
+    for (const Exercise* exercise : exercises) {
+      Standing& standing = progress[exercise->address()];
+      standing.begun_from = content_hash_of(lab.places.stub(*exercise));
+      standing.begun_at = seconds_now();
+    }
+  });
 }
 
 }  // namespace lockstep::grader

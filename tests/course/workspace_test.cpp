@@ -1,6 +1,5 @@
 #include "grader/course/workspace.hpp"
 
-#include "grader/course/progress.hpp"
 #include "grader/course/task.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
@@ -86,22 +85,6 @@ TEST_CASE("the workspace: paths below the root are shown relative to it") {
   CHECK(places.shown("/elsewhere/part.cpp") == "/elsewhere/part.cpp");
 }
 
-TEST_CASE("progress: survives being written and read, and skips lines it cannot read") {
-  const test::Scratch scratch;
-  const fs::path file = scratch.path() / "work" / ".progress";
-  CHECK(read_progress(file).empty());
-  Progress progress;
-  progress["06_x/part"] = {0xFFFFFFFFFFFFFFFFu, "wrong answer", 3, 1234567890};
-  write_progress(file, progress);
-  write_text(file, read_text(file) + "half a line\t12\n\n");
-  const Progress read = read_progress(file);
-  REQUIRE(read.size() == 1);
-  CHECK(read.at("06_x/part").content_hash == 0xFFFFFFFFFFFFFFFFu);
-  CHECK(read.at("06_x/part").verdict == "wrong answer");
-  CHECK(read.at("06_x/part").points == 3);
-  CHECK(read.at("06_x/part").judged_at == 1234567890);
-}
-
 TEST_CASE("a task: its text ends where the hints begin") {
   const test::Scratch scratch;
   write_text(scratch.path() / "part.md",
@@ -110,4 +93,17 @@ TEST_CASE("a task: its text ends where the hints begin") {
   CHECK(task.text == "# part\nDo it.\n\n");
   REQUIRE(task.hints.size() == 2);
   CHECK(task.hints[1] == "## Hint 2: b\ntwo\n");
+}
+
+TEST_CASE("a task: hints for causes are no rungs, and stand anywhere among them") {
+  const test::Scratch scratch;
+  write_text(scratch.path() / "part.md",
+             "# part\n\n## Hint for tail_lost, cycle: c\nthree\n## Hint 1: a\none\n");
+  const Task task = read_task(scratch.path() / "part.md");
+  CHECK(task.text == "# part\n\n");
+  REQUIRE(task.hints.size() == 1);
+  REQUIRE(task.hint_for("cycle") != nullptr);
+  CHECK(task.hint_for("cycle") == task.hint_for("tail_lost"));
+  CHECK(task.hint_for("cycle")->text == "## Hint for tail_lost, cycle: c\nthree\n");
+  CHECK(task.hint_for("tail") == nullptr);
 }

@@ -47,7 +47,7 @@ TEST_CASE("a report: says what, where, expected, seen, measured, replay, and wha
   for (const char* part :
        {"06_x/ring  wrong answer  0/10 points", "the tail is lost", "expected  7", "seen      3",
         "rank 2, element 5", "bytes_sent 17.5", "./lab check ring --seed 1 --case 3",
-        "./lab show ring --hint 1", "traffic (not run)", "from rank 1"}) {
+        "./lab hint ring", "traffic (not run)", "from rank 1"}) {
     CHECK_THAT(words, test::contains(part));
   }
   CHECK(words.find('\x1b') == std::string::npos);

@@ -1,0 +1,112 @@
+// ./lab hint: one step closer to the code at a time, beginning with what went wrong last.
+#include "grader/lab/hint.hpp"
+
+#include <algorithm>
+#include <iostream>
+
+#include "engine/base/error.hpp"
+#include "grader/lab/command_line.hpp"
+#include "grader/lab/wrap.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+Options declared() {
+  Options options("./lab hint",
+                  "The next hint: for what the last check said, then the concept, the strategy, "
+                  "the pseudo-code.");
+  options.words("[NAME]", "the exercise; without: the one you edited last")
+      .option("rung", "", "this one: 1 the concept, 2 the strategy, 3 the pseudo-code")
+      .flag("all", "all of them");
+  return options;
+}
+
+// The failure goes by its cause, or else by its verdict; the task's own hint, or else the common
+// one.
+const CauseHint* hint_for_failure(const Task& task, const Task& common, const Judged& last) {
+  if (last.verdict == "pass") return nullptr;
+  for (const std::string& name : {last.cause, cause_named(last.verdict)}) {
+    for (const Task* hints : {&task, &common}) {
+      if (const CauseHint* hint = hints->hint_for(name)) return hint;
+    }
+  }
+  return nullptr;
+}
+
+std::string because(const Judged& last) {
+  return "Because the last check said: " + last.message + "\n\n";
+}
+
+void note_shown(const Lab& lab, const Exercise& exercise, const std::string& rung) {
+  change_progress(lab.places.progress(), [&](Progress& progress) {
+    progress[exercise.address()].hints.emplace(rung, seconds_now());
+  });
+}
+
+std::string with_next_command(const Exercise& exercise, const Task& task, std::size_t rung) {
+  if (rung >= task.hints.size()) return task.hints[rung - 1];
+  return text(task.hints[rung - 1], "\nStill stuck? ./lab hint ", exercise.handle(), "\n");
+}
+
+Standing standing_of(const Progress& progress, const Exercise& exercise) {
+  const auto found = progress.find(exercise.address());
+  return found == progress.end() ? Standing{} : found->second;
+}
+
+}  // namespace
+
+ShownHint next_hint(const Task& task, const Task& common, const Exercise& exercise,
+                    const Standing& standing) {
+  const CauseHint* by_failure =
+      standing.last ? hint_for_failure(task, common, *standing.last) : nullptr;
+  if (by_failure != nullptr) {
+    const std::string rung = "for " + by_failure->causes.front();
+    if (!standing.hints.contains(rung)) {
+      return {rung, text(because(*standing.last), by_failure->text, "\nMore: ./lab hint ",
+                         exercise.handle(), " again climbs the ladder\n")};
+    }
+  }
+  for (std::size_t rung = 1; rung <= task.hints.size(); ++rung) {
+    if (standing.hints.contains(text(rung))) continue;
+    return {text(rung), with_next_command(exercise, task, rung)};
+  }
+  if (task.hints.empty()) return {"", text(exercise.handle(), " has no hints\n")};
+  return {"", text(task.hints.back(), "\nThat was the last one; ./lab hint ", exercise.handle(),
+                   " --all shows all of them again\n")};
+}
+
+std::string take_hint(const Lab& lab, const Exercise& exercise) {
+  const Task task = read_task(lab.places.task(exercise));
+  const Progress progress = read_progress(lab.places.progress());
+  const auto& file = lab.places.common_hints();
+  const Task common = std::filesystem::exists(file) ? read_task(file) : Task{};
+  const ShownHint hint = next_hint(task, common, exercise, standing_of(progress, exercise));
+  if (!hint.rung.empty()) note_shown(lab, exercise, hint.rung);
+  return hint.words;
+}
+
+Exit hint_command(const Lab& lab, const Words& words) {
+  const Arguments arguments = parsed(declared(), words);
+  if (arguments.asks_help()) return print_help(declared());
+  const Exercise& exercise = named_or_at_hand(lab, arguments);
+  const Task task = read_task(lab.places.task(exercise));
+  std::string shown;
+  if (arguments.flag("all")) {
+    for (const CauseHint& hint : task.for_causes) shown += hint.text;
+    for (const std::string& hint : task.hints) shown += hint;
+    note_shown(lab, exercise, "all");
+  } else if (arguments.given("rung")) {
+    const auto rung = static_cast<std::size_t>(arguments.integer("rung", 1));
+    if (rung > task.hints.size()) {
+      throw UsageError(text(exercise.handle(), " has ", task.hints.size(), " hints, not ", rung));
+    }
+    shown = with_next_command(exercise, task, rung);
+    note_shown(lab, exercise, text(rung));
+  } else {
+    shown = take_hint(lab, exercise);
+  }
+  std::cout << reflowed(shown, lab.columns);
+  return Exit::passed;
+}
+
+}  // namespace lockstep::grader

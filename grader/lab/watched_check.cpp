@@ -1,0 +1,106 @@
+#include "grader/lab/watched_check.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+
+#include "engine/base/error.hpp"
+#include "grader/lab/grade.hpp"
+#include "grader/lab/kept_timeline.hpp"
+#include "grader/lab/report.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+// Who saves again and again must not wait for an endless loop: the verdict is there within three
+// seconds, with what compiling takes.
+sim::PlayerLimits limits_of_watch(const Lab& lab) {
+  sim::PlayerLimits limits = lab.limits;
+  limits.idle_s = 1.5;
+  // Under a sanitizer everything takes its time.
+  if (limits.memory_bytes > 0) limits.case_s = 2.2;
+  return limits;
+}
+
+std::string outcome_of(const Lab& lab, const Exercise& exercise) {
+  nlohmann::json outcome;
+  try {
+    trace::Timeline timeline;
+    JudgeOptions judging;
+    judging.limits = limits_of_watch(lab);
+    judging.timeline = &timeline;
+    const Grade grade = grade_file(lab, exercise, lab.places.work(exercise), judging);
+    keep_timeline(lab, exercise, grade.report, std::move(timeline));
+    note_standing(lab, exercise, grade.report);
+    outcome["words"] = words_of(grade, lab, exercise, Times::hidden);
+    outcome["document"] = json_of(grade);
+  } catch (const std::exception& error) {
+    outcome["failed"] = error.what();
+  }
+  using Handler = nlohmann::json::error_handler_t;
+  return outcome.dump(-1, ' ', false, Handler::replace);
+}
+
+void write_all(int to, const std::string& words) {
+  for (std::size_t at = 0; at < words.size();) {
+    const ssize_t count = ::write(to, words.data() + at, words.size() - at);
+    if (count < 0 && errno != EINTR) return;
+    if (count > 0) at += static_cast<std::size_t>(count);
+  }
+}
+
+}  // namespace
+
+WatchedCheck::WatchedCheck(const Lab& lab, const Exercise& exercise, const Signals& signals) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(text("no pipe for a check: ", strerror(errno)));
+  std::cout << std::flush;
+  std::fflush(nullptr);  // what is buffered here must not leave through the child
+  const pid_t watch = ::getpid();
+  child_ = ::fork();
+  if (child_ == 0) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != watch) ::_exit(0);
+    signals.restore_in_child();
+    write_all(ends[1], outcome_of(lab, exercise));
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  from_ = ends[0];
+  if (child_ < 0) {
+    ::close(from_);
+    throw Error(text("cannot start a check: ", strerror(errno)));
+  }
+  ::fcntl(from_, F_SETFL, O_NONBLOCK);
+}
+
+// Players die with the process that started them.
+WatchedCheck::~WatchedCheck() {
+  ::kill(child_, SIGKILL);
+  while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  ::close(from_);
+}
+
+std::optional<Outcome> WatchedCheck::take() {
+  char buffer[16384];
+  ssize_t count = 0;
+  while ((count = ::read(from_, buffer, sizeof buffer)) > 0) {
+    got_.append(buffer, static_cast<std::size_t>(count));
+  }
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  const auto outcome = nlohmann::json::parse(got_, nullptr, false);
+  if (outcome.is_discarded()) throw Error("the check ended without a verdict");
+  if (outcome.contains("failed")) throw Error(outcome.at("failed").get<std::string>());
+  return Outcome{outcome.at("words").get<std::string>(), outcome.at("document")};
+}
+
+}  // namespace lockstep::grader

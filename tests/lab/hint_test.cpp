@@ -1,0 +1,100 @@
+// Which hint comes next, and what of it is remembered.
+#include "grader/lab/hint.hpp"
+
+#include "tests/catch.hpp"
+#include "tests/lab/tree.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+using lockstep::test::contains;
+using lockstep::test::Tree;
+
+namespace {
+
+Exercise ring() {
+  Exercise exercise;
+  exercise.name = "ring";
+  exercise.lesson = "06_x";
+  return exercise;
+}
+
+Task task() {
+  Task task;
+  task.hints = {"## Hint 1: a\n", "## Hint 2: b\n", "## Hint 3: c\n"};
+  task.for_causes = {{{"tail_lost", "other"}, "## Hint for tail_lost, other: the end\n"},
+                     {{"wrong_answer"}, "## Hint for wrong_answer: any\n"}};
+  return task;
+}
+
+Standing failed_with(const std::string& cause) {
+  Standing standing;
+  Judged judged;
+  judged.verdict = "wrong answer";
+  judged.cause = cause;
+  judged.message = "element 5 is 3";
+  standing.judged(judged);
+  return standing;
+}
+
+}  // namespace
+
+TEST_CASE("hint: without a failure the rungs come one after the other, then the last again") {
+  Standing standing;
+  for (const char* rung : {"1", "2", "3"}) {
+    const ShownHint hint = next_hint(task(), Task{}, ring(), standing);
+    CHECK(hint.rung == rung);
+    standing.hints[hint.rung] = 1;
+  }
+  const ShownHint last = next_hint(task(), Task{}, ring(), standing);
+  CHECK(last.rung.empty());
+  CHECK_THAT(last.words, contains("## Hint 3") && contains("--all"));
+}
+
+TEST_CASE("hint: what went wrong last comes first, once, with what the check had said") {
+  Standing standing = failed_with("other");
+  const ShownHint first = next_hint(task(), Task{}, ring(), standing);
+  CHECK(first.rung == "for tail_lost");
+  CHECK_THAT(first.words, contains("the last check said: element 5 is 3") && contains("the end"));
+  standing.hints[first.rung] = 1;
+  CHECK(next_hint(task(), Task{}, ring(), standing).rung == "1");
+  CHECK(next_hint(task(), Task{}, ring(), failed_with("unknown")).rung == "for wrong_answer");
+}
+
+TEST_CASE("hint: what fits any exercise is said where the task has no hint for the cause") {
+  Task common;
+  common.for_causes = {{{"cycle"}, "## Hint for cycle: wait\n"},
+                       {{"tail_lost"}, "## Hint for tail_lost: any tail\n"}};
+  CHECK_THAT(next_hint(task(), common, ring(), failed_with("cycle")).words, contains("wait"));
+  CHECK_THAT(next_hint(task(), common, ring(), failed_with("tail_lost")).words,
+             !contains("any tail"));
+}
+
+TEST_CASE("hint: after a pass a hint for a failure is none") {
+  Standing standing = failed_with("tail_lost");
+  Judged pass;
+  pass.verdict = "pass";
+  pass.judged_at = 5;
+  standing.judged(pass);
+  CHECK(next_hint(task(), Task{}, ring(), standing).rung == "1");
+}
+
+TEST_CASE("lab hint: each call shows one more, and --rung and --all show any") {
+  const Tree tree;
+  CHECK_THAT(tree.lab({"hint", "ring_all_reduce"}).output, contains("## Hint 1"));
+  CHECK_THAT(tree.lab({"hint", "ring_all_reduce"}).output,
+             contains("## Hint 2") && !contains("## Hint 1"));
+  CHECK_THAT(tree.lab({"hint", "ring_all_reduce", "--rung", "1"}).output,
+             contains("## Hint 1") && contains("./lab hint ring_all_reduce"));
+  CHECK_THAT(tree.lab({"hint", "ring_all_reduce", "--all"}).output,
+             contains("## Hint 1") && contains("## Hint 3"));
+  CHECK(tree.lab({"hint", "ring_all_reduce", "--rung", "4"}).exit_code == 2);
+  CHECK(tree.lab({"hint", "ring_al_reduce"}).exit_code == 2);
+}
+
+TEST_CASE("lab hint: without a name it is about the file that was edited last") {
+  const Tree tree;
+  tree.lab({"begin"});
+  CHECK_THAT(tree.lab({"hint"}).output, contains("./lab hint model_memory"));
+  write_text(tree.root() / "work/05_data_parallel/average_gradients.cpp", "int x;\n");
+  CHECK_THAT(tree.lab({"hint"}).output, contains("./lab hint average_gradients"));
+}
