@@ -1,17 +1,146 @@
-# ./lab docs: headers and lessons as a web site, by Doxygen.
+# ./lab docs: lessons, tasks, documents and headers as a web site, by Doxygen. docs/site/ has what it
+# looks like; here the pages that follow from the tree are made, and the order in which all are shown.
+
+docs_help() {
+  cat <<'TEXT'
+usage: ./lab docs [--open]
+
+Writes the documentation as a web site to build/docs/html and prints where its first page is. The
+site needs no network, and no server.
+
+  --open    and opens it in a browser
+TEXT
+}
 
 lab_docs() {
   case ${1:-} in
-    "") ;;
-    --help | -h) printf 'usage: ./lab docs\n\nWrites the documentation as a web site to build/docs/html.\n'; exit 0 ;;
-    *) fail 2 "docs takes no '$1'" ;;
+    "" | --open) ;;
+    --help | -h) docs_help; exit 0 ;;
+    *) fail 2 "docs takes no '$1'; see ./lab docs --help" ;;
   esac
   install_packages $packages_docs
   cd "$root"
-  mkdir -p build/docs
-  doxygen docs/Doxyfile >build/docs/doxygen.log 2>&1 || {
-    grep -E 'warning|error' build/docs/doxygen.log | head -n 20 >&2
+  made=build/docs/made
+  rm -rf build/docs/html "$made"
+  mkdir -p "$made"
+  make_room_pages
+  make_file_pages
+  site_layout >"$made/layout.xml"
+  doxygen docs/site/Doxyfile >build/docs/doxygen.log 2>&1 && ! grep -qE 'warning|error' build/docs/doxygen.log || {
+    grep -E 'warning|error|not understood' build/docs/doxygen.log | head -n 20 >&2
     fail 1 "the documentation has warnings, which count as errors; the whole log is in build/docs/doxygen.log"
   }
+  copy_figures_and_font
   echo "$root/build/docs/html/index.html"
+  [ "${1:-}" != --open ] || xdg-open "$root/build/docs/html/index.html"
+}
+
+site_texts() {
+  find "$root" -maxdepth 1 -name '*.md'
+  find "$root/docs" "$root/engine" "$root/grader" "$root/lessons" "$root/exercises" -name '*.md' | sort
+}
+
+# What texts link to and no page shows yet: a page for each such file, and a list of figures.
+make_file_pages() {
+  awk -v root="$root" -v needs="$made/needs" -f docs/site/pages.awk $(site_texts) >/dev/null
+  sort -u "$made/needs" | sed -n 's/^file //p' | while read -r file; do
+    page=$made/$(printf 'file_%s' "$file" | tr -c 'A-Za-z0-9' _).md
+    printf '# %s\n\n@includelineno %s\n' "$file" "$file" >"$page"
+  done
+}
+
+copy_figures_and_font() {
+  sort -u "$made/needs" | sed -n 's/^figure //p' | while read -r figure; do
+    mkdir -p "build/docs/html/figures/${figure%/*}"
+    cp "$figure" "build/docs/html/figures/$figure"
+  done
+  cp "$(dpkg -L fonts-stix | grep '/STIXMath-Regular.otf$')" build/docs/html
+}
+
+# The rooms of the engine, bottom first, then those of the grader.
+engine_rooms() {
+  awk '/^set\(LOCKSTEP_FLOORS/ { on = 1 } on { print } on && /\)/ { exit }' cmake/rooms.cmake |
+    sed 's/#.*//; s/set(LOCKSTEP_FLOORS//' | tr -d '")' | tr -s ' \n' '\n' | sed '/^$/d; s|^|engine/|'
+}
+grader_rooms() { find grader -name '*.hpp' | sed 's|/[^/]*$||' | sort -u; }
+room_page() { printf 'room_%s' "$1" | tr '/' _; }
+
+# One page a room: what it holds, and its headers, each with the first sentence of its comment.
+make_room_pages() {
+  for room in $(engine_rooms) $(grader_rooms); do
+    {
+      printf '# %s\n\n' "$room"
+      awk -F '|' -v room="\`${room#engine/}\`" 'index($3, room) { gsub(/^ | $/, "", $4); print "Floor" $2 "of the engine: " $4 ".\n" }' docs/design.md
+      printf '| header | |\n|---|---|\n'
+      for header in $(find "$room" -maxdepth 1 -name '*.hpp' | sort); do
+        printf '| [%s](@ref %s) | %s |\n' "${header##*/}" "$header" "$(first_sentence "$header")"
+      done
+    } >"$made/$(room_page "$room").md"
+  done
+}
+
+first_sentence() {
+  awk '!/^\/\// { exit } { sub(/^\/\/ ?/, ""); if ($0 == "" || /^ /) exit; text = text (text ? " " : "") $0 }
+       END { if (match(text, /[.] /)) text = substr(text, 1, RSTART)
+             sub(/[.:]$/, "", text); gsub(/[\\|@<>#&$%*_]/, "\\\\&", text); print text }' "$1"
+}
+
+title_of() { sed -n 's/^# *//p' "$1" | head -n 1 | sed 's/&/\&amp;/g; s/</\&lt;/g; s/"/\&quot;/g'; }
+tab() { printf '<tab type="user" url="@ref %s" title="%s"/>\n' "$1" "$2"; }
+group() { printf '<tab type="usergroup" url="@ref %s" title="%s">\n' "$1" "$2"; }
+end_group() { printf '</tab>\n'; }
+
+# The tree of pages, in the order in which they are read.
+site_layout() {
+  printf '<doxygenlayout version="1.0">\n<navindex>\n<tab type="mainpage" title="Lockstep"/>\n'
+  group lessons Lessons
+  for lesson in $(find lessons -mindepth 2 -name README.md | sort); do
+    folder=${lesson%/README.md}; folder=${folder#lessons/}
+    number=$(printf '%.2s' "$folder")
+    group "lesson_$number" "$(title_of "$lesson")"
+    awk -v folder="$folder" -F '"' '/^name = / { name = $2 } /^lesson = / && $2 == folder { print name }' \
+      exercises/course.toml | while read -r name; do
+      if [ "$name" = quiz ]; then tab "quiz_$number" quiz; else tab "task_$name" "$name"; fi
+    done
+    end_group
+  done
+  end_group
+  group engine "The engine, from the ground up"
+  for room in $(engine_rooms); do room_tabs "$room"; done
+  end_group
+  group grader "The grader"
+  for room in $(grader_rooms); do room_tabs "$room"; done
+  end_group
+  group design "About the lab"
+  for text in $(find docs -maxdepth 1 -name '*.md' | sort); do
+    page=${text##*/}; page=${page%.md}
+    case $page in glossary | sources) ;; *) tab "$page" "$(title_of "$text")" ;; esac
+  done
+  group decisions Decisions
+  for decision in docs/decisions/0*.md; do
+    number=${decision##*/}
+    tab "decision_$(printf '%.4s' "$number")" "$(title_of "$decision")"
+  done
+  end_group
+  end_group
+  tab glossary Glossary
+  tab sources Sources
+  printf '<tab type="classindex" title="All types"/><tab type="namespacemembers" title="All functions"/>\n</navindex>\n'
+  site_order
+  printf '</doxygenlayout>\n'
+}
+
+room_tabs() {
+  group "$(room_page "$1")" "${1#*/}"
+  for header in $(find "$1" -maxdepth 1 -name '*.hpp' | sort); do tab "$header" "${header##*/}"; done
+  end_group
+}
+
+# A header's page begins with its comment, which is its text.
+site_order() {
+  cat <<'XML'
+<file><sourcelink/><detaileddescription title="About"/><memberdecl><classes/><structs/><concepts/><constantgroups/>
+<defines/><typedefs/><enums/><functions/><variables/></memberdecl><memberdef><inlineclasses/><defines/><typedefs/>
+<enums/><functions/><variables/></memberdef></file>
+XML
 }

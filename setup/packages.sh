@@ -3,7 +3,7 @@
 
 packages="g++ cmake ninja-build mold binutils patch libgloo-dev libdnnl-dev libcxxopts-dev \
 nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev zlib1g-dev catch2 dataset-fashion-mnist"
-packages_docs="doxygen graphviz"
+packages_docs="doxygen blahtexml fonts-stix"
 packages_dev="clang-format clang-tidy"
 
 # Those of the named packages that are not installed.

@@ -8,6 +8,8 @@ function flush(    i, line) {
     line = block[i]
     sub(/^[ ]*\/\/ ?/, "", line)
     gsub(/[\\@<>#&$%]/, "\\\\&", line)
+    gsub(/file:/, "file\\&zwj;:", line)
+    if (line ~ /^\./) line = "\\" line
     print indent "/// " (line ~ /^ / ? "    " line : line)
     if (i < n && (line ~ /^ /) != (block[i + 1] ~ /^[ ]*\/\/  /)) print indent "///"
   }

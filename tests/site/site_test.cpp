@@ -1,0 +1,117 @@
+// ./lab docs, and what it made: every lesson, task and figure is there, every link leads somewhere,
+// nothing comes from elsewhere.
+#include <cstdlib>
+#include <map>
+
+#include "tests/catch.hpp"
+#include "tests/site/site_text.hpp"
+
+using namespace lockstep::site;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path root = LOCKSTEP_ROOT;
+const fs::path site = root / "build" / "docs" / "html";
+
+// Once for all tests of this process.
+const std::vector<Page>& built() {
+  static const std::vector<Page> pages = [] {
+    const std::string command = "cd '" LOCKSTEP_ROOT "' && ./lab docs >build/docs.log 2>&1";
+    INFO("build/docs.log and build/docs/doxygen.log tell more");
+    REQUIRE(std::system(command.c_str()) == 0);
+    return pages_of(site);
+  }();
+  return pages;
+}
+
+// Doxygen's own lists on the page of a type name places for friends and private types that it then
+// leaves out: there only the file must exist.
+bool of_header(const Page& page) {
+  const std::string name = page.path.filename().string();
+  return name.find("_8hpp") != name.npos || name.rfind("class", 0) == 0 ||
+         name.rfind("struct", 0) == 0;
+}
+
+std::string text_of(const fs::path& page) {
+  for (const Page& each : built()) {
+    if (each.path == page) return each.text;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("the site: it is built without a warning, and its first page has a title") {
+  CHECK(text_of(site / "index.html").find("<title>Lockstep") != std::string::npos);
+}
+
+TEST_CASE("the site: every lesson is a page in the tree, with its figures") {
+  built();
+  int lessons = 0;
+  for (const auto& entry : fs::directory_iterator(root / "lessons")) {
+    if (!entry.is_directory()) continue;
+    const std::string page = "lesson_" + entry.path().filename().string().substr(0, 2) + ".html";
+    INFO(page);
+    CHECK(text_of(site / page).find("<h1>") != std::string::npos);
+    for (const auto& file : fs::directory_iterator(entry.path())) {
+      if (file.path().extension() != ".svg") continue;
+      const fs::path figure = "figures" / fs::relative(file.path(), root);
+      INFO(figure.string());
+      CHECK(fs::exists(site / figure));
+      CHECK(text_of(site / page).find("src=\"" + figure.string() + "\"") != std::string::npos);
+    }
+    ++lessons;
+  }
+  CHECK(lessons >= 7);
+}
+
+TEST_CASE("the site: every task is a page, whose hints are folded") {
+  built();
+  for (const auto& entry : fs::recursive_directory_iterator(root / "exercises")) {
+    if (entry.path().extension() != ".md" || entry.path().stem() == "common_hints") continue;
+    const std::string name = entry.path().stem().string();
+    const std::string lesson = entry.path().parent_path().filename().string().substr(0, 2);
+    const fs::path page =
+        site / (name == "quiz" ? "quiz_" + lesson + ".html" : "task_" + name + ".html");
+    INFO(page.string());
+    CHECK(text_of(page).find("<summary>Hint 1") != std::string::npos);
+  }
+}
+
+TEST_CASE("the site: a formula is drawn by the browser itself") {
+  CHECK(text_of(site / "lesson_05.html").find("<math display=\"block\">") != std::string::npos);
+}
+
+TEST_CASE("the site: links lead to pages and places that are there") {
+  std::map<fs::path, std::set<std::string>> anchors;
+  for (const Page& page : built()) {
+    if (page.path.extension() == ".html") anchors[page.path] = anchors_of(page.text);
+  }
+  std::set<std::string> dead;
+  for (const Page& page : built()) {
+    for (const char* attribute : {"href", "src"}) {
+      for (const std::string& target : values_of(page.text, attribute)) {
+        if (target.find(':') != std::string::npos) continue;  // an address, or a script
+        const auto hash = target.find('#');
+        const std::string file = target.substr(0, hash);
+        const fs::path there =
+            file.empty() ? page.path : (page.path.parent_path() / file).lexically_normal();
+        const std::string place = hash == std::string::npos ? "" : target.substr(hash + 1);
+        const bool found =
+            fs::exists(there) && (place.empty() || of_header(page) || !anchors.contains(there) ||
+                                  anchors.at(there).contains(place));
+        if (!found) dead.insert(page.path.filename().string() + " → " + target);
+      }
+    }
+  }
+  for (const std::string& link : dead) UNSCOPED_INFO(link);
+  CHECK(dead.empty());
+}
+
+TEST_CASE("the site: nothing is loaded from elsewhere") {
+  for (const Page& page : built()) {
+    INFO(page.path.filename().string());
+    CHECK(loaded_from_elsewhere(page) == std::vector<std::string>{});
+  }
+}
