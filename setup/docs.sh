@@ -30,7 +30,7 @@ lab_docs() {
     grep -E 'warning|error|not understood' build/docs/doxygen.log | head -n 20 >&2
     fail 1 "the documentation has warnings, which count as errors; the whole log is in build/docs/doxygen.log"
   }
-  copy_figures_and_font
+  finish_looks
   echo "$root/build/docs/html/index.html"
   [ "${1:-}" != --open ] || xdg-open "$root/build/docs/html/index.html"
 }
@@ -49,11 +49,12 @@ make_file_pages() {
   done
 }
 
-copy_figures_and_font() {
+finish_looks() {
   sort -u "$made/needs" | sed -n 's/^figure //p' | while read -r figure; do
     mkdir -p "build/docs/html/figures/${figure%/*}"
     cp "$figure" "build/docs/html/figures/$figure"
   done
+  cat docs/site/search.css >>build/docs/html/search/search.css
   cp "$(dpkg -L fonts-stix | grep '/STIXMath-Regular.otf$')" build/docs/html
 }
 

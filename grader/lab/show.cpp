@@ -1,6 +1,7 @@
 // ./lab show, reset and begin: the task of an exercise, and the student's copy of its file.
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "engine/base/error.hpp"
@@ -105,9 +106,13 @@ Exit begin_command(const Lab& lab, const Words& words) {
   if (parsed(options, words).asks_help()) return print_help(options);
   const auto copied = copy_missing_stubs(lab.places, lab.course);
   note_begun(lab, copied);
-  for (const Exercise* exercise : copied) std::cout << "work/" << exercise->file() << "\n";
+  for (const Lesson& lesson : lab.course.lessons) {
+    const auto files = std::ranges::count(copied, lesson.folder, &Exercise::lesson);
+    if (files == 0) continue;
+    std::cout << "work/" << lesson.folder << ": " << files << (files == 1 ? " file\n" : " files\n");
+  }
   std::cout << (copied.empty() ? "work/ has a file for every exercise\n"
-                               : text(copied.size(), " files copied; they are yours to edit\n"));
+                               : "they are yours to edit\n");
   return Exit::passed;
 }
 
