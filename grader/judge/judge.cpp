@@ -45,7 +45,9 @@ Report judge_part(const std::string& exercise, const std::string& player,
     line.name = check.name;
     // A later check builds on the earlier ones; only after an efficiency verdict it still means
     // something.
-    if (report.verdict != sim::Verdict::pass && report.verdict != sim::Verdict::efficiency) {
+    const bool decided =
+        report.verdict != sim::Verdict::pass && report.verdict != sim::Verdict::efficiency;
+    if (decided && options.battery == Battery::graded) {
       line.skipped = true;
       report.checks.push_back(std::move(line));
       continue;
@@ -63,7 +65,8 @@ Report judge_part(const std::string& exercise, const std::string& player,
       line.where = failure.where;
       line.counters = failure.counters;
       line.replay = replay_line(exercise, options.seed, failure.case_number);
-      if (report.verdict == sim::Verdict::pass || failure.verdict != sim::Verdict::efficiency) {
+      if (report.verdict == sim::Verdict::pass ||
+          (!decided && failure.verdict != sim::Verdict::efficiency)) {
         report.verdict = failure.verdict;
         report.cause = failure.cause;
         report.message = failure.message;

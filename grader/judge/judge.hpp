@@ -36,8 +36,13 @@ struct Report {
   std::map<int, std::string> output;  // what ranks printed in the failing case, capped
 };
 
+// graded: what builds on a failed check is skipped. whole: every check is run, so that the kill
+// matrix shows what each sees; verdict and points are the same.
+enum class Battery : unsigned char { graded, whole };
+
 struct JudgeOptions {
   std::uint64_t seed = 1;
+  Battery battery = Battery::graded;
   std::optional<int> only_case;  // --case K
   sim::PlayerLimits limits;
   int max_points = 10;

@@ -10,6 +10,8 @@
 #include "grader/course/stub.hpp"
 #include "grader/course/task.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/judge/bench.hpp"
+#include "grader/lab/proof.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -126,6 +128,46 @@ void check_exercise(const Lab& lab, const Exercise& exercise, Problems& problems
   }
 }
 
+std::vector<std::string> stems_in(const fs::path& folder) {
+  std::vector<std::string> stems;
+  if (fs::is_directory(folder)) {
+    for (const auto& entry : fs::directory_iterator(folder)) stems.push_back(entry.path().stem());
+  }
+  std::sort(stems.begin(), stems.end());
+  return stems;
+}
+
+// As far as it can be seen without running anything: what is there, and what the README quotes.
+void check_kill_page(const Lab& lab, Problems& problems) {
+  const auto page = read_kill_page(read_text(kill_page_file(lab)));
+  const std::string renew = ": ./lab dev matrix --write";
+  if (page.size() != lab.course.exercises.size()) {
+    problems.push_back("docs/kill_matrix.md has other exercises than the manifest" + renew);
+  }
+  for (const ExerciseKills& kills : page) {
+    const Exercise& exercise = exercise_named(lab.course, kills.handle);
+    const fs::path folder = lab.places.root / "tests" / "exercises" / exercise.address();
+    std::vector<std::string> mutants, checks;
+    for (const MutantRow& row : kills.mutants) mutants.push_back(row.name);
+    if (mutants != stems_in(folder / "mutants")) {
+      problems.push_back("docs/kill_matrix.md has other mutants of " + kills.handle + renew);
+    }
+    if (kills.alternatives != stems_in(folder / "alternatives")) {
+      problems.push_back("docs/kill_matrix.md has other alternatives of " + kills.handle + renew);
+    }
+    const auto exam = exams().find(exercise.name);
+    if (exam == exams().end()) continue;
+    for (const Check& check : exam->second()) checks.push_back(check.name);
+    if (checks != kills.checks) {
+      problems.push_back("docs/kill_matrix.md has other checks of " + kills.handle + renew);
+    }
+  }
+  const std::string sentence = sentence_of(totals_of(page));
+  if (read_text(lab.places.root / "README.md").find(sentence) == std::string::npos) {
+    problems.push_back("README.md does not quote docs/kill_matrix.md, which says: " + sentence);
+  }
+}
+
 }  // namespace
 
 std::string fresh_stub(const Lab& lab, const Exercise& exercise) {
@@ -161,6 +203,7 @@ std::vector<std::string> course_problems(const Lab& lab) {
     const fs::path text = lab.places.root / "lessons" / lesson.folder / "README.md";
     if (!fs::exists(text)) problems.push_back(lab.places.shown(text) + " is missing");
   }
+  check_kill_page(lab, problems);
   return problems;
 }
 

@@ -48,7 +48,8 @@ Exit run(Words words) {
   lab.course = read_course(lab.places.manifest());
   lab.paint = paint_of_terminal();
   lab.columns = columns_of_terminal();
-  if (LOCKSTEP_SANITIZED) lab.limits.memory_bytes = 0;  // sanitizers map terabytes of shadow
+  lab.sanitized = LOCKSTEP_SANITIZED != 0;
+  if (lab.sanitized) lab.limits.memory_bytes = 0;  // sanitizers map terabytes of shadow
   const std::string name = words.empty() ? "list" : words.front();
   const auto found = commands().find(name);
   if (found == commands().end()) {

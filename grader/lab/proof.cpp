@@ -31,6 +31,13 @@ std::string header_of(const std::string& patch, const std::string& key) {
   return patch.substr(start, patch.find('\n', start) - start);
 }
 
+std::string with_throws_replaced(std::string stub, const std::string& instead) {
+  for (std::size_t at; (at = stub.find("throw NotImplemented(")) != std::string::npos;) {
+    stub.replace(at, stub.find(';', at) + 1 - at, instead);
+  }
+  return stub;
+}
+
 class Prover {
  public:
   Prover(const Lab& lab, const Exercise& exercise) : lab_(lab), exercise_(exercise) {
@@ -41,13 +48,19 @@ class Prover {
   Proof prove() {
     expect("the stub", lab_.places.stub(exercise_), Verdict::unsolved, "");
     expect("the reference", lab_.places.solution(exercise_), Verdict::pass, "");
+    proof_.kills.handle = exercise_.handle();
+    for (const CheckReport& check : report_.checks) proof_.kills.checks.push_back(check.name);
+    options_.battery = Battery::whole;
+    if (exercise_.kind == Kind::code) reject_nothing_done();
     const fs::path folder = lab_.places.root / "tests" / "exercises" / exercise_.address();
     int mutants = 0, alternatives = 0;
     for (const fs::path& patch : files_in(folder / "mutants")) {
       mutants += reject(patch);
     }
     for (const fs::path& file : files_in(folder / "alternatives")) {
-      alternatives += expect("alternative " + file.filename().string(), file, Verdict::pass, "");
+      if (expect("alternative " + file.filename().string(), file, Verdict::pass, "") == 0) continue;
+      ++alternatives;
+      proof_.kills.alternatives.push_back(file.stem().string());
     }
     if (files_in(folder / "mutants").size() < 3) complain("fewer than three mutants");
     if (files_in(folder / "alternatives").empty()) complain("no alternative");
@@ -63,6 +76,22 @@ class Prover {
     proof_.summary += exercise_.handle() + ": " + what + "\n";
   }
 
+  // The laziest answer, made from the stub: every function returns at once, with nothing.
+  void reject_nothing_done() {
+    const fs::path file = scratch_ / "nothing_done" / exercise_.file();
+    const std::string stub = read_text(lab_.places.stub(exercise_));
+    for (const char* instead : {"return {};", "return;"}) {
+      write_text(file, with_throws_replaced(stub, instead));
+      report_ = grade_file(lab_, exercise_, file, options_).report;
+      if (report_.verdict == Verdict::compile_error) continue;
+      if (report_.verdict == Verdict::pass) complain("a body that does nothing passes");
+      for (const CheckReport& check : report_.checks) {
+        proof_.kills.fails_nothing_done.push_back(check.verdict != Verdict::pass);
+      }
+      return;
+    }
+  }
+
   int reject(const fs::path& patch) {
     const std::string diff = read_text(patch);
     const std::string wanted = header_of(diff, "verdict");
@@ -74,7 +103,20 @@ class Prover {
     }
     const fs::path file = scratch_ / patch.stem() / exercise_.file();
     write_text(file, patched(read_text(lab_.places.solution(exercise_)), diff));
-    return expect(name, file, wanted, says);
+    const int rejected = expect(name, file, wanted, says);
+    note_kills(patch.stem().string());
+    return rejected;
+  }
+
+  void note_kills(const std::string& mutant) {
+    MutantRow row{mutant, std::string(sim::name_of(report_.verdict)), report_.cause, {}};
+    row.fails.assign(proof_.kills.checks.size(), false);
+    if (report_.checks.size() == row.fails.size()) {  // else it was not even built
+      for (std::size_t c = 0; c < row.fails.size(); ++c) {
+        row.fails[c] = report_.checks[c].verdict != Verdict::pass;
+      }
+    }
+    proof_.kills.mutants.push_back(std::move(row));
   }
 
   int expect(const std::string& name, const fs::path& file, Verdict verdict,
@@ -85,9 +127,9 @@ class Prover {
   // 1 when the file is judged so and the reason, where one is asked for, is among what was said.
   int expect(const std::string& name, const fs::path& file, const std::string& verdict,
              const std::string& says) {
-    const Report report = grade_file(lab_, exercise_, file, options_).report;
-    std::string said = report.cause + "\n" + report.message;
-    for (const CheckReport& check : report.checks) said += "\n" + check.message;
+    report_ = grade_file(lab_, exercise_, file, options_).report;
+    const Report& report = report_;
+    const std::string said = what_a_student_reads();
     const std::string seen(sim::name_of(report.verdict));
     if (seen != verdict) {
       complain(text(name, " is judged '", seen, "', not '", verdict, "': ", report.message));
@@ -101,14 +143,28 @@ class Prover {
     return 0;
   }
 
+  // Without what only the whole battery comes to.
+  std::string what_a_student_reads() const {
+    std::string said = report_.cause + "\n" + report_.message;
+    for (const CheckReport& check : report_.checks) {
+      said += "\n" + check.message;
+      const bool goes_on = check.verdict == Verdict::pass || check.verdict == Verdict::efficiency;
+      if (!goes_on && exercise_.kind == Kind::code) break;
+    }
+    return said;
+  }
+
   const Lab& lab_;
   const Exercise& exercise_;
   fs::path scratch_;
   JudgeOptions options_;
+  Report report_;  // of the file judged last
   Proof proof_;
 };
 
 }  // namespace
+
+fs::path kill_page_file(const Lab& lab) { return lab.places.root / "docs" / "kill_matrix.md"; }
 
 Proof prove_exercise(const Lab& lab, const Exercise& exercise) {
   return Prover(lab, exercise).prove();

@@ -3,11 +3,14 @@
 //   mutants/NAME.patch       "# verdict: wrong answer", "# says: words of the reason", then a diff
 //                            against the reference
 //   alternatives/NAME.cpp    another right solution (.toml for a quiz)
-// The stub must be unsolved, the reference must earn all points.
+// The stub must be unsolved, the reference must earn all points. Every check is run on every
+// mutant.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
+#include "grader/lab/kill_matrix.hpp"
 #include "grader/lab/lab.hpp"
 
 namespace lockstep::grader {
@@ -15,7 +18,11 @@ namespace lockstep::grader {
 struct Proof {
   bool holds = true;
   std::string summary;  // one line a failure, then the counts
+  ExerciseKills kills;
 };
+
+// docs/kill_matrix.md
+std::filesystem::path kill_page_file(const Lab& lab);
 
 Proof prove_exercise(const Lab& lab, const Exercise& exercise);
 

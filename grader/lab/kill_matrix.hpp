@@ -1,0 +1,54 @@
+// The kill matrix: which check rejects which mutant, when every check is run on every mutant. It is
+// kept as one page, docs/kill_matrix.md, which is written from this value and read back into it, so
+// that a proof can hold the page to what it sees.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::grader {
+
+struct MutantRow {
+  std::string name;            // "tail_lost"
+  std::string verdict, cause;  // what a student with this answer would read
+  std::vector<bool> fails;     // by check, in the order of the exam
+
+  bool operator==(const MutantRow&) const = default;
+};
+
+struct ExerciseKills {
+  std::string handle;               // "ring_all_reduce", "06_all_reduce/quiz"
+  std::vector<std::string> checks;  // sentences; a quiz's questions
+  std::vector<MutantRow> mutants;
+  std::vector<std::string> alternatives;  // names of those that passed
+  // Whether each check fails the part that returns at once; empty where that does not compile.
+  std::vector<bool> fails_nothing_done;
+
+  int kills_of(std::size_t check) const;
+  int first_kills_of(std::size_t check) const;  // of mutants that all checks before it let pass
+
+  bool operator==(const ExerciseKills&) const = default;
+};
+
+// What the page tells otherwise than what was seen, in words; "" when it is the same.
+std::string first_difference(const ExerciseKills& page, const ExerciseKills& seen);
+
+struct KillTotals {
+  int exercises = 0, checks = 0, mutants = 0, alternatives = 0;
+  int killed = 0;            // mutants that some check rejects
+  int checks_with_kill = 0;  // checks that reject some mutant
+  int checks_first = 0;      // checks without which some mutant would come further
+};
+KillTotals totals_of(const std::vector<ExerciseKills>& all);
+
+// The one sentence that the page opens with and the README quotes.
+std::string sentence_of(const KillTotals& totals);
+
+// The whole page, in the order given.
+std::string kill_page(const std::vector<ExerciseKills>& all);
+
+//   Throws  UsageError naming the line that is not as kill_page writes it
+std::vector<ExerciseKills> read_kill_page(std::string_view page);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,57 @@
+// The page of the kill matrix, which is written from values and read back.
+#include "grader/lab/kill_matrix.hpp"
+
+#include "engine/base/error.hpp"
+#include "tests/catch.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+ExerciseKills ring() {
+  return {.handle = "ring",
+          .checks = {"values | sums", "2(N-1)/N of *the* data_size", "never fails"},
+          .mutants = {{"tail_lost", "wrong answer", "tail_lost", {true, true, false}},
+                      {"turns", "efficiency", "too_many_messages", {false, true, false}},
+                      {"survives", "pass", "", {false, false, false}}},
+          .alternatives = {"left_wards", "all_at_once"},
+          .fails_nothing_done = {true, false, false}};
+}
+
+}  // namespace
+
+TEST_CASE("kill matrix: the page is read back as it was written") {
+  ExerciseKills quiz = ring();
+  quiz.handle = "06_all_reduce/quiz";
+  quiz.alternatives.clear();
+  quiz.fails_nothing_done.clear();
+  const std::vector<ExerciseKills> all{ring(), quiz};
+  CHECK(read_kill_page(kill_page(all)) == all);
+  CHECK(read_kill_page("").empty());
+}
+
+TEST_CASE("kill matrix: kills are counted by check, and those that it is the first to make") {
+  CHECK(ring().kills_of(0) == 1);
+  CHECK(ring().kills_of(1) == 2);
+  CHECK(ring().first_kills_of(0) == 1);
+  CHECK(ring().first_kills_of(1) == 1);
+  CHECK(ring().first_kills_of(2) == 0);
+  const KillTotals totals = totals_of({ring()});
+  CHECK(totals.mutants == 3);
+  CHECK(totals.killed == 2);
+  CHECK(totals.checks_with_kill == 2);
+  CHECK(totals.checks_first == 2);
+}
+
+TEST_CASE("kill matrix: a check without a kill and a mutant that survives are told, not hidden") {
+  const std::string page = kill_page({ring()});
+  CHECK(page.find("2 are rejected, 2 checks kill at least one") != std::string::npos);
+  CHECK(page.find("- ring: never fails\n") != std::string::npos);
+}
+
+TEST_CASE("kill matrix: a row that was edited by hand is refused, with its line") {
+  std::string page = kill_page({ring()});
+  page.replace(page.find("| tail lost | wrong answer |"), 28, "| tail lost |");
+  CHECK_THROWS_AS(read_kill_page(page), UsageError);
+}
+
+}  // namespace lockstep::grader
