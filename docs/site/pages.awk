@@ -74,9 +74,10 @@ function prose(text,    done, key, rest, at, end) {
   text = done text
   gsub(/file:/, "file\\&zwj;:", text)  # no address
   done = ""
-  while (match(text, /\[[A-Z][A-Z0-9]+(\]| |,)/)) {
-    key = substr(text, RSTART + 1, RLENGTH - 2)
-    rest = substr(text, RSTART + RLENGTH - 1)
+  while (match(text, /\[[A-Z][A-Z0-9]+(\]| |,|$)/)) {
+    key = substr(text, RSTART + 1, RLENGTH - 1)
+    sub(/[^A-Z0-9].*/, "", key)
+    rest = substr(text, RSTART + 1 + length(key))
     done = done substr(text, 1, RSTART - 1)
     if (!(key in keys) || rest ~ /^\]\(/) done = done "[" key
     else if (path == "docs/sources.md" && text ~ /^\| \[/) done = done "@anchor source_" key " [" key
@@ -106,8 +107,18 @@ function formula(tex,    command, line, markup, inside) {
     else if (inside) markup = markup line
   }
   close(command)
+  gsub(/>-</, ">−<", markup)
   if (markup == "") print "a formula of " path " is not understood: " tex >"/dev/stderr"
   return as_it_is("<div class=\"formula\"><math display=\"block\">" markup "</math></div>")
+}
+
+# Where a task belongs to, and where its contract stands.
+function task_line(    exercise, header) {
+  exercise = substr(path, 11, length(path) - 13)
+  header = contract[exercise]
+  return "\n[Lesson " substr(exercise, 1, 2) "](@ref lesson_" substr(exercise, 1, 2) ")" \
+         (header == "" ? "" : " · contract [" header "](" led_from_root(header) ")") \
+         " · your file is `work/" exercise (header == "" ? ".toml" : ".cpp") "`\n"
 }
 
 function begin_block(info,    language) {
@@ -131,6 +142,12 @@ function led_from_root(target,    kept, where) {
 BEGIN {
   while ((getline line <(root "/docs/sources.md")) > 0) {
     if (match(line, /^\| \[[A-Z0-9]+\]/)) keys[substr(line, 4, RLENGTH - 4)] = 1
+  }
+  while ((getline line <(root "/exercises/course.toml")) > 0) {
+    split(line, value, "\"")
+    if (line ~ /^name = /) exercise = value[2]
+    if (line ~ /^lesson = /) exercise = value[2] "/" exercise
+    if (line ~ /^header = /) contract[exercise] = value[2]
   }
 }
 
@@ -156,7 +173,7 @@ FNR == 1 {
 block == "math" { tex = tex " " $0; next }
 block == "code" || /^    / { print; next }
 
-/^# / && !titled { titled = 1; print $0 (page == "index" ? "" : " {#" page "}"); if (page ~ /^lesson_/) print "\n[TOC]\n"; next }
+/^# / && !titled { titled = 1; print $0 (page == "index" ? "" : " {#" page "}"); if (page ~ /^lesson_/) print "\n[TOC]\n"; if (path ~ /^exercises\//) print task_line(); next }
 
 /^## Hint/ && path ~ /^exercises\// {
   if (hints++) print as_it_is("</details>")
