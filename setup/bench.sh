@@ -1,4 +1,4 @@
-# ./lab bench: the engine's speed. What is measured is the program's business (bench --help); the
+# ./lab bench: the engine's speed, and how long a check takes. What is measured is the program's business (bench --help); the
 # shell knows where the peer's script is, and hands on TORCH_PYTHON.
 lab_bench() {
   if [ "${1-}" = native ]; then
@@ -15,6 +15,13 @@ lab_bench() {
     ! wants_help "$@" || exec "$bin/bench-sim" --help
     cd "$root"
     hand_over bench-sim bench-sim "$@"
+  fi
+  if [ "${1-}" = check ]; then
+    shift
+    program=lab-tool
+    help_without_build "$@"
+    cd "$root"
+    hand_over "$tool_targets" lab-tool bench-check "$@"
   fi
   program=bench
   help_without_build "$@"

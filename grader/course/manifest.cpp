@@ -41,6 +41,15 @@ Exercise exercise_of(const json& entry, const std::string& file) {
   exercise.points = value_of<int>(entry, "points", where);
   exercise.minutes = value_of<int>(entry, "minutes", where);
   exercise.core = value_of<bool>(entry, "core", where);
+  if (entry.contains("difficulty")) {
+    exercise.difficulty = value_of<int>(entry, "difficulty", where);
+    if (exercise.difficulty < 1 || exercise.difficulty > 3) {
+      throw UsageError(text(where, ": difficulty is ", exercise.difficulty, "; it is 1, 2 or 3"));
+    }
+  }
+  if (entry.contains("after")) {
+    exercise.after = value_of<std::vector<std::string>>(entry, "after", where);
+  }
   return exercise;
 }
 
@@ -60,6 +69,14 @@ void check_consistent(const Course& course, const std::string& file) {
     const auto of_lesson = [&](const Lesson& lesson) { return lesson.folder == exercise.lesson; };
     if (std::none_of(course.lessons.begin(), course.lessons.end(), of_lesson)) {
       throw UsageError(where + " belongs to a lesson that is not listed");
+    }
+    for (const std::string& before : exercise.after) {
+      const auto here = [&](const Exercise& other) { return &other == &exercise; };
+      const auto is_it = [&](const Exercise& other) { return other.handle() == before; };
+      const auto end = std::find_if(course.exercises.begin(), course.exercises.end(), here);
+      if (std::none_of(course.exercises.begin(), end, is_it)) {
+        throw UsageError(where + " comes after '" + before + "', which is not listed before it");
+      }
     }
     for (const std::string& used : exercise.may_use) {
       if (!names_part(course, used)) throw UsageError(where + " may use no part '" + used + "'");

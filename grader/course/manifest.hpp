@@ -26,6 +26,8 @@ struct Exercise {
   int points = 0;
   int minutes = 0;
   bool core = false;
+  int difficulty = 2;              // 1 easy, 2 medium, 3 hard
+  std::vector<std::string> after;  // names of exercises to solve before
 
   std::string address() const { return lesson + "/" + name; }
   std::string file() const { return address() + (kind == Kind::quiz ? ".toml" : ".cpp"); }
@@ -39,7 +41,7 @@ struct Course {
 };
 
 //   Throws  UsageError naming the entry when a key is missing, a lesson is unknown, a name is given
-//           twice or may_use names no part
+//           twice, may_use names no part, or after names no exercise that is listed before
 Course read_course(const std::filesystem::path& manifest);
 
 // One exercise by name ("ring_all_reduce"), address ("06_all_reduce/ring_all_reduce") or the path

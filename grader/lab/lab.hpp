@@ -28,11 +28,15 @@ enum class Exit : int { passed = 0, failed = 1, usage = 2, machine = 3, lab_fail
 using Words = std::vector<std::string>;
 Exit check_command(const Lab& lab, const Words& words);
 Exit watch_command(const Lab& lab, const Words& words);
+Exit overview_command(const Lab& lab, const Words& words);
+Exit next_command(const Lab& lab, const Words& words);
+Exit solution_command(const Lab& lab, const Words& words);
 Exit hint_command(const Lab& lab, const Words& words);
 Exit list_command(const Lab& lab, const Words& words);
 Exit show_command(const Lab& lab, const Words& words);
 Exit reset_command(const Lab& lab, const Words& words);
 Exit begin_command(const Lab& lab, const Words& words);
+Exit bench_check_command(const Lab& lab, const Words& words);
 Exit compare_command(const Lab& lab, const Words& words);
 Exit trace_command(const Lab& lab, const Words& words);
 Exit with_work_command(const Lab& lab, const Words& words);

@@ -19,27 +19,25 @@ Options declared() {
   return options;
 }
 
+// On a terminal that is narrower, what an exercise comes after is left out.
+constexpr std::size_t columns_with_prerequisites = 120;
+
 // In the table the lesson stands above: "quiz" is enough.
-std::string line_of(const Row& row, Paint paint) {
+std::string line_of(const Row& row, const Lab& lab) {
   const Exercise& exercise = *row.exercise;
   const std::string points =
       row.points == 0 ? text("-/", exercise.points) : text(row.points, "/", exercise.points);
-  return text("  ", padded(exercise.name, 29), painted_state(paint, row, 18), padded(points, 7),
-              padded(text(exercise.minutes, " min"), 8), exercise.core ? "" : "optional");
-}
-
-nlohmann::json json_of(const Row& row) {
-  const Exercise& exercise = *row.exercise;
-  return {{"exercise", exercise.handle()},
-          {"lesson", exercise.lesson},
-          {"kind", exercise.kind == Kind::quiz ? "quiz" : "code"},
-          {"core", exercise.core},
-          {"state", state_text(row)},
-          {"verdict", row.verdict},
-          {"solved", row.state == State::solved},
-          {"points", row.points},
-          {"max_points", exercise.points},
-          {"minutes", exercise.minutes}};
+  std::string line =
+      text("  ", padded(exercise.name, 29), painted_state(lab.paint, row, 18), padded(points, 7),
+           padded(text(exercise.minutes, " min"), 8), padded(difficulty_text(exercise), 7),
+           padded(exercise.core ? "" : "optional", 10));
+  const bool room = lab.columns == 0 || lab.columns >= columns_with_prerequisites;
+  if (room && !exercise.after.empty()) {
+    std::string before;
+    for (const std::string& name : exercise.after) before += (before.empty() ? "" : ", ") + name;
+    line += faint(lab.paint, "after " + before);
+  }
+  return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
 }  // namespace
@@ -95,13 +93,47 @@ std::string painted_state(Paint paint, const Row& row, std::size_t columns) {
   return row.state == State::untouched ? faint(paint, words) : yellow(paint, words);
 }
 
+std::string difficulty_text(const Exercise& exercise) {
+  constexpr const char* words[] = {"easy", "medium", "hard"};
+  return words[exercise.difficulty - 1];
+}
+
+std::vector<std::string> open_before(const Exercise& exercise, const std::vector<Row>& rows) {
+  std::vector<std::string> open;
+  for (const std::string& before : exercise.after) {
+    const auto solved = [&](const Row& row) {
+      return row.exercise->handle() == before && row.state == State::solved;
+    };
+    if (std::none_of(rows.begin(), rows.end(), solved)) open.push_back(before);
+  }
+  return open;
+}
+
+nlohmann::json json_of(const Row& row, const std::vector<Row>& rows) {
+  const Exercise& exercise = *row.exercise;
+  return {{"exercise", exercise.handle()},
+          {"lesson", exercise.lesson},
+          {"kind", exercise.kind == Kind::quiz ? "quiz" : "code"},
+          {"core", exercise.core},
+          {"difficulty", exercise.difficulty},
+          {"after", exercise.after},
+          {"open_before", open_before(exercise, rows)},
+          {"file", "work/" + exercise.file()},
+          {"state", state_text(row)},
+          {"verdict", row.verdict},
+          {"solved", row.state == State::solved},
+          {"points", row.points},
+          {"max_points", exercise.points},
+          {"minutes", exercise.minutes}};
+}
+
 std::string list_text(const Lab& lab, const std::vector<Row>& rows) {
   std::string out;
   for (const Lesson& lesson : lab.course.lessons) {
     out += bold(lab.paint, lesson.folder.substr(0, 2) + "  " + lesson.title) + "\n";
     std::string exercises;
     for (const Row& row : rows) {
-      if (row.exercise->lesson == lesson.folder) exercises += line_of(row, lab.paint) + "\n";
+      if (row.exercise->lesson == lesson.folder) exercises += line_of(row, lab) + "\n";
     }
     const std::string reading = "  read lessons/" + lesson.folder + "/README.md";
     out += exercises.empty() ? faint(lab.paint, reading) + "\n" : exercises;
@@ -126,14 +158,13 @@ Exit list_command(const Lab& lab, const Words& words) {
   const auto rows = rows_of(lab, progress);
   if (arguments.flag("json")) {
     auto list = nlohmann::json::array();
-    for (const Row& row : rows) list.push_back(json_of(row));
+    for (const Row& row : rows) list.push_back(json_of(row, rows));
     std::cout << list.dump(2) << "\n";
     return Exit::passed;
   }
   std::string out = list_text(lab, rows);
   if (const Exercise* next = exercise_at_hand(lab, progress)) {
-    out += text("next: ./lab show ", next->handle(), ", edit work/", next->file(), ", ./lab check ",
-                next->handle(), "\n");
+    out += text("next: ", next->handle(), ", about ", next->minutes, " minutes (./lab next)\n");
   }
   std::cout << wrapped(out, lab.columns);
   return Exit::passed;

@@ -1,6 +1,7 @@
 // The exercises and how they stand, as values and as words.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,20 @@ struct Totals {
 };
 Totals totals_of(const std::vector<Row>& rows);
 
+// "easy", "medium", "hard"
+std::string difficulty_text(const Exercise& exercise);
+
+// What should be solved before this exercise and is not.
+std::vector<std::string> open_before(const Exercise& exercise, const std::vector<Row>& rows);
+
 // "solved", "not judged yet", "wrong answer", "changed since", …
 std::string state_text(const Row& row);
 std::string painted_state(Paint paint, const Row& row, std::size_t columns);
 
-// The table, lesson by lesson, at most 80 columns wide, and the totals below it.
+// A row as ./lab list --json has it.
+nlohmann::json json_of(const Row& row, const std::vector<Row>& rows);
+
+// The table, lesson by lesson, 80 columns wide or, where there is room, 120; and the totals.
 std::string list_text(const Lab& lab, const std::vector<Row>& rows);
 
 }  // namespace lockstep::grader

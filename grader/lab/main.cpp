@@ -18,11 +18,21 @@ using namespace lockstep::grader;
 using Command = Exit (*)(const Lab&, const Words&);
 
 const std::map<std::string, Command>& commands() {
-  static const std::map<std::string, Command> all{
-      {"check", check_command}, {"list", list_command},       {"show", show_command},
-      {"reset", reset_command}, {"begin", begin_command},     {"dev", dev_command},
-      {"trace", trace_command}, {"compare", compare_command}, {"with-work", with_work_command},
-      {"watch", watch_command}, {"hint", hint_command}};
+  static const std::map<std::string, Command> all{{"check", check_command},
+                                                  {"list", list_command},
+                                                  {"show", show_command},
+                                                  {"reset", reset_command},
+                                                  {"begin", begin_command},
+                                                  {"dev", dev_command},
+                                                  {"trace", trace_command},
+                                                  {"compare", compare_command},
+                                                  {"with-work", with_work_command},
+                                                  {"watch", watch_command},
+                                                  {"hint", hint_command},
+                                                  {"overview", overview_command},
+                                                  {"next", next_command},
+                                                  {"solution", solution_command},
+                                                  {"bench-check", bench_check_command}};
   return all;
 }
 
@@ -50,7 +60,7 @@ Exit run(Words words) {
   lab.columns = columns_of_terminal();
   lab.sanitized = LOCKSTEP_SANITIZED != 0;
   if (lab.sanitized) lab.limits.memory_bytes = 0;  // sanitizers map terabytes of shadow
-  const std::string name = words.empty() ? "list" : words.front();
+  const std::string name = words.empty() ? "overview" : words.front();
   const auto found = commands().find(name);
   if (found == commands().end()) {
     std::vector<std::string> known;

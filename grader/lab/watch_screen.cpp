@@ -38,13 +38,16 @@ std::string keys_line(std::size_t columns, Paint paint) {
 
 }  // namespace
 
+std::string bar(int done, int all, std::size_t columns, Paint paint) {
+  const std::size_t full =
+      all == 0 ? 0 : columns * static_cast<std::size_t>(done) / static_cast<std::size_t>(all);
+  return green(paint, repeated("━", full)) + faint(paint, repeated("─", columns - full));
+}
+
 std::string progress_line(int solved, int all, std::size_t columns, Paint paint) {
   const std::string words = text("  ", solved, " of ", all, " solved");
   if (columns < words.size() + 4) return words.substr(2);
-  const std::size_t bar = std::min<std::size_t>(columns - words.size(), 60);
-  const std::size_t done =
-      all == 0 ? 0 : bar * static_cast<std::size_t>(solved) / static_cast<std::size_t>(all);
-  return green(paint, repeated("━", done)) + faint(paint, repeated("─", bar - done)) + words;
+  return bar(solved, all, std::min<std::size_t>(columns - words.size(), 60), paint) + words;
 }
 
 std::vector<std::string> lines_of_page(const WatchPage& page, std::size_t columns) {

@@ -29,6 +29,9 @@ std::size_t last_top(const WatchPage& page, ScreenSize screen);
 // The bytes that draw it, from whatever was on the screen before.
 std::string frame_of(const WatchPage& page, ScreenSize screen, Paint paint);
 
+// "━━━━━───────": how much of something is done.
+std::string bar(int done, int all, std::size_t columns, Paint paint);
+
 // "━━━━━───────  5 of 39 solved", at most that wide.
 std::string progress_line(int solved, int all, std::size_t columns, Paint paint);
 

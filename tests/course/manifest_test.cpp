@@ -77,5 +77,8 @@ TEST_CASE("the manifest: what is missing or inconsistent is named") {
   const std::string lesson = "[[lesson]]\nfolder = \"01_x\"\ntitle = \"X\"\n";
   CHECK(course_of(lesson + quiz).exercises.size() == 1);
   CHECK_THROWS_WITH(course_of(lesson + quiz + quiz), test::contains("listed twice"));
+  CHECK_THROWS_WITH(course_of(lesson + quiz + "after = [\"b\"]\n"),
+                    test::contains("comes after 'b', which is not listed before it"));
+  CHECK_THROWS_WITH(course_of(lesson + quiz + "difficulty = 4\n"), test::contains("1, 2 or 3"));
   CHECK_THROWS_WITH(course_of("[[exercise"), test::contains("course.toml:1: not valid TOML"));
 }

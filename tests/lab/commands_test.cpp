@@ -1,6 +1,8 @@
 // lab-tool as a student meets it, in a tree of its own: exit codes, words, and what it remembers.
 #include <nlohmann/json.hpp>
 
+#include "grader/lab/overview.hpp"
+#include "grader/lab/wrap.hpp"
 #include "tests/catch.hpp"
 #include "tests/lab/tree.hpp"
 
@@ -16,7 +18,7 @@ TEST_CASE("lab begin: copies every stub once, and list shows nothing as solved")
   const auto list = tree.lab({"list"});
   CHECK(list.exit_code == 0);
   CHECK_THAT(list.output, test::contains("0 of "));
-  CHECK_THAT(list.output, test::contains("next: ./lab show model_memory"));
+  CHECK_THAT(list.output, test::contains("next: model_memory"));
 }
 
 TEST_CASE("lab check: a stub is unsolved, a solution passes, and both are remembered") {
@@ -34,7 +36,7 @@ TEST_CASE("lab check: a stub is unsolved, a solution passes, and both are rememb
   const auto list = nlohmann::json::parse(tree.lab({"list", "--json"}).output);
   CHECK(list.at(0).at("solved") == true);
   CHECK(list.at(0).at("points") == 10);
-  CHECK_THAT(tree.lab({"list"}).output, test::contains("next: ./lab show training_time"));
+  CHECK_THAT(tree.lab({"list"}).output, test::contains("next: training_time"));
 }
 
 TEST_CASE("lab check: --json is one document with the documented keys") {
@@ -145,6 +147,100 @@ TEST_CASE("lab show: the task without hints, and each hint by itself") {
   CHECK(lesson.exit_code == 2);
   CHECK_THAT(lesson.output, test::contains("05 is a lesson; name one of its exercises: ") &&
                                 test::contains("average_gradients"));
+}
+
+TEST_CASE("lab list: has difficulty, what comes before, and every line fits 80 columns") {
+  Tree tree;
+  tree.lab({"begin"});
+  tree.solve("03_collectives/broadcast.cpp");
+  tree.lab({"check", "broadcast"});
+  const auto list = nlohmann::json::parse(tree.lab({"list", "--json"}).output);
+  for (const auto& row : list) {
+    if (row.at("exercise") == "tree_all_reduce") {
+      CHECK(row.at("after") == nlohmann::json({"broadcast", "reduce"}));
+      CHECK(row.at("open_before") == nlohmann::json({"reduce"}));
+    }
+    CHECK(row.at("difficulty") >= 1);
+  }
+  Lab lab;
+  lab.places.root = tree.root();
+  lab.course = read_course(lab.places.manifest());
+  lab.columns = 80;
+  const auto rows = rows_of(lab, read_progress(lab.places.progress()));
+  for (const std::string& line : lines_of(list_text(lab, rows))) CHECK(columns_of(line) <= 80);
+}
+
+TEST_CASE("lab next: says why, what is open before it, and what to type") {
+  const Tree tree;
+  tree.lab({"begin"});
+  const auto first = tree.lab({"next"});
+  CHECK(first.exit_code == 0);
+  CHECK_THAT(first.output, test::contains("training_time builds on it") &&
+                               test::contains("./lab watch model_memory"));
+  tree.solve("03_collectives/broadcast.cpp");
+  tree.lab({"check", "broadcast"});
+  CHECK_THAT(tree.lab({"next"}).output, test::contains("03_collectives/reduce"));
+  write_text(tree.root() / "work/06_all_reduce/tree_all_reduce.cpp", "mine\n");
+  const std::string begun = tree.lab({"next"}).output;
+  CHECK_THAT(begun, test::contains("before    reduce, not solved yet"));
+  CHECK(nlohmann::json::parse(tree.lab({"next", "--json"}).output).at("exercise") ==
+        "tree_all_reduce");
+}
+
+TEST_CASE("lab: alone it says where one is, in 24 lines") {
+  const Tree tree;
+  tree.lab({"begin"});
+  tree.lab({"check", "exchange"});
+  const auto overview = tree.lab({"overview"});
+  CHECK(overview.exit_code == 0);
+  CHECK(lines_of(overview.output).size() <= 24);
+  CHECK_THAT(overview.output, test::contains("0 of 39") && test::contains("All-reduce") &&
+                                  test::contains("exchange, unsolved, just now") &&
+                                  test::contains("next      model_memory"));
+  const auto document = nlohmann::json::parse(tree.lab({"overview", "--json"}).output);
+  CHECK(document.at("solved") == 0);
+  CHECK(document.at("last").at("exercise") == "03_collectives/exchange");
+  CHECK(ago(59) == "just now");
+  CHECK(ago(60) == "1 minute ago");
+  CHECK(ago(7300) == "2 hours ago");
+}
+
+TEST_CASE("lab solution: is shown after a pass, or when asked for, which is noted") {
+  const Tree tree;
+  tree.lab({"begin"});
+  const auto early = tree.lab({"solution", "average_gradients"});
+  CHECK(early.exit_code == 1);
+  CHECK_THAT(early.output, test::contains("--reveal") && !test::contains("scale_"));
+  const auto revealed = tree.lab({"solution", "average_gradients", "--reveal"});
+  CHECK(revealed.exit_code == 0);
+  CHECK_THAT(revealed.output, test::contains("grad.scale_(share)") && test::contains("Noted"));
+  CHECK_THAT(read_text(tree.root() / "work/.progress"),
+             test::contains("revealed\t05_data_parallel/average_gradients"));
+  tree.solve("03_collectives/exchange.cpp");
+  tree.lab({"check", "exchange"});
+  const auto earned = tree.lab({"solution", "exchange"});
+  CHECK(earned.exit_code == 0);
+  CHECK_THAT(earned.output, test::contains("./lab compare exchange") && !test::contains("Noted"));
+}
+
+TEST_CASE("lab list: a stub that a newer course changed is told, and a check settles it") {
+  const Tree tree;
+  fs::remove(tree.root() / "exercises");
+  fs::copy(LOCKSTEP_ROOT "/exercises", tree.root() / "exercises", fs::copy_options::recursive);
+  tree.lab({"begin"});
+  tree.solve("03_collectives/exchange.cpp");
+  tree.lab({"check", "exchange"});
+  for (const char* part : {"03_collectives/exchange.cpp", "03_collectives/broadcast.cpp"}) {
+    const fs::path stub = tree.root() / "exercises" / part;
+    write_text(stub, read_text(stub) + "// newer\n");
+  }
+  const std::string list = tree.lab({"list"}).output;
+  CHECK_THAT(list, test::contains("exchange                     updated") &&
+                       test::contains("broadcast                    updated") &&
+                       test::contains("reduce                       not judged yet") &&
+                       test::contains("0 of 39"));
+  tree.lab({"check", "exchange"});
+  CHECK_THAT(tree.lab({"list"}).output, test::contains("1 of 39"));
 }
 
 TEST_CASE("lab reset: a fresh stub, the old file beside it, and the second time nothing") {

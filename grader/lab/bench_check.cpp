@@ -1,0 +1,201 @@
+// ./lab bench check: how long a student waits from a save to the verdict, exercise by exercise.
+// Each reference is saved with another comment at its end while ./lab watch runs on it, in a tree
+// of its own; what is measured is the time from the save until the verdict is printed.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "grader/course/text_file.hpp"
+#include "grader/lab/command_line.hpp"
+#include "grader/lab/wrap.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+Options declared() {
+  Options options("./lab bench check", "From a save to its verdict, for every exercise.");
+  options.words("[NAME…|NN]", "exercises or lessons; without: all")
+      .option("repeats", "3", "saves of each exercise, whose median counts")
+      .flag("json", "one JSON document instead of a table");
+  return options;
+}
+
+// A root with a work/ of its own, removed in the end.
+class BenchTree {
+ public:
+  explicit BenchTree(const Places& places) {
+    std::string name = (fs::temp_directory_path() / "lockstep-bench-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw Error("no folder for the benchmark: " + name);
+    root_ = name;
+    for (const char* room : {"exercises", "solutions", "lessons"}) {
+      fs::create_directory_symlink(places.root / room, root_ / room);
+    }
+  }
+  ~BenchTree() {
+    std::error_code ignored;
+    fs::remove_all(root_, ignored);
+  }
+  BenchTree(const BenchTree&) = delete;
+  BenchTree& operator=(const BenchTree&) = delete;
+  const fs::path& root() const { return root_; }
+
+ private:
+  fs::path root_;
+};
+
+// ./lab watch NAME --json beside this program.
+class WatchProcess {
+ public:
+  WatchProcess(const fs::path& root, const std::string& exercise) {
+    int ends[2];
+    if (::pipe(ends) != 0) throw Error(text("no pipe for a watch: ", strerror(errno)));
+    child_ = ::fork();
+    if (child_ == 0) {
+      ::dup2(ends[1], STDOUT_FILENO);
+      ::close(ends[0]);
+      ::execl("/proc/self/exe", "lab-tool", "--root", root.c_str(), "watch", exercise.c_str(),
+              "--json", nullptr);
+      ::_exit(127);
+    }
+    ::close(ends[1]);
+    from_ = ::fdopen(ends[0], "r");
+    if (child_ < 0 || from_ == nullptr) throw Error("cannot start a watch");
+  }
+  ~WatchProcess() {
+    ::kill(child_, SIGTERM);
+    while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    std::fclose(from_);
+  }
+  WatchProcess(const WatchProcess&) = delete;
+  WatchProcess& operator=(const WatchProcess&) = delete;
+
+  json next_verdict() {
+    std::string line;
+    for (int letter = 0; (letter = std::fgetc(from_)) != EOF && letter != '\n';) {
+      line += static_cast<char>(letter);
+    }
+    if (line.empty()) throw Error("the watch ended without a verdict");
+    return json::parse(line);
+  }
+
+ private:
+  pid_t child_ = -1;
+  std::FILE* from_ = nullptr;
+};
+
+struct Wait {
+  double total_s = 0, compile_s = 0, link_s = 0, judge_s = 0;
+};
+
+Wait wait_for_verdict(WatchProcess& watch, const fs::path& file, const std::string& content) {
+  const auto start = Clock::now();
+  write_text(file, content);
+  const json verdict = watch.next_verdict();
+  Wait wait;
+  wait.total_s = std::chrono::duration<double>(Clock::now() - start).count();
+  if (verdict.at("verdict") != "pass") {
+    throw Error(text("the reference of ", verdict.at("exercise"), " is judged ",
+                     verdict.at("verdict"), ": ", verdict.at("message")));
+  }
+  const json& seconds = verdict.at("seconds");
+  wait.compile_s = seconds.at("compile");
+  wait.link_s = seconds.at("link");
+  wait.judge_s = seconds.at("run");
+  return wait;
+}
+
+bool is_shorter(const Wait& a, const Wait& b) { return a.total_s < b.total_s; }
+
+Wait median_of(std::vector<Wait> waits) {
+  std::sort(waits.begin(), waits.end(), is_shorter);
+  return waits[waits.size() / 2];
+}
+
+Wait measured(const BenchTree& tree, const Exercise& exercise, std::int64_t repeats) {
+  const fs::path file = tree.root() / "work" / exercise.file();
+  const std::string reference = read_text(tree.root() / "solutions" / exercise.file());
+  const std::string mark = exercise.kind == Kind::quiz ? "# " : "// ";
+  const auto unique = Clock::now().time_since_epoch().count();  // no player is kept from before
+  const auto saved = [&](std::int64_t i) { return text(reference, mark, unique, " ", i, "\n"); };
+  write_text(file, saved(0));
+  WatchProcess watch(tree.root(), exercise.handle());
+  watch.next_verdict();
+  std::vector<Wait> waits;
+  for (std::int64_t i = 1; i <= repeats; ++i) {
+    waits.push_back(wait_for_verdict(watch, file, saved(i)));
+  }
+  return median_of(std::move(waits));
+}
+
+json json_of(const Wait& wait) {
+  return {{"ours", wait.total_s},
+          {"unit", "s"},
+          {"compile", wait.compile_s},
+          {"link", wait.link_s},
+          {"judge", wait.judge_s}};
+}
+
+std::string line_of(const std::string& name, const Wait& wait) {
+  char out[128];
+  std::snprintf(out, sizeof out, "%8.2f %8.2f %8.2f %8.2f\n", wait.total_s, wait.compile_s,
+                wait.link_s, wait.judge_s);
+  return padded(name, 32) + out;
+}
+
+}  // namespace
+
+Exit bench_check_command(const Lab& lab, const Words& words) {
+  const Arguments arguments = parsed(declared(), words);
+  if (arguments.asks_help()) return print_help(declared());
+  std::vector<const Exercise*> exercises;
+  for (const std::string& word : arguments.words()) {
+    for (const Exercise* exercise : exercises_named(lab.course, word)) {
+      exercises.push_back(exercise);
+    }
+  }
+  if (arguments.words().empty()) {
+    for (const Exercise& exercise : lab.course.exercises) exercises.push_back(&exercise);
+  }
+  const BenchTree tree(lab.places);
+  const bool as_json = arguments.flag("json");
+  if (!as_json) {
+    std::cout << padded("from save to verdict, seconds", 32)
+              << "   total  compile     link    judge\n";
+  }
+  json rows = json::array();
+  std::vector<Wait> waits;
+  for (const Exercise* exercise : exercises) {
+    waits.push_back(measured(tree, *exercise, arguments.integer("repeats", 1)));
+    if (!as_json) std::cout << line_of(exercise->handle(), waits.back()) << std::flush;
+    json row = json_of(waits.back());
+    row["case"] = exercise->handle();
+    rows.push_back(row);
+  }
+  const Wait worst = *std::max_element(waits.begin(), waits.end(), is_shorter);
+  if (as_json) {
+    const json document{{"bench", "check"},
+                        {"rows", rows},
+                        {"median", json_of(median_of(waits))},
+                        {"worst", json_of(worst)}};
+    std::cout << document.dump(2) << "\n";
+  } else {
+    std::cout << line_of("median", median_of(waits)) << line_of("worst", worst);
+  }
+  return Exit::passed;
+}
+
+}  // namespace lockstep::grader

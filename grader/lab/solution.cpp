@@ -1,0 +1,74 @@
+// ./lab solution: the reference of an exercise, for those who have earned it or ask for it.
+#include <iostream>
+
+#include "engine/base/error.hpp"
+#include "grader/course/stub.hpp"
+#include "grader/course/text_file.hpp"
+#include "grader/lab/command_line.hpp"
+#include "grader/lab/paint.hpp"
+#include "grader/lab/wrap.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+Options declared() {
+  Options options("./lab solution", "The reference of an exercise, once yours has passed.");
+  options.words("NAME", "the exercise")
+      .flag("reveal", "also before it has passed; that is noted in work/.progress");
+  return options;
+}
+
+// The file as it is, with what the student was to write standing out.
+std::string highlighted(const std::string& reference, Paint paint) {
+  std::string out;
+  bool theirs = false;
+  for (const std::string& line : lines_of(reference)) {
+    const bool mark =
+        line.find(region_begin) != std::string::npos || line.find(region_end) != std::string::npos;
+    if (line.find(region_end) != std::string::npos) theirs = false;
+    out += (mark ? yellow(paint, line) : theirs ? line : faint(paint, line)) + "\n";
+    if (line.find(region_begin) != std::string::npos) theirs = true;
+  }
+  return out;
+}
+
+void note_revealed(const Lab& lab, const Exercise& exercise) {
+  change_progress(lab.places.progress(), [&](Progress& progress) {
+    std::int64_t& at = progress[exercise.address()].revealed_at;
+    if (at == 0) at = seconds_now();
+  });
+}
+
+}  // namespace
+
+Exit solution_command(const Lab& lab, const Words& words) {
+  const Arguments arguments = parsed(declared(), words);
+  if (arguments.asks_help()) return print_help(declared());
+  const Exercise& exercise = one_exercise(lab, arguments);
+  const Progress progress = read_progress(lab.places.progress());
+  const auto found = progress.find(exercise.address());
+  const bool passed = found != progress.end() && found->second.passed;
+  if (!passed && !arguments.flag("reveal")) {
+    std::cout << wrapped(text(exercise.handle(), " has not passed yet. ./lab hint ",
+                              exercise.handle(), " helps a step at a time; ./lab solution ",
+                              exercise.handle(), " --reveal shows the reference all the same\n"),
+                         lab.columns);
+    return Exit::failed;
+  }
+  if (!passed) note_revealed(lab, exercise);
+  const auto file = lab.places.solution(exercise);
+  const std::string reference = read_text(file);
+  std::cout << bold(lab.paint, lab.places.shown(file)) << "\n\n"
+            << (exercise.kind == Kind::quiz ? reference : highlighted(reference, lab.paint));
+  if (!passed) {
+    std::cout << wrapped(
+        "\nNoted that you looked. Close it, and write it in your own words: that "
+        "is how it stays.\n",
+        lab.columns);
+  } else if (exercise.header.find("collectives/") != std::string::npos) {
+    std::cout << "\nWhat yours costs beside it: ./lab compare " << exercise.handle() << "\n";
+  }
+  return Exit::passed;
+}
+
+}  // namespace lockstep::grader
