@@ -1,5 +1,7 @@
 #include "grader/exams/collective_rules.hpp"
 
+#include <algorithm>
+
 namespace lockstep::grader {
 namespace {
 
@@ -61,11 +63,14 @@ std::string described(const CollectiveContract& contract, const CollectiveProble
 
 using Problems = std::vector<CollectiveProblem>;
 
-Check check_of(const CollectiveContract& contract, std::string name,
-               std::function<Problems(Bench&)> problems) {
-  return {std::move(name), [contract, problems](Bench& bench) {
+using Judge = std::function<void(Bench&, const CollectiveProblem&)>;
+
+// A check that judges problem after problem, and makes one that fails smaller.
+Check check_of(std::string name, std::function<Problems(Bench&)> problems, Judge judge) {
+  return {std::move(name), [problems, judge](Bench& bench) {
             for (const CollectiveProblem& p : problems(bench)) {
-              play_collective(bench, p, described(contract, p), contract.oracle);
+              bench.examine<CollectiveProblem>(
+                  p, [&](const CollectiveProblem& one) { judge(bench, one); }, smaller_problems);
             }
           }};
 }
@@ -112,26 +117,70 @@ Members split_members() {
   return members;
 }
 
-Exam collective_exam(const CollectiveContract& contract) {
-  Exam exam;
-  exam.push_back(check_of(contract, contract.values, [roots = contract.roots](Bench& bench) {
-    return sizes_and_roots(bench, roots);
-  }));
-  exam.push_back(check_of(contract, "a group whose ranks are not those of the world",
-                          [roots = contract.roots](Bench&) { return sub_groups(roots); }));
-  if (contract.reduces == Reduces::yes) {
-    exam.push_back(check_of(contract, "product, min and max as well as sum",
-                            [](Bench&) { return operators(); }));
-    exam.push_back({"the same bits under every schedule",
-                    [contract](Bench& bench) { check_schedules(bench, contract); }});
+std::vector<CollectiveProblem> smaller_problems(const CollectiveProblem& p) {
+  Problems offered;
+  const auto offer = [&](auto change) {
+    CollectiveProblem q = p;
+    change(q);
+    offered.push_back(std::move(q));
+  };
+  // Counts and roots that a smaller group can have; blocks of lengths of their own stay as they
+  // are.
+  const bool plain = p.sends.empty() && !p.nodes;
+  if (plain && p.size() < p.members.world) {
+    offer([](CollectiveProblem& q) { q.members = whole_world(q.size()); });
   }
-  exam.push_back(
-      {contract.cost, [contract](Bench& bench) {
-         for (const CollectiveProblem& p : priced(bench, contract.roots, contract.large)) {
-           const auto played = play_collective(bench, p, described(contract, p), contract.oracle);
-           if (played) check_price(bench, *played, p, contract.price(p));
-         }
-       }});
+  for (int ranks = 1; plain && ranks < p.size(); ++ranks) {
+    offer([&](CollectiveProblem& q) {
+      q.members = whole_world(ranks);
+      q.root = std::min(q.root, ranks - 1);
+    });
+  }
+  if (p.calls > 1) offer([](CollectiveProblem& q) { q.calls = 1; });
+  if (p.root > 0) offer([](CollectiveProblem& q) { q.root = 0; });
+  if (p.op != ReduceOp::sum) offer([](CollectiveProblem& q) { q.op = ReduceOp::sum; });
+  if (p.dtype != DType::int64) offer([](CollectiveProblem& q) { q.dtype = DType::int64; });
+  if (p.schedule_seed != 0) offer([](CollectiveProblem& q) { q.schedule_seed = 0; });
+  for (std::int64_t count = 1; plain && count < p.count;
+       count += std::max<std::int64_t>(1, count / 2)) {
+    offer([&](CollectiveProblem& q) { q.count = count; });
+  }
+  if (plain && p.count > 1) offer([](CollectiveProblem& q) { --q.count; });
+  return offered;
+}
+
+Exam collective_exam(const CollectiveContract& contract) {
+  const Roots roots = contract.roots;
+  const Judge values = [contract](Bench& bench, const CollectiveProblem& p) {
+    play_collective(bench, p, described(contract, p), contract.oracle);
+  };
+  const Judge cost = [contract](Bench& bench, const CollectiveProblem& p) {
+    const auto played = play_collective(bench, p, described(contract, p), contract.oracle);
+    if (played) check_price(bench, *played, p, contract.price(p));
+  };
+  // Where the values of the plain case are wrong, nothing else says anything; but what fails for
+  // some operators or groups only may still cost what it should.
+  const auto on_values = [](Check check) {
+    check.builds_on = {0};
+    return check;
+  };
+  Exam exam;
+  exam.push_back(check_of(
+      contract.values, [roots](Bench& bench) { return sizes_and_roots(bench, roots); }, values));
+  exam.push_back(on_values(check_of(
+      "a group whose ranks are not those of the world",
+      [roots](Bench&) { return sub_groups(roots); }, values)));
+  if (contract.reduces == Reduces::yes) {
+    exam.push_back(on_values(check_of(
+        "product, min and max as well as sum", [](Bench&) { return operators(); }, values)));
+    exam.push_back({"the same bits under every schedule",
+                    [contract](Bench& bench) { check_schedules(bench, contract); },
+                    std::vector<std::size_t>{0}});
+  }
+  exam.push_back(on_values(check_of(
+      contract.cost,
+      [roots, large = contract.large](Bench& bench) { return priced(bench, roots, large); },
+      cost)));
   return exam;
 }
 

@@ -180,6 +180,10 @@ std::vector<double> distinct(const CollectiveProblem& p, std::uint64_t salt, int
 std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,
                                       const std::string& what, const Oracle& oracle) {
   const std::uint64_t salt = p.salt ? *p.salt : bench.draw();
+  if (!bench.plays_next()) {
+    bench.pass_over();
+    return std::nullopt;
+  }
   std::vector<Scene> calls;
   for (int call = 0; call < p.calls; ++call) calls.push_back(oracle(p, salt, call));
   CaseSetup setup;

@@ -67,6 +67,10 @@ std::vector<double> distinct(const CollectiveProblem& p, std::uint64_t salt, int
 std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,
                                       const std::string& what, const Oracle& oracle);
 
+// A problem with less of one thing: ranks, calls, elements, or what is not the plainest of it. In a
+// fixed order, the bold ones first.
+std::vector<CollectiveProblem> smaller_problems(const CollectiveProblem& p);
+
 struct Range {
   std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max();
 };

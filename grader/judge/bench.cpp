@@ -34,6 +34,11 @@ std::string cause_of(const sim::Finding& finding) {
   }
 }
 
+// "case 3: 4 ranks, 7 elements of int64, sum"
+std::string heading(const CaseAddress& at, const std::string& description) {
+  return text("case ", text_of(at), ": ", description);
+}
+
 }  // namespace
 
 Bench::Bench(std::string exercise, std::string player, const JudgeOptions& options)
@@ -51,18 +56,71 @@ std::optional<Played> Bench::ask(const std::string& description, Bytes input) {
 
 std::uint64_t Bench::draw() { return random_bits(options_.seed, drawn_++); }
 
+bool Bench::plays_next() const {
+  if (counting_) return false;
+  return !options_.only_case || options_.only_case->number == next_case_;
+}
+
+void Bench::pass_over() { ++next_case_; }
+
+void Bench::go_to(const Place& place) {
+  next_case_ = place.next_case;
+  drawn_ = place.drawn;
+}
+
+void Bench::count_from(const Place& place, const std::function<void(Bench&)>& run) {
+  go_to(place);
+  counting_ = true;
+  run(*this);
+  counting_ = false;
+}
+
+std::vector<int> Bench::way_asked_for() const {
+  return plays_next() && options_.only_case ? options_.only_case->way : std::vector<int>{};
+}
+
+std::optional<Failure> Bench::failure_of(const std::function<void()>& judge) {
+  try {
+    judge();
+  } catch (const Failure& failure) {
+    return failure;
+  } catch (const MalformedMessage& error) {
+    return unreadable_result(error.what());
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> Bench::failure_of_variant(const Place& place, const std::vector<int>& way,
+                                                 const std::function<void()>& judge) {
+  go_to(place);
+  way_ = way;
+  trying_ = true;
+  host_.reset();
+  auto failure = failure_of(judge);
+  host_.reset();
+  trying_ = false;
+  way_.clear();
+  return failure;
+}
+
 std::optional<Played> Bench::play(const CaseSetup& setup) {
-  const int number = next_case_++;
-  if (options_.only_case && *options_.only_case != number) return std::nullopt;
-  ++played_;
+  if (!plays_next()) {
+    pass_over();
+    return std::nullopt;
+  }
+  const CaseAddress at{next_case_++, way_};
+  if (!trying_) {
+    ++played_;
+    for (const Bytes& input : setup.inputs) inputs_ = inputs_ * 31 + checksum_of(input);
+  }
   const int ranks = static_cast<int>(setup.inputs.size());
   LOCKSTEP_CHECK(ranks >= 1 && ranks <= players_max, "a case has ", ranks, " ranks; 1 to ",
                  players_max, " can be judged");
+  const bool alone = options_.only_case || trying_;
   // Players live from case to case, so that a call sees what an earlier one left behind.
   if (!host_ || !host_->usable()) {
     host_ = std::make_unique<sim::ProcessHost>(std::vector<std::string>{player_},
-                                               options_.only_case ? ranks : players_max,
-                                               options_.limits);
+                                               alone ? ranks : players_max, options_.limits);
   }
   sim::Options world;
   world.ranks = ranks;
@@ -70,12 +128,12 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
   world.seed = setup.schedule_seed;
   world.limits = setup.limits;
   world.services = setup.services;
-  world.timeline = kept_run_.next(text(exercise_, ", case ", number, ": ", setup.description));
+  world.timeline = kept_run_.next(text(exercise_, ", ", heading(at, setup.description)));
   sim::Core core(std::move(world));
   sim::CaseResult result = host_->run(core, setup.inputs);
-  Played played{number, setup.description, std::move(result.results), core.counters(),
+  Played played{at, setup.description, std::move(result.results), core.counters(),
                 std::move(result.output)};
-  last_ = {played.number, played.description, {}, {}, played.output};
+  last_ = {played.at, played.description, {}, {}, played.output};
   if (result.finding) {
     fail(played, {.verdict = result.finding->verdict,
                   .cause = cause_of(*result.finding),
@@ -84,7 +142,7 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
                   .seen = {},
                   .where = result.finding->where,
                   .counters = {},
-                  .case_number = 0,
+                  .at = {},
                   .output = {},
                   .ranks = result.finding->ranks});
   }
@@ -92,7 +150,7 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
 }
 
 void Bench::note(const Failure& failure) {
-  if (failure.case_number != last_.number) return;
+  if (failure.at != last_.at) return;
   kept_run_.failed({.verdict = failure.verdict,
                     .message = failure.message,
                     .ranks = failure.ranks,
@@ -105,18 +163,17 @@ Failure Bench::unreadable_result(const std::string& why) const {
   failure.cause = "unreadable_result";
   failure.message = text("a rank sent a result that cannot be read (", why,
                          "): was fd 3 written to, or memory overwritten?");
-  failure.where = text("case ", last_.number, ": ", last_.description);
-  failure.case_number = last_.number;
+  failure.where = heading(last_.at, last_.description);
+  failure.at = last_.at;
   failure.output = last_.output;
   return failure;
 }
 
 void Bench::fail(const Played& played, Failure failure) const {
-  failure.case_number = played.number;
+  failure.at = played.at;
   failure.output = played.output;
-  failure.where = failure.where.empty()
-                      ? text("case ", played.number, ": ", played.description)
-                      : text("case ", played.number, ": ", played.description, ", ", failure.where);
+  const std::string head = heading(played.at, played.description);
+  failure.where = failure.where.empty() ? head : head + ", " + failure.where;
   throw Failure(std::move(failure));
 }
 

@@ -23,9 +23,11 @@ struct Failure {
   std::string message;  // the sentence
   std::string expected, seen, where;
   std::map<std::string, double> counters;
-  int case_number = 0;
+  CaseAddress at{};
   std::vector<std::string> output;  // of each rank
   std::vector<int> ranks{};         // those involved, where the core found it
+  std::string origin{};             // the case that was made smaller
+  bool alone = true;                // the case fails so without those before it
 };
 
 // One case: who plays, and under which rules.
@@ -40,7 +42,7 @@ struct CaseSetup {
 };
 
 struct Played {
-  int number = 0;
+  CaseAddress at;
   std::string description;
   std::vector<Bytes> results;  // by rank
   sim::Counters counters;
@@ -51,15 +53,44 @@ class Bench {
  public:
   Bench(std::string exercise, std::string player, const JudgeOptions& options);
 
-  // Plays the next case. nullopt when --case asked for another one. Throws Failure when the core or
-  // the host found something (deadlock, crash, …).
+  // Plays the next case. nullopt when it is not asked for: --case chose another one, or the cases
+  // are only counted. Throws Failure when the core or the host found something (deadlock, crash,
+  // …).
   std::optional<Played> play(const CaseSetup& setup);
   // The same for a part that is a pure function: one rank, which talks to nobody.
   std::optional<Played> ask(const std::string& description, Bytes input);
 
+  // Whether play() will give the next case to the players: work for one that is not can be spared.
+  bool plays_next() const;
+  // Counts the next case without playing it.
+  void pass_over();
+
+  // Judges one problem by `judge`, which plays exactly one case of it. When that fails, the
+  // problems of `smaller` are tried on fresh players, bold ones first, and those of the first that
+  // fails with the same verdict and cause, and so on. What is thrown is the last one's failure; its
+  // address (case_address.hpp) plays it again.
+  //   Requires  `smaller` to be a function of the problem alone
+  template <typename Problem>
+  void examine(const Problem& problem, const std::function<void(const Problem&)>& judge,
+               const std::function<std::vector<Problem>(const Problem&)>& smaller);
+
+  // Where the bench stands in the exam: the same place gives the same numbers again.
+  struct Place {
+    int next_case = 1;
+    std::uint64_t drawn = 0;
+  };
+  Place place() const { return {next_case_, drawn_}; }
+  // From `place` on, counts the cases of `run` without playing them.
+  void count_from(const Place& place, const std::function<void(Bench&)>& run);
+
+  // The failure that `judge` ends in, if any; a result that cannot be read is one as well.
+  std::optional<Failure> failure_of(const std::function<void()>& judge);
+
   // How many cases were asked for, and how many of them were played (one at most with --case).
   int cases() const { return next_case_ - 1; }
   int played() const { return played_; }
+  // A digest of what the ranks were given in the cases that were played.
+  std::uint64_t inputs() const { return inputs_; }
 
   // Numbers for inputs: the same seed gives the same cases.
   std::uint64_t draw();
@@ -77,25 +108,51 @@ class Bench {
   Failure unreadable_result(const std::string& why) const;
 
  private:
+  // The way that --case asks for, when the next case is the one it chose.
+  std::vector<int> way_asked_for() const;
+  void go_to(const Place& place);
+  // As failure_of, for a variant: its case has the number at `place`, and its players are fresh.
+  std::optional<Failure> failure_of_variant(const Place& place, const std::vector<int>& way,
+                                            const std::function<void()>& judge);
+
   std::string exercise_;
   std::string player_;
   JudgeOptions options_;
   std::unique_ptr<sim::ProcessHost> host_;
   int next_case_ = 1;
   int played_ = 0;
+  bool counting_ = false;   // cases are counted, none is played
+  bool trying_ = false;     // play() plays a variant of a failing case
+  std::vector<int> way_{};  // to the variant that it plays
   std::uint64_t drawn_ = 0;
+  std::uint64_t inputs_ = 0;
   Played last_;  // without its results
   KeptRun kept_run_;
 };
 
-// The checks of one exercise, in the order they build on each other.
+// One check of an exam. It is run when all that it builds on passed, or only cost too much.
 struct Check {
   std::string name;                 // the sentence that is asserted
   std::function<void(Bench&)> run;  // throws Failure
+  // Places, in the exam, of the checks that must hold for this one to say something. Without: all
+  // before it.
+  std::optional<std::vector<std::size_t>> builds_on{};
 };
 using Exam = std::vector<Check>;
 
+// An exam, and how many cases each of its checks plays at least. Two hands wrote them: a check that
+// plays fewer, or that is gone, is the lab's own failure and never a pass.
+struct DeclaredExam {
+  std::function<Exam()> checks;
+  std::vector<int> cases;
+};
+
 // The exams there are, by exercise (grader/exams, one file each).
-const std::map<std::string, std::function<Exam()>>& exams();
+const std::map<std::string, DeclaredExam>& exams();
+
+Report judge_exam(const std::string& exercise, const DeclaredExam& exam, const std::string& player,
+                  const JudgeOptions& options);
 
 }  // namespace lockstep::grader
+
+#include "grader/judge/examine.hpp"

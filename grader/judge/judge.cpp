@@ -1,5 +1,8 @@
 #include "grader/judge/judge.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 #include "engine/base/error.hpp"
 #include "grader/judge/bench.hpp"
 
@@ -15,78 +18,193 @@ int points_for(sim::Verdict verdict, int max_points) {
   return 0;
 }
 
-std::string replay_line(const std::string& exercise, std::uint64_t seed, int case_number) {
-  return text("./lab check ", exercise, " --seed ", seed, " --case ", case_number);
+// A case that fails only after those before it is played again by playing them all.
+std::string replay_line(const std::string& exercise, const JudgeOptions& options,
+                        const Failure& failure) {
+  return text("./lab check ", exercise, options.replay_with.empty() ? "" : " ", options.replay_with,
+              " --seed ", options.seed, failure.alone ? text(" --case ", text_of(failure.at)) : "");
 }
 
-// Throws Failure, also when what the player handed in is no result at all.
-void run(const Check& check, Bench& bench) {
-  try {
-    check.run(bench);
-  } catch (const MalformedMessage& error) {
-    throw bench.unreadable_result(error.what());
-  }
+bool holds(sim::Verdict verdict) {
+  return verdict == sim::Verdict::pass || verdict == sim::Verdict::efficiency;
 }
+
+class Judgement {
+ public:
+  Judgement(const std::string& exercise, const DeclaredExam& exam, const std::string& player,
+            const JudgeOptions& options)
+      : exercise_(exercise),
+        declared_(exam.cases),
+        checks_(exam.checks()),
+        options_(options),
+        bench_(exercise, player, options) {
+    report_.exercise = exercise;
+    report_.max_points = options.max_points;
+    report_.verdict = sim::Verdict::pass;
+    report_.only_case = options.only_case;
+    report_.seed = options.seed;
+  }
+
+  Report report() {
+    if (checks_.size() < declared_.size()) {
+      lab_failed(text("the exam of ", exercise_, " has ", checks_.size(), " checks and declares ",
+                      declared_.size()));
+    }
+    for (std::size_t i = 0; i < checks_.size(); ++i) {
+      CheckReport line;
+      line.name = checks_[i].name;
+      line.message = why_not(i);
+      line.skipped = !line.message.empty();
+      if (line.skipped) {
+        uncounted_.push_back({i, std::nullopt});
+      } else {
+        run(i, line);
+      }
+      report_.checks.push_back(std::move(line));
+    }
+    bench_.end();
+    if (options_.only_case && bench_.played() == 0) no_such_case();
+    report_.inputs = bench_.inputs();
+    report_.points = options_.only_case ? 0 : points_for(report_.verdict, report_.max_points);
+    return std::move(report_);
+  }
+
+ private:
+  // Why check i says nothing after what was found; empty when it is to be run.
+  std::string why_not(std::size_t i) const {
+    if (options_.battery == Battery::whole) return {};
+    if (stopped_) return text("not run: ", *stopped_);
+    const auto& chosen = checks_[i].builds_on;
+    for (std::size_t before = 0; before < i; ++before) {
+      const auto& line = report_.checks[before];
+      const bool needed =
+          !chosen || std::find(chosen->begin(), chosen->end(), before) != chosen->end();
+      if (!needed) continue;
+      if (line.skipped && !options_.only_case)
+        return text("not run: it builds on '", line.name, "'");
+      if (!holds(line.verdict))
+        return text("not run: it builds on '", line.name, "', which failed");
+    }
+    return {};
+  }
+
+  // The cases of checks that were left out, or that failed half-way, have their numbers all the
+  // same: a replay counts them.
+  void count_what_was_left_out() {
+    for (const auto& [check, began_at] : uncounted_) {
+      bench_.count_from(began_at.value_or(bench_.place()), checks_[check].run);
+    }
+    uncounted_.clear();
+  }
+
+  void run(std::size_t i, CheckReport& line) {
+    count_what_was_left_out();
+    const Bench::Place began_at = bench_.place();
+    const int played_before = bench_.played();
+    const auto start = std::chrono::steady_clock::now();
+    const auto failure = bench_.failure_of([&] { checks_[i].run(bench_); });
+    line.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    line.cases = bench_.played() - played_before;
+    if (failure) {
+      uncounted_.push_back({i, began_at});
+      return note(*failure, line);
+    }
+    line.skipped = options_.only_case && line.cases == 0;
+    if (line.skipped) line.message = "not run: the case is another check's";
+    const int least = i < declared_.size() ? declared_[i] : 1;
+    if (options_.only_case || line.cases >= least) return;
+    line.verdict = sim::Verdict::infrastructure;
+    line.cause = "too_few_cases";
+    line.message = text("the check '", line.name, "' of ", exercise_, " played ", line.cases,
+                        line.cases == 1 ? " case" : " cases", " and declares ", least);
+    lab_failed(line.message);
+  }
+
+  void note(const Failure& failure, CheckReport& line) {
+    bench_.note(failure);
+    line.verdict = failure.verdict;
+    line.cause = failure.cause;
+    line.message = failure.message;
+    line.expected = failure.expected;
+    line.seen = failure.seen;
+    line.where = failure.where;
+    line.counters = failure.counters;
+    line.origin = failure.origin;
+    line.replay = replay_line(exercise_, options_, failure);
+    if (failure.verdict == sim::Verdict::unsolved) stopped_ = "the part is not written yet";
+    if (failure.verdict == sim::Verdict::time) stopped_ = "a case before it ran out of time";
+    // Right but wasteful gives way to what is wrong.
+    const bool first =
+        report_.verdict == sim::Verdict::pass || (report_.verdict == sim::Verdict::efficiency &&
+                                                  failure.verdict != sim::Verdict::efficiency);
+    if (!first) return;
+    report_.verdict = failure.verdict;
+    report_.cause = failure.cause;
+    report_.message = failure.message;
+    report_.output.clear();
+    for (std::size_t rank = 0; rank < failure.output.size(); ++rank) {
+      if (!failure.output[rank].empty()) {
+        report_.output[static_cast<int>(rank)] = failure.output[rank];
+      }
+    }
+  }
+
+  // Only where nothing of the student's has failed: that is said first.
+  void lab_failed(const std::string& why) {
+    if (!holds(report_.verdict)) return;
+    report_.verdict = sim::Verdict::infrastructure;
+    report_.cause = "too_few_cases";
+    report_.message = why;
+  }
+
+  [[noreturn]] void no_such_case() const {
+    throw UsageError(text("there is no case ", options_.only_case->number, "; ", exercise_,
+                          " has cases 1 to ", bench_.cases()));
+  }
+
+  struct Uncounted {
+    std::size_t check;
+    std::optional<Bench::Place> began_at;  // of one that failed half-way
+  };
+
+  const std::string& exercise_;
+  const std::vector<int>& declared_;
+  const Exam checks_;
+  const JudgeOptions& options_;
+  Bench bench_;
+  Report report_;
+  std::vector<Uncounted> uncounted_;
+  std::optional<std::string> stopped_;  // why nothing more is run
+};
 
 }  // namespace
+
+Tally tally_of(const Report& report) {
+  Tally tally;
+  for (const CheckReport& check : report.checks) {
+    ++tally.checks;
+    tally.cases += check.cases;
+    if (check.skipped) {
+      ++tally.skipped;
+    } else if (check.verdict == sim::Verdict::pass) {
+      ++tally.passed;
+    } else {
+      ++tally.failed;
+    }
+  }
+  return tally;
+}
+
+Report judge_exam(const std::string& exercise, const DeclaredExam& exam, const std::string& player,
+                  const JudgeOptions& options) {
+  return Judgement(exercise, exam, player, options).report();
+}
 
 Report judge_part(const std::string& exercise, const std::string& player,
                   const JudgeOptions& options) {
   const auto found = exams().find(exercise);
   if (found == exams().end()) throw UsageError(text("there is no exam for '", exercise, "'"));
-
-  Report report;
-  report.exercise = exercise;
-  report.max_points = options.max_points;
-  report.verdict = sim::Verdict::pass;
-  Bench bench(exercise, player, options);
-  for (const Check& check : found->second()) {
-    CheckReport line;
-    line.name = check.name;
-    // A later check builds on the earlier ones; only after an efficiency verdict it still means
-    // something.
-    const bool decided =
-        report.verdict != sim::Verdict::pass && report.verdict != sim::Verdict::efficiency;
-    if (decided && options.battery == Battery::graded) {
-      line.skipped = true;
-      report.checks.push_back(std::move(line));
-      continue;
-    }
-    const int played_before = bench.played();
-    try {
-      run(check, bench);
-      line.skipped = bench.played() == played_before;
-    } catch (const Failure& failure) {
-      bench.note(failure);
-      line.verdict = failure.verdict;
-      line.message = failure.message;
-      line.expected = failure.expected;
-      line.seen = failure.seen;
-      line.where = failure.where;
-      line.counters = failure.counters;
-      line.replay = replay_line(exercise, options.seed, failure.case_number);
-      if (report.verdict == sim::Verdict::pass ||
-          (!decided && failure.verdict != sim::Verdict::efficiency)) {
-        report.verdict = failure.verdict;
-        report.cause = failure.cause;
-        report.message = failure.message;
-        for (std::size_t rank = 0; rank < failure.output.size(); ++rank) {
-          if (!failure.output[rank].empty()) {
-            report.output[static_cast<int>(rank)] = failure.output[rank];
-          }
-        }
-      }
-    }
-    report.checks.push_back(std::move(line));
-  }
-  bench.end();
-  if (options.only_case && bench.played() == 0) {
-    throw UsageError(text("there is no case ", *options.only_case, "; ", exercise,
-                          " has cases 1 to ", bench.cases()));
-  }
-  report.only_case = options.only_case;
-  report.points = options.only_case ? 0 : points_for(report.verdict, report.max_points);
-  return report;
+  return judge_exam(exercise, found->second, player, options);
 }
 
 }  // namespace lockstep::grader

@@ -11,6 +11,7 @@
 #include "engine/sim/process_host.hpp"
 #include "engine/sim/verdict.hpp"
 #include "engine/trace/timeline.hpp"
+#include "grader/judge/case_address.hpp"
 
 namespace lockstep::grader {
 
@@ -18,11 +19,15 @@ namespace lockstep::grader {
 struct CheckReport {
   std::string name;  // "values: every rank ends with the sum"
   sim::Verdict verdict = sim::Verdict::pass;
-  std::string message;                // the sentence
+  std::string cause;                  // short and stable; of a failure
+  std::string message;                // the sentence; of a skipped check, why it was not run
   std::string expected, seen, where;  // where: "4 ranks, 7 elements, rank 2, element 5"
   std::map<std::string, double> counters;
   std::string replay;    // "./lab check ring_all_reduce --seed 7 --case 3"
-  bool skipped = false;  // an earlier check failed, or --case chose none of this one's cases
+  std::string origin;    // the case that was made smaller: "case 17: 7 ranks, 31 elements, sum"
+  bool skipped = false;  // what it builds on failed, or --case chose none of this one's cases
+  int cases = 0;         // played, those in which a failing case was made smaller not counted
+  double seconds = 0;    // wall time
 };
 
 struct Report {
@@ -32,28 +37,38 @@ struct Report {
   std::string cause;    // short and stable: "summed_not_averaged", "cycle", "tail_lost", …
   std::string message;  // the first failing check's sentence
   std::vector<CheckReport> checks;
-  std::optional<int> only_case;       // the one case that was played, where --case chose it
-  std::map<int, std::string> output;  // what ranks printed in the failing case, capped
+  std::optional<CaseAddress> only_case;  // the one case that was played, where --case chose it
+  std::map<int, std::string> output;     // what ranks printed in the failing case, capped
+  std::optional<std::uint64_t> seed;     // that drew the cases; nothing was drawn without
+  std::uint64_t inputs = 0;              // a digest of all that ranks were given
 };
 
-// graded: what builds on a failed check is skipped. whole: every check is run, so that the kill
-// matrix shows what each sees; verdict and points are the same.
+// How many of a report's checks were run, and what came of them.
+struct Tally {
+  int checks = 0, passed = 0, failed = 0, skipped = 0, cases = 0;
+};
+Tally tally_of(const Report& report);
+
+// graded: what builds on a failed check is skipped, and a failing case is made smaller. whole:
+// every check is run, so that the kill matrix shows what each sees; verdict and points are the
+// same.
 enum class Battery : unsigned char { graded, whole };
 
 struct JudgeOptions {
   std::uint64_t seed = 1;
   Battery battery = Battery::graded;
-  std::optional<int> only_case;  // --case K
+  std::optional<CaseAddress> only_case;  // --case K
+  std::string replay_with;               // what a replay line needs besides, "--from solutions"
   sim::PlayerLimits limits;
   int max_points = 10;
   trace::Timeline* timeline = nullptr;  // gets the last case that failed, or else the largest
 };
 
 // Judges the part `exercise` ("ring_all_reduce") as built into `player`.
-//   Returns  with --case no points: one case is not the exam
+//   Returns  with --case no points: one case is not the exam. Verdict infrastructure when the exam
+//            played less than it declares
 //   Throws   UsageError when there are no checks for that name or no case of that number, Error
-//   when
-//            the lab itself failed
+//            when the lab itself failed
 Report judge_part(const std::string& exercise, const std::string& player,
                   const JudgeOptions& options);
 

@@ -81,6 +81,13 @@ fs::path file_of(const Lab& lab, const Exercise& exercise, const std::string& fr
   throw UsageError("there is no " + lab.places.shown(file) + " to judge");
 }
 
+CaseAddress address_given(const std::string& written) {
+  if (auto address = case_address(written)) return *std::move(address);
+  throw UsageError("--case " + written +
+                   ": a case is a number from 1 on, or the address of a smaller variant as a "
+                   "report names it (3.0.2)");
+}
+
 }  // namespace
 
 Exit check_command(const Lab& lab, const Words& words) {
@@ -88,9 +95,10 @@ Exit check_command(const Lab& lab, const Words& words) {
   if (arguments.asks_help()) return print_help(declared());
   JudgeOptions judging;
   judging.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
-  if (arguments.given("case")) judging.only_case = static_cast<int>(arguments.integer("case", 1));
+  if (arguments.given("case")) judging.only_case = address_given(arguments.get("case"));
   judging.limits = lab.limits;
   const std::string from = arguments.get("from");
+  if (from != "work") judging.replay_with = "--from " + from;
   const bool whole = !judging.only_case && !arguments.given("seed");
 
   auto documents = nlohmann::json::array();

@@ -157,7 +157,7 @@ void check_kill_page(const Lab& lab, Problems& problems) {
     }
     const auto exam = exams().find(exercise.name);
     if (exam == exams().end()) continue;
-    for (const Check& check : exam->second()) checks.push_back(check.name);
+    for (const Check& check : exam->second.checks()) checks.push_back(check.name);
     if (checks != kills.checks) {
       problems.push_back("docs/kill_matrix.md has other checks of " + kills.handle + renew);
     }

@@ -61,6 +61,7 @@ std::string counters_text(const std::map<std::string, double>& counters) {
 
 void describe_failure(std::string& out, const Grade& grade, const CheckReport& check) {
   field(out, "where", check.where);
+  if (!check.origin.empty()) field(out, "first seen", "in " + check.origin);
   if (check.verdict != Verdict::compile_error) {
     field(out, "expected", check.expected);
     field(out, "seen", check.seen);
@@ -73,13 +74,42 @@ void describe_failure(std::string& out, const Grade& grade, const CheckReport& c
   }
 }
 
+// The check that the verdict is about.
+const CheckReport* decisive_check(const Report& report) {
+  const auto found =
+      std::find_if(report.checks.begin(), report.checks.end(), [&](const CheckReport& check) {
+        return !check.skipped && check.verdict == report.verdict && check.verdict != Verdict::pass;
+      });
+  return found == report.checks.end() ? nullptr : &*found;
+}
+
+// Every check with its mark; of those that failed beside the one that was told already, why.
 void list_checks(std::string& out, const Grade& grade, Paint paint, Kind kind) {
+  const CheckReport* told = kind == Kind::code ? decisive_check(grade.report) : nullptr;
   for (const CheckReport& check : grade.report.checks) {
     out += "  " + mark_of(check, paint) + (check.skipped ? "   " : "  ") + check.name +
            (check.skipped ? faint(paint, " (not run)") : "") + "\n";
     const bool wrong = check.verdict != Verdict::pass && check.verdict != Verdict::unsolved;
-    if (kind == Kind::quiz && wrong) field(out, "    why", check.message);
+    if (!wrong || check.skipped || &check == told) continue;
+    field(out, "    why", check.message);
+    field(out, "    replay", check.replay);
   }
+}
+
+std::string counted(int count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+// "6 checks: 4 passed, 1 failed, 1 not run; 87 cases, seed 1"
+std::string tally_text(const Report& report) {
+  const Tally tally = tally_of(report);
+  std::string out =
+      counted(tally.checks, "check") + ": " + std::to_string(tally.passed) + " passed";
+  if (tally.failed > 0) out += ", " + std::to_string(tally.failed) + " failed";
+  if (tally.skipped > 0) out += ", " + std::to_string(tally.skipped) + " not run";
+  out += "; " + counted(tally.cases, "case");
+  if (report.seed) out += ", seed " + std::to_string(*report.seed);
+  return out;
 }
 
 // The hint rung that fits: nothing to hint at when the compiler or the lab failed.
@@ -108,14 +138,14 @@ std::string seconds_text(double seconds) {
 // "pass  10/10 points"; of one case alone there is nothing to give points for.
 std::string standing_text(const Report& report, Paint paint) {
   const std::string verdict = painted_verdict(report.verdict, paint);
-  if (report.only_case) return verdict + "  case " + std::to_string(*report.only_case) + " alone";
+  if (report.only_case) return verdict + "  case " + text_of(*report.only_case) + " alone";
   return verdict + "  " + std::to_string(report.points) + "/" + std::to_string(report.max_points) +
          " points";
 }
 
 std::string case_sentence(const Report& report) {
   if (!report.only_case || report.verdict == Verdict::unsolved) return "";
-  return "case " + std::to_string(*report.only_case) +
+  return "case " + text_of(*report.only_case) +
          (report.verdict == Verdict::pass ? " passed" : " failed") +
          "; the others were not run, and nothing is recorded";
 }
@@ -129,18 +159,15 @@ std::string words_of(const Grade& grade, const Lab& lab, const Exercise& exercis
   field(out, "", report.message);
   field(out, "", case_sentence(report));
   if (exercise.kind == Kind::code && report.verdict != Verdict::unsolved) {
-    const auto failed =
-        std::find_if(report.checks.begin(), report.checks.end(), [&](const CheckReport& check) {
-          return !check.skipped && check.verdict == report.verdict &&
-                 check.verdict != Verdict::pass;
-        });
-    if (failed != report.checks.end()) describe_failure(out, grade, *failed);
+    const CheckReport* failed = decisive_check(report);
+    if (failed != nullptr) describe_failure(out, grade, *failed);
   }
   if (report.verdict == Verdict::compile_error) {
     out += grade.compiler;
   } else if (report.verdict != Verdict::unsolved || exercise.kind == Kind::quiz) {
     list_checks(out, grade, paint, exercise.kind);
   }
+  if (report.seed && report.verdict != Verdict::unsolved) field(out, "", tally_text(report));
   const bool built = report.verdict != Verdict::compile_error;
   if (built && report.verdict != Verdict::pass && !grade.compiler.empty()) {
     out += "  the compiler warned:\n" + grade.compiler;
@@ -160,13 +187,16 @@ nlohmann::json json_of(const Grade& grade) {
   for (const CheckReport& check : report.checks) {
     checks.push_back({{"name", check.name},
                       {"verdict", check.skipped ? "skipped" : std::string(name_of(check.verdict))},
+                      {"cause", check.cause},
                       {"message", check.message},
                       {"expected", check.expected},
                       {"seen", check.seen},
                       {"where", check.where},
                       {"counters", check.counters},
-                      {"replay", check.replay}});
+                      {"replay", check.replay},
+                      {"cases", check.cases}});
   }
+  const Tally tally = tally_of(report);
   return {
       {"exercise", report.exercise},
       {"verdict", std::string(name_of(report.verdict))},
@@ -175,6 +205,13 @@ nlohmann::json json_of(const Grade& grade) {
       {"cause", report.cause},
       {"message", report.message},
       {"checks", checks},
+      {"tally",
+       {{"checks", tally.checks},
+        {"passed", tally.passed},
+        {"failed", tally.failed},
+        {"skipped", tally.skipped},
+        {"cases", tally.cases}}},
+      {"seed", report.seed ? nlohmann::json(*report.seed) : nlohmann::json()},
       {"seconds", {{"compile", grade.compile_s}, {"link", grade.link_s}, {"run", grade.run_s}}}};
 }
 

@@ -1,0 +1,84 @@
+// Bench::examine: how a failing case is made smaller. Included by bench.hpp alone.
+#pragma once
+
+#include <chrono>
+
+#include "engine/base/error.hpp"
+#include "grader/judge/bench.hpp"
+
+namespace lockstep::grader {
+
+// How much a failing case may cost to be made smaller. The count decides, so that the same seed
+// gives the same report; the time is for a part whose every case is slow.
+class VariantBudget {
+ public:
+  bool spend() { return ++tried_ <= tries_max && std::chrono::steady_clock::now() < end_; }
+
+ private:
+  static constexpr int tries_max = 48;
+  static constexpr std::chrono::milliseconds time_max{400};
+  int tried_ = 0;
+  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + time_max;
+};
+
+// A hang outside of the lab's operations costs seconds, and a stub has nothing to make smaller.
+inline bool worth_variants(const Failure& failure) {
+  return failure.verdict != sim::Verdict::time && failure.verdict != sim::Verdict::unsolved;
+}
+
+template <typename Problem>
+Problem variant_of(Problem problem, const std::vector<int>& way,
+                   const std::function<std::vector<Problem>(const Problem&)>& smaller) {
+  for (const int step : way) {
+    std::vector<Problem> offered = smaller(problem);
+    if (std::cmp_greater_equal(step, offered.size())) {
+      throw UsageError(text("--case: there is no variant ", step, " at that place"));
+    }
+    problem = std::move(offered[static_cast<std::size_t>(step)]);
+  }
+  return problem;
+}
+
+template <typename Problem>
+void Bench::examine(const Problem& problem, const std::function<void(const Problem&)>& judge,
+                    const std::function<std::vector<Problem>(const Problem&)>& smaller) {
+  const Place start = place();
+  if (options_.only_case) {
+    way_ = way_asked_for();
+    return judge(variant_of(problem, way_, smaller));
+  }
+  std::optional<Failure> failure = failure_of([&] { judge(problem); });
+  if (!failure) return;
+  const Place after = place();
+  Failure best = *failure;
+  const auto fails_alike = [&](const Problem& variant, const std::vector<int>& way) {
+    auto found = failure_of_variant(start, way, [&] { judge(variant); });
+    const bool alike = found && found->verdict == best.verdict && found->cause == best.cause;
+    if (alike) best = std::move(*found);
+    return alike;
+  };
+  if (options_.battery == Battery::graded && worth_variants(best)) {
+    VariantBudget budget;
+    Problem smallest = problem;
+    std::vector<int> way;
+    best.alone = fails_alike(problem, {});
+    bool found = best.alone;
+    while (found) {
+      found = false;
+      const std::vector<Problem> offered = smaller(smallest);
+      for (std::size_t i = 0; i < offered.size() && !found && budget.spend(); ++i) {
+        way.push_back(static_cast<int>(i));
+        found = fails_alike(offered[i], way);
+        if (found) smallest = offered[i];
+        if (!found) way.pop_back();
+      }
+    }
+    // Once more, so that what is kept of the last case is kept of this one.
+    if (best.alone) fails_alike(smallest, way);
+    if (!way.empty()) best.origin = failure->where;
+  }
+  go_to(after);
+  throw Failure(std::move(best));
+}
+
+}  // namespace lockstep::grader
