@@ -72,7 +72,9 @@ enum class Way : std::uint8_t {
   not_clipped,
   stale_by_one,
   no_zero,
-  unmoved
+  zero_last,
+  unmoved,
+  loss_after,  // right, but the losses are those after the update
 };
 
 struct Trained {
@@ -94,11 +96,11 @@ Trained train(const Problem& p, std::uint64_t salt, Way way) {
   for (std::int64_t step = 0; step < steps; ++step) {
     if (way == Way::stale_by_one && step > 0) optimizer->step();
     std::vector<Tensor> sums(parameters.size());
-    if (way == Way::no_zero) {
-      for (std::size_t i = 0; i < parameters.size(); ++i) {
-        if (parameters[i]->grad.defined()) sums[i] = parameters[i]->grad.clone();
-      }
+    if (step == 0) leave_gradients(*model);
+    if (way == Way::no_zero || (way == Way::zero_last && step == 0)) {
+      for (std::size_t i = 0; i < parameters.size(); ++i) sums[i] = parameters[i]->grad.clone();
     }
+    std::vector<data::Batch> batches;
     for (std::size_t rank = 0; rank < cases.size(); ++rank) {
       optimizer->zero_grad();
       const auto batch = make_batch(cases[rank].inputs, cases[rank].labels, width, step * p.batch,
@@ -107,6 +109,7 @@ Trained train(const Problem& p, std::uint64_t salt, Way way) {
       const Value logits = model->forward(tape, tape.constant(batch.inputs));
       const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
       trained.losses[rank].push_back(loss.tensor.item());
+      batches.push_back(batch);
       tape.backward(loss);
       if (way == Way::no_average && rank > 0) continue;
       if (way == Way::clip_before) optim::clip_grad_norm(parameters, p.clip_norm);
@@ -125,6 +128,12 @@ Trained train(const Problem& p, std::uint64_t salt, Way way) {
     const bool clips_mean = way != Way::clip_before && way != Way::not_clipped;
     if (p.clip_norm > 0 && clips_mean) optim::clip_grad_norm(parameters, p.clip_norm);
     if (way != Way::stale_by_one && way != Way::unmoved) optimizer->step();
+    for (std::size_t rank = 0; way == Way::loss_after && rank < cases.size(); ++rank) {
+      Tape tape(GradMode::inference);
+      const Value logits = model->forward(tape, tape.constant(batches[rank].inputs));
+      trained.losses[rank].back() =
+          autograd::cross_entropy(tape, logits, batches[rank].labels).tensor.item();
+    }
   }
   for (const Parameter* parameter : parameters) {
     for (double value : as_doubles(p.dtype, parameter->value.raw_bytes())) {
@@ -231,6 +240,11 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
   if (is(Way::no_zero)) {
     return {"not_zeroed", "the last step's gradients were still there: zero them first"};
   }
+  if (is(Way::zero_last)) {
+    return {"zeroed_last",
+            "the gradients that were there before the first step went into it: zero them first, "
+            "not last"};
+  }
   if (is(Way::stale_by_one)) {
     return {"step_before_gradient",
             "the optimizer stepped before this batch's gradient was averaged"};
@@ -238,6 +252,25 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
   return {"other_parameters",
           "the order of zero, forward, loss, backward, average, clip and step, or an average of "
           "something else than the gradients"};
+}
+
+std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, int rank,
+                                 std::span<const double> seen) {
+  const auto is = [&](const std::vector<double>& other) {
+    return !first_difference(seen, other, tolerance_of(p, other));
+  };
+  const auto all = train(p, salt, Way::right).losses;
+  std::vector<double> sums(steps), means;
+  for (const auto& of_rank : all) {
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += of_rank[k];
+  }
+  for (const double sum : sums) means.push_back(sum / p.ranks);
+  if (p.ranks > 1 && is(means)) return "; likely cause: that is the mean over all ranks";
+  if (p.ranks > 1 && is(sums)) return "; likely cause: that is the sum over all ranks";
+  if (is(train(p, salt, Way::loss_after).losses[static_cast<std::size_t>(rank)])) {
+    return "; likely cause: that is the loss after the update";
+  }
+  return {};
 }
 
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
@@ -286,9 +319,9 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
       failure.expected = *at < own.size() ? number(own[*at]) : "nothing";
       failure.seen = *at < losses.size() ? number(losses[*at]) : "nothing";
       failure.where += text(", step ", *at);
-      failure.message =
-          text("the parameters are right, but step ", *at, " returned the loss ", failure.seen,
-               " where this rank's mean loss before the update is ", failure.expected);
+      failure.message = text("the parameters are right, but step ", *at, " returned the loss ",
+                             failure.seen, " where this rank's mean loss before the update is ",
+                             failure.expected, likely_cause_of_loss(p, salt, rank, losses));
       bench.fail(played, std::move(failure));
     }
   }

@@ -117,6 +117,10 @@ std::optional<Cause> wrong_state(const MemoryQuestion& q, Wide seen, Wide expect
 
 std::optional<Cause> wrong_activations(const MemoryQuestion& q, Wide seen, Wide expected) {
   const int bytes = bytes_per_parameter(q.recipe)[weights];
+  if (expected != 0 && q.parameters > 1 && seen == expected * q.parameters) {
+    return Cause{"activations_of_parameters",
+                 "that is multiplied by the parameters; what the layers save is a count already"};
+  }
   if (seen == Wide{2} * q.parameters * bytes || seen == Wide{q.parameters} * bytes) {
     return Cause{
         "activations_of_parameters",
@@ -287,10 +291,14 @@ Exam model_memory_exam() {
       {"a count beyond 64 bits is refused, one just within them is not",
        [=](Bench& bench) {
          const std::int64_t most = largest / 16;  // parameters that Adam's 16 bytes still allow
+         const std::int64_t wrapping = (std::int64_t{1} << 62) + 4000;
          ask(bench, "at the edge of 64 bits",
              {{most, mixed, {}, 1},
               {most + 1, mixed, {}, 1},
               {largest / 2, plain, {}, 1},  // each kind overflows by itself
+              {wrapping, plain, {}, 1},     // and what is left of it looks like a count
+              {wrapping / 2, mixed, {}, 1},
+              {wrapping / 4, {UpdateRule::adam, Precision::bfloat16_alone}, {}, 1},
               {0, plain, {largest / 8}, 2},
               {0, plain, {largest / 8}, 3},
               {0, plain, {largest / 2, largest / 2, 2}, 1},  // the sum over the layers

@@ -17,6 +17,7 @@ Bytes play(sim::PlayerCase& played) {
 
   const auto model = nn::make_mlp(c.widths, c.dtype, device, c.model_seed);
   const auto optimizer = make_optimizer(*model, c.optimizer);
+  leave_gradients(*model);
   const auto steps = static_cast<std::int64_t>(c.labels.size()) / c.batch;
   std::vector<double> losses;
   for (std::int64_t step = 0; step < steps; ++step) {

@@ -18,6 +18,13 @@ inline std::unique_ptr<optim::Optimizer> make_optimizer(nn::Module& model, Optim
   return optim::make_sgd(model.parameters(), {.learning_rate = 0.1, .momentum = 0.9});
 }
 
+// Gradients as something else may have left them before the first step: a step begins by zeroing.
+inline void leave_gradients(nn::Module& model) {
+  for (Parameter* parameter : model.parameters()) {
+    parameter->grad = parameter->value.clone(MemoryKind::gradients);
+  }
+}
+
 // Samples [first, first + count) of the flat lists.
 inline data::Batch make_batch(const std::vector<double>& inputs,
                               const std::vector<std::int64_t>& labels, std::int64_t width,

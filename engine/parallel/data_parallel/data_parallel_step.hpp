@@ -9,6 +9,7 @@
 namespace lockstep::data_parallel {
 
 // Trains the replicas one step: zero, forward, loss, backward, average, clip, step.
+// Gradients that are there on entry count for nothing.
 //   mine       this rank's [B] samples; every rank brings the same number
 //   clip_norm  bound on the global norm of the averaged gradient; <= 0 means no clipping
 //   Returns    this rank's mean loss over its own samples, before the update
