@@ -73,7 +73,8 @@ std::string quieted(const std::vector<std::string>& names) {
   return out + ";";
 }
 
-// In its sorted place in the last block of includes; after the file's own header as a new block.
+// In its sorted place in the last block of includes; as a new block after the file's own header, or
+// after a block of the standard library's.
 void add_include(std::vector<std::string>& lines) {
   const std::string include = "#include \"engine/base/error.hpp\"";
   std::size_t begin = 0, end = 0;
@@ -85,7 +86,7 @@ void add_include(std::vector<std::string>& lines) {
     if (end != i) begin = i;
     end = i + 1;
   }
-  if (first_block) {
+  if (first_block || lines[end - 1].rfind("#include <", 0) == 0) {
     const std::vector<std::string> block{"", include};
     lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(end), block.begin(), block.end());
     return;

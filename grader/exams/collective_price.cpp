@@ -24,29 +24,50 @@ class PriceCheck {
   PriceCheck(Bench& bench, const Played& played, const Price& price)
       : bench_(bench), played_(played), price_(price) {}
 
+  // Elements of one of `size` ranks; `total` were sent by all.
+  void elements(const Range& range, std::int64_t seen, const std::string& who, const char* verb,
+                const std::string& cause, std::int64_t total, int size) {
+    const std::int64_t beyond = std::max(seen - range.most, range.least - seen);
+    const bool uneven = !price_.why_uneven.empty() && total == price_.total && beyond <= 2 * size;
+    if (beyond <= 0 || !uneven) {
+      within(range, seen, who, verb, "element", cause, price_.why_bytes);
+      return;
+    }
+    Failure failure = outside(range, seen, who, verb, "element", cause, price_.why_uneven);
+    failure.verdict = sim::Verdict::efficiency;
+    failure.cause = "uneven";
+    bench_.fail(played_, std::move(failure));
+  }
+
   // did: "sent 7 messages", is outside the range: efficiency above it, wrong answer below it.
   void within(const Range& range, std::int64_t seen, const std::string& who, const char* verb,
               const char* what, const std::string& cause, const std::string& why) {
     if (seen >= range.least && seen <= range.most) return;
+    const bool above = seen > range.most;
+    Failure failure = outside(range, seen, who, verb, what, cause,
+                              above ? why
+                                    : "other ranks do the work of this one, or what it should have "
+                                      "sent was known in another way");
+    failure.verdict = above ? sim::Verdict::efficiency : sim::Verdict::wrong_answer;
+    failure.cause = text(above ? "too_many_" : "too_few_", cause);
+    bench_.fail(played_, std::move(failure));
+  }
+
+ private:
+  Failure outside(const Range& range, std::int64_t seen, const std::string& who, const char* verb,
+                  const char* what, const std::string& cause, const std::string& why) const {
     Failure failure;
-    failure.verdict = seen > range.most ? sim::Verdict::efficiency : sim::Verdict::wrong_answer;
-    failure.cause = seen > range.most ? text("too_many_", cause) : text("too_few_", cause);
     failure.seen = amount(seen, what);
     failure.expected = amount(range, what);
     failure.where = who;
     failure.counters = {{cause, static_cast<double>(seen)},
                         {cause + "_max", static_cast<double>(range.most)}};
-    failure.message =
-        text("the result is right, but ", who, " ", verb, " ", failure.seen, " where ",
-             price_.shape, " has ", failure.expected,
-             seen > range.most
-                 ? (why.empty() ? std::string() : text("; likely cause: ", why))
-                 : std::string("; likely cause: other ranks do the work of this one, or what it "
-                               "should have sent was known in another way"));
-    bench_.fail(played_, failure);
+    failure.message = text("the result is right, but ", who, " ", verb, " ", failure.seen,
+                           " where ", price_.shape, " has ", failure.expected,
+                           why.empty() ? std::string() : text("; likely cause: ", why));
+    return failure;
   }
 
- private:
   Bench& bench_;
   const Played& played_;
   const Price& price_;
@@ -78,19 +99,21 @@ void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
   PriceCheck check(bench, played, price);
   const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
   std::int64_t total = 0;
+  for (std::size_t rank = 0; rank < p.ranks(); ++rank) {
+    total += played.counters.ranks[rank].bytes_sent / size;
+  }
   const int any = std::numeric_limits<int>::max();
   const auto upto = [](int most) { return Range{0, most}; };
   for (std::size_t rank = 0; rank < p.ranks(); ++rank) {
     const auto& counted = played.counters.ranks[rank];
     const std::string who = text("rank ", rank);
-    total += counted.bytes_sent / size;
     if (!price.sent.empty()) {
-      check.within(price.sent[rank], counted.bytes_sent / size, who, "sent", "element",
-                   "elements_sent", price.why_bytes);
+      check.elements(price.sent[rank], counted.bytes_sent / size, who, "sent", "elements_sent",
+                     total, p.size());
     }
     if (!price.received.empty()) {
-      check.within(price.received[rank], counted.bytes_received / size, who, "received", "element",
-                   "elements_received", price.why_bytes);
+      check.elements(price.received[rank], counted.bytes_received / size, who, "received",
+                     "elements_received", total, p.size());
     }
     if (price.sends != any) {
       check.within(upto(price.sends), counted.messages_sent, who, "sent", "message", "messages",

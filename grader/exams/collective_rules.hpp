@@ -86,8 +86,9 @@ struct Price {
   int receives = std::numeric_limits<int>::max();  // messages that one rank receives
   int reach = std::numeric_limits<int>::max();     // how far round the ring a message may go
   double seconds = std::numeric_limits<double>::infinity();  // virtual time of the call
-  // Likely causes of too much.
-  std::string why_bytes, why_messages, why_depth, why_fan, why_time;
+  // Likely causes of too much; why_uneven: of a rank's some elements more or less where all ranks
+  // together send what they should, which is a matter of efficiency.
+  std::string why_bytes, why_messages, why_depth, why_fan, why_time, why_uneven;
 };
 
 // Requires a problem of the whole world with one call.

@@ -22,6 +22,10 @@ std::optional<Failure> reading_failure(const Problem& p, const DatasetService& s
   const std::int64_t most = (p.samples + p.ranks - 1) / p.ranks;
   const std::int64_t at_once = std::clamp<std::int64_t>(4096 / p.labels, 1, 256);
   std::vector<int> times(static_cast<std::size_t>(p.samples));
+  std::int64_t read = 0;
+  for (int rank = 0; rank < p.world(); ++rank) {
+    for (const auto& batch : service.reads_of(rank)) read += std::ssize(batch);
+  }
   for (int rank = 0; rank < p.world(); ++rank) {
     std::int64_t count = 0;
     for (const auto& batch : service.reads_of(rank)) {
@@ -44,10 +48,16 @@ std::optional<Failure> reading_failure(const Problem& p, const DatasetService& s
     failure.message = text("the numbers are right, but rank ", rank, " read ", count,
                            " samples where its share "
                            "is ",
-                           most * p.evaluations,
-                           " at most; likely cause: every rank evaluates the whole "
-                           "dataset, so that ",
-                           p.ranks, " ranks are no faster than one");
+                           most * p.evaluations, " at most; likely cause: ",
+                           read == p.samples * p.evaluations * p.ranks
+                               ? text("every rank evaluates the whole dataset, so that ", p.ranks,
+                                      " ranks are no faster than one")
+                           : read > p.samples * p.evaluations
+                               ? text("samples are evaluated by more than one rank, so that ",
+                                      p.ranks, " ranks are hardly faster than one")
+                               : text("one rank takes the whole remainder, or everything, while "
+                                      "the others wait for it: no share is longer than another by "
+                                      "more than one sample"));
     return failure;
   }
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -78,12 +88,15 @@ std::optional<Failure> traffic_failure(const Problem& p, const sim::Counters& co
   failure.expected = text(p.evaluations, " all-reduce of 24 bytes");
   failure.seen = others ? text("messages or other collectives")
                         : text(reductions, " all-reduce, of ", bytes, " bytes at most");
-  failure.message = text(
-      "the numbers are right, but ", p.evaluations,
-      p.evaluations == 1 ? " evaluation" : " evaluations", " took ", counters.collectives.size(),
-      " collectives of up to ", bytes, " bytes and ", counters.messages.size(),
-      " messages where one all-reduce of three float64 each suffices: put the three sums into "
-      "one tensor");
+  const auto count = [](std::size_t number, const char* what) {
+    return text(number, " ", what, number == 1 ? "" : "s");
+  };
+  failure.message = text("the numbers are right, but ",
+                         count(static_cast<std::size_t>(p.evaluations), "evaluation"), " took ",
+                         count(counters.collectives.size(), "collective"), " of up to ", bytes,
+                         " bytes and ", count(counters.messages.size(), "message"),
+                         " where one all-reduce of three float64 each suffices",
+                         others ? "" : ": put the three sums into one tensor");
   return failure;
 }
 

@@ -107,8 +107,33 @@ bool is_near(const Problem& p, double seen, double expected) {
   return std::fabs(seen - expected) <= tolerance_of(p, expected);
 }
 
+// The accuracy is right: what became of the loss.
+Cause cause_of_loss(const Problem& p, const Scores& scores, double seen, double right) {
+  for (const Shares shares : {Shares::strided, Shares::blocks}) {
+    const double mean = mean_of_means(p, scores, shares, Empty::counts_as_zero).loss;
+    const double left_out = mean_of_means(p, scores, shares, Empty::left_out).loss;
+    if (is_near(p, seen, mean) || is_near(p, seen, left_out)) {
+      return {"mean_of_means",
+              "the accuracy is right, the loss is the mean of the ranks' means: weigh a mean by "
+              "its labels, and divide the sum once"};
+    }
+    if (is_near(p, seen, mean * p.ranks / static_cast<double>(p.samples * p.labels))) {
+      return {"batch_means_added",
+              "the accuracy is right; a batch's loss is a mean, and becomes a sum by its "
+              "batch.labels.numel()"};
+    }
+  }
+  if (std::fabs(seen - right) <= 1e-6 * std::fabs(right)) {
+    return {"rounded_sums",
+            "that is right to seven digits: the sums were added, or travelled, in float32; use "
+            "double and DType::float64"};
+  }
+  return {"other_loss", "the accuracy is right; losses over labels, both summed over all ranks"};
+}
+
 // Half of it right: whether one of the two is.
-Cause cause_of_half(const Problem& p, const Numbers& seen, const Numbers& right) {
+Cause cause_of_half(const Problem& p, const Scores& scores, const Numbers& seen,
+                    const Numbers& right) {
   const auto labels = static_cast<double>(p.samples * p.labels);
   if (is_near(p, seen.loss, right.loss * labels) &&
       is_near(p, seen.accuracy, right.accuracy * labels)) {
@@ -123,6 +148,12 @@ Cause cause_of_half(const Problem& p, const Numbers& seen, const Numbers& right)
               text("the hits were divided by the samples, but each has ", p.labels, " labels")};
     }
     return {"other_accuracy", "the loss is right; hits over labels, both summed over all ranks"};
+  }
+  if (std::fabs(seen.accuracy - right.accuracy) <= 1e-6) {
+    return cause_of_loss(p, scores, seen.loss, right.loss);
+  }
+  if (is_near(p, seen.loss, right.accuracy) && is_near(p, seen.accuracy, right.loss)) {
+    return {"exchanged", "loss and accuracy are exchanged"};
   }
   return {"other_mean", "a mean over something else than all labels, each once"};
 }
@@ -189,7 +220,7 @@ Cause likely_cause(const Problem& p, const HiddenSamples& samples, std::uint64_t
                                    " ranks need not have "
                                    "equally many")};
   }
-  return cause_of_half(p, seen, mean(all_of(p.samples)));
+  return cause_of_half(p, scores, seen, mean(all_of(p.samples)));
 }
 
 }  // namespace lockstep::grader

@@ -17,6 +17,9 @@ Price price(const CollectiveProblem& p) {
   price.why_bytes =
       "whole buffers travel where chunks of 1/N should, or some chunks travel more often than once "
       "each way round";
+  price.why_uneven =
+      "the chunks' lengths differ by more than one: chunk c from ⌊c·D/N⌋ to ⌊(c+1)·D/N⌋ shares the "
+      "remainder among them";
   price.why_depth = "ranks take turns instead of all sending in every step";
   return price;
 }

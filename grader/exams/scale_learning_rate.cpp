@@ -71,6 +71,8 @@ std::vector<Misunderstanding> wrong_factors(const RateQuestion& q) {
        "that is scaled twice: the ranks' samples are in the update's already"},
       {"whole_numbers", rate_with(q, std::floor(k)),
        "that is what a division of integers gives: k need not be a whole number"},
+      {"root_of_the_rate", std::sqrt(r.base * k),
+       "that is the root of the scaled rate; the root is taken of the factor k alone"},
       {"upside_down", rate_with(q, 1 / k), "the batches are exchanged: a larger one asks for more"},
   };
 }
@@ -81,7 +83,17 @@ std::vector<Misunderstanding> wrong_warmups(const RateQuestion& q) {
   const double to = r.base * factor_of(r.scaling, k);
   const auto step = static_cast<double>(whole_step), warmup = static_cast<double>(r.warmup);
   const auto accumulate = static_cast<double>(r.accumulate);
-  return {
+  std::vector<Misunderstanding> wrong;
+  if (step > 0 && step < warmup) {
+    wrong = {{"flat", r.base,
+              k < 1 ? "that is the base rate still; k may be below 1, and the line falls then"
+                    : "that is the base rate still, and the line rises from step 0 on; step / "
+                      "warmup of two integers is 0"},
+             {"root_of_the_line", r.base * factor_of(r.scaling, 1 + (k - 1) * step / warmup),
+              "the factor k grows on a straight line there, and its root does not: draw the line "
+              "between the two rates"}};
+  }
+  const Misunderstanding others[] = {
       {"from_zero", warmed_up(step, 0, to, warmup),
        "that warm-up begins at 0; it begins at the base rate, which is known to be good"},
       {"from_zero", warmed_up(step + 1, 0, to, warmup),
@@ -102,6 +114,8 @@ std::vector<Misunderstanding> wrong_warmups(const RateQuestion& q) {
        "that warm-up multiplies by the same factor in each step; it is to add the same amount"},
       {"no_warmup", to, "that is the scaled rate at once; the warm-up leads to it"},
   };
+  wrong.insert(wrong.end(), std::begin(others), std::end(others));
+  return wrong;
 }
 
 std::string text_of(const RateQuestion& q) {
@@ -120,14 +134,17 @@ Misunderstanding cause_of(const RateQuestion& q, double seen) {
   std::vector<Misunderstanding> all = wrong_factors(q);
   if (q.step < q.rate.warmup) {
     const auto more = wrong_warmups(q);
-    all.insert(all.begin() + 1, more.begin(), more.end());
+    all.insert(all.begin(), more.begin(), more.end());
   } else {
     for (const auto& wrong : wrong_warmups(q)) all.push_back(wrong);
   }
   for (const auto& wrong : all) {
     if (near(seen, wrong.rate)) return wrong;
   }
-  return {"other_rate", seen, "the samples of an update are batch × accumulate × ranks"};
+  return {
+      "other_rate", seen,
+      "another factor than batch · accumulate · ranks / base_batch, or another way from the base "
+      "rate to the scaled one"};
 }
 
 void compare(Bench& bench, const Played& played, const RateQuestion& q, double seen) {

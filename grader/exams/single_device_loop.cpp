@@ -266,14 +266,14 @@ std::optional<Failure> reading_failure(const Problem& p, const BatchService& ser
     const auto at = static_cast<std::size_t>(epoch);
     if (at < service.epochs().size() && service.epochs()[at].number == epoch) continue;
     failure.cause = "other_epochs";
-    failure.expected = text("epochs 0 to ", p.epochs - 1);
-    failure.seen = begun.empty() ? "none" : text("epochs ", begun);
+    failure.expected = p.epochs == 1 ? "epoch 0" : text("each of 0 to ", p.epochs - 1);
+    failure.seen = begun.empty() ? "none" : text("epoch ", begun);
     failure.message = text("the loader was told to begin ", failure.seen, " where ",
-                           failure.expected, " were expected, in order; likely cause: ",
+                           failure.expected, " was expected; likely cause: ",
                            service.epochs().size() <= at
-                               ? "the training ended too soon"
-                               : "start() needs the number of the epoch, or every epoch has the "
-                                 "same order");
+                               ? "every epoch needs a start() of its own, or there were too few"
+                               : "start() needs the number of the epoch, counted from 0, or every "
+                                 "epoch has the same order");
     return failure;
   }
   if (std::cmp_greater(service.epochs().size(), p.epochs)) {

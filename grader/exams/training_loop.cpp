@@ -65,42 +65,13 @@ struct Cause {
 
 // Why the replicas, equal to each other, are not what they should be.
 Cause cause_of_numbers(const DrawnLoop& drawn, std::span<const double> seen) {
-  using enum LoopWay;
-  const struct {
-    LoopWay way;
-    Cause cause;
-  } ways[] = {
-      {last_rank_counts,
-       {"other_source", "the replicas began as the last rank's; rank 0's numbers count"}},
-      {rate_left_alone,
-       {"rate_left_alone",
-        "the optimizer kept the rate it had: set_learning_rate before each "
-        "step, to learning_rate_at(step, options.schedule)"}},
-      {rate_of_epoch,
-       {"rate_of_epoch", "the rate followed the epochs; a schedule counts optimizer steps"}},
-      {rate_anew_each_epoch,
-       {"rate_anew",
-        "the schedule began again in every epoch: the step goes on counting over "
-        "all of them"}},
-      {rate_one_late, {"rate_one_late", "the rate is that of the next step: steps count from 0"}},
-      {not_clipped, {"not_clipped", "the gradient was not clipped: options.clip_norm was ignored"}},
-      {prepared_for_evaluation,
-       {"not_prepared",
-        "the model was not prepared for training, so nothing was dropped: "
-        "model.prepare before each step"}},
-      {one_randomness,
-       {"one_randomness",
-        "all ranks dropped the same: sample i of rank r is number r + i·N of "
-        "the global batch, so first_sample is the rank and sample_stride N"}},
-      {same_every_step,
-       {"same_every_step", "every step dropped the same: the occasion carries the step"}},
-      {not_averaged, {"not_averaged", "rank 0 trained on its own samples only"}},
-  };
   if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
     return {"no_number", "that is no number; the steps went wild, or used what nobody wrote"};
   }
-  for (const auto& [way, cause] : ways) {
-    if (equal(drawn.problem, seen, train_on_one_device(drawn, way).numbers)) return cause;
+  for (const auto& [way, cause, sentence] : loop_mistakes()) {
+    if (equal(drawn.problem, seen, train_on_one_device(drawn, way).numbers)) {
+      return {cause, sentence};
+    }
   }
   if (equal(drawn.problem, seen, beginning_of(drawn))) {
     return {"unmoved", "nothing moved: no step was taken"};

@@ -13,18 +13,54 @@ double rate_at(const train::LoopOptions& options, LoopWay way, std::int64_t step
   const auto at = [&](std::int64_t number) {
     return optim::learning_rate_at(number, options.schedule);
   };
-  if (way == LoopWay::rate_of_epoch) return at(epoch);
-  if (way == LoopWay::rate_anew_each_epoch) return at(in_epoch);
-  if (way == LoopWay::rate_one_late) return at(step + 1);
-  return at(step);
+  switch (way) {
+    case LoopWay::rate_of_epoch:
+      return at(epoch);
+    case LoopWay::rate_anew_each_epoch:
+    case LoopWay::counted_anew:
+      return at(in_epoch);
+    case LoopWay::rate_one_late:
+    case LoopWay::counted_from_one:
+      return at(step + 1);
+    case LoopWay::rate_one_early:
+      return at(step - 1);
+    default:
+      return at(step);
+  }
 }
 
 nn::Occasion occasion_of(const DrawnLoop& drawn, LoopWay way, std::int64_t step, int rank) {
-  if (way == LoopWay::prepared_for_evaluation) return {};
   const auto seed = drawn.case_of(rank).options.seed;
-  if (way == LoopWay::one_randomness) return {nn::Mode::training, seed, step, 0, 1};
-  if (way == LoopWay::same_every_step) step = 0;
-  return {nn::Mode::training, seed, step, rank, drawn.problem.ranks};
+  nn::Occasion occasion{nn::Mode::training, seed, step, rank, drawn.problem.ranks};
+  switch (way) {
+    case LoopWay::prepared_for_evaluation:
+      return {};
+    case LoopWay::one_randomness:
+      occasion.first_sample = 0, occasion.sample_stride = 1;
+      break;
+    case LoopWay::numbered_in_blocks:
+      occasion.first_sample = rank * drawn.problem.batch, occasion.sample_stride = 1;
+      break;
+    case LoopWay::numbered_alike:
+      occasion.sample_stride = 1;
+      break;
+    case LoopWay::rank_in_the_seed:
+      occasion.seed += static_cast<std::uint64_t>(rank);
+      occasion.first_sample = 0, occasion.sample_stride = 1;
+      break;
+    case LoopWay::same_every_step:
+      occasion.step = 0;
+      break;
+    case LoopWay::counted_from_one:
+      occasion.step = step + 1;
+      break;
+    case LoopWay::counted_anew:
+      occasion.step = step % drawn.problem.steps_in_epoch();
+      break;
+    default:
+      break;
+  }
+  return occasion;
 }
 
 }  // namespace
@@ -58,6 +94,49 @@ TrainingLoopCase DrawnLoop::case_of(int rank) const {
   const double base = problem.optimizer == OptimizerKind::adam ? 0.02 : 0.3;
   c.options.schedule = {optim::Decay::linear, base, 2, steps, 0};
   return c;
+}
+
+std::span<const LoopMistake> loop_mistakes() {
+  using enum LoopWay;
+  static constexpr LoopMistake all[] = {
+      {last_rank_counts, "other_source",
+       "the replicas began as the last rank's; rank 0's numbers count"},
+      {rate_left_alone, "rate_left_alone",
+       "the optimizer kept the rate it had: set_learning_rate before each step, to "
+       "learning_rate_at(step, options.schedule)"},
+      {rate_of_epoch, "rate_of_epoch",
+       "the rate followed the epochs, or was set once; a schedule counts optimizer steps"},
+      {rate_anew_each_epoch, "rate_anew",
+       "the schedule began again in every epoch: the step goes on counting over all of them"},
+      {counted_anew, "counted_anew",
+       "the counter of steps began again in every epoch: schedule, occasion and log count over all "
+       "of them"},
+      {rate_one_late, "rate_one_late", "the rate is that of the next step: steps count from 0"},
+      {counted_from_one, "counted_from_one",
+       "steps were counted from 1; the first one is number 0, for the schedule and the occasion"},
+      {rate_one_early, "rate_one_early",
+       "each step had the rate of the one before: set_learning_rate comes before the step"},
+      {not_clipped, "not_clipped", "the gradient was not clipped: options.clip_norm was ignored"},
+      {prepared_for_evaluation, "not_prepared",
+       "the model was not prepared for training, so nothing was dropped: model.prepare before each "
+       "step"},
+      {one_randomness, "one_randomness",
+       "all ranks dropped the same: sample i of rank r is number r + i·N of the global batch, so "
+       "first_sample is the rank and sample_stride N"},
+      {numbered_in_blocks, "numbered_in_blocks",
+       "the occasion numbers a rank's samples r·B + i, as if ranks had blocks of the global batch; "
+       "they are dealt out in turn, so sample i of rank r is number r + i·N"},
+      {numbered_alike, "numbered_alike",
+       "the occasion's sample_stride is 1, so that ranks draw the same for different samples: "
+       "sample i of rank r is number r + i·N"},
+      {rank_in_the_seed, "rank_in_the_seed",
+       "the rank went into the occasion's seed: the seed is one for all, and what differs is the "
+       "sample's number, r + i·N"},
+      {same_every_step, "same_every_step",
+       "every step dropped the same: the occasion carries the step"},
+      {not_averaged, "not_averaged", "rank 0 trained on its own samples only"},
+  };
+  return all;
 }
 
 std::vector<std::vector<std::int64_t>> DrawnLoop::reads_of(int rank) const {
@@ -125,7 +204,8 @@ LoopTrained train_on_one_device(const DrawnLoop& drawn, LoopWay way) {
       optim::clip_grad_norm(parameters, p.clip_norm);
     }
     const std::int64_t per_epoch = p.steps_in_epoch();
-    if (way != LoopWay::rate_left_alone) {
+    const bool set = way != LoopWay::rate_one_early || step > 0;
+    if (way != LoopWay::rate_left_alone && set) {
       optimizer->set_learning_rate(rate_at(options, way, step, step / per_epoch, step % per_epoch));
     }
     optimizer->step();

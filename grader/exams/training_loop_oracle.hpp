@@ -2,6 +2,7 @@
 // has one of the usual mistakes: one device plays all ranks.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,12 +49,24 @@ enum class LoopWay : std::uint8_t {
   rate_of_epoch,
   rate_anew_each_epoch,
   rate_one_late,
+  rate_one_early,    // set after the step
+  counted_from_one,  // schedule and occasion
+  counted_anew,      // the same two, in every epoch
   not_clipped,
   not_averaged,
   prepared_for_evaluation,
   one_randomness,  // all ranks draw alike
   same_every_step,
+  numbered_in_blocks,  // sample i of rank r is r·B + i
+  numbered_alike,      // sample i of rank r is r + i
+  rank_in_the_seed,
 };
+struct LoopMistake {
+  LoopWay way;
+  const char *cause, *sentence;
+};
+// All ways but the right one, in the order in which they are to be suspected.
+std::span<const LoopMistake> loop_mistakes();
 
 struct LoopTrained {
   std::vector<double> numbers;                 // parameters and buffers, flat, of rank 0

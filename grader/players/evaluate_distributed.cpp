@@ -9,7 +9,7 @@ namespace lockstep::grader {
 Bytes play(sim::PlayerCase& played) {
   const EvaluateCase c = decode_evaluate_case(played.input);
   PoisonDevice device;
-  const ServedDataset dataset(played.port, c.dataset);
+  const ServedDataset dataset(played.port, c.dataset, c.dtype);
   std::unique_ptr<comm::ProcessGroup> world;
   const auto group = make_group(played, c.group, world);
   ByteWriter out;

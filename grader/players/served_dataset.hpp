@@ -21,7 +21,9 @@ inline constexpr const char* dataset_service = "dataset";
 
 class ServedDataset final : public data::Dataset {
  public:
-  ServedDataset(sim::Port& port, const DatasetShape& shape) : port_(port), shape_(shape) {}
+  // of_model: the only type that is worth asking for
+  ServedDataset(sim::Port& port, const DatasetShape& shape, DType of_model)
+      : port_(port), shape_(shape), of_model_(of_model) {}
 
   std::int64_t size() const override { return shape_.size; }
   std::int64_t inputs() const override { return shape_.inputs; }
@@ -34,6 +36,9 @@ class ServedDataset final : public data::Dataset {
       LOCKSTEP_CHECK(index >= 0 && index < shape_.size, "dataset: sample ", index, " of ",
                      shape_.size, "; samples count from 0");
     }
+    LOCKSTEP_CHECK(dtype == of_model_, "dataset: a batch of ", name_of(dtype),
+                   " was asked for, and the model is of ", name_of(of_model_),
+                   "; its type is that of model.parameters().front()->value");
     const Bytes argument = ByteWriter().put_list(indices).take();
     sim::Request request;
     request.op = sim::Op::service;
@@ -55,6 +60,7 @@ class ServedDataset final : public data::Dataset {
  private:
   sim::Port& port_;
   DatasetShape shape_;
+  DType of_model_;
 };
 
 inline void write(ByteWriter& out, const DatasetShape& shape) {
