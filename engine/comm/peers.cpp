@@ -26,8 +26,8 @@ void Peers::check_peer(const char* operation, int peer, int tag, const Where& wh
   if (peer < 0 || peer >= size_) {
     throw ContractError(text(operation, ": rank ", peer, " is not in this group of ", size_,
                              " ranks (0 to ", size_ - 1, "), asked by rank ", rank_, " at ",
-                             place_of(where), "; a ring's neighbours are (rank + 1) % size and ",
-                             "(rank + size - 1) % size"));
+                             place_of(where), "; a ring wraps round, to (rank + 1) % size and ",
+                             "(rank + size - 1) % size; a tree leaves out who is not there"));
   }
   if (peer == rank_) {
     throw ContractError(text(operation, ": rank ", rank_, " names itself as the peer at ",

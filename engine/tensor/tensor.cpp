@@ -110,7 +110,9 @@ std::int64_t Tensor::size(std::int64_t axis) const {
 }
 
 DType Tensor::dtype() const {
-  LOCKSTEP_CHECK(defined(), "an undefined tensor has no dtype");
+  LOCKSTEP_CHECK(defined(),
+                 "an undefined tensor has no dtype; ask defined() first, as of the grad of a ",
+                 "parameter that nobody used");
   return storage_->dtype();
 }
 
@@ -141,7 +143,8 @@ Tensor Tensor::narrow(std::int64_t start, std::int64_t length) const {
   LOCKSTEP_CHECK(defined(), "narrow: the tensor is undefined");
   LOCKSTEP_CHECK(!shape_.empty(), "narrow: a tensor of shape [] has no axis to narrow");
   LOCKSTEP_CHECK(start >= 0 && length >= 0 && start <= shape_[0] - length, "narrow: start ", start,
-                 " and length ", length, " leave the first axis of ", text_of(shape_));
+                 " and length ", length, " leave the first axis of ", text_of(shape_),
+                 start < 0 ? "; in C++ a % n is negative where a is: (a + n) % n" : "");
   const std::int64_t row = shape_.size() == 1 ? 1 : shape_[0] == 0 ? 0 : numel_ / shape_[0];
   Tensor part = *this;
   part.shape_[0] = length;

@@ -5,8 +5,9 @@
 // engine/collectives/all_to_all.hpp.
 #include "engine/collectives/all_to_all.hpp"
 
-#include "engine/base/error.hpp"
 #include <numeric>
+
+#include "engine/base/error.hpp"
 
 namespace lockstep::collectives {
 

@@ -1,6 +1,6 @@
 // Task: the one line that makes training data parallel. Each rank computed gradients from its own
 // samples; replace each gradient by its mean over the group, so that all replicas take the same
-// step. The order of the two operations is part of the contract, because rounding depends on it.
+// step. Multiply before you sum: the sum of N large gradients may overflow where their mean does not.
 // A parameter that no rank used has no gradient and keeps none. The group need not be the world.
 // The contract stands in engine/parallel/data_parallel/average_gradients.hpp.
 #include "engine/parallel/data_parallel/average_gradients.hpp"

@@ -6,8 +6,9 @@
 // The contract stands in engine/parallel/data_parallel/token_weighted_mean.hpp.
 #include "engine/parallel/data_parallel/token_weighted_mean.hpp"
 
-#include "engine/base/error.hpp"
 #include <array>
+
+#include "engine/base/error.hpp"
 
 namespace lockstep::data_parallel {
 

@@ -7,8 +7,9 @@
 // contract stands in engine/collectives/halving_doubling_all_reduce.hpp.
 #include "engine/collectives/halving_doubling_all_reduce.hpp"
 
-#include "engine/base/error.hpp"
 #include <vector>
+
+#include "engine/base/error.hpp"
 
 namespace lockstep::collectives {
 

@@ -58,7 +58,8 @@ std::vector<BrokenProgram> broken_ends() {
        Verdict::crash,
        {1},
        "rank 1 threw: send: rank 3 is not in this group of 3 ranks (0 to 2), asked by rank "
-       "1 at {a}; a ring's neighbours are (rank + 1) % size and (rank + size - 1) % size"},
+       "1 at {a}; a ring wraps round, to (rank + 1) % size and (rank + size - 1) % size; a tree "
+       "leaves out who is not there"},
       {"one rank ends its process",
        "",
        3,
