@@ -32,7 +32,8 @@ lab_docs() {
   }
   finish_looks
   echo "$root/build/docs/html/index.html"
-  [ "${1:-}" != --open ] || xdg-open "$root/build/docs/html/index.html"
+  [ "${1:-}" != --open ] || xdg-open "$root/build/docs/html/index.html" 2>/dev/null ||
+    fail 3 "nothing here opens a page (package xdg-utils, and a browser); open it yourself"
 }
 
 site_texts() {

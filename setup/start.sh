@@ -84,7 +84,7 @@ Ready in $(($(seconds) - began)) s. Now:
   read    $(find lessons -mindepth 2 -name README.md | sort | sed -n 1p), which tells how all this works, then
           lessons/$(first_lesson)/README.md
   edit    $(find work -name "$1.cpp")
-  check   ./lab check $1
-  and     ./lab list shows all exercises, ./lab doctor what this machine has
+  check   ./lab check $1, or ./lab watch $1: a verdict at each save
+  and     ./lab alone shows where you are and what is next, ./lab doctor what this machine has
 TEXT
 }

@@ -13,6 +13,8 @@
 # and, with a ring in work/ whose ranks all send before they receive,
 #   ./lab check ring_all_reduce --case 20; ./lab trace ring_all_reduce --out deadlock.html
 #   page.sh deadlock.html 1200 740 deadlock.png
+# The site, after ./lab docs, as one sees it, and a part of a page of it:
+#   page.sh build/docs/html/lesson_06.html 1280 860 site.png
 set -eu
 page=$(realpath "$1") width=$2 height=$3 picture=$4 part=${5:-}
 shot=$(mktemp -d)

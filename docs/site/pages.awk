@@ -131,6 +131,15 @@ function begin_block(info,    language) {
   print "```{" language "}"
 }
 
+# The first page shows the lessons before it says how to go through them.
+function list_of_lessons(    line) {
+  print "## The lessons\n"
+  folder = "lessons"
+  while ((getline line <(root "/lessons/README.md")) > 0) if (line ~ /^\|/) print line_of(line)
+  folder = ""
+  print ""
+}
+
 function led_from_root(target,    kept, where) {
   kept = folder
   folder = ""
@@ -180,6 +189,8 @@ block == "code" || /^    / { print; next }
   print as_it_is("<details><summary>" html_text(substr($0, 4)) "</summary>")
   next
 }
+
+page == "index" && $0 == "## The way through" { list_of_lessons() }
 
 /^What you will be able to say/ { print "" }
 

@@ -12,7 +12,7 @@ void exchange(comm::Peers& peers, const Tensor& mine, Tensor from_left) {
   if (peers.rank() == 0) peers.recv(from_left, left);
   peers.send(mine, right);
   if (peers.rank() != 0) peers.recv(from_left, left);
-  std::cout << "I have " << from_left.numel() << " elements of rank " << left << "\n";
+  std::cout << "received from rank " << left << ", elements: " << from_left.numel() << "\n";
 }
 
 }  // namespace lockstep::collectives
