@@ -2,7 +2,8 @@
 # A marker in build/ remembers that the list was satisfied, so that later commands ask nobody.
 
 packages="g++ cmake ninja-build mold binutils patch libgloo-dev libdnnl-dev libcxxopts-dev \
-nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev zlib1g-dev catch2 dataset-fashion-mnist"
+nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev zlib1g-dev libarchive-dev catch2 \
+dataset-fashion-mnist"
 packages_docs="doxygen blahtexml fonts-stix"
 packages_dev="clang-format clang-tidy"
 

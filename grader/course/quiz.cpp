@@ -67,6 +67,7 @@ std::vector<AnswerReport> grade_answers(const std::filesystem::path& answers,
   for (const json& entry : rules_of_all.at("question")) {
     AnswerReport report;
     report.id = key_text(entry, "id");
+    if (rules.only && *rules.only != report.id) continue;
     const json& question = question_of(given, report.id, answers);
     report.title = question.value("title", "");
     report.given = answer_of(question);

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ namespace lockstep::grader {
 using Point = std::map<std::string, double>;
 
 struct QuizRules {
-  std::uint64_t seed = 1;  // of the points a formula is sampled at
+  std::uint64_t seed = 1;           // of the points a formula is sampled at
+  std::optional<std::string> only;  // judge the question with this id alone
   // What the judge counted for a question (by id) at a point; empty: formulas are only compared.
   std::function<double(const std::string& question, const Point& point)> measured;
 };
@@ -35,7 +37,7 @@ struct AnswerReport {
   std::string reason;  // why it is wrong; empty when right or open
 };
 
-// One report a question of the key, in the key's order.
+// One report a question of the key that is judged, in the key's order.
 //   Throws  UsageError when the student's file is no TOML or lacks a question, Error when the key
 //           is not usable
 std::vector<AnswerReport> grade_answers(const std::filesystem::path& answers,

@@ -31,6 +31,8 @@ Exit watch_command(const Lab& lab, const Words& words);
 Exit overview_command(const Lab& lab, const Words& words);
 Exit next_command(const Lab& lab, const Words& words);
 Exit solution_command(const Lab& lab, const Words& words);
+Exit submit_command(const Lab& lab, const Words& words);
+Exit quiz_command(const Lab& lab, const Words& words);
 Exit hint_command(const Lab& lab, const Words& words);
 Exit list_command(const Lab& lab, const Words& words);
 Exit show_command(const Lab& lab, const Words& words);
@@ -58,6 +60,10 @@ const Exercise* next_exercise(const Lab& lab, const Progress& progress,
 // What the student is at: the exercise whose file was edited last, or the next one behind it when
 // that is solved. nullptr when all are.
 const Exercise* exercise_at_hand(const Lab& lab, const Progress& progress);
+
+// Puts the student's file there where it is missing.
+//   Throws  UsageError when something else has its place
+void ensure_file(const Lab& lab, const Exercise& exercise);
 
 // Notes that the student's file was copied from the present stub.
 void note_begun(const Lab& lab, const std::vector<const Exercise*>& exercises);

@@ -29,6 +29,8 @@ const std::map<std::string, Command>& commands() {
                                                   {"with-work", with_work_command},
                                                   {"watch", watch_command},
                                                   {"hint", hint_command},
+                                                  {"submit", submit_command},
+                                                  {"quiz", quiz_command},
                                                   {"overview", overview_command},
                                                   {"next", next_command},
                                                   {"solution", solution_command},

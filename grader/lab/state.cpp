@@ -1,4 +1,5 @@
 // How an exercise stands, from what was noted when it was judged.
+#include "engine/base/error.hpp"
 #include "grader/lab/lab.hpp"
 
 namespace lockstep::grader {
@@ -71,6 +72,17 @@ void note_begun(const Lab& lab, const std::vector<const Exercise*>& exercises) {
       standing.begun_at = seconds_now();
     }
   });
+}
+
+void ensure_file(const Lab& lab, const Exercise& exercise) {
+  const auto file = lab.places.work(exercise);
+  if (std::filesystem::is_regular_file(file)) return;
+  if (std::filesystem::exists(file)) {
+    throw UsageError(lab.places.shown(file) + " is no file: ./lab reset " + exercise.handle() +
+                     " moves it aside and puts a fresh one in place");
+  }
+  reset_work(lab.places, exercise);
+  note_begun(lab, {&exercise});
 }
 
 }  // namespace lockstep::grader

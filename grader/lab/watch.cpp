@@ -46,18 +46,6 @@ std::string two_digits(double seconds) {
   return out;
 }
 
-// Puts the file there where it is missing, as ./lab start does for all of them.
-void ensure_file(const Lab& lab, const Exercise& exercise) {
-  const auto file = lab.places.work(exercise);
-  if (std::filesystem::is_regular_file(file)) return;
-  if (std::filesystem::exists(file)) {
-    throw UsageError(lab.places.shown(file) + " is no file: ./lab reset " + exercise.handle() +
-                     " moves it aside and puts a fresh one in place");
-  }
-  reset_work(lab.places, exercise);
-  note_begun(lab, {&exercise});
-}
-
 }  // namespace
 
 std::string times_text(double total_s, const nlohmann::json& seconds) {
