@@ -1,6 +1,6 @@
 #!/bin/sh
-# A page that ./lab trace, sim or train wrote, as a picture, if need be from one second to another:
-#   page.sh PAGE.html WIDTH HEIGHT PICTURE.png [FROM-TO]
+# A page as a picture; a timeline if need be from one second to another, others from one of their places:
+#   page.sh PAGE.html WIDTH HEIGHT PICTURE.png [FROM-TO|PLACE]
 # Needs chromium and pngquant. The pictures here are made with
 #   ./lab sim --ranks 8 --count 65536 ring_all_reduce --trace ring.html
 #   page.sh ring.html 1200 640 ring.png
@@ -13,8 +13,9 @@
 # and, with a ring in work/ whose ranks all send before they receive,
 #   ./lab check ring_all_reduce --case 20; ./lab trace ring_all_reduce --out deadlock.html
 #   page.sh deadlock.html 1200 740 deadlock.png
-# The site, after ./lab docs, as one sees it, and a part of a page of it:
-#   page.sh build/docs/html/lesson_06.html 1280 860 site.png
+# and of the site, after ./lab docs, from the place of a page that a link in its table of contents names,
+#   page.sh build/docs/html/lesson_06.html 1280 1000 site.png autotoc_md…
+#   page.sh build/docs/html/kill_matrix.html 1280 1000 kill_matrix.png autotoc_md…
 set -eu
 page=$(realpath "$1") width=$2 height=$3 picture=$4 part=${5:-}
 shot=$(mktemp -d)

@@ -4,7 +4,7 @@
 # Needs tmux. The pictures of the README are made with
 #   docs/pictures/terminal.sh 110 44 './lab start' >docs/pictures/start.svg
 # and, with lessons/00_the_lab/second_try/03_collectives/exchange.cpp as the one in work/,
-#   docs/pictures/terminal.sh 110 26 './lab watch exchange' 8 >docs/pictures/watch.svg
+#   docs/pictures/terminal.sh 110 27 './lab watch exchange' 9 >docs/pictures/watch.svg
 set -eu
 columns=$1 lines=$2 command=$3 seconds=${4:-}
 here=$(cd "${0%/*}" && pwd)
