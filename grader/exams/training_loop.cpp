@@ -193,6 +193,27 @@ class Comparison {
     }
   }
 
+  // Replicas that begin as one and take equal steps stay one: nothing is broadcast after a step.
+  void one_broadcast() const {
+    std::int64_t largest = 0;  // of the reductions so far: a loss is small, gradients are not
+    for (const auto& record : played_.counters.collectives) {
+      if (record.kind == sim::Collective::all_reduce) largest = std::max(largest, record.bytes);
+      if (record.kind != sim::Collective::broadcast || largest <= 64 || record.bytes <= 64)
+        continue;
+      Failure failure;
+      failure.verdict = sim::Verdict::efficiency;
+      failure.cause = "broadcast_again";
+      failure.expected = "one broadcast of the model, before the first step";
+      failure.seen = text("a broadcast of ", record.bytes, " bytes after a step");
+      failure.message = text(
+          "the training is right, but ", failure.seen,
+          " was seen; likely cause: the model is broadcast in every epoch, or every step. Replicas "
+          "that begin as one and take equal steps stay one, and a broadcast would hide that they "
+          "do not");
+      bench_.fail(played_, std::move(failure));
+    }
+  }
+
   void traffic() const {
     const LoopProblem& p = drawn_.problem;
     const std::int64_t bytes =
@@ -292,6 +313,7 @@ void play(Bench& bench, const DrawnLoop& drawn) {
   comparison.numbers(right);
   comparison.log(right, log.lines());
   comparison.end(log.lines());
+  comparison.one_broadcast();
   comparison.traffic();
 }
 

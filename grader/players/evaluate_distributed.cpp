@@ -22,8 +22,8 @@ Bytes play(sim::PlayerCase& played) {
     for (const Parameter* parameter : model.parameters()) {
       touched = touched || parameter->grad.defined();
     }
-    const bool training = model.mode() == nn::Mode::training;
-    write(out, EvaluateResult{seen.loss, seen.accuracy, nn::hash_of(model), touched, training});
+    write(out, EvaluateResult{seen.loss, seen.accuracy, nn::hash_of(model), touched,
+                              model.left_training()});
   }
   return out.take();
 }

@@ -72,6 +72,7 @@ class MoodyModel final : public nn::Module {
 
   Value forward(Tape& tape, const Value& input) override {
     recorded_ = recorded_ || tape.mode() == GradMode::record;
+    passed_ = true;
     const std::int64_t samples = input.tensor.size(0);
     const bool drops = mode_ == nn::Mode::training;
     const Value kept = drops ? autograd::multiply(tape, input, tape.constant(kept_)) : input;
@@ -82,7 +83,8 @@ class MoodyModel final : public nn::Module {
   void prepare(const nn::Occasion& occasion) override { mode_ = occasion.mode; }
   std::vector<Parameter*> parameters() override { return mlp_->parameters(); }
 
-  nn::Mode mode() const { return mode_; }
+  // A rank that has no sample has nothing to prepare for.
+  bool left_training() const { return passed_ && mode_ == nn::Mode::training; }
   bool recorded() const { return recorded_; }
 
  private:
@@ -91,6 +93,7 @@ class MoodyModel final : public nn::Module {
   Tensor kept_;  // 1 for each input that training keeps, 0 for the one it drops
   nn::Mode mode_ = nn::Mode::training;
   bool recorded_ = false;
+  bool passed_ = false;  // forward was called
 };
 
 }  // namespace lockstep::grader
