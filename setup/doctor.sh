@@ -78,6 +78,29 @@ doctor_gpu() {
   fi
 }
 
+# The value of a kernel setting; nothing where this kernel has none of that name.
+setting() { cat "/proc/sys/$(printf '%s' "$1" | tr . /)" 2>/dev/null || :; }
+
+# Why bubblewrap gets no namespaces here, and how to mend it: the first reason that holds.
+sandbox_refused() {
+  refused="bubblewrap is installed, but this system refuses it namespaces"
+  if [ "$(setting kernel.apparmor_restrict_unprivileged_userns)" = 1 ]; then
+    report sandbox off "$refused: AppArmor restricts them (Ubuntu 24.04 does so)" \
+      "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+  elif [ "$(setting kernel.unprivileged_userns_clone)" = 0 ]; then
+    report sandbox off "$refused: kernel.unprivileged_userns_clone is 0" \
+      "sudo sysctl kernel.unprivileged_userns_clone=1"
+  elif [ "$(setting user.max_user_namespaces)" = 0 ]; then
+    report sandbox off "$refused: user.max_user_namespaces is 0" \
+      "sudo sysctl user.max_user_namespaces=15000"
+  elif [ -e /.dockerenv ] || [ -e /run/.containerenv ]; then
+    report sandbox off "$refused: inside a container its profile forbids them" \
+      "run the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined"
+  else
+    report sandbox off "$refused: $(bwrap --ro-bind / / --unshare-all true 2>&1 | head -n 1)"
+  fi
+}
+
 doctor_sandbox() {
   if ! command -v bwrap >/dev/null; then
     report sandbox off "bubblewrap is not installed; your own files need none, those of others do" \
@@ -85,7 +108,75 @@ doctor_sandbox() {
   elif bwrap --ro-bind / / --unshare-all true 2>/dev/null; then
     report sandbox there "bubblewrap can make namespaces"
   else
-    report sandbox off "bubblewrap is installed, but this system refuses it namespaces"
+    sandbox_refused
+  fi
+}
+
+doctor_gdb() {
+  scope=$(setting kernel.yama.ptrace_scope)
+  if ! command -v gdb >/dev/null; then
+    report gdb off "not installed: no debugger on a failing case" "apt-get install gdb"
+  elif [ "${scope:-0}" -ge 3 ]; then
+    report gdb off "kernel.yama.ptrace_scope is $scope: no program may be traced until the next boot" \
+      "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and boot again"
+  elif [ "${scope:-0}" = 2 ] && [ "$(id -u)" != 0 ]; then
+    report gdb off "kernel.yama.ptrace_scope is 2: only root may trace a program" \
+      "sudo sysctl kernel.yama.ptrace_scope=1"
+  else
+    report gdb there "gdb may trace the programs it starts"
+  fi
+}
+
+# Every rank of a check is a process with two files open here.
+doctor_limits() {
+  processes=$(awk '/^Max processes/ { print $3 }' /proc/self/limits)
+  files=$(ulimit -n)
+  if [ "$processes" != unlimited ] && [ "$processes" -lt 200 ]; then
+    report limits off "$processes processes a user; a check needs some 20, a build more" "ulimit -u 4096"
+  elif [ "$files" != unlimited ] && [ "$files" -lt 256 ]; then
+    report limits off "$files open files a process" "ulimit -n 1024"
+  else
+    report limits there "$processes processes, $files open files"
+  fi
+  instances=$(setting fs.inotify.max_user_instances)
+  if [ "${instances:-0}" -lt 16 ]; then
+    report inotify off "${instances:-no} instances: ./lab watch sees a save half a second later" \
+      "sudo sysctl fs.inotify.max_user_instances=128"
+  else
+    report inotify there "./lab watch hears of saves at once"
+  fi
+}
+
+# gibibytes_free FOLDER
+gibibytes_free() { df -Pk "$1" 2>/dev/null | awk 'NR == 2 { printf "%.1f", $4 / 1048576 }'; }
+
+# doctor_space NAME FOLDER AT-LEAST WHAT-IS-LOST MEND
+doctor_space() {
+  free=$(gibibytes_free "$2")
+  if awk -v f="${free:-0}" -v l="$3" 'BEGIN { exit !(f < l) }'; then
+    report "$1" off "${free:-0} GiB free in $2: $4" "$5"
+  else
+    report "$1" there "$free GiB free in $2"
+  fi
+}
+
+# What a file written now is dated: a build compares such times.
+doctor_clock() {
+  now=$(date +%s)
+  probe=$(mktemp "$root/.clock-XXXXXX" 2>/dev/null) || {
+    report clock off "no file can be written in $root" "who owns it? (ls -ld $root)"
+    return 0
+  }
+  written=$(stat -c %Y "$probe")
+  rm -f "$probe"
+  skew=$((written - now))
+  if [ "$now" -lt 1700000000 ]; then
+    report clock off "the clock says $(date +%F), which is long past" "sudo timedatectl set-ntp true"
+  elif [ "$skew" -lt -2 ] || [ "$skew" -gt 2 ]; then
+    report clock off "files are dated $skew s off the clock (a folder of another machine?): builds may repeat or miss work" \
+      "sudo timedatectl set-ntp true, on both machines"
+  else
+    report clock there "files are dated as the clock says"
   fi
 }
 
@@ -126,10 +217,16 @@ lab_doctor() {
   tool ninja ninja 1.10 ninja-build
   report cores there "$(nproc)"
   doctor_memory
+  doctor_space disk "$root" 3 "a build takes two" "rm -r build, or another disk"
+  doctor_space shm /dev/shm 0.1 "ranks of one machine cannot share memory; --transport gloo works" \
+    "mount -o remount,size=1G /dev/shm (in a container: --shm-size 1g)"
+  doctor_clock
+  doctor_limits
   header Gloo gloo/context.h "no training on several processes; the judge works" libgloo-dev
   header oneDNN dnnl.h "matrix products by the portable kernels: slower" libdnnl-dev
   doctor_gpu
   doctor_sandbox
+  doctor_gdb
   doctor_data
   if [ "$format" = json ]; then
     printf '],"ok":%s}\n' "$([ -z "$lacking" ] && echo true || echo false)"

@@ -2,6 +2,7 @@
 // Each reference is saved with another comment at its end while ./lab watch runs on it, in a tree
 // of its own; what is measured is the time from the save until the verdict is printed.
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
@@ -74,14 +76,23 @@ class WatchProcess {
     from_ = ::fdopen(ends[0], "r");
     if (child_ < 0 || from_ == nullptr) throw Error("cannot start a watch");
   }
-  ~WatchProcess() {
-    ::kill(child_, SIGTERM);
-    while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    std::fclose(from_);
-  }
+  ~WatchProcess() { end(); }
   WatchProcess(const WatchProcess&) = delete;
   WatchProcess& operator=(const WatchProcess&) = delete;
+
+  // Returns what it and everything it started used of the processors, in seconds.
+  double end() {
+    if (from_ == nullptr) return 0;
+    ::kill(child_, SIGTERM);
+    rusage used{};
+    while (::wait4(child_, nullptr, 0, &used) < 0 && errno == EINTR) {
+    }
+    std::fclose(std::exchange(from_, nullptr));
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
+    return seconds(used.ru_utime) + seconds(used.ru_stime);
+  }
 
   json next_verdict() {
     std::string line;
@@ -99,6 +110,7 @@ class WatchProcess {
 
 struct Wait {
   double total_s = 0, compile_s = 0, link_s = 0, judge_s = 0;
+  double cpu_s = 0;  // of all processes, the mean over all saves: the same on a busy machine
 };
 
 Wait wait_for_verdict(WatchProcess& watch, const fs::path& file, const std::string& content) {
@@ -138,21 +150,20 @@ Wait measured(const BenchTree& tree, const Exercise& exercise, std::int64_t repe
   for (std::int64_t i = 1; i <= repeats; ++i) {
     waits.push_back(wait_for_verdict(watch, file, saved(i)));
   }
-  return median_of(std::move(waits));
+  Wait median = median_of(std::move(waits));
+  median.cpu_s = watch.end() / static_cast<double>(repeats + 1);
+  return median;
 }
 
 json json_of(const Wait& wait) {
-  return {{"ours", wait.total_s},
-          {"unit", "s"},
-          {"compile", wait.compile_s},
-          {"link", wait.link_s},
-          {"judge", wait.judge_s}};
+  return {{"ours", wait.total_s}, {"unit", "s"},           {"compile", wait.compile_s},
+          {"link", wait.link_s},  {"judge", wait.judge_s}, {"cpu", wait.cpu_s}};
 }
 
 std::string line_of(const std::string& name, const Wait& wait) {
   char out[128];
-  std::snprintf(out, sizeof out, "%8.2f %8.2f %8.2f %8.2f\n", wait.total_s, wait.compile_s,
-                wait.link_s, wait.judge_s);
+  std::snprintf(out, sizeof out, "%8.2f %8.2f %8.2f %8.2f %8.2f\n", wait.total_s, wait.compile_s,
+                wait.link_s, wait.judge_s, wait.cpu_s);
   return padded(name, 32) + out;
 }
 
@@ -174,7 +185,7 @@ Exit bench_check_command(const Lab& lab, const Words& words) {
   const bool as_json = arguments.flag("json");
   if (!as_json) {
     std::cout << padded("from save to verdict, seconds", 32)
-              << "   total  compile     link    judge\n";
+              << "   total  compile     link    judge      cpu\n";
   }
   json rows = json::array();
   std::vector<Wait> waits;

@@ -1,4 +1,6 @@
 // The shell in front of the programs: ./lab with programs that only say how they were called.
+#include <nlohmann/json.hpp>
+
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
@@ -124,6 +126,26 @@ TEST_CASE("lab: a mistyped command is guessed when it resembles one, and only th
   CHECK(near.exit_code == 2);
   CHECK_THAT(near.output, test::contains("'chekc'; did you mean ./lab check? (./lab help"));
   CHECK_THAT(programs.lab({"xyzzy"}).output, test::contains("'xyzzy' (./lab help lists all)"));
+}
+
+TEST_CASE("lab doctor: says in JSON what is there, and a sandbox that is refused is told why") {
+  const Programs programs;
+  const auto document = nlohmann::json::parse(programs.lab({"doctor", "--json"}).output);
+  std::string names;
+  for (const auto& check : document.at("checks")) {
+    names += check.at("name").get<std::string>() + " ";
+    CHECK((check.at("state") == "there" || check.at("state") == "off" ||
+           check.at("state") == "missing"));
+  }
+  for (const char* name : {"disk ", "shm ", "clock ", "limits ", "inotify ", "sandbox ", "gdb "}) {
+    CHECK_THAT(names, test::contains(name));
+  }
+  programs.program("bwrap", "echo 'no permission to make a namespace' >&2; exit 1");
+  const auto refused =
+      run_command({"env", "PATH=" + (programs.folder() / "bin").string() + ":/usr/bin:/bin",
+                   LOCKSTEP_ROOT "/lab", "doctor"},
+                  programs.folder(), {.deadline_s = 20});
+  CHECK_THAT(refused.output, test::contains("bubblewrap is installed, but this system refuses"));
 }
 
 TEST_CASE("lab help: lists every exit code") {
