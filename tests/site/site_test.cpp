@@ -1,6 +1,8 @@
 // ./lab docs, and what it made: every lesson, task and figure is there, every link leads somewhere,
 // nothing comes from elsewhere.
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <map>
 
 #include "tests/catch.hpp"
@@ -40,20 +42,21 @@ std::string text_of(const fs::path& page) {
   return "";
 }
 
-}  // namespace
-
-TEST_CASE("the site: it is built without a warning, and its first page has a title") {
+void has_a_title() {
   CHECK(text_of(site / "index.html").find("<title>Lockstep") != std::string::npos);
 }
 
-TEST_CASE("the site: every lesson is a page in the tree, with its figures") {
+void shows_lessons() {
   built();
+  std::ifstream file(site / "navtreedata.js");
+  const std::string tree{std::istreambuf_iterator<char>(file), {}};
   int lessons = 0;
   for (const auto& entry : fs::directory_iterator(root / "lessons")) {
     if (!entry.is_directory()) continue;
     const std::string page = "lesson_" + entry.path().filename().string().substr(0, 2) + ".html";
     INFO(page);
     CHECK(text_of(site / page).find("<h1>") != std::string::npos);
+    CHECK(tree.find("\"" + page + "\"") != std::string::npos);
     for (const auto& file : fs::directory_iterator(entry.path())) {
       if (file.path().extension() != ".svg") continue;
       const fs::path figure = "figures" / fs::relative(file.path(), root);
@@ -66,7 +69,7 @@ TEST_CASE("the site: every lesson is a page in the tree, with its figures") {
   CHECK(lessons >= 7);
 }
 
-TEST_CASE("the site: every task is a page, whose hints are folded") {
+void shows_tasks() {
   built();
   for (const auto& entry : fs::recursive_directory_iterator(root / "exercises")) {
     if (entry.path().extension() != ".md" || entry.path().stem() == "common_hints") continue;
@@ -79,11 +82,11 @@ TEST_CASE("the site: every task is a page, whose hints are folded") {
   }
 }
 
-TEST_CASE("the site: a formula is drawn by the browser itself") {
+void draws_formulas() {
   CHECK(text_of(site / "lesson_05.html").find("<math display=\"block\">") != std::string::npos);
 }
 
-TEST_CASE("the site: links lead to pages and places that are there") {
+void leads_somewhere() {
   std::map<fs::path, std::set<std::string>> anchors;
   for (const Page& page : built()) {
     if (page.path.extension() == ".html") anchors[page.path] = anchors_of(page.text);
@@ -109,9 +112,21 @@ TEST_CASE("the site: links lead to pages and places that are there") {
   CHECK(dead.empty());
 }
 
-TEST_CASE("the site: nothing is loaded from elsewhere") {
+void loads_nothing() {
   for (const Page& page : built()) {
     INFO(page.path.filename().string());
     CHECK(loaded_from_elsewhere(page) == std::vector<std::string>{});
   }
+}
+
+}  // namespace
+
+// One test, since the site is built once.
+TEST_CASE("the site: it is built without a warning, complete, and needs nothing from elsewhere") {
+  SECTION("it is built without a warning, and its first page has a title") { has_a_title(); }
+  SECTION("every lesson is a page in the tree, with its figures") { shows_lessons(); }
+  SECTION("every task is a page, whose hints are folded") { shows_tasks(); }
+  SECTION("a formula is drawn by the browser itself") { draws_formulas(); }
+  SECTION("links lead to pages and places that are there") { leads_somewhere(); }
+  SECTION("nothing is loaded from elsewhere") { loads_nothing(); }
 }
