@@ -40,6 +40,11 @@ GradientGuess likely_cause(int ranks, std::span<const double> seen, std::span<co
   if (ranks > 1 && std::all_of(seen.begin(), seen.end(), [](double v) { return v == 0; })) {
     return {"zero", "everything is 0: 1 / group.size() divides whole numbers; write 1.0 /"};
   }
+  if (resembles(seen, mean)) {
+    return {"rounded",
+            "it is right but for its last digits: it was rounded to a smaller type on "
+            "the way, or the sum was"};
+  }
   if (is_scaled(mean, n)) {
     return {"summed_not_averaged", text("it is ", ranks, " times too large: summed, not averaged")};
   }

@@ -3,6 +3,7 @@
 #include "grader/players/training_time.hpp"
 
 #include <cmath>
+#include <optional>
 
 #include "engine/base/random.hpp"
 #include "grader/exams/exams.hpp"
@@ -63,8 +64,15 @@ struct Cause {
   std::string name, sentence;
 };
 
+std::optional<Cause> wrapped(std::int64_t seen, std::int64_t right) {
+  const auto left = static_cast<std::int32_t>(static_cast<std::uint32_t>(right));
+  if (left == right || seen != left) return std::nullopt;
+  return Cause{"wrapped_32", "that is what is left of the right count in 32 bits"};
+}
+
 Cause wrong_updates_measured(const TimeQuestion& q, std::int64_t seen) {
   const auto& m = q.measured;
+  if (const auto cause = wrapped(seen, steps_of(q) * m.epochs)) return *cause;
   const std::int64_t together = m.batch_size * q.ranks;
   if (seen == steps_of(q)) return {"one_epoch", "that is one epoch's; there are more"};
   if (seen == rounded_up(m.samples, m.batch_size) * m.epochs) {
@@ -87,6 +95,7 @@ Cause wrong_updates_measured(const TimeQuestion& q, std::int64_t seen) {
 
 Cause wrong_updates_counted(const TimeQuestion& q, std::int64_t seen) {
   const auto& c = q.counted;
+  if (const auto cause = wrapped(seen, rounded_up(c.tokens, c.batch_tokens))) return *cause;
   if (seen == c.tokens / c.batch_tokens) {
     return {"rounded_down", "that leaves out the last, short update"};
   }
@@ -265,7 +274,8 @@ Exam training_time_exam() {
          ask(bench, "shares and batches that do not divide",
              {measured(3, {100, 33, 3, 0.5, 1.0}), measured(3, {101, 34, 2, 0.5, 1.0}),
               measured(4, {10, 2, 3, 0.5, 1.0}), measured(8, {3, 32, 5, 0.5, 1.0}),
-              measured(1, {1, 1, 1, 0.5, 1.0}), measured(5, {97, 7, 0, 0.5, 1.0})});
+              measured(1, {1, 1, 1, 0.5, 1.0}), measured(5, {97, 7, 0, 0.5, 1.0}),
+              measured(7, {30'000 * billion, 1, 1, 1e-6, 1.0})});
        }},
       {"what efficiency loses is waited for, and paid for on every rank",
        [](Bench& bench) {
@@ -280,7 +290,11 @@ Exam training_time_exam() {
               counted(1024, gpt3, {312e12, 0.45})});
        }},
       {"any counted run: the last update may be short",
-       [](Bench& bench) { ask(bench, "random runs", random_runs(bench, TimeForm::counted)); }},
+       [](Bench& bench) {
+         ask(bench, "random runs", random_runs(bench, TimeForm::counted));
+         ask(bench, "one token an update",
+             {counted(8, {billion, 20'000 * billion, 1}, {312e12, 0.4})});
+       }},
   };
 }
 
