@@ -48,8 +48,8 @@ void has_a_title() {
 
 void shows_lessons() {
   built();
-  std::ifstream file(site / "navtreedata.js");
-  const std::string tree{std::istreambuf_iterator<char>(file), {}};
+  std::ifstream tree_file(site / "navtreedata.js");
+  const std::string tree{std::istreambuf_iterator<char>(tree_file), {}};
   int lessons = 0;
   for (const auto& entry : fs::directory_iterator(root / "lessons")) {
     if (!entry.is_directory()) continue;
