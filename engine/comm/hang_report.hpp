@@ -75,8 +75,8 @@ struct Diagnosis {
   // who has returned. wrong_group, left_out: who has not called the collective that most ranks wait
   // in. cycle: all ranks of the cycle. slow: who computes and is waited for. Ascending.
   std::vector<int> culprits;
-  // Of the collective at which others wait for them, or at which they differ. 0: there is none,
-  // only messages.
+  // Of the collective at which others wait for them, or at which they differ. 0: they are waited
+  // for in messages only; and always 0 for a cycle, whoever else waits for its ranks, and where.
   std::int64_t number = 0;
   bool operator==(const Diagnosis&) const = default;
 };

@@ -4,8 +4,7 @@
 //
 // Rules for all of them
 //   - Tensors are contiguous, any dtype; integers are refused where `op` is average. Elements
-//   count,
-//     shapes do not. n may be 0.
+//     count, shapes do not. n may be 0.
 //   - input and output may be the same memory only where collective.hpp says so.
 //   - Every rank of the group gets the same bits of the same Σ. Averages multiply by 1/N, then sum.
 //   - The form with _async starts the operation and returns; its tensors belong to it until wait().

@@ -14,7 +14,7 @@ namespace lockstep::launch {
 struct Session {
   int rank = 0;
   int size = 1;
-  int device = 0;  // the GPU of this machine that is this rank's own, where the backend is nccl
+  int device = 0;  // LOCAL_RANK, on gloo too; with nccl the GPU of this machine that is its own
   Backend backend = Backend::gloo;
   std::unique_ptr<HostedStore> hosted;  // where this rank serves the store
   std::unique_ptr<comm::Store> store;
@@ -28,7 +28,8 @@ struct Session {
 //     LOCAL_RANK                  its number on its machine, from 0 on: its device
 //     MASTER_ADDR, MASTER_PORT    where rank 0 serves the store; a port is from 1 to 65535
 //     LOCKSTEP_STORE              if it is there: "HOST:PORT" of a store that the launcher serves.
-//                                 It is used then and no rank serves one
+//                                 It is used then and no rank serves one. (MASTER_ADDR and
+//                                 MASTER_PORT are there all the same, and need not be read)
 //     TORCHELASTIC_RESTART_COUNT  how often the run was started before, 0 where it is missing. A
 //                                 launcher's store may keep what those starts have written
 //                numbers are plain decimal digits and nothing else
@@ -40,8 +41,9 @@ struct Session {
 //   Throws       UsageError that names the variable which is missing or makes no sense;
 //                comm::RanksMissing with the ranks that have not come when the time is up: where
 //                rank 0 serves the store and nobody answers there, that is rank 0;
-//                other CommErrors as the machine throws them: when rank 0 gives up first, the store
-//                that it serves is gone, and nobody can look any more who is missing
+//                other CommErrors as the machine throws them: a launcher's store that does not
+//                answer is no rank's fault; and when rank 0 gives up first, the store that it
+//                serves is gone, and nobody can look any more who is missing
 //   Comm         a number of calls of the store that grows with the ranks, not with the time
 //   Source       [PyTorch] torch/distributed/rendezvous.py (env://), distributed_c10d.py
 Session setup_distributed(const WorkerEnv& environment, Machine& machine, double timeout_s);

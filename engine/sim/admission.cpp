@@ -134,8 +134,12 @@ void Core::State::check_limits(Actor actor, const Request& request) {
     if (seen <= allowed) return;
     found({Verdict::traffic_limit,
            text("traffic limit: this case allows ", allowed, " ", what, " of all ranks together; ",
-                "rank ", actor.rank, " went over it with ", name_of(request.op), and_place(request),
-                ". Does a loop run too often, or send more than it must?"),
+                "rank ", actor.rank, " went over it with ", name_of(request.op),
+                request.name.empty() ? "" : text(" of ", printable(request.name, 40)),
+                and_place(request),
+                request.op == Op::service || request.op == Op::compute
+                    ? ". Does a loop ask again and again where it could wait?"
+                    : ". Does a loop run too often, or send more than it must?"),
            {actor.rank},
            place_of(request)});
   };

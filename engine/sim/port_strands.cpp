@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/error.hpp"
+
 namespace lockstep::sim {
 
 namespace {
@@ -21,29 +23,45 @@ class PortMonitor final : public Monitor {
 
   void lock() override {
     port_.settle();
-    if (!std::exchange(taken_, true)) return;
-    entering_.push_back(port_.current_strand());
+    const int self = port_.current_strand();
+    LOCKSTEP_CHECK(inside_ != self, "lock: this strand is in the monitor already");
+    if (inside_ == nobody) {
+      inside_ = self;
+      return;
+    }
+    entering_.push_back(self);
     pause({});  // unlock() hands the monitor over: it stays taken
   }
 
   void unlock() override {
     port_.settle();
-    if (entering_.empty()) {
-      taken_ = false;
-    } else {
-      port_.wake(entering_.front());
-      entering_.pop_front();
-    }
+    inside_ = nobody;
+    if (entering_.empty()) return;
+    inside_ = entering_.front();
+    entering_.pop_front();
+    port_.wake(inside_);
   }
 
   void notify_all() override {
     port_.settle();
+    check_inside("notify_all");
     for (const int strand : std::exchange(waiting_, {})) port_.wake(strand);
   }
 
  private:
+  static constexpr int nobody = -1;
+
+  // Where strands take turns, what is shared comes to no harm outside either; on threads it would.
+  void check_inside(const char* call) const {
+    LOCKSTEP_CHECK(
+        inside_ == port_.current_strand(), call,
+        ": this strand is not in the monitor; come in with std::scoped_lock, change what "
+        "is shared and notify before you leave: outside, others may look at it halfway");
+  }
+
   void wait_for_change(const std::source_location& where) override {
     port_.settle();
+    check_inside("wait");
     waiting_.push_back(port_.current_strand());
     unlock();
     pause(where);
@@ -59,7 +77,7 @@ class PortMonitor final : public Monitor {
   }
 
   StrandPort& port_;
-  bool taken_ = false;        // a strand is inside
+  int inside_ = nobody;       // the strand that is
   std::deque<int> entering_;  // strands that want to be, in their order
   std::vector<int> waiting_;  // strands in wait(), not notified
 };

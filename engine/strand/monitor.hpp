@@ -23,6 +23,9 @@
 // A strand that is inside should not block otherwise (read a file, wait for a message, join):
 // whoever wants to come in waits as long. Left out: waiting with a deadline; what a strand waits
 // for here is done by strands of the same rank.
+//
+//   Throws  ContractError in a player, where strands take turns, when a call that belongs inside
+//           comes from outside: threads would only sometimes show what that does
 #pragma once
 
 #include <mutex>  // std::scoped_lock, with which strands come in

@@ -49,13 +49,14 @@ struct Meeting {
   std::vector<int> late;
 };
 
-Bytes token() { return to_bytes(DType::int64, std::vector<double>{1234567}); }
+// Each rank has another, so that what is received into it shows.
+Bytes token_of(int rank) { return to_bytes(DType::int64, std::vector<double>{1234567.0 + rank}); }
 
 void check_tokens(Bench& bench, const Played& played, const Meeting& meeting) {
   for (const int rank : meeting.members.ranks) {
     ByteReader result(played.results[static_cast<std::size_t>(rank)]);
     for (std::size_t call = 0; call < meeting.late.size(); ++call) {
-      if (std::ranges::equal(result.get_bytes(), token())) continue;
+      if (std::ranges::equal(result.get_bytes(), token_of(rank))) continue;
       Failure failure;
       failure.cause = "scribbled";
       failure.where = text("rank ", meeting.members.group_rank(rank));
@@ -98,7 +99,7 @@ std::optional<Played> meet(Bench& bench, const Meeting& meeting) {
     one.group = meeting.members.choice_of(rank);
     one.dtype = DType::int64;
     CollectiveCall call;
-    call.buffers.push_back({1, token()});
+    call.buffers.push_back({1, token_of(rank)});
     one.calls.assign(meeting.late.size(), call);
     setup.inputs.push_back(encode(one));
   }

@@ -56,6 +56,8 @@ std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
                  right_for([](auto& o) { o.seed += static_cast<std::uint64_t>(o.rank); })});
   all.push_back({"not_shuffled", "that is the unshuffled order",
                  right_for([](auto& o) { o.order = Order::sequential; })});
+  all.push_back({"shuffled", "that is shuffled; sequential is 0, 1, 2, …",
+                 right_for([](auto& o) { o.order = Order::shuffled; })});
 
   Indices order(static_cast<std::size_t>(q.length));
   std::iota(order.begin(), order.end(), 0);

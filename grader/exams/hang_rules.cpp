@@ -166,6 +166,11 @@ HangGuess likely_cause(const HangReport& report, const Diagnosis& seen, const Di
     }
     return {"culprit_twice", "each culprit is named once"};
   }
+  if (right.kind == HangKind::cycle) {
+    return {
+        "number",
+        "what holds a cycle up are its own messages: number 0, whoever else waits for its ranks"};
+  }
   if (right.number == 0) return {"number", "nobody waits for them in a collective: number 0"};
   return {"number",
           text("the collective at which others wait for them, or at which they differ, is number ",

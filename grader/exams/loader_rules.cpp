@@ -167,7 +167,8 @@ void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
        text(asked, " gave ", got,
             later ? ": batches are to come in the sampler's order, not in that in which workers "
                     "finish them"
-            : old ? ": that epoch is over, what is left of it should be gone"
+            : old ? ": that epoch is over. Is what was left of it gone, and was the sampler asked "
+                    "for this one?"
                   : ""),
        text("batch ", walk.taken, ": samples ", text_of(batch)), got);
 }

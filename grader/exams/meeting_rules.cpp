@@ -86,18 +86,18 @@ std::string other_meeting_of(const View& view, const Endpoint& seen) {
   const auto owner = std::find(expected.begin(), expected.end(), *bad);
   if (std::is_permutation(seen.begin(), seen.end(), expected.begin())) {
     cause = "not_in_rank_order";
-    why = text(" It is rank ", owner - expected.begin(),
+    why = text(". It is rank ", owner - expected.begin(),
                "'s: all are there, but not in the order of ranks. Are they in the order in which "
                "ranks came?");
   } else if (owner != expected.end()) {
     cause = "anothers_address";
-    why = text(" It is rank ", owner - expected.begin(), "'s");
+    why = text(". It is rank ", owner - expected.begin(), "'s");
   } else if (const std::string old = other_meeting_of(view, *bad); !old.empty()) {
     cause = "stale_address";
-    why = text(" It is ", old, ": the store holds the keys of all attempts. Do the keys say of ",
+    why = text(". It is ", old, ": the store holds the keys of all attempts. Do the keys say of ",
                "which attempt they are?");
   } else {
-    why = " It is nobody's in this run: is something kept from an earlier call?";
+    why = ". It is nobody's in this run: is something kept from an earlier call?";
   }
   fail(
       bench, played, view, cause,
@@ -105,18 +105,27 @@ std::string other_meeting_of(const View& view, const Endpoint& seen) {
       text_of(*good), text_of(*bad));
 }
 
+// Why a rank gave up though all came.
+std::string why_in_vain(const View& view) {
+  if (view.report().kind == Kind::ranks_missing) {
+    const auto& missing = view.report().missing;
+    const bool itself = std::find(missing.begin(), missing.end(), view.rank) != missing.end();
+    return itself ? " It misses itself: is its own address written before it waits?" : "";
+  }
+  const double waited_s = view.returned_s() - view.called_s();
+  const double store_s = view.run.ranks[static_cast<std::size_t>(view.rank)].store_timeout_s;
+  if (waited_s < store_s || waited_s >= view.mine().timeout_s) return {};
+  return " get() waits only as long as the store was made with; wait() as long as it is told";
+}
+
 void check_all_came(Bench& bench, const Played& played, const View& view) {
   const MeetingReport& report = view.report();
   const double last_s = view.last_came_s();
   if (report.kind != Kind::returned) {
-    const bool patient = view.returned_s() >= view.called_s() + view.mine().timeout_s;
     fail(bench, played, view, "gave_up",
          text("all ranks came, the last at ", last_s, " s, and there was time until ",
               view.called_s() + view.mine().timeout_s, " s; but at ", view.returned_s(),
-              " s it threw \"", report.what, "\".",
-              patient ? ""
-                      : " get() waits only as long as the store was made with; wait() as long as "
-                        "it is told"),
+              " s it threw \"", report.what, "\".", why_in_vain(view)),
          "all addresses", report.what);
   }
   if (report.addresses != view.addresses()) refuse_addresses(bench, played, view);

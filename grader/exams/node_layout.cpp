@@ -79,7 +79,16 @@ void ask(Bench& bench, const std::string& description,
     const bool exists =
         q.form == LayoutForm::environment ||
         (q.rank >= 0 && q.rank < static_cast<int>(all_places(q.ranks_per_node).size()));
-    if (answers.get<LayoutAnswer>() == LayoutAnswer::refused) {
+    const auto form = answers.get<LayoutAnswer>();
+    if (form == LayoutAnswer::threw_otherwise) {
+      const std::string what = sim::printable(answers.get_text(), 300);
+      fail(bench, *played, q, text("it threw \"", what, "\""),
+           exists ? "an answer" : "a ContractError",
+           {"", "other_exception",
+            exists ? "this process exists"
+                   : "the contract says ContractError; LOCKSTEP_CHECK throws one"});
+    }
+    if (form == LayoutAnswer::refused) {
       if (!exists) continue;
       fail(bench, *played, q, "a ContractError", "an answer",
            {"", "refused_a_valid_place", "this process exists"});

@@ -52,10 +52,12 @@ class World {
         variable, value ? text(variable, " is \"", *value, "\"") : text(variable, " is not set")};
   }
 
-  // In the last step the launcher serves the store, as in all steps of this world.
-  void launcher_serves(int attempt) {
+  // In the last step the launcher serves the store, as in all steps of this world, unless it is
+  // gone.
+  void launcher_serves(int attempt, SetupRun::Store store = SetupRun::Store::answers) {
     const int port = port_ + 1;
-    launchers_ = {0, port};
+    store_ = store;
+    if (store == SetupRun::Store::answers) launchers_ = {0, port};
     for (int rank = 0; rank < size(); ++rank) {
       last(rank).variables["LOCKSTEP_STORE"] = text(cluster_.names.front(), ":", port);
       last(rank).variables["TORCHELASTIC_RESTART_COUNT"] = text(attempt);
@@ -75,7 +77,7 @@ class World {
     setup.limits.requests_max = steps * size() * (60 + 16 * size());
     setup.services = {&store, &machines, &sessions};
     const auto played = bench_.play(setup);
-    if (played) check_setup(bench_, *played, {steps_, machines, sessions, damaged_});
+    if (played) check_setup(bench_, *played, {steps_, machines, sessions, damaged_, store_});
   }
 
  private:
@@ -85,6 +87,7 @@ class World {
   std::vector<std::vector<SetupStep>> steps_;
   std::map<std::pair<std::uint32_t, int>, std::pair<std::string, std::string>> damaged_;
   std::optional<MachinesService::Place> launchers_;
+  SetupRun::Store store_ = SetupRun::Store::answers;
   int port_ = 0;
 };
 
@@ -223,6 +226,9 @@ void launchers_store(Bench& bench) {
   world.last(0).comes = 0;
   world.last(2).comes = 0;
   world.play("3 ranks, a store of the launcher's, two missing");
+  World alone(bench, {3});
+  alone.step().launcher_serves(0, SetupRun::Store::silent);
+  alone.play("3 ranks, a store of the launcher's that does not answer");
 }
 
 }  // namespace

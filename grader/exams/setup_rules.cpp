@@ -161,6 +161,18 @@ void check_missing(Bench& bench, const Played& played, const View& view) {
   check_in_time(bench, played, view, view.deadline_s());
 }
 
+// The launcher's store does not answer: all may be here, and nobody is missing.
+void check_no_store(Bench& bench, const Played& played, const View& view) {
+  const SessionReport& report = view.outcome();
+  if (report.kind != Kind::comm_error) {
+    fail(bench, played, view, "blames_a_rank",
+         text("nobody answers at LOCKSTEP_STORE, which is the launcher's, and ", words_of(report),
+              ": that is no rank's fault. The error of connect_store says what is wrong"),
+         "the CommError of connect_store", words_of(report));
+  }
+  check_in_time(bench, played, view, view.deadline_s());
+}
+
 struct Claim {
   const char* what;
   int seen, expected;
@@ -194,9 +206,11 @@ void check_session(Bench& bench, const Played& played, const View& view) {
   if (report.kind != Kind::has_session) {
     if (view.run.machines.apart) {
       fail(bench, played, view, "ranks_disagree",
-           text(*view.run.machines.apart,
-                ": they wait for each other in different groups. A choice that all must share ",
-                "cannot be made by each alone"),
+           text(*view.run.machines.apart, ": they wait for each other in different groups. ",
+                view.step > 0 && view.launcher_serves()
+                    ? "The store still holds what the attempt before has written: do the keys say "
+                      "of which attempt they are?"
+                    : "A choice that all must share cannot be made by each alone"),
            "one group of all ranks", *view.run.machines.apart, sim::Verdict::mismatch);
     }
     fail(bench, played, view, "not_set_up",
@@ -312,6 +326,8 @@ void check_setup(Bench& bench, const Played& played, const SetupRun& run) {
   for (const auto& [when, view] : views) {
     if (view.damaged(view.rank)) {
       check_refused(bench, played, view);
+    } else if (run.store == SetupRun::Store::silent) {
+      check_no_store(bench, played, view);
     } else if (!view.missing().empty()) {
       check_missing(bench, played, view);
     } else {

@@ -25,6 +25,10 @@ Bytes play(sim::PlayerCase& played) {
       answer(question, out);
     } catch (const ContractError&) {
       out.put(LayoutAnswer::refused);
+    } catch (const NotImplemented&) {
+      throw;
+    } catch (const std::exception& error) {
+      out.put(LayoutAnswer::threw_otherwise).put_text(error.what());
     }
   }
   return out.take();

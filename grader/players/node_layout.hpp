@@ -10,7 +10,7 @@
 namespace lockstep::grader {
 
 enum class LayoutForm : std::uint8_t { environment, place };
-enum class LayoutAnswer : std::uint8_t { answer, refused };
+enum class LayoutAnswer : std::uint8_t { answer, refused, threw_otherwise };
 
 // A layout and its question: the environment of (node, local_rank), or the place of `rank`.
 struct LayoutQuestion {

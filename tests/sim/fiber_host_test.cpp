@@ -179,6 +179,18 @@ TEST_CASE("fiber host: what strands pass through a monitor arrives exactly once"
   if (ran.result.finding) FAIL(ran.result.finding->message);
 }
 
+TEST_CASE("fiber host: who notifies, waits or enters a monitor from the wrong side is told so") {
+  const auto ran = run_on_fibers(1, [&](FiberRank& self) {
+    const auto monitor = self.strands.make_monitor();
+    CHECK_THROWS_AS(monitor->notify_all(), ContractError);
+    CHECK_THROWS_AS(monitor->wait([] { return false; }), ContractError);
+    const std::scoped_lock inside(*monitor);
+    CHECK_THROWS_AS(monitor->lock(), ContractError);
+    monitor->notify_all();
+  });
+  if (ran.result.finding) FAIL(ran.result.finding->message);
+}
+
 TEST_CASE("fiber host: services answer fibers in the order of virtual time") {
   EventService events("gradients", {{{0.2, {}}}, {{0.1, {}}}});
   auto options = world(2);
