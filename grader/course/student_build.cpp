@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <span>
 #include <sstream>
@@ -78,12 +79,16 @@ void link(const Places& places, const Recipe& recipe, const std::string& shown,
 
 void forget_old_players(const fs::path& folder) {
   std::vector<fs::path> players;
+  std::error_code gone;  // another check may be tidying up as well
+  const auto long_ago = fs::file_time_type::clock::now() - std::chrono::minutes(5);
   for (const auto& entry : fs::directory_iterator(folder)) {
-    const bool whole = entry.path().stem().extension() != ".o";
-    if (whole && entry.path().extension() == ".player") players.push_back(entry.path());
+    const fs::path& file = entry.path();
+    const bool part = file.extension() == ".o" || file.stem().extension() == ".o";
+    if (!part && file.extension() == ".player") players.push_back(file);
+    // What a build that was ended in the middle left behind.
+    if (part && fs::last_write_time(file, gone) < long_ago) fs::remove(file, gone);
   }
   if (players.size() <= players_kept) return;
-  std::error_code gone;  // another check may be tidying up as well
   std::sort(players.begin(), players.end(), [&](const fs::path& a, const fs::path& b) {
     return fs::last_write_time(a, gone) < fs::last_write_time(b, gone);
   });

@@ -33,6 +33,12 @@ const CauseHint* hint_for_failure(const Task& task, const Task& common, const Ju
   return nullptr;
 }
 
+// Its causes are names for the lab; a person reads "Hint: the last elements".
+std::string readable(const CauseHint& hint) {
+  const std::size_t title = hint.text.find(':');
+  return title < hint.text.find('\n') ? "## Hint" + hint.text.substr(title) : hint.text;
+}
+
 std::string because(const Judged& last) {
   return "Because the last check said: " + last.message + "\n\n";
 }
@@ -62,7 +68,7 @@ ShownHint next_hint(const Task& task, const Task& common, const Exercise& exerci
   if (by_failure != nullptr) {
     const std::string rung = "for " + by_failure->causes.front();
     if (!standing.hints.contains(rung)) {
-      return {rung, text(because(*standing.last), by_failure->text, "\nMore: ./lab hint ",
+      return {rung, text(because(*standing.last), readable(*by_failure), "\nMore: ./lab hint ",
                          exercise.handle(), " again climbs the ladder\n")};
     }
   }
@@ -92,7 +98,7 @@ Exit hint_command(const Lab& lab, const Words& words) {
   const Task task = read_task(lab.places.task(exercise));
   std::string shown;
   if (arguments.flag("all")) {
-    for (const CauseHint& hint : task.for_causes) shown += hint.text;
+    for (const CauseHint& hint : task.for_causes) shown += readable(hint);
     for (const std::string& hint : task.hints) shown += hint;
     note_shown(lab, exercise, "all");
   } else if (arguments.given("rung")) {

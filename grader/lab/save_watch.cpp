@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 SaveWatch::SaveWatch(fs::path file)
     : file_(std::move(file)), inotify_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
   if (inotify_ >= 0) {
-    folder_ = ::inotify_add_watch(inotify_, file_.parent_path().c_str(),
-                                  IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR);
+    ::inotify_add_watch(inotify_, file_.parent_path().c_str(),
+                        IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR);
   }
   changed();
 }

@@ -32,7 +32,6 @@ class SaveWatch {
  private:
   std::filesystem::path file_;
   int inotify_ = -1;
-  int folder_ = -1;
   std::string content_;
 };
 

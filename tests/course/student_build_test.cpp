@@ -58,6 +58,20 @@ TEST_CASE("a student's file: becomes a player, and is not built again when nothi
   CHECK_FALSE(toy.build(right + "// changed\n").cached);
 }
 
+TEST_CASE("a student's file: what a build left that was ended long ago is tidied up by the next") {
+  const Toy toy;
+  const auto folder = toy.places.students() / "toy";
+  for (const char* name : {"old.o", "old.o.player", "now.o"}) write_text(folder / name, "part");
+  for (const char* name : {"old.o", "old.o.player"}) {
+    std::filesystem::last_write_time(
+        folder / name, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  }
+  REQUIRE(toy.build(right).cause == "");
+  CHECK_FALSE(std::filesystem::exists(folder / "old.o"));
+  CHECK_FALSE(std::filesystem::exists(folder / "old.o.player"));
+  CHECK(std::filesystem::exists(folder / "now.o"));
+}
+
 TEST_CASE("a student's file: a compile error is told by the student's own line") {
   const StudentBuild build = Toy().build("int broken() { return nothing; }\n");
   CHECK(build.cause == "syntax");
