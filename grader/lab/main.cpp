@@ -9,6 +9,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
 #include "grader/lab/lab.hpp"
+#include "grader/lab/wrap.hpp"
 
 namespace {
 
@@ -44,9 +45,9 @@ Paint paint_of_terminal() {
   return colour ? Paint::colour : Paint::plain;
 }
 
-std::size_t columns_of_terminal() {
+std::size_t columns_of_terminal(int line) {
   winsize size{};
-  const bool there = ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  const bool there = ::isatty(line) == 1 && ::ioctl(line, TIOCGWINSZ, &size) == 0;
   return there ? size.ws_col : 0;
 }
 
@@ -59,7 +60,7 @@ Exit run(Words words) {
   }
   lab.course = read_course(lab.places.manifest());
   lab.paint = paint_of_terminal();
-  lab.columns = columns_of_terminal();
+  lab.columns = columns_of_terminal(STDOUT_FILENO);
   lab.sanitized = LOCKSTEP_SANITIZED != 0;
   if (lab.sanitized) lab.limits.memory_bytes = 0;  // sanitizers map terabytes of shadow
   const std::string name = words.empty() ? "overview" : words.front();
@@ -80,10 +81,12 @@ int main(int argc, char** argv) {
   try {
     return static_cast<int>(run(Words(argv + 1, argv + argc)));
   } catch (const UsageError& error) {
-    std::cerr << "lab: " << error.what() << "\n";
+    std::cerr << wrapped(text("lab: ", error.what(), "\n"), columns_of_terminal(STDERR_FILENO));
     return static_cast<int>(Exit::usage);
   } catch (const std::exception& error) {
-    std::cerr << "lab: the lab itself failed, this is not your code: " << error.what() << "\n";
+    std::cerr << wrapped(
+        text("lab: the lab itself failed, this is not your code: ", error.what(), "\n"),
+        columns_of_terminal(STDERR_FILENO));
     return static_cast<int>(Exit::lab_failed);
   }
 }
