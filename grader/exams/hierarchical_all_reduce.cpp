@@ -176,12 +176,14 @@ Exam hierarchical_all_reduce_exam() {
            }
          }
        }},
-      {"262,144 elements on 2 nodes of 4",
+      {"262,144 elements on 2 nodes of 4, and on 4 nodes of 2",
        [](Bench& bench) {
-         auto p = problem_of({2, 4}, 1 << 18);
-         p.dtype = DType::float32;
-         p.calls = 1;
-         check_cost(bench, p);
+         for (const Layout& layout : {Layout{2, 4}, Layout{4, 2}}) {
+           auto p = problem_of(layout, 1 << 18);
+           p.dtype = DType::float32;
+           p.calls = 1;
+           check_cost(bench, p);
+         }
        }},
   };
 }
