@@ -311,7 +311,6 @@ Exam seed_everything_exam() {
            }
          }
          ask(bench, "places drawn in a large mesh", questions);
-<<<<<<< HEAD
          const std::uint64_t run_seed = drawn_run_seed(bench);
          questions.clear();
          for (int worker = 0; worker < 300; ++worker) {
@@ -319,9 +318,7 @@ Exam seed_everything_exam() {
              questions.push_back({run_seed, {data, 0, 0}, worker});
          }
          ask(bench, "2 ranks with 300 workers each", questions);
-=======
          // Numbers that are alike in their last eight, sixteen or more bits.
-         const std::uint64_t run_seed = drawn_run_seed(bench);
          questions.clear();
          for (const int apart : {0, 1 << 8, 1 << 10, 1 << 12, 1 << 16, 1 << 20}) {
            questions.push_back({run_seed, {3 + apart, 1, 2}, 5});
@@ -329,7 +326,6 @@ Exam seed_everything_exam() {
            questions.push_back({run_seed, {3, 1, 2}, 5 + apart});
          }
          ask(bench, "numbers that are powers of two apart", questions);
->>>>>>> 8d1340f (tests: mutants that only one check kills; large numbers that differ in their high bits, large data on four nodes)
        }},
   };
 }
