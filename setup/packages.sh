@@ -1,9 +1,11 @@
 # What the lab needs from Debian 12 or Ubuntu 24.04, and how it gets it: apt, and nothing else.
 # A marker in build/ remembers that the list was satisfied, so that later commands ask nobody.
 
+# For ./lab grade: what confines students' files, and draws secret seeds.
+packages_grade="bubblewrap libseccomp-dev libssl-dev"
 packages="g++ cmake ninja-build mold binutils patch libgloo-dev libdnnl-dev libcxxopts-dev \
 nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev zlib1g-dev libarchive-dev catch2 \
-dataset-fashion-mnist"
+dataset-fashion-mnist $packages_grade"
 packages_docs="doxygen blahtexml fonts-stix"
 packages_dev="clang-format clang-tidy"
 

@@ -42,6 +42,7 @@ struct Plan {
   std::vector<char*> argv;
   pid_t parent = 0;
   int null = -1, output = -1, socket = -1, error = -1;
+  int error_flags = O_CLOEXEC;
   std::array<std::pair<int, rlimit>, 5> limits;
   std::size_t limits_used = 0;
 
@@ -50,8 +51,8 @@ struct Plan {
   }
 };
 
-// Between fork and exec. Descriptors: 0 null, 1 and 2 the pipe, 3 the socket, and 4, closed by
-// exec, on which the reason is written when exec fails.
+// Between fork and exec. Descriptors: 0 null, 1 and 2 the pipe, 3 the socket, and 4, closed by the
+// player's exec, on which the reason is written when exec fails.
 [[noreturn]] void become_player(const Plan& plan) {
   const auto fail = [&](int fd) {
     const int reason = errno;
@@ -68,7 +69,7 @@ struct Plan {
   error = fcntl(plan.error, F_DUPFD_CLOEXEC, 10);
   if (null < 0 || output < 0 || socket < 0 || error < 0) _exit(127);
   if (dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 || dup2(socket, 3) < 0 ||
-      dup3(error, 4, O_CLOEXEC) < 0) {
+      dup3(error, 4, plan.error_flags) < 0) {
     fail(error);
   }
   if (close_range(5, ~0U, 0) != 0) fail(4);
@@ -104,6 +105,8 @@ std::string signal_text(int number) {
       return "SIGTRAP: a trap, often a function without a return";
     case SIGKILL:
       return "SIGKILL: killed from outside, often because memory ran out";
+    case SIGSYS:
+      return "SIGSYS: it asked the system for what no part may do";
     case SIGXFSZ:
       return "SIGXFSZ: it tried to write a file";
     default:
@@ -117,7 +120,8 @@ Descriptor::~Descriptor() {
   if (fd_ >= 0) close(fd_);
 }
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command, const PlayerLimits& limits) {
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const PlayerLimits& limits)
+    : launched_(!limits.launcher.empty()) {
   LOCKSTEP_CHECK(!command.empty() && command[0].starts_with("/"),
                  "a player's program is named by an absolute path");
   int pair[2], output[2], error[2];
@@ -127,7 +131,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Player
   checked(pipe2(output, O_CLOEXEC), "pipe2");
   output_ = Descriptor(output[0]);
   const Descriptor far_output(output[1]);
-  checked(pipe2(error, O_CLOEXEC), "pipe2");
+  checked(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, error), "socketpair");
   start_error_ = Descriptor(error[0]);
   const Descriptor far_error(error[1]);
   const Descriptor null(checked(open("/dev/null", O_RDONLY | O_CLOEXEC), "open(/dev/null)"));
@@ -137,7 +141,13 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Player
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &socket_buffer_bytes, sizeof socket_buffer_bytes);
   }
 
+  if (launched_) {  // tells the process id of whoever sends
+    const int on = 1;
+    checked(setsockopt(start_error_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on), "SO_PASSCRED");
+  }
+
   Plan plan;
+  for (const auto& word : limits.launcher) plan.argv.push_back(const_cast<char*>(word.c_str()));
   for (const auto& word : command) plan.argv.push_back(const_cast<char*>(word.c_str()));
   plan.argv.push_back(nullptr);
   plan.parent = getpid();
@@ -145,6 +155,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Player
   plan.output = far_output.get();
   plan.socket = far_socket.get();
   plan.error = far_error.get();
+  if (launched_) plan.error_flags = 0;
   const auto cpu_s = static_cast<rlim_t>(std::ceil(limits.cpu_s));
   plan.limit(RLIMIT_CPU, cpu_s, cpu_s + 1);
   plan.limit(RLIMIT_CORE, 0, 0);
@@ -156,13 +167,16 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Player
   }
   pid_ = checked(fork(), "fork");
   if (pid_ == 0) become_player(plan);
+  player_pid_ = pid_;
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
     : socket_(std::move(other.socket_)),
       output_(std::move(other.output_)),
       start_error_(std::move(other.start_error_)),
-      pid_(std::exchange(other.pid_, -1)) {}
+      launched_(other.launched_),
+      pid_(std::exchange(other.pid_, -1)),
+      player_pid_(other.player_pid_) {}
 
 ChildProcess::~ChildProcess() {
   if (pid_ < 0) return;
@@ -172,7 +186,38 @@ ChildProcess::~ChildProcess() {
   }
 }
 
+// The kernel says who sent the byte, as this process knows it: in other namespaces a process has
+// other numbers.
+void ChildProcess::await_announcement() {
+  char announced = 0;
+  iovec data{&announced, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control{};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t count;
+  do {
+    count = ::recvmsg(start_error_.get(), &message, MSG_CMSG_CLOEXEC);
+  } while (count < 0 && errno == EINTR);
+  const cmsghdr* sender = CMSG_FIRSTHDR(&message);
+  if (count == 1 && announced == '!' && sender != nullptr && sender->cmsg_type == SCM_CREDENTIALS) {
+    ucred who{};
+    std::memcpy(&who, CMSG_DATA(sender), sizeof who);
+    player_pid_ = who.pid;
+    return;
+  }
+  std::array<char, 1000> said{};
+  const ssize_t length = ::read(output_.get(), said.data(), said.size());
+  std::string why = printable({said.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))},
+                              said.size());
+  while (why.ends_with('\n')) why.pop_back();
+  throw Error("the sandbox of a player did not start: " + why);
+}
+
 void ChildProcess::await_start(const std::vector<std::string>& command) {
+  if (launched_) await_announcement();
   int reason = 0;
   ssize_t count;
   do {
@@ -187,14 +232,14 @@ void ChildProcess::await_start(const std::vector<std::string>& command) {
 double ChildProcess::cpu_s() const {
   clockid_t clock;
   timespec used{};
-  if (clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
+  if (clock_getcpuclockid(player_pid_, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
 bool ChildProcess::asleep() const {
   namespace fs = std::filesystem;
   std::error_code gone;
-  for (const auto& thread : fs::directory_iterator(text("/proc/", pid_, "/task"), gone)) {
+  for (const auto& thread : fs::directory_iterator(text("/proc/", player_pid_, "/task"), gone)) {
     std::string line;
     std::getline(std::ifstream(thread.path() / "stat"), line);
     // "PID (name) S …"; R runs or could, D waits for the disk.

@@ -43,15 +43,19 @@ class ChildProcess {
   int socket() const { return socket_.get(); }  // non-blocking
   int output() const { return output_.get(); }  // stdout and stderr; non-blocking
   pid_t pid() const { return pid_; }
-  double cpu_s() const;  // processor time it has used
+  double cpu_s() const;  // processor time the player has used
   bool asleep() const;   // none of its threads runs or waits for a processor
 
   // What can be said of `rank` after its end of the socket was closed: it exited, or crashed.
   Finding how_it_ended(int rank);
 
  private:
+  void await_announcement();
+
   Descriptor socket_, output_, start_error_;
-  pid_t pid_ = -1;  // -1: reaped
+  bool launched_ = false;  // through a launcher, whose process pid_ is
+  pid_t pid_ = -1;         // -1: reaped
+  pid_t player_pid_ = -1;
 };
 
 // What a process that ran a rank died of, by the status that waitpid() gave.

@@ -26,10 +26,16 @@ double seconds_since(Clock::time_point start) {
 constexpr int not_started = 127;
 
 // Between fork and exec only calls that are safe after fork in a threaded program.
-[[noreturn]] void become(char* const* argv, const char* folder, int output, std::size_t memory) {
+[[noreturn]] void become(char* const* argv, const char* folder, int output,
+                         const CommandLimits& limits) {
   ::setpgid(0, 0);
-  const rlimit limit{memory, memory};
-  if (memory > 0) ::setrlimit(RLIMIT_AS, &limit);
+  const auto limit = [](auto resource, std::size_t value) {
+    const rlimit both{value, value};
+    if (value > 0) ::setrlimit(resource, &both);
+  };
+  limit(RLIMIT_AS, limits.memory_bytes);
+  limit(RLIMIT_CPU, limits.cpu_s);
+  limit(RLIMIT_FSIZE, limits.file_bytes);
   ::dup2(output, STDOUT_FILENO);
   ::dup2(output, STDERR_FILENO);
   const int nothing = ::open("/dev/null", O_RDONLY);
@@ -69,7 +75,7 @@ CommandResult run_command(const std::vector<std::string>& argv, const std::files
   const auto start = Clock::now();
   std::fflush(nullptr);  // what is buffered here must not leave through the child
   const pid_t child = ::fork();
-  if (child == 0) become(arguments.data(), folder.c_str(), ends[1], limits.memory_bytes);
+  if (child == 0) become(arguments.data(), folder.c_str(), ends[1], limits);
   ::close(ends[1]);
   if (child < 0) {
     ::close(ends[0]);

@@ -10,7 +10,10 @@ namespace lockstep::grader {
 struct CommandLimits {
   double deadline_s = 20;
   std::size_t output_bytes = 256 << 10;  // more is read and thrown away
-  std::size_t memory_bytes = 0;          // address space of each of its processes; 0: no limit
+  // Of each of its processes; 0: no limit.
+  std::size_t memory_bytes = 0;  // address space
+  std::size_t cpu_s = 0;         // processor time
+  std::size_t file_bytes = 0;    // of a file it writes
 };
 
 struct CommandResult {

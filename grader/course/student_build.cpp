@@ -41,10 +41,17 @@ std::string key_of(const Recipe& recipe, const std::string& shown, const std::st
   return key;
 }
 
-void check_defines_symbols(const Places& places, const Exercise& exercise, const std::string& shown,
-                           StudentBuild& build) {
+// As a student's own check runs them: in the open.
+BuildTool openly(const Places& places) {
+  return [&places](const std::vector<std::string>& argv, const std::vector<fs::path>&) {
+    return run_command(argv, places.root, build_limits);
+  };
+}
+
+void check_defines_symbols(const Exercise& exercise, const std::string& shown,
+                           const BuildTool& tool, StudentBuild& build) {
   const CommandResult nm =
-      run_command({"nm", "-C", "--defined-only", build.object.string()}, places.root, {});
+      tool({"nm", "-C", "--defined-only", build.object.string()}, {build.object});
   if (nm.exit_code != 0) throw Error("nm failed on " + build.object.string() + ": " + nm.output);
   for (const std::string& symbol : exercise.symbols) {
     if (defines(nm.output, symbol)) continue;
@@ -55,7 +62,7 @@ void check_defines_symbols(const Places& places, const Exercise& exercise, const
   }
 }
 
-void link(const Places& places, const Recipe& recipe, const std::string& shown,
+void link(const Recipe& recipe, const std::string& shown, const BuildTool& tool,
           StudentBuild& build) {
   std::vector<std::string> argv{recipe.compiler};
   argv.insert(argv.end(), recipe.link_flags.begin(), recipe.link_flags.end());
@@ -66,7 +73,10 @@ void link(const Places& places, const Recipe& recipe, const std::string& shown,
   argv.push_back("-Wl,--end-group");
   const fs::path unfinished = build.object.string() + ".player";
   argv.insert(argv.end(), {"-o", unfinished.string()});
-  const CommandResult result = run_command(argv, places.root, build_limits);
+  std::vector<fs::path> reads{build.object};
+  reads.insert(reads.end(), recipe.objects.begin(), recipe.objects.end());
+  reads.insert(reads.end(), recipe.libraries.begin(), recipe.libraries.end());
+  const CommandResult result = tool(argv, reads);
   build.link_s = result.seconds;
   if (result.exit_code == 0) {
     fs::rename(unfinished, build.player);
@@ -99,21 +109,24 @@ void forget_old_players(const fs::path& folder) {
   }
 }
 
-}  // namespace
-
-StudentBuild compile_student(const Places& places, const Recipe& recipe, const Exercise& exercise,
-                             const fs::path& source, const fs::path& object, Paint paint) {
+StudentBuild compile(const Places& places, const Recipe& recipe, const Exercise& exercise,
+                     const fs::path& source, const fs::path& object, Paint paint,
+                     const BuildTool& tool) {
   StudentBuild build;
   build.object = object;
   const std::string shown = places.shown(source);
   // The messages are read by programs, too: in one language, whatever the student's.
   std::vector<std::string> argv{"env", "LC_ALL=C.UTF-8", recipe.compiler};
+  std::vector<fs::path> reads;
   argv.insert(argv.end(), recipe.compile_flags.begin(), recipe.compile_flags.end());
-  if (!recipe.pch.empty()) argv.insert(argv.end(), {"-include", recipe.pch.string()});
+  if (!recipe.pch.empty()) {
+    argv.insert(argv.end(), {"-include", recipe.pch.string()});
+    reads = {recipe.pch, recipe.pch.string() + ".gch"};
+  }
   argv.push_back(paint == Paint::colour ? "-fdiagnostics-color=always"
                                         : "-fdiagnostics-color=never");
   argv.insert(argv.end(), {"-c", shown, "-o", object.string()});
-  const CommandResult result = run_command(argv, places.root, build_limits);
+  const CommandResult result = tool(argv, reads);
   build.compile_s = result.seconds;
   build.compiler = shortened(result.output);
   if (result.timed_out) {
@@ -123,8 +136,25 @@ StudentBuild compile_student(const Places& places, const Recipe& recipe, const E
     build.cause = "syntax";
     build.message = first_error(result.output, shown);
   } else {
-    check_defines_symbols(places, exercise, shown, build);
+    check_defines_symbols(exercise, shown, tool, build);
   }
+  return build;
+}
+
+}  // namespace
+
+StudentBuild compile_student(const Places& places, const Recipe& recipe, const Exercise& exercise,
+                             const fs::path& source, const fs::path& object, Paint paint) {
+  return compile(places, recipe, exercise, source, object, paint, openly(places));
+}
+
+StudentBuild build_player(const Places& places, const Exercise& exercise, const fs::path& source,
+                          const fs::path& player, const BuildTool& tool) {
+  const Recipe recipe = read_recipe(places.recipe(exercise));
+  StudentBuild build =
+      compile(places, recipe, exercise, source, player.string() + ".o", Paint::plain, tool);
+  build.player = player;
+  if (build.cause.empty()) link(recipe, places.shown(source), tool, build);
   return build;
 }
 
@@ -148,9 +178,10 @@ StudentBuild build_student(const Places& places, const Exercise& exercise, const
   // Two checks of one file may run at once: each builds under its own name and moves the player
   // into place when it is whole.
   const fs::path object = folder / text(key, "-", ::getpid(), ".o");
-  StudentBuild build = compile_student(places, recipe, exercise, source, object, paint);
+  const BuildTool tool = openly(places);
+  StudentBuild build = compile(places, recipe, exercise, source, object, paint, tool);
   build.player = player;
-  if (build.cause.empty()) link(places, recipe, shown, build);
+  if (build.cause.empty()) link(recipe, shown, tool, build);
   fs::remove(build.object);
   if (build.cause.empty()) write_text(log, build.compiler);
   forget_old_players(folder);

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "grader/course/command.hpp"
 #include "grader/course/manifest.hpp"
 #include "grader/course/recipe.hpp"
 #include "grader/course/workspace.hpp"
@@ -29,6 +32,18 @@ struct StudentBuild {
 //   Throws  UsageError when the file cannot be read, Error when the lab is not built
 StudentBuild build_student(const Places& places, const Exercise& exercise,
                            const std::filesystem::path& source, Paint paint);
+
+// Who runs the compiler, nm and the linker: the command, and what it reads beside the source and
+// the engine's headers. It runs in a folder where the source lies by the name that messages give
+// it. A sandbox shows the command those and nothing else (grader/sandbox).
+using BuildTool = std::function<CommandResult(const std::vector<std::string>& argv,
+                                              const std::vector<std::filesystem::path>& reads)>;
+
+// Builds a player by `tool` under just this name, whatever was built before. `source` is how
+// messages name the file; the tool alone reads it. The object lies beside the player.
+StudentBuild build_player(const Places& places, const Exercise& exercise,
+                          const std::filesystem::path& source, const std::filesystem::path& player,
+                          const BuildTool& tool);
 
 // The same as far as the object: for linking it into another program with other flags.
 StudentBuild compile_student(const Places& places, const Recipe& recipe, const Exercise& exercise,

@@ -39,33 +39,40 @@ std::string unsolved_message(const Lab& lab, const Exercise& exercise,
 
 }  // namespace
 
-Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
-                 JudgeOptions options) {
+Grade grade_build(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
+                  const StudentBuild& build, JudgeOptions options) {
   Grade grade;
   options.max_points = exercise.points;
-  if (exercise.kind == Kind::quiz) {
+  grade.compile_s = build.compile_s;
+  grade.link_s = build.link_s;
+  grade.compiler = build.compiler;
+  if (build.cause.empty()) {
     const auto start = std::chrono::steady_clock::now();
-    grade.report = grade_quiz(lab, exercise, source, options.seed);
+    grade.report = judge_part(exercise.name, build.player.string(), options);
     grade.run_s = seconds_since(start);
-  } else {
-    const StudentBuild build = build_student(lab.places, exercise, source, lab.paint);
-    grade.compile_s = build.compile_s;
-    grade.link_s = build.link_s;
-    grade.compiler = build.compiler;
-    if (build.cause.empty()) {
-      const auto start = std::chrono::steady_clock::now();
-      grade.report = judge_part(exercise.name, build.player.string(), options);
-      grade.run_s = seconds_since(start);
-      if (grade.report.verdict == sim::Verdict::unsolved) {
-        grade.report.message = unsolved_message(lab, exercise, source);
-        for (CheckReport& check : grade.report.checks) {
-          if (check.verdict == sim::Verdict::unsolved) check.message = grade.report.message;
-        }
+    if (grade.report.verdict == sim::Verdict::unsolved) {
+      grade.report.message = unsolved_message(lab, exercise, source);
+      for (CheckReport& check : grade.report.checks) {
+        if (check.verdict == sim::Verdict::unsolved) check.message = grade.report.message;
       }
-    } else {
-      grade.report = not_built(exercise, build);
     }
+  } else {
+    grade.report = not_built(exercise, build);
   }
+  grade.report.exercise = exercise.handle();
+  return grade;
+}
+
+Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
+                 JudgeOptions options) {
+  if (exercise.kind == Kind::code) {
+    const StudentBuild build = build_student(lab.places, exercise, source, lab.paint);
+    return grade_build(lab, exercise, source, build, std::move(options));
+  }
+  Grade grade;
+  const auto start = std::chrono::steady_clock::now();
+  grade.report = grade_quiz(lab, exercise, source, options.seed);
+  grade.run_s = seconds_since(start);
   grade.report.exercise = exercise.handle();
   return grade;
 }

@@ -19,6 +19,10 @@ struct Grade {
 Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
                  JudgeOptions options);
 
+// The same for a code exercise that was built already, by whatever means.
+Grade grade_build(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
+                  const StudentBuild& build, JudgeOptions options);
+
 // Notes in work/.progress how the student's file stands.
 void note_standing(const Lab& lab, const Exercise& exercise, const Report& report);
 

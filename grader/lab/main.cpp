@@ -8,6 +8,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
+#include "grader/batch/grade_command.hpp"
 #include "grader/lab/lab.hpp"
 #include "grader/lab/wrap.hpp"
 
@@ -35,7 +36,8 @@ const std::map<std::string, Command>& commands() {
                                                   {"overview", overview_command},
                                                   {"next", next_command},
                                                   {"solution", solution_command},
-                                                  {"bench-check", bench_check_command}};
+                                                  {"bench-check", bench_check_command},
+                                                  {"grade", grade_command}};
   return all;
 }
 

@@ -1,0 +1,193 @@
+// Members of an archive, one after the other, each counted whether it is kept or not. Reading goes
+// on in a child process, because archives are made to break what reads them.
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <memory>
+
+#include "engine/base/bytes.hpp"
+#include "engine/sim/verdict.hpp"
+#include "grader/batch/answer_files.hpp"
+#include "grader/batch/crew.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+constexpr std::size_t block_bytes = 64 << 10;
+
+struct Closed {
+  void operator()(archive* reader) const { archive_read_free(reader); }
+};
+
+// The whole submission is refused.
+struct Refusal {
+  std::string cause, reason;
+};
+
+// "amy/work/06_all_reduce/ring_all_reduce.cpp" → "06_all_reduce/ring_all_reduce.cpp": archives
+// often begin with a folder or two of their own.
+std::string address_part(std::string path) {
+  for (const char* strange : {"..", "\\"}) {
+    if (path.find(strange) != std::string::npos) return "";
+  }
+  while (path.starts_with("./")) path.erase(0, 2);
+  const std::size_t last = path.rfind('/');
+  if (last == std::string::npos || last == 0) return "";
+  const std::size_t before = path.rfind('/', last - 1);
+  return before == std::string::npos ? path : path.substr(before + 1);
+}
+
+class ArchiveReader {
+ public:
+  ArchiveReader(const std::filesystem::path& file, const SubmissionLimits& limits)
+      : reader_(archive_read_new()), limits_(limits) {
+    archive_read_support_format_zip(reader_.get());
+    archive_read_support_format_tar(reader_.get());
+    archive_read_support_filter_gzip(reader_.get());
+    archive_read_support_filter_bzip2(reader_.get());
+    archive_read_support_filter_xz(reader_.get());
+    if (archive_read_open_filename(reader_.get(), file.c_str(), block_bytes) != ARCHIVE_OK) {
+      throw unreadable();
+    }
+  }
+
+  // The next member, or nullptr after the last one.
+  archive_entry* next() {
+    archive_entry* entry = nullptr;
+    const int state = archive_read_next_header(reader_.get(), &entry);
+    if (state == ARCHIVE_EOF) return nullptr;
+    if (state != ARCHIVE_OK && state != ARCHIVE_WARN) throw unreadable();
+    if (++members_ > limits_.members) {
+      throw Refusal{"bomb", text("the archive has more than ", limits_.members, " members")};
+    }
+    return entry;
+  }
+
+  // The member's content, or nullopt where it is too large. All of it is counted, kept or not.
+  std::optional<std::string> content() {
+    std::string all;
+    bool whole = true;
+    const void* data = nullptr;
+    std::size_t size = 0;
+    la_int64_t offset = 0;
+    int state;
+    while ((state = archive_read_data_block(reader_.get(), &data, &size, &offset)) == ARCHIVE_OK) {
+      unpacked_ += size;
+      if (unpacked_ > limits_.unpacked_bytes) {
+        throw Refusal{"bomb",
+                      text("the archive holds more than ", limits_.unpacked_bytes, " bytes")};
+      }
+      const auto at = static_cast<std::size_t>(offset);
+      whole = whole && offset >= 0 && at <= limits_.file_bytes && size <= limits_.file_bytes - at;
+      if (!whole) continue;
+      all.resize(std::max(all.size(), at + size));
+      all.replace(at, size, static_cast<const char*>(data), size);
+    }
+    if (state != ARCHIVE_EOF) throw unreadable();
+    return whole ? std::optional(std::move(all)) : std::nullopt;
+  }
+
+ private:
+  Refusal unreadable() const {
+    const char* why = archive_error_string(reader_.get());
+    return {"bad_archive", "the archive cannot be read: " +
+                               sim::printable(why != nullptr ? why : "unknown format", 200)};
+  }
+
+  std::unique_ptr<archive, Closed> reader_;
+  SubmissionLimits limits_;
+  int members_ = 0;
+  std::size_t unpacked_ = 0;
+};
+
+Answer answer_of(archive_entry* entry, std::optional<std::string> content,
+                 const SubmissionLimits& limits, const std::string& path) {
+  const auto refused = [](std::string cause, std::string reason) {
+    return Answer{Answer::State::refused, "", std::move(cause), std::move(reason)};
+  };
+  if (archive_entry_filetype(entry) == AE_IFLNK || archive_entry_hardlink(entry) != nullptr) {
+    return refused("symbolic_link", path + " is a link");
+  }
+  if (archive_entry_filetype(entry) != AE_IFREG) {
+    return refused("not_a_file", path + " is no regular file");
+  }
+  if (!content) {
+    return refused("too_large", text(path, " has more than ", limits.file_bytes, " bytes"));
+  }
+  return {Answer::State::handed_in, std::move(*content), "", ""};
+}
+
+void read_members(const std::filesystem::path& file, const std::vector<const Exercise*>& exercises,
+                  const SubmissionLimits& limits, Submission& submission) {
+  std::map<std::string, std::string> address_of;
+  for (const Exercise* exercise : exercises) address_of[exercise->file()] = exercise->address();
+  try {
+    if (std::filesystem::file_size(file) > limits.archive_bytes) {
+      throw Refusal{"too_large",
+                    text("the archive has more than ", limits.archive_bytes, " bytes")};
+    }
+    ArchiveReader reader(file, limits);
+    while (archive_entry* entry = reader.next()) {
+      const char* name = archive_entry_pathname(entry);
+      const std::string path = address_part(name != nullptr ? name : "");
+      auto content = reader.content();
+      const auto found = address_of.find(path);
+      if (found == address_of.end()) continue;
+      Answer& answer = submission.answers[found->second];
+      const bool first = answer.state == Answer::State::missing;
+      answer = first ? answer_of(entry, std::move(content), limits, path)
+                     : Answer{Answer::State::refused, "", "twice", path + " is there twice"};
+    }
+  } catch (const Refusal& refusal) {
+    submission.cause = refusal.cause;
+    submission.reason = refusal.reason;
+  }
+}
+
+std::string packed(const Submission& submission) {
+  ByteWriter out;
+  out.put_text(submission.cause).put_text(submission.reason).put(submission.answers.size());
+  for (const auto& [address, answer] : submission.answers) {
+    out.put_text(address).put(answer.state).put_text(answer.content);
+    out.put_text(answer.cause).put_text(answer.reason);
+  }
+  const Bytes bytes = out.take();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void unpack(const std::string& bytes, Submission& submission) {
+  ByteReader in(std::as_bytes(std::span(bytes)));
+  submission.cause = in.get_text();
+  submission.reason = in.get_text();
+  for (auto left = in.get<std::size_t>(); left > 0; --left) {
+    const std::string address = in.get_text();
+    Answer& answer = submission.answers[address];
+    answer.state = in.get<Answer::State>();
+    answer.content = in.get_text();
+    answer.cause = in.get_text();
+    answer.reason = in.get_text();
+  }
+}
+
+}  // namespace
+
+void read_archive(const std::filesystem::path& file, const std::vector<const Exercise*>& exercises,
+                  const SubmissionLimits& limits, Submission& submission) {
+  for (const Exercise* exercise : exercises) submission.answers[exercise->address()] = {};
+  const auto read = [&] {
+    Submission inside = submission;
+    read_members(file, exercises, limits, inside);
+    return packed(inside);
+  };
+  CrewLimits crew;
+  crew.deadline_s = 60;
+  crew.memory_bytes = std::size_t{1} << 30;
+  crew.answer_bytes = 2 * limits.unpacked_bytes;
+  work_through({read}, crew, [&](std::size_t, const Outcome& outcome) {
+    if (outcome.state == Outcome::State::answered) return unpack(outcome.answer, submission);
+    submission.cause = "bad_archive";
+    submission.reason = "reading the archive did not end well: " + outcome.how;
+  });
+}
+
+}  // namespace lockstep::grader

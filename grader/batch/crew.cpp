@@ -1,0 +1,173 @@
+#include "grader/batch/crew.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <list>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Writes all of it, whatever the pipe takes at once.
+void hand_in(int to, const std::string& answer) {
+  std::size_t sent = 0;
+  while (sent < answer.size()) {
+    const ssize_t count = ::write(to, answer.data() + sent, answer.size() - sent);
+    if (count < 0 && errno != EINTR) return;
+    if (count > 0) sent += static_cast<std::size_t>(count);
+  }
+}
+
+[[noreturn]] void work(const std::function<std::string()>& task, int to, pid_t parent,
+                       std::size_t memory) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  ::setpgid(0, 0);
+  const rlimit space{memory, memory};
+  ::setrlimit(RLIMIT_AS, &space);
+  ::signal(SIGPIPE, SIG_IGN);
+  std::string answer;
+  char kind = '+';
+  try {
+    answer = task();
+  } catch (const std::exception& error) {
+    kind = '-';
+    answer = error.what();
+  } catch (...) {
+    kind = '-';
+    answer = "something unknown was thrown";
+  }
+  hand_in(to, kind + answer);
+  ::_exit(0);  // nothing of the parent's is to be flushed or destroyed twice
+}
+
+class Worker {
+ public:
+  Worker(std::size_t number, const std::function<std::string()>& task, std::size_t memory)
+      : number_(number), start_(Clock::now()) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(text("no pipe: ", std::strerror(errno)));
+    std::fflush(nullptr);
+    const pid_t parent = ::getpid();
+    pid_ = ::fork();
+    if (pid_ == 0) work(task, ends[1], parent, memory);
+    ::close(ends[1]);
+    from_ = ends[0];
+    if (pid_ > 0) return;
+    ::close(from_);
+    throw Error(text("no process for a submission: ", std::strerror(errno)));
+  }
+  ~Worker() {
+    if (pid_ > 0) kill_and_reap();
+    ::close(from_);
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  std::size_t number() const { return number_; }
+  int output() const { return from_; }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  // Reads what is there; true when there will be no more.
+  bool read(std::size_t bytes_max) {
+    char buffer[65536];
+    const ssize_t count = ::read(from_, buffer, sizeof buffer);
+    if (count < 0) return errno != EINTR;
+    const std::size_t room = bytes_max - std::min(bytes_max, said_.size());
+    said_.append(buffer, std::min(room, static_cast<std::size_t>(count)));
+    return count == 0;
+  }
+
+  // Its pipe has closed: it is about to be over.
+  Outcome outcome() {
+    Outcome outcome;
+    outcome.seconds = seconds();
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    ::kill(-std::exchange(pid_, -1), SIGKILL);  // what it may have left
+    if (said_.starts_with('+') && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+      outcome.state = Outcome::State::answered;
+      outcome.answer = said_.substr(1);
+    } else if (said_.starts_with('-')) {
+      outcome.how = said_.substr(1);
+    } else {
+      outcome.how = WIFSIGNALED(status)
+                        ? text("the judge was ended by ", ::strsignal(WTERMSIG(status)))
+                        : "the judge ended without an answer";
+    }
+    return outcome;
+  }
+
+  Outcome timed_out() {
+    kill_and_reap();
+    Outcome outcome;
+    outcome.state = Outcome::State::timed_out;
+    outcome.seconds = seconds();
+    return outcome;
+  }
+
+ private:
+  void kill_and_reap() {
+    ::kill(-pid_, SIGKILL);
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+  }
+
+  std::size_t number_;
+  Clock::time_point start_;
+  pid_t pid_ = -1;
+  int from_ = -1;
+  std::string said_;
+};
+
+}  // namespace
+
+void work_through(const std::vector<std::function<std::string()>>& tasks, const CrewLimits& limits,
+                  const std::function<void(std::size_t task, Outcome)>& done) {
+  std::list<Worker> at_work;
+  std::size_t next = 0;
+  while (next < tasks.size() || !at_work.empty()) {
+    while (next < tasks.size() && std::cmp_less(at_work.size(), limits.jobs)) {
+      at_work.emplace_back(next, tasks[next], limits.memory_bytes);
+      ++next;
+    }
+    std::vector<pollfd> events;
+    for (const Worker& worker : at_work) events.push_back({worker.output(), POLLIN, 0});
+    constexpr int look_around_ms = 200;  // at the deadlines
+    if (::poll(events.data(), events.size(), look_around_ms) < 0 && errno != EINTR) {
+      throw Error(text("cannot wait for the judges: ", std::strerror(errno)));
+    }
+    std::size_t index = 0;
+    for (auto worker = at_work.begin(); worker != at_work.end(); ++index) {
+      const bool spoke = (events[index].revents & (POLLIN | POLLHUP | POLLERR)) != 0;
+      const bool over = spoke && worker->read(limits.answer_bytes);
+      const bool late = !over && worker->seconds() > limits.deadline_s;
+      if (over || late) {
+        const std::size_t number = worker->number();
+        Outcome outcome = over ? worker->outcome() : worker->timed_out();
+        worker = at_work.erase(worker);
+        done(number, std::move(outcome));
+      } else {
+        ++worker;
+      }
+    }
+  }
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,147 @@
+#include "grader/batch/grades.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+using nlohmann::json;
+
+const json& last_plan(const std::vector<json>& records) {
+  static const json none = {{"exercises", json::array()}, {"students", json::array()}};
+  const json* plan = &none;
+  for (const json& record : records) {
+    if (record.at("record") == "plan") plan = &record;
+  }
+  return *plan;
+}
+
+// By exercise and content; a later record of the same replaces an earlier one.
+using Results = std::map<std::pair<std::string, std::string>, const json*>;
+
+Results results_of(const std::vector<json>& records) {
+  Results results;
+  for (const json& record : records) {
+    if (record.at("record") != "result") continue;
+    results[{record.at("exercise"), record.at("sha256")}] = &record;
+  }
+  return results;
+}
+
+json row(const json& exercise, const std::string& verdict, const json& points,
+         const std::string& cause) {
+  return {{"exercise", exercise.at("exercise")},
+          {"verdict", verdict},
+          {"points", points},
+          {"max_points", exercise.at("points")},
+          {"cause", cause}};
+}
+
+json row_of(const json& student, const json& exercise, const Results& results) {
+  const std::string whole = student.value("cause", "");
+  if (!whole.empty()) return row(exercise, whole == "missing" ? whole : "refused", 0, whole);
+  const std::string address = exercise.at("exercise");
+  const json& answers = student.at("answers");
+  const json answer = answers.value(address, json::object());
+  if (answer.contains("cause")) return row(exercise, "refused", 0, answer.at("cause"));
+  if (!answer.contains("sha256")) return row(exercise, "missing", 0, "missing");
+  const auto found = results.find({address, answer.at("sha256")});
+  if (found == results.end()) return row(exercise, "infrastructure", 0, "not_judged");
+  const json& result = *found->second;
+  return row(exercise, result.at("verdict"), result.at("points"), result.at("cause"));
+}
+
+}  // namespace
+
+json grades_of(const std::vector<json>& records) {
+  const json& plan = last_plan(records);
+  const Results results = results_of(records);
+  json students = json::array();
+  for (const json& student : plan.at("students")) {
+    json rows = json::array();
+    int points = 0, max_points = 0;
+    for (const json& exercise : plan.at("exercises")) {
+      rows.push_back(row_of(student, exercise, results));
+      points += rows.back().at("points").get<int>();
+      max_points += rows.back().at("max_points").get<int>();
+    }
+    students.push_back({{"student", student.at("student")},
+                        {"points", points},
+                        {"max_points", max_points},
+                        {"on_roster", student.at("on_roster")},
+                        {"reason", student.value("reason", "")},
+                        {"rows", std::move(rows)}});
+  }
+  json seed = "";
+  for (const json& record : records) {
+    if (record.at("record") == "settings") seed = record.at("seed_sha256");
+  }
+  return {{"seed_sha256", seed},
+          {"exercises", plan.at("exercises")},
+          {"students", std::move(students)}};
+}
+
+std::string cell(const std::string& text) {
+  std::string safe = text;
+  // A spreadsheet computes what begins like this.
+  if (!safe.empty() && std::string_view("=+-@\t\r").find(safe.front()) != std::string_view::npos) {
+    safe.insert(safe.begin(), '\'');
+  }
+  if (safe.find_first_of(",\"\n\r") == std::string::npos) return safe;
+  std::string quoted = "\"";
+  for (const char c : safe) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string grades_csv(const json& grades) {
+  std::string out = "student,exercise,verdict,points,max_points,cause\n";
+  for (const json& student : grades.at("students")) {
+    for (const json& row : student.at("rows")) {
+      out += text(cell(student.at("student")), ",", cell(row.at("exercise")), ",",
+                  cell(row.at("verdict")), ",", row.at("points").get<int>(), ",",
+                  row.at("max_points").get<int>(), ",", cell(row.at("cause")), "\n");
+    }
+  }
+  return out;
+}
+
+std::string totals_csv(const json& grades) {
+  std::string out = "student,points,max_points,graded,reason\n";
+  for (const json& student : grades.at("students")) {
+    const auto& rows = student.at("rows");
+    const bool graded = std::all_of(rows.begin(), rows.end(), [](const json& row) {
+      return row.at("verdict") != "infrastructure";
+    });
+    out += text(cell(student.at("student")), ",", student.at("points").get<int>(), ",",
+                student.at("max_points").get<int>(), ",", graded ? "yes" : "no", ",",
+                cell(student.at("reason")), "\n");
+  }
+  return out;
+}
+
+json student_report(const json& student, const std::vector<json>& records) {
+  const Results results = results_of(records);
+  json report = student;
+  for (const json& planned : last_plan(records).at("students")) {
+    if (planned.at("student") != student.at("student")) continue;
+    for (json& row : report.at("rows")) {
+      const json answer =
+          planned.at("answers").value(row.at("exercise").get<std::string>(), json::object());
+      if (answer.contains("reason")) row["message"] = answer.at("reason");
+      if (!answer.contains("sha256")) continue;
+      row["sha256"] = answer.at("sha256");
+      const auto found = results.find({row.at("exercise"), answer.at("sha256")});
+      if (found == results.end()) continue;
+      const json& judged = found->second->at("report");
+      row["message"] = judged.value("message", "");
+      row["checks"] = judged.value("checks", json::array());
+    }
+  }
+  return report;
+}
+
+}  // namespace lockstep::grader

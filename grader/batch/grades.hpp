@@ -1,0 +1,35 @@
+// Final grades, as a pure function of the journal: whoever has it can make them again.
+//
+// Records of the journal, one JSON object each:
+//   {"record":"settings", "seed_sha256", "limits", "lab"}      what must be the same to go on
+//   {"record":"plan", "exercises":[{exercise, points}], "students":[{student, on_roster,
+//     "cause", "reason", "answers":{address: {"sha256"} | {"cause","reason"} | {}}}]}
+//   {"record":"result", "exercise", "sha256", "verdict", "points", "max_points", "cause",
+//     "report", "seconds", "attempts"}                         of one file's content
+// The last plan holds; results of the same content are one result, whoever handed it in.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace lockstep::grader {
+
+// {"seed_sha256", "exercises", "students":[{student, points, max_points, on_roster, reason,
+// rows:[{exercise, verdict, points, max_points, cause}]}]}: in the order of names and of the
+// course.
+nlohmann::json grades_of(const std::vector<nlohmann::json>& records);
+
+// A line each student and exercise: student,exercise,verdict,points,max_points,cause.
+std::string grades_csv(const nlohmann::json& grades);
+// A line each student: student,points,max_points,graded,reason.
+std::string totals_csv(const nlohmann::json& grades);
+
+// What one student may read: the reports of all that was judged.
+nlohmann::json student_report(const nlohmann::json& student,
+                              const std::vector<nlohmann::json>& records);
+
+// A cell of a table: quoted where needed, and never taken for a formula.
+std::string cell(const std::string& text);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,64 @@
+#include "grader/batch/plan.hpp"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "grader/batch/digest.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+using nlohmann::json;
+
+json planned(const Answer& answer) {
+  if (answer.state == Answer::State::handed_in) return {{"sha256", sha256(answer.content)}};
+  if (answer.state == Answer::State::missing) return json::object();
+  return {{"cause", answer.cause}, {"reason", answer.reason}};
+}
+
+}  // namespace
+
+json plan_record(const std::vector<const Exercise*>& exercises,
+                 const std::vector<Submission>& submissions) {
+  json course = json::array(), students = json::array();
+  for (const Exercise* exercise : exercises) {
+    course.push_back({{"exercise", exercise->address()}, {"points", exercise->points}});
+  }
+  for (const Submission& submission : submissions) {
+    json answers = json::object();
+    for (const auto& [address, answer] : submission.answers) answers[address] = planned(answer);
+    students.push_back({{"student", submission.student},
+                        {"cause", submission.cause},
+                        {"reason", submission.reason},
+                        {"on_roster", submission.on_roster},
+                        {"answers", std::move(answers)}});
+  }
+  return {{"record", "plan"}, {"exercises", std::move(course)}, {"students", std::move(students)}};
+}
+
+std::vector<PlannedUnit> units_left(const std::vector<const Exercise*>& exercises,
+                                    const std::vector<Submission>& submissions,
+                                    const std::vector<json>& records, const std::string& secret) {
+  std::set<std::pair<std::string, std::string>> known;
+  for (const json& record : records) {
+    if (record.at("record") == "result" && record.at("verdict") != "infrastructure") {
+      known.emplace(record.at("exercise"), record.at("sha256"));
+    }
+  }
+  std::vector<PlannedUnit> left;
+  for (const Submission& submission : submissions) {
+    if (!submission.cause.empty()) continue;
+    for (const Exercise* exercise : exercises) {
+      const auto answer = submission.answers.find(exercise->address());
+      if (answer == submission.answers.end()) continue;
+      if (answer->second.state != Answer::State::handed_in) continue;
+      std::string digest = sha256(answer->second.content);
+      if (!known.emplace(exercise->address(), digest).second) continue;
+      left.push_back({{exercise, answer->second.content, seed_of(secret, exercise->address())},
+                      std::move(digest)});
+    }
+  }
+  return left;
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,29 @@
+// What is to be judged: each different file of each exercise once, whoever handed it in.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "grader/batch/submission.hpp"
+#include "grader/batch/unit.hpp"
+
+namespace lockstep::grader {
+
+// The journal's record of who handed in what (grades.hpp).
+nlohmann::json plan_record(const std::vector<const Exercise*>& exercises,
+                           const std::vector<Submission>& submissions);
+
+struct PlannedUnit {
+  Unit unit;
+  std::string sha256;
+};
+
+// The units that the journal's records do not hold yet. What the lab itself failed at is judged
+// again.
+std::vector<PlannedUnit> units_left(const std::vector<const Exercise*>& exercises,
+                                    const std::vector<Submission>& submissions,
+                                    const std::vector<nlohmann::json>& records,
+                                    const std::string& secret);
+
+}  // namespace lockstep::grader

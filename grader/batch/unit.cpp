@@ -1,0 +1,69 @@
+#include "grader/batch/unit.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "grader/course/text_file.hpp"
+#include "grader/lab/grade.hpp"
+#include "grader/lab/report.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t text_max = 16 << 10;  // of what a compiler printed
+
+// Names of folders that exist for this run alone would make two runs differ.
+std::string without(std::string text, const std::string& part) {
+  for (std::size_t at; (at = text.find(part)) != std::string::npos;) text.erase(at, part.size());
+  return text;
+}
+
+Grade grade_code(const Lab& lab, const Sandbox& sandbox, const Unit& unit, const fs::path& folder,
+                 JudgeOptions judging) {
+  const fs::path source = lab.places.work(*unit.exercise);
+  write_text(folder / lab.places.shown(source), unit.content);
+  const BuildTool tool = [&](const std::vector<std::string>& argv,
+                             const std::vector<fs::path>& reads) {
+    CommandResult result = sandbox.build(argv, reads, folder);
+    result.output = without(std::move(result.output), folder.string() + "/");
+    return result;
+  };
+  const fs::path player = folder / "player";
+  const StudentBuild build = build_player(lab.places, *unit.exercise, source, player, tool);
+  if (build.cause.empty()) {
+    if (!fs::is_regular_file(fs::symlink_status(player))) throw Error("the linker made no player");
+    fs::permissions(player, fs::perms(0755));
+  }
+  judging.limits.launcher = sandbox.player_launcher();
+  return grade_build(lab, *unit.exercise, source, build, std::move(judging));
+}
+
+Grade grade_answers(const Lab& lab, const Unit& unit, const fs::path& folder,
+                    const JudgeOptions& judging) {
+  const fs::path answers = folder / "answers.toml";
+  write_text(answers, unit.content);
+  return grade_file(lab, *unit.exercise, answers, judging);
+}
+
+}  // namespace
+
+nlohmann::json judge_unit(const Lab& lab, const Sandbox& sandbox, const Unit& unit,
+                          const fs::path& folder) {
+  fs::create_directories(folder);
+  JudgeOptions judging;
+  judging.seed = unit.seed;
+  judging.limits = lab.limits;
+  Grade grade = unit.exercise->kind == Kind::code ? grade_code(lab, sandbox, unit, folder, judging)
+                                                  : grade_answers(lab, unit, folder, judging);
+  for (CheckReport& check : grade.report.checks) check.seen = sim::printable(check.seen, text_max);
+  grade.report.message = sim::printable(grade.report.message, text_max);
+  nlohmann::json report = json_of(grade);
+  nlohmann::json seconds = report.at("seconds");
+  report.erase("seconds");
+  return {{"verdict", report.at("verdict")},       {"points", report.at("points")},
+          {"max_points", report.at("max_points")}, {"cause", report.at("cause")},
+          {"report", std::move(report)},           {"seconds", std::move(seconds)}};
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,54 @@
+// Shows that the sandbox holds, before anything is graded: a player of ours tries to break out of
+// each layer. A layer counts only when it refuses what no other layer would have refused at that
+// moment, and when what must work works.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engine/sim/process_host.hpp"
+#include "grader/sandbox/sandbox.hpp"
+
+namespace lockstep::grader {
+
+// One layer, what it was seen to do, and whether that is enough.
+struct Layer {
+  std::string name, seen;
+  bool holds = false;
+};
+
+// What the probing player reported: 0 where it came through, else the error's number.
+using Attempts = std::map<std::string, int>;
+
+// Plays lab-probe under `launcher` (empty: unconfined).
+//   Throws  Error when it does not answer
+Attempts attempt(const Places& places, const std::filesystem::path& area,
+                 const std::vector<std::string>& launcher, sim::PlayerLimits limits);
+
+// What the attempts with the filter and without it show of each layer.
+std::vector<Layer> layers_shown(Profile profile, const Attempts& filtered, const Attempts& bare);
+
+// The layers around the compiler, shown with two small files.
+std::vector<Layer> compiler_layers(const Places& places, const Sandbox& sandbox,
+                                   const std::filesystem::path& area, const std::string& compiler);
+
+// No profile holds here: the reasons and the mends.
+struct NoSandbox : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Proven {
+  std::unique_ptr<Sandbox> sandbox;
+  std::vector<Layer> layers;
+};
+
+// The first profile that holds, shown to hold; `area` must outlive it.
+//   Throws  NoSandbox
+Proven proven_sandbox(const Places& places, const std::filesystem::path& area,
+                      const sim::PlayerLimits& limits, const std::string& compiler);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,132 @@
+#include "grader/sandbox/sandbox.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Debian leaves these to whoever asks for them at run time; nobody's files belong to them.
+constexpr const char* first_player_uid = "60001";
+constexpr const char* scratch_bytes = "268435456";  // /tmp of a compiler, in memory
+
+// A compiler needs a twentieth of the time and a quarter of the memory. The wall clock allows for a
+// busy machine: processor time is what a bomb uses up.
+constexpr CommandLimits build_limits{.deadline_s = 60,
+                                     .output_bytes = 256 << 10,
+                                     .memory_bytes = std::size_t{2} << 30,
+                                     .cpu_s = 20,
+                                     .file_bytes = 64 << 20};
+
+// Where Debian keeps compilers, what they run, and headers. Not all of /usr: a course may lie
+// there.
+std::vector<fs::path> toolchain() {
+  std::vector<fs::path> there;
+  for (const char* folder : {"/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32",
+                             "/usr/libexec", "/usr/include", "/usr/local/bin", "/usr/local/lib",
+                             "/usr/local/include", "/etc/alternatives", "/etc/ld.so.cache"}) {
+    if (fs::exists(folder)) there.emplace_back(folder);
+  }
+  return there;
+}
+
+}  // namespace
+
+std::string name_of(Profile profile) {
+  return profile == Profile::namespaces ? "namespaces (bubblewrap)" : "landlock (no namespaces)";
+}
+
+PrivateFolder::PrivateFolder() {
+  std::string name = prefix() + "XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr)
+    throw Error("cannot make a folder below /tmp: is it full?");
+  path_ = name;
+  // Others may pass through, if they know the names inside, but not look around.
+  if (::geteuid() == 0) ::chmod(name.c_str(), 0711);
+}
+
+PrivateFolder::~PrivateFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+Sandbox::Sandbox(Profile profile, const Places& places, const fs::path& area)
+    : profile_(profile), places_(places), box_(area / "lab-box"), root_(::geteuid() == 0) {
+  const fs::path built = places.build / "bin" / "lab-box";
+  if (!fs::exists(built)) {
+    throw Error(
+        "this build has no lab-box, which confines players: apt-get install libseccomp-dev "
+        "bubblewrap, then configure and build again (./lab start)");
+  }
+  if (!fs::exists(box_)) fs::copy_file(built, box_);
+  fs::permissions(box_, fs::perms(0755));
+}
+
+std::vector<std::string> Sandbox::player_launcher(Filter filter) const {
+  std::vector<std::string> words{box_.string()};
+  if (profile_ == Profile::namespaces) words.emplace_back("--namespaces");
+  if (profile_ == Profile::landlock) words.emplace_back("--landlock");
+  if (root_) words.insert(words.end(), {"--uid", first_player_uid});
+  if (filter == Filter::off) words.emplace_back("--no-filter");
+  words.emplace_back("--");
+  return words;
+}
+
+CommandResult Sandbox::build(const std::vector<std::string>& argv,
+                             const std::vector<fs::path>& reads, const fs::path& folder) const {
+  std::vector<std::string> words = profile_ == Profile::namespaces ? in_namespaces(reads, folder)
+                                                                   : under_landlock(reads, folder);
+  words.insert(words.end(), argv.begin(), argv.end());
+  return run_command(words, folder, build_limits);
+}
+
+std::vector<std::string> Sandbox::in_namespaces(const std::vector<fs::path>& reads,
+                                                const fs::path& folder) const {
+  std::vector<std::string> words{"/usr/bin/bwrap",
+                                 "--unshare-user",
+                                 "--unshare-all",
+                                 "--disable-userns",
+                                 "--die-with-parent",
+                                 "--new-session",
+                                 "--cap-drop",
+                                 "ALL",
+                                 "--clearenv",
+                                 "--setenv",
+                                 "PATH",
+                                 "/usr/local/bin:/usr/bin",
+                                 "--size",
+                                 scratch_bytes,
+                                 "--tmpfs",
+                                 "/tmp"};
+  const auto bind = [&](const char* how, const fs::path& path) {
+    words.insert(words.end(), {how, path.string(), path.string()});
+  };
+  for (const fs::path& path : toolchain()) bind("--ro-bind", path);
+  for (const char* name : {"bin", "lib", "lib64"}) {
+    words.insert(words.end(), {"--symlink", std::string("usr/") + name, std::string("/") + name});
+  }
+  bind("--ro-bind", places_.root / "engine");
+  for (const fs::path& path : reads) bind("--ro-bind", path);
+  bind("--bind", folder);
+  words.insert(words.end(), {"--chdir", folder.string(), "--"});
+  return words;
+}
+
+std::vector<std::string> Sandbox::under_landlock(const std::vector<fs::path>& reads,
+                                                 const fs::path& folder) const {
+  std::vector<std::string> words{box_.string(), "--landlock", "--command"};
+  const auto read = [&](const fs::path& path) {
+    words.insert(words.end(), {"--read", path.string()});
+  };
+  for (const fs::path& path : toolchain()) read(path);
+  read(places_.root / "engine");
+  for (const fs::path& path : reads) read(path);
+  words.insert(words.end(), {"--write", folder.string(), "--write", "/dev/null", "--"});
+  return words;
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,70 @@
+// The sandbox in which strangers' files are compiled and played. Two profiles:
+//
+//   namespaces  bubblewrap: an empty root, no network, own process ids; then limits and a filter
+//   landlock    for root where namespaces are refused, as in most containers: a user id of its own,
+//               no files by Landlock; then the same limits and the same filter
+//
+// Nothing is trusted to hold because it was asked for: probe.hpp shows it before anything is
+// graded.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "grader/course/command.hpp"
+#include "grader/course/recipe.hpp"
+#include "grader/course/workspace.hpp"
+
+namespace lockstep::grader {
+
+enum class Profile : unsigned char { namespaces, landlock };
+std::string name_of(Profile profile);
+
+// A folder that only this user, and the players that may run what lies there, can enter; removed at
+// the end. Players leave root behind, so it lies below /tmp, whatever the permissions elsewhere.
+class PrivateFolder {
+ public:
+  PrivateFolder();
+  ~PrivateFolder();
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  static std::string prefix() { return "/tmp/lockstep-grade-"; }  // of every such path
+
+ private:
+  std::filesystem::path path_;
+};
+
+class Sandbox {
+ public:
+  // `area` must outlive it: what confines players is copied there.
+  //   Throws  Error when this build has no lab-box
+  Sandbox(Profile profile, const Places& places, const std::filesystem::path& area);
+
+  Profile profile() const { return profile_; }
+
+  // The words before a player's (sim::PlayerLimits::launcher). Without the filter only to show what
+  // the other layers do.
+  enum class Filter : unsigned char { on, off };
+  std::vector<std::string> player_launcher(Filter filter = Filter::on) const;
+
+  // Runs a command that reads a stranger's source in `folder`, the only place where it can write.
+  // It sees the compiler, the engine's headers and `reads`: no solution, no exam, no other student.
+  CommandResult build(const std::vector<std::string>& argv,
+                      const std::vector<std::filesystem::path>& reads,
+                      const std::filesystem::path& folder) const;
+
+ private:
+  std::vector<std::string> in_namespaces(const std::vector<std::filesystem::path>& reads,
+                                         const std::filesystem::path& folder) const;
+  std::vector<std::string> under_landlock(const std::vector<std::filesystem::path>& reads,
+                                          const std::filesystem::path& folder) const;
+
+  Profile profile_;
+  Places places_;
+  std::filesystem::path box_;  // lab-box
+  bool root_ = false;
+};
+
+}  // namespace lockstep::grader

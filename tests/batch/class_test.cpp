@@ -1,0 +1,179 @@
+// A class through lab-tool, as an instructor grades it.
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path root = LOCKSTEP_ROOT;
+const std::string part = "05_data_parallel/scale_learning_rate.cpp";
+
+std::string reference() { return read_text(root / "solutions" / part); }
+
+// Six students, each with a fate of their own, and one who handed in nothing.
+struct Class {
+  Class() {
+    const std::string right = reference();
+    student("right", right);
+    student("copy_of_right", right);
+    student("stub", read_text(root / "exercises" / part));
+    student("crash", right + "\n#include <cstdlib>\nstatic int out = (std::abort(), 0);\n");
+    student("no_compile", right + "\nint broken = ;\n");
+    student("hostile", right + "\n#include <cstdlib>\nstatic int out = (std::_Exit(0), 0);\n");
+    student("hang", right + "\n#include <unistd.h>\nstatic int stay = ::sleep(1000);\n");
+    fs::create_directories(submissions() / "nothing");
+    write_text(scratch.path() / "seed", "a seed for tests that is no secret\n");
+    fs::permissions(scratch.path() / "seed", fs::perms(0600));
+  }
+  fs::path submissions() const { return scratch.path() / "submissions"; }
+  fs::path out(const std::string& name) const { return scratch.path() / name; }
+  void student(const std::string& name, const std::string& content) const {
+    write_text(submissions() / name / part, content);
+  }
+  std::vector<std::string> command(const std::string& name,
+                                   const std::vector<std::string>& more) const {
+    std::vector<std::string> words{LOCKSTEP_TOOL,
+                                   "grade",
+                                   submissions().string(),
+                                   "--out",
+                                   out(name).string(),
+                                   "--exercises",
+                                   "scale_learning_rate",
+                                   "--seed-file",
+                                   (scratch.path() / "seed").string(),
+                                   "--limits",
+                                   "idle=1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  CommandResult grade(const std::string& name, const std::vector<std::string>& more = {}) const {
+    return run_command(command(name, more), scratch.path(), {.deadline_s = 110});
+  }
+  std::string grades(const std::string& name) const {
+    return read_text(out(name) / "grades.json") + read_text(out(name) / "grades.csv") +
+           read_text(out(name) / "totals.csv");
+  }
+  test::Scratch scratch;
+};
+
+// Where there is no sandbox nothing is graded, which is right and is no success of these tests.
+bool refused_for_want_of_a_sandbox(const CommandResult& result) {
+  if (result.exit_code != 3) return false;
+  std::cout << "NO SANDBOX HERE: " << result.output << "\n";
+  return true;
+}
+
+std::set<std::string> scratch_folders() {
+  std::set<std::string> folders;
+  for (const auto& entry : fs::directory_iterator("/tmp")) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("lockstep-grade-")) folders.insert(name);
+  }
+  return folders;
+}
+
+}  // namespace
+
+TEST_CASE("grade: each of a class gets the row that is due, whatever the others do") {
+  const Class a_class;
+  const CommandResult result = a_class.grade("out", {"--jobs", "2"});
+  if (refused_for_want_of_a_sandbox(result)) return;
+  INFO(result.output);
+  REQUIRE(result.exit_code == 0);
+  CHECK(read_text(a_class.out("out") / "grades.csv") ==
+        "student,exercise,verdict,points,max_points,cause\n"
+        "copy_of_right,05_data_parallel/scale_learning_rate,pass,10,10,\n"
+        "crash,05_data_parallel/scale_learning_rate,crash,0,10,crash\n"
+        "hang,05_data_parallel/scale_learning_rate,time,0,10,time\n"
+        "hostile,05_data_parallel/scale_learning_rate,rank exited,0,10,exited\n"
+        "no_compile,05_data_parallel/scale_learning_rate,compile error,0,10,syntax\n"
+        "nothing,05_data_parallel/scale_learning_rate,missing,0,10,missing\n"
+        "right,05_data_parallel/scale_learning_rate,pass,10,10,\n"
+        "stub,05_data_parallel/scale_learning_rate,unsolved,0,10,stub\n");
+
+  SECTION("again, one at a time, gives the same bytes") {
+    REQUIRE(a_class.grade("again", {"--jobs", "1"}).exit_code == 0);
+    CHECK(a_class.grades("again") == a_class.grades("out"));
+  }
+  SECTION("a second run into the same folder is refused unless it resumes") {
+    CHECK(a_class.grade("out").exit_code == 2);
+    const std::string before = a_class.grades("out");
+    const CommandResult resumed = a_class.grade("out", {"--resume"});
+    CHECK(resumed.exit_code == 0);
+    CHECK_THAT(resumed.output, test::contains("; 0 different files judged now"));
+    CHECK(a_class.grades("out") == before);
+  }
+  SECTION("a seed that others can read is no secret") {
+    fs::permissions(a_class.scratch.path() / "seed", fs::perms(0644));
+    const CommandResult refused = a_class.grade("other");
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.output, test::contains("chmod 600"));
+  }
+}
+
+TEST_CASE("grade: killed at any moment and resumed, it ends with the same grades") {
+  const Class a_class;
+  const CommandResult whole = a_class.grade("whole", {"--jobs", "2"});
+  if (refused_for_want_of_a_sandbox(whole)) return;
+  REQUIRE(whole.exit_code == 0);
+
+  const std::set<std::string> before = scratch_folders();
+  const fs::path journal = a_class.out("killed") / "journal.jsonl";
+  const auto lines_before_kill = [&](std::size_t lines) {
+    const auto words = a_class.command("killed", {"--jobs", "2", "--resume"});
+    std::vector<char*> argv;
+    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    pid_t grader = 0;
+    REQUIRE(::posix_spawn(&grader, argv[0], nullptr, nullptr, argv.data(), environ) == 0);
+    for (;;) {  // until the journal is long enough, or all is done
+      if (::waitpid(grader, nullptr, WNOHANG) == grader) return;
+      const std::string content = fs::exists(journal) ? read_text(journal) : "";
+      if (static_cast<std::size_t>(std::count(content.begin(), content.end(), '\n')) >= lines)
+        break;
+      ::usleep(1000);
+    }
+    ::kill(grader, SIGKILL);
+    ::waitpid(grader, nullptr, 0);
+  };
+  lines_before_kill(4);
+  lines_before_kill(6);
+  const CommandResult resumed = a_class.grade("killed", {"--resume"});
+  INFO(resumed.output);
+  REQUIRE(resumed.exit_code == 0);
+  CHECK(a_class.grades("killed") == a_class.grades("whole"));
+  CHECK(scratch_folders() == before);
+}
+
+TEST_CASE("grade: what cannot be graded is said in one sentence, with exit code 2") {
+  const Class a_class;
+  const auto says = [&](std::vector<std::string> words, const std::string& part_of_it) {
+    words.insert(words.begin(), {LOCKSTEP_TOOL, "grade"});
+    const CommandResult result = run_command(words, a_class.scratch.path(), {});
+    CHECK(result.exit_code == 2);
+    CHECK_THAT(result.output, test::contains(part_of_it));
+  };
+  const std::string submissions = a_class.submissions();
+  const std::string out = a_class.out("out");
+  says({}, "one folder of submissions");
+  says({submissions}, "--out DIR");
+  says({"nowhere", "--out", out}, "there is no folder nowhere");
+  says({submissions, "--out", out, "--exercises", "ring_al_reduce"}, "ring_all_reduce");
+  says({submissions, "--out", out, "--format", "html"}, "json and csv");
+  says({submissions, "--out", out, "--limits", "idle=soon"}, "idle=soon");
+  says({submissions, "--out", out, "--limits", "sleep=3"}, "there are idle");
+}

@@ -1,0 +1,150 @@
+// The whole corpus as one class: each hostile file is a student's, and all are graded in one run of
+// ./lab grade. Every one must get the row that its first lines say, and nothing may be left behind.
+//
+//   hostile_class LAB-TOOL ROOT FOLDER…      grades what lies in the folders
+//   hostile_class --table ROOT FOLDER…       prints docs/hostile.md
+//   hostile_class --fresh ROOT FOLDER…       fails when that page is another
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "grader/course/command.hpp"
+#include "tests/course/scratch.hpp"
+#include "tests/hostile/hostile_file.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr int skipped = 77;  // what CMake is told to take for a skipped test
+constexpr double deadline_s = 600;
+
+std::vector<fs::path> sources_in(const std::vector<fs::path>& folders) {
+  std::vector<fs::path> files;
+  for (const fs::path& folder : folders) {
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() == ".cpp") files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// What the comment after the keys says the file does.
+std::string what_it_does(const std::string& content) {
+  std::istringstream lines(content);
+  std::string what;
+  for (std::string line; std::getline(lines, line) && line.starts_with("//");) {
+    const std::size_t colon = line.find(": ");
+    const std::set<std::string> keys{"exercise", "verdict", "says", "sandboxed", "then"};
+    const std::string key = line.substr(3, line.find(':') - 3);
+    if (colon != std::string::npos && keys.contains(key)) continue;
+    if (line.find(':') != std::string::npos && keys.contains(key)) continue;
+    what += (what.empty() ? "" : " ") + line.substr(3);
+  }
+  return what;
+}
+
+std::string table_of(const fs::path& root, const std::vector<fs::path>& folders) {
+  std::string out =
+      "# Hostile files\n\n"
+      "Each is graded in every run of the tests, must get this verdict, and must leave nothing "
+      "behind. In the\nsecond table a verdict of `pass` means that the attack was refused, did no "
+      "harm, and the right answer after it\nwas judged as any other. "
+      "`hostile_class --table . tests/hostile/answers tests/hostile/sandboxed` writes this page.\n";
+  for (const fs::path& folder : folders) {
+    const std::string where = folder.filename();
+    const bool open = where == "answers";
+    out += open ? "\n## Answers that `check` and `grade` judge\n\n"
+                  "| file | what it does | `check` | `grade` |\n|---|---|---|---|\n"
+                : "\n## What the sandbox is for\n\n"
+                  "| file | what it does | `grade` |\n|---|---|---|\n";
+    for (const fs::path& file : sources_in({folder})) {
+      const test::HostileFile hostile(file, root);
+      out += "| [" + hostile.name + "](../tests/hostile/" + where + "/" + hostile.name +
+             ".cpp) | " + what_it_does(read_text(file)) + " | " +
+             (open ? hostile.verdict + " | " : "") + hostile.sandboxed + " |\n";
+    }
+  }
+  return out;
+}
+
+// The row of the exercise in the student's report.
+json row_of(const fs::path& out, const std::string& student, const std::string& exercise) {
+  const auto report = json::parse(read_text(out / "students" / (student + ".json")));
+  for (const json& row : report.at("rows")) {
+    if (row.at("exercise").get<std::string>().ends_with("/" + exercise)) return row;
+  }
+  throw Error("there is no row of " + student);
+}
+
+int grade(const std::string& tool, const fs::path& root, const std::vector<fs::path>& folders) {
+  test::adopt_orphans();
+  const test::Scratch scratch;
+  const Course course = read_course(root / "exercises" / "course.toml");
+  std::vector<test::HostileFile> corpus;
+  std::string exercises;
+  for (const fs::path& file : sources_in(folders)) {
+    const auto& hostile = corpus.emplace_back(file, root);
+    const Exercise& part = exercise_named(course, hostile.exercise);
+    write_text(scratch.path() / "class" / hostile.name / part.file(), hostile.content);
+    exercises += hostile.exercise + ",";
+  }
+  const fs::path out = scratch.path() / "out";
+  const CommandResult result =
+      run_command({tool, "grade", (scratch.path() / "class").string(), "--out", out.string(),
+                   "--exercises", exercises, "--limits", "idle=1"},
+                  root, {.deadline_s = deadline_s});
+  std::cout << result.output;
+  if (result.exit_code == 3) return skipped;
+  if (result.timed_out) throw Error("the class was not graded in time");
+  int wrong = 0;
+  for (const test::HostileFile& hostile : corpus) {
+    const json row = row_of(out, hostile.name, hostile.exercise);
+    const std::string verdict = row.at("verdict"), message = row.value("message", "");
+    const bool as_said = verdict != hostile.verdict || message.find(hostile.says) != message.npos;
+    const bool points = (row.at("points") == 0) == (verdict != "pass");
+    if (verdict == hostile.sandboxed && as_said && points) continue;
+    ++wrong;
+    std::cout << hostile.name << ": '" << verdict << "', not '" << hostile.sandboxed
+              << "': " << message << "\n";
+  }
+  std::cout << corpus.size() - static_cast<std::size_t>(wrong) << " of " << corpus.size()
+            << " hostile files got the row they should\n";
+  if (!test::nothing_left_behind()) {
+    std::cout << "a process was left behind\n";
+    ++wrong;
+  }
+  return wrong == 0 && result.exit_code == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::cerr << "usage: hostile_class LAB-TOOL|--table|--fresh ROOT FOLDER…\n";
+    return 2;
+  }
+  const std::vector<fs::path> folders(argv + 3, argv + argc);
+  try {
+    const std::string first = argv[1];
+    const fs::path root = argv[2];
+    if (first == "--table") {
+      std::cout << table_of(root, folders);
+      return 0;
+    }
+    if (first != "--fresh") return grade(first, root, folders);
+    if (read_text(root / "docs/hostile.md") == table_of(root, folders)) return 0;
+    std::cerr << "docs/hostile.md is stale: hostile_class --table . tests/hostile/answers "
+                 "tests/hostile/sandboxed > docs/hostile.md\n";
+    return 1;
+  } catch (const std::exception& error) {
+    std::cerr << "hostile_class: " << error.what() << "\n";
+    return 1;
+  }
+}

@@ -1,0 +1,69 @@
+// A file of the hostile corpus: what its first lines say of it, and the watch for what it leaves.
+//   // exercise: ring_all_reduce
+//   // verdict: rank exited
+//   // says: called exit(0)          part of the sentence
+//   // sandboxed: crash              the verdict of ./lab grade, where it differs
+//   // then: the reference           is appended: the attack comes before a right answer
+#pragma once
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "engine/base/error.hpp"
+#include "grader/course/manifest.hpp"
+#include "grader/course/text_file.hpp"
+
+namespace lockstep::test {
+
+inline std::optional<std::string> header_in(const std::string& text, const std::string& key) {
+  const std::string mark = "// " + key + ":";
+  const std::size_t at = text.find(mark);
+  if (at == std::string::npos) return std::nullopt;
+  std::string value = text.substr(at + mark.size(), text.find('\n', at) - at - mark.size());
+  while (value.starts_with(' ')) value.erase(0, 1);
+  return value;
+}
+
+struct HostileFile {
+  HostileFile(const std::filesystem::path& file, const std::filesystem::path& root)
+      : name(file.stem()), content(grader::read_text(file)) {
+    const auto needed = [&](const char* key) {
+      const auto value = header_in(content, key);
+      if (!value) throw Error(file.string() + " does not begin with '// " + key + ": …'");
+      return *value;
+    };
+    exercise = needed("exercise");
+    verdict = needed("verdict");
+    says = needed("says");
+    sandboxed = header_in(content, "sandboxed").value_or(verdict);
+    if (header_in(content, "then")) {
+      const grader::Course course = grader::read_course(root / "exercises" / "course.toml");
+      const auto& part = grader::exercise_named(course, exercise);
+      content += "\n" + grader::read_text(root / "solutions" / part.file());
+    }
+  }
+  std::string name, content, exercise, verdict, says, sandboxed;
+};
+
+// From now on this process adopts what its children leave behind.
+inline void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+// Processes that are being killed need a moment; those that live on are left behind.
+inline bool nothing_left_behind() {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (std::chrono::steady_clock::now() < until) {
+    const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
+    if (ended < 0 && errno == ECHILD) return true;
+    if (ended == 0) std::this_thread::yield();
+  }
+  return false;
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,6 @@
+// exercise: scale_learning_rate
+// verdict: compile error
+// says:
+// then: the reference
+// A program of sixteen gigabytes.
+__asm__(".section .data\n.fill 0x400000000\n.text\n");

@@ -1,0 +1,13 @@
+// exercise: scale_learning_rate
+// verdict: crash
+// says:
+// then: the reference
+// Writes frames to the judge before any case was given.
+#include <sys/socket.h>
+
+namespace {
+[[maybe_unused]] const bool sent = [] {
+  const char frame[] = "\x04\0\0\0\x13\0\0\0\0\0\0\0done";
+  return ::send(3, frame, sizeof frame - 1, 0) > 0;
+}();
+}  // namespace

