@@ -14,15 +14,9 @@ std::string place_of(const Where& where) {
   return sim::place_of(where.file_name(), static_cast<int>(where.line()));
 }
 
-void check_defined(const char* operation, const Tensor& data, int rank, const Where& where) {
-  if (data.defined()) return;
-  throw ContractError(text(operation, ": rank ", rank, " passes an undefined tensor at ",
-                           place_of(where), "; make one with empty() or zeros() first"));
-}
-
 }  // namespace
 
-void Peers::check_peer(const char* operation, int peer, int tag, const Where& where) const {
+void Peers::refuse(const char* operation, int peer, int tag, const Where& where) const {
   if (peer < 0 || peer >= size_) {
     throw ContractError(text(operation, ": rank ", peer, " is not in this group of ", size_,
                              " ranks (0 to ", size_ - 1, "), asked by rank ", rank_, " at ",
@@ -37,29 +31,27 @@ void Peers::check_peer(const char* operation, int peer, int tag, const Where& wh
     throw ContractError(text(operation, ": tag ", tag, " is negative, asked by rank ", rank_,
                              " at ", place_of(where), "; tags count from 0"));
   }
+  throw ContractError(text(operation, ": rank ", rank_, " passes an undefined tensor at ",
+                           place_of(where), "; make one with empty() or zeros() first"));
 }
 
 void Peers::send(const Tensor& data, int dst, int tag, Where where) {
-  check_peer("send", dst, tag, where);
-  check_defined("send", data, rank_, where);
+  check("send", data, dst, tag, where);
   if (data.numel() > 0) send_now(data, dst, tag, where);
 }
 
 void Peers::recv(Tensor data, int src, int tag, Where where) {
-  check_peer("recv", src, tag, where);
-  check_defined("recv", data, rank_, where);
+  check("recv", data, src, tag, where);
   if (data.numel() > 0) recv_now(std::move(data), src, tag, where);
 }
 
 Work Peers::isend(const Tensor& data, int dst, int tag, Where where) {
-  check_peer("isend", dst, tag, where);
-  check_defined("isend", data, rank_, where);
+  check("isend", data, dst, tag, where);
   return data.numel() > 0 ? start_send(data, dst, tag, where) : Work();
 }
 
 Work Peers::irecv(Tensor data, int src, int tag, Where where) {
-  check_peer("irecv", src, tag, where);
-  check_defined("irecv", data, rank_, where);
+  check("irecv", data, src, tag, where);
   return data.numel() > 0 ? start_recv(std::move(data), src, tag, where) : Work();
 }
 

@@ -44,7 +44,12 @@ class Peers {
   virtual void recv_now(Tensor data, int src, int tag, const Where& where);
 
  private:
-  void check_peer(const char* operation, int peer, int tag, const Where& where) const;
+  void check(const char* operation, const Tensor& data, int peer, int tag,
+             const Where& where) const {
+    const bool fits = peer >= 0 && peer < size_ && peer != rank_ && tag >= 0 && data.defined();
+    if (!fits) refuse(operation, peer, tag, where);
+  }
+  [[noreturn]] void refuse(const char* operation, int peer, int tag, const Where& where) const;
   int rank_;
   int size_;
 };

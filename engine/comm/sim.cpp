@@ -56,25 +56,6 @@ std::uint64_t checksum_of(const Tensor& tensor) {
   return tensor.defined() ? lockstep::checksum_of(wire_bytes_of(tensor)) : 0;
 }
 
-// A message without elements: nothing is watched, and nothing received.
-class SizePending final : public Pending {
- public:
-  SizePending(sim::Port& port, std::uint64_t handle, std::uint32_t group, const Where& where)
-      : port_(port), handle_(handle), group_(group), where_(where) {}
-
-  void wait() override {
-    Message wait = asking<Message>(Op::wait, group_, where_);
-    wait.handle = handle_;
-    ask(port_, wait);
-  }
-
- private:
-  sim::Port& port_;
-  std::uint64_t handle_;
-  std::uint32_t group_;
-  Where where_;
-};
-
 // `watched` must not change until wait(); `result`, where defined, is written then.
 class SimPending final : public Pending {
  public:
@@ -132,7 +113,7 @@ class SetsPending final : public Pending {
   SetsReceipt sets_;
 };
 
-class SimGroup final : public ProcessGroup {
+class SimGroup final : public ProcessGroup, private Started {
  public:
   SimGroup(sim::Port& port, std::uint32_t group, int rank, int size)
       : ProcessGroup(rank, size), port_(port), group_(group) {}
@@ -157,8 +138,9 @@ class SimGroup final : public ProcessGroup {
     Message sent = message(op, data, dst, tag, where);
     sent.data = wire_bytes_of(data);  // the port reads them before call() returns
     // The core takes the checksum itself, of what is sent.
-    traffic_.bytes_sent += static_cast<std::int64_t>(data.bytes());
+    traffic_.bytes_sent += sent.count * static_cast<std::int64_t>(bytes_of(sent.dtype));
     ++traffic_.messages_sent;
+    if (!sent.data.empty()) return sent;
     if (const auto* sets = contributors_of(data.device())) {
       sets->world().send(route(rank(), dst, tag), data);
     }
@@ -183,17 +165,20 @@ class SimGroup final : public ProcessGroup {
   void recv_now(Tensor data, int src, int tag, const Where& where) override {
     Message wanted = message(Op::recv, data, src, tag, where);
     wanted.into = wire_bytes_of(data);
-    if (contributors_of(data.device()) == nullptr) {
+    if (!wanted.into.empty() || contributors_of(data.device()) == nullptr) {
       return check_received(ask(port_, wanted), wanted);
     }
-    const SetsReceipt sets(data, route(src, rank(), tag));
+    recv_sets(data, wanted, route(src, rank(), tag));
+  }
+  void recv_sets(const Tensor& data, const Message& wanted, const ContributorWorld::Route& route) {
+    const SetsReceipt sets(data, route);
     ask(port_, wanted);
     sets.take();
   }
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override {
     const Message sent = sending(Op::isend, data, dst, tag, where);
     if (!sent.data.empty()) return start_request(sent, data, {}, where);
-    return Work(std::make_unique<SizePending>(port_, ask(port_, sent).handle, group_, where));
+    return {*this, ask(port_, sent).handle, where};  // no elements: there is nothing to watch
   }
   Work start_recv(Tensor data, int src, int tag, const Where& where) override {
     Message wanted = message(Op::irecv, data, src, tag, where);
@@ -201,6 +186,12 @@ class SimGroup final : public ProcessGroup {
     if (contributors_of(data.device()) == nullptr) return start_request(wanted, data, data, where);
     const SetsReceipt sets(data, route(src, rank(), tag));
     return Work(std::make_unique<SetsPending>(start_request(wanted, data, data, where), sets));
+  }
+
+  void wait(std::uint64_t handle, const Where& where) override {
+    Message wait = asking<Message>(Op::wait, group_, where);
+    wait.handle = handle;
+    ask(port_, wait);
   }
 
   Work start(const Collective& c, const Where& where) override {

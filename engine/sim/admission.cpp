@@ -8,7 +8,6 @@ namespace lockstep::sim {
 
 namespace {
 
-constexpr std::int64_t count_max = std::int64_t{1} << 40;  // elements; far from overflow
 constexpr double seconds_max = 1e9;
 
 // Which counts a request of member `rank` must bring, see Request::counts.
@@ -89,20 +88,8 @@ void Core::State::check(Actor actor, const Request& request) const {
   if (request.count == 0) fail("of nothing; an empty message is not sent");
 }
 
-// The sentence is made from the whole request; here is only whether one is needed.
 void Core::State::check(Actor actor, const Message& message) const {
-  const auto fits = [&] {
-    if (message.op == Op::wait) {
-      return pool_.is_open(actor.rank, message.handle);
-    }
-    if (message.group >= groups_.size()) return false;
-    const Group& group = groups_[message.group];
-    const int rank = group.rank_of(actor.rank);
-    return rank >= 0 && message.peer >= 0 && std::cmp_less(message.peer, group.members.size()) &&
-           message.peer != rank && message.count > 0 && message.count <= count_max &&
-           (message.data.empty() || std::cmp_equal(message.data.size(), bytes_of(message)));
-  };
-  if (!fits()) check(actor, request_of(message));
+  check(actor, request_of(message));
 }
 
 void Core::State::count(Actor actor, const Request& request) {
@@ -115,18 +102,8 @@ void Core::State::count(Actor actor, const Request& request) {
   if (passes_limits()) check_limits(actor, request);
 }
 
-void Core::State::count(Actor actor, const Message& message) {
-  if (message.op == Op::send || message.op == Op::isend) {
-    ++messages_;
-    bytes_ += bytes_of(message);
-  }
-  if (passes_limits()) check_limits(actor, request_of(message));
-}
-
-bool Core::State::passes_limits() {
-  const auto& limits = options_.limits;
-  return ++requests_ > limits.requests_max || messages_ > limits.messages_max ||
-         bytes_ > limits.bytes_max;
+void Core::State::check_limits(Actor actor, const Message& message) {
+  check_limits(actor, request_of(message));
 }
 
 void Core::State::check_limits(Actor actor, const Request& request) {

@@ -2,7 +2,8 @@
 // to engine/sim.
 #pragma once
 
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "engine/sim/operation.hpp"
 
@@ -53,33 +54,62 @@ class Channels {
 
   template <typename Visit>
   void each_waiting_send(Visit visit) const {
-    for (const auto& [key, channel] : all_) {
-      if (!channel.has_sends()) continue;
-      for (const Operation* send = channel.first(); send != nullptr; send = send->next) {
+    for (const Place& place : places_) {
+      if (!place.channel.has_sends()) continue;
+      for (const Operation* send = place.channel.first(); send != nullptr; send = send->next) {
         visit(*send);
       }
     }
   }
 
  private:
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      const auto high = static_cast<std::uint64_t>(key.src) << 32 | static_cast<unsigned>(key.dst);
-      const auto low = std::uint64_t{key.group} << 32 | static_cast<unsigned>(key.tag);
-      const std::uint64_t mixed = (high ^ low * 0x9e3779b97f4a7c15ULL) * 0xd6e8feb86659fd93ULL;
-      return mixed ^ mixed >> 32;
-    }
+  // A table of a power of two of places, at most half of them taken: a channel lies where its key
+  // says, or in the next place that was free. There are as many as pairs of ranks that talk.
+  struct Place {
+    Key key{0, -1, -1, 0};  // of no channel
+    Channel channel{};
   };
   struct Last {
     Key key{0, -1, -1, 0};
     Channel* channel = nullptr;
   };
   Channel& of(const Key& key, Last& last) {
-    if (!(last.key == key)) last = {key, &all_[key]};
+    if (!(last.key == key)) last = {key, &found(key).channel};
     return *last.channel;
   }
+  Place& found(const Key& key) {
+    Place* place = &place_of(key);
+    if (place->key == key) return *place;
+    if (2 * ++taken_ > places_.size()) {
+      grow();
+      place = &place_of(key);
+    }
+    place->key = key;
+    return *place;
+  }
+  Place& place_of(const Key& key) {  // where it is, or would be
+    const std::size_t mask = places_.size() - 1;
+    std::size_t at = hash_of(key) & mask;
+    while (places_[at].key.src >= 0 && !(places_[at].key == key)) at = (at + 1) & mask;
+    return places_[at];
+  }
+  void grow() {
+    const std::vector<Place> before =
+        std::exchange(places_, std::vector<Place>(2 * places_.size()));
+    for (const Place& place : before) {
+      if (place.key.src >= 0) place_of(place.key) = place;
+    }
+    for (auto* lasts : {&last_sent_, &last_received_}) lasts->assign(lasts->size(), {});
+  }
+  static std::size_t hash_of(const Key& key) {
+    const auto high = static_cast<std::uint64_t>(key.src) << 32 | static_cast<unsigned>(key.dst);
+    const auto low = std::uint64_t{key.group} << 32 | static_cast<unsigned>(key.tag);
+    const std::uint64_t mixed = (high ^ low * 0x9e3779b97f4a7c15ULL) * 0xd6e8feb86659fd93ULL;
+    return mixed ^ mixed >> 32;
+  }
 
-  std::unordered_map<Key, Channel, Hash> all_;   // its nodes stay where they are
+  std::vector<Place> places_ = std::vector<Place>(64);
+  std::size_t taken_ = 0;
   std::vector<Last> last_sent_, last_received_;  // by rank
 };
 

@@ -81,12 +81,6 @@ Finding finding_of(const Shared& shared, int status) {
 
 }  // namespace
 
-void LastSign::runs(int rank, const char* file, int line) {
-  file_.store(file, std::memory_order_relaxed);
-  line_.store(line, std::memory_order_relaxed);
-  rank_.store(rank, std::memory_order_release);
-}
-
 void LastSign::runs(int rank, const std::string& file, int line) {
   const std::size_t begin = file.size() - std::min(file.size(), kept_.size() - 1);
   for (std::size_t i = 0; i < kept_.size(); ++i) {

@@ -20,7 +20,11 @@ class LastSign {
  public:
   // The rank runs now, and its last call was in this line; file names that do not outlive the run
   // are kept (their end, where they are long).
-  void runs(int rank, const char* file, int line);
+  void runs(int rank, const char* file, int line) {
+    file_.store(file, std::memory_order_relaxed);
+    line_.store(line, std::memory_order_relaxed);
+    rank_.store(rank, std::memory_order_release);
+  }
   void runs(int rank, const std::string& file, int line);
   void nobody_runs() { rank_.store(-1, std::memory_order_release); }
 

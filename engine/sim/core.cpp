@@ -57,9 +57,7 @@ bool Core::finished() const { return state_->live_ == 0; }
 const std::string& Core::gone(int rank) const {
   return state_->lost_[static_cast<std::size_t>(rank)];
 }
-bool Core::is_over(int rank) const {
-  return state_->finding_ || (state_->any_lost_ && !gone(rank).empty());
-}
+bool Core::is_over(int rank) const { return state_->is_over(rank); }
 const std::optional<Finding>& Core::finding() const { return state_->finding_; }
 void Core::fail(Finding finding) { state_->found(std::move(finding)); }
 const Counters& Core::counters() const { return state_->counters_; }
@@ -76,13 +74,9 @@ Strand& Core::State::other_strand(Actor actor) {
   return found->second;
 }
 
-Strand& Core::State::running_strand(Actor actor, const char* doing) {
-  Strand& strand = strand_of(actor);
-  if (!strand.running) {
-    throw Error(text("strand ", actor.strand, " of rank ", actor.rank, " ", doing,
-                     " while its last request is still open"));
-  }
-  return strand;
+void Core::State::asks_twice(Actor actor, const char* doing) {
+  throw Error(text("strand ", actor.strand, " of rank ", actor.rank, " ", doing,
+                   " while its last request is still open"));
 }
 
 void Core::start(Actor actor, Actor parent, std::string name) {
@@ -119,24 +113,9 @@ void Core::ask(Actor actor, Request request) {
   state_->count(actor, request);
   if (state_->striking_ && state_->dies_asking(actor, request)) return;
   strand.running = strand.brief = false;
-  strand.asked = std::move(request);
+  strand.asked = std::make_unique<Request>(std::move(request));
   state_->asked_.push_back(actor);
   ++state_->waiting_;
-}
-
-std::optional<Answer> Core::ask(Actor actor, const Message& message) {
-  Strand& strand = state_->running_strand(actor, "asks");
-  state_->check(actor, message);
-  state_->count(actor, message);
-  if (state_->striking_ && state_->dies_asking(actor, request_of(message))) return std::nullopt;
-  strand.brief = true;
-  const bool blocks = message.op != Op::isend && message.op != Op::irecv;
-  if (state_->one_at_a_time_ && blocks) strand.running = false;
-  state_->take(actor, message);
-  if (!strand.waits_on && strand.running) return strand.answer;
-  strand.running = false;
-  ++state_->waiting_;
-  return std::nullopt;
 }
 
 std::optional<Reply> Core::ask_and_go_on(Actor actor, Request request) {
@@ -198,8 +177,6 @@ Reply Core::take_reply(Actor actor) {
   strand.reply.now = strand.clock_s;
   return std::move(strand.reply);
 }
-
-Answer Core::take_answer(Actor actor) { return state_->strand_of(actor).answer; }
 
 const std::vector<Actor>& Core::step() {
   State& state = *state_;

@@ -153,9 +153,10 @@ class Core {
   void ask(Actor actor, Request request);
   // The same for a message of a rank in this process, whose memory the core may read and write
   // while the strand is blocked. isend and irecv are answered at once, so is a wait for what is
-  // done, unless strands go one at a time; nullopt: the strand is blocked, and take_answer() has
-  // the answer when it goes on.
-  std::optional<Answer> ask(Actor actor, const Message& message);
+  // done, unless strands go one at a time; nullptr: the strand is blocked, and take_answer() has
+  // the answer when it goes on. Where the run is over for its rank, the answer says why. Valid
+  // until the strand asks again.
+  const Answer* ask(Actor actor, const Message& message);
   // An isend or irecv as a whole request, answered at once: the strand goes on, unless its rank
   // dies here.
   std::optional<Reply> ask_and_go_on(Actor actor, Request request);
@@ -185,8 +186,11 @@ class Core {
   std::vector<Resume> advance();
   // The same for a host that asks for the reply when the strand runs. Valid until the next step.
   const std::vector<Actor>& step();
+  // For a host that runs one strand after the other: who goes on now that the last one is blocked;
+  // nobody where that takes a look at all of them, which is step()'s.
+  std::optional<Actor> next();
   Reply take_reply(Actor actor);
-  Answer take_answer(Actor actor);
+  const Answer& take_answer(Actor actor);
 
   // The first thing that went wrong. Checked again at the end: undelivered messages, collectives
   // left by some ranks.

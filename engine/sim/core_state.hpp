@@ -1,7 +1,9 @@
 // What the core remembers. Internal to engine/sim: core.cpp schedules, asking.cpp takes requests,
+// messages.cpp moves messages,
 // losing.cpp tells who waits for a rank that is gone, serving.cpp lets services answer,
-// matching.cpp moves messages, collective.cpp runs native collectives and splits, diagnosis.cpp
-// explains what is stuck, mismatch.cpp what does not agree, leftovers.cpp what is left at the end.
+// matching.cpp moves those that have to wait for their turn, collective.cpp runs native collectives
+// and splits, diagnosis.cpp explains what is stuck, mismatch.cpp what does not agree, leftovers.cpp
+// what is left at the end.
 //
 // Invariants
 //   1. A channel (group, source, destination, tag) holds waiting sends or waiting receives, never
@@ -29,22 +31,23 @@
 
 namespace lockstep::sim {
 
-struct Strand {
+// Of a rank that passes messages only the first line is touched.
+struct alignas(64) Strand {
   double clock_s = 0;
+  Answer answer;          // ready: what a Message is answered
+  OperationPtr waits_on;  // blocked: until this is done
   int depth = 0;
+  int open_sends = 0;  // of strand 0: of its rank, posted and not transferred
   bool live = true;
   bool running = true;
-  bool brief = false;              // its open request is a Message
-  bool alone = true;               // of strand 0: its rank never had another
-  int open_sends = 0;              // of strand 0: of its rank, posted and not transferred
-  OperationPtr waits_on;           // blocked: until this is done
-  Answer answer;                   // ready: what a Message is answered
-  std::string name;                // as its rank calls it, or empty
-  std::optional<Request> asked;    // not looked at yet
-  std::optional<Request> serving;  // blocked: until the service answers
-  std::optional<Request> joining;  // blocked: until strand request.handle has ended
-  std::optional<Request> pausing;  // blocked: until a strand of its rank wakes it
-  Reply reply;                     // ready: what another request is answered
+  bool brief = false;                  // its open request is a Message
+  bool alone = true;                   // of strand 0: its rank never had another
+  std::unique_ptr<Request> asked{};    // not looked at yet
+  std::unique_ptr<Request> serving{};  // blocked: until the service answers
+  std::unique_ptr<Request> joining{};  // blocked: until strand request.handle has ended
+  std::unique_ptr<Request> pausing{};  // blocked: until a strand of its rank wakes it
+  std::string name{};                  // as its rank calls it, or empty
+  Reply reply{};                       // ready: what another request is answered
 };
 
 struct Group {
@@ -98,25 +101,41 @@ struct Core::State {
     return other_strand(actor);
   }
   Strand& other_strand(Actor actor);
-  Strand& running_strand(Actor actor, const char* doing);
+  Strand& running_strand(Actor actor, const char* doing) {
+    Strand& strand = strand_of(actor);
+    if (!strand.running) asks_twice(actor, doing);
+    return strand;
+  }
+  [[noreturn]] static void asks_twice(Actor actor, const char* doing);
+  bool is_over(int rank) const {
+    return finding_ || (any_lost_ && !lost_[static_cast<std::size_t>(rank)].empty());
+  }
+  const Answer& why_over(int rank) {
+    over_ = {finding_ ? &finding_->message : &lost_[static_cast<std::size_t>(rank)], 0, 0, 0};
+    return over_;
+  }
+
+  // admission.cpp, and for messages messages.cpp
+  // Of a message only when it makes no sense: the sentence is made from the whole request.
   void check(Actor actor, const Request& request) const;
   void check(Actor actor, const Message& message) const;
+  bool makes_sense(Actor actor, const Message& message) const;
   void count(Actor actor, const Request& request);
   void count(Actor actor, const Message& message);
-  bool passes_limits();
+  bool passes_limits() {
+    const auto& limits = options_.limits;
+    return ++requests_ > limits.requests_max || messages_ > limits.messages_max ||
+           bytes_ > limits.bytes_max;
+  }
   void check_limits(Actor actor, const Request& request);
+  void check_limits(Actor actor, const Message& message);
+
+  // asking.cpp
   void take(Actor actor, Request request);                       // looks at one request
   void pass_time(Strand& strand, Actor actor, Request request);  // compute, until
-  void take_asked();  // all, in the order of the askers' clocks
-  void take(Actor actor, const Message& message);
-  void take_wait(Actor actor, std::uint64_t handle, std::uint64_t checksum,
-                 std::span<std::byte> into = {});
-  OperationPtr operation_of(Actor actor, const Strand& strand);
-  void post(const OperationPtr& operation, Strand& strand);
-  void choose_next();  // who goes on
-  void set_ready(Actor actor, const Strand& strand);
+  void take_asked();                          // all, in the order of the askers' clocks
+  void choose_next();                         // who goes on
   void answer_now(Actor actor, Reply reply);  // ready at the strand's own time
-  void resume(Operation& operation);          // the waiter of a finished operation is ready
   void release_joiners(Actor ended);
   void drop(int rank, const std::string& why);  // its strands are no more
   void fail_waiters_of_lost();
@@ -138,26 +157,39 @@ struct Core::State {
   double deadline_of(const Strand& strand) const;
   std::vector<Ready> waiting_for_services(const std::function<double(const Strand&)>& time) const;
 
-  // matching.cpp
-  void post_send(const OperationPtr& send);
+  // messages.cpp: the way of a message that waits for nothing but its other side
+  void take(Actor actor, Strand& strand, const Message& message);
+  void take_wait(Actor actor, Strand& strand, const Message& wait);
+  OperationPtr operation_of(Actor actor, const Strand& strand);
+  void post(const OperationPtr& operation, Strand& strand);
+  void post_send(const OperationPtr& send, Strand& sender);
   void post_receive(const OperationPtr& receive);
   void meet(const OperationPtr& send, const OperationPtr& receive);
   bool is_next(const Operation& send, const Operation& receive) const;
+  void transfer(Operation& send, Operation& receive);
+  void take_off(Operation& send);
+  void sent(Operation& send, Operation& receive);
+  void received(const Operation& send, Operation& receive, double begin_s, std::uint64_t checksum);
+  void resume(Operation& operation) {  // the waiter of a finished operation is ready
+    if (operation.has_waiter) answer_waiter(operation, strand_of(operation.waiter));
+  }
+  void answer_waiter(Operation& operation, Strand& strand);
+  void set_ready(Actor actor, const Strand& strand);
+
+  // matching.cpp: the transfers whose turn is not known at once
   static bool later(const Match& a, const Match& b);
   void disagree(const Operation& send, const Operation& receive);
+  void changed_in_flight(Actor actor, const Operation& operation);
   bool transfer_matches();  // false: none moved
   void put(Match match);
   double earliest_ready_s() const;
   void forget_one_match();
-  void transfer(Operation& send, Operation& receive);
   void leave_node(Match match);
   void enter_node(const Match& match);
-  void take_off(Operation& send);
-  void sent(Operation& send, Operation& receive);
-  void received(const Operation& send, Operation& receive, double begin_s, std::uint64_t checksum);
 
   // injecting.cpp: only where there are faults
   bool dies_asking(Actor actor, const Request& request);
+  bool dies_asking(Actor actor, const Message& message);
   void take_away(int rank, const std::string& why, double at_s);
   void strike_in_time(int rank);  // its death shows, though it may have things to do before
   void die_in_time(int rank);
@@ -218,8 +250,11 @@ struct Core::State {
   int live_ = 0, waiting_ = 0;  // strands; of them, those with an open request
   Counters counters_;
   std::optional<Finding> finding_;
+  Answer over_;                         // of who asks when the run is over
   std::unique_ptr<Recorder> recorder_;  // where options_ name a timeline
 };
+
+constexpr std::int64_t count_max = std::int64_t{1} << 40;  // elements; far from overflow
 
 Reply failed_reply(std::string error);
 // Payload bytes of `count` elements.
@@ -232,6 +267,22 @@ inline std::int64_t bytes_of(const Message& message) {
 std::int64_t given_count(const Request& request, std::size_t members);
 std::int64_t given_bytes(const Request& request, std::size_t members);
 bool has_root(Collective collective);
+inline bool is_blocking(Op op) {
+  return op == Op::send || op == Op::recv || op == Op::collective || op == Op::split;
+}
+// Of a message that may be transferred: both sides expect the same. What does not agree has to
+// wait, so that of several the same one is found whoever ran first.
+inline bool agree(const Operation& send, const Operation& receive) {
+  return send.request.count == receive.request.count && send.request.dtype == receive.request.dtype;
+}
+// Of what is transferred: nobody but its owner may have changed it since it was sent.
+inline std::uint64_t checksum_of_bytes(const Operation& send) {
+  return send.request.op == Op::isend ? send.request.checksum : checksum_of(send.request.data);
+}
+inline void count_leaving(RankCounters& sender, std::int64_t bytes) {
+  sender.bytes_left_node += bytes;
+  ++sender.messages_left_node;
+}
 // "ranks 0, 2 and 3"; of many, "ranks 0 to 511 and 513 to 1023".
 std::string list_of(const std::vector<int>& ranks);
 // "all_reduce(sum) of 7 float32": of a collective or split, what all members must agree on.

@@ -67,23 +67,25 @@ class FiberHost final : public StrandPort, public Strands {
   // Shared with the handle that start() gave: the failure outlives the strand.
   struct State {
     Actor actor;
-    std::string name;
-    std::unique_ptr<Fiber> fiber;
-    std::exception_ptr failure;
     double computed_s = 0;  // that the core has not been told
     // Its last call: `file` of a message, which outlives the run, or `asked_file` of a request.
     const char* file = nullptr;
-    std::string asked_file;
     int line = 0;
     bool begun = false;
     bool over = false;       // so is the run: the host may be gone
     bool abandoned = false;  // by an exception that passed its owner: it is not run any more
+    std::optional<Fiber> fiber{};
+    std::exception_ptr failure{};
+    std::string asked_file{};
+    std::string name{};
   };
   using StatePtr = std::shared_ptr<State>;
   class FiberStrand;
 
   const StatePtr& add(Actor actor, std::string name, std::function<void()> body);
   void go(State& strand);
+  void block();
+  void begin_to_run(State& strand);
   void end(State& strand);
   void run_rank(FiberRank self, const std::function<void(FiberRank&)>& program);
   void end_all();
@@ -101,7 +103,8 @@ class FiberHost final : public StrandPort, public Strands {
   LastSign& last_sign_;
   FiberResult result_;
   std::vector<std::vector<StatePtr>> strands_;  // by rank, by strand; null when it has ended
-  std::vector<State*> ready_;                   // strands may start others while it is gone through
+  std::vector<State*> ready_;                   // this turn's; strands may start others meanwhile
+  std::size_t gone_on_ = 0;                     // how many of them
   std::vector<FiberStack> stacks_;              // of strands that have ended
   State* running_ = nullptr;
   std::uint64_t turn_ = 0;
@@ -148,8 +151,9 @@ FiberResult FiberHost::run(const std::function<void(FiberRank&)>& program) {
     });
   }
   while (true) {
-    for (std::size_t i = 0; i < ready_.size(); ++i) {
-      if (!core_.is_over(ready_[i]->actor.rank)) go(*ready_[i]);
+    for (gone_on_ = 0; gone_on_ < ready_.size();) {
+      State& next = *ready_[gone_on_++];
+      if (!core_.is_over(next.actor.rank)) go(next);
     }
     ready_.clear();
     if (core_.finding() || core_.finished()) break;
@@ -172,7 +176,7 @@ const FiberHost::StatePtr& FiberHost::add(Actor actor, std::string name,
   state->name = std::move(name);
   FiberStack stack = stacks_.empty() ? FiberStack(options_.stack_bytes) : std::move(stacks_.back());
   if (!stacks_.empty()) stacks_.pop_back();
-  state->fiber = std::make_unique<Fiber>(std::move(stack), [this, run = std::move(body)](Fiber&) {
+  state->fiber.emplace(std::move(stack), [this, run = std::move(body)](Fiber&) {
     run();
     pass_time();
   });
@@ -182,24 +186,39 @@ const FiberHost::StatePtr& FiberHost::add(Actor actor, std::string name,
 }
 
 void FiberHost::go(State& strand) {
+  begin_to_run(strand);
+  try {
+    strand.fiber->resume();
+  } catch (...) {
+    running_->failure = std::current_exception();  // read by who joins it
+  }
+  State& last = *std::exchange(running_, nullptr);
+  last_sign_.nobody_runs();
+  if (last.fiber->done()) end(last);
+}
+
+// The running strand is blocked: who can go on runs in its place, when all of this turn have gone
+// on.
+void FiberHost::block() {
+  State& self = *running_;
+  const auto next = gone_on_ < ready_.size() ? std::nullopt : core_.next();
+  if (!next) return self.fiber->suspend();
+  State& other = *strands_[static_cast<std::size_t>(next->rank)].front();
+  begin_to_run(other);
+  if (&other != &self) self.fiber->hand_over(*other.fiber);
+}
+
+void FiberHost::begin_to_run(State& strand) {
   running_ = &strand;
   strand.begun = true;
   watchdog_.sign(++turn_ * turns_of_sign + static_cast<std::uint64_t>(strand.actor.rank));
   show(strand);
-  try {
-    strand.fiber->resume();
-  } catch (...) {
-    strand.failure = std::current_exception();  // read by who joins it
-  }
-  running_ = nullptr;
-  last_sign_.nobody_runs();
-  if (strand.fiber->done()) end(strand);
 }
 
 void FiberHost::end(State& strand) {
   const Actor actor = strand.actor;
   stacks_.push_back(strand.fiber->take_stack());
-  strand.fiber = nullptr;
+  strand.fiber.reset();
   auto& of_rank = strands_[static_cast<std::size_t>(actor.rank)];
   of_rank[static_cast<std::size_t>(actor.strand)] = nullptr;  // and `strand` with it
   if (core_.finding() || !core_.gone(actor.rank).empty()) return;
@@ -245,7 +264,7 @@ void FiberHost::pass_time(Op op, double seconds) {
   request.op = op;
   request.seconds = seconds;
   core_.ask(self.actor, std::move(request));
-  self.fiber->suspend();
+  block();
   if (!over()) core_.take_reply(self.actor);
 }
 
@@ -268,7 +287,7 @@ Reply FiberHost::call(const Request& request) {
     Request asked = request;
     asked.data = payload_of({request.data.bytes.begin(), request.data.bytes.end()});
     core_.ask(self.actor, std::move(asked));
-    self.fiber->suspend();
+    block();
     if (!over()) return core_.take_reply(self.actor);
   }
   return failed();
@@ -276,16 +295,13 @@ Reply FiberHost::call(const Request& request) {
 
 Answer FiberHost::call(const Message& message) {
   pass_time();
-  if (!over()) {
-    State& self = *running_;
-    self.file = message.file;
-    self.line = message.line;
-    show(self);
-    if (const auto answer = core_.ask(self.actor, message)) return *answer;
-    self.fiber->suspend();
-    if (!over()) return core_.take_answer(self.actor);
-  }
-  return {&why_over(), 0, 0, 0};
+  State& self = *running_;
+  self.file = message.file;
+  self.line = message.line;
+  show(self);
+  if (const Answer* answer = core_.ask(self.actor, message)) return *answer;
+  block();
+  return core_.take_answer(self.actor);
 }
 
 // Whether the running strand has nothing more to do but to end.

@@ -19,6 +19,10 @@ bool Core::State::dies_asking(Actor actor, const Request& request) {
   return why.has_value();
 }
 
+bool Core::State::dies_asking(Actor actor, const Message& message) {
+  return dies_asking(actor, request_of(message));
+}
+
 void Core::State::take_away(int rank, const std::string& why, double at_s) {
   striking_->has_died(rank, at_s);
   striking_->strike(Verdict::rank_exited, why, {rank}, why);

@@ -84,7 +84,10 @@ class OperationPtr {
   void hold() {
     if (operation_ != nullptr) ++operation_->references;
   }
-  inline void drop();
+  void drop() {
+    if (operation_ != nullptr && --operation_->references == 0) take_back(*operation_);
+  }
+  static void take_back(Operation& operation);
   Operation* operation_ = nullptr;
 };
 
@@ -119,18 +122,7 @@ class OperationPool {
     }
   }
 
-  void take_back(Operation& operation) {
-    operation.request.data = {};
-    operation.request.into = {};
-    operation.receive = nullptr;
-    operation.kept.clear();
-    operation.whole = nullptr;
-    operation.told = nullptr;
-    operation.handle = 0;
-    operation.received = 0;
-    operation.done = operation.met = operation.has_waiter = false;
-    free_.push_back(&operation);
-  }
+  void take_back(Operation& operation);
 
  private:
   static constexpr std::uint32_t chunk = 256;
@@ -141,26 +133,12 @@ class OperationPool {
     Operation& operation = at(place);
     return operation.handle == handle && operation.owner.rank == rank ? &operation : nullptr;
   }
-  void grow() {
-    chunks_.push_back(std::make_unique<std::array<Operation, chunk>>());
-    places_ += chunk;
-    for (std::uint32_t place = places_; place-- > places_ - chunk;) {
-      at(place).place = place;
-      at(place).pool = this;
-      free_.push_back(&at(place));
-    }
-  }
+  void grow();
 
   std::vector<std::unique_ptr<std::array<Operation, chunk>>> chunks_;  // they stay where they are
   std::vector<Operation*> free_;
   std::uint32_t places_ = 0;
   std::uint64_t used_ = 0;
 };
-
-void OperationPtr::drop() {
-  if (operation_ != nullptr && --operation_->references == 0) {
-    operation_->pool->take_back(*operation_);
-  }
-}
 
 }  // namespace lockstep::sim

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "engine/base/random.hpp"
@@ -76,11 +77,24 @@ class ReadyStrands {
     waiting_ -= std::erase_if(block.others, [&](Actor other) { return other.rank == rank; });
   }
 
+  // The strand 0 that comes next; nobody where other strands of its block are ready too.
+  std::optional<Actor> take_main() {
+    if (empty()) return std::nullopt;
+    go_to_next_block();
+    Block& block = blocks_[current_];
+    if (!block.others.empty()) return std::nullopt;
+    const std::uint64_t ahead = block.mains >> place_in_block_ << place_in_block_;
+    place_in_block_ = std::countr_zero(ahead != 0 ? ahead : block.mains);
+    block.mains ^= std::uint64_t{1} << place_in_block_;
+    --waiting_;
+    return Actor{by_rank_[current_ * block_ranks + static_cast<std::size_t>(place_in_block_)], 0};
+  }
+
   // The next ones, all of one block.
   void take(std::vector<Actor>& next) {
     next.clear();
     if (empty()) return;
-    while (blocks_[current_].empty()) current_ = (current_ + 1) % blocks_.size();
+    go_to_next_block();
     Block& block = blocks_[current_];
     for (; block.mains != 0; block.mains &= block.mains - 1) {
       const auto place =
@@ -103,10 +117,15 @@ class ReadyStrands {
     std::vector<Actor> others{};  // strands besides
     bool empty() const { return mains == 0 && others.empty(); }
   };
+  void go_to_next_block() {
+    while (blocks_[current_].empty()) current_ = (current_ + 1) % blocks_.size();
+  }
+
   std::vector<Block> blocks_;  // in the seed's order
   std::vector<int> place_;     // by rank
   std::vector<int> by_rank_;   // rank, by place
   std::size_t current_ = 0, waiting_ = 0;
+  int place_in_block_ = 0;  // of who was taken last
 };
 
 }  // namespace lockstep::sim

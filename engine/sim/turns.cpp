@@ -18,7 +18,7 @@ void Core::State::take_asked() {
   std::sort(asked.begin(), asked.end(),
             [&](const Ready& a, const Ready& b) { return earlier(a, b); });
   for (const auto& [clock, actor] : asked) {
-    auto request = std::exchange(strand_of(actor).asked, std::nullopt);
+    const auto request = std::exchange(strand_of(actor).asked, nullptr);
     if (request) take(actor, std::move(*request));
   }
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -15,6 +16,15 @@ namespace lockstep {
 namespace {
 
 std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+// Of a stack its end is used most. All of them end where a page does, and would share few of the
+// sets of the processor's caches; so each begins some lines before its end, and its neighbour
+// others.
+std::span<std::byte> apart(std::span<std::byte> stack) {
+  constexpr std::size_t line = 64, places = 32;
+  const auto page = reinterpret_cast<std::uintptr_t>(stack.data()) / page_bytes();
+  return stack.first(stack.size() - page % places * line);
+}
 
 }  // namespace
 
@@ -46,7 +56,9 @@ FiberStack& FiberStack::operator=(FiberStack&& other) noexcept {
 }
 
 Fiber::Fiber(FiberStack stack, Body body)
-    : stack_(std::move(stack)), body_(std::move(body)), own_(stack_.memory(), &Fiber::run, this) {
+    : own_(apart(stack.memory()), &Fiber::run, this),
+      stack_(std::move(stack)),
+      body_(std::move(body)) {
   note_new_stack(own_notes_, stack_.memory());
 }
 
@@ -54,40 +66,62 @@ Fiber::~Fiber() { note_gone(own_notes_); }
 
 void Fiber::run(void* fiber) {
   auto& self = *static_cast<Fiber*>(fiber);
-  note_arrived(self.own_notes_, self.resumer_notes_);
+  note_arrived(self.own_notes_, *self.resumer_->left);
   try {
     self.body_(self);
   } catch (...) {
     self.failure_ = std::current_exception();
   }
   self.done_ = true;
-  self.go(Leaving::ends);
-}
-
-void Fiber::swap_exceptions() {
-  static_assert(sizeof(Exceptions) == 16);
-  auto* globals = reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
-  std::swap(*globals, exceptions_);
+  self.go_back(Leaving::ends);
 }
 
 void Fiber::resume() {
   LOCKSTEP_CHECK(!done_ && !running_, "resume: the fiber ", done_ ? "has ended" : "runs already");
-  running_ = true;
-  swap_exceptions();
-  note_leaving(resumer_notes_, own_notes_, Leaving::returns);
-  resumer_.switch_to(own_);
-  note_arrived(resumer_notes_, own_notes_);
-  swap_exceptions();
-  running_ = false;
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  static_assert(sizeof(Exceptions) == 16);
+  Resumer here;
+  here.current = reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
+  here.exceptions = *here.current;
+  here.left = &here.notes;
+  begin_to_run(here);
+  note_leaving(here.notes, own_notes_, Leaving::returns);
+  here.stack.switch_to(own_);
+  note_arrived(here.notes, *here.left);
+  *here.current = here.exceptions;
+  Fiber& last = *here.last;
+  if (last.failure_) std::rethrow_exception(std::exchange(last.failure_, nullptr));
 }
 
-void Fiber::suspend() { go(Leaving::returns); }
+void Fiber::suspend() { go_back(Leaving::returns); }
 
-void Fiber::go(Leaving leaving) {
-  note_leaving(own_notes_, resumer_notes_, leaving);
-  own_.switch_to(resumer_);
-  note_arrived(own_notes_, resumer_notes_);
+void Fiber::go_back(Leaving leaving) {
+  stop_running();
+  note_leaving(own_notes_, resumer_->notes, leaving);
+  own_.switch_to(resumer_->stack);
+  note_arrived(own_notes_, *resumer_->left);
+}
+
+void Fiber::hand_over(Fiber& next) {
+  LOCKSTEP_CHECK(!next.done_ && !next.running_, "hand_over: the next fiber ",
+                 next.done_ ? "has ended" : "runs already");
+  stop_running();
+  next.begin_to_run(*resumer_);
+  note_leaving(own_notes_, next.own_notes_, Leaving::returns);
+  own_.switch_to(next.own_);
+  note_arrived(own_notes_, *resumer_->left);
+}
+
+void Fiber::begin_to_run(Resumer& resumer) {
+  running_ = true;
+  resumer_ = &resumer;
+  *resumer.current = exceptions_;
+}
+
+void Fiber::stop_running() {
+  running_ = false;
+  exceptions_ = *resumer_->current;
+  resumer_->left = &own_notes_;
+  resumer_->last = this;
 }
 
 FiberStack Fiber::take_stack() {

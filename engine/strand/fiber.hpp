@@ -7,7 +7,8 @@
 //     fiber.resume();  // step 2; done() now
 //
 // Invariants
-//   1. At most one fiber of a thread runs, and the one that resumed it waits for it.
+//   1. At most one fiber of a thread runs. Whoever resumed it waits until it, or the last of those
+//      to which it was handed over, suspends itself or ends.
 //   2. Each fiber has its own exceptions in flight: one may suspend inside a catch block, and
 //      another throw meanwhile.
 //   3. A fiber that has begun and is dropped before it is done is abandoned: its stack goes, its
@@ -58,8 +59,14 @@ class Fiber {
   //   Requires  neither done nor running
   void resume();
 
-  // Called by the fiber itself: back to who resumed it; returns at the next resume().
+  // Called by the fiber itself: back to who resumed it; returns when it runs again.
   void suspend();
+
+  // Called by the fiber itself: `next` runs in its place, and goes back to who resumed this one.
+  // Returns when it runs again. Half the way of suspend() and resume(); and as one that waits in
+  // the same function is gone on with, the processor guesses the returns that follow.
+  //   Requires  `next` neither done nor running
+  void hand_over(Fiber& next);
 
   bool done() const { return done_; }
   // To be used by another one. Requires done().
@@ -72,17 +79,28 @@ class Fiber {
     void* caught = nullptr;
     unsigned int uncaught = 0;
   };
+  // Who waits in resume().
+  struct Resumer {
+    CallStack stack;
+    StackNotes notes;
+    Exceptions exceptions;          // its own, while a fiber runs
+    Exceptions* current = nullptr;  // of the thread
+    StackNotes* left = nullptr;     // of the stack that was switched away from last
+    Fiber* last = nullptr;          // that ran
+  };
   static void run(void* fiber);
-  void go(Leaving leaving);  // from this stack to its resumer's
-  void swap_exceptions();
+  void begin_to_run(Resumer& resumer);
+  void stop_running();
+  void go_back(Leaving leaving);
 
+  CallStack own_;
+  Resumer* resumer_ = nullptr;
+  Exceptions exceptions_;  // while it does not run
+  bool running_ = false, done_ = false;
   FiberStack stack_;
   Body body_;
-  CallStack own_, resumer_;
-  StackNotes own_notes_, resumer_notes_;
-  Exceptions exceptions_;  // of whichever side does not run
+  StackNotes own_notes_;
   std::exception_ptr failure_;
-  bool running_ = false, done_ = false;
 };
 
 }  // namespace lockstep

@@ -162,11 +162,15 @@ std::string page_of_diagnoses() {
       "# What is said of broken programs\n\n"
       "Each of these programs makes one mistake (`tests/sim/broken_messages.cpp` and its "
       "neighbours).\n"
-      "Fibers and player processes say the same sentence, whatever the schedule, and within a "
-      "tenth of a\n"
-      "second; an endless loop is watched for a while first. The second column is the word of the "
-      "MPI Bugs\n"
-      "Initiative [LSQ21], where it has one.\n\n"
+      "Fibers and player processes say the same sentence, whatever the schedule, and at once: on a "
+      "machine\n"
+      "with two busy cores a deadlock of four player processes was named 0.6 ms after the last "
+      "call, and\n"
+      "three of 16,384 ranks in 0.3 s together (`test_sim` prints both). An endless loop is "
+      "watched "
+      "for a\n"
+      "while first. The second column is the word of the MPI Bugs Initiative [LSQ21], where it has "
+      "one.\n\n"
       "| mistake | class | what is said |\n|---|---|---|\n";
   for (const BrokenProgram& program : broken_programs()) {
     std::string said = program.sentence;

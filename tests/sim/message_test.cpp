@@ -1,4 +1,7 @@
 // Messages asked for without a Request: the same answers, figures and sentences, for less work.
+#include <algorithm>
+#include <array>
+#include <map>
 #include <numeric>
 
 #include "engine/sim/fiber_host.hpp"
@@ -90,6 +93,64 @@ TEST_CASE("messages: isend is answered at once, so a rank goes on until it must 
   if (result.finding) FAIL(result.finding->message);
   CHECK(
       (order == std::vector<int>{0, 0, 0, 1, 1, 1} || order == std::vector<int>{1, 1, 1, 0, 0, 0}));
+}
+
+// A message of n elements holds the port for 1 + n seconds and arrives 3 later. By hand:
+//     tag  elements  sent at  wanted at  ready   port       arrives
+//      2       1        1         0        1     1 to 3        6
+//      1       2        0         4        4     4 to 7       10
+//      3       4        2         6        6     7 to 12      15    ready with the next two, and
+//      4       1        2         6        6    12 to 14      17    posted before them
+//      5       1        2         6        6    14 to 16      19
+TEST_CASE(
+    "messages: a port takes those that are open in the order in which both sides were there") {
+  Options options = world(2);
+  options.network = {.latency_s = 3, .gap_s = 1, .bandwidth_bytes_s = 4};
+  options.seed = static_cast<std::uint64_t>(GENERATE(range(0, 8)));
+  const auto whole = GENERATE(false, true);
+  Core core(options);
+  std::vector<double> clocks;  // after each wait: the sender's, then the receiver's
+  const auto result = run_fibers(core, [&](FiberRank& self) {
+    const Op op = self.rank == 0 ? Op::isend : Op::irecv;
+    std::map<int, std::uint64_t> started;
+    const auto start = [&](int tag, std::int64_t count) {
+      Message asked = brief(op, 1 - self.rank, count, tag);
+      started[tag] =
+          whole ? self.port.call(request_of(asked)).handle : self.port.call(asked).handle;
+    };
+    if (self.rank == 0) {
+      start(1, 2);
+      self.port.compute(1);
+      start(2, 1);
+      self.port.compute(1);
+      start(3, 4);
+      start(4, 1);
+      start(5, 1);
+    } else {
+      start(2, 1);
+      self.port.compute(4);
+      start(1, 2);
+      self.port.compute(2);
+      start(5, 1);
+      start(4, 1);
+      start(3, 4);
+    }
+    std::vector<double> after;
+    for (const int tag : {2, 1, 3, 4, 5}) {
+      self.port.call(brief_wait({nullptr, started[tag], 0, 0}, 0));
+      after.push_back(self.port.now_s());
+    }
+    clocks.insert(self.rank == 0 ? clocks.begin() : clocks.end(), after.begin(), after.end());
+  });
+  if (result.finding) FAIL(result.finding->message);
+  CHECK(clocks == std::vector<double>{3, 7, 12, 14, 16, 6, 10, 15, 17, 19});
+  std::vector<std::array<double, 3>> messages;  // tag, when it took the port, when it arrived
+  for (const MessageRecord& record : core.counters().messages) {
+    messages.push_back({static_cast<double>(record.tag), record.sent_s, record.arrived_s});
+  }
+  std::ranges::sort(messages, {}, [](const auto& message) { return message[1]; });
+  CHECK(messages == std::vector<std::array<double, 3>>{
+                        {2, 1, 6}, {1, 4, 10}, {3, 7, 15}, {4, 12, 17}, {5, 14, 19}});
 }
 
 TEST_CASE("messages: what makes no sense is refused with the sentence of a request") {

@@ -112,6 +112,39 @@ TEST_CASE("fiber: fibers resume fibers, and each goes back to who resumed it") {
   CHECK(order == "abcde");
 }
 
+TEST_CASE(
+    "fiber: who is handed over to goes back to who resumed the first, each with its exceptions") {
+  std::string order;
+  Fiber* second_place = nullptr;
+  Fiber first(FiberStack(), [&](Fiber& self) {
+    try {
+      throw std::runtime_error("1");
+    } catch (const std::runtime_error&) {
+      order += "a";
+      self.hand_over(*second_place);
+      order += std::current_exception() == nullptr ? "?" : "d";
+    }
+  });
+  Fiber second(FiberStack(), [&](Fiber& self) {
+    order += std::current_exception() == nullptr ? "b" : "?";
+    self.suspend();
+    order += "c";
+    self.hand_over(first);
+    order += "f";
+    throw std::runtime_error("2");
+  });
+  second_place = &second;
+  first.resume();
+  CHECK(order == "ab");
+  second.resume();
+  CHECK(order == "abcd");
+  CHECK((first.done() && !second.done()));
+  CHECK(std::current_exception() == nullptr);
+  order += "e";
+  CHECK_THROWS_WITH(second.resume(), "2");
+  CHECK(order == "abcdef");
+}
+
 TEST_CASE("fiber: locals live across ten thousand switches of a thousand fibers") {
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::vector<int> sums(1000);
