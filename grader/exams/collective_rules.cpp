@@ -59,9 +59,11 @@ std::optional<Guess> likely_cause_of_sum(const Sums& sums, const Holding& held,
     return summed ? Guess{"operator", "that is the sum: the operator was ignored"}
                   : Guess{"operator", "another operator was used than the one that was given"};
   }
+  // Of one block of a sum the end says nothing: the remainder is that of all blocks together.
+  const bool all_blocks = seen.size() == sums.inputs.front().size();
   const std::size_t tail = seen.size() % static_cast<std::size_t>(sums.of.ranks);
   const bool whole = tail == seen.size() && !std::ranges::equal(seen, held.before);
-  if (tail != 0 && !whole && at >= seen.size() - tail) {
+  if (all_blocks && tail != 0 && !whole && at >= seen.size() - tail) {
     const auto last = tail == 1 ? std::string("only the last element is wrong")
                                 : text("only the last ", tail, " elements are wrong");
     return Guess{"tail_lost", text(last, ", the remainder of ", seen.size(), " / ", n,
@@ -69,6 +71,12 @@ std::optional<Guess> likely_cause_of_sum(const Sums& sums, const Holding& held,
   }
   const std::string story = provenance(sums, first + at, seen[at]);
   if (!story.empty()) return Guess{"provenance", story};
+  for (int empty = 1; empty < sums.of.ranks; ++empty) {
+    if (provenance(sums, first + at, seen[at] + empty).empty()) continue;
+    return Guess{"adds_empty_room",
+                 "room that nothing was written to was added up: what empty_like makes holds -1 "
+                 "here, and anything elsewhere"};
+  }
   return std::nullopt;
 }
 
