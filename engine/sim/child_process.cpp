@@ -51,6 +51,17 @@ struct Plan {
   }
 };
 
+// Between fork and exec: the lab's own descriptors 0 to 2, and the socket as 3.
+[[noreturn]] void become_debugger(const Plan& plan) {
+  const int socket = fcntl(plan.socket, F_DUPFD_CLOEXEC, 10);
+  const int error = fcntl(plan.error, F_DUPFD_CLOEXEC, 10);
+  if (socket < 0 || error < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) _exit(127);
+  if (dup2(socket, 3) == 3) execv(plan.argv[0], plan.argv.data());
+  const int reason = errno;
+  static_cast<void>(!::write(error, &reason, sizeof reason));
+  _exit(127);
+}
+
 // Between fork and exec. Descriptors: 0 null, 1 and 2 the pipe, 3 the socket, and 4, closed by the
 // player's exec, on which the reason is written when exec fails.
 [[noreturn]] void become_player(const Plan& plan) {
@@ -120,7 +131,8 @@ Descriptor::~Descriptor() {
   if (fd_ >= 0) close(fd_);
 }
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command, const PlayerLimits& limits)
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const PlayerLimits& limits,
+                           Surroundings surroundings)
     : launched_(!limits.launcher.empty()) {
   LOCKSTEP_CHECK(!command.empty() && command[0].starts_with("/"),
                  "a player's program is named by an absolute path");
@@ -166,6 +178,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Player
     plan.limit(RLIMIT_AS, bytes, bytes);
   }
   pid_ = checked(fork(), "fork");
+  if (pid_ == 0 && surroundings == Surroundings::the_labs) become_debugger(plan);
   if (pid_ == 0) become_player(plan);
   player_pid_ = pid_;
 }
@@ -210,8 +223,8 @@ void ChildProcess::await_announcement() {
   }
   std::array<char, 1000> said{};
   const ssize_t length = ::read(output_.get(), said.data(), said.size());
-  std::string why = printable({said.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))},
-                              said.size());
+  std::string why =
+      printable({said.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))}, said.size());
   while (why.ends_with('\n')) why.pop_back();
   throw Error("the sandbox of a player did not start: " + why);
 }

@@ -29,11 +29,16 @@ class Descriptor {
   int fd_ = -1;
 };
 
+// What a child has around it: nothing but a pipe, in a process group of its own and under limits;
+// or the terminal, the environment and the process group of the lab, as a debugger needs them.
+enum class Surroundings : unsigned char { none, the_labs };
+
 class ChildProcess {
  public:
   // Forks and executes; returns before the program runs, so that several start side by side. The
-  // child leads a process group of its own and dies with the thread that started it.
-  ChildProcess(const std::vector<std::string>& command, const PlayerLimits& limits);
+  // child dies with the thread that started it.
+  ChildProcess(const std::vector<std::string>& command, const PlayerLimits& limits,
+               Surroundings surroundings = Surroundings::none);
   ChildProcess(ChildProcess&& other) noexcept;
   ~ChildProcess();  // kills the group and reaps
 

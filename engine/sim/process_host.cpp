@@ -37,8 +37,8 @@ constexpr std::size_t text_max = 4000;  // of an exception
 constexpr std::size_t name_max = 40;    // of a strand
 
 struct Player {
-  Player(const std::vector<std::string>& command, const PlayerLimits& limits)
-      : child(command, limits), reader(limits.frame_bytes_max) {}
+  Player(const std::vector<std::string>& command, const PlayerLimits& limits, Surroundings where)
+      : child(command, limits, where), reader(limits.frame_bytes_max) {}
 
   ChildProcess child;
   FrameReader reader;
@@ -98,13 +98,22 @@ struct ProcessHost::State {
   void lost(int rank);
 };
 
-ProcessHost::ProcessHost(std::vector<std::string> command, int players, const PlayerLimits& limits)
+ProcessHost::ProcessHost(std::vector<std::string> command, int players, const PlayerLimits& limits,
+                         const std::optional<DebuggedPlayer>& debugged)
     : state_(std::make_unique<State>()) {
   LOCKSTEP_CHECK(players >= 1, "a host needs at least one player, not ", players);
   state_->command = std::move(command);
   state_->limits = limits;
   state_->players.reserve(static_cast<std::size_t>(players));
-  for (int i = 0; i < players; ++i) state_->players.emplace_back(state_->command, limits);
+  for (int i = 0; i < players; ++i) {
+    if (!debugged || debugged->rank != i) {
+      state_->players.emplace_back(state_->command, limits, Surroundings::none);
+      continue;
+    }
+    std::vector<std::string> words = debugged->command;
+    words.insert(words.end(), state_->command.begin(), state_->command.end());
+    state_->players.emplace_back(words, limits, Surroundings::the_labs);
+  }
   for (auto& player : state_->players) player.child.await_start(state_->command);
 }
 

@@ -31,6 +31,13 @@ struct PlayerLimits {
   std::vector<std::string> launcher;
 };
 
+// One player that runs under a debugger, on the lab's own terminal: `command` comes before the
+// player's. It is not limited, and has the lab's environment.
+struct DebuggedPlayer {
+  int rank = 0;
+  std::vector<std::string> command;
+};
+
 struct CaseResult {
   std::vector<Bytes> results;       // by rank; empty where the rank gave none
   std::optional<Finding> finding;   // what went wrong, the first cause
@@ -41,7 +48,8 @@ class ProcessHost {
  public:
   // Starts `players` processes of `command` (argv; absolute path first). Their environment is empty
   // but for what PlayerLimits needs. Throws Error when one cannot be started.
-  ProcessHost(std::vector<std::string> command, int players, const PlayerLimits& limits);
+  ProcessHost(std::vector<std::string> command, int players, const PlayerLimits& limits,
+              const std::optional<DebuggedPlayer>& debugged = std::nullopt);
   ~ProcessHost();  // kills and reaps what is left
 
   // Gives the first core.ranks() players a case each and drives the core until every one has

@@ -8,19 +8,6 @@
 namespace lockstep::grader {
 namespace {
 
-// Without the terminal's colour sequences (ESC [ … letter).
-std::string plain(std::string_view line) {
-  std::string out;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] != '\x1b') {
-      out += line[i];
-      continue;
-    }
-    while (i < line.size() && line[i] != 'm' && line[i] != 'K') ++i;
-  }
-  return out;
-}
-
 // g++ marks functions that return a std::string, or what holds one.
 constexpr std::string_view abi_tag = "[abi:cxx11]";
 
@@ -49,25 +36,16 @@ NmLine nm_line(std::string_view line) {
 
 }  // namespace
 
-std::string first_error(const std::string& compiler_output, const std::string& file) {
-  std::istringstream in(compiler_output);
-  std::string elsewhere;
-  const std::string mark = ": error: ";
-  for (std::string line; std::getline(in, line);) {
-    line = plain(line);
-    std::size_t at = line.find(mark);
-    std::size_t length = mark.size();
-    if (at == std::string::npos) {
-      at = line.find(": fatal error: ");
-      length = std::string_view(": fatal error: ").size();
+std::string plain_text(std::string_view line) {
+  std::string out;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] != '\x1b') {
+      out += line[i];
+      continue;
     }
-    if (at == std::string::npos) continue;
-    const std::string error = line.substr(0, at) + ": " + line.substr(at + length);
-    if (line.rfind(file + ":", 0) == 0) return error;
-    if (elsewhere.empty()) elsewhere = error;
+    while (i < line.size() && line[i] != 'm' && line[i] != 'K') ++i;
   }
-  if (elsewhere.empty()) return file + " does not compile";
-  return file + " does not compile: " + elsewhere;
+  return out;
 }
 
 std::string link_error(const std::string& linker_output) {

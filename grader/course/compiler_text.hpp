@@ -1,14 +1,14 @@
-// Reading what compilers and nm print: the first error in the student's own lines, fewer lines, and
-// whether an object defines a symbol. Pure functions of text.
+// Reading what linkers and nm print: what keeps a file from being linked, and whether an object
+// defines a symbol. Pure functions of text; diagnostics.hpp reads what compilers print.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace lockstep::grader {
 
-// "work/…/ring.cpp:12:3: 'chunk' was not declared in this scope": the first error that is in the
-// student's file; otherwise the first one anywhere, with where it was triggered from.
-std::string first_error(const std::string& compiler_output, const std::string& file);
+// Without the terminal's colour sequences (ESC [ … letter).
+std::string plain_text(std::string_view line);
 
 // What keeps a file from being linked, and what to do: the first symbol that is defined twice or
 // nowhere, as mold and GNU ld name it.

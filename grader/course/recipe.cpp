@@ -34,12 +34,45 @@ Recipe read_recipe(const std::filesystem::path& file) {
       recipe.uses.push_back(value);
     } else if (key == "library") {
       recipe.libraries.emplace_back(value);
+    } else if (key == "simulated_object") {
+      recipe.simulated_objects.emplace_back(value);
+    } else if (key == "shared_object") {
+      recipe.shared_objects.emplace_back(value);
+    } else if (key == "sanitized_object") {
+      recipe.sanitized_objects.emplace_back(value);
+    } else if (key == "shared_library") {
+      recipe.shared_libraries.emplace_back(value);
     } else {
       throw Error(text(file.string(), ":", number, ": unknown key '", key,
                        "': configure again (cmake --preset release)"));
     }
   }
   if (recipe.compiler.empty()) throw Error(file.string() + " names no compiler: configure again");
+  return recipe;
+}
+
+Recipe recipe_for(Recipe recipe, PlayerKind kind) {
+  const auto append = [](auto& to, const auto& more) {
+    to.insert(to.end(), more.begin(), more.end());
+  };
+  using Flags = std::vector<std::string>;
+  append(recipe.objects,
+         kind == PlayerKind::shared ? recipe.shared_objects : recipe.simulated_objects);
+  if (kind == PlayerKind::shared) append(recipe.libraries, recipe.shared_libraries);
+  if (kind != PlayerKind::debugged && kind != PlayerKind::sanitized) return recipe;
+  // The precompiled header belongs to other flags: its plain text is read instead.
+  recipe.pch = "grader/course/student_pch.hpp";
+  if (kind == PlayerKind::debugged) {
+    append(recipe.compile_flags, Flags{"-O0", "-g"});
+    return recipe;
+  }
+  const std::string which = "-fsanitize=address,undefined";
+  append(recipe.compile_flags,
+         Flags{"-g", which, "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"});
+  // Their runtime wants the dynamic linker.
+  std::erase(recipe.link_flags, "-static");
+  append(recipe.link_flags, Flags{which});
+  append(recipe.objects, recipe.sanitized_objects);
   return recipe;
 }
 

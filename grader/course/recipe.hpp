@@ -1,10 +1,12 @@
 // How one part is compiled and its player linked, as CMake wrote it down when it configured: the
 // lab needs no build system between an edit and its verdict.
 //
-// File build/<preset>/recipes/<part>.recipe, one `key value` a line, in the order of the link's command line:
+// File build/<preset>/recipes/<part>.recipe, one `key value` a line, in the order of the link's
+// command line:
 //   compiler /usr/bin/c++        compile_flag -O1         pch /…/student_pch.hpp
 //   link_flag -static            object /…/adapter.o      uses average_gradients
 //   library /…/liblockstep_comm.a
+//   simulated_object, shared_object, shared_library, sanitized_object: of one kind of player only
 #pragma once
 
 #include <filesystem>
@@ -21,7 +23,19 @@ struct Recipe {
   std::vector<std::filesystem::path> objects;    // adapter, then what may_use brings
   std::vector<std::string> uses;                 // parts whose references are among the objects
   std::vector<std::filesystem::path> libraries;  // rooms, higher floors first
+
+  // Which world ranks talk in, and what sanitizers are told.
+  std::vector<std::filesystem::path> simulated_objects, shared_objects, sanitized_objects;
+  std::vector<std::filesystem::path> shared_libraries;
 };
+
+// Players of the same file. `usual`: small, quick to start, in the judge's world. `debugged`:
+// without optimisation, with lines. `sanitized`: the student's file checks its memory accesses and
+// its arithmetic. `shared`: ranks talk through shared memory, unseen by the judge.
+enum class PlayerKind : unsigned char { usual, debugged, sanitized, shared };
+
+// The recipe for that kind, with all its objects, libraries and flags in the usual places.
+Recipe recipe_for(Recipe recipe, PlayerKind kind);
 
 //   Throws  Error saying that the build is not ready when the file is missing or malformed
 Recipe read_recipe(const std::filesystem::path& file);

@@ -12,6 +12,7 @@
 #include "engine/base/error.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/compiler_text.hpp"
+#include "grader/course/diagnostics.hpp"
 #include "grader/course/text_file.hpp"
 
 namespace lockstep::grader {
@@ -128,7 +129,7 @@ StudentBuild compile(const Places& places, const Recipe& recipe, const Exercise&
   argv.insert(argv.end(), {"-c", shown, "-o", object.string()});
   const CommandResult result = tool(argv, reads);
   build.compile_s = result.seconds;
-  build.compiler = shortened(result.output);
+  build.compiler = shortened(readable_diagnostics(result.output, shown, places.root.string()));
   if (result.timed_out) {
     build.cause = "compile_time";
     build.message = text("compiling ", shown, " took more than ", build_limits.deadline_s, " s");
@@ -150,7 +151,7 @@ StudentBuild compile_student(const Places& places, const Recipe& recipe, const E
 
 StudentBuild build_player(const Places& places, const Exercise& exercise, const fs::path& source,
                           const fs::path& player, const BuildTool& tool) {
-  const Recipe recipe = read_recipe(places.recipe(exercise));
+  const Recipe recipe = recipe_for(read_recipe(places.recipe(exercise)), PlayerKind::usual);
   StudentBuild build =
       compile(places, recipe, exercise, source, player.string() + ".o", Paint::plain, tool);
   build.player = player;
@@ -159,13 +160,14 @@ StudentBuild build_player(const Places& places, const Exercise& exercise, const 
 }
 
 StudentBuild build_student(const Places& places, const Exercise& exercise, const fs::path& source,
-                           Paint paint) {
+                           Paint paint, PlayerKind kind) {
   const std::string content = read_text(source);
-  const Recipe recipe = read_recipe(places.recipe(exercise));
+  const Recipe recipe = recipe_for(read_recipe(places.recipe(exercise)), kind);
   const std::string shown = places.shown(source);
   const fs::path folder = places.students() / exercise.name;
   fs::create_directories(folder);
-  const std::string key = key_of(recipe, shown, content, read_text(places.recipe(exercise)));
+  const std::string key = key_of(recipe, shown, content,
+                                 text(static_cast<int>(kind), read_text(places.recipe(exercise))));
   const fs::path player = folder / (key + ".player");
   const fs::path log = folder / (key + ".log");
   if (fs::exists(player)) {

@@ -31,7 +31,8 @@ struct StudentBuild {
 // newest 40 of each part.
 //   Throws  UsageError when the file cannot be read, Error when the lab is not built
 StudentBuild build_student(const Places& places, const Exercise& exercise,
-                           const std::filesystem::path& source, Paint paint);
+                           const std::filesystem::path& source, Paint paint,
+                           PlayerKind kind = PlayerKind::usual);
 
 // Who runs the compiler, nm and the linker: the command, and what it reads beside the source and
 // the engine's headers. It runs in a folder where the source lies by the name that messages give

@@ -126,7 +126,9 @@ Exam all_to_all_exam() {
            check_cost(bench, n, drawn_counts(bench, n), Lengths::different);
            check_cost(bench, n, equal_counts(n, 1000), Lengths::equal);
          }
-       }},
+       },
+       {},
+       Asks::cost},
   };
 }
 

@@ -9,6 +9,7 @@
 #include "grader/exams/gradient_rules.hpp"
 #include "grader/exams/members.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_values.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -24,6 +25,21 @@ struct Problem {
                 name_of(plan.dtype));
   }
 };
+
+// What the whole gradient says: whose share is missing or came twice, or that it is nearly right.
+std::optional<Cause> cause_of_shares(const ExpectedGradient& expected,
+                                     const std::vector<std::vector<double>>& inputs,
+                                     std::span<const double> seen) {
+  std::vector<std::vector<double>> shares = inputs;
+  WrongValues values{.seen = seen, .expected = expected.values, .tolerance = expected.tolerance};
+  values.ranks = static_cast<int>(inputs.size());
+  for (auto& share : shares) {
+    for (double& value : share) value /= values.ranks;
+    values.inputs.emplace_back(share);
+  }
+  auto cause = one_rank_wrong(values);
+  return cause ? cause : rounding_only(values);
+}
 
 GradientGuess likely_cause(int ranks, std::span<const double> seen, std::span<const double> mean,
                            std::span<const double> own) {
@@ -91,10 +107,40 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
       expected.tolerance.push_back((p.size() + 2) * epsilon_of(p.plan.dtype) * magnitude);
     }
     expected.likely_cause = [&](std::span<const double> seen, int rank) {
-      return likely_cause(p.size(), seen, expected.values, inputs[static_cast<std::size_t>(rank)]);
+      auto guess =
+          likely_cause(p.size(), seen, expected.values, inputs[static_cast<std::size_t>(rank)]);
+      if (guess.cause != "other_values") return guess;
+      if (auto cause = cause_of_shares(expected, inputs, seen)) {
+        guess = {cause->name, cause->sentence};
+      }
+      return guess;
     };
     check_gradient(bench, played, p.plan, i, reports, expected);
   }
+}
+
+// Fewer ranks, fewer parameters, fewer elements.
+std::vector<Problem> smaller(const Problem& p) {
+  std::vector<Problem> offered;
+  if (p.size() < p.members.world)
+    offered.push_back({whole_world(p.size()), p.plan, p.schedule_seed});
+  for (int ranks = 1; ranks < p.size(); ++ranks) {
+    offered.push_back({whole_world(ranks), p.plan, p.schedule_seed});
+  }
+  if (p.plan.sizes.size() > 1) {
+    for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
+      Problem& one = offered.emplace_back(p);
+      one.plan.sizes = {p.plan.sizes[i]};
+      one.plan.has_grad = {p.plan.has_grad[i]};
+    }
+    Problem& fewer = offered.emplace_back(p);
+    fewer.plan.sizes.pop_back();
+    fewer.plan.has_grad.pop_back();
+  }
+  for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
+    if (p.plan.sizes[i] > 1) offered.emplace_back(p).plan.sizes[i] /= 2;
+  }
+  return offered;
 }
 
 std::optional<Played> play(Bench& bench, const Problem& p) {
@@ -114,6 +160,11 @@ std::optional<Played> play(Bench& bench, const Problem& p) {
   return played;
 }
 
+void judge(Bench& bench, const Problem& p) {
+  bench.examine<Problem>(
+      p, [&](const Problem& one) { play(bench, one); }, smaller);
+}
+
 Problem usual(int ranks, std::uint64_t schedule_seed) {
   return {whole_world(ranks),
           {DType::float32, {35, 7, 1, 64, 64, 13}, {1, 1, 1, 1, 1, 1}},
@@ -126,28 +177,28 @@ Exam average_gradients_exam() {
   return {
       {"the mean over 2, 3, 4, 1, 5, 7 and 8 ranks, the same bits on all",
        [](Bench& bench) {
-         for (int n : {2, 3, 4, 1, 5, 7, 8}) play(bench, usual(n, bench.draw()));
+         for (int n : {2, 3, 4, 1, 5, 7, 8}) judge(bench, usual(n, bench.draw()));
        }},
       {"float64 too",
        [](Bench& bench) {
          Problem p = usual(3, bench.draw());
          p.plan.dtype = DType::float64;
-         play(bench, p);
+         judge(bench, p);
        }},
       {"a parameter without gradient stays without; an empty one does no harm",
        [](Bench& bench) {
          Problem p = usual(4, bench.draw());
          p.plan.sizes = {5, 3, 0, 8};
          p.plan.has_grad = {1, 0, 1, 1};
-         play(bench, p);
+         judge(bench, p);
          p.plan.has_grad = {0, 0, 0, 0};
-         play(bench, p);
+         judge(bench, p);
        }},
       {"a subgroup divides by its own size",
        [](Bench& bench) {
          Problem p = usual(8, bench.draw());
          p.members.ranks = {6, 1, 4};
-         play(bench, p);
+         judge(bench, p);
        }},
       {"no more bytes than one all-reduce of the gradients",
        [](Bench& bench) {
@@ -155,10 +206,15 @@ Exam average_gradients_exam() {
            Problem p = usual(n, bench.draw());
            p.plan.sizes = {400, 130, 50};
            p.plan.has_grad = {1, 1, 1};
-           if (const auto played = play(bench, p))
-             check_one_reduction(bench, *played, p.plan, p.size());
+           const auto judge_cost = [&](const Problem& one) {
+             const auto played = play(bench, one);
+             if (played) check_one_reduction(bench, *played, one.plan, one.size());
+           };
+           bench.examine<Problem>(p, judge_cost, smaller);
          }
-       }},
+       },
+       {},
+       Asks::cost},
   };
 }
 

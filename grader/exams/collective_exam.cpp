@@ -177,10 +177,11 @@ Exam collective_exam(const CollectiveContract& contract) {
                     [contract](Bench& bench) { check_schedules(bench, contract); },
                     std::vector<std::size_t>{0}});
   }
-  exam.push_back(on_values(check_of(
+  Check priced_check = on_values(check_of(
       contract.cost,
-      [roots, large = contract.large](Bench& bench) { return priced(bench, roots, large); },
-      cost)));
+      [roots, large = contract.large](Bench& bench) { return priced(bench, roots, large); }, cost));
+  priced_check.asks = Asks::cost;
+  exam.push_back(std::move(priced_check));
   return exam;
 }
 

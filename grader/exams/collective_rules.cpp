@@ -7,10 +7,13 @@
 
 #include "engine/base/random.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_values.hpp"
 #include "grader/players/collective_case.hpp"
 
 namespace lockstep::grader {
 namespace {
+
+using Inputs = std::vector<std::vector<double>>;
 
 // Where a value comes from, when some rank brought it: "element 3 of rank 2's data".
 std::string origin_of(const std::vector<Scene>& calls, std::size_t call, double value) {
@@ -27,12 +30,8 @@ std::string origin_of(const std::vector<Scene>& calls, std::size_t call, double 
   return {};
 }
 
-struct Guess {
-  std::string cause, sentence;
-};
-
 // What is wrong with the whole of a reduction says more than one element of it.
-std::optional<Guess> likely_cause_of_sum(const Sums& sums, const Holding& held,
+std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
                                          std::span<const double> seen, std::size_t at) {
   const auto n = static_cast<double>(sums.of.ranks);
   const auto first = static_cast<std::size_t>(held.sums_from);
@@ -47,7 +46,7 @@ std::optional<Guess> likely_cause_of_sum(const Sums& sums, const Holding& held,
         return std::fabs(seen[e] * n - held.after[e]) <=
                std::max(2 * n * sums.tolerance[first + e], rounding);
       })) {
-    return Guess{"averaged", text("everything is ", n,
+    return Cause{"averaged", text("everything is ", n,
                                   " times too small: a reduction sums, it does not average")};
   }
   if (sums.of.op != ReduceOp::sum) {
@@ -56,8 +55,8 @@ std::optional<Guess> likely_cause_of_sum(const Sums& sums, const Holding& held,
       for (const auto& input : sums.inputs) sum += input[first + e];
       return std::fabs(seen[e] - sum) <= 1e-3 * std::max(1.0, std::fabs(sum));
     });
-    return summed ? Guess{"operator", "that is the sum: the operator was ignored"}
-                  : Guess{"operator", "another operator was used than the one that was given"};
+    return summed ? Cause{"operator", "that is the sum: the operator was ignored"}
+                  : Cause{"operator", "another operator was used than the one that was given"};
   }
   // Of one block of a sum the end says nothing: the remainder is that of all blocks together.
   const bool all_blocks = seen.size() == sums.inputs.front().size();
@@ -66,22 +65,44 @@ std::optional<Guess> likely_cause_of_sum(const Sums& sums, const Holding& held,
   if (all_blocks && tail != 0 && !whole && at >= seen.size() - tail) {
     const auto last = tail == 1 ? std::string("only the last element is wrong")
                                 : text("only the last ", tail, " elements are wrong");
-    return Guess{"tail_lost", text(last, ", the remainder of ", seen.size(), " / ", n,
+    return Cause{"tail_lost", text(last, ", the remainder of ", seen.size(), " / ", n,
                                    ": some blocks must be one element longer")};
   }
   const std::string story = provenance(sums, first + at, seen[at]);
-  if (!story.empty()) return Guess{"provenance", story};
+  if (story.find(',') != std::string::npos) return Cause{"provenance", story};
+  if (!story.empty())
+    return Cause{story.ends_with("missing") ? "rank_missing" : "rank_twice", story};
   for (int empty = 1; empty < sums.of.ranks; ++empty) {
     if (provenance(sums, first + at, seen[at] + empty).empty()) continue;
-    return Guess{"adds_empty_room",
+    return Cause{"adds_empty_room",
                  "room that nothing was written to was added up: what empty_like makes holds -1 "
                  "here, and anything elsewhere"};
   }
   return std::nullopt;
 }
 
-Guess likely_cause(const std::vector<Scene>& calls, std::size_t call, const Holding& held,
-                   std::span<const double> seen, std::size_t at) {
+// What the buffer as a whole says, where its first wrong element does not.
+std::optional<Cause> likely_cause_of_all(const std::vector<Scene>& calls, std::size_t call,
+                                         std::size_t rank, std::size_t buffer,
+                                         std::span<const double> seen) {
+  const Holding& held = calls[call].ranks[rank][buffer];
+  WrongValues values{.seen = seen, .expected = held.after, .tolerance = held.tolerance};
+  values.rank = static_cast<int>(rank);
+  values.ranks = static_cast<int>(calls[call].ranks.size());
+  if (call > 0) values.previous = calls[call - 1].ranks[rank][buffer].after;
+  for (const auto& input : calls[call].sums ? calls[call].sums->inputs : Inputs{}) {
+    values.inputs.push_back(
+        std::span(input).subspan(static_cast<std::size_t>(held.sums_from), held.after.size()));
+  }
+  for (const auto classify : {stale, blocks_moved, transposed, one_rank_wrong, rounding_only}) {
+    if (auto cause = classify(values)) return cause;
+  }
+  return std::nullopt;
+}
+
+Cause likely_cause(const std::vector<Scene>& calls, std::size_t call, std::size_t rank,
+                   std::size_t buffer, std::span<const double> seen, std::size_t at) {
+  const Holding& held = calls[call].ranks[rank][buffer];
   if (seen.size() != static_cast<std::size_t>(held.count)) {
     return {"length", "the buffer has another length than before"};
   }
@@ -99,12 +120,15 @@ Guess likely_cause(const std::vector<Scene>& calls, std::size_t call, const Hold
     const auto guess = likely_cause_of_sum(*calls[call].sums, held, seen, at);
     if (guess) return *guess;
   }
+  const std::string origin = origin_of(calls, call, seen[at]);
+  if (auto cause = likely_cause_of_all(calls, call, rank, buffer, seen)) {
+    if (!origin.empty()) cause->sentence += text(" (that is ", origin, ")");
+    return *std::move(cause);
+  }
   if (at < held.before.size() && seen[at] == held.before[at]) {
     return {"unchanged", "that is what the rank held before the call"};
   }
-  if (const std::string origin = origin_of(calls, call, seen[at]); !origin.empty()) {
-    return {"wrong_place", text("that is ", origin)};
-  }
+  if (!origin.empty()) return {"wrong_place", text("that is ", origin)};
   return {"value", "no rank brought this value"};
 }
 
@@ -133,7 +157,9 @@ void compare(Bench& bench, const Played& played, const CollectiveProblem& p,
     const auto member = static_cast<std::size_t>(p.members.ranks[static_cast<std::size_t>(rank)]);
     ByteReader result(played.results[member]);
     for (std::size_t call = 0; call < calls.size(); ++call) {
-      for (const Holding& held : calls[call].ranks[static_cast<std::size_t>(rank)]) {
+      const auto& buffers = calls[call].ranks[static_cast<std::size_t>(rank)];
+      for (std::size_t buffer = 0; buffer < buffers.size(); ++buffer) {
+        const Holding& held = buffers[buffer];
         const auto raw = result.get_bytes();
         const auto seen = as_doubles(p.dtype, raw);
         if (held.after.empty() && held.count > 0) continue;
@@ -146,9 +172,10 @@ void compare(Bench& bench, const Played& played, const CollectiveProblem& p,
           if (std::ranges::equal(raw, first)) continue;
           fail_of_bits(bench, played, rank, call, held);
         }
-        const Guess guess = likely_cause(calls, call, held, seen, *at);
+        const Cause guess =
+            likely_cause(calls, call, static_cast<std::size_t>(rank), buffer, seen, *at);
         Failure failure;
-        failure.cause = guess.cause;
+        failure.cause = guess.name;
         failure.seen = *at < seen.size() ? number(seen[*at]) : "nothing";
         failure.expected = *at < held.after.size() ? number(held.after[*at]) : "nothing";
         failure.where = text(place_of(rank, call, held), ", element ", *at);

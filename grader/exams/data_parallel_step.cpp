@@ -383,7 +383,9 @@ Exam data_parallel_step_exam() {
            const Problem p{.ranks = n};
            if (const auto played = play(bench, p)) check_traffic(bench, *played, p);
          }
-       }},
+       },
+       {},
+       Asks::cost},
   };
 }
 

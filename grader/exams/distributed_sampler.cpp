@@ -130,8 +130,9 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
   bench.fail(played, std::move(failure));
 }
 
-void ask(Bench& bench, const std::string& description,
-         const std::vector<SamplerOptions>& questions) {
+using Questions = std::vector<SamplerOptions>;
+
+void ask_once(Bench& bench, const std::string& description, const Questions& questions) {
   const auto played = bench.ask(description, encode(questions));
   if (!played) return;
   ByteReader answers(played->results.front());
@@ -158,6 +159,33 @@ void ask(Bench& bench, const std::string& description,
     }
     compare(bench, *played, q, seen);
   }
+}
+
+// Fewer questions; of a single one fewer samples, fewer ranks, and what is plain.
+std::vector<Questions> smaller(const Questions& questions) {
+  std::vector<Questions> offered;
+  if (questions.size() > 1) {
+    const auto middle = questions.begin() + std::ssize(questions) / 2;
+    offered.emplace_back(questions.begin(), middle);
+    offered.emplace_back(middle, questions.end());
+    return offered;
+  }
+  const auto offer = [&](auto change) { change(offered.emplace_back(questions).front()); };
+  const SamplerOptions& q = questions.front();
+  for (int ranks = std::max(1, q.rank + 1); ranks < q.ranks; ++ranks) {
+    offer([&](SamplerOptions& one) { one.ranks = ranks; });
+  }
+  if (q.length > 1) offer([](SamplerOptions& one) { one.length /= 2; });
+  if (q.length > 1) offer([](SamplerOptions& one) { --one.length; });
+  if (q.rank > 0) offer([](SamplerOptions& one) { one.rank = 0; });
+  if (q.epoch > 0) offer([](SamplerOptions& one) { one.epoch = 0; });
+  if (q.seed > 0) offer([](SamplerOptions& one) { one.seed = 0; });
+  return offered;
+}
+
+void ask(Bench& bench, const std::string& description, const Questions& questions) {
+  bench.examine<Questions>(
+      questions, [&](const Questions& some) { ask_once(bench, description, some); }, smaller);
 }
 
 // Every rank of every group size, for lengths that divide and lengths that do not.

@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include <stdlib.h>
+
 #include <algorithm>
+#include <filesystem>
 
 #include "engine/base/random.hpp"
 
@@ -38,6 +41,29 @@ std::string cause_of(const sim::Finding& finding) {
 std::string heading(const CaseAddress& at, const std::string& description) {
   return text("case ", text_of(at), ": ", description);
 }
+
+// A folder in which the ranks of one case meet; they are told of it as the player's first argument.
+class MeetingPlace {
+ public:
+  MeetingPlace() {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "lockstep-case-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      throw Error("cannot make a folder like " + pattern + ": is the disk full?");
+    }
+    path_ = pattern;
+  }
+  MeetingPlace(const MeetingPlace&) = delete;
+  MeetingPlace& operator=(const MeetingPlace&) = delete;
+  ~MeetingPlace() {
+    std::error_code gone;
+    std::filesystem::remove_all(path_, gone);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 }  // namespace
 
@@ -116,11 +142,21 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
   const int ranks = static_cast<int>(setup.inputs.size());
   LOCKSTEP_CHECK(ranks >= 1 && ranks <= players_max, "a case has ", ranks, " ranks; 1 to ",
                  players_max, " can be judged");
+  if (options_.debugged && options_.debugged->rank >= ranks) {
+    throw UsageError(text("--rank ", options_.debugged->rank, ": case ", text_of(at), " has ",
+                          ranks, ranks == 1 ? " rank: 0" : text(" ranks: 0 to ", ranks - 1)));
+  }
   const bool alone = options_.only_case || trying_;
+  std::vector<std::string> command{player_};
+  std::optional<MeetingPlace> place;
+  if (options_.world == World::processes) {
+    command.push_back(place.emplace().path());
+    host_.reset();  // a place serves one meeting
+  }
   // Players live from case to case, so that a call sees what an earlier one left behind.
   if (!host_ || !host_->usable()) {
-    host_ = std::make_unique<sim::ProcessHost>(std::vector<std::string>{player_},
-                                               alone ? ranks : players_max, options_.limits);
+    host_ = std::make_unique<sim::ProcessHost>(command, alone || place ? ranks : players_max,
+                                               options_.limits, options_.debugged);
   }
   sim::Options world;
   world.ranks = ranks;
@@ -134,6 +170,8 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
   Played played{at, setup.description, std::move(result.results), core.counters(),
                 std::move(result.output)};
   last_ = {played.at, played.description, {}, {}, played.output};
+  const auto printed = [](const std::string& text) { return !text.empty(); };
+  if (std::any_of(last_.output.begin(), last_.output.end(), printed)) printed_ = last_;
   if (result.finding) {
     fail(played, {.verdict = result.finding->verdict,
                   .cause = cause_of(*result.finding),

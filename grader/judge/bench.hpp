@@ -89,6 +89,8 @@ class Bench {
   // How many cases were asked for, and how many of them were played (one at most with --case).
   int cases() const { return next_case_ - 1; }
   int played() const { return played_; }
+  // What the ranks printed in the last case in which one did, and which that was.
+  const Played& printed() const { return printed_; }
   // A digest of what the ranks were given in the cases that were played.
   std::uint64_t inputs() const { return inputs_; }
 
@@ -126,9 +128,13 @@ class Bench {
   std::vector<int> way_{};  // to the variant that it plays
   std::uint64_t drawn_ = 0;
   std::uint64_t inputs_ = 0;
-  Played last_;  // without its results
+  Played last_, printed_;  // without their results
   KeptRun kept_run_;
 };
+
+// What a check asks of a part: what its ranks end with, or also what that cost, which only the
+// judge's own world can tell.
+enum class Asks : unsigned char { values, cost };
 
 // One check of an exam. It is run when all that it builds on passed, or only cost too much.
 struct Check {
@@ -137,6 +143,7 @@ struct Check {
   // Places, in the exam, of the checks that must hold for this one to say something. Without: all
   // before it.
   std::optional<std::vector<std::size_t>> builds_on{};
+  Asks asks = Asks::values;
 };
 using Exam = std::vector<Check>;
 

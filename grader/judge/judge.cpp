@@ -64,8 +64,14 @@ class Judgement {
     }
     bench_.end();
     if (options_.only_case && bench_.played() == 0) no_such_case();
+    if (report_.verdict == sim::Verdict::pass) show_output(bench_.printed().output);
     report_.inputs = bench_.inputs();
-    report_.points = options_.only_case ? 0 : points_for(report_.verdict, report_.max_points);
+    if (options_.world == World::processes) {
+      report_.aside = "values only, among real processes: no points";
+    } else if (options_.only_case) {
+      report_.aside = text("case ", text_of(*options_.only_case), " alone");
+    }
+    report_.points = !report_.aside.empty() ? 0 : points_for(report_.verdict, report_.max_points);
     return std::move(report_);
   }
 
@@ -74,6 +80,9 @@ class Judgement {
   std::string why_not(std::size_t i) const {
     if (options_.battery == Battery::whole) return {};
     if (stopped_) return text("not run: ", *stopped_);
+    if (options_.world == World::processes && checks_[i].asks == Asks::cost) {
+      return "not run: what real processes send is not measured";
+    }
     const auto& chosen = checks_[i].builds_on;
     for (std::size_t before = 0; before < i; ++before) {
       const auto& line = report_.checks[before];
@@ -141,11 +150,13 @@ class Judgement {
     report_.verdict = failure.verdict;
     report_.cause = failure.cause;
     report_.message = failure.message;
+    show_output(failure.output);
+  }
+
+  void show_output(const std::vector<std::string>& of_ranks) {
     report_.output.clear();
-    for (std::size_t rank = 0; rank < failure.output.size(); ++rank) {
-      if (!failure.output[rank].empty()) {
-        report_.output[static_cast<int>(rank)] = failure.output[rank];
-      }
+    for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+      if (!of_ranks[rank].empty()) report_.output[static_cast<int>(rank)] = of_ranks[rank];
     }
   }
 

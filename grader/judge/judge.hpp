@@ -38,7 +38,9 @@ struct Report {
   std::string message;  // the first failing check's sentence
   std::vector<CheckReport> checks;
   std::optional<CaseAddress> only_case;  // the one case that was played, where --case chose it
-  std::map<int, std::string> output;     // what ranks printed in the failing case, capped
+  std::string aside;                     // why there are no points to be had in this way of judging
+  std::map<int, std::string> output;     // what ranks printed in the failing case, capped; when
+                                         // all is well, in the last case in which any did
   std::optional<std::uint64_t> seed;     // that drew the cases; nothing was drawn without
   std::uint64_t inputs = 0;              // a digest of all that ranks were given
 };
@@ -54,11 +56,17 @@ Tally tally_of(const Report& report);
 // same.
 enum class Battery : unsigned char { graded, whole };
 
+// Where the ranks talk: in the judge's world, which measures; or among real processes, which only
+// confirms values: nothing is known of what went over the wire, so there are no points.
+enum class World : unsigned char { judges, processes };
+
 struct JudgeOptions {
   std::uint64_t seed = 1;
   Battery battery = Battery::graded;
   std::optional<CaseAddress> only_case;  // --case K
   std::string replay_with;               // what a replay line needs besides, "--from solutions"
+  World world = World::judges;           // as the player was linked
+  std::optional<sim::DebuggedPlayer> debugged;
   sim::PlayerLimits limits;
   int max_points = 10;
   trace::Timeline* timeline = nullptr;  // gets the last case that failed, or else the largest

@@ -1,10 +1,14 @@
 // ./lab check: builds, judges, says what came of it, and notes the standing of files in work/.
+#include <unistd.h>
+
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "engine/base/error.hpp"
 #include "grader/lab/command_line.hpp"
+#include "grader/lab/editors.hpp"
 #include "grader/lab/grade.hpp"
 #include "grader/lab/kept_timeline.hpp"
 #include "grader/lab/lab.hpp"
@@ -24,6 +28,10 @@ Options declared() {
       .option("from", "work", "judge the files below this folder instead (solutions, or any)")
       .option("seed", "1", "draw other cases")
       .option("case", "", "run this case only")
+      .choice("world", {"judge", "gloo", "nccl"}, "judge",
+              "where the ranks talk; the others than the judge's confirm values only, no points")
+      .flag("sanitize", "with checks of every memory access and of arithmetic; no points")
+      .flag("output", "what the ranks printed, also when all is well")
       .flag("json", "one JSON document instead of words")
       .flag("time", "where the time went");
   return options;
@@ -88,18 +96,70 @@ CaseAddress address_given(const std::string& written) {
                    "report names it (3.0.2)");
 }
 
+// Parts of one group whose results alone say whether they are right: no clock, no service.
+bool plays_among_processes(const Exercise& exercise) {
+  static const std::set<std::string> parts{
+      "exchange",          "broadcast",         "reduce",          "all_gather",
+      "reduce_scatter",    "all_to_all",        "scatter",         "gather",
+      "naive_all_reduce",  "ring_all_reduce",   "tree_all_reduce", "halving_doubling_all_reduce",
+      "average_gradients", "data_parallel_step"};
+  return parts.contains(exercise.name);
+}
+
+// How the file is to be linked, and what the judge is to know of it.
+PlayerKind kind_of_player(const Arguments& arguments, JudgeOptions& judging) {
+  const bool processes = arguments.get("world") == "gloo";
+  if (processes && arguments.flag("sanitize")) {
+    throw UsageError("--sanitize plays in the judge's world: leave --world out");
+  }
+  if (arguments.flag("sanitize")) {
+    judging.replay_with += judging.replay_with.empty() ? "--sanitize" : " --sanitize";
+    return PlayerKind::sanitized;
+  }
+  if (!processes) return PlayerKind::usual;
+  judging.world = World::processes;
+  judging.replay_with += judging.replay_with.empty() ? "--world gloo" : " --world gloo";
+  return PlayerKind::shared;
+}
+
+// "" when the machine can play in the world that is asked for.
+std::string what_is_missing(const std::string& world) {
+  if (world == "nccl") {
+    return "--world nccl needs GPUs with NCCL, and players that use them; here are none "
+           "(./lab doctor)";
+  }
+  if (world == "gloo" && ::access("/dev/shm", W_OK) != 0) {
+    return "--world gloo needs shared memory in /dev/shm, and nothing can be written there";
+  }
+  return {};
+}
+
+// Without --output, of a file that passes, only that there is something to see.
+void hide_output(Grade& grade, const Exercise& exercise) {
+  if (grade.report.verdict != Verdict::pass || grade.report.output.empty()) return;
+  grade.report.output.clear();
+  grade.report.message +=
+      text(grade.report.message.empty() ? "" : "\n", "ranks printed something: ./lab check ",
+           exercise.handle(), " --output shows it");
+}
+
 }  // namespace
 
 Exit check_command(const Lab& lab, const Words& words) {
   const Arguments arguments = parsed(declared(), words);
   if (arguments.asks_help()) return print_help(declared());
+  if (const std::string missing = what_is_missing(arguments.get("world")); !missing.empty()) {
+    std::cerr << "lab: " << missing << "\n";
+    return Exit::machine;
+  }
   JudgeOptions judging;
   judging.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
   if (arguments.given("case")) judging.only_case = address_given(arguments.get("case"));
   judging.limits = lab.limits;
   const std::string from = arguments.get("from");
   if (from != "work") judging.replay_with = "--from " + from;
-  const bool whole = !judging.only_case && !arguments.given("seed");
+  const PlayerKind kind = kind_of_player(arguments, judging);
+  const bool whole = !judging.only_case && !arguments.given("seed") && kind == PlayerKind::usual;
 
   auto documents = nlohmann::json::array();
   Exit exit = Exit::passed;
@@ -109,17 +169,26 @@ Exit check_command(const Lab& lab, const Words& words) {
     if (judging.only_case && exercise->kind == Kind::quiz) {
       throw UsageError(exercise->handle() + " has questions, not cases: leave --case out");
     }
+    if (kind == PlayerKind::shared && !plays_among_processes(*exercise)) {
+      throw UsageError(exercise->handle() +
+                       " is judged in the judge's own world only: what it does is not seen in the "
+                       "results of real processes alone");
+    }
     const fs::path file = file_of(lab, *exercise, from);
     trace::Timeline timeline;
     judging.timeline = &timeline;
-    const Grade grade = grade_file(lab, *exercise, file, judging);
-    keep_timeline(lab, *exercise, grade.report, std::move(timeline));
+    Grade grade = grade_file(lab, *exercise, file, judging, kind);
+    if (kind == PlayerKind::usual) {
+      keep_timeline(lab, *exercise, grade.report, std::move(timeline));
+    }
+    if (!arguments.flag("output")) hide_output(grade, *exercise);
     if (arguments.flag("json")) {
       documents.push_back(json_of(grade));
     } else {
       const Times times = arguments.flag("time") ? Times::shown : Times::hidden;
       std::cout << wrapped(words_of(grade, lab, *exercise, times), lab.columns) << std::flush;
     }
+    if (from == "work") write_compile_commands(lab);
     if (from == "work" && whole) note_standing(lab, *exercise, grade.report);
     passed += grade.report.verdict == Verdict::pass;
     if (grade.report.verdict == Verdict::infrastructure) {

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "engine/base/error.hpp"
+#include "grader/course/sanitizer_text.hpp"
 #include "grader/lab/quiz_grade.hpp"
 
 namespace lockstep::grader {
@@ -37,6 +38,44 @@ std::string unsolved_message(const Lab& lab, const Exercise& exercise,
   return exercise.name + " is not written in " + shown;
 }
 
+void say_where_it_is_unsolved(const Lab& lab, const Exercise& exercise,
+                              const std::filesystem::path& source, Report& report) {
+  if (report.verdict != sim::Verdict::unsolved) return;
+  report.message = unsolved_message(lab, exercise, source);
+  for (CheckReport& check : report.checks) {
+    if (check.verdict == sim::Verdict::unsolved) check.message = report.message;
+  }
+}
+
+// What a sanitizer printed is what the crash was.
+void read_sanitizers(const std::string& shown, Report& report) {
+  report.aside = "under sanitizers: no points";
+  report.points = 0;
+  for (auto& [rank, output] : report.output) {
+    const auto finding = sanitizer_finding(output, shown);
+    if (!finding) continue;
+    const std::string message = text("rank ", rank, ": ", finding->message);
+    for (CheckReport& check : report.checks) {
+      if (check.skipped || check.message != report.message) continue;
+      check.message = message;
+      check.cause = "sanitizer";
+      if (!finding->place.empty()) check.where += ", " + finding->place;
+    }
+    report.message = message;
+    report.cause = "sanitizer";
+    output = finding->output;
+  }
+}
+
+// What such players need: all of the address space, and more time.
+void loosen(JudgeOptions& options, PlayerKind kind) {
+  if (kind == PlayerKind::usual) return;
+  options.limits.memory_bytes = 0;
+  if (kind != PlayerKind::sanitized) return;
+  options.limits.idle_s *= 4;
+  options.limits.cpu_s *= 4;
+}
+
 }  // namespace
 
 Grade grade_build(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
@@ -50,12 +89,7 @@ Grade grade_build(const Lab& lab, const Exercise& exercise, const std::filesyste
     const auto start = std::chrono::steady_clock::now();
     grade.report = judge_part(exercise.name, build.player.string(), options);
     grade.run_s = seconds_since(start);
-    if (grade.report.verdict == sim::Verdict::unsolved) {
-      grade.report.message = unsolved_message(lab, exercise, source);
-      for (CheckReport& check : grade.report.checks) {
-        if (check.verdict == sim::Verdict::unsolved) check.message = grade.report.message;
-      }
-    }
+    say_where_it_is_unsolved(lab, exercise, source, grade.report);
   } else {
     grade.report = not_built(exercise, build);
   }
@@ -64,10 +98,14 @@ Grade grade_build(const Lab& lab, const Exercise& exercise, const std::filesyste
 }
 
 Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
-                 JudgeOptions options) {
+                 JudgeOptions options, PlayerKind kind) {
   if (exercise.kind == Kind::code) {
-    const StudentBuild build = build_student(lab.places, exercise, source, lab.paint);
-    return grade_build(lab, exercise, source, build, std::move(options));
+    const StudentBuild build = build_student(lab.places, exercise, source, lab.paint, kind);
+    loosen(options, kind);
+    Grade grade = grade_build(lab, exercise, source, build, std::move(options));
+    const bool sanitized = kind == PlayerKind::sanitized && build.cause.empty();
+    if (sanitized) read_sanitizers(lab.places.shown(source), grade.report);
+    return grade;
   }
   Grade grade;
   const auto start = std::chrono::steady_clock::now();

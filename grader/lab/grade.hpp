@@ -17,7 +17,7 @@ struct Grade {
 // The options' points are the manifest's.
 //   Throws  UsageError when the file is missing, Error when the lab itself is not ready
 Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
-                 JudgeOptions options);
+                 JudgeOptions options, PlayerKind kind = PlayerKind::usual);
 
 // The same for a code exercise that was built already, by whatever means.
 Grade grade_build(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,

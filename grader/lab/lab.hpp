@@ -41,6 +41,7 @@ Exit begin_command(const Lab& lab, const Words& words);
 Exit bench_check_command(const Lab& lab, const Words& words);
 Exit compare_command(const Lab& lab, const Words& words);
 Exit trace_command(const Lab& lab, const Words& words);
+Exit debug_command(const Lab& lab, const Words& words);
 Exit with_work_command(const Lab& lab, const Words& words);
 Exit dev_command(const Lab& lab, const Words& words);
 

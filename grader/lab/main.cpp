@@ -33,6 +33,7 @@ const std::map<std::string, Command>& commands() {
                                                   {"hint", hint_command},
                                                   {"submit", submit_command},
                                                   {"quiz", quiz_command},
+                                                  {"debug", debug_command},
                                                   {"overview", overview_command},
                                                   {"next", next_command},
                                                   {"solution", solution_command},

@@ -69,8 +69,20 @@ void describe_failure(std::string& out, const Grade& grade, const CheckReport& c
   field(out, "measured", counters_text(check.counters));
   field(out, "cause", grade.report.cause);
   field(out, "replay", check.replay);
-  for (const auto& [rank, printed] : grade.report.output) {
-    field(out, "rank " + std::to_string(rank), printed);
+}
+
+// What each rank printed, its first lines.
+void show_output(std::string& out, const Report& report) {
+  constexpr int lines_max = 20;
+  for (const auto& [rank, printed] : report.output) {
+    std::istringstream in(printed);
+    std::string shown;
+    int lines = 0;
+    for (std::string line; std::getline(in, line); ++lines) {
+      if (lines < lines_max) shown += line + "\n";
+    }
+    if (lines > lines_max) shown += "… and " + std::to_string(lines - lines_max) + " more lines\n";
+    field(out, "rank " + std::to_string(rank), shown);
   }
 }
 
@@ -135,10 +147,28 @@ std::string seconds_text(double seconds) {
   return out;
 }
 
+// "run: 0.31 s in 2(N-1)/N of the data per rank, …" of those that took a tenth of the time or more.
+std::string slowest_checks(const Report& report) {
+  std::vector<const CheckReport*> slowest;
+  double all = 0;
+  for (const CheckReport& check : report.checks) {
+    all += check.seconds;
+    if (!check.skipped) slowest.push_back(&check);
+  }
+  std::sort(slowest.begin(), slowest.end(),
+            [](const CheckReport* a, const CheckReport* b) { return a->seconds > b->seconds; });
+  std::string out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, slowest.size()); ++i) {
+    if (slowest[i]->seconds < all / 10 || slowest[i]->seconds == 0) break;
+    out += "          " + seconds_text(slowest[i]->seconds) + " in " + slowest[i]->name + "\n";
+  }
+  return out;
+}
+
 // "pass  10/10 points"; of one case alone there is nothing to give points for.
 std::string standing_text(const Report& report, Paint paint) {
   const std::string verdict = painted_verdict(report.verdict, paint);
-  if (report.only_case) return verdict + "  case " + text_of(*report.only_case) + " alone";
+  if (!report.aside.empty()) return verdict + "  " + report.aside;
   return verdict + "  " + std::to_string(report.points) + "/" + std::to_string(report.max_points) +
          " points";
 }
@@ -162,6 +192,7 @@ std::string words_of(const Grade& grade, const Lab& lab, const Exercise& exercis
     const CheckReport* failed = decisive_check(report);
     if (failed != nullptr) describe_failure(out, grade, *failed);
   }
+  show_output(out, report);
   if (report.verdict == Verdict::compile_error) {
     out += grade.compiler;
   } else if (report.verdict != Verdict::unsolved || exercise.kind == Kind::quiz) {
@@ -177,6 +208,7 @@ std::string words_of(const Grade& grade, const Lab& lab, const Exercise& exercis
     field(out, "time",
           "compile " + seconds_text(grade.compile_s) + ", link " + seconds_text(grade.link_s) +
               ", run " + seconds_text(grade.run_s));
+    field(out, "", slowest_checks(report));
   }
   return out;
 }
@@ -194,9 +226,12 @@ nlohmann::json json_of(const Grade& grade) {
                       {"where", check.where},
                       {"counters", check.counters},
                       {"replay", check.replay},
-                      {"cases", check.cases}});
+                      {"cases", check.cases},
+                      {"seconds", check.seconds}});
   }
   const Tally tally = tally_of(report);
+  auto output = nlohmann::json::object();
+  for (const auto& [rank, printed] : report.output) output[std::to_string(rank)] = printed;
   return {
       {"exercise", report.exercise},
       {"verdict", std::string(name_of(report.verdict))},
@@ -211,6 +246,7 @@ nlohmann::json json_of(const Grade& grade) {
         {"failed", tally.failed},
         {"skipped", tally.skipped},
         {"cases", tally.cases}}},
+      {"output", output},
       {"seed", report.seed ? nlohmann::json(*report.seed) : nlohmann::json()},
       {"seconds", {{"compile", grade.compile_s}, {"link", grade.link_s}, {"run", grade.run_s}}}};
 }

@@ -3,12 +3,16 @@
 // it holds no expected answers, and what it reports about itself can only lower a verdict.
 #pragma once
 
-#include "engine/comm/sim.hpp"
+#include "engine/comm/process_group.hpp"
 #include "engine/sim/player.hpp"
 
 namespace lockstep::grader {
 
 Bytes play(sim::PlayerCase& played);
+
+// The group of all ranks of a case. Which world it is, the file that is linked says: the judge's
+// own (simulated_world.cpp), or processes that share memory (shared_memory_world.cpp).
+std::unique_ptr<comm::ProcessGroup> make_world(sim::PlayerCase& played);
 
 // The group a case is about: the world, or one split off it.
 struct GroupChoice {
@@ -31,7 +35,7 @@ inline GroupChoice read_group_choice(ByteReader& in) {
 inline std::unique_ptr<comm::ProcessGroup> make_group(sim::PlayerCase& played,
                                                       const GroupChoice& choice,
                                                       std::unique_ptr<comm::ProcessGroup>& world) {
-  world = comm::make_sim_group(played.port, played.rank, played.ranks);
+  world = make_world(played);
   if (!choice.split) return std::move(world);
   return world->split(choice.color, choice.key);
 }

@@ -2,6 +2,7 @@
 // asked for that others can see, the judge is asked for.
 #include "grader/players/setup_distributed.hpp"
 
+#include "engine/comm/sim.hpp"
 #include "engine/comm/sim_store.hpp"
 #include "grader/players/ask.hpp"
 #include "grader/players/ranks_missing.hpp"

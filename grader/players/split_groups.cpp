@@ -3,6 +3,7 @@
 #include "grader/players/split_groups.hpp"
 
 #include "engine/comm/plan_split.hpp"
+#include "engine/comm/sim.hpp"
 #include "grader/players/poison_device.hpp"
 
 namespace lockstep::grader {

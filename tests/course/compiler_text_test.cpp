@@ -5,19 +5,6 @@
 using namespace lockstep;
 using namespace lockstep::grader;
 
-TEST_CASE("compiler text: the first error in the student's own file comes first") {
-  const std::string output =
-      "In file included from work/a.cpp:1:\n"
-      "engine/x.hpp:7:1: error: far away\n"
-      "\x1b[01m\x1b[Kwork/a.cpp:12:3:\x1b[m\x1b[K warning: unused\n"
-      "\x1b[01m\x1b[Kwork/a.cpp:14:3:\x1b[m\x1b[K \x1b[01;31m\x1b[Kerror: \x1b[m\x1b[K'chunk' was "
-      "not declared\n";
-  CHECK(first_error(output, "work/a.cpp") == "work/a.cpp:14:3: 'chunk' was not declared");
-  CHECK_THAT(first_error("engine/x.hpp:7:1: error: far away\n", "work/a.cpp"),
-             test::contains("work/a.cpp does not compile: engine/x.hpp:7:1: far away"));
-  CHECK(first_error("killed\n", "work/a.cpp") == "work/a.cpp does not compile");
-}
-
 TEST_CASE("compiler text: long output is cut and says so") {
   std::string output;
   for (int i = 0; i < 100; ++i) output += "line\n";

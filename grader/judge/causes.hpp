@@ -1,0 +1,20 @@
+// The causes that several exams share: a failure's one word, by which hints are chosen and counts
+// are kept, and what it means. A cause that only one exam can find stands in that exam.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace lockstep::grader {
+
+struct CauseMeaning {
+  std::string_view name;     // "tail_lost"
+  std::string_view meaning;  // "only the elements that N equal blocks leave over are wrong"
+};
+
+std::span<const CauseMeaning> common_causes();
+
+// Empty for a cause that is an exam's own.
+std::string_view meaning_of_cause(std::string_view name);
+
+}  // namespace lockstep::grader

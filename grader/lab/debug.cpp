@@ -1,0 +1,125 @@
+// ./lab debug: one rank of the failing case under gdb, on this terminal; the others play as ever.
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+
+#include "engine/base/error.hpp"
+#include "engine/trace/data.hpp"
+#include "grader/course/text_file.hpp"
+#include "grader/lab/command_line.hpp"
+#include "grader/lab/grade.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+namespace fs = std::filesystem;
+
+Options declared() {
+  Options options("./lab debug",
+                  "Opens one rank of the case that failed last in gdb, at the beginning of your "
+                  "part.");
+  options.words("NAME", "the exercise")
+      .option("rank", "0", "which rank; the others run as they do in a check")
+      .option("from", "work", "the files below this folder instead")
+      .option("seed", "", "of another case than the one that failed last")
+      .option("case", "", "another case")
+      .rest("GDB OPTIONS", "for gdb, such as --batch -ex backtrace");
+  return options;
+}
+
+// The word behind `option` in a line such as "./lab check ring --seed 1 --case 3"; "" without.
+std::string word_behind(const std::string& line, const std::string& option) {
+  const std::size_t at = line.find(option + " ");
+  if (at == std::string::npos) return {};
+  const std::size_t start = at + option.size() + 1;
+  return line.substr(start, line.find(' ', start) - start);
+}
+
+// The line that the last check handed back; "" when it had none.
+std::string last_replay(const Lab& lab, const Exercise& exercise) {
+  const fs::path file = lab.places.timeline(exercise);
+  if (!fs::exists(file)) return {};
+  for (const auto& [name, value] : trace::read_data(read_text(file)).facts) {
+    if (name == "again") return value;
+  }
+  return {};
+}
+
+std::string or_else(const std::string& given, const std::string& otherwise) {
+  return given.empty() ? otherwise : given;
+}
+
+// Which case: what the command line says, or the last failure, or the first one.
+void choose_case(const Arguments& arguments, const std::string& replay, JudgeOptions& options) {
+  const std::string seed = or_else(arguments.get("seed"), word_behind(replay, "--seed"));
+  if (!seed.empty()) options.seed = std::stoull(seed);
+  const std::string written =
+      or_else(or_else(arguments.get("case"), word_behind(replay, "--case")), "1");
+  options.only_case = case_address(written);
+  if (!options.only_case) throw UsageError("--case " + written + " names no case");
+}
+
+// gdb, set up so that it begins the player and stops where the part begins.
+std::vector<std::string> gdb_line(const Exercise& exercise, const std::vector<std::string>& more) {
+  std::vector<std::string> words{"/usr/bin/gdb", "-q", "-nx"};
+  const auto add = [&](const char* option, const std::string& command) {
+    words.insert(words.end(), {option, command});
+  };
+  add("-iex", "set startup-with-shell off");  // a shell would have the rank's socket as well
+  add("-iex", "set debuginfod enabled off");
+  add("-iex", "set confirm off");
+  for (const std::string& symbol : exercise.symbols) {
+    add("-ex", "break " + symbol.substr(0, symbol.find('(')));
+  }
+  add("-ex", "run");
+  words.insert(words.end(), more.begin(), more.end());
+  words.emplace_back("--args");
+  return words;
+}
+
+// A person thinks for longer than any limit.
+sim::PlayerLimits no_limits(sim::PlayerLimits limits) {
+  constexpr double day_s = 86'400;
+  limits.idle_s = limits.case_s = limits.cpu_s = day_s;
+  limits.memory_bytes = 0;
+  return limits;
+}
+
+extern "C" void leave_it_to_gdb(int) {}
+
+}  // namespace
+
+Exit debug_command(const Lab& lab, const Words& words) {
+  const Arguments arguments = parsed(declared(), words);
+  if (arguments.asks_help()) return print_help(declared());
+  const Exercise& exercise = one_exercise(lab, arguments);
+  if (exercise.kind == Kind::quiz) throw UsageError(exercise.handle() + " has questions, no code");
+  if (!fs::exists("/usr/bin/gdb")) {
+    std::cerr << "lab: there is no gdb on this machine: apt-get install gdb\n";
+    return Exit::machine;
+  }
+  JudgeOptions options;
+  choose_case(arguments, last_replay(lab, exercise), options);
+  options.limits = no_limits(lab.limits);
+  const int rank = static_cast<int>(arguments.integer("rank", 0));
+  options.debugged = sim::DebuggedPlayer{rank, gdb_line(exercise, arguments.rest())};
+  const fs::path folder = arguments.get("from");
+  const fs::path source =
+      (folder.is_relative() ? lab.places.root / folder : folder) / exercise.file();
+  if (!fs::is_regular_file(source)) {
+    throw UsageError("there is no " + lab.places.shown(source) + " to debug");
+  }
+  std::cout << exercise.address() << "  case " << text_of(*options.only_case) << " of seed "
+            << options.seed << ", rank " << rank
+            << " in gdb: next, step, print, backtrace, continue, quit" << std::endl;
+  // Ctrl-C is for the rank in gdb. A handler, since a signal that is ignored stays so in gdb.
+  std::signal(SIGINT, leave_it_to_gdb);
+  const Report report = grade_file(lab, exercise, source, options, PlayerKind::debugged).report;
+  std::signal(SIGINT, SIG_DFL);
+  std::cout << exercise.address() << "  " << name_of(report.verdict)
+            << (report.message.empty() ? "" : ": " + report.message) << "\n";
+  if (report.verdict == sim::Verdict::infrastructure) return Exit::lab_failed;
+  return report.verdict == sim::Verdict::pass ? Exit::passed : Exit::failed;
+}
+
+}  // namespace lockstep::grader
