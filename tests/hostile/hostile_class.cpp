@@ -107,7 +107,7 @@ int grade(const std::string& tool, const fs::path& root, const std::vector<fs::p
   for (const test::HostileFile& hostile : corpus) {
     const json row = row_of(out, hostile.name, hostile.exercise);
     const std::string verdict = row.at("verdict"), message = row.value("message", "");
-    const bool as_said = verdict != hostile.verdict || message.find(hostile.says) != message.npos;
+    const bool as_said = message.find(hostile.says_sandboxed) != std::string::npos;
     const bool points = (row.at("points") == 0) == (verdict != "pass");
     if (verdict == hostile.sandboxed && as_said && points) continue;
     ++wrong;

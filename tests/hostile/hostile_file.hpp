@@ -2,7 +2,7 @@
 //   // exercise: ring_all_reduce
 //   // verdict: rank exited
 //   // says: called exit(0)          part of the sentence
-//   // sandboxed: crash              the verdict of ./lab grade, where it differs
+//   // sandboxed: crash              the verdict of ./lab grade, where it or its sentence differs
 //   // then: the reference           is appended: the attack comes before a right answer
 #pragma once
 
@@ -42,14 +42,16 @@ struct HostileFile {
     exercise = needed("exercise");
     verdict = needed("verdict");
     says = needed("says");
-    sandboxed = header_in(content, "sandboxed").value_or(verdict);
+    const auto other = header_in(content, "sandboxed");
+    sandboxed = other.value_or(verdict);
+    if (!other) says_sandboxed = says;
     if (header_in(content, "then")) {
       const grader::Course course = grader::read_course(root / "exercises" / "course.toml");
       const auto& part = grader::exercise_named(course, exercise);
       content += "\n" + grader::read_text(root / "solutions" / part.file());
     }
   }
-  std::string name, content, exercise, verdict, says, sandboxed;
+  std::string name, content, exercise, verdict, says, sandboxed, says_sandboxed;
 };
 
 // From now on this process adopts what its children leave behind.

@@ -1,6 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: write a file
+// sandboxed: wrong answer
 // Writes a file: nothing may be written.
 #include <cstdio>
 #include "engine/data/distributed_sampler.hpp"
