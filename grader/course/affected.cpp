@@ -167,12 +167,15 @@ Affected affected_by(const std::vector<std::string>& changed, const IncludeLines
     if (const Exercise* exercise = exercise_of(path, course)) {
       labels.insert("proof of " + exercise->address());
     }
+    // The site shows texts and headers.
+    const bool header = path.ends_with(".hpp") && files.contains(path);
+    if (is_text(path) || header) labels.insert("tests/site");
     if (files.contains(path)) {
       labels.merge(graph.labels_of(graph.users_of(unit_of(path))));
       labels.merge(tests_of_programs(path));
     } else if (const std::string folder = tests_folder(path); !folder.empty()) {
       labels.insert("tests/" + folder);
-    } else if (labels.empty() && !is_text(path)) {
+    } else if (labels.empty()) {
       affected.all = true;
     }
     affected.why.push_back(text(path, ": ", affected.all ? "everything" : listed(labels)));

@@ -84,14 +84,16 @@ TEST_CASE("a mutant, an alternative and a reference run the proof of their part"
   CHECK_FALSE(runs(after({"solutions/06_all_reduce/tree.cpp"}), ring_proof));
 }
 
-TEST_CASE("a text runs the tests of the texts, which every change runs") {
+TEST_CASE("a text runs the tests of the texts, which every change runs, and those of the site") {
   const Affected affected = after({"docs/design.md", "lessons/06_all_reduce/README.md"});
-  CHECK(affected.labels == std::set<std::string>{"tests/house", "tests/lessons", "tests/course"});
+  CHECK(affected.labels ==
+        std::set<std::string>{"tests/house", "tests/lessons", "tests/course", "tests/site"});
 }
 
 TEST_CASE("what is not understood runs everything") {
-  for (const char* path : {"CMakeLists.txt", "setup/build.sh", "engine/base/CMakeLists.txt",
-                           "tests/exercises/CMakeLists.txt", "engine/comm/gone.cpp", "lab"}) {
+  for (const char* path :
+       {"CMakeLists.txt", "setup/build.sh", "engine/base/CMakeLists.txt",
+        "tests/exercises/CMakeLists.txt", "engine/comm/gone.cpp", "engine/comm/gone.hpp", "lab"}) {
     INFO(path);
     CHECK(after({"docs/design.md", path}).all);
   }
