@@ -1,17 +1,136 @@
-# Parts: what students build. Each part is one translation unit, solutions/NN_lesson/part.cpp, and
-# one object library part_<name>. Executables list the objects they want; no archive holds a part,
-# so none is ever pulled in silently.
+# Parts: what students build. What is true of one is in its manifest, exercises/NN_lesson/part.toml,
+# and every list of parts is made from the manifests here:
+#
+#   part_<name>     its reference, solutions/NN_lesson/<name>.cpp, an object library: executables list
+#                   the objects that they want; no archive holds a part, so none is pulled in silently
+#   player-<name>   all that is linked with a student's file, and the recipe by which that is done
+#   judge-NN        the judge of a lesson: the exams of its parts
+#   pch-NN          the contracts of a lesson's parts, precompiled
+#
+# A part's own files are grader/parts/NN_lesson/<name>/: exam.cpp, player.cpp, case.hpp, which both
+# include, and whatever else the exam is made of.
 
-# lockstep_part(06_all_reduce/ring_all_reduce USES collectives)
-function(lockstep_part address)
-  cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
-  get_filename_component(name ${address} NAME)
-  add_library(part_${name} OBJECT ${CMAKE_SOURCE_DIR}/solutions/${address}.cpp)
-  foreach(room IN LISTS ARG_USES)
-    lockstep_target_of(${room} target)
-    target_link_libraries(part_${name} PUBLIC ${target})
+# file(GLOB) without CONFIGURE_DEPENDS, which would cost each build a process: a folder's time
+# changes when a file comes or goes, so that configuring again depends on the folders.
+function(lockstep_glob result)
+  file(GLOB found ${ARGN})
+  foreach(pattern IN LISTS ARGN)
+    get_filename_component(folders ${pattern} DIRECTORY)
+    file(GLOB folders LIST_DIRECTORIES true ${folders})
+    set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folders})
   endforeach()
-  set_property(GLOBAL APPEND PROPERTY LOCKSTEP_PARTS ${name})
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+# The value of a key in the text of a manifest, or the strings of its list.
+function(lockstep_manifest_value text key result)
+  set(value "")
+  if(text MATCHES "(^|\n)${key} = \\[([^]]*)\\]")
+    string(REGEX MATCHALL "[^][\", \n]+" value "${CMAKE_MATCH_2}")
+  elseif(text MATCHES "(^|\n)${key} = \"?([^\"\n]*)")
+    set(value "${CMAKE_MATCH_2}")
+  endif()
+  set(${result} "${value}" PARENT_SCOPE)
+endfunction()
+
+# The line of a manifest on which a key stands, for an error to name.
+function(lockstep_manifest_line text key result)
+  string(REGEX REPLACE "(^|\n)${key} = .*" "\\1" before "${text}")
+  string(REGEX MATCHALL "\n" newlines "${before}")
+  list(LENGTH newlines line)
+  math(EXPR line "${line}+1")
+  set(${result} ${line} PARENT_SCOPE)
+endfunction()
+
+set(LOCKSTEP_FAMILIES collective function ranks services)
+
+# Reads all manifests into global properties: LOCKSTEP_PARTS, LOCKSTEP_LESSONS, and of each part
+# LOCKSTEP_<part>_<key>.
+function(lockstep_read_manifests)
+  lockstep_glob(manifests ${CMAKE_SOURCE_DIR}/exercises/[0-9][0-9]_*/*.toml)
+  list(FILTER manifests EXCLUDE REGEX "/quiz\\.toml$")
+  set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manifests})
+  set(parts "")
+  foreach(manifest IN LISTS manifests)
+    get_filename_component(name ${manifest} NAME_WE)
+    get_filename_component(folder ${manifest} DIRECTORY)
+    get_filename_component(lesson ${folder} NAME)
+    file(RELATIVE_PATH shown ${CMAKE_SOURCE_DIR} ${manifest})
+    if(name IN_LIST parts)
+      get_property(other GLOBAL PROPERTY LOCKSTEP_${name}_lesson)
+      message(FATAL_ERROR "${shown}:1: lesson ${other} has an exercise '${name}' already")
+    endif()
+    list(APPEND parts ${name})
+    file(READ ${manifest} text)
+    set_property(GLOBAL PROPERTY LOCKSTEP_${name}_lesson ${lesson})
+    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_LESSON_${lesson} ${name})
+    foreach(key header family rooms may_use judge_uses cases native)
+      lockstep_manifest_value("${text}" ${key} value)
+      set_property(GLOBAL PROPERTY LOCKSTEP_${name}_${key} ${value})
+      set(${key} "${value}")
+    endforeach()
+    if(NOT family IN_LIST LOCKSTEP_FAMILIES)
+      lockstep_manifest_line("${text}" family line)
+      list(JOIN LOCKSTEP_FAMILIES ", " known)
+      message(FATAL_ERROR "${shown}:${line}: there is no family '${family}'; the families are ${known}")
+    endif()
+    foreach(file solutions/${lesson}/${name}.cpp grader/parts/${lesson}/${name}/exam.cpp
+                 grader/parts/${lesson}/${name}/player.cpp ${header})
+      if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${file})
+        message(FATAL_ERROR "${shown}:1: there is no ${file}, which this exercise needs")
+      endif()
+    endforeach()
+  endforeach()
+  foreach(name IN LISTS parts)
+    foreach(key may_use judge_uses)
+      get_property(used GLOBAL PROPERTY LOCKSTEP_${name}_${key})
+      foreach(part IN LISTS used)
+        if(NOT part IN_LIST parts)
+          get_property(lesson GLOBAL PROPERTY LOCKSTEP_${name}_lesson)
+          set(manifest exercises/${lesson}/${name}.toml)
+          file(READ ${CMAKE_SOURCE_DIR}/${manifest} text)
+          lockstep_manifest_line("${text}" ${key} line)
+          message(FATAL_ERROR "${manifest}:${line}: there is no part '${part}'")
+        endif()
+      endforeach()
+    endforeach()
+  endforeach()
+  set_property(GLOBAL PROPERTY LOCKSTEP_PARTS ${parts})
+endfunction()
+
+# The lessons that have parts: "06_all_reduce" and so on.
+function(lockstep_lessons result)
+  get_property(parts GLOBAL PROPERTY LOCKSTEP_PARTS)
+  set(lessons "")
+  foreach(name IN LISTS parts)
+    get_property(lesson GLOBAL PROPERTY LOCKSTEP_${name}_lesson)
+    list(APPEND lessons ${lesson})
+  endforeach()
+  list(REMOVE_DUPLICATES lessons)
+  set(${result} ${lessons} PARENT_SCOPE)
+endfunction()
+
+# The parts of a family.
+function(lockstep_parts_of_family family result)
+  get_property(parts GLOBAL PROPERTY LOCKSTEP_PARTS)
+  set(found "")
+  foreach(name IN LISTS parts)
+    get_property(of GLOBAL PROPERTY LOCKSTEP_${name}_family)
+    if(of STREQUAL family)
+      list(APPEND found ${name})
+    endif()
+  endforeach()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+# The references, all of them.
+function(lockstep_references)
+  get_property(parts GLOBAL PROPERTY LOCKSTEP_PARTS)
+  foreach(name IN LISTS parts)
+    get_property(lesson GLOBAL PROPERTY LOCKSTEP_${name}_lesson)
+    add_library(part_${name} OBJECT ${CMAKE_SOURCE_DIR}/solutions/${lesson}/${name}.cpp)
+    target_link_libraries(part_${name} PRIVATE lockstep_flags)
+  endforeach()
 endfunction()
 
 # Links the reference objects of the named parts into an executable.
@@ -36,37 +155,47 @@ if(LOCKSTEP_MOLD)
   list(APPEND LOCKSTEP_PLAYER_LINK_FLAGS -fuse-ld=mold -lstdc++)
 endif()
 
-# The precompiled header of students' files: target student_pch.
-function(lockstep_student_pch header)
-  set(copy ${CMAKE_BINARY_DIR}/students/student_pch.hpp)
-  file(CONFIGURE OUTPUT ${copy} CONTENT "#include \"${header}\"\n")
-  add_custom_command(OUTPUT ${copy}.gch
-    COMMAND ${CMAKE_CXX_COMPILER} ${LOCKSTEP_STUDENT_FLAGS} -x c++-header ${copy} -o ${copy}.gch
-            -MD -MT ${copy}.gch -MF ${copy}.d
-    DEPENDS ${copy} DEPFILE ${copy}.d VERBATIM COMMENT "Precompiling the header of students' files")
-  add_custom_target(student_pch DEPENDS ${copy}.gch)
-  set_property(GLOBAL PROPERTY LOCKSTEP_STUDENT_PCH ${copy})
+# Target pch-NN: what a lesson's files are compiled with already read, so that an edit is judged
+# soon. students/NN.hpp has its .gch beside it; students/plain/NN.hpp is the same text without, for
+# compiling with other flags (g++ 12 reads a .gch of other flags all the same, and crashes).
+function(lockstep_student_pch lesson)
+  string(SUBSTRING ${lesson} 0 2 number)
+  get_property(parts GLOBAL PROPERTY LOCKSTEP_LESSON_${lesson})
+  set(content "#include \"grader/course/student_headers.hpp\"\n")
+  foreach(name IN LISTS parts)
+    get_property(header GLOBAL PROPERTY LOCKSTEP_${name}_header)
+    string(APPEND content "#include \"${header}\"\n")
+  endforeach()
+  set(file ${CMAKE_BINARY_DIR}/students/${number}.hpp)
+  file(CONFIGURE OUTPUT ${file} CONTENT "${content}")
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/students/plain/${number}.hpp CONTENT "${content}")
+  add_custom_command(OUTPUT ${file}.gch
+    COMMAND ${CMAKE_CXX_COMPILER} ${LOCKSTEP_STUDENT_FLAGS} -x c++-header ${file} -o ${file}.gch
+            -MD -MT ${file}.gch -MF ${file}.d
+    DEPENDS ${file} DEPFILE ${file}.d VERBATIM
+    COMMENT "Precompiling the contracts of lesson ${number}")
+  add_custom_target(pch-${number} DEPENDS ${file}.gch)
 endfunction()
 
-# lockstep_player(data_parallel_step ROOMS parallel/data_parallel USES average_gradients)
-# The adapter grader/players/<part>.cpp as an object library, and the recipe (the format is in
-# grader/course/recipe.hpp) by which the lab links it with a student's file. USES repeats the
-# manifest's may_use; a test holds them equal.
+# Target player-<name>, and the recipe (the format is in grader/course/recipe.hpp) by which the lab
+# links what it makes with a student's file.
 function(lockstep_player name)
-  cmake_parse_arguments(ARG "" "" "ROOMS;USES;LIBRARIES" ${ARGN})
-  add_library(player_${name} OBJECT ${CMAKE_SOURCE_DIR}/grader/players/${name}.cpp)
+  get_property(lesson GLOBAL PROPERTY LOCKSTEP_${name}_lesson)
+  get_property(rooms GLOBAL PROPERTY LOCKSTEP_${name}_rooms)
+  get_property(uses GLOBAL PROPERTY LOCKSTEP_${name}_may_use)
+  string(SUBSTRING ${lesson} 0 2 number)
+  add_library(player_${name} OBJECT ${CMAKE_SOURCE_DIR}/grader/parts/${lesson}/${name}/player.cpp)
   set(libraries "")
-  foreach(room IN LISTS ARG_ROOMS)
+  foreach(room IN LISTS rooms ITEMS comm)   # comm: every player talks to the judge
     lockstep_target_of(${room} target)
     target_link_libraries(player_${name} PRIVATE ${target})
     get_property(below GLOBAL PROPERTY LOCKSTEP_ROOMS_OF_${target})
     list(APPEND libraries ${below})
   endforeach()
-  list(APPEND libraries ${ARG_LIBRARIES})
   list(REMOVE_DUPLICATES libraries)
 
-  get_property(pch GLOBAL PROPERTY LOCKSTEP_STUDENT_PCH)
-  set(lines "compiler ${CMAKE_CXX_COMPILER}" "pch ${pch}")
+  set(lines "compiler ${CMAKE_CXX_COMPILER}" "pch ${CMAKE_BINARY_DIR}/students/${number}.hpp"
+            "plain_header ${CMAKE_BINARY_DIR}/students/plain/${number}.hpp")
   foreach(flag IN LISTS LOCKSTEP_STUDENT_FLAGS)
     list(APPEND lines "compile_flag ${flag}")
   endforeach()
@@ -74,7 +203,7 @@ function(lockstep_player name)
     list(APPEND lines "link_flag ${flag}")
   endforeach()
   set(objects player_main player_${name} lockstep_kernels_portable)
-  foreach(part IN LISTS ARG_USES)
+  foreach(part IN LISTS uses)
     list(APPEND lines "uses ${part}")
     list(APPEND objects part_${part})
   endforeach()
@@ -88,19 +217,63 @@ function(lockstep_player name)
   foreach(kind simulated shared sanitized)
     foreach(object IN LISTS ${kind})
       list(APPEND lines "${kind}_object $<JOIN:$<TARGET_OBJECTS:${object}>,\n${kind}_object >")
-      list(APPEND objects ${object})
     endforeach()
   endforeach()
   list(APPEND lines "shared_library $<TARGET_FILE:lockstep_shm>")
-  set_property(GLOBAL APPEND PROPERTY LOCKSTEP_PLAYER_TARGETS lockstep_shm)
+  set(needed pch-${number} ${objects} ${simulated})
   foreach(library IN LISTS libraries)
     get_target_property(type ${library} TYPE)
     if(type STREQUAL STATIC_LIBRARY)
       list(APPEND lines "library $<TARGET_FILE:${library}>")
-      set_property(GLOBAL APPEND PROPERTY LOCKSTEP_PLAYER_TARGETS ${library})
+      list(APPEND needed ${library})
     endif()
   endforeach()
   string(JOIN "\n" content ${lines})
   file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/recipes/${name}.recipe CONTENT "${content}\n")
-  set_property(GLOBAL APPEND PROPERTY LOCKSTEP_PLAYER_TARGETS ${objects})
+  add_custom_target(player-${name})
+  add_dependencies(player-${name} ${needed})
+endfunction()
+
+# Target judge-NN: the exams of a lesson, and the table of them. An exam is in the namespace of its
+# part, so that those of a lesson are compiled as one unit.
+function(lockstep_judge lesson)
+  string(SUBSTRING ${lesson} 0 2 number)
+  get_property(parts GLOBAL PROPERTY LOCKSTEP_LESSON_${lesson})
+  set(declared "")
+  set(entries "")
+  set(sources "")
+  set(references "")
+  foreach(name IN LISTS parts)
+    get_property(cases GLOBAL PROPERTY LOCKSTEP_${name}_cases)
+    get_property(uses GLOBAL PROPERTY LOCKSTEP_${name}_judge_uses)
+    list(APPEND references ${uses})
+    list(JOIN cases ", " cases)
+    string(APPEND declared "namespace ${name} {\nExam exam();\n}\n")
+    string(APPEND entries "      {\"${name}\", {${name}::exam, {${cases}}}},\n")
+    lockstep_glob(own ${CMAKE_SOURCE_DIR}/grader/parts/${lesson}/${name}/*.cpp)
+    list(FILTER own EXCLUDE REGEX "/player\\.cpp$")
+    list(APPEND sources ${own})
+  endforeach()
+  set(table ${CMAKE_BINARY_DIR}/judges/exams_${number}.cpp)
+  file(CONFIGURE OUTPUT ${table} CONTENT "// The exams of lesson ${number}, and how many cases their checks play: from the manifests.
+#include \"grader/judge/bench.hpp\"
+
+namespace lockstep::grader {
+
+${declared}
+const std::map<std::string, DeclaredExam>& exams() {
+  static const std::map<std::string, DeclaredExam> all{
+${entries}  };
+  return all;
+}
+
+}  // namespace lockstep::grader
+")
+  add_executable(judge-${number} ${table} ${sources})
+  set_target_properties(judge-${number} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  # At -O1 g++ 12 takes optionals that were never set for uninitialised reads.
+  target_compile_options(judge-${number} PRIVATE -O1 -Wno-maybe-uninitialized)
+  target_link_libraries(judge-${number} PRIVATE lockstep_judge_main lockstep_judge lockstep_kernels_portable)
+  list(REMOVE_DUPLICATES references)
+  lockstep_use_parts(judge-${number} ${references})
 endfunction()

@@ -21,7 +21,7 @@ lab_bench() {
     program=lab-tool
     help_without_build "$@"
     cd "$root"
-    hand_over "$tool_targets" lab-tool bench-check "$@"
+    hand_to lab-tool bench-check "$@"
   fi
   program=bench
   help_without_build "$@"

@@ -1,10 +1,6 @@
 # Configuring and building, quietly: one line of progress on a terminal, one word elsewhere, and
 # everything else in build/<preset>/build.log, which is shown when something fails.
 
-# What lab-tool needs beside itself comes with it: its target depends on the players.
-tool_targets="lab-tool"
-engine_targets="train generate lockstep-run"
-
 build_failed() {
   [ -t 2 ] && printf '\r\033[K' >&2
   grep -vE '^\[[0-9]+/[0-9]+\]' "$1" | tail -n 40 >&2

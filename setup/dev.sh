@@ -39,6 +39,6 @@ lab_dev() {
     "" | --help | -h) dev_help ;;
     check) dev_check ;;
     format) install_packages $packages_dev; dev_format ;;
-    *) hand_over "$tool_targets" lab-tool dev "$@" ;;
+    *) hand_to lab-tool dev "$@" ;;
   esac
 }

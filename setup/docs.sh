@@ -24,6 +24,7 @@ lab_docs() {
   rm -rf build/docs/html "$made"
   mkdir -p "$made"
   make_room_pages
+  make_parts_page >"$made/parts.md"
   make_file_pages
   site_layout >"$made/layout.xml"
   doxygen docs/site/Doxyfile >build/docs/doxygen.log 2>&1 && ! grep -qE 'warning|error' build/docs/doxygen.log || {
@@ -92,6 +93,29 @@ tab() { printf '<tab type="user" url="@ref %s" title="%s"/>\n' "$1" "$2"; }
 group() { printf '<tab type="usergroup" url="@ref %s" title="%s">\n' "$1" "$2"; }
 end_group() { printf '</tab>\n'; }
 
+# The manifests of a lesson's exercises, in their order.
+manifests_of() {
+  for manifest in exercises/"$1"/*.toml; do
+    place=$(sed -n 's/^place = //p' "$manifest")
+    [ -z "$place" ] || printf '%d %s\n' "$place" "$manifest"
+  done | sort -k1n -k2 | cut -d ' ' -f 2
+}
+
+# Which part is where: contract, reference, lesson.
+make_parts_page() {
+  printf '# Parts\n\nWhat students build is declared in a header of the engine and defined in `solutions/`.\n\n'
+  printf '| part | contract | reference | lesson |\n|---|---|---|---|\n'
+  for folder in exercises/[0-9][0-9]_*; do
+    lesson=${folder#exercises/}
+    for manifest in $(manifests_of "$lesson"); do
+      name=${manifest##*/}; name=${name%.toml}
+      header=$(sed -n 's/^header = "\(.*\)"/\1/p' "$manifest")
+      printf '| @ref task_%s "%s" | @ref %s | `solutions/%s/%s.cpp` | %.2s |\n' \
+        "$name" "$name" "$header" "$lesson" "$name" "$lesson"
+    done
+  done
+}
+
 # The tree of pages, in the order in which they are read.
 site_layout() {
   printf '<doxygenlayout version="1.0">\n<navindex>\n<tab type="mainpage" title="Lockstep"/>\n'
@@ -100,14 +124,16 @@ site_layout() {
     folder=${lesson%/README.md}; folder=${folder#lessons/}
     number=$(printf '%.2s' "$folder")
     group "lesson_$number" "$(title_of "$lesson")"
-    awk -v folder="$folder" -F '"' '/^name = / { name = $2 } /^lesson = / && $2 == folder { print name }' \
-      exercises/course.toml | while read -r name; do
-      if [ "$name" = quiz ]; then tab "quiz_$number" quiz; else tab "task_$name" "$name"; fi
+    for manifest in $(manifests_of "$folder"); do
+      name=${manifest##*/}; name=${name%.toml}
+      tab "task_$name" "$name"
     done
+    [ ! -e "exercises/$folder/quiz.md" ] || tab "quiz_$number" quiz
     end_group
   done
   end_group
   group engine "The engine, from the ground up"
+  tab parts Parts
   for room in $(engine_rooms); do room_tabs "$room"; done
   end_group
   group grader "The grader"

@@ -9,13 +9,8 @@ engine_train() {
     exit 0
   fi
   ready
-  build $engine_targets
+  build train
   with_work=no
-  all_reduce=native
-  workers=0
-  overlap=unsaid
-  scaling=no
-  before=
   left=$#
   while [ "$left" -gt 0 ]; do
     argument=$1
@@ -26,34 +21,24 @@ engine_train() {
       shift
       left=$((left - 1))
     fi
-    [ "$before" != --all-reduce ] || all_reduce=$argument
-    [ "$before" != --workers ] || workers=$argument
-    before=$argument
     case $argument in
       --with=work) with_work=yes; continue ;;
       --with | --with=*) fail 2 "--with takes 'work': ./lab train --with work" ;;
-      --all-reduce=*) all_reduce=${argument#--all-reduce=} ;;
-      --workers=*) workers=${argument#--workers=} ;;
-      --lr-scaling | --lr-scaling=*) scaling=yes ;;
-      --no-overlap) overlap=no ;;
-      --bucket-mb | --bucket-mb=* | --find-unused | --accumulate | --accumulate=*) overlap=yes ;;
     esac
     set -- "$@" "$argument"
   done
   if [ "$with_work" = yes ]; then
-    build $tool_targets
-    # A line with the program; one with an option, where the parts need it to be called.
-    train=$("$bin/lab-tool" with-work --all-reduce "$all_reduce" --workers "$workers" \
-            --overlap "$overlap" --lr-scaling "$scaling") || exit $?
-    case $train in
-      *--no-overlap) train=${train%?--no-overlap}; set -- --no-overlap "$@" ;;
-    esac
+    build lab-tool
+    # A line with the program; more with options that the parts need to be called.
+    linked=$("$bin/lab-tool" $building with-work -- "$@") || exit $?
+    train=$(printf '%s\n' "$linked" | head -n 1)
+    set -- $(printf '%s\n' "$linked" | tail -n +2) "$@"
   fi
   exec "$train" "$@"
 }
 
 engine_generate() {
-  hand_over "$engine_targets" generate "$@"
+  hand_over generate generate "$@"
 }
 
 # `./lab sim --ranks 8 train ARGS…`: the training, on simulated ranks.
@@ -105,8 +90,8 @@ engine_sim() {
   done
   [ "$with_work" = yes ] || hand_over sim sim "$@"
   ready
-  build sim $tool_targets
-  program=$("$bin/lab-tool" with-work --program sim $always) || exit $?
+  build sim lab-tool
+  program=$("$bin/lab-tool" $building with-work --program sim $always) || exit $?
   exec "$program" "$@"
 }
 
@@ -118,7 +103,7 @@ engine_run() {
       exit 0 ;;
   esac
   ready
-  build $engine_targets smoke setting-up
+  build lockstep-run
   with_work=no
   reading=options   # then the program's name, then its arguments
   left=$#
@@ -140,6 +125,7 @@ engine_run() {
         esac ;;
       program)
         reading=arguments
+        build_program "$argument"
         if [ "$with_work" = yes ]; then
           argument=$(program_with_work "$argument") || exit $?
         fi ;;
@@ -149,11 +135,18 @@ engine_run() {
   exec "$bin/lockstep-run" "$@"
 }
 
+# A program of the lab's own is built when it is run.
+build_program() {
+  case $1 in
+    "$bin"/* | build/"$preset"/bin/* | ./build/"$preset"/bin/*) build "${1##*/}" ;;
+  esac
+}
+
 # The path of a program of the engine that is linked with the student's parts that pass.
 program_with_work() {
   name=${1##*/}
   [ -x "$bin/$name" ] ||
     fail 2 "--with work is for programs of the engine, such as build/release/bin/smoke; '$1' is none"
-  build $tool_targets
-  "$bin/lab-tool" with-work --program "$name"
+  build lab-tool
+  "$bin/lab-tool" $building with-work --program "$name"
 }

@@ -41,9 +41,10 @@ lab_start() {
   done_in "all there"
 
   step 2/5 "build"
+  first=$(first_exercise)
   ready
-  build $tool_targets $engine_targets
-  done_in "engine, judge and players are in build/release"
+  build lab-tool train "judge-$(printf '%.2s' "$first")" "player-${first#*/}"
+  done_in "what these steps need is in build/release; the rest is built when you ask for it"
 
   step 3/5 "train a small model on two processes"
   "$bin/train" --ranks 2 --data fashion-mnist --epochs 1 ||
@@ -55,7 +56,6 @@ lab_start() {
   done_in "edit the files in work/; exercises/ stays as it is"
 
   step 5/5 "the first exercise, judged as it is: nothing in it is written yet"
-  first=$(first_exercise)
   status=0
   "$bin/lab-tool" check "$first" || status=$?
   case $status in
@@ -67,14 +67,15 @@ lab_start() {
   where_to_begin "$first"
 }
 
-# The first code exercise in course order.
+# The address of the first code exercise on the path of exercises/course.toml, which may begin with
+# a lesson or with an exercise.
 first_exercise() {
-  find exercises -mindepth 2 -name '*.cpp' | sort | sed -n '1s|.*/\(.*\)\.cpp|\1|p'
-}
-
-# The folder of its lesson.
-first_lesson() {
-  find exercises -mindepth 2 -name '*.cpp' | sort | sed -n '1s|^exercises/\([^/]*\)/.*|\1|p'
+  begins=$(sed -n '/^path = \[/,/^\]/s/^ *"\(.*\)",*$/\1/p' exercises/course.toml | head -n 1)
+  case $begins in
+    */*) printf '%s\n' "$begins" ;;
+    *) grep '^place = ' exercises/"$begins"/*.toml | sort -t= -k2 -n | head -n 1 |
+         sed 's|^exercises/\(.*\)\.toml:.*|\1|' ;;
+  esac
 }
 
 where_to_begin() {
@@ -82,9 +83,9 @@ where_to_begin() {
 
 Ready in $(($(seconds) - began)) s. Now:
   read    $(find lessons -mindepth 2 -name README.md | sort | sed -n 1p), which tells how all this works, then
-          lessons/$(first_lesson)/README.md
-  edit    $(find work -name "$1.cpp")
-  check   ./lab check $1, or ./lab watch $1: a verdict at each save
+          lessons/${1%/*}/README.md
+  edit    work/$1.cpp
+  check   ./lab check ${1#*/}, or ./lab watch ${1#*/}: a verdict at each save
   and     ./lab alone shows where you are and what is next, ./lab doctor what this machine has
 TEXT
 }

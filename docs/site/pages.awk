@@ -112,10 +112,19 @@ function formula(tex,    command, line, markup, inside) {
   return as_it_is("<div class=\"formula\"><math display=\"block\">" markup "</math></div>")
 }
 
+# What an exercise's manifest says; "" for a quiz, which has none.
+function contract_of(manifest,    line, value) {
+  while ((getline line <manifest) > 0) {
+    if (line ~ /^header = /) { split(line, value, "\""); close(manifest); return value[2] }
+  }
+  close(manifest)
+  return ""
+}
+
 # Where a task belongs to, and where its contract stands.
 function task_line(    exercise, header) {
   exercise = substr(path, 11, length(path) - 13)
-  header = contract[exercise]
+  header = contract_of(root "/exercises/" exercise ".toml")
   return "\n[Lesson " substr(exercise, 1, 2) "](@ref lesson_" substr(exercise, 1, 2) ")" \
          (header == "" ? "" : " · contract [" header "](" led_from_root(header) ")") \
          " · your file is `work/" exercise (header == "" ? ".toml" : ".cpp") "`\n"
@@ -151,12 +160,6 @@ function led_from_root(target,    kept, where) {
 BEGIN {
   while ((getline line <(root "/docs/sources.md")) > 0) {
     if (match(line, /^\| \[[A-Z0-9]+\]/)) keys[substr(line, 4, RLENGTH - 4)] = 1
-  }
-  while ((getline line <(root "/exercises/course.toml")) > 0) {
-    split(line, value, "\"")
-    if (line ~ /^name = /) exercise = value[2]
-    if (line ~ /^lesson = /) exercise = value[2] "/" exercise
-    if (line ~ /^header = /) contract[exercise] = value[2]
   }
 }
 

@@ -9,6 +9,9 @@
 
 namespace lockstep::grader {
 
+// The one whose files they are: messages between ranks, and quickly judged.
+const Exercise& canary_exercise(const Course& course);
+
 //   Throws  Error naming the file that fared otherwise
 void send_canaries(const Lab& lab, const Sandbox& sandbox, const std::filesystem::path& area,
                    int jobs, const std::string& secret);

@@ -18,6 +18,7 @@
 #include "grader/batch/secret.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/command_line.hpp"
+#include "grader/lab/ready.hpp"
 #include "grader/sandbox/probe.hpp"
 
 namespace lockstep::grader {
@@ -111,6 +112,7 @@ std::string lab_digest(const Lab& lab, const std::vector<const Exercise*>& exerc
       continue;
     }
     all += sha256(read_text(lab.places.recipe(*exercise)));
+    seen.try_emplace(lab.places.judge(*exercise), "");
     const Recipe recipe = recipe_for(read_recipe(lab.places.recipe(*exercise)), PlayerKind::usual);
     for (const auto* files : {&recipe.objects, &recipe.libraries}) {
       for (const fs::path& file : *files) seen.try_emplace(file, "");
@@ -223,6 +225,9 @@ Plan plan_of(const Arguments& arguments, Lab& lab) {
   }
   Plan plan;
   plan.exercises = chosen(lab.course, arguments.get("exercises"));
+  std::vector<const Exercise*> judged = plan.exercises;
+  judged.push_back(&canary_exercise(lab.course));
+  make_ready(lab, judged);
   plan.limits.jobs = arguments.given("jobs")
                          ? static_cast<int>(arguments.integer("jobs", 1))
                          : static_cast<int>(std::thread::hardware_concurrency());
@@ -297,7 +302,7 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
   remove_left_over(note);
   const PrivateFolder area;
   write_whole(note, area.path().string());
-  const Recipe recipe = read_recipe(lab.places.recipe(exercise_named(lab.course, "broadcast")));
+  const Recipe recipe = read_recipe(lab.places.recipe(canary_exercise(lab.course)));
   const Proven proven = proven_sandbox(lab.places, area.path(), lab.limits, recipe.compiler);
   send_canaries(lab, *proven.sandbox, area.path(), plan.limits.jobs, plan.secret);
   judge_units(

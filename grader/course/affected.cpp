@@ -21,9 +21,9 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.rfin
 
 // Their sources without a header are reached from one place only: the proof of a part, or lab-tool.
 bool is_private(const std::string& unit) {
-  return begins(unit, "solutions/") || begins(unit, "tests/") ||
-         folder_of(unit) == "grader/exams" || folder_of(unit) == "grader/players" ||
-         folder_of(unit) == "grader/lab";
+  return begins(unit, "solutions/") || begins(unit, "tests/") || begins(unit, "grader/parts/") ||
+         folder_of(unit) == "grader/play" || folder_of(unit) == "grader/lab" ||
+         folder_of(unit) == "grader/tool";
 }
 
 // "tests/comm/x.cpp" → "comm"; "" where a path has no folder of tests of its own.
@@ -100,8 +100,8 @@ class Graph {
     roots.insert("grader/lab/proof");
     if (exercise.kind == Kind::quiz) return;
     const std::string solution = "solutions/" + exercise.address();
-    roots.insert({solution, "grader/exams/" + exercise.name, "grader/players/" + exercise.name,
-                  "grader/players/player_main"});
+    const std::string part = "grader/parts/" + exercise.address();
+    roots.insert({solution, part + "/exam", part + "/player", "grader/play/player_main"});
     // Who calls a part includes its header, and is linked with the reference.
     users_[solution].insert(unit_of(exercise.header));
   }

@@ -46,8 +46,9 @@ constexpr int not_started = 127;
 
 // Reads until the pipe closes or the deadline passes; true when it closed.
 bool read_until_closed(int from, Clock::time_point start, const CommandLimits& limits,
-                       std::string& output) {
+                       const std::function<void(const std::string&)>& heard, std::string& output) {
   char buffer[16384];
+  std::string line;
   for (;;) {
     const double left = limits.deadline_s - seconds_since(start);
     if (left <= 0) return false;
@@ -58,13 +59,20 @@ bool read_until_closed(int from, Clock::time_point start, const CommandLimits& l
     if (got <= 0) return true;
     const std::size_t room = limits.output_bytes - std::min(limits.output_bytes, output.size());
     output.append(buffer, std::min(room, static_cast<std::size_t>(got)));
+    if (!heard) continue;
+    line.append(buffer, static_cast<std::size_t>(got));
+    for (std::size_t end; (end = line.find('\n')) != std::string::npos;) {
+      heard(line.substr(0, end));
+      line.erase(0, end + 1);
+    }
   }
 }
 
 }  // namespace
 
 CommandResult run_command(const std::vector<std::string>& argv, const std::filesystem::path& folder,
-                          const CommandLimits& limits) {
+                          const CommandLimits& limits,
+                          const std::function<void(const std::string&)>& heard) {
   std::vector<char*> arguments;
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
@@ -82,7 +90,7 @@ CommandResult run_command(const std::vector<std::string>& argv, const std::files
     throw Error(text("cannot start ", argv[0], ": ", strerror(errno)));
   }
   CommandResult result;
-  result.timed_out = !read_until_closed(ends[0], start, limits, result.output);
+  result.timed_out = !read_until_closed(ends[0], start, limits, heard, result.output);
   if (result.timed_out) ::kill(-child, SIGKILL);
   ::close(ends[0]);
   int status = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,10 @@ struct CommandResult {
   double seconds = 0;
 };
 
-// argv[0] is looked up in PATH. Runs in `folder`.
+// argv[0] is looked up in PATH. Runs in `folder`. `heard` gets each line of output as it comes.
 //   Throws  Error when the program cannot be started
 CommandResult run_command(const std::vector<std::string>& argv, const std::filesystem::path& folder,
-                          const CommandLimits& limits);
+                          const CommandLimits& limits,
+                          const std::function<void(const std::string& line)>& heard = {});
 
 }  // namespace lockstep::grader

@@ -1,56 +1,182 @@
 #include "grader/course/manifest.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
+#include "grader/course/text_file.hpp"
 #include "grader/course/toml_file.hpp"
 
 namespace lockstep::grader {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
-template <typename T>
-T value_of(const json& entry, const char* key, const std::string& where) {
-  const auto found = entry.find(key);
-  if (found == entry.end()) throw UsageError(text(where, " has no key '", key, "'"));
-  try {
-    return found->get<T>();
-  } catch (const json::exception&) {
-    throw UsageError(text(where, ": the key '", key, "' has the wrong type: ", found->dump()));
-  }
-}
+// One manifest or one table of it, read key by key. Whatever is wrong is said with file and line.
+class Entry {
+ public:
+  Entry(json table, std::string shown, std::string text)
+      : table_(std::move(table)), shown_(std::move(shown)), text_(std::move(text)) {}
 
-Exercise exercise_of(const json& entry, const std::string& file) {
-  Exercise exercise;
-  exercise.name = value_of<std::string>(entry, "name", file + ": an exercise");
-  const std::string where = file + ": exercise '" + exercise.name + "'";
-  exercise.lesson = value_of<std::string>(entry, "lesson", where);
-  const auto kind = value_of<std::string>(entry, "kind", where);
-  if (kind != "code" && kind != "quiz") {
-    throw UsageError(text(where, ": kind is \"", kind, "\"; it is \"code\" or \"quiz\""));
+  template <typename T>
+  T need(const std::string& key) {
+    if (!table_.contains(key)) throw UsageError(where("") + "the key '" + key + "' is missing");
+    return get<T>(key, T{});
   }
-  exercise.kind = kind == "quiz" ? Kind::quiz : Kind::code;
-  if (exercise.kind == Kind::code) {
-    exercise.header = value_of<std::string>(entry, "header", where);
-    exercise.symbols = value_of<std::vector<std::string>>(entry, "symbols", where);
-    exercise.may_use = value_of<std::vector<std::string>>(entry, "may_use", where);
-  }
-  exercise.points = value_of<int>(entry, "points", where);
-  exercise.minutes = value_of<int>(entry, "minutes", where);
-  exercise.core = value_of<bool>(entry, "core", where);
-  if (entry.contains("difficulty")) {
-    exercise.difficulty = value_of<int>(entry, "difficulty", where);
-    if (exercise.difficulty < 1 || exercise.difficulty > 3) {
-      throw UsageError(text(where, ": difficulty is ", exercise.difficulty, "; it is 1, 2 or 3"));
+
+  template <typename T>
+  T get(const std::string& key, T otherwise) {
+    known_.push_back(key);
+    const auto found = table_.find(key);
+    if (found == table_.end()) return otherwise;
+    try {
+      return found->get<T>();
+    } catch (const json::exception&) {
+      throw UsageError(text(where(key), "the key '", key, "' has the wrong type: ", found->dump()));
     }
   }
-  if (entry.contains("after")) {
-    exercise.after = value_of<std::vector<std::string>>(entry, "after", where);
+
+  void refuse_unknown_keys() const {
+    for (const auto& [key, value] : table_.items()) {
+      if (std::ranges::count(known_, key) > 0) continue;
+      throw UsageError(text(where(key), "there is no key '", key, "'", did_you_mean(key, known_)));
+    }
   }
+
+  // "exercises/06_all_reduce/ring_all_reduce.toml:7: ", for what is said of a key.
+  std::string where(const std::string& key) const {
+    std::istringstream lines(text_);
+    std::string line;
+    for (int number = 1; !key.empty() && std::getline(lines, line); ++number) {
+      if (line.starts_with(key + " =")) return text(shown_, ":", number, ": ");
+    }
+    return shown_ + ":1: ";
+  }
+
+ private:
+  json table_;
+  std::string shown_, text_;
+  std::vector<std::string> known_;
+};
+
+Entry entry_of(const fs::path& file, const fs::path& manifests) {
+  const std::string shown =
+      (manifests.filename() / file.lexically_relative(manifests)).generic_string();
+  return {read_toml(file), shown, read_text(file)};
+}
+
+void check_range(const Entry& entry, const char* key, int value, int low, int high) {
+  if (value >= low && value <= high) return;
+  throw UsageError(
+      text(entry.where(key), key, " is ", value, "; it goes from ", low, " to ", high));
+}
+
+void read_work(Entry& entry, Exercise& exercise) {
+  constexpr int most = 1000;
+  exercise.points = entry.need<int>("points");
+  check_range(entry, "points", exercise.points, 0, most);
+  exercise.minutes = entry.need<int>("minutes");
+  check_range(entry, "minutes", exercise.minutes, 1, most);
+}
+
+Exercise code_exercise(const std::string& lesson, const fs::path& file, Entry& entry) {
+  using Words = std::vector<std::string>;
+  Exercise exercise;
+  exercise.name = file.stem().string();
+  exercise.lesson = lesson;
+  exercise.place = entry.need<int>("place");
+  read_work(entry, exercise);
+  exercise.difficulty = entry.get("difficulty", exercise.difficulty);
+  check_range(entry, "difficulty", exercise.difficulty, 1, 3);
+  exercise.core = entry.need<bool>("core");
+  exercise.after = entry.get("after", Words{});
+  exercise.header = entry.need<std::string>("header");
+  exercise.symbols = entry.need<Words>("symbols");
+  exercise.family = entry.need<std::string>("family");
+  exercise.rooms = entry.need<Words>("rooms");
+  exercise.may_use = entry.get("may_use", Words{});
+  entry.get("judge_uses", Words{});  // for the build alone
+  exercise.cases = entry.need<std::vector<int>>("cases");
+  exercise.among_processes = entry.get("among_processes", false);
+  exercise.baseline = entry.get("baseline", std::string());
+  exercise.native = entry.get("native", std::string());
+  exercise.called_by.options = entry.get("runs_with", Words{});
+  exercise.called_by.adds = entry.get("adds", std::string());
+  exercise.called_by.not_with = entry.get("not_with", Words{});
+  exercise.called_by.unused = entry.get("unused", std::string());
+  entry.refuse_unknown_keys();
+  if (exercise.symbols.empty()) throw UsageError(entry.where("symbols") + "symbols names none");
   return exercise;
+}
+
+// A course with the manifests that it was read from, for what is wrong between them.
+struct Draft {
+  Course course;
+  std::vector<Entry> entries;  // of the exercises
+};
+
+void read_lesson(Entry& entry, const fs::path& manifests, Draft& draft) {
+  Lesson lesson{entry.need<std::string>("folder"), entry.need<std::string>("title")};
+  const auto quiz = entry.get("quiz", json());
+  entry.refuse_unknown_keys();
+  std::vector<fs::path> files;
+  if (fs::is_directory(manifests / lesson.folder)) {
+    for (const auto& file : fs::directory_iterator(manifests / lesson.folder)) {
+      const fs::path& path = file.path();
+      if (path.extension() == ".toml" && path.stem() != "quiz") files.push_back(path);
+    }
+  }
+  std::vector<std::pair<Exercise, Entry>> exercises;
+  for (const fs::path& file : files) {
+    Entry of_exercise = entry_of(file, manifests);
+    Exercise exercise = code_exercise(lesson.folder, file, of_exercise);
+    exercises.emplace_back(std::move(exercise), std::move(of_exercise));
+  }
+  std::ranges::sort(exercises, {},
+                    [](const auto& one) { return std::pair(one.first.place, one.first.name); });
+  if (!quiz.is_null()) {
+    Exercise exercise;
+    exercise.name = "quiz";
+    exercise.lesson = lesson.folder;
+    exercise.kind = Kind::quiz;
+    Entry of_quiz(quiz, entry.where("quiz").substr(0, entry.where("quiz").find(':')), "");
+    read_work(of_quiz, exercise);
+    of_quiz.refuse_unknown_keys();
+    exercises.emplace_back(std::move(exercise), std::move(of_quiz));
+  }
+  for (auto& [exercise, of_exercise] : exercises) {
+    draft.course.exercises.push_back(std::move(exercise));
+    draft.entries.push_back(std::move(of_exercise));
+  }
+  draft.course.lessons.push_back(std::move(lesson));
+}
+
+// What the path names, in its order; then the rest, lesson by lesson.
+void lay_path(const Entry& entry, const std::vector<std::string>& named, Course& course) {
+  const auto add = [&](const auto& wanted) {
+    bool found = false;
+    for (std::size_t i = 0; i < course.exercises.size(); ++i) {
+      if (!wanted(course.exercises[i])) continue;
+      found = true;
+      if (std::ranges::count(course.path, i) == 0) course.path.push_back(i);
+    }
+    return found;
+  };
+  for (const std::string& name : named) {
+    const auto is_named = [&](const Exercise& e) {
+      return e.lesson == name || e.address() == name;
+    };
+    if (!add(is_named)) {
+      throw UsageError(entry.where("path") + "the path names '" + name +
+                       "', which is no lesson with exercises and no exercise's address");
+    }
+  }
+  add([](const Exercise&) { return true; });
 }
 
 bool names_part(const Course& course, const std::string& name) {
@@ -59,27 +185,28 @@ bool names_part(const Course& course, const std::string& name) {
   });
 }
 
-void check_consistent(const Course& course, const std::string& file) {
-  for (const Exercise& exercise : course.exercises) {
-    const std::string where = file + ": exercise '" + exercise.address() + "'";
-    const auto same = [&](const Exercise& other) { return other.handle() == exercise.handle(); };
-    if (std::count_if(course.exercises.begin(), course.exercises.end(), same) > 1) {
-      throw UsageError(where + " is listed twice");
-    }
-    const auto of_lesson = [&](const Lesson& lesson) { return lesson.folder == exercise.lesson; };
-    if (std::none_of(course.lessons.begin(), course.lessons.end(), of_lesson)) {
-      throw UsageError(where + " belongs to a lesson that is not listed");
-    }
+void check_consistent(const Draft& draft) {
+  std::set<std::string> handles;  // of those that come before on the path
+  std::map<std::string, std::string> symbols;
+  for (const std::size_t at : draft.course.path) {
+    const Exercise& exercise = draft.course.exercises[at];
+    const Entry& entry = draft.entries[at];
     for (const std::string& before : exercise.after) {
-      const auto here = [&](const Exercise& other) { return &other == &exercise; };
-      const auto is_it = [&](const Exercise& other) { return other.handle() == before; };
-      const auto end = std::find_if(course.exercises.begin(), course.exercises.end(), here);
-      if (std::none_of(course.exercises.begin(), end, is_it)) {
-        throw UsageError(where + " comes after '" + before + "', which is not listed before it");
-      }
+      if (handles.contains(before)) continue;
+      throw UsageError(text(entry.where("after"), exercise.name, " comes after '", before,
+                            "', which is not before it on the path"));
+    }
+    if (!handles.insert(exercise.handle()).second) {
+      throw UsageError(entry.where("") + "another lesson has an exercise of this name");
     }
     for (const std::string& used : exercise.may_use) {
-      if (!names_part(course, used)) throw UsageError(where + " may use no part '" + used + "'");
+      if (names_part(draft.course, used)) continue;
+      throw UsageError(text(entry.where("may_use"), "there is no part '", used, "'"));
+    }
+    for (const std::string& symbol : exercise.symbols) {
+      const auto [other, is_new] = symbols.emplace(symbol, exercise.address());
+      if (is_new) continue;
+      throw UsageError(text(entry.where("symbols"), other->second, " defines ", symbol, ", too"));
     }
   }
 }
@@ -93,19 +220,19 @@ std::string last_two(std::string_view name) {
 
 }  // namespace
 
-Course read_course(const std::filesystem::path& manifest) {
-  const json document = read_toml(manifest);
-  const std::string file = manifest.filename().string();
-  Course course;
-  for (const json& entry : document.value("lesson", json::array())) {
-    course.lessons.push_back({value_of<std::string>(entry, "folder", file + ": a lesson"),
-                              value_of<std::string>(entry, "title", file + ": a lesson")});
+Course read_course(const fs::path& manifest) {
+  const fs::path manifests = manifest.parent_path();
+  Entry entry = entry_of(manifest, manifests);
+  Draft draft;
+  const auto path = entry.get("path", std::vector<std::string>{});
+  for (json& table : entry.get("lesson", std::vector<json>{})) {
+    Entry lesson(std::move(table), manifests.filename().string() + "/course.toml", "");
+    read_lesson(lesson, manifests, draft);
   }
-  for (const json& entry : document.value("exercise", json::array())) {
-    course.exercises.push_back(exercise_of(entry, file));
-  }
-  check_consistent(course, file);
-  return course;
+  entry.refuse_unknown_keys();
+  lay_path(entry, path, draft.course);
+  check_consistent(draft);
+  return std::move(draft.course);
 }
 
 const Exercise& exercise_named(const Course& course, std::string_view name) {

@@ -1,6 +1,11 @@
-// The manifest exercises/course.toml as values: which lessons and exercises there are, in order.
+// The manifests as values: which lessons and exercises there are, and the way through them.
+//
+//   exercises/course.toml               the lessons, their quizzes, and the path
+//   exercises/NN_lesson/<name>.toml     all that is true of one code exercise; exercises/README.md
+//                                       tells its keys
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -14,20 +19,37 @@ enum class Kind : unsigned char { code, quiz };
 struct Lesson {
   std::string folder;  // "06_all_reduce"
   std::string title;   // "All-reduce"
+  std::string number() const { return folder.substr(0, 2); }
+};
+
+// How a run of the engine's programs comes to call a part.
+struct CalledBy {
+  std::vector<std::string> options;   // any of "--all-reduce ring", "--workers"; empty: always
+  std::string adds;                   // what a run with the student's part is given by itself …
+  std::vector<std::string> not_with;  // … unless it has one of these
+  std::string unused;                 // why the trainer never calls it; empty: it does
 };
 
 struct Exercise {
   std::string name;    // "ring_all_reduce"; every quiz is called "quiz"
   std::string lesson;  // the lesson's folder
   Kind kind = Kind::code;
-  std::string header;                // the contract; empty for a quiz
-  std::vector<std::string> symbols;  // as `nm -C` prints them
-  std::vector<std::string> may_use;  // parts
+  int place = 0;  // in its lesson: smaller ones come first, then by name
   int points = 0;
   int minutes = 0;
-  bool core = false;
-  int difficulty = 2;              // 1 easy, 2 medium, 3 hard
-  std::vector<std::string> after;  // names of exercises to solve before
+  int difficulty = 1;              // 1 easy, 2 medium, 3 hard
+  bool core = false;               // on the shortest path through the course
+  std::vector<std::string> after;  // exercises to solve before
+  // Of a code exercise:
+  std::string header;                // the contract
+  std::vector<std::string> symbols;  // what the file must define, as `nm -C` prints it
+  std::string family;                // the kind of exam
+  std::vector<std::string> rooms;    // what its player is linked with, besides comm
+  std::vector<std::string> may_use;  // other parts whose references are linked into its player
+  std::vector<int> cases;            // that each check plays at least
+  bool among_processes = false;      // the results of real processes say whether it is right
+  std::string baseline, native;      // programs of ./lab sim that ./lab compare sets beside it
+  CalledBy called_by;
 
   std::string address() const { return lesson + "/" + name; }
   std::string file() const { return address() + (kind == Kind::quiz ? ".toml" : ".cpp"); }
@@ -37,11 +59,14 @@ struct Exercise {
 
 struct Course {
   std::vector<Lesson> lessons;
-  std::vector<Exercise> exercises;
+  std::vector<Exercise> exercises;  // lesson by lesson
+  std::vector<std::size_t> path;    // places of all exercises in the order that students are led
 };
 
-//   Throws  UsageError naming the entry when a key is missing, a lesson is unknown, a name is given
-//           twice, may_use names no part, or after names no exercise that is listed before
+// Reads course.toml and the exercises' manifests in the folders beside it.
+//   Throws  UsageError naming file and line when a key is missing, unknown or of the wrong type, a
+//           lesson is not listed, two exercises have one name or define one symbol, may_use names
+//           no part, or after names no exercise that comes before on the path
 Course read_course(const std::filesystem::path& manifest);
 
 // One exercise by name ("ring_all_reduce"), address ("06_all_reduce/ring_all_reduce") or the path

@@ -26,6 +26,8 @@ Recipe read_recipe(const std::filesystem::path& file) {
       recipe.compile_flags.push_back(value);
     } else if (key == "pch") {
       recipe.pch = value;
+    } else if (key == "plain_header") {
+      recipe.plain_header = value;
     } else if (key == "link_flag") {
       recipe.link_flags.push_back(value);
     } else if (key == "object") {
@@ -61,7 +63,7 @@ Recipe recipe_for(Recipe recipe, PlayerKind kind) {
   if (kind == PlayerKind::shared) append(recipe.libraries, recipe.shared_libraries);
   if (kind != PlayerKind::debugged && kind != PlayerKind::sanitized) return recipe;
   // The precompiled header belongs to other flags: its plain text is read instead.
-  recipe.pch = "grader/course/student_pch.hpp";
+  recipe.pch = recipe.plain_header;
   if (kind == PlayerKind::debugged) {
     append(recipe.compile_flags, Flags{"-O0", "-g"});
     return recipe;

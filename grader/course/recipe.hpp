@@ -3,7 +3,8 @@
 //
 // File build/<preset>/recipes/<part>.recipe, one `key value` a line, in the order of the link's
 // command line:
-//   compiler /usr/bin/c++        compile_flag -O1         pch /…/student_pch.hpp
+//   compiler /usr/bin/c++        compile_flag -O1         pch /…/06.hpp
+//   plain_header /…/plain/06.hpp: the same text for other flags than the precompiled one's
 //   link_flag -static            object /…/adapter.o      uses average_gradients
 //   library /…/liblockstep_comm.a
 //   simulated_object, shared_object, shared_library, sanitized_object: of one kind of player only
@@ -18,7 +19,8 @@ namespace lockstep::grader {
 struct Recipe {
   std::string compiler;
   std::vector<std::string> compile_flags;
-  std::filesystem::path pch;  // the header whose .gch lies beside it; empty: none
+  std::filesystem::path pch;           // the header whose .gch lies beside it; empty: none
+  std::filesystem::path plain_header;  // the same without
   std::vector<std::string> link_flags;
   std::vector<std::filesystem::path> objects;    // adapter, then what may_use brings
   std::vector<std::string> uses;                 // parts whose references are among the objects

@@ -31,6 +31,10 @@ struct Places {
   std::filesystem::path recipe(const Exercise& e) const {
     return build / "recipes" / (e.name + ".recipe");
   }
+  // The program that judges it (grader/judge/call.hpp).
+  std::filesystem::path judge(const Exercise& e) const {
+    return build / "bin" / ("judge-" + e.lesson.substr(0, 2));
+  }
   std::filesystem::path traces() const { return root / "build" / "traces"; }
   // What was recorded of the last check.
   std::filesystem::path timeline(const Exercise& e) const {

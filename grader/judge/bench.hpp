@@ -154,9 +154,13 @@ struct DeclaredExam {
   std::vector<int> cases;
 };
 
-// The exams there are, by exercise (grader/exams, one file each).
+// The exams of a judge, by exercise: generated from the manifests (cmake/parts.cmake).
 const std::map<std::string, DeclaredExam>& exams();
 
+// Judges the part `exercise` as built into `player`.
+//   Returns  with --case no points: one case is not the exam. Verdict infrastructure when the exam
+//            played less than it declares
+//   Throws   UsageError when there is no case of that number, Error when the lab itself failed
 Report judge_exam(const std::string& exercise, const DeclaredExam& exam, const std::string& player,
                   const JudgeOptions& options);
 

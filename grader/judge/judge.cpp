@@ -211,11 +211,4 @@ Report judge_exam(const std::string& exercise, const DeclaredExam& exam, const s
   return Judgement(exercise, exam, player, options).report();
 }
 
-Report judge_part(const std::string& exercise, const std::string& player,
-                  const JudgeOptions& options) {
-  const auto found = exams().find(exercise);
-  if (found == exams().end()) throw UsageError(text("there is no exam for '", exercise, "'"));
-  return judge_exam(exercise, found->second, player, options);
-}
-
 }  // namespace lockstep::grader

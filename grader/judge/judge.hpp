@@ -70,14 +70,7 @@ struct JudgeOptions {
   sim::PlayerLimits limits;
   int max_points = 10;
   trace::Timeline* timeline = nullptr;  // gets the last case that failed, or else the largest
+  std::string timeline_file;  // where a judge that is called (call.hpp) writes it; empty: nowhere
 };
-
-// Judges the part `exercise` ("ring_all_reduce") as built into `player`.
-//   Returns  with --case no points: one case is not the exam. Verdict infrastructure when the exam
-//            played less than it declares
-//   Throws   UsageError when there are no checks for that name or no case of that number, Error
-//            when the lab itself failed
-Report judge_part(const std::string& exercise, const std::string& player,
-                  const JudgeOptions& options);
 
 }  // namespace lockstep::grader

@@ -18,6 +18,7 @@
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/command_line.hpp"
+#include "grader/lab/ready.hpp"
 #include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {
@@ -181,6 +182,7 @@ Exit bench_check_command(const Lab& lab, const Words& words) {
   if (arguments.words().empty()) {
     for (const Exercise& exercise : lab.course.exercises) exercises.push_back(&exercise);
   }
+  make_ready(lab, exercises);
   const BenchTree tree(lab.places);
   const bool as_json = arguments.flag("json");
   if (!as_json) {

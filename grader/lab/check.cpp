@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "engine/base/error.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/editors.hpp"
 #include "grader/lab/grade.hpp"
-#include "grader/lab/kept_timeline.hpp"
 #include "grader/lab/lab.hpp"
+#include "grader/lab/ready.hpp"
 #include "grader/lab/report.hpp"
 #include "grader/lab/wrap.hpp"
 
@@ -96,16 +95,6 @@ CaseAddress address_given(const std::string& written) {
                    "report names it (3.0.2)");
 }
 
-// Parts of one group whose results alone say whether they are right: no clock, no service.
-bool plays_among_processes(const Exercise& exercise) {
-  static const std::set<std::string> parts{
-      "exchange",          "broadcast",         "reduce",          "all_gather",
-      "reduce_scatter",    "all_to_all",        "scatter",         "gather",
-      "naive_all_reduce",  "ring_all_reduce",   "tree_all_reduce", "halving_doubling_all_reduce",
-      "average_gradients", "data_parallel_step"};
-  return parts.contains(exercise.name);
-}
-
 // How the file is to be linked, and what the judge is to know of it.
 PlayerKind kind_of_player(const Arguments& arguments, JudgeOptions& judging) {
   const bool processes = arguments.get("world") == "gloo";
@@ -165,22 +154,19 @@ Exit check_command(const Lab& lab, const Words& words) {
   Exit exit = Exit::passed;
   int passed = 0;
   const auto exercises = chosen(lab, arguments);
+  make_ready(lab, exercises, kind);
   for (const Exercise* exercise : exercises) {
     if (judging.only_case && exercise->kind == Kind::quiz) {
       throw UsageError(exercise->handle() + " has questions, not cases: leave --case out");
     }
-    if (kind == PlayerKind::shared && !plays_among_processes(*exercise)) {
+    if (kind == PlayerKind::shared && !exercise->among_processes) {
       throw UsageError(exercise->handle() +
                        " is judged in the judge's own world only: what it does is not seen in the "
                        "results of real processes alone");
     }
     const fs::path file = file_of(lab, *exercise, from);
-    trace::Timeline timeline;
-    judging.timeline = &timeline;
+    if (kind == PlayerKind::usual) judging.timeline_file = lab.places.timeline(*exercise).string();
     Grade grade = grade_file(lab, *exercise, file, judging, kind);
-    if (kind == PlayerKind::usual) {
-      keep_timeline(lab, *exercise, grade.report, std::move(timeline));
-    }
     if (!arguments.flag("output")) hide_output(grade, *exercise);
     if (arguments.flag("json")) {
       documents.push_back(json_of(grade));

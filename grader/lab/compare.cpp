@@ -9,7 +9,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
 #include "grader/course/command.hpp"
-#include "grader/exams/traffic.hpp"
+#include "grader/exam/traffic.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/student_program.hpp"
 
@@ -110,17 +110,6 @@ Row yours(const Lab& lab, const StudentProgram& sim, const Exercise& part,
   return row;
 }
 
-// What one would write first, where the house has it.
-std::string baseline_of(const std::string& part) {
-  if (part == "broadcast" || part == "reduce") return "star_" + part;
-  const bool refined = part.ends_with("_all_reduce") && part != "naive_all_reduce";
-  return refined ? "naive_all_reduce" : "";
-}
-
-std::string native_of(const std::string& part) {
-  return part.ends_with("_all_reduce") ? "all_reduce" : "native_" + part;
-}
-
 // Of a collective that is priced and not sent: what its usual algorithm would send.
 double modelled_bytes(const json& report) {
   sim::Counters counters;
@@ -207,11 +196,11 @@ Exit compare_command(const Lab& lab, const Words& words) {
   const auto add = [&](const std::string& who, const std::string& program) {
     rows.push_back(run_row(who, engine, program, run, lab.places.root));
   };
-  if (const auto baseline = baseline_of(part.name); !baseline.empty()) add("baseline", baseline);
+  if (!part.baseline.empty()) add("baseline", part.baseline);
   rows.push_back(yours(lab, sim, part, run));
   const bool passed = rows.back().ran();
   add("reference", part.name);
-  add("native", native_of(part.name));
+  if (!part.native.empty()) add("native", part.native);
 
   if (arguments.flag("json")) {
     json out{{"exercise", part.name}, {"rows", json::array()}};

@@ -10,7 +10,6 @@
 #include "grader/course/stub.hpp"
 #include "grader/course/task.hpp"
 #include "grader/course/text_file.hpp"
-#include "grader/judge/bench.hpp"
 #include "grader/lab/proof.hpp"
 
 namespace lockstep::grader {
@@ -27,6 +26,18 @@ void find_stray(const fs::path& folder, const std::set<std::string>& known, cons
     const std::string name = entry.path().lexically_relative(folder).string();
     if (!known.contains(name)) {
       problems.push_back(places.shown(entry.path()) + " belongs to no exercise of the manifest");
+    }
+  }
+}
+
+// Every folder NN_lesson/part below `folder` that is no exercise's.
+void find_stray_parts(const fs::path& folder, const std::set<std::string>& known,
+                      const Places& places, Problems& problems) {
+  for (const auto& lesson : fs::directory_iterator(folder)) {
+    if (!lesson.is_directory()) continue;
+    for (const auto& part : fs::directory_iterator(lesson.path())) {
+      if (known.contains(part.path().lexically_relative(folder).string())) continue;
+      problems.push_back(places.shown(part.path()) + " belongs to no exercise of the manifests");
     }
   }
 }
@@ -55,8 +66,8 @@ void check_task(const Lab& lab, const Exercise& exercise, Problems& problems) {
 // Everything that may be the name of a cause: each string that the judge's sources quote.
 std::set<std::string> quoted_names(const fs::path& root) {
   std::set<std::string> names;
-  for (const char* room : {"grader/exams", "grader/judge", "grader/lab", "grader/course"}) {
-    for (const auto& entry : fs::directory_iterator(root / room)) {
+  for (const char* room : {"exam", "parts", "judge", "lab", "course"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / "grader" / room)) {
       const std::string source = entry.is_regular_file() ? read_text(entry.path()) : "";
       for (std::size_t at = source.find('"'); at != std::string::npos;) {
         const std::size_t end = source.find('"', at + 1);
@@ -99,10 +110,11 @@ void check_causes(const Lab& lab, const fs::path& file, const std::set<std::stri
 void check_code(const Lab& lab, const Exercise& exercise, Problems& problems) {
   const Places& places = lab.places;
   need(places.root / exercise.header, places, problems);
-  need(places.root / "grader" / "players" / (exercise.name + ".cpp"), places, problems);
+  for (const char* file : {"exam.cpp", "player.cpp"}) {
+    need(places.root / "grader" / "parts" / exercise.address() / file, places, problems);
+  }
   if (!fs::exists(places.recipe(exercise))) {
-    problems.push_back(exercise.name + " has no recipe: add lockstep_player(" + exercise.name +
-                       " …) to grader/players/CMakeLists.txt");
+    problems.push_back(exercise.name + " has no recipe: configure again (./lab start)");
   } else if (read_recipe(places.recipe(exercise)).uses != exercise.may_use) {
     problems.push_back("the player of " + exercise.name +
                        " is linked with other parts than its may_use in the manifest");
@@ -147,19 +159,13 @@ void check_kill_page(const Lab& lab, Problems& problems) {
   for (const ExerciseKills& kills : page) {
     const Exercise& exercise = exercise_named(lab.course, kills.handle);
     const fs::path folder = lab.places.root / "tests" / "exercises" / exercise.address();
-    std::vector<std::string> mutants, checks;
+    std::vector<std::string> mutants;
     for (const MutantRow& row : kills.mutants) mutants.push_back(row.name);
     if (mutants != stems_in(folder / "mutants")) {
       problems.push_back("docs/kill_matrix.md has other mutants of " + kills.handle + renew);
     }
     if (kills.alternatives != stems_in(folder / "alternatives")) {
       problems.push_back("docs/kill_matrix.md has other alternatives of " + kills.handle + renew);
-    }
-    const auto exam = exams().find(exercise.name);
-    if (exam == exams().end()) continue;
-    for (const Check& check : exam->second.checks()) checks.push_back(check.name);
-    if (checks != kills.checks) {
-      problems.push_back("docs/kill_matrix.md has other checks of " + kills.handle + renew);
     }
   }
   const std::string sentence = sentence_of(totals_of(page));
@@ -178,27 +184,21 @@ std::string fresh_stub(const Lab& lab, const Exercise& exercise) {
 std::vector<std::string> course_problems(const Lab& lab) {
   Problems problems;
   std::set<std::string> stubs{"course.toml", "common_hints.md", "README.md"};
-  std::set<std::string> solutions{"CMakeLists.txt", "README.md"}, proofs;
+  std::set<std::string> solutions{"CMakeLists.txt", "README.md"}, proofs, exams;
   const auto causes = quoted_names(lab.places.root);
   check_causes(lab, lab.places.common_hints(), causes, problems);
   for (const Exercise& exercise : lab.course.exercises) {
     check_exercise(lab, exercise, problems);
     check_causes(lab, lab.places.task(exercise), causes, problems);
-    stubs.insert({exercise.file(), exercise.address() + ".md"});
+    stubs.insert({exercise.file(), exercise.address() + ".toml", exercise.address() + ".md"});
     solutions.insert({exercise.file(), exercise.address() + "_key.toml"});
     proofs.insert(exercise.address());
+    if (exercise.kind == Kind::code) exams.insert(exercise.address());
   }
   find_stray(lab.places.root / "exercises", stubs, lab.places, problems);
   find_stray(lab.places.root / "solutions", solutions, lab.places, problems);
-  const fs::path tests = lab.places.root / "tests" / "exercises";
-  for (const auto& lesson : fs::directory_iterator(tests)) {
-    if (!lesson.is_directory()) continue;
-    for (const auto& part : fs::directory_iterator(lesson.path())) {
-      if (!proofs.contains(part.path().lexically_relative(tests).string())) {
-        problems.push_back(lab.places.shown(part.path()) + " proves no exercise of the manifest");
-      }
-    }
-  }
+  find_stray_parts(lab.places.root / "tests" / "exercises", proofs, lab.places, problems);
+  find_stray_parts(lab.places.root / "grader" / "parts", exams, lab.places, problems);
   for (const Lesson& lesson : lab.course.lessons) {
     const fs::path text = lab.places.root / "lessons" / lesson.folder / "README.md";
     if (!fs::exists(text)) problems.push_back(lab.places.shown(text) + " is missing");

@@ -8,6 +8,7 @@
 #include "grader/course/text_file.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/grade.hpp"
+#include "grader/lab/ready.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -98,6 +99,7 @@ Exit debug_command(const Lab& lab, const Words& words) {
     std::cerr << "lab: there is no gdb on this machine: apt-get install gdb\n";
     return Exit::machine;
   }
+  make_ready(lab, {&exercise}, PlayerKind::debugged);
   JudgeOptions options;
   choose_case(arguments, last_replay(lab, exercise), options);
   options.limits = no_limits(lab.limits);

@@ -13,6 +13,7 @@
 #include "grader/lab/course_check.hpp"
 #include "grader/lab/lab.hpp"
 #include "grader/lab/proof.hpp"
+#include "grader/lab/ready.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -61,6 +62,7 @@ Proof proof_of(const Lab& lab, const Exercise& exercise) {
 
 // Proofs know nothing of each other: one a core, each told of as it ends.
 std::vector<Proof> proofs_of(const Lab& lab, const std::vector<const Exercise*>& exercises) {
+  make_ready(lab, exercises);
   std::vector<Proof> proofs(exercises.size());
   std::atomic<std::size_t> next{0};
   std::mutex printing;

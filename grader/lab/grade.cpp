@@ -4,6 +4,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/course/sanitizer_text.hpp"
+#include "grader/judge/call.hpp"
 #include "grader/lab/quiz_grade.hpp"
 
 namespace lockstep::grader {
@@ -87,7 +88,8 @@ Grade grade_build(const Lab& lab, const Exercise& exercise, const std::filesyste
   grade.compiler = build.compiler;
   if (build.cause.empty()) {
     const auto start = std::chrono::steady_clock::now();
-    grade.report = judge_part(exercise.name, build.player.string(), options);
+    grade.report =
+        call_judge(lab.places.judge(exercise), {exercise.name, build.player.string(), options});
     grade.run_s = seconds_since(start);
     say_where_it_is_unsolved(lab, exercise, source, grade.report);
   } else {

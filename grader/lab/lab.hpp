@@ -18,6 +18,7 @@ struct Lab {
   Paint paint = Paint::plain;
   std::size_t columns = 0;  // of the terminal that is printed on; 0: none, lines are not broken
   sim::PlayerLimits limits;
+  bool builds = false;     // ./lab asks: what is missing for a check is built (ready.hpp)
   bool sanitized = false;  // this build runs under a sanitizer, which sees more and is slower
 };
 

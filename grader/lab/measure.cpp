@@ -2,13 +2,15 @@
 
 #include "engine/base/error.hpp"
 #include "engine/sim/core.hpp"
-#include "grader/players/collective_case.hpp"
+#include "grader/lab/ready.hpp"
+#include "grader/play/collective_case.hpp"
 
 namespace lockstep::grader {
 
 double measured_for_quiz(const Lab& lab, const std::string& question, const Point& point) {
   if (question != "bytes_formula") throw Error("nothing is measured for question " + question);
   const Exercise& ring = exercise_named(lab.course, "ring_all_reduce");
+  make_ready(lab, {&ring});
   const StudentBuild build =
       build_student(lab.places, ring, lab.places.solution(ring), Paint::plain);
   if (!build.cause.empty()) throw Error("the reference ring does not build: " + build.message);

@@ -1,4 +1,6 @@
 // How an exercise stands, from what was noted when it was judged.
+#include <algorithm>
+
 #include "engine/base/error.hpp"
 #include "grader/lab/lab.hpp"
 
@@ -7,8 +9,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::size_t index_of(const Course& course, const Exercise* exercise) {
-  return static_cast<std::size_t>(exercise - course.exercises.data());
+std::size_t place_on_path(const Course& course, const Exercise* exercise) {
+  const auto index = static_cast<std::size_t>(exercise - course.exercises.data());
+  const auto at = std::ranges::find(course.path, index);
+  return static_cast<std::size_t>(at - course.path.begin());
 }
 
 // The exercise that was edited last, of those that are no longer as they were handed out.
@@ -48,10 +52,10 @@ State state_of(const Lab& lab, const Exercise& exercise, const Progress& progres
 }
 
 const Exercise* next_exercise(const Lab& lab, const Progress& progress, const Exercise* after) {
-  const auto& all = lab.course.exercises;
-  const std::size_t first = after == nullptr ? 0 : index_of(lab.course, after) + 1;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Exercise& exercise = all[(first + i) % all.size()];
+  const auto& path = lab.course.path;
+  const std::size_t first = after == nullptr ? 0 : place_on_path(lab.course, after) + 1;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const Exercise& exercise = lab.course.exercises[path[(first + i) % path.size()]];
     if (state_of(lab, exercise, progress) != State::solved) return &exercise;
   }
   return nullptr;

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 fs::path object_of(const Lab& lab, const Exercise& part) {
   Recipe recipe = read_recipe(lab.places.recipe(part));
   recipe.compile_flags.insert(recipe.compile_flags.end(), {"-O3", "-DNDEBUG"});
-  recipe.pch = "grader/course/student_pch.hpp";
+  recipe.pch = recipe.plain_header;
   const fs::path object = lab.places.students() / (part.name + ".train.o");
   const StudentBuild build =
       compile_student(lab.places, recipe, part, lab.places.work(part), object, lab.paint);

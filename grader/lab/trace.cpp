@@ -1,5 +1,4 @@
 // ./lab trace: the timeline of the last run that an exercise was judged by, as a page to look at.
-#include <fstream>
 #include <iostream>
 
 #include "engine/base/error.hpp"
@@ -7,7 +6,6 @@
 #include "engine/trace/page.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/command_line.hpp"
-#include "grader/lab/kept_timeline.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -43,20 +41,6 @@ trace::Timeline last_run(const Lab& lab, const Exercise& exercise) {
 }
 
 }  // namespace
-
-void keep_timeline(const Lab& lab, const Exercise& exercise, const Report& report,
-                   trace::Timeline run) {
-  if (run.ranks == 0) return;
-  run.facts = {{"verdict", std::string(name_of(report.verdict))}};
-  for (const CheckReport& check : report.checks) {
-    if (!check.replay.empty()) run.facts.emplace_back("again", check.replay);
-  }
-  const fs::path file = lab.places.timeline(exercise);
-  fs::create_directories(file.parent_path());
-  std::ofstream out(file, std::ios::binary);
-  write_data(out, ordered(std::move(run)));
-  if (!out.flush()) throw Error("cannot write " + file.string());
-}
 
 Exit trace_command(const Lab& lab, const Words& words) {
   const Arguments arguments = parsed(declared(), words);

@@ -13,6 +13,7 @@
 #include "grader/lab/hint.hpp"
 #include "grader/lab/list.hpp"
 #include "grader/lab/paint.hpp"
+#include "grader/lab/ready.hpp"
 #include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {
@@ -87,6 +88,7 @@ void Watch::open(const Exercise& exercise) {
   exercise_ = &exercise;
   ensure_file(lab_, exercise);
   file_.emplace(lab_.places.work(exercise));
+  make_ready(lab_, {&exercise});
   times_.clear();
   turn_to(PageForm::words, bold(lab_.paint, exercise.address()) + "\n");
   start_check(Clock::now());

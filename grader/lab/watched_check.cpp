@@ -13,7 +13,6 @@
 
 #include "engine/base/error.hpp"
 #include "grader/lab/grade.hpp"
-#include "grader/lab/kept_timeline.hpp"
 #include "grader/lab/report.hpp"
 
 namespace lockstep::grader {
@@ -32,12 +31,10 @@ sim::PlayerLimits limits_of_watch(const Lab& lab) {
 std::string outcome_of(const Lab& lab, const Exercise& exercise) {
   nlohmann::json outcome;
   try {
-    trace::Timeline timeline;
     JudgeOptions judging;
     judging.limits = limits_of_watch(lab);
-    judging.timeline = &timeline;
+    judging.timeline_file = lab.places.timeline(exercise).string();
     const Grade grade = grade_file(lab, exercise, lab.places.work(exercise), judging);
-    keep_timeline(lab, exercise, grade.report, std::move(timeline));
     note_standing(lab, exercise, grade.report);
     outcome["words"] = words_of(grade, lab, exercise, Times::hidden);
     outcome["document"] = json_of(grade);

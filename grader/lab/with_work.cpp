@@ -1,16 +1,17 @@
 // lab-tool with-work: the engine's trainer, or another of its programs, with those of the student's
-// parts that pass. Standard output is for ./lab train --with work: the program's path, and in a
-// second line an option that the trainer needs so that these parts are called. What is whose goes
-// to standard error.
+// parts that pass. Standard output is for ./lab train --with work: the program's path, and in more
+// lines the options that the trainer needs so that these parts are called. What is whose goes to
+// standard error.
 #include <algorithm>
 #include <iostream>
 #include <optional>
-#include <string_view>
+#include <set>
 
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/grade.hpp"
+#include "grader/lab/ready.hpp"
 #include "grader/lab/student_program.hpp"
 
 namespace lockstep::grader {
@@ -31,6 +32,7 @@ std::string reason_for_reference(const Lab& lab, const Exercise& part) {
   if (!unwritten.empty()) return unwritten;
   const fs::path file = lab.places.work(part);
   if (state_of(lab, part, read_progress(lab.places.progress())) == State::solved) return "";
+  make_ready(lab, {&part});
   JudgeOptions options;
   options.limits = lab.limits;
   const Report report = grade_file(lab, part, file, options).report;
@@ -38,42 +40,43 @@ std::string reason_for_reference(const Lab& lab, const Exercise& part) {
   return report.verdict == sim::Verdict::pass ? "" : std::string(name_of(report.verdict));
 }
 
-// Called where gradients are averaged after backward, and not by DDP, which does it meanwhile.
-bool is_of_the_plain_way(const Exercise& part) {
-  return part.name == "average_gradients" || part.name == "data_parallel_step";
+// The value of an option in the run's words: "--workers 2", "--workers=2"; "" of a flag. Nothing
+// where it is not given, or given as what it is without: 0, no or none.
+std::optional<std::string> value_in(const Words& run, const std::string& option) {
+  std::optional<std::string> value;
+  for (std::size_t i = 0; i < run.size(); ++i) {
+    if (run[i] == option) {
+      const bool has_value = i + 1 < run.size() && !run[i + 1].starts_with("--");
+      value = has_value ? run[i + 1] : "";
+    } else if (run[i].starts_with(option + "=")) {
+      value = run[i].substr(option.size() + 1);
+    }
+  }
+  const bool off = value && (*value == "0" || *value == "no" || *value == "none");
+  return off ? std::nullopt : value;
 }
 
-// What --all-reduce is told for a part: "halving-doubling" for halving_doubling_all_reduce.
-std::optional<std::string> all_reduce_option(std::string part) {
-  if (part == "reduce_scatter") return "hierarchical";
-  const std::string_view ending = "_all_reduce";
-  if (!part.ends_with(ending)) return std::nullopt;
-  part.resize(part.size() - ending.size());
-  std::replace(part.begin(), part.end(), '_', '-');
-  return part;
+// Whether the run has "--all-reduce ring", or "--workers" with any value.
+bool has(const Words& run, const std::string& wanted) {
+  const std::size_t space = wanted.find(' ');
+  const auto value = value_in(run, wanted.substr(0, space));
+  return value && (space == std::string::npos || *value == wanted.substr(space + 1));
 }
 
-// The hierarchical one calls the ring between nodes.
-bool runs(const std::string& all_reduce, const Arguments& run) {
-  const std::string& asked = run.get("all-reduce");
-  return asked == all_reduce || (asked == "hierarchical" && all_reduce == "ring");
+// Which of `options` the run has; nullptr without any.
+const std::string* any_of(const std::vector<std::string>& options, const Words& run) {
+  const auto found = std::ranges::find_if(options, [&](const auto& one) { return has(run, one); });
+  return found == options.end() ? nullptr : &*found;
 }
 
 // "yours", and whether the run will call it: some parts run only when they are asked for.
-std::string words_for_yours(const Exercise& part, const Arguments& run) {
-  if (run.get("program") != "train") return "yours";
-  if (const auto option = all_reduce_option(part.name); option && !runs(*option, run)) {
-    return "yours, unused without --all-reduce " + *option;
+std::string words_for_yours(const CalledBy& called_by, const Words& run) {
+  if (!called_by.unused.empty()) return "yours, unused: " + called_by.unused;
+  if (const std::string* other = any_of(called_by.not_with, run)) {
+    return "yours, unused with " + *other;
   }
-  if (part.name == "prefetching_loader" && run.get("workers") == "0") {
-    return "yours, unused without --workers";
-  }
-  if (part.name == "scale_learning_rate" && run.get("lr-scaling") == "no") {
-    return "yours, unused without --lr-scaling";
-  }
-  if (part.name == "split_groups") return "yours, unused: this run makes no groups in the group";
-  if (is_of_the_plain_way(part) && run.get("overlap") == "yes") {
-    return "yours, unused with options of DDP";
+  if (!called_by.options.empty() && any_of(called_by.options, run) == nullptr) {
+    return "yours, unused without " + called_by.options.front();
   }
   return "yours";
 }
@@ -82,33 +85,33 @@ std::string words_for_yours(const Exercise& part, const Arguments& run) {
 
 Exit with_work_command(const Lab& lab, const Words& words) {
   Options options("lab-tool with-work", "Links a program with your parts that pass.");
-  options.option("program", "train", "which; the options below are the trainer's")
+  options.option("program", "train", "which")
       .list("always", "a part of yours that is linked though it may not pass")
-      .option("all-reduce", "native", "the one the run will use")
-      .option("workers", "0", "those of the run's loader")
-      .choice("overlap", {"unsaid", "yes", "no"}, "unsaid", "what the run was told of DDP")
-      .choice("lr-scaling", {"no", "yes"}, "no", "whether the run scales its rate");
+      .rest("ARGUMENTS", "of the run, if the program is the trainer");
   const Arguments arguments = parsed(options, words);
   if (arguments.asks_help()) return print_help(options);
   const std::string& name = arguments.get("program");
+  const Words& run = arguments.rest();
   const StudentProgram program(lab, name);
   std::vector<const Exercise*> yours;
+  std::set<std::string> added;
   for (const Exercise& part : lab.course.exercises) {
     if (part.kind != Kind::code || !program.has(part)) continue;
     const bool always = std::ranges::count(arguments.list("always"), part.name) > 0;
     const std::string reason =
         always ? reason_without_judging(lab, part) : reason_for_reference(lab, part);
+    const CalledBy called_by = name == "train" ? part.called_by : CalledBy{};
     std::cerr << "  " << part.name << ": "
-              << (reason.empty() ? words_for_yours(part, arguments)
+              << (reason.empty() ? words_for_yours(called_by, run)
                                  : "the reference (" + reason + ")")
               << "\n";
-    if (reason.empty()) yours.push_back(&part);
+    if (!reason.empty()) continue;
+    yours.push_back(&part);
+    const bool adds = !called_by.adds.empty() && any_of(called_by.not_with, run) == nullptr;
+    if (adds && !has(run, called_by.adds)) added.insert(called_by.adds);
   }
   std::cout << program.link(yours, name).string() << "\n";
-  const bool plain =
-      std::ranges::any_of(yours, [](const Exercise* part) { return is_of_the_plain_way(*part); });
-  if (name == "train" && plain && arguments.get("overlap") == "unsaid")
-    std::cout << "--no-overlap\n";
+  for (const std::string& option : added) std::cout << option << "\n";
   return Exit::passed;
 }
 

@@ -15,26 +15,27 @@ Exercise part(const std::string& name, const std::string& lesson) {
 }
 
 // comm stands on base; a ring stands on comm, and app on the ring, whose source is a part.
-const IncludeLines small_tree{{"engine/base/bytes.hpp", {}},
-                              {"engine/base/bytes.cpp", {"engine/base/bytes.hpp"}},
-                              {"engine/comm/peers.hpp", {"engine/base/bytes.hpp"}},
-                              {"engine/comm/gloo_only.cpp", {"engine/comm/secret.hpp"}},
-                              {"engine/comm/secret.hpp", {}},
-                              {"engine/collectives/ring.hpp", {"engine/comm/peers.hpp"}},
-                              {"engine/collectives/tree.hpp", {}},
-                              {"engine/apps/app.cpp", {"engine/collectives/ring.hpp"}},
-                              {"solutions/06_all_reduce/ring.cpp", {"engine/collectives/ring.hpp"}},
-                              {"solutions/06_all_reduce/tree.cpp", {"engine/collectives/tree.hpp"}},
-                              {"grader/exams/exams.hpp", {}},
-                              {"grader/exams/rules.hpp", {"grader/exams/exams.hpp"}},
-                              {"grader/exams/rules.cpp", {"grader/exams/rules.hpp"}},
-                              {"grader/exams/ring.cpp", {"grader/exams/rules.hpp"}},
-                              {"grader/exams/tree.cpp", {"grader/exams/exams.hpp"}},
-                              {"grader/players/ring.cpp", {"engine/collectives/ring.hpp"}},
-                              {"grader/players/tree.cpp", {"engine/collectives/tree.hpp"}},
-                              {"tests/base/bytes_test.cpp", {"engine/base/bytes.hpp"}},
-                              {"tests/comm/peers_test.cpp", {"engine/comm/peers.hpp"}},
-                              {"tests/collectives/tree_test.cpp", {"engine/collectives/tree.hpp"}}};
+const IncludeLines small_tree{
+    {"engine/base/bytes.hpp", {}},
+    {"engine/base/bytes.cpp", {"engine/base/bytes.hpp"}},
+    {"engine/comm/peers.hpp", {"engine/base/bytes.hpp"}},
+    {"engine/comm/gloo_only.cpp", {"engine/comm/secret.hpp"}},
+    {"engine/comm/secret.hpp", {}},
+    {"engine/collectives/ring.hpp", {"engine/comm/peers.hpp"}},
+    {"engine/collectives/tree.hpp", {}},
+    {"engine/apps/app.cpp", {"engine/collectives/ring.hpp"}},
+    {"solutions/06_all_reduce/ring.cpp", {"engine/collectives/ring.hpp"}},
+    {"solutions/06_all_reduce/tree.cpp", {"engine/collectives/tree.hpp"}},
+    {"grader/judge/bench.hpp", {}},
+    {"grader/exam/rules.hpp", {"grader/judge/bench.hpp"}},
+    {"grader/exam/rules.cpp", {"grader/exam/rules.hpp"}},
+    {"grader/parts/06_all_reduce/ring/exam.cpp", {"grader/exam/rules.hpp"}},
+    {"grader/parts/06_all_reduce/tree/exam.cpp", {"grader/judge/bench.hpp"}},
+    {"grader/parts/06_all_reduce/ring/player.cpp", {"engine/collectives/ring.hpp"}},
+    {"grader/parts/06_all_reduce/tree/player.cpp", {"engine/collectives/tree.hpp"}},
+    {"tests/base/bytes_test.cpp", {"engine/base/bytes.hpp"}},
+    {"tests/comm/peers_test.cpp", {"engine/comm/peers.hpp"}},
+    {"tests/collectives/tree_test.cpp", {"engine/collectives/tree.hpp"}}};
 
 Affected after(const std::vector<std::string>& changed) {
   Course course;
@@ -69,10 +70,10 @@ TEST_CASE("a source without a header of its own runs what its folder runs") {
 
 TEST_CASE(
     "an exam runs the proof of its part; the rules it shares run those of all that use them") {
-  CHECK(runs(after({"grader/exams/tree.cpp"}), tree_proof));
-  CHECK_FALSE(runs(after({"grader/exams/tree.cpp"}), ring_proof));
-  CHECK(runs(after({"grader/exams/rules.cpp"}), ring_proof));
-  CHECK_FALSE(runs(after({"grader/exams/rules.cpp"}), tree_proof));
+  CHECK(runs(after({"grader/parts/06_all_reduce/tree/exam.cpp"}), tree_proof));
+  CHECK_FALSE(runs(after({"grader/parts/06_all_reduce/tree/exam.cpp"}), ring_proof));
+  CHECK(runs(after({"grader/exam/rules.cpp"}), ring_proof));
+  CHECK_FALSE(runs(after({"grader/exam/rules.cpp"}), tree_proof));
 }
 
 TEST_CASE("a mutant, an alternative and a reference run the proof of their part") {

@@ -26,7 +26,7 @@ TEST_CASE("diagnostics: the first error in the student's own file comes first") 
 TEST_CASE("diagnostics: who included whom and what stands in system headers is left out") {
   const std::string seen = readable_diagnostics(
       "In file included from /usr/include/c++/12/memory:76,\n"
-      "                 from /lab/grader/course/student_pch.hpp:11:\n"
+      "                 from /lab/grader/course/student_headers.hpp:11:\n"
       "work/ring.cpp: In function 'void lockstep::ring(lockstep::comm::Peers&)':\n"
       "work/ring.cpp:3:7: error: cannot convert 'int64_t' {aka 'long int'} to 'lockstep::Shape'\n"
       "    3 |   data.view(data.numel());\n"

@@ -1,6 +1,7 @@
 #include "grader/course/manifest.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
@@ -14,10 +15,25 @@ namespace {
 
 Course real_course() { return read_course(std::string(LOCKSTEP_ROOT) + "/exercises/course.toml"); }
 
-Course course_of(const std::string& toml) {
+const std::string lesson_x = "[[lesson]]\nfolder = \"01_x\"\ntitle = \"X\"\n";
+
+// An exercise's manifest, with `more` after it.
+std::string exercise_of(const std::string& symbol, const std::string& more = "") {
+  return "place = 10\npoints = 10\nminutes = 20\ncore = true\nheader = \"engine/x.hpp\"\n"
+         "symbols = [\"" +
+         symbol + "\"]\nfamily = \"function\"\nrooms = []\ncases = [1]\n" + more;
+}
+
+// A course of lesson 01_x: what course.toml says, and the exercises' manifests by name.
+Course course_of(const std::string& course,
+                 const std::map<std::string, std::string>& exercises = {}) {
   const test::Scratch scratch;
-  write_text(scratch.path() / "course.toml", toml);
-  return read_course(scratch.path() / "course.toml");
+  const auto folder = scratch.path() / "exercises";
+  write_text(folder / "course.toml", course);
+  for (const auto& [name, manifest] : exercises) {
+    write_text(folder / "01_x" / (name + ".toml"), manifest);
+  }
+  return read_course(folder / "course.toml");
 }
 
 }  // namespace
@@ -67,18 +83,45 @@ TEST_CASE("the manifest: a lesson's number stands for all its exercises") {
   CHECK(exercises_named(course, "average_gradients").size() == 1);
 }
 
-TEST_CASE("the manifest: what is missing or inconsistent is named") {
-  CHECK_THROWS_WITH(course_of("[[exercise]]\nname = \"a\"\n"),
-                    test::contains("exercise 'a' has no key 'lesson'"));
-  const std::string quiz =
-      "[[exercise]]\nname = \"quiz\"\nlesson = \"01_x\"\nkind = \"quiz\"\npoints = 1\n"
-      "minutes = 1\ncore = true\n";
-  CHECK_THROWS_WITH(course_of(quiz), test::contains("a lesson that is not listed"));
-  const std::string lesson = "[[lesson]]\nfolder = \"01_x\"\ntitle = \"X\"\n";
-  CHECK(course_of(lesson + quiz).exercises.size() == 1);
-  CHECK_THROWS_WITH(course_of(lesson + quiz + quiz), test::contains("listed twice"));
-  CHECK_THROWS_WITH(course_of(lesson + quiz + "after = [\"b\"]\n"),
-                    test::contains("comes after 'b', which is not listed before it"));
-  CHECK_THROWS_WITH(course_of(lesson + quiz + "difficulty = 4\n"), test::contains("1, 2 or 3"));
-  CHECK_THROWS_WITH(course_of("[[exercise"), test::contains("course.toml:1: not valid TOML"));
+TEST_CASE("the manifest: exercises of a lesson stand by place, then by name, the quiz last") {
+  const Course course = course_of(lesson_x + "quiz = {points = 5, minutes = 9}\n",
+                                  {{"b", exercise_of("b()")},
+                                   {"a", exercise_of("a()")},
+                                   {"first", "place = 5" + exercise_of("c()").substr(10)}});
+  std::vector<std::string> addresses;
+  for (const Exercise& exercise : course.exercises) addresses.push_back(exercise.address());
+  CHECK(addresses == std::vector<std::string>{"01_x/first", "01_x/a", "01_x/b", "01_x/quiz"});
+  CHECK(course.exercises.back().points == 5);
+}
+
+TEST_CASE("the manifest: the path leads through what it names first, then through the rest") {
+  const std::string path = "path = [\"01_x/b\"]\n";
+  const Course course =
+      course_of(path + lesson_x, {{"a", exercise_of("a()")}, {"b", exercise_of("b()")}});
+  CHECK(course.path == std::vector<std::size_t>{1, 0});
+  CHECK_THROWS_WITH(course_of("path = [\"01_y\"]\n" + lesson_x),
+                    test::contains("exercises/course.toml:1: the path names '01_y'"));
+}
+
+TEST_CASE("the manifest: what is missing, unknown or inconsistent is named with file and line") {
+  const auto fails = [](const std::map<std::string, std::string>& exercises,
+                        const std::string& says) {
+    CHECK_THROWS_WITH(course_of(lesson_x, exercises), test::contains(says));
+  };
+  fails({{"a", "place = 1\n"}}, "exercises/01_x/a.toml:1: the key 'points' is missing");
+  fails({{"a", exercise_of("a()", "minuts = 3\n")}},
+        "exercises/01_x/a.toml:10: there is no key 'minuts'; did you mean minutes?");
+  fails({{"a", exercise_of("a()", "difficulty = 4\n")}},
+        "a.toml:10: difficulty is 4; it goes from 1");
+  fails({{"a", exercise_of("a()", "difficulty = \"x\"\n")}}, "has the wrong type");
+  fails({{"a", exercise_of("a()", "after = [\"b\"]\n")}, {"b", exercise_of("b()")}},
+        "a.toml:10: a comes after 'b', which is not before it on the path");
+  fails({{"a", exercise_of("a()", "may_use = [\"ring\"]\n")}},
+        "a.toml:10: there is no part 'ring'");
+  fails({{"a", exercise_of("a()")}, {"b", exercise_of("a()")}},
+        "exercises/01_x/b.toml:6: 01_x/a defines a(), too");
+  fails({{"a", "place = [[\n"}}, "a.toml:1: not valid TOML");
+  CHECK_THROWS_WITH(course_of("[[lesson"), test::contains("course.toml:1: not valid TOML"));
+  CHECK_THROWS_WITH(course_of("[[lesson]]\nfolder = \"01_x\"\n"),
+                    test::contains("the key 'title' is missing"));
 }

@@ -13,7 +13,7 @@ TEST_CASE("sanitizer text: a write behind the end is told by the student's line"
       "WRITE of size 4 at 0x602000000034 thread T0\n"
       "    #0 0x55 in std::vector<float>::operator[] /usr/include/c++/12/bits/stl_vector.h:1123\n"
       "    #1 0x56 in lockstep::ring(int) work/06/ring.cpp:27\n"
-      "    #2 0x57 in play /lab/grader/players/ring.cpp:9\n"
+      "    #2 0x57 in play /lab/grader/parts/06_all_reduce/ring/player.cpp:9\n"
       "0x602000000034 is located 0 bytes to the right of 20-byte region\n"
       "SUMMARY: AddressSanitizer: heap-buffer-overflow\n",
       "work/06/ring.cpp");
@@ -23,7 +23,7 @@ TEST_CASE("sanitizer text: a write behind the end is told by the student's line"
   CHECK_THAT(finding->message, test::contains(", at work/06/ring.cpp:27"));
   CHECK_THAT(finding->output, test::contains("step 1\n"));
   CHECK_THAT(finding->output, test::contains("20-byte region"));
-  CHECK_THAT(finding->output, !test::contains("grader/players"));
+  CHECK_THAT(finding->output, !test::contains("grader/parts"));
 }
 
 TEST_CASE("sanitizer text: undefined behaviour is told in its own words") {

@@ -10,6 +10,36 @@ bool starts_with(const std::string& text, const std::string& start) {
   return text.compare(0, start.size(), start) == 0;
 }
 
+// The untrusted side of the grader. In a part's folder that is its adapter, and what its cases look
+// like, which is said once for both sides.
+bool is_played(const std::string& path) {
+  if (starts_with(path, "grader/play/")) return true;
+  return starts_with(path, "grader/parts/") &&
+         (path.ends_with("/player.cpp") || path.ends_with("/case.hpp"));
+}
+
+// The trusted side, bottom first.
+const std::vector<std::string> grader_floors{"course",  "play", "judge", "exam", "parts",
+                                             "sandbox", "lab",  "batch", "tool"};
+
+std::optional<std::size_t> grader_floor_of(const std::string& path) {
+  for (std::size_t floor = 0; floor < grader_floors.size(); ++floor) {
+    if (starts_with(path, "grader/" + grader_floors[floor] + "/")) return floor;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> grader_rule(const std::string& path, const std::string& target) {
+  if (starts_with(target, "engine/")) return std::nullopt;
+  if (!starts_with(target, "grader/")) {
+    return "the grader includes engine/ and grader/, not " + target;
+  }
+  const auto from = grader_floor_of(path), to = grader_floor_of(target);
+  if (!from || !to) return "a folder of the grader has no floor in tests/house/floors.cpp";
+  if (*to <= *from) return std::nullopt;
+  return "grader/" + grader_floors[*from] + " may not include " + target + ", which is above it";
+}
+
 // Why engine/… may not include `target`, or nothing.
 std::optional<std::string> engine_rule(const Floors& floors, const std::string& path,
                                        const std::string& target) {
@@ -28,14 +58,12 @@ std::optional<std::string> rule(const Floors& floors, const std::string& path,
   if (starts_with(path, "engine/")) return engine_rule(floors, path, target);
   if (starts_with(path, "solutions/") || starts_with(path, "exercises/")) {
     if (!starts_with(target, "engine/")) return "a part includes only engine/, not " + target;
-  } else if (starts_with(path, "grader/players/")) {
-    if (!starts_with(target, "engine/") && !starts_with(target, "grader/players/")) {
+  } else if (is_played(path)) {
+    if (!starts_with(target, "engine/") && !is_played(target)) {
       return "a player runs student code and may not include " + target;
     }
   } else if (starts_with(path, "grader/")) {
-    if (!starts_with(target, "engine/") && !starts_with(target, "grader/")) {
-      return "the grader includes engine/ and grader/, not " + target;
-    }
+    return grader_rule(path, target);
   }
   return std::nullopt;
 }

@@ -1,8 +1,8 @@
 // Who may include whom. Inside engine/ the floors of cmake/rooms.cmake decide; around it:
 //   solutions, exercises   engine/ only: a part never sees the judge
-//   grader/players         engine/ and grader/players: student code runs beside them
-//   grader/…               engine/ and grader/, of players only headers: what a case looks like is
-//                          said once, for both sides
+//   grader/play, and a part's player.cpp and case.hpp
+//                          engine/ and each other: student code runs beside them
+//   grader/…               engine/, and folders of the grader that are not above their own
 #pragma once
 
 #include <optional>

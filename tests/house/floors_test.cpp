@@ -54,11 +54,28 @@ TEST_CASE("floors: parts include only the engine, and the engine only itself") {
 }
 
 TEST_CASE("floors: a player includes nothing of the trusted side, nobody includes a solution") {
-  CHECK(forbidden("grader/players/ring.cpp", "engine/comm/peers.hpp") == 0);
-  CHECK(forbidden("grader/players/ring.cpp", "grader/judge/judge.hpp") == 1);
-  CHECK(forbidden("grader/exams/ring.cpp", "grader/players/ring.hpp") == 0);
+  const std::string ring = "grader/parts/06_all_reduce/ring/";
+  for (const std::string& played :
+       {ring + "player.cpp", ring + "case.hpp", std::string("grader/play/part.hpp")}) {
+    CHECK(forbidden(played, "engine/comm/peers.hpp") == 0);
+    CHECK(forbidden(played, "grader/play/ask.hpp") == 0);
+    CHECK(forbidden(played, ring + "case.hpp") == 0);
+    CHECK(forbidden(played, ring + "rules.hpp") == 1);
+    CHECK(forbidden(played, "grader/judge/judge.hpp") == 1);
+    CHECK(forbidden(played, "grader/exam/traffic.hpp") == 1);
+    CHECK(forbidden(played, "grader/course/manifest.hpp") == 1);
+  }
+  CHECK(forbidden(ring + "exam.cpp", ring + "case.hpp") == 0);
+  CHECK(forbidden(ring + "exam.cpp", "grader/exam/traffic.hpp") == 0);
   CHECK(forbidden("grader/judge/judge.cpp", "solutions/06_all_reduce/ring.cpp") == 1);
   CHECK(forbidden("grader/judge/judge.cpp", "engine/sim/core.hpp") == 0);
+}
+
+TEST_CASE("floors: no folder of the grader includes one above it") {
+  CHECK(forbidden("grader/lab/check.cpp", "grader/judge/judge.hpp") == 0);
+  CHECK(forbidden("grader/lab/check.cpp", "grader/batch/crew.hpp") == 1);
+  CHECK(forbidden("grader/judge/judge.cpp", "grader/exam/traffic.hpp") == 1);
+  CHECK(forbidden("grader/attic/box.cpp", "grader/judge/judge.hpp") == 1);
 }
 
 TEST_CASE("floors: standard includes and comments are no edges") {

@@ -4,11 +4,12 @@
 
 #include "engine/comm/sim.hpp"
 #include "engine/sim/fiber_host.hpp"
-#include "grader/exams/hang_rules.hpp"
+#include "grader/parts/03_collectives/read_the_hang/rules.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
+using namespace lockstep::grader::read_the_hang;
 using comm::CallKind;
 using comm::HangKind;
 

@@ -1,4 +1,4 @@
-#include "grader/exams/traffic.hpp"
+#include "grader/exam/traffic.hpp"
 
 #include "tests/catch.hpp"
 

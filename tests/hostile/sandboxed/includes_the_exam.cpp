@@ -3,4 +3,4 @@
 // says: all_reduce_rules.hpp
 // then: the reference
 // Reads how it will be judged.
-#include "grader/exams/all_reduce_rules.hpp"
+#include "grader/exam/all_reduce_rules.hpp"

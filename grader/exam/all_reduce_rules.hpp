@@ -1,0 +1,16 @@
+// What every all-reduce over messages is asked; an exam adds the closed forms that make it what it
+// is.
+#pragma once
+
+#include "grader/exam/collective_rules.hpp"
+
+namespace lockstep::grader {
+
+// Every rank brings `data`, and ends with the reduction in it.
+Scene all_reduce_scene(const CollectiveProblem& p, std::uint64_t salt, int call);
+
+// Every rank brings data and ends with the reduction: every rank's value once, the same bits
+// everywhere. `cost` is the sentence of the last check, which holds the calls to `price`.
+Exam all_reduce_exam(std::string cost, std::function<Price(const CollectiveProblem&)> price);
+
+}  // namespace lockstep::grader

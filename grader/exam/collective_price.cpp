@@ -1,0 +1,160 @@
+#include "grader/exam/collective_rules.hpp"
+
+#include <algorithm>
+
+#include "grader/exam/traffic.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+std::string amount(std::int64_t count, const char* what) {
+  return text(grouped(count), " ", what, count == 1 ? "" : "s");
+}
+
+std::string amount(const Range& range, const char* what) {
+  if (range.least == range.most) return amount(range.most, what);
+  if (range.least == 0) return text("at most ", amount(range.most, what));
+  if (range.most == Range{}.most) return text("at least ", amount(range.least, what));
+  return text(grouped(range.least), " to ", amount(range.most, what));
+}
+
+class PriceCheck {
+ public:
+  PriceCheck(Bench& bench, const Played& played, const Price& price)
+      : bench_(bench), played_(played), price_(price) {}
+
+  // Elements of one of `size` ranks; `total` were sent by all.
+  void elements(const Range& range, std::int64_t seen, const std::string& who, const char* verb,
+                const std::string& cause, std::int64_t total, int size) {
+    const std::int64_t beyond = std::max(seen - range.most, range.least - seen);
+    const bool uneven = !price_.why_uneven.empty() && total == price_.total && beyond <= 2 * size;
+    if (beyond <= 0 || !uneven) {
+      within(range, seen, who, verb, "element", cause, price_.why_bytes);
+      return;
+    }
+    Failure failure = outside(range, seen, who, verb, "element", cause, price_.why_uneven);
+    failure.verdict = sim::Verdict::efficiency;
+    failure.cause = "uneven";
+    bench_.fail(played_, std::move(failure));
+  }
+
+  // did: "sent 7 messages", is outside the range: efficiency above it, wrong answer below it.
+  void within(const Range& range, std::int64_t seen, const std::string& who, const char* verb,
+              const char* what, const std::string& cause, const std::string& why) {
+    if (seen >= range.least && seen <= range.most) return;
+    const bool above = seen > range.most;
+    Failure failure = outside(range, seen, who, verb, what, cause,
+                              above ? why
+                                    : "other ranks do the work of this one, or what it should have "
+                                      "sent was known in another way");
+    failure.verdict = above ? sim::Verdict::efficiency : sim::Verdict::wrong_answer;
+    failure.cause = text(above ? "too_many_" : "too_few_", cause);
+    bench_.fail(played_, std::move(failure));
+  }
+
+ private:
+  Failure outside(const Range& range, std::int64_t seen, const std::string& who, const char* verb,
+                  const char* what, const std::string& cause, const std::string& why) const {
+    Failure failure;
+    failure.seen = amount(seen, what);
+    failure.expected = amount(range, what);
+    failure.where = who;
+    failure.counters = {{cause, static_cast<double>(seen)},
+                        {cause + "_max", static_cast<double>(range.most)}};
+    failure.message = text("the result is right, but ", who, " ", verb, " ", failure.seen,
+                           " where ", price_.shape, " has ", failure.expected,
+                           why.empty() ? std::string() : text("; likely cause: ", why));
+    return failure;
+  }
+
+  Bench& bench_;
+  const Played& played_;
+  const Price& price_;
+};
+
+// Who sends to whom is part of what an algorithm is.
+void check_reach(Bench& bench, const Played& played, const CollectiveProblem& p,
+                 const Price& price) {
+  for (const auto& message : played.counters.messages) {
+    const int right = (message.dst - message.src + p.size()) % p.size();
+    if (std::min(right, p.size() - right) <= price.reach) continue;
+    Failure failure;
+    failure.verdict = sim::Verdict::efficiency;
+    failure.cause = "not_neighbours";
+    failure.seen = text("rank ", message.src, " sent to rank ", message.dst);
+    failure.expected = "messages to a neighbour on the ring";
+    failure.where = text("rank ", message.src);
+    failure.message = text("the result is right, but ", failure.seen,
+                           ", which is no neighbour: that is another algorithm than ", price.shape);
+    bench.fail(played, failure);
+  }
+}
+
+}  // namespace
+
+void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
+                 const Price& price) {
+  check_messages_only(bench, played, text("messages, as ", price.shape, " sends them"));
+  PriceCheck check(bench, played, price);
+  const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
+  std::int64_t total = 0;
+  for (std::size_t rank = 0; rank < p.ranks(); ++rank) {
+    total += played.counters.ranks[rank].bytes_sent / size;
+  }
+  const int any = std::numeric_limits<int>::max();
+  const auto upto = [](int most) { return Range{0, most}; };
+  for (std::size_t rank = 0; rank < p.ranks(); ++rank) {
+    const auto& counted = played.counters.ranks[rank];
+    const std::string who = text("rank ", rank);
+    if (!price.sent.empty()) {
+      check.elements(price.sent[rank], counted.bytes_sent / size, who, "sent", "elements_sent",
+                     total, p.size());
+    }
+    if (!price.received.empty()) {
+      check.elements(price.received[rank], counted.bytes_received / size, who, "received",
+                     "elements_received", total, p.size());
+    }
+    if (price.sends != any) {
+      check.within(upto(price.sends), counted.messages_sent, who, "sent", "message", "messages",
+                   price.why_fan);
+    }
+    if (price.receives != any) {
+      check.within(upto(price.receives), counted.messages_received, who, "received", "message",
+                   "messages", price.why_fan);
+    }
+  }
+  if (price.total) {
+    check.within({*price.total, *price.total}, total, "all ranks together", "sent", "element",
+                 "elements_sent", price.why_bytes);
+  }
+  if (price.messages) {
+    const auto sent = static_cast<std::int64_t>(played.counters.messages.size());
+    check.within({*price.messages, *price.messages}, sent, "all ranks together", "sent", "message",
+                 "messages", price.why_messages);
+  }
+  if (price.depth != any) {
+    check.within(upto(price.depth), played.counters.depth, "the longest chain",
+                 "of messages that wait for each other is", "message", "messages", price.why_depth);
+  }
+  if (price.reach != any) check_reach(bench, played, p, price);
+  if (played.counters.makespan_s > price.seconds) {
+    Failure failure;
+    failure.verdict = sim::Verdict::efficiency;
+    failure.cause = "too_slow";
+    failure.seen = text(played.counters.makespan_s * 1e6, " µs");
+    failure.expected = text("at most ", price.seconds * 1e6, " µs");
+    failure.message = text("the result and the bytes are right, but the call took ", failure.seen,
+                           " of virtual time where ", price.shape, " takes ", failure.expected,
+                           "; likely cause: ", price.why_time);
+    bench.fail(played, failure);
+  }
+}
+
+double message_seconds(const CollectiveProblem& p, std::int64_t count) {
+  const sim::Network network;
+  const auto bytes = static_cast<double>(count) * static_cast<double>(bytes_of(p.dtype));
+  return network.latency_s + network.gap_s + bytes / network.bandwidth_bytes_s;
+}
+
+}  // namespace lockstep::grader

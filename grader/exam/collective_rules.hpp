@@ -1,0 +1,125 @@
+// What is asserted of every collective over messages: each buffer of each rank holds what it must
+// after each call, and the wire saw what the closed forms say. An exam adds its oracle (Scene) and
+// its closed forms (Price).
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grader/exam/members.hpp"
+#include "grader/exam/reduction_rules.hpp"
+#include "grader/judge/bench.hpp"
+
+namespace lockstep::grader {
+
+// Two levels: nodes of equally many ranks, and links between them that are slower, or are not.
+struct Nodes {
+  int ranks_each = 1;
+  sim::Network network{};
+  bool turned = false;  // every other node numbers its ranks backwards
+};
+
+struct CollectiveProblem {
+  Members members;
+  std::int64_t count = 0;
+  DType dtype = DType::int64;
+  ReduceOp op = ReduceOp::sum;
+  int root = 0;
+  int calls = 2;
+  std::uint64_t schedule_seed = 0;
+  std::optional<std::uint64_t> salt{};             // of the inputs; drawn where there is none
+  std::vector<std::vector<std::int64_t>> sends{};  // all_to_all: [from][to]
+  std::optional<Nodes> nodes{};                    // of the whole world, in a part with two groups
+
+  int size() const { return members.size(); }
+  std::size_t ranks() const { return static_cast<std::size_t>(members.size()); }
+  // Elements [first, first + length) of `count` are block `index` of size(); they differ by ≤ 1.
+  std::int64_t block_begin(int index) const { return index * count / size(); }
+  std::int64_t block_length(int index) const { return block_begin(index + 1) - block_begin(index); }
+};
+
+enum class Bits : unsigned char { any, alike };
+
+// One buffer of one rank in one call.
+struct Holding {
+  std::string name;                 // as the contract calls it
+  std::int64_t count = 0;           // elements
+  std::vector<double> before;       // empty: nothing is in it
+  std::vector<double> after;        // what must be in it; empty: anything
+  std::vector<double> tolerance{};  // empty: exact
+  std::int64_t sums_from = 0;       // its first element among those that were reduced
+  Bits bits = Bits::any;            // alike: the same on every rank, not only to the tolerance
+};
+struct Scene {
+  std::vector<std::vector<Holding>> ranks;  // [group rank][buffer]
+  std::optional<Sums> sums{};               // of a reduction: who is in a wrong sum
+};
+using Oracle = std::function<Scene(const CollectiveProblem&, std::uint64_t salt, int call)>;
+
+// Elements that rank `rank` brings in one call: values that no other rank, call or place has.
+std::vector<double> distinct(const CollectiveProblem& p, std::uint64_t salt, int call, int rank,
+                             std::int64_t count);
+
+// Plays a problem and compares every buffer of every rank. The result of the case, for its cost.
+std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,
+                                      const std::string& what, const Oracle& oracle);
+
+// A problem with less of one thing: ranks, calls, elements, or what is not the plainest of it. In a
+// fixed order, the bold ones first.
+std::vector<CollectiveProblem> smaller_problems(const CollectiveProblem& p);
+
+struct Range {
+  std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max();
+};
+
+// What one call may cost, in elements and messages.
+struct Price {
+  std::string shape;                               // "a binomial tree", as a sentence names it
+  std::vector<Range> sent, received;               // elements, by rank; empty: not asked
+  std::optional<std::int64_t> total;               // elements, of all ranks together
+  std::optional<std::int64_t> messages;            // of all ranks together
+  int depth = std::numeric_limits<int>::max();     // longest chain of messages
+  int sends = std::numeric_limits<int>::max();     // messages that one rank sends
+  int receives = std::numeric_limits<int>::max();  // messages that one rank receives
+  int reach = std::numeric_limits<int>::max();     // how far round the ring a message may go
+  double seconds = std::numeric_limits<double>::infinity();  // virtual time of the call
+  // Likely causes of too much; why_uneven: of a rank's some elements more or less where all ranks
+  // together send what they should, which is a matter of efficiency.
+  std::string why_bytes, why_messages, why_depth, why_fan, why_time, why_uneven;
+};
+
+// Requires a problem of the whole world with one call.
+void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
+                 const Price& price);
+
+// Virtual seconds of one message of `count` elements on the network of the cases.
+double message_seconds(const CollectiveProblem& p, std::int64_t count);
+
+// ⌈log₂ n⌉
+int tree_depth(int n);
+
+// Five ranks of a world of eight, in another order than the world's.
+Members split_members();
+
+enum class Roots : unsigned char { none, all };
+enum class Reduces : unsigned char { no, yes };
+
+struct CollectiveContract {
+  std::string values, cost;  // the two main checks, as sentences
+  Roots roots = Roots::none;
+  Reduces reduces = Reduces::no;
+  Oracle oracle;
+  std::function<Price(const CollectiveProblem&)> price;
+  // The count of the one large case, on 3 ranks; less where it is the length of one block.
+  std::int64_t large = 1 << 20;
+};
+
+// What every collective is asked: all numbers of ranks, many counts, all roots where it has one,
+// groups that are not the world, float32 beside integers, two calls in one run; operators and
+// schedules where it reduces; and its cost, one call at a time.
+Exam collective_exam(const CollectiveContract& contract);
+
+}  // namespace lockstep::grader

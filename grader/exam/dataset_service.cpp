@@ -1,0 +1,65 @@
+#include "grader/exam/dataset_service.hpp"
+
+#include "engine/base/random.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+constexpr std::size_t samples_served_max = 1'000'000;
+
+}  // namespace
+
+std::int64_t HiddenSamples::label(std::int64_t sample, std::int64_t t) const {
+  const auto at = static_cast<std::uint64_t>(sample * shape.labels + t);
+  return static_cast<std::int64_t>(random_bits(salt + 17, at) %
+                                   static_cast<std::uint64_t>(shape.classes));
+}
+
+double HiddenSamples::input(std::int64_t sample, std::int64_t i) const {
+  const double noise =
+      random_uniform(salt + 29, static_cast<std::uint64_t>(sample * shape.inputs + i));
+  return 3 * noise - 1.5 + (i == label(sample, 0) ? 1.0 : 0.0);
+}
+
+std::vector<double> HiddenSamples::inputs_of(std::span<const std::int64_t> indices) const {
+  std::vector<double> inputs;
+  for (const std::int64_t index : indices) {
+    for (std::int64_t i = 0; i < shape.inputs; ++i) inputs.push_back(input(index, i));
+  }
+  return inputs;
+}
+
+std::vector<std::int64_t> HiddenSamples::labels_of(std::span<const std::int64_t> indices) const {
+  std::vector<std::int64_t> labels;
+  for (const std::int64_t index : indices) {
+    for (std::int64_t t = 0; t < shape.labels; ++t) labels.push_back(label(index, t));
+  }
+  return labels;
+}
+
+std::vector<std::vector<std::int64_t>> DatasetService::reads_of(int rank) const {
+  std::vector<std::vector<std::int64_t>> batches;
+  for (const DatasetRead& read : reads_) {
+    if (read.rank == rank) batches.push_back(read.indices);
+  }
+  return batches;
+}
+
+std::optional<sim::Service::Answer> DatasetService::serve(const sim::Actor& who,
+                                                          const sim::Request& request, double now) {
+  ByteReader in(request.data.bytes);
+  auto indices = in.get_list<std::int64_t>();
+  for (const std::int64_t index : indices) {
+    if (index < 0 || index >= samples_.shape.size)
+      throw Error(text("sample ", index, " is not there"));
+  }
+  served_ += indices.size();
+  if (served_ > samples_served_max) throw Error("too many samples were asked for");
+  ByteWriter answer;
+  answer.put_list(std::span<const double>(samples_.inputs_of(indices)));
+  answer.put_list(std::span<const std::int64_t>(samples_.labels_of(indices)));
+  reads_.push_back({who.rank, std::move(indices)});
+  return Answer{sim::payload_of(answer.take()), now};
+}
+
+}  // namespace lockstep::grader

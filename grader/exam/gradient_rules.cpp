@@ -1,0 +1,133 @@
+#include "grader/exam/gradient_rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/random.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+[[noreturn]] void fail(Bench& bench, const Played& played, std::string cause, std::string message,
+                       std::string expected, std::string seen, std::string where) {
+  Failure failure;
+  failure.cause = std::move(cause);
+  failure.message = std::move(message);
+  failure.expected = std::move(expected);
+  failure.seen = std::move(seen);
+  failure.where = std::move(where);
+  bench.fail(played, std::move(failure));
+}
+
+void check_presence(Bench& bench, const Played& played, const GradientPlan& plan, std::size_t i,
+                    int rank, const GradientReport& report) {
+  const auto where = text("rank ", rank, ", parameter ", i);
+  if (report.defined != (plan.has_grad[i] != 0)) {
+    fail(bench, played, report.defined ? "gradient_invented" : "gradient_lost",
+         text("parameter ", i,
+              report.defined ? " had no gradient on any rank and has one now on rank "
+                             : " lost its gradient on rank ",
+              rank,
+              "; a parameter without gradient must stay without, or weight decay and momentum "
+              "will move it"),
+         plan.has_grad[i] ? "a gradient" : "no gradient",
+         report.defined ? "a gradient" : "no gradient", where);
+  }
+  const auto value = as_doubles(plan.dtype, report.value);
+  if (!std::all_of(value.begin(), value.end(), [](double v) { return v == 1.0; })) {
+    fail(bench, played, "value_changed",
+         text("the value of parameter ", i, " changed on rank ", rank,
+              "; only gradients are averaged here"),
+         "the value untouched", "another value", where);
+  }
+}
+
+}  // namespace
+
+std::int64_t GradientPlan::bytes() const {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) count += has_grad[i] ? sizes[i] : 0;
+  return count * static_cast<std::int64_t>(bytes_of(dtype));
+}
+
+std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt, int rank,
+                                   std::size_t i, double scale) {
+  std::vector<double> values(static_cast<std::size_t>(plan.sizes[i]));
+  for (std::size_t e = 0; e < values.size(); ++e) {
+    const std::uint64_t bits = random_bits(
+        salt, (static_cast<std::uint64_t>(e) * 64 + i) * 16 + static_cast<std::uint64_t>(rank));
+    const double size = static_cast<double>(bits >> 40) * 0x1.0p-24 + 0.5;
+    values[e] = size * (1 + rank) * (bits & 1 ? 1.0 : -1.0) * scale + 0.0;  // no -0
+  }
+  return as_doubles(plan.dtype, to_bytes(plan.dtype, values));
+}
+
+Gradients no_gradients(const GradientPlan& plan) {
+  return {plan.dtype, 0, plan.sizes, plan.has_grad, std::vector<Bytes>(plan.sizes.size())};
+}
+
+Gradients drawn_gradients(const GradientPlan& plan, std::uint64_t salt, int rank, double scale) {
+  Gradients gradients = no_gradients(plan);
+  gradients.allocation_seed = random_bits(salt, 1'000'000 + static_cast<std::uint64_t>(rank)) >> 32;
+  for (std::size_t i = 0; i < plan.sizes.size(); ++i) {
+    if (!plan.has_grad[i]) continue;
+    gradients.grads[i] = to_bytes(plan.dtype, drawn_gradient(plan, salt, rank, i, scale));
+  }
+  return gradients;
+}
+
+void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan, std::size_t i,
+                    const std::vector<GradientReport>& of_ranks, const ExpectedGradient& expected) {
+  for (int rank = 0; std::cmp_less(rank, of_ranks.size()); ++rank) {
+    const GradientReport& report = of_ranks[static_cast<std::size_t>(rank)];
+    check_presence(bench, played, plan, i, rank, report);
+    if (!report.defined) continue;
+    const auto where = text("rank ", rank, ", parameter ", i);
+    const auto seen = as_doubles(plan.dtype, report.grad);
+    if (const auto at = first_difference(seen, expected.values, expected.tolerance)) {
+      GradientGuess guess{"length", "the gradient changed its size"};
+      if (seen.size() == expected.values.size()) guess = expected.likely_cause(seen, rank);
+      const auto shown = *at < seen.size() ? number(seen[*at]) : "nothing";
+      const auto wanted = *at < expected.values.size() ? number(expected.values[*at]) : "nothing";
+      fail(bench, played, guess.cause,
+           text("the gradient of parameter ", i, " is ", shown, " at element ", *at, " of rank ",
+                rank, " where ", expected.name, " is ", wanted, "; likely cause: ", guess.sentence),
+           wanted, shown, text(where, ", element ", *at));
+    }
+    if (report.grad != of_ranks.front().grad) {
+      fail(bench, played, "bits_differ",
+           text("parameter ", i, ": ranks 0 and ", rank,
+                " hold means that differ in their last bits; "
+                "likely cause: each rank summed in its own order. Replicas drift apart from here"),
+           "the same bits on every rank", "different bits", where);
+    }
+  }
+}
+
+void check_one_reduction(Bench& bench, const Played& played, const GradientPlan& plan, int ranks) {
+  const double allowed = ring_bytes(plan.bytes(), ranks);
+  const double sent = busiest_rank_bytes(played.counters);
+  // A tenth for a count or a flag that travels along; a second copy of the gradients does not fit.
+  if (sent <= allowed * 1.1) return;
+  bench.fail(
+      played,
+      wasteful("too_many_bytes", sent, allowed, "per rank",
+               text("the mean is right, but a rank sends ", number(sent),
+                    " bytes where one all-reduce of the ", plan.bytes(),
+                    " bytes of gradients costs 2(N-1)/N of them = ", number(allowed),
+                    "; likely cause: whole gradients are gathered, or reduced more than once")));
+}
+
+bool resembles(std::span<const double> seen, std::span<const double> expected) {
+  return std::equal(
+      seen.begin(), seen.end(), expected.begin(), expected.end(),
+      [](double a, double b) { return std::fabs(a - b) <= 1e-4 * std::fabs(b) + 1e-6; });
+}
+
+bool all_finite(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+}  // namespace lockstep::grader

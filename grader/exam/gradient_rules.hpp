@@ -1,0 +1,55 @@
+// What the exams of parts that combine the gradients of ranks have in common: gradients to draw,
+// and rules that hold whatever the right values are.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grader/judge/bench.hpp"
+#include "grader/play/gradients.hpp"
+
+namespace lockstep::grader {
+
+// What all ranks have in common.
+struct GradientPlan {
+  DType dtype = DType::float32;
+  std::vector<std::int64_t> sizes;
+  std::vector<std::uint8_t> has_grad;
+
+  std::int64_t bytes() const;  // of the gradients there are
+};
+
+// The gradient of parameter i on group rank `rank`, as that rank will hold it: of another size on
+// every rank and never zero, unless `scale` is.
+std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt, int rank,
+                                   std::size_t i, double scale = 1);
+// All of a rank's, for its case. A rank outside the group has none.
+Gradients drawn_gradients(const GradientPlan& plan, std::uint64_t salt, int rank, double scale = 1);
+Gradients no_gradients(const GradientPlan& plan);
+
+struct GradientGuess {
+  std::string cause, sentence;
+};
+
+// What a parameter's gradient must have become, and how a wrong one is explained.
+struct ExpectedGradient {
+  std::vector<double> values, tolerance;
+  std::string name;  // "the mean over 4 ranks"
+  std::function<GradientGuess(std::span<const double> seen, int rank)> likely_cause;
+};
+
+// Parameter i on all ranks of the group: the value is untouched, a gradient is where there was one,
+// it is what is expected, and its bits are the same everywhere.
+void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan, std::size_t i,
+                    const std::vector<GradientReport>& of_ranks, const ExpectedGradient& expected);
+
+// The gradients went over the wire once: 2(N-1)/N of their bytes from the busiest rank.
+void check_one_reduction(Bench& bench, const Played& played, const GradientPlan& plan, int ranks);
+
+// Whether |seen - expected| is within 1e-4 of expected everywhere: enough to recognise a mistake.
+bool resembles(std::span<const double> seen, std::span<const double> expected);
+bool all_finite(std::span<const double> values);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,99 @@
+#include "grader/exam/traffic.hpp"
+
+#include <algorithm>
+
+#include "engine/base/error.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader {
+
+double ring_bytes(std::int64_t bytes, int ranks) {
+  return 2.0 * (ranks - 1) / ranks * static_cast<double>(bytes);
+}
+
+namespace {
+
+int ranks_of(const sim::CollectiveRecord& record) {
+  return static_cast<int>(record.entered_s.size());
+}
+
+// What the busiest rank sends of a native collective.
+double share_of(const sim::CollectiveRecord& record) {
+  const int ranks = ranks_of(record);
+  const auto bytes = static_cast<double>(record.bytes);
+  switch (record.kind) {
+    case sim::Collective::all_reduce:
+      return ring_bytes(record.bytes, ranks);
+    case sim::Collective::all_gather:
+      return (ranks - 1) * bytes;
+    case sim::Collective::reduce_scatter:
+    case sim::Collective::scatter:
+    case sim::Collective::all_to_all:
+      return (ranks - 1) * bytes / ranks;
+    case sim::Collective::broadcast:
+    case sim::Collective::reduce:
+    case sim::Collective::gather:
+      return ranks > 1 ? bytes : 0;
+    case sim::Collective::barrier:
+      break;
+  }
+  return 0;
+}
+
+// How many ranks send that much.
+int senders_of(const sim::CollectiveRecord& record) {
+  switch (record.kind) {
+    case sim::Collective::broadcast:
+    case sim::Collective::reduce:
+    case sim::Collective::gather:
+      return ranks_of(record) - 1;
+    case sim::Collective::scatter:
+      return 1;
+    default:
+      return ranks_of(record);
+  }
+}
+
+}  // namespace
+
+double busiest_rank_bytes(const sim::Counters& counters) {
+  double bytes = 0;
+  for (const auto& rank : counters.ranks) {
+    bytes = std::max(bytes, static_cast<double>(rank.bytes_sent));
+  }
+  for (const auto& record : counters.collectives) bytes += share_of(record);
+  return bytes;
+}
+
+double total_bytes(const sim::Counters& counters) {
+  double bytes = 0;
+  for (const auto& rank : counters.ranks) bytes += static_cast<double>(rank.bytes_sent);
+  for (const auto& record : counters.collectives) bytes += senders_of(record) * share_of(record);
+  return bytes;
+}
+
+Failure wasteful(std::string cause, double sent, double allowed, const std::string& by,
+                 std::string message) {
+  Failure failure;
+  failure.verdict = sim::Verdict::efficiency;
+  failure.cause = std::move(cause);
+  failure.message = std::move(message);
+  failure.counters = {{"bytes_sent", sent}, {"bytes_allowed", allowed}};
+  failure.expected = text(number(allowed), " bytes ", by);
+  failure.seen = text(number(sent), " bytes ", by);
+  return failure;
+}
+
+void check_messages_only(Bench& bench, const Played& played, const std::string& wanted) {
+  if (played.counters.collectives.empty()) return;
+  const auto kind = sim::name_of(played.counters.collectives.front().kind);
+  Failure failure;
+  failure.cause = "native_collective";
+  failure.seen = text("the group's own ", kind);
+  failure.expected = wanted;
+  failure.message = text("the result came by the group's own ", kind,
+                         "; this exercise is to build it from send and recv");
+  bench.fail(played, failure);
+}
+
+}  // namespace lockstep::grader

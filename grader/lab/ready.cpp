@@ -1,0 +1,88 @@
+#include "grader/lab/ready.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <set>
+#include <sstream>
+
+#include "engine/base/error.hpp"
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+constexpr double deadline_s = 3600;  // of a build on the slowest of machines
+constexpr std::size_t lines_shown = 30;
+
+// "[12/80] Building …" → "12/80"; "" for other lines, and for a look at what there is: "[0/2] …".
+std::string counter_in(const std::string& line) {
+  const std::size_t end = line.find("] ");
+  const bool counts = line.starts_with("[") && end != std::string::npos && !line.starts_with("[0/");
+  return counts ? line.substr(1, end - 1) : "";
+}
+
+// Ninja's counters as one line of the terminal; elsewhere, once, that something is built.
+class Counter {
+ public:
+  void hear(const std::string& line) {
+    const std::string counter = counter_in(line);
+    if (counter.empty()) return;
+    if (terminal_) {
+      std::cerr << "\r  building [" << counter << "]\033[K" << std::flush;
+    } else if (!shown_) {
+      std::cerr << "building…\n";
+    }
+    shown_ = true;
+  }
+  void end() {
+    if (shown_ && terminal_) std::cerr << "\r\033[K" << std::flush;
+  }
+
+ private:
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+};
+
+std::string last_words(const std::string& output) {
+  std::vector<std::string> lines;
+  std::istringstream in(output);
+  for (std::string line; std::getline(in, line);) {
+    if (counter_in(line).empty()) lines.push_back(line);
+  }
+  std::string words;
+  for (std::size_t i = lines.size() - std::min(lines.size(), lines_shown); i < lines.size(); ++i) {
+    words += "\n" + lines[i];
+  }
+  return words;
+}
+
+}  // namespace
+
+void make_ready(const Lab& lab, const std::vector<const Exercise*>& exercises, PlayerKind kind) {
+  std::set<std::string> targets;
+  for (const Exercise* exercise : exercises) {
+    if (exercise->kind != Kind::code) continue;
+    targets.insert("player-" + exercise->name);
+    targets.insert(lab.places.judge(*exercise).filename().string());
+  }
+  if (!lab.builds || targets.empty()) return;
+  if (kind == PlayerKind::shared) targets.insert("player-shared");
+  if (kind == PlayerKind::sanitized) targets.insert("player-sanitized");
+  std::vector<std::string> words{"ninja", "-C", lab.places.build.string()};
+  words.insert(words.end(), targets.begin(), targets.end());
+  Counter counter;
+  const CommandResult ninja =
+      run_command(words, lab.places.root, {.deadline_s = deadline_s, .output_bytes = 4 << 20},
+                  [&](const std::string& line) { counter.hear(line); });
+  counter.end();
+  if (ninja.exit_code == 0) return;
+  const auto log = lab.places.build / "build.log";
+  write_text(log, ninja.output);
+  throw Error(text("building ", *targets.begin(), " failed; the whole log is in ",
+                   lab.places.shown(log), last_words(ninja.output)));
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,17 @@
+// Before a part is judged: its player, its lesson's judge and the precompiled contracts are built
+// where they are missing or out of date.
+#pragma once
+
+#include <vector>
+
+#include "grader/lab/lab.hpp"
+
+namespace lockstep::grader {
+
+// Shows a counter on a terminal while something is built. Does nothing for quizzes, and nothing at
+// all unless lab.builds.
+//   Throws  Error with the compiler's last words when the lab itself does not build
+void make_ready(const Lab& lab, const std::vector<const Exercise*>& exercises,
+                PlayerKind kind = PlayerKind::usual);
+
+}  // namespace lockstep::grader

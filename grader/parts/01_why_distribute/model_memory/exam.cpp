@@ -1,0 +1,310 @@
+// The exam of model_memory: every field of every recipe, exactly. The judge counts in 128 bits and
+// by its own table; wrong fields are matched against the usual misunderstandings.
+#include "grader/parts/01_why_distribute/model_memory/case.hpp"
+
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::model_memory {
+namespace {
+
+using plan::MemoryReport;
+using plan::Precision;
+using plan::Recipe;
+using plan::UpdateRule;
+__extension__ using Wide = __int128;
+
+constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t billion = 1'000'000'000;
+constexpr std::array rules{UpdateRule::sgd, UpdateRule::momentum, UpdateRule::adam};
+constexpr std::array precisions{Precision::float32, Precision::bfloat16_with_master,
+                                Precision::bfloat16_alone};
+
+enum Field : std::size_t { weights, gradients, master, state, activations, total, field_count };
+constexpr std::array<const char*, field_count> names{
+    "weights", "gradients", "master_weights", "optimizer_state", "activations", "total"};
+
+// Bytes for each parameter of the first four fields: the table of the contract once more, written
+// out for each of the nine recipes.
+std::array<int, 4> bytes_per_parameter(const Recipe& recipe) {
+  static constexpr std::array<std::array<std::array<int, 4>, 3>, 3> table{{
+      {{{4, 4, 0, 0}, {2, 2, 4, 0}, {2, 2, 0, 0}}},  // SGD
+      {{{4, 4, 0, 4}, {2, 2, 4, 4}, {2, 2, 0, 4}}},  // momentum
+      {{{4, 4, 0, 8}, {2, 2, 4, 8}, {2, 2, 0, 8}}},  // Adam
+  }};
+  return table[static_cast<std::size_t>(recipe.rule)][static_cast<std::size_t>(recipe.precision)];
+}
+
+using Fields = std::array<Wide, field_count>;
+
+Fields expected_of(const MemoryQuestion& q) {
+  Fields fields{};
+  const auto each = bytes_per_parameter(q.recipe);
+  for (std::size_t f = 0; f < each.size(); ++f) fields[f] = Wide{q.parameters} * each[f];
+  Wide saved = 0;
+  for (const std::int64_t of_layer : q.saved_per_sample) saved += of_layer;
+  fields[activations] = saved * q.batch * each[weights];
+  for (std::size_t f = 0; f < total; ++f) fields[total] += fields[f];
+  return fields;
+}
+
+Fields fields_of(const MemoryReport& r) {
+  return {r.weights, r.gradients, r.master_weights, r.optimizer_state, r.activations, r.total};
+}
+
+bool valid(const MemoryQuestion& q) {
+  bool negative = q.parameters < 0 || q.batch < 0;
+  for (const std::int64_t saved : q.saved_per_sample) negative = negative || saved < 0;
+  return !negative && expected_of(q)[total] <= largest;
+}
+
+std::string text_of(const Recipe& recipe) {
+  static constexpr std::array rule{"SGD", "momentum", "Adam"};
+  static constexpr std::array precision{"float32", "bfloat16 with a float32 master copy",
+                                        "bfloat16 alone"};
+  return text(rule[static_cast<std::size_t>(recipe.rule)], ", ",
+              precision[static_cast<std::size_t>(recipe.precision)]);
+}
+
+std::string text_of(const MemoryQuestion& q) {
+  return text(grouped(q.parameters), " parameters, ", text_of(q.recipe), ", ",
+              q.saved_per_sample.size(), q.saved_per_sample.size() == 1 ? " layer" : " layers",
+              ", batch ", q.batch);
+}
+
+struct Cause {
+  std::string name, sentence;
+};
+
+// What is wrong with any count, whichever field it is in.
+std::optional<Cause> wrong_scale(Wide seen, Wide expected) {
+  const auto low = static_cast<std::int32_t>(static_cast<std::uint32_t>(expected));
+  if (seen == low || seen == static_cast<std::uint32_t>(low)) {
+    return Cause{"wrapped_32", "that is what is left of the right count in 32 bits"};
+  }
+  if (expected >= billion && (seen == expected / billion || seen == expected / (1 << 30))) {
+    return Cause{"not_bytes", "that is in GB or GiB; the report is in bytes"};
+  }
+  if (seen == expected * 8) return Cause{"bits", "that counts bits; the report is in bytes"};
+  return std::nullopt;
+}
+
+std::optional<Cause> wrong_state(const MemoryQuestion& q, Wide seen, Wide expected) {
+  if (q.parameters == 0) return std::nullopt;
+  const Wide parameters = q.parameters;
+  const Wide kept = expected / 4 / parameters;  // numbers for each parameter
+  if (q.recipe.precision != Precision::float32 && seen == kept * 2 * parameters) {
+    return Cause{"state_in_bfloat16",
+                 "the optimizer keeps its numbers in float32 whatever the weights' type"};
+  }
+  if (q.recipe.precision == Precision::bfloat16_with_master && seen == expected + 4 * parameters) {
+    return Cause{"master_in_state", "the master copy has a field of its own"};
+  }
+  if (q.recipe.rule == UpdateRule::adam && seen == 4 * parameters) {
+    return Cause{"one_moment", "Adam keeps two numbers for each parameter, both moments"};
+  }
+  if (q.recipe.rule != UpdateRule::adam && seen == 8 * parameters) {
+    return Cause{"state_of_adam",
+                 "two numbers for each parameter are what Adam keeps; SGD keeps "
+                 "none and momentum one"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> wrong_activations(const MemoryQuestion& q, Wide seen, Wide expected) {
+  const int bytes = bytes_per_parameter(q.recipe)[weights];
+  if (expected != 0 && q.parameters > 1 && seen == expected * q.parameters) {
+    return Cause{"activations_of_parameters",
+                 "that is multiplied by the parameters; what the layers save is a count already"};
+  }
+  if (seen == Wide{2} * q.parameters * bytes || seen == Wide{q.parameters} * bytes) {
+    return Cause{
+        "activations_of_parameters",
+        "activations do not follow the parameters but what the layers save, and the batch"};
+  }
+  if (seen * q.batch == expected) {
+    return Cause{"without_batch", "every sample of the batch has activations of its own"};
+  }
+  if (seen * bytes == expected) {
+    return Cause{"elements", "that counts numbers; each has the bytes of the weights' type"};
+  }
+  if (bytes == 2 && seen == expected * 2) {
+    return Cause{"activations_in_float32", "in bfloat16 the layers save bfloat16"};
+  }
+  if (!q.saved_per_sample.empty() && seen == Wide{q.saved_per_sample.back()} * q.batch * bytes) {
+    return Cause{"last_layer_only",
+                 "all layers keep what they saved until backward reaches them, not only the last"};
+  }
+  return std::nullopt;
+}
+
+Cause likely_cause(const MemoryQuestion& q, const Fields& seen, const Fields& expected,
+                   std::size_t field) {
+  const Wide parameters = q.parameters;
+  const Wide value = seen[field];
+  if (const auto scale = wrong_scale(value, expected[field])) return *scale;
+  if (field == master && value == 0) {
+    return {"no_master_copy", "the float32 master copy of the weights is missing"};
+  }
+  if (field == master) {
+    return {"needless_master", "only bfloat16 with a master copy has one, 4 bytes a parameter"};
+  }
+  if (field == gradients && value == 4 * parameters) {
+    return {"float32_gradients", "here gradients are of the weights' type, 2 bytes in bfloat16"};
+  }
+  if (field == state) {
+    if (const auto cause = wrong_state(q, value, expected[field])) return *cause;
+  }
+  if (field == activations) {
+    if (const auto cause = wrong_activations(q, value, expected[field])) return *cause;
+  }
+  if (field == total) {
+    for (std::size_t left_out = 0; left_out < total; ++left_out) {
+      if (expected[left_out] != 0 && value == expected[total] - expected[left_out]) {
+        return {"left_out_of_total", text("the total lacks ", names[left_out])};
+      }
+    }
+    if (value == 16 * parameters || value == 16 * parameters + expected[activations]) {
+      return {"sixteen_for_all",
+              "16 bytes a parameter are Adam's in float32 and in bfloat16 with "
+              "a master copy; other recipes need less"};
+    }
+    return {"other_total", "the total is not the sum of the five kinds"};
+  }
+  return {"other_bytes", "another number of bytes for each parameter than in the contract's table"};
+}
+
+std::string text_of(Wide bytes) {
+  if (bytes > largest) return "more than 64 bits hold";
+  return grouped(static_cast<std::int64_t>(bytes));
+}
+
+void compare(Bench& bench, const Played& played, const MemoryQuestion& q,
+             const MemoryReport& report) {
+  const Fields seen = fields_of(report), expected = expected_of(q);
+  for (std::size_t field = 0; field < field_count; ++field) {
+    if (seen[field] == expected[field]) continue;
+    const auto [cause, sentence] = likely_cause(q, seen, expected, field);
+    Failure failure;
+    failure.cause = cause;
+    failure.expected = text(names[field], " ", text_of(expected[field]));
+    failure.seen = text(names[field], " ", text_of(seen[field]));
+    failure.where = text_of(q);
+    failure.message =
+        text(text_of(q), ": ", names[field], " has ", text_of(seen[field]), " bytes where ",
+             text_of(expected[field]), " were expected; likely cause: ", sentence);
+    bench.fail(played, std::move(failure));
+  }
+}
+
+void ask(Bench& bench, const std::string& description,
+         const std::vector<MemoryQuestion>& questions) {
+  const auto played = bench.ask(description, encode(questions));
+  if (!played) return;
+  ByteReader answers(played->results.front());
+  for (const auto& q : questions) {
+    const bool refused = answers.get<MemoryAnswer>() == MemoryAnswer::refused;
+    const MemoryReport report = refused ? MemoryReport{} : read_memory_report(answers);
+    if (refused && !valid(q)) continue;
+    if (!refused && valid(q)) {
+      compare(bench, *played, q, report);
+      continue;
+    }
+    Failure failure;
+    failure.where = text_of(q);
+    failure.cause = refused ? "refused_what_fits" : "accepted_what_does_not_fit";
+    failure.message = refused
+                          ? text(text_of(q), " was refused, and all its counts fit into 64 bits")
+                          : text(text_of(q),
+                                 ": a ContractError was expected, since a count does not fit into "
+                                 "64 bits, and a total of ",
+                                 grouped(report.total), " came back");
+    bench.fail(*played, std::move(failure));
+  }
+}
+
+std::int64_t drawn(Bench& bench, std::int64_t from, std::int64_t to) {
+  return from + static_cast<std::int64_t>(bench.draw() % static_cast<std::uint64_t>(to - from + 1));
+}
+
+// All nine recipes with the same model.
+std::vector<MemoryQuestion> all_recipes(std::int64_t parameters,
+                                        const std::vector<std::int64_t>& saved,
+                                        std::int64_t batch) {
+  std::vector<MemoryQuestion> questions;
+  for (const UpdateRule rule : rules) {
+    for (const Precision precision : precisions) {
+      questions.push_back({parameters, {rule, precision}, saved, batch});
+    }
+  }
+  return questions;
+}
+
+std::vector<MemoryQuestion> random_models(Bench& bench) {
+  std::vector<MemoryQuestion> questions;
+  for (int model = 0; model < 20; ++model) {
+    std::vector<std::int64_t> saved(static_cast<std::size_t>(drawn(bench, 1, 12)));
+    for (auto& layer : saved) layer = drawn(bench, 0, 50'000'000);
+    const auto nine = all_recipes(drawn(bench, 1, 2'000 * billion), saved, drawn(bench, 1, 4096));
+    questions.insert(questions.end(), nine.begin(), nine.end());
+  }
+  return questions;
+}
+
+}  // namespace
+
+Exam exam() {
+  const Recipe plain{UpdateRule::sgd, Precision::float32};
+  const Recipe mixed{UpdateRule::adam, Precision::bfloat16_with_master};
+  return {
+      {"1.5, 175 and 540 billion float32 weights are 6, 700 and 2,160 GB, and training doubles "
+       "that",
+       [=](Bench& bench) {
+         ask(bench, "SGD, float32",
+             {{3 * billion / 2, plain, {}, 1},
+              {175 * billion, plain, {}, 1},
+              {540 * billion, plain, {}, 1}});
+       }},
+      {"each of the nine recipes has its own bytes for each parameter",
+       [](Bench& bench) {
+         ask(bench, "nine recipes", all_recipes(drawn(bench, 1'000'000, 2'000'000), {}, 1));
+         ask(bench, "nine recipes, no parameters", all_recipes(0, {}, 1));
+       }},
+      {"Adam with a master copy: 7 billion parameters need 112 GB, 175 billion 2.8 TB",
+       [=](Bench& bench) {
+         ask(bench, "Adam, mixed", {{7 * billion, mixed, {}, 1}, {175 * billion, mixed, {}, 1}});
+         ask(bench, "7 billion parameters", all_recipes(7 * billion, {}, 1));
+       }},
+      {"activations follow the batch and what the layers save, not the parameters",
+       [](Bench& bench) {
+         ask(bench, "two layers, batch 8", all_recipes(1000, {10, 30}, 8));
+         ask(bench, "the same with batch 16", all_recipes(1000, {10, 30}, 16));
+         ask(bench, "the same layers, more parameters", all_recipes(1'000'000, {10, 30}, 16));
+         ask(bench, "no batch", all_recipes(1000, {10, 30}, 0));
+       }},
+      {"any model: every kind and the total, to the byte",
+       [](Bench& bench) { ask(bench, "random models", random_models(bench)); }},
+      {"a count beyond 64 bits is refused, one just within them is not",
+       [=](Bench& bench) {
+         const std::int64_t most = largest / 16;  // parameters that Adam's 16 bytes still allow
+         const std::int64_t wrapping = (std::int64_t{1} << 62) + 4000;
+         ask(bench, "at the edge of 64 bits",
+             {{most, mixed, {}, 1},
+              {most + 1, mixed, {}, 1},
+              {largest / 2, plain, {}, 1},  // each kind overflows by itself
+              {wrapping, plain, {}, 1},     // and what is left of it looks like a count
+              {wrapping / 2, mixed, {}, 1},
+              {wrapping / 4, {UpdateRule::adam, Precision::bfloat16_alone}, {}, 1},
+              {0, plain, {largest / 8}, 2},
+              {0, plain, {largest / 8}, 3},
+              {0, plain, {largest / 2, largest / 2, 2}, 1},  // the sum over the layers
+              {most, mixed, {8}, 1}});                       // only the total
+       }},
+  };
+}
+
+}  // namespace lockstep::grader::model_memory

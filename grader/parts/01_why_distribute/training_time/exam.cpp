@@ -1,0 +1,301 @@
+// The exam of training_time: updates exactly, seconds to rounding, in both forms. The judge counts
+// steps by dealing the samples out, and matches wrong answers against the usual misunderstandings.
+#include "grader/parts/01_why_distribute/training_time/case.hpp"
+
+#include <cmath>
+#include <optional>
+
+#include "engine/base/random.hpp"
+#include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::training_time {
+namespace {
+
+using plan::TimeEstimate;
+
+constexpr std::int64_t billion = 1'000'000'000;
+
+// A few products of double in any order: some 1e-16 each.
+bool near(double seen, double expected) {
+  return std::fabs(seen - expected) <= 1e-12 * std::fabs(expected);
+}
+
+std::int64_t rounded_up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
+
+// How many steps an epoch has: the batches of the rank with the largest share.
+std::int64_t steps_of(const TimeQuestion& q) {
+  const std::int64_t largest_share = rounded_up(q.measured.samples, q.ranks);
+  return rounded_up(largest_share, q.measured.batch_size);
+}
+
+double operations_of(const TimeQuestion& q) {
+  return 6.0 * static_cast<double>(q.counted.parameters) * static_cast<double>(q.counted.tokens);
+}
+
+TimeEstimate expected_of(const TimeQuestion& q) {
+  TimeEstimate e;
+  if (q.form == TimeForm::measured) {
+    e.updates = steps_of(q) * q.measured.epochs;
+    e.seconds = static_cast<double>(e.updates) * q.measured.step_s / q.measured.efficiency;
+    e.rank_seconds = e.seconds * q.ranks;
+  } else {
+    e.updates = rounded_up(q.counted.tokens, q.counted.batch_tokens);
+    e.seconds = operations_of(q) / q.device.peak_flops_per_s / q.device.utilisation / q.ranks;
+    e.rank_seconds = e.seconds * q.ranks;
+  }
+  return e;
+}
+
+std::string text_of(const TimeQuestion& q) {
+  const std::string ranks = text(" on ", q.ranks, q.ranks == 1 ? " rank" : " ranks");
+  if (q.form == TimeForm::measured) {
+    const auto& m = q.measured;
+    return text(grouped(m.samples), " samples", ranks, ", batches of ", m.batch_size, ", ",
+                m.epochs, " epochs, ", number(m.step_s), " s a step, efficiency ",
+                number(m.efficiency));
+  }
+  return text(grouped(q.counted.parameters), " parameters, ", grouped(q.counted.tokens), " tokens",
+              ranks, ", ", grouped(q.counted.batch_tokens), " tokens an update, ",
+              number(q.device.peak_flops_per_s), " FLOP/s used to ", number(q.device.utilisation));
+}
+
+struct Cause {
+  std::string name, sentence;
+};
+
+std::optional<Cause> wrapped(std::int64_t seen, std::int64_t right) {
+  const auto left = static_cast<std::int32_t>(static_cast<std::uint32_t>(right));
+  if (left == right || seen != left) return std::nullopt;
+  return Cause{"wrapped_32", "that is what is left of the right count in 32 bits"};
+}
+
+Cause wrong_updates_measured(const TimeQuestion& q, std::int64_t seen) {
+  const auto& m = q.measured;
+  if (const auto cause = wrapped(seen, steps_of(q) * m.epochs)) return *cause;
+  const std::int64_t together = m.batch_size * q.ranks;
+  if (seen == steps_of(q)) return {"one_epoch", "that is one epoch's; there are more"};
+  if (seen == rounded_up(m.samples, m.batch_size) * m.epochs) {
+    return {"updates_of_one_rank",
+            "that is one device's number: one update uses the samples of all ranks, so there are "
+            "fewer of them"};
+  }
+  if (seen == m.samples / together * m.epochs ||
+      seen == rounded_up(m.samples / q.ranks, m.batch_size) * m.epochs) {
+    return {"rounded_down",
+            "that leaves out the samples that fill no whole share or batch: both "
+            "round up, and a short batch is a step like the others"};
+  }
+  if (seen == rounded_up(m.samples * m.epochs, together)) {
+    return {"epochs_run_together",
+            "an epoch does not begin in the middle of a batch: round up in each epoch"};
+  }
+  return {"other_updates", "the updates of an epoch are the batches of one rank's share"};
+}
+
+Cause wrong_updates_counted(const TimeQuestion& q, std::int64_t seen) {
+  const auto& c = q.counted;
+  if (const auto cause = wrapped(seen, rounded_up(c.tokens, c.batch_tokens))) return *cause;
+  if (seen == c.tokens / c.batch_tokens) {
+    return {"rounded_down", "that leaves out the last, short update"};
+  }
+  if (q.ranks > 1 && (seen == rounded_up(c.tokens, c.batch_tokens * q.ranks) ||
+                      seen == rounded_up(c.tokens, c.batch_tokens) / q.ranks)) {
+    return {"divided_by_ranks",
+            "batch_tokens are those of all ranks together: the number of ranks "
+            "does not change the updates"};
+  }
+  return {"other_updates", "the updates are the tokens over those of one update, rounded up"};
+}
+
+Cause wrong_seconds_measured(const TimeQuestion& q, double seen, const TimeEstimate& right) {
+  const auto& m = q.measured;
+  const double one_rank =
+      static_cast<double>(rounded_up(m.samples, m.batch_size) * m.epochs) * m.step_s;
+  if (near(seen, right.seconds * m.efficiency)) {
+    return {"efficiency_ignored", "that is without any loss; efficiency was left out"};
+  }
+  if (near(seen, right.seconds * m.efficiency * m.efficiency)) {
+    return {"multiplied_by_efficiency",
+            "an efficiency below 1 makes a step longer; multiplying by it makes it shorter"};
+  }
+  if (near(seen, one_rank / q.ranks) || near(seen, one_rank / q.ranks / m.efficiency)) {
+    return {"divided_by_ranks",
+            "that is one rank's time divided by the ranks; the steps must be counted, since a rank "
+            "cannot take a part of one"};
+  }
+  if (near(seen, one_rank) || near(seen, one_rank / m.efficiency)) {
+    return {"time_of_one_rank", "that is the time of one rank that does all the work"};
+  }
+  return {"other_seconds", "the time is that of all updates, one step after the other"};
+}
+
+Cause wrong_seconds_counted(const TimeQuestion& q, double seen, const TimeEstimate& right) {
+  const double utilisation = q.device.utilisation;
+  struct Factor {
+    double of;
+    const char *name, *sentence;
+  };
+  const Factor factors[] = {
+      {4, "bytes_for_parameters",
+       "four times too long: the formula takes the number of parameters, "
+       "not their bytes in float32"},
+      {2, "bytes_for_parameters",
+       "twice too long: the formula takes the number of parameters, not "
+       "their bytes"},
+      {1.0 / 3, "forward_only",
+       "a third: 2 operations for each parameter and token are the forward "
+       "pass alone"},
+      {2.0 / 3, "backward_only", "two thirds: that is the backward pass without the forward pass"},
+      {utilisation * utilisation, "multiplied_by_utilisation",
+       "a device that reaches less than its peak needs longer, so utilisation divides"},
+      {utilisation, "utilisation_ignored", "that is at the peak; no training reaches it"},
+      {static_cast<double>(q.ranks), "time_of_one_rank", "that is the time of one rank"},
+      {1.0 / q.ranks, "divided_twice", "the work was divided by the ranks twice"},
+  };
+  for (const Factor& factor : factors) {
+    if (factor.of != 1 && near(seen, right.seconds * factor.of)) {
+      return {factor.name, factor.sentence};
+    }
+  }
+  if (!std::isfinite(seen)) return {"no_number", "that is no number"};
+  if (seen <= 0 || seen < right.seconds / 1000) {
+    return {"overflow",
+            "that is far too small: 6 · parameters · tokens does not fit into 64 bits; "
+            "multiply in double"};
+  }
+  return {"other_seconds",
+          "6 operations for each parameter and token, over what all ranks do in a second"};
+}
+
+Cause wrong_cost(const TimeQuestion& q, double seen, const TimeEstimate& right) {
+  if (near(seen, right.seconds)) {
+    return {"cost_of_one_rank", "that is what one rank costs; all of them are paid for"};
+  }
+  if (q.form == TimeForm::measured && near(seen, right.rank_seconds * q.measured.efficiency)) {
+    return {"cost_without_losses", "lost time is paid for too: the cost rises by 1 / efficiency"};
+  }
+  return {"other_cost", "the cost is the seconds from start to end, of every rank"};
+}
+
+[[noreturn]] void fail(Bench& bench, const Played& played, const TimeQuestion& q,
+                       const std::string& field, const std::string& seen,
+                       const std::string& expected, const Cause& cause) {
+  Failure failure;
+  failure.cause = cause.name;
+  failure.expected = text(field, " ", expected);
+  failure.seen = text(field, " ", seen);
+  failure.where = text_of(q);
+  failure.message = text(text_of(q), ": ", field, " is ", seen, " where ", expected,
+                         " was expected; likely cause: ", cause.sentence);
+  bench.fail(played, std::move(failure));
+}
+
+void compare(Bench& bench, const Played& played, const TimeQuestion& q, const TimeEstimate& seen) {
+  const TimeEstimate right = expected_of(q);
+  const bool measured = q.form == TimeForm::measured;
+  if (seen.updates != right.updates) {
+    fail(bench, played, q, "updates", text(seen.updates), text(right.updates),
+         measured ? wrong_updates_measured(q, seen.updates)
+                  : wrong_updates_counted(q, seen.updates));
+  }
+  if (!near(seen.seconds, right.seconds)) {
+    fail(bench, played, q, "seconds", number(seen.seconds), number(right.seconds),
+         measured ? wrong_seconds_measured(q, seen.seconds, right)
+                  : wrong_seconds_counted(q, seen.seconds, right));
+  }
+  if (!near(seen.rank_seconds, right.rank_seconds)) {
+    fail(bench, played, q, "rank_seconds", number(seen.rank_seconds), number(right.rank_seconds),
+         wrong_cost(q, seen.rank_seconds, right));
+  }
+}
+
+void ask(Bench& bench, const std::string& description, const std::vector<TimeQuestion>& questions) {
+  const auto played = bench.ask(description, encode(questions));
+  if (!played) return;
+  ByteReader answers(played->results.front());
+  for (const auto& q : questions) {
+    TimeEstimate seen;
+    seen.updates = answers.get<std::int64_t>();
+    seen.seconds = answers.get<double>();
+    seen.rank_seconds = answers.get<double>();
+    compare(bench, *played, q, seen);
+  }
+}
+
+std::int64_t drawn(Bench& bench, std::int64_t from, std::int64_t to) {
+  return from + static_cast<std::int64_t>(bench.draw() % static_cast<std::uint64_t>(to - from + 1));
+}
+
+double drawn_part(Bench& bench) { return 0.1 + 0.8 * random_uniform(bench.draw(), 0); }
+
+TimeQuestion measured(int ranks, const plan::MeasuredRun& run) {
+  return {TimeForm::measured, ranks, run, {}, {}};
+}
+TimeQuestion counted(int ranks, const plan::CountedRun& run, const plan::Accelerator& device) {
+  return {TimeForm::counted, ranks, {}, run, device};
+}
+
+std::vector<TimeQuestion> random_runs(Bench& bench, TimeForm form) {
+  std::vector<TimeQuestion> questions;
+  for (const int ranks : {1, 2, 3, 4, 5, 7, 8, 64, 1000}) {
+    for (int k = 0; k < 5; ++k) {
+      const double seconds = 0.01 + random_uniform(bench.draw(), 0);
+      if (form == TimeForm::measured) {
+        questions.push_back(measured(ranks, {drawn(bench, 1, 10'000'000), drawn(bench, 1, 300),
+                                             drawn(bench, 2, 90), seconds, drawn_part(bench)}));
+      } else {
+        questions.push_back(
+            counted(ranks,
+                    {drawn(bench, billion, 1000 * billion), drawn(bench, billion, 20'000 * billion),
+                     drawn(bench, 100'000, 10'000'000)},
+                    {1e15 * seconds, drawn_part(bench)}));
+      }
+    }
+  }
+  return questions;
+}
+
+}  // namespace
+
+Exam exam() {
+  const plan::CountedRun gpt3{175 * billion, 300 * billion, 3'200'000};
+  return {
+      {"a million samples, ten epochs: 86.8, 43.4 and 10.85 hours on 1, 2 and 8 ranks",
+       [](Bench& bench) {
+         std::vector<TimeQuestion> questions;
+         for (const int ranks : {1, 2, 8}) {
+           questions.push_back(measured(ranks, {1'000'000, 32, 10, 1.0, 1.0}));
+         }
+         ask(bench, "a million samples", questions);
+       }},
+      {"the last batch of an epoch is a step, however short",
+       [](Bench& bench) {
+         ask(bench, "shares and batches that do not divide",
+             {measured(3, {100, 33, 3, 0.5, 1.0}), measured(3, {101, 34, 2, 0.5, 1.0}),
+              measured(4, {10, 2, 3, 0.5, 1.0}), measured(8, {3, 32, 5, 0.5, 1.0}),
+              measured(1, {1, 1, 1, 0.5, 1.0}), measured(5, {97, 7, 0, 0.5, 1.0}),
+              measured(7, {30'000 * billion, 1, 1, 1e-6, 1.0})});
+       }},
+      {"what efficiency loses is waited for, and paid for on every rank",
+       [](Bench& bench) {
+         ask(bench, "8 ranks at 0.8",
+             {measured(8, {1'000'000, 32, 10, 1.0, 0.8}), measured(2, {4096, 64, 1, 0.25, 0.5})});
+         ask(bench, "random runs", random_runs(bench, TimeForm::measured));
+       }},
+      {"GPT-3 on one device: 356 years at 28 TFLOP/s, 200 at 40 % of 125 TFLOP/s",
+       [=](Bench& bench) {
+         ask(bench, "GPT-3",
+             {counted(1, gpt3, {28e12, 1.0}), counted(1, gpt3, {125e12, 0.4}),
+              counted(1024, gpt3, {312e12, 0.45})});
+       }},
+      {"any counted run: the last update may be short",
+       [](Bench& bench) {
+         ask(bench, "random runs", random_runs(bench, TimeForm::counted));
+         ask(bench, "one token an update",
+             {counted(8, {billion, 20'000 * billion, 1}, {312e12, 0.4})});
+       }},
+  };
+}
+
+}  // namespace lockstep::grader::training_time

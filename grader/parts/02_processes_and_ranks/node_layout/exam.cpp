@@ -1,0 +1,214 @@
+// The exam of node_layout: every variable's text, and the way back from a rank to its place. The
+// judge lists all processes, node by node, and looks them up (layout_rules.hpp).
+#include <algorithm>
+#include <numeric>
+
+#include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/02_processes_and_ranks/node_layout/rules.hpp"
+
+namespace lockstep::grader::node_layout {
+namespace {
+
+using launch::Place;
+using launch::WorkerEnv;
+using Layout = std::vector<int>;
+
+std::string text_of(const LayoutQuestion& q) {
+  const std::string layout = text("ranks_per_node ", listed(q.ranks_per_node));
+  if (q.form == LayoutForm::place) return text(layout, ", rank ", q.rank);
+  return text(layout, ", local rank ", q.local_rank, " of node ", q.node);
+}
+
+[[noreturn]] void fail(Bench& bench, const Played& played, const LayoutQuestion& q,
+                       const std::string& seen, const std::string& expected, const Guess& cause) {
+  Failure failure;
+  failure.cause = cause.cause;
+  failure.expected = expected;
+  failure.seen = seen;
+  failure.where = text_of(q);
+  failure.message = text(text_of(q), ": ", seen, " where ", expected,
+                         " was expected; likely cause: ", cause.sentence);
+  bench.fail(played, std::move(failure));
+}
+
+WorkerEnv read_environment_of(ByteReader& answers) {
+  WorkerEnv seen;
+  const auto count = answers.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::string name = answers.get_text();
+    seen[name] = answers.get_text();
+  }
+  return seen;
+}
+
+void compare(Bench& bench, const Played& played, const LayoutQuestion& q, const WorkerEnv& seen) {
+  const WorkerEnv expected = expected_of(q);
+  for (const auto& [name, value] : expected) {
+    const auto found = seen.find(name);
+    if (found == seen.end()) {
+      fail(bench, played, q, text("no ", name), text(name, "=", value),
+           {"", "variable_missing", "a program that asks for it stops there"});
+    }
+    if (found->second == value) continue;
+    fail(bench, played, q, text(name, "=\"", found->second, "\""), text("\"", value, "\""),
+         likely_cause(name, q, found->second, value));
+  }
+  for (const auto& [name, value] : seen) {
+    if (expected.contains(name)) continue;
+    fail(bench, played, q, text(name, "=\"", value, "\""), "no such variable",
+         {"", "variable_too_many", "the contract lists eight names, each spelled exactly"});
+  }
+}
+
+void compare(Bench& bench, const Played& played, const LayoutQuestion& q, const Place& seen) {
+  const Place right = all_places(q.ranks_per_node)[static_cast<std::size_t>(q.rank)];
+  if (seen == right) return;
+  const auto words = [](const Place& place) {
+    return text("node ", place.node, ", local rank ", place.local_rank);
+  };
+  fail(bench, played, q, words(seen), words(right), likely_cause(q, seen, right));
+}
+
+void ask(Bench& bench, const std::string& description,
+         const std::vector<LayoutQuestion>& questions) {
+  const auto played = bench.ask(description, encode(questions));
+  if (!played) return;
+  ByteReader answers(played->results.front());
+  for (const auto& q : questions) {
+    const bool exists =
+        q.form == LayoutForm::environment ||
+        (q.rank >= 0 && q.rank < static_cast<int>(all_places(q.ranks_per_node).size()));
+    const auto form = answers.get<LayoutAnswer>();
+    if (form == LayoutAnswer::threw_otherwise) {
+      const std::string what = sim::printable(answers.get_text(), 300);
+      fail(bench, *played, q, text("it threw \"", what, "\""),
+           exists ? "an answer" : "a ContractError",
+           {"", "other_exception",
+            exists ? "this process exists"
+                   : "the contract says ContractError; LOCKSTEP_CHECK throws one"});
+    }
+    if (form == LayoutAnswer::refused) {
+      if (!exists) continue;
+      fail(bench, *played, q, "a ContractError", "an answer",
+           {"", "refused_a_valid_place", "this process exists"});
+    }
+    if (q.form == LayoutForm::environment) {
+      compare(bench, *played, q, read_environment_of(answers));
+      continue;
+    }
+    Place seen;
+    seen.node = answers.get<int>();
+    seen.local_rank = answers.get<int>();
+    if (!exists) {
+      fail(bench, *played, q, text("node ", seen.node, ", local rank ", seen.local_rank),
+           "a ContractError",
+           {"", "no_such_rank",
+            text("the nodes start ", all_places(q.ranks_per_node).size(), " ranks together")});
+    }
+    compare(bench, *played, q, seen);
+  }
+}
+
+int drawn(Bench& bench, int from, int to) {
+  return from + static_cast<int>(bench.draw() % static_cast<std::uint64_t>(to - from + 1));
+}
+
+comm::Endpoint drawn_master(Bench& bench) {
+  const int port = drawn(bench, 1, 65535);
+  switch (bench.draw() % 3) {
+    case 0:
+      return {text("node-", drawn(bench, 0, 999), ".cluster"), port};
+    case 1:
+      return {text("10.", drawn(bench, 0, 255), ".", drawn(bench, 0, 255), ".7"), port};
+    default:
+      return {text("fd00::", drawn(bench, 1, 9)), port};
+  }
+}
+
+std::vector<LayoutQuestion> environments(Bench& bench, const Layout& layout) {
+  std::vector<LayoutQuestion> questions;
+  const comm::Endpoint master = drawn_master(bench);
+  for (const Place& place : all_places(layout)) {
+    questions.push_back({LayoutForm::environment, layout, place.node, place.local_rank, master, 0});
+  }
+  return questions;
+}
+
+std::vector<LayoutQuestion> places(const Layout& layout) {
+  std::vector<LayoutQuestion> questions;
+  const int size = std::accumulate(layout.begin(), layout.end(), 0);
+  for (int rank = 0; rank < size; ++rank) {
+    questions.push_back({LayoutForm::place, layout, 0, 0, {}, rank});
+  }
+  return questions;
+}
+
+void ask_both(Bench& bench, const std::string& description, const Layout& layout) {
+  ask(bench, description + ": the variables", environments(bench, layout));
+  ask(bench, description + ": the places", places(layout));
+}
+
+Layout drawn_layout(Bench& bench, int nodes, int least) {
+  Layout layout;
+  for (int node = 0; node < nodes; ++node) layout.push_back(drawn(bench, least, 8));
+  return layout;
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"two nodes of four: rank 5 is local rank 1 of node 1",
+       [](Bench& bench) {
+         ask(bench, "two nodes of four: rank 5",
+             {{LayoutForm::environment, {4, 4}, 1, 1, {"node-0", 29400}, 0}});
+         ask_both(bench, "two nodes of four", {4, 4});
+       }},
+      {"one node: rank and local rank are the same; one process: a world of one",
+       [](Bench& bench) {
+         ask_both(bench, "one node", {drawn(bench, 2, 8)});
+         ask_both(bench, "one process", {1});
+       }},
+      {"unequal nodes: the ranks of a node begin where those in front end",
+       [](Bench& bench) {
+         ask_both(bench, "small, large, one", {2, 8, 1});
+         ask_both(bench, "large, small, large", {5, 1, 7});
+         for (const int nodes : {2, 3, 4, 5, 7, 8}) {
+           ask_both(bench, text(nodes, " unequal nodes"), drawn_layout(bench, nodes, 1));
+         }
+       }},
+      {"nodes that start nobody keep their numbers, wherever they stand",
+       [](Bench& bench) {
+         ask_both(bench, "the first node is empty", {0, 3, 2});
+         ask_both(bench, "two in the middle are empty", {2, 0, 0, 3});
+         ask_both(bench, "the last node is empty", {3, 1, 0});
+         ask_both(bench, "drawn, with empty nodes", drawn_layout(bench, 12, 0));
+       }},
+      {"300 nodes of 8: every rank has one place, every place one rank",
+       [](Bench& bench) {
+         const Layout layout(300, 8);
+         const std::vector<LayoutQuestion> all = environments(bench, layout);
+         std::vector<LayoutQuestion> some;
+         for (int i = 0; i < 40; ++i) some.push_back(all[bench.draw() % all.size()]);
+         ask(bench, "300 nodes: the variables", some);
+         const std::vector<LayoutQuestion> ranks = places(layout);
+         some.clear();
+         for (int i = 0; i < 40; ++i) some.push_back(ranks[bench.draw() % ranks.size()]);
+         ask(bench, "300 nodes: the places", some);
+       }},
+      {"a rank that does not exist has no place",
+       [](Bench& bench) {
+         std::vector<LayoutQuestion> questions;
+         for (const Layout& layout : {Layout{4, 4}, {2, 0, 3}, {3, 0}, {0, 0}, {}}) {
+           const int size = std::accumulate(layout.begin(), layout.end(), 0);
+           for (const int rank : {size, size + 1, size + 100}) {
+             questions.push_back({LayoutForm::place, layout, 0, 0, {}, rank});
+           }
+         }
+         ask(bench, "ranks beyond the last", questions);
+       }},
+  };
+}
+
+}  // namespace lockstep::grader::node_layout

@@ -1,0 +1,205 @@
+#include "grader/parts/02_processes_and_ranks/node_layout/rules.hpp"
+
+#include <algorithm>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::grader::node_layout {
+namespace {
+
+using launch::Place;
+using launch::WorkerEnv;
+using Layout = std::vector<int>;
+
+// The numbers a layout has, right and wrong.
+struct Numbers {
+  int nodes, size, local_size, largest, used_nodes, rank;
+};
+
+Numbers numbers_of(const LayoutQuestion& q) {
+  const Layout& layout = q.ranks_per_node;
+  const std::vector<Place> places = all_places(layout);
+  const auto me = std::find(places.begin(), places.end(), Place{q.node, q.local_rank});
+  return {
+      static_cast<int>(layout.size()),
+      static_cast<int>(places.size()),
+      layout[static_cast<std::size_t>(q.node)],
+      *std::max_element(layout.begin(), layout.end()),
+      static_cast<int>(std::count_if(layout.begin(), layout.end(), [](int n) { return n > 0; })),
+      static_cast<int>(me - places.begin())};
+}
+
+// The rank when nodes take turns: local ranks 0 of all nodes, then local ranks 1, …
+int rank_by_turns(const LayoutQuestion& q) {
+  int rank = 0;
+  for (int local = 0; local <= q.local_rank; ++local) {
+    for (int node = 0; node < static_cast<int>(q.ranks_per_node.size()); ++node) {
+      if (local == q.local_rank && node == q.node) return rank;
+      if (local < q.ranks_per_node[static_cast<std::size_t>(node)]) ++rank;
+    }
+  }
+  return rank;
+}
+
+std::vector<Guess> guesses_for_ranks(const std::string& name, const LayoutQuestion& q) {
+  const Numbers n = numbers_of(q);
+  if (name == "RANK") {
+    return {{text(q.node * n.local_size + q.local_rank), "equal_nodes",
+             "node · local world size + local rank holds only when all nodes start equally many; "
+             "add up the nodes in front"},
+            {text(q.node * q.ranks_per_node.front() + q.local_rank), "equal_nodes",
+             "that takes every node for one like node 0; add up the nodes in front"},
+            {text(q.node * n.largest + q.local_rank), "equal_nodes",
+             "that leaves places free for processes which smaller nodes do not start"},
+            {text(q.local_rank), "local_for_global",
+             "that is the local rank: two nodes would have the same ranks"},
+            {text(rank_by_turns(q)), "round_robin",
+             "that numbers the nodes in turns; ranks are numbered node by node"},
+            {text(q.local_rank * n.nodes + q.node), "round_robin",
+             "that numbers the nodes in turns; ranks are numbered node by node"},
+            {text(n.rank + 1), "from_one", "ranks count from 0"},
+            {text(n.size - 1 - n.rank), "reversed", "that counts from the last rank backwards"}};
+  }
+  if (name == "LOCAL_RANK") {
+    return {{text(n.rank), "global_for_local",
+             "that is RANK; the local rank begins again at 0 on every node, and is the device that "
+             "the process uses"},
+            {text(q.node), "node_for_local", "that is the node's number"}};
+  }
+  const int used_before =
+      static_cast<int>(std::count_if(q.ranks_per_node.begin(), q.ranks_per_node.begin() + q.node,
+                                     [](int ranks) { return ranks > 0; }));
+  return {{text(used_before), "empty_node_skipped",
+           "a node that starts nobody is a node all the same, and keeps its number"},
+          {text(n.rank), "rank_for_node", "that is RANK; the group here is the node"},
+          {text(q.local_rank), "local_for_node", "that is LOCAL_RANK; the group here is the node"}};
+}
+
+std::vector<Guess> guesses_for_sizes(const std::string& name, const LayoutQuestion& q) {
+  const Numbers n = numbers_of(q);
+  if (name == "WORLD_SIZE") {
+    return {{text(n.nodes), "nodes_for_ranks",
+             "that is the number of nodes; the world is made of ranks, one for each process"},
+            {text(n.nodes * n.local_size), "equal_nodes",
+             "that holds only when all nodes start as many as this one"},
+            {text(n.nodes * n.largest), "equal_nodes",
+             "that holds only when all nodes start as many as the largest"},
+            {text(n.nodes * q.ranks_per_node.front()), "equal_nodes",
+             "that holds only when all nodes start as many as node 0"},
+            {text(n.local_size), "local_for_global", "that is the ranks of one node"},
+            {text(n.size - 1), "last_rank", "that is the last rank's number; ranks count from 0"}};
+  }
+  if (name == "LOCAL_WORLD_SIZE") {
+    return {
+        {text(n.size), "global_for_local", "that is the ranks of all nodes together"},
+        {text(n.largest), "equal_nodes", "that is the largest node's; nodes may be unequal"},
+        {text(q.ranks_per_node.front()), "equal_nodes", "that is node 0's; nodes may be unequal"},
+        {text(n.size / n.nodes), "equal_nodes", "that is the mean; nodes may be unequal"}};
+  }
+  return {{text(n.used_nodes), "empty_node_skipped",
+           "a node that starts nobody is a node all the same"},
+          {text(n.size), "ranks_for_nodes", "that is the number of ranks; groups here are nodes"},
+          {text(n.local_size), "ranks_for_nodes",
+           "that is the ranks of one node; groups here are nodes"}};
+}
+
+std::vector<Guess> guesses_for(const std::string& name, const LayoutQuestion& q) {
+  if (name == "MASTER_ADDR") {
+    return {{text(q.master.host, ":", q.master.port), "port_in_the_address",
+             "the port has a variable of its own"},
+            {"127.0.0.1", "own_machine",
+             "on every other node that is another machine: all must meet at one place"},
+            {"localhost", "own_machine",
+             "on every other node that is another machine: all must meet at one place"}};
+  }
+  if (name == "MASTER_PORT") {
+    return {{"29500", "default_port", "that is torchrun's default; the port is given"},
+            {text(q.master.port + numbers_of(q).rank), "port_of_its_own",
+             "every rank gets another port, and nobody meets anybody"},
+            {text(q.master.port + q.local_rank), "port_of_its_own",
+             "every local rank gets another port, and nobody meets anybody"}};
+  }
+  return name.find("SIZE") == std::string::npos ? guesses_for_ranks(name, q)
+                                                : guesses_for_sizes(name, q);
+}
+
+// "+3", " 3", "03", "3.0": a reader that takes only digits refuses them.
+bool is_same_number(const std::string& seen, const std::string& expected) {
+  try {
+    std::size_t read = 0;
+    const double number = std::stod(seen, &read);
+    return seen.find_first_not_of(" \n", read) == std::string::npos &&
+           number == std::stod(expected);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::vector<Place> all_places(const Layout& layout) {
+  std::vector<Place> places;
+  for (int node = 0; node < static_cast<int>(layout.size()); ++node) {
+    for (int local = 0; local < layout[static_cast<std::size_t>(node)]; ++local) {
+      places.push_back({node, local});
+    }
+  }
+  return places;
+}
+
+WorkerEnv expected_of(const LayoutQuestion& q) {
+  const Numbers n = numbers_of(q);
+  return {{"RANK", text(n.rank)},
+          {"LOCAL_RANK", text(q.local_rank)},
+          {"GROUP_RANK", text(q.node)},
+          {"WORLD_SIZE", text(n.size)},
+          {"LOCAL_WORLD_SIZE", text(n.local_size)},
+          {"GROUP_WORLD_SIZE", text(n.nodes)},
+          {"MASTER_ADDR", q.master.host},
+          {"MASTER_PORT", text(q.master.port)}};
+}
+
+Guess likely_cause(const std::string& name, const LayoutQuestion& q, const std::string& seen,
+                   const std::string& expected) {
+  for (const Guess& guess : guesses_for(name, q)) {
+    if (guess.value == seen && guess.value != expected) return guess;
+  }
+  if (name != "MASTER_ADDR" && is_same_number(seen, expected)) {
+    return {seen, "other_digits", "the number is right, its text is not: digits and nothing else"};
+  }
+  return {seen, "other_value", "the contract in engine/launch/node_layout.hpp says what each is"};
+}
+
+Guess likely_cause(const LayoutQuestion& q, const Place& seen, const Place& right) {
+  const Layout& layout = q.ranks_per_node;
+  if (seen.node < 0 || seen.node >= static_cast<int>(layout.size())) {
+    return {"", "no_such_node", text("there is no node ", seen.node)};
+  }
+  const int of_node = layout[static_cast<std::size_t>(seen.node)];
+  if (of_node == 0) {
+    return {"", "empty_node", text("node ", seen.node, " starts nobody: go on to the next one")};
+  }
+  if (seen.local_rank < 0 || seen.local_rank >= of_node) {
+    const char* why = seen.node == right.node && seen.local_rank == q.rank
+                          ? "that is the rank in the world"
+                          : "the local rank begins again at 0 on every node";
+    return {"", "no_such_local_rank",
+            text("node ", seen.node, " has only ", of_node, of_node == 1 ? " rank" : " ranks",
+                 ", counted from 0; ", why)};
+  }
+  for (const int equal : {layout.front(), *std::max_element(layout.begin(), layout.end())}) {
+    if (equal > 0 && seen == Place{q.rank / equal, q.rank % equal}) {
+      return {"", "equal_nodes", text("that takes every node for one of ", equal, " ranks")};
+    }
+  }
+  LayoutQuestion turns = q;
+  turns.node = seen.node, turns.local_rank = seen.local_rank;
+  if (rank_by_turns(turns) == q.rank) {
+    return {"", "round_robin", "that numbers the nodes in turns; ranks are numbered node by node"};
+  }
+  return {"", "other_place",
+          text("there runs rank ", numbers_of(turns).rank,
+               ": the nodes in front have other numbers of ranks")};
+}
+
+}  // namespace lockstep::grader::node_layout

@@ -1,0 +1,333 @@
+// The exam of seed_everything. The judge expects no particular numbers: it knows which streams are
+// the same and which are not, asks for many, and looks for two that should agree and do not, or
+// should not and do.
+#include "grader/parts/02_processes_and_ranks/seed_everything/case.hpp"
+
+#include <array>
+#include <ctime>
+#include <map>
+#include <numeric>
+
+#include "grader/judge/bench.hpp"
+
+namespace lockstep::grader::seed_everything {
+namespace {
+
+constexpr std::array<std::uint64_t Seeds::*, 5> purposes{
+    &Seeds::model, &Seeds::sampler, &Seeds::dropout, &Seeds::dropout_sharded, &Seeds::augmentation};
+constexpr std::array<const char*, 5> names{"model", "sampler", "dropout", "dropout_sharded",
+                                           "augmentation"};
+enum Purpose : std::size_t { model, sampler, dropout, dropout_sharded, augmentation };
+
+// A question and what one process answered.
+struct Asked {
+  SeedQuestion question;
+  Seeds seeds;
+  int process = 0;
+};
+
+// What a stream depends on; numbers that do not matter for a purpose are -1. Two questions with the
+// same stream must get the same seed.
+using Stream = std::array<std::int64_t, 5>;  // run seed, data, tensor, pipeline, worker
+Stream stream_of(const SeedQuestion& q, std::size_t purpose) {
+  Stream stream{static_cast<std::int64_t>(q.run_seed), -1, -1, -1, -1};
+  if (purpose >= dropout) stream[1] = q.where.data;
+  if (purpose == dropout_sharded) stream[2] = q.where.tensor;
+  if (purpose == dropout || purpose == dropout_sharded) stream[3] = q.where.pipeline;
+  if (purpose == augmentation) stream[4] = q.loader_worker;
+  return stream;
+}
+
+std::string text_of(const SeedQuestion& q) {
+  std::string out = text("run seed ", q.run_seed, ", data rank ", q.where.data);
+  if (q.where.tensor != 0) out += text(", tensor rank ", q.where.tensor);
+  if (q.where.pipeline != 0) out += text(", pipeline stage ", q.where.pipeline);
+  if (q.loader_worker != 0) out += text(", worker ", q.loader_worker);
+  return out;
+}
+
+struct Guess {
+  std::string cause, sentence;
+};
+
+// `a` and `b` should share the stream and do not.
+Guess cause_of_difference(std::size_t purpose, const Asked& a, const Asked& b) {
+  const SeedQuestion &p = a.question, &q = b.question;
+  const bool same_place = p.where.data == q.where.data && p.where.tensor == q.where.tensor &&
+                          p.where.pipeline == q.where.pipeline &&
+                          p.loader_worker == q.loader_worker;
+  if (same_place) {
+    return {"not_repeatable",
+            a.process == b.process
+                ? "the same question was asked twice; a clock, a counter or a random device gives "
+                  "runs that nobody can repeat"
+                : "two processes were asked the same; a process number, a clock or a random device "
+                  "gives runs that nobody can repeat"};
+  }
+  if (purpose == model) {
+    return {"model_differs",
+            "the replicas begin with different weights, and the mean of their gradients is the "
+            "gradient of none"};
+  }
+  if (purpose == sampler) {
+    return {"sampler_differs",
+            "every rank cuts its share from another order: some samples are read twice, others "
+            "never"};
+  }
+  if (p.where.tensor != q.where.tensor) {
+    return {"tensor_peers_differ",
+            purpose == dropout
+                ? "tensor ranks hold the same activations in replicated regions; with other masks "
+                  "they hold different ones afterwards"
+                : "tensor ranks work on the same samples, which must be changed in the same way"};
+  }
+  if (p.loader_worker != q.loader_worker) {
+    return {"worker_matters", "which worker asks changes the augmentation only"};
+  }
+  return {"place_matters", "the ranks of one data rank work on the same samples"};
+}
+
+// `a` and `b` should have streams of their own and share one.
+Guess cause_of_sharing(std::size_t purpose, const Asked& a, const Asked& b) {
+  const Stream of_a = stream_of(a.question, purpose), of_b = stream_of(b.question, purpose);
+  int different = 0;
+  for (std::size_t i = 0; i < of_a.size(); ++i) different += of_a[i] != of_b[i];
+  if (different > 1) {
+    return {"sum_collides",
+            "numbers that are added, or packed too tightly, give the same for other pairs: 0 + 1 "
+            "is 1 + 0; mix them in one after the other"};
+  }
+  if (of_a[0] != of_b[0]) {
+    return {"run_seed_ignored", "another run seed is to give another run"};
+  }
+  if (of_a[1] != of_b[1]) {
+    return {"rank_ignored", "data ranks have different samples, and would treat them all alike"};
+  }
+  if (of_a[2] != of_b[2]) {
+    return {"tensor_ignored",
+            "each tensor rank holds its own part here, and the parts would have the same mask"};
+  }
+  if (of_a[3] != of_b[3]) {
+    return {"stage_ignored", "pipeline stages hold different layers, with the same masks then"};
+  }
+  return {"worker_ignored", "the workers of a rank would change different samples alike"};
+}
+
+[[noreturn]] void fail(Bench& bench, const Played& played, const std::string& what,
+                       const std::string& expected, const Asked& where, const Guess& guess) {
+  Failure failure;
+  failure.cause = guess.cause;
+  failure.expected = expected;
+  failure.seen = what;
+  failure.where = text_of(where.question);
+  failure.message =
+      text(what, " where ", expected, " was expected; likely cause: ", guess.sentence);
+  bench.fail(played, std::move(failure));
+}
+
+void check_purpose(Bench& bench, const Played& played, const std::vector<Asked>& all,
+                   std::size_t purpose) {
+  std::map<Stream, const Asked*> of_stream;
+  std::map<std::uint64_t, const Asked*> of_seed;
+  for (const Asked& asked : all) {
+    const std::uint64_t seed = asked.seeds.*purposes[purpose];
+    const Asked& first =
+        *of_stream.emplace(stream_of(asked.question, purpose), &asked).first->second;
+    if (const std::uint64_t other = first.seeds.*purposes[purpose]; other != seed) {
+      fail(bench, played,
+           text(names[purpose], " is ", other, " (", text_of(first.question), ") and ", seed, " (",
+                text_of(asked.question), ")"),
+           "the same seed", asked, cause_of_difference(purpose, first, asked));
+    }
+    const Asked& holder = *of_seed.emplace(seed, &asked).first->second;
+    if (stream_of(holder.question, purpose) != stream_of(asked.question, purpose)) {
+      fail(bench, played,
+           text(names[purpose], " is ", seed, " both for ", text_of(holder.question), " and for ",
+                text_of(asked.question)),
+           "a seed for each", asked, cause_of_sharing(purpose, holder, asked));
+    }
+  }
+}
+
+// The noise of one purpose must not be that of another, nor the numbers of the first weights.
+void check_across(Bench& bench, const Played& played, const std::vector<Asked>& all) {
+  std::map<std::uint64_t, std::pair<std::size_t, const Asked*>> of_seed;
+  for (const std::size_t purpose : {dropout, dropout_sharded, augmentation, model, sampler}) {
+    for (const Asked& asked : all) {
+      const std::uint64_t seed = asked.seeds.*purposes[purpose];
+      const auto [other, holder] = of_seed.emplace(seed, std::pair(purpose, &asked)).first->second;
+      if (other == purpose || (other == model && purpose == sampler)) continue;
+      fail(bench, played,
+           text(names[other], " (", text_of(holder->question), ") and ", names[purpose], " (",
+                text_of(asked.question), ") are both ", seed),
+           "a seed for each", asked,
+           {"purposes_share",
+            "the same numbers would decide two things that have nothing to do "
+            "with each other; mix in what the seed is for"});
+    }
+  }
+}
+
+// Seeds that are the time in seconds do not change while an exam lasts: they are told by their
+// size.
+void check_clock(Bench& bench, const Played& played, const std::vector<Asked>& all) {
+  const auto now = static_cast<std::int64_t>(std::time(nullptr));
+  for (const Asked& asked : all) {
+    for (std::size_t purpose = 0; purpose < purposes.size(); ++purpose) {
+      const std::uint64_t seed = asked.seeds.*purposes[purpose];
+      for (const std::uint64_t base : {std::uint64_t{0}, asked.question.run_seed}) {
+        const auto age = now - static_cast<std::int64_t>(seed - base);
+        if (age < -5000 || age > 5000) continue;
+        fail(bench, played, text(names[purpose], " is ", seed, " for ", text_of(asked.question)),
+             "a seed made of the run's", asked,
+             {"clock", "that is the time of day, and tomorrow's run would be another one"});
+      }
+    }
+  }
+}
+
+// The same questions to `processes` ranks, so that none can have an answer of its own.
+std::optional<Played> play(Bench& bench, const std::string& description,
+                           const std::vector<SeedQuestion>& questions, int processes) {
+  CaseSetup setup;
+  setup.description = description;
+  setup.inputs.assign(static_cast<std::size_t>(processes), encode(questions));
+  return bench.play(setup);
+}
+
+std::vector<Asked> answers_of(const Played& played, const std::vector<SeedQuestion>& questions) {
+  std::vector<Asked> all;
+  const int processes = static_cast<int>(played.results.size());
+  for (int process = 0; process < processes; ++process) {
+    ByteReader answers(played.results[static_cast<std::size_t>(process)]);
+    for (const SeedQuestion& q : questions) {
+      Asked asked{q, {}, process};
+      for (const auto purpose : purposes) asked.seeds.*purpose = answers.get<std::uint64_t>();
+      all.push_back(asked);
+    }
+  }
+  return all;
+}
+
+void check_purposes(Bench& bench, const Played& played, const std::vector<Asked>& all) {
+  for (const std::size_t purpose : {model, sampler, dropout, dropout_sharded, augmentation}) {
+    check_purpose(bench, played, all, purpose);
+  }
+}
+
+void ask(Bench& bench, const std::string& description, const std::vector<SeedQuestion>& questions) {
+  const auto played = play(bench, description, questions, 1);
+  if (!played) return;
+  const std::vector<Asked> all = answers_of(*played, questions);
+  check_purposes(bench, *played, all);
+  check_across(bench, *played, all);
+  check_clock(bench, *played, all);
+}
+
+// Far from the numbers that questions count with, and from the time of day; short enough to read.
+std::uint64_t drawn_run_seed(Bench& bench) { return (bench.draw() >> 44 | 1) << 20; }
+
+int drawn(Bench& bench, int below) {
+  return static_cast<int>(bench.draw() % static_cast<std::uint64_t>(below));
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"asked again, in this process or in another, the answer is the same",
+       [](Bench& bench) {
+         const SeedQuestion question{drawn_run_seed(bench), {3, 1, 2}, 1};
+         const std::vector<SeedQuestion> again(3, question);
+         const auto played = play(bench, "one question, three times, on three ranks", again, 3);
+         if (!played) return;
+         check_purposes(bench, *played, answers_of(*played, again));
+       }},
+      {"replicas begin equal and share one order of samples; their noise is their own",
+       [](Bench& bench) {
+         const std::uint64_t run_seed = drawn_run_seed(bench);
+         std::vector<SeedQuestion> questions;
+         for (int data = 0; data < 8; ++data) questions.push_back({run_seed, {data, 0, 0}, 0});
+         ask(bench, "8 data ranks", questions);
+       }},
+      {"tensor ranks share the masks of what they hold alike, and of nothing else",
+       [](Bench& bench) {
+         const std::uint64_t run_seed = drawn_run_seed(bench);
+         std::vector<SeedQuestion> questions;
+         for (int tensor = 0; tensor < 8; ++tensor) {
+           questions.push_back({run_seed, {0, tensor, 0}, 0});
+         }
+         ask(bench, "8 tensor ranks", questions);
+         questions.clear();
+         for (int data = 0; data < 4; ++data) {
+           for (int pipeline = 0; pipeline < 4; ++pipeline) {
+             for (int tensor = 0; tensor < 4; ++tensor) {
+               questions.push_back({run_seed, {data, tensor, pipeline}, 0});
+             }
+           }
+         }
+         ask(bench, "a mesh of 4 by 4 by 4", questions);
+       }},
+      {"64 ranks with 16 workers each, in two runs whose seeds differ by 1: no stream twice",
+       [](Bench& bench) {
+         const std::uint64_t run_seed = drawn_run_seed(bench);
+         std::vector<SeedQuestion> workers;
+         for (int worker = 0; worker < 4; ++worker)
+           workers.push_back({run_seed, {0, 0, 0}, worker});
+         ask(bench, "4 workers of one rank", workers);
+         std::vector<SeedQuestion> questions;
+         for (const std::uint64_t seed : {run_seed, run_seed + 1}) {
+           for (int data = 0; data < 64; ++data) {
+             for (int worker = 0; worker < 16; ++worker) {
+               questions.push_back({seed, {data, 0, 0}, worker});
+             }
+           }
+         }
+         ask(bench, "64 ranks, 16 workers, 2 run seeds", questions);
+       }},
+      {"small run seeds, as people type them",
+       [](Bench& bench) {
+         std::vector<SeedQuestion> questions;
+         for (const std::uint64_t seed : {0, 1, 2, 3, 42, 1234}) {
+           for (int data = 0; data < 8; ++data) {
+             for (int place = 0; place < 4; ++place) {
+               questions.push_back({seed, {data, place % 2, place / 2}, place});
+             }
+           }
+         }
+         ask(bench, "run seeds 0, 1, 2, 3, 42 and 1234", questions);
+       }},
+      {"thousands of ranks, hundreds of workers: the numbers may be large",
+       [](Bench& bench) {
+         std::vector<SeedQuestion> questions;
+         for (int k = 0; k < 600; ++k) {
+           const MeshCoordinates where{drawn(bench, 20'000), drawn(bench, 64), drawn(bench, 128)};
+           questions.push_back({drawn_run_seed(bench), where, drawn(bench, 256)});
+           for (int step = 1; step < 3; ++step) {
+             SeedQuestion next = questions.back();
+             next.where.data += step;
+             next.loader_worker += step % 2;
+             questions.push_back(next);
+           }
+         }
+         ask(bench, "places drawn in a large mesh", questions);
+         const std::uint64_t run_seed = drawn_run_seed(bench);
+         questions.clear();
+         for (int worker = 0; worker < 300; ++worker) {
+           for (int data = 0; data < 2; ++data)
+             questions.push_back({run_seed, {data, 0, 0}, worker});
+         }
+         ask(bench, "2 ranks with 300 workers each", questions);
+         // Numbers that are alike in their last eight, sixteen or more bits.
+         questions.clear();
+         for (const int apart : {0, 1 << 8, 1 << 10, 1 << 12, 1 << 16, 1 << 20}) {
+           questions.push_back({run_seed, {3 + apart, 1, 2}, 5});
+           questions.push_back({run_seed, {3, 1, 2 + apart}, 5});
+           questions.push_back({run_seed, {3, 1, 2}, 5 + apart});
+         }
+         ask(bench, "numbers that are powers of two apart", questions);
+       }},
+  };
+}
+
+}  // namespace lockstep::grader::seed_everything

@@ -1,0 +1,250 @@
+// The exam of setup_distributed. The judge makes up the machines: how many GPUs there are, what
+// their names mean, who serves a store where; and the time, so that ranks come late or never.
+#include "grader/parts/02_processes_and_ranks/setup_distributed/case.hpp"
+
+#include <algorithm>
+
+#include "grader/judge/bench.hpp"
+#include "grader/parts/02_processes_and_ranks/setup_distributed/rules.hpp"
+
+namespace lockstep::grader::setup_distributed {
+namespace {
+
+// A world: ranks on nodes, and the steps that all of them take.
+class World {
+ public:
+  World(Bench& bench, const std::vector<int>& ranks_per_node) : bench_(bench) {
+    for (int node = 0; std::cmp_less(node, ranks_per_node.size()); ++node) {
+      cluster_.names.push_back(text("node-", bench.draw() % 100000));
+      for (int local = 0; local < ranks_per_node[static_cast<std::size_t>(node)]; ++local) {
+        cluster_.node_of.push_back(node);
+        local_rank_.push_back(local);
+      }
+    }
+    steps_.resize(cluster_.node_of.size());
+    port_ = static_cast<int>(2000 + bench.draw() % 50000);
+  }
+
+  int size() const { return static_cast<int>(steps_.size()); }
+
+  // Another step: every rank comes at once and has a GPU of its own.
+  World& step() {
+    for (int rank = 0; rank < size(); ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      steps_[r].push_back({.gpus = 8,
+                           .variables = {{"RANK", text(rank)},
+                                         {"WORLD_SIZE", text(size())},
+                                         {"LOCAL_RANK", text(local_rank_[r])},
+                                         {"MASTER_ADDR", cluster_.names.front()},
+                                         {"MASTER_PORT", text(port_)}}});
+    }
+    return *this;
+  }
+  SetupStep& last(int rank) { return steps_[static_cast<std::size_t>(rank)].back(); }
+
+  // In the last step this rank's variable is `value`, or missing; that makes no sense.
+  void damage(int rank, const std::string& variable, const std::optional<std::string>& value) {
+    auto& variables = last(rank).variables;
+    variables.erase(variable);
+    if (value) variables[variable] = *value;
+    const auto number = static_cast<std::uint32_t>(steps_.front().size() - 1);
+    damaged_[{number, rank}] = {
+        variable, value ? text(variable, " is \"", *value, "\"") : text(variable, " is not set")};
+  }
+
+  // In the last step the launcher serves the store, as in all steps of this world, unless it is
+  // gone.
+  void launcher_serves(int attempt, SetupRun::Store store = SetupRun::Store::answers) {
+    const int port = port_ + 1;
+    store_ = store;
+    if (store == SetupRun::Store::answers) launchers_ = {0, port};
+    for (int rank = 0; rank < size(); ++rank) {
+      last(rank).variables["LOCKSTEP_STORE"] = text(cluster_.names.front(), ":", port);
+      last(rank).variables["TORCHELASTIC_RESTART_COUNT"] = text(attempt);
+    }
+  }
+
+  void play(const std::string& description) {
+    ServedStore store;
+    MachinesService machines(cluster_, store, launchers_);
+    SessionsService sessions;
+    CaseSetup setup;
+    setup.description = description;
+    for (const auto& steps : steps_) setup.inputs.push_back(encode(steps));
+    setup.schedule_seed = bench_.draw();
+    // Four times the calls of the store that are enough, and as many of the clock.
+    const auto steps = static_cast<std::int64_t>(steps_.front().size());
+    setup.limits.requests_max = steps * size() * (60 + 16 * size());
+    setup.services = {&store, &machines, &sessions};
+    const auto played = bench_.play(setup);
+    if (played) check_setup(bench_, *played, {steps_, machines, sessions, damaged_, store_});
+  }
+
+ private:
+  Bench& bench_;
+  Cluster cluster_;
+  std::vector<int> local_rank_;
+  std::vector<std::vector<SetupStep>> steps_;
+  std::map<std::pair<std::uint32_t, int>, std::pair<std::string, std::string>> damaged_;
+  std::optional<MachinesService::Place> launchers_;
+  SetupRun::Store store_ = SetupRun::Store::answers;
+  int port_ = 0;
+};
+
+const std::vector<std::vector<int>> layouts{{1}, {2}, {3}, {8}, {4, 4}, {1, 1}, {3, 1, 2}};
+
+std::string text_of(const std::vector<int>& layout) {
+  std::string list;
+  for (const int ranks : layout) list += text(list.empty() ? "" : " + ", ranks);
+  return text(list, layout == std::vector{1} ? " rank" : " ranks");
+}
+
+void places(Bench& bench) {
+  for (const auto& layout : layouts) World(bench, layout).step().play(text_of(layout));
+  World here(bench, {4});
+  here.step();
+  for (int rank = 0; rank < 4; ++rank) here.last(rank).variables["MASTER_ADDR"] = "127.0.0.1";
+  here.play("4 ranks, MASTER_ADDR 127.0.0.1");
+}
+
+void late(Bench& bench) {
+  for (const int who : {0, 1, 4}) {
+    World world(bench, {2, 3});
+    world.step();
+    world.last(who).after_s = 40;
+    world.play(text("5 ranks, rank ", who, " 40 s late"));
+  }
+}
+
+void backends(Bench& bench) {
+  // GPUs of node 0 and of node 1, where each has three ranks.
+  for (const auto& [first, second] :
+       std::vector<std::pair<int, int>>{{3, 3}, {0, 0}, {8, 0}, {0, 8}, {2, 3}, {3, 2}, {4, 3}}) {
+    World world(bench, {3, 3});
+    world.step();
+    for (int rank = 0; rank < 6; ++rank) world.last(rank).gpus = rank < 3 ? first : second;
+    world.play(text("3 + 3 ranks, ", first, " and ", second, " GPUs"));
+  }
+}
+
+void variables(Bench& bench) {
+  const std::vector<std::optional<std::string>> no_numbers{
+      std::nullopt, "", "two", "2x", "-1", "1.0", "0x1", "4294967296"};
+  World world(bench, {1});
+  const auto refuse = [&](const std::string& variable, const std::optional<std::string>& value) {
+    world.step();
+    world.last(0).after_s = 1;
+    world.damage(0, variable, value);
+  };
+  for (const char* variable : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT"}) {
+    for (const auto& value : no_numbers) refuse(variable, value);
+  }
+  // Right numbers, wrongly written.
+  refuse("RANK", " 0");
+  refuse("RANK", "+0");
+  refuse("WORLD_SIZE", "1 ");
+  refuse("WORLD_SIZE", "+1");
+  refuse("LOCAL_RANK", "0 ");
+  refuse("MASTER_PORT", " 29500");
+  refuse("RANK", "1");  // of 1
+  refuse("RANK", "7");
+  refuse("WORLD_SIZE", "0");
+  refuse("MASTER_PORT", "0");
+  refuse("MASTER_PORT", "65536");
+  refuse("MASTER_ADDR", std::nullopt);
+  refuse("MASTER_ADDR", "");
+  refuse("TORCHELASTIC_RESTART_COUNT", "once");
+  refuse("TORCHELASTIC_RESTART_COUNT", "1;");
+  refuse("LOCKSTEP_STORE", "nowhere");
+  world.step();
+  world.play("1 rank, one bad variable after the other");
+}
+
+void absent(Bench& bench) {
+  for (const auto& missing : std::vector<std::vector<int>>{{0}, {3}, {1, 2}, {0, 1}}) {
+    World world(bench, {2, 2});
+    world.step();
+    // Rank 0 comes last, so that the store it serves is there as long as somebody waits.
+    for (int rank = 0; rank < 4; ++rank) {
+      world.last(rank).after_s = 4 - rank;
+      world.last(rank).timeout_s = 25;
+    }
+    for (const int rank : missing) world.last(rank).comes = 0;
+    world.play(text("2 + 2 ranks, of which ", missing.size(), " never come"));
+  }
+  World slow(bench, {4});
+  slow.step();
+  slow.last(0).after_s = 15;
+  slow.last(2).comes = 0;
+  for (int rank = 0; rank < 4; ++rank) slow.last(rank).timeout_s = 25;
+  slow.play("4 ranks, rank 0 late by 15 s of 25 s, rank 2 missing");
+  World impatient(bench, {4});
+  impatient.step();
+  for (int rank = 0; rank < 4; ++rank) impatient.last(rank).timeout_s = rank == 0 ? 10 : 25;
+  impatient.last(2).comes = 0;
+  impatient.play("4 ranks, rank 2 missing, and rank 0 gives up first");
+  World damaged(bench, {4});
+  damaged.step();
+  damaged.last(0).after_s = 1;
+  damaged.damage(3, "LOCAL_RANK", "three");
+  damaged.play("4 ranks, rank 3 with a bad LOCAL_RANK");
+}
+
+void one_after_the_other(Bench& bench) {
+  for (const auto& layout : std::vector<std::vector<int>>{{1}, {3}, {2, 2}}) {
+    World world(bench, layout);
+    for (int session = 0; session < 3; ++session) {
+      world.step();
+      // Time enough for rank 0 to have closed what it served.
+      for (int rank = 0; rank < world.size(); ++rank) world.last(rank).after_s = rank == 0 ? 1 : 2;
+    }
+    world.play(text(text_of(layout), ", three sessions at one address"));
+  }
+  // After a failure: who waits for a rank in vain closes what it has opened, too.
+  World again(bench, {3});
+  again.step();
+  again.last(1).comes = 0;
+  again.last(0).after_s = 1;
+  again.step();
+  for (int rank = 0; rank < 3; ++rank) again.last(rank).after_s = rank == 1 ? 100 : 3 + rank;
+  again.play("3 ranks, one missing, then a second session");
+}
+
+void launchers_store(Bench& bench) {
+  for (const auto& layout : std::vector<std::vector<int>>{{1}, {3}, {2, 2}}) {
+    World world(bench, layout);
+    for (const int attempt : {0, 1, 2}) {
+      world.step().launcher_serves(attempt);
+      // The second attempt finds one GPU less, the third has all of them again.
+      if (attempt == 1) world.last(world.size() - 1).gpus = 0;
+      world.last(world.size() - 1).after_s = 3;
+    }
+    world.play(text(text_of(layout), ", a store of the launcher's, three attempts"));
+  }
+  World world(bench, {3});
+  world.step().launcher_serves(5);
+  world.last(0).comes = 0;
+  world.last(2).comes = 0;
+  world.play("3 ranks, a store of the launcher's, two missing");
+  World alone(bench, {3});
+  alone.step().launcher_serves(0, SetupRun::Store::silent);
+  alone.play("3 ranks, a store of the launcher's that does not answer");
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"rank, size and device are right on every node, and rank 0 serves the one store", places},
+      {"whoever comes late, all are set up together", late},
+      {"all ranks agree: nccl if each has a GPU of its own, otherwise gloo", backends},
+      {"a variable that is missing or makes no sense is named", variables},
+      {"ranks that never come are named at the deadline of the whole", absent},
+      {"sessions one after the other, also after one that failed: nothing stays open",
+       one_after_the_other},
+      {"a store that the launcher serves is used, and each attempt stands for itself",
+       launchers_store},
+  };
+}
+
+}  // namespace lockstep::grader::setup_distributed

@@ -1,0 +1,26 @@
+// What a run of setup_distributed must show: of every rank and step what came of it and when, and
+// what the machines saw.
+#pragma once
+
+#include "grader/judge/bench.hpp"
+#include "grader/parts/02_processes_and_ranks/setup_distributed/services.hpp"
+
+namespace lockstep::grader::setup_distributed {
+
+struct SetupRun {
+  // Whether the store that these ranks are told of is there: a launcher's may be gone.
+  enum class Store : std::uint8_t { answers, silent };
+
+  const std::vector<std::vector<SetupStep>>& ranks;  // by rank, by step
+  const MachinesService& machines;
+  const SessionsService& sessions;
+  // A variable that makes no sense, by (step, rank), and what is wrong with it.
+  const std::map<std::pair<std::uint32_t, int>, std::pair<std::string, std::string>>& damaged;
+  Store store = Store::answers;
+};
+
+// Each rank has the session that the contract says, or the error; in time; and what was opened is
+// closed again.
+void check_setup(Bench& bench, const Played& played, const SetupRun& run);
+
+}  // namespace lockstep::grader::setup_distributed

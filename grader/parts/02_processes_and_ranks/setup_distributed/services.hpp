@@ -1,0 +1,102 @@
+// The machines that setup_distributed is tried on: nodes with names, one store at most, groups that
+// come together or apart. The judge makes them up and keeps the record of what ranks did with them.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "engine/sim/services.hpp"
+#include "grader/parts/02_processes_and_ranks/setup_distributed/case.hpp"
+
+namespace lockstep::grader::setup_distributed {
+
+// Seconds that one call of the store takes.
+inline constexpr double setup_call_s = 0.001;
+
+const char* name_of(launch::Backend backend);
+
+// Where the ranks run: a node for each, and what a node is called.
+struct Cluster {
+  std::vector<int> node_of;
+  std::vector<std::string> names;
+  // The node that `host` means to a rank on node `from`, or -1.
+  int node_called(const std::string& host, int from) const;
+};
+
+// The store there is, as long as somebody serves it; a new one is empty.
+class ServedStore final : public sim::Service {
+ public:
+  void begin() { store_ = std::make_unique<sim::StoreService>(setup_call_s); }
+  void end() { store_.reset(); }
+
+  std::string_view name() const override { return "store"; }
+  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
+                              double now) override;
+  double deadline_s(const sim::Request& request, double asked_s) const override;
+  Answer expire(const sim::Actor& who, const sim::Request& request, double now) override;
+
+ private:
+  sim::StoreService& there() const;
+  std::unique_ptr<sim::StoreService> store_;
+};
+
+class MachinesService final : public sim::Service {
+ public:
+  using Place = std::pair<int, int>;  // node, port
+  // `launchers`: a store that the launcher serves from the beginning, or nothing.
+  MachinesService(Cluster cluster, ServedStore& store, std::optional<Place> launchers);
+
+  struct Hosted {
+    int rank;
+    double at_s;
+    comm::Endpoint at;
+  };
+  struct Asked {
+    int rank;
+    double at_s;
+    MachineCall group;
+  };
+  std::vector<Hosted> hosted;        // every time that a rank began to serve a store
+  std::vector<Asked> groups;         // every time that a rank asked for a group
+  std::set<Place> served;            // by ranks, now
+  std::optional<std::string> apart;  // why a group could not come together
+
+  std::string_view name() const override { return machine_service; }
+  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
+                              double now) override;
+  double deadline_s(const sim::Request& request, double asked_s) const override;
+  Answer expire(const sim::Actor& who, const sim::Request& request, double now) override;
+
+ private:
+  struct Gathering {
+    std::map<int, MachineCall> asked;  // by the rank that plays
+  };
+  void host(int who, const MachineCall& call, double now);
+  void unhost(int who, const MachineCall& call);
+  std::optional<Answer> join(int who, const MachineCall& call, double now);
+  void require_agreement(const Gathering& gathering);
+
+  Cluster cluster_;
+  ServedStore& store_;
+  std::optional<Place> launchers_;
+  std::vector<Gathering> gatherings_;
+  std::map<int, std::size_t> joined_;  // groups that a rank has asked for
+  std::set<int> waiting_;              // ranks whose last group has not come together
+};
+
+// What ranks tell, in order.
+class SessionsService final : public sim::Service {
+ public:
+  struct Note {
+    double at_s;
+    SessionReport report;
+  };
+  std::map<std::pair<std::uint32_t, int>, std::vector<Note>> notes;  // by (step, rank)
+
+  std::string_view name() const override { return sessions_service; }
+  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
+                              double now) override;
+};
+
+}  // namespace lockstep::grader::setup_distributed

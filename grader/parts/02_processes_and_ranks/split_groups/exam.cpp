@@ -1,0 +1,319 @@
+// The exam of split_groups: plans of groups that are only described, rank by rank, and then a real
+// split, where every rank knows its own color and key only, and the judge watches who sends to
+// whom.
+#include "grader/parts/02_processes_and_ranks/split_groups/case.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::split_groups {
+namespace {
+
+using comm::ColorKey;
+using comm::GroupPlan;
+using comm::no_color;
+using Named = std::vector<ColorKey>;
+using Plan = std::optional<GroupPlan>;
+
+// The place of each rank is the number of members that come before it.
+Plan expected_of(const Named& named, int rank) {
+  const ColorKey mine = named[static_cast<std::size_t>(rank)];
+  if (mine.color == no_color) return std::nullopt;
+  std::map<std::pair<std::int64_t, int>, int> in_order;
+  for (int r = 0; r < static_cast<int>(named.size()); ++r) {
+    const ColorKey& other = named[static_cast<std::size_t>(r)];
+    if (other.color == mine.color) in_order[{other.key, r}] = r;
+  }
+  GroupPlan plan;
+  for (const auto& [key, r] : in_order) {
+    if (r == rank) plan.rank = static_cast<int>(plan.members.size());
+    plan.members.push_back(r);
+  }
+  return plan;
+}
+
+std::string text_of(const Named& named) {
+  std::vector<std::string> pairs;
+  for (const ColorKey& one : named) {
+    pairs.push_back(one.color == no_color ? text("(no_color, ", one.key, ")")
+                                          : text("(", one.color, ", ", one.key, ")"));
+  }
+  return "(color, key) " + listed(pairs);
+}
+
+std::string text_of(const Plan& plan) {
+  return plan ? text("members ", listed(plan->members), ", rank ", plan->rank) : "no group";
+}
+
+struct Guess {
+  std::string cause, sentence;
+};
+
+// The members in the order of a number that some misunderstanding sorts by.
+template <typename Number>
+std::vector<int> ordered_by(std::vector<int> members, const Number& number) {
+  std::ranges::sort(members);
+  std::ranges::stable_sort(members, {}, number);
+  return members;
+}
+
+Guess cause_of_order(const Named& named, int rank, const GroupPlan& seen, const GroupPlan& right) {
+  const auto key = [&](int r) { return std::int64_t{named[static_cast<std::size_t>(r)].key}; };
+  const auto sorted_by = [&](const auto& number) {
+    return seen.members == ordered_by(right.members, number);
+  };
+  if (sorted_by([](int r) { return r; })) {
+    return {"by_rank_only", "they stand in the order of their ranks; the keys come first"};
+  }
+  if (sorted_by([&](int r) { return -key(r); })) {
+    return {"largest_first", "they stand from the largest key to the smallest"};
+  }
+  if (sorted_by([&](int r) { return std::pair(key(r), -r); })) {
+    return {"ties_reversed", "equal keys keep the order of the ranks"};
+  }
+  if (sorted_by([&](int r) { return std::abs(key(r)); }) ||
+      sorted_by([&](int r) { return static_cast<unsigned>(key(r)); })) {
+    return {"negative_keys", "a negative key is smaller than 0, and stands first"};
+  }
+  if (seen.members.front() == rank && right.rank != 0) {
+    return {"caller_first", "every member must come to the same order, whoever asks"};
+  }
+  return {"other_order", "members are ordered by key, and those with equal keys by rank"};
+}
+
+Guess cause_of_members(const Named& named, int rank, const GroupPlan& seen,
+                       const GroupPlan& right) {
+  const int size = static_cast<int>(named.size());
+  const int color = named[static_cast<std::size_t>(right.members.front())].color;
+  const std::set<int> in(seen.members.begin(), seen.members.end());
+  for (const int r : in) {
+    if (r < 0 || r >= size) return {"no_such_rank", text("the old group has no rank ", r)};
+    const int other = named[static_cast<std::size_t>(r)].color;
+    if (other == no_color) {
+      return {"no_color_in_a_group", text("rank ", r, " named no_color and wants no place")};
+    }
+    if (other != color) {
+      return {"other_color", text("rank ", r, " has color ", other, ", and this group ", color)};
+    }
+  }
+  for (const int r : right.members) {
+    if (!in.contains(r)) {
+      return {"member_missing", text("rank ", r, " has the same color and is not among them")};
+    }
+  }
+  if (in.size() < seen.members.size()) return {"twice", "a rank stands there twice"};
+  return cause_of_order(named, rank, seen, right);
+}
+
+Guess cause_of_rank(const Named& named, int rank, const GroupPlan& seen, const GroupPlan& right) {
+  const auto by_rank = ordered_by(right.members, [](int r) { return r; });
+  if (seen.rank == rank) {
+    return {"old_rank",
+            "that is the rank in the old group; in the new one ranks count from 0 again"};
+  }
+  if (std::cmp_equal(seen.rank, std::ranges::find(by_rank, rank) - by_rank.begin())) {
+    return {"rank_without_key", "that counts the members with smaller ranks, whatever their keys"};
+  }
+  if (seen.rank == named[static_cast<std::size_t>(rank)].key) {
+    return {"key_for_rank", "that is the key; keys order the members, they do not number them"};
+  }
+  return {"other_rank", "it is the place of this rank among its members, counted from 0"};
+}
+
+Guess likely_cause(const Named& named, int rank, const Plan& seen, const Plan& right) {
+  if (!right) {
+    return {"group_of_no_color",
+            "no_color is no color: these ranks are in no group, not together "
+            "in one"};
+  }
+  if (!seen) return {"no_group", "this rank named a color, so it is in a group, be it alone"};
+  if (seen->members != right->members) return cause_of_members(named, rank, *seen, *right);
+  return cause_of_rank(named, rank, *seen, *right);
+}
+
+void compare(Bench& bench, const Played& played, const Named& named, int rank, const Plan& seen) {
+  const Plan right = expected_of(named, rank);
+  if (seen == right) return;
+  const Guess guess = likely_cause(named, rank, seen, right);
+  Failure failure;
+  failure.cause = guess.cause;
+  failure.expected = text_of(right);
+  failure.seen = text_of(seen);
+  failure.where = text("rank ", rank, " of ", text_of(named));
+  failure.message = text("rank ", rank, " of ", text_of(named), " gets ", failure.seen, " where ",
+                         failure.expected, " was expected; likely cause: ", guess.sentence);
+  bench.fail(played, std::move(failure));
+}
+
+void ask(Bench& bench, const std::string& description,
+         const std::vector<SplitQuestion>& questions) {
+  const auto played = bench.ask(description, encode(questions));
+  if (!played) return;
+  ByteReader answers(played->results.front());
+  for (const SplitQuestion& q : questions) {
+    compare(bench, *played, q.of_all_ranks, q.rank, read_plan(answers));
+  }
+}
+
+// Asks for the plan of every rank.
+void ask(Bench& bench, const std::string& description, const std::vector<Named>& groups) {
+  std::vector<SplitQuestion> questions;
+  for (const Named& named : groups) {
+    // From the last: of rank 0 many misunderstandings say the same.
+    for (int rank = static_cast<int>(named.size()) - 1; rank >= 0; --rank) {
+      questions.push_back({named, rank});
+    }
+  }
+  ask(bench, description, questions);
+}
+
+// Draws for every rank one of some colors and one of some keys.
+Named drawn(Bench& bench, int ranks, const std::vector<int>& colors, const std::vector<int>& keys) {
+  Named named;
+  for (int rank = 0; rank < ranks; ++rank) {
+    named.push_back({colors[bench.draw() % colors.size()], keys[bench.draw() % keys.size()]});
+  }
+  return named;
+}
+
+std::vector<Named> drawn_of_all_sizes(Bench& bench, const std::vector<int>& colors,
+                                      const std::vector<int>& keys) {
+  std::vector<Named> groups;
+  for (const int ranks : {1, 2, 3, 4, 5, 7, 8, 24}) {
+    for (int k = 0; k < 3; ++k) groups.push_back(drawn(bench, ranks, colors, keys));
+  }
+  return groups;
+}
+
+std::vector<int> numbers(int from, int to) {
+  std::vector<int> all(static_cast<std::size_t>(to - from));
+  std::iota(all.begin(), all.end(), from);
+  return all;
+}
+
+void check_tokens(Bench& bench, const Played& played, const Named& named,
+                  const std::vector<std::int64_t>& tokens) {
+  for (int rank = 0; rank < static_cast<int>(named.size()); ++rank) {
+    ByteReader result(played.results[static_cast<std::size_t>(rank)]);
+    const Plan plan = read_plan(result);
+    compare(bench, played, named, rank, plan);
+    if (!plan) continue;
+    const auto seen = result.get_list<std::int64_t>();
+    std::vector<std::int64_t> expected;
+    for (const int member : plan->members) {
+      expected.push_back(tokens[static_cast<std::size_t>(member)]);
+    }
+    if (seen == expected) continue;
+    Failure failure;
+    failure.cause = "other_tokens";
+    failure.message = text("rank ", rank, " of ", text_of(named), " received ", listed(seen),
+                           " in its group where its members' ", listed(expected),
+                           " were expected; likely cause: the plan changed what it was given");
+    bench.fail(played, std::move(failure));
+  }
+}
+
+// What the judge routed: nothing may leave a group.
+void check_reach(Bench& bench, const Played& played, const Named& named) {
+  for (const sim::MessageRecord& message : played.counters.messages) {
+    const int from = named[static_cast<std::size_t>(message.src)].color;
+    const int to = named[static_cast<std::size_t>(message.dst)].color;
+    if (from == to && from != no_color) continue;
+    Failure failure;
+    failure.cause = "left_the_group";
+    failure.message = text("rank ", message.src, " sent to rank ", message.dst, " of ",
+                           text_of(named), "; a collective of a group reaches its members only");
+    bench.fail(played, std::move(failure));
+  }
+}
+
+void split_for_real(Bench& bench, const Named& named) {
+  CaseSetup setup;
+  setup.description = text(named.size(), " ranks split, and tokens passed round");
+  setup.schedule_seed = bench.draw();
+  std::vector<std::int64_t> tokens;
+  for (const ColorKey& one : named) {
+    tokens.push_back(static_cast<std::int64_t>(bench.draw() >> 1));
+    ByteWriter input;
+    input.put(SplitForm::exchange).put(one.color).put(one.key).put(tokens.back());
+    setup.inputs.push_back(input.take());
+  }
+  const auto played = bench.play(setup);
+  if (!played) return;
+  check_tokens(bench, *played, named, tokens);
+  check_reach(bench, *played, named);
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"the example of the contract: seven ranks, two colors, one rank without",
+       [](Bench& bench) {
+         ask(bench, "seven ranks",
+             std::vector<Named>{{{7, 9}, {7, 0}, {2, 4}, {7, 9}, {no_color, 0}, {2, 8}, {2, 1}}});
+       }},
+      {"ranks of one color are together, whatever the colors' numbers",
+       [](Bench& bench) {
+         ask(bench, "one color", std::vector<Named>{drawn(bench, 5, {0}, {0})});
+         ask(bench, "even and odd", std::vector<Named>{drawn(bench, 8, {0, 1}, {0})});
+         ask(bench, "colors far apart", drawn_of_all_sizes(bench, {0, 3, 1000, INT_MAX}, {0}));
+         ask(bench, "a color for each", std::vector<Named>{drawn(bench, 8, numbers(0, 1000), {0})});
+       }},
+      {"the keys order the members, and equal keys leave them in the order of ranks",
+       [](Bench& bench) {
+         ask(bench, "the order reversed", std::vector<Named>{{{0, 3}, {0, 2}, {0, 1}, {0, 0}}});
+         ask(bench, "keys drawn", drawn_of_all_sizes(bench, {4}, numbers(0, 100)));
+         ask(bench, "many equal keys", drawn_of_all_sizes(bench, {0, 1}, {5, 6}));
+         ask(bench, "colors and keys", drawn_of_all_sizes(bench, {9, 2, 5}, {8, 1, 3, 3}));
+       }},
+      {"keys may be negative, and as large as they get",
+       [](Bench& bench) {
+         ask(bench, "below and above zero",
+             std::vector<Named>{{{0, 1}, {0, -3}, {0, 0}, {0, -1}, {0, 2}}});
+         ask(bench, "the smallest and the largest",
+             std::vector<Named>{{{0, INT_MIN}, {0, 1}, {0, INT_MAX}, {0, -2}, {0, 0}}});
+         ask(bench, "negative keys", drawn_of_all_sizes(bench, {0, 1}, numbers(-9, 10)));
+         ask(bench, "far apart",
+             drawn_of_all_sizes(bench, {0, 1}, {INT_MIN, INT_MIN + 1, -1, 0, 1, INT_MAX}));
+       }},
+      {"a rank of no_color is in no group, and in nobody's way",
+       [](Bench& bench) {
+         ask(bench, "two of them",
+             std::vector<Named>{{{no_color, 0}, {0, 0}, {0, 0}, {no_color, 0}}});
+         ask(bench, "nobody wants a place",
+             std::vector<Named>{drawn(bench, 4, {no_color}, {0, 1})});
+         ask(bench, "some", drawn_of_all_sizes(bench, {no_color, 0, 1}, {-1, 0, 1}));
+       }},
+      {"ranks that know only their own color and key find each other, and reach nobody else",
+       [](Bench& bench) {
+         split_for_real(bench, {{1, 0}, {0, 0}, {1, -1}, {0, 5}, {no_color, 0}});
+         for (const int ranks : {2, 3, 7, 8}) {
+           split_for_real(bench, drawn(bench, ranks, {no_color, 3, 70}, {-2, 0, 2}));
+         }
+       }},
+      {"300 ranks in rows and columns of a mesh",
+       [](Bench& bench) {
+         Named rows, columns;
+         for (int rank = 0; rank < 300; ++rank) {
+           rows.push_back({rank / 20, rank % 20});
+           columns.push_back({rank % 20, -(rank / 20)});
+         }
+         std::vector<SplitQuestion> questions;
+         for (int k = 0; k < 30; ++k) {
+           const int rank = static_cast<int>(bench.draw() % 300);
+           questions.push_back({k % 2 ? rows : columns, rank});
+         }
+         ask(bench, "a mesh of 15 by 20", questions);
+       }},
+  };
+}
+
+}  // namespace lockstep::grader::split_groups

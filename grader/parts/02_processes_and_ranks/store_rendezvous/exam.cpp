@@ -1,0 +1,175 @@
+// The exam of store_rendezvous. The judge serves the store, in virtual time: ranks come late by as
+// much as it likes, a wait ends at its deadline, and every call is counted.
+#include "grader/parts/02_processes_and_ranks/store_rendezvous/case.hpp"
+
+#include <numeric>
+
+#include "engine/base/random.hpp"
+#include "grader/judge/bench.hpp"
+#include "grader/parts/02_processes_and_ranks/store_rendezvous/rules.hpp"
+
+namespace lockstep::grader::store_rendezvous {
+namespace {
+
+using Ranks = std::vector<MeetingCase>;
+
+// A name, a number, an IPv6 number: each with a port of its own.
+comm::Endpoint drawn_address(Bench& bench) {
+  const std::uint64_t bits = bench.draw();
+  const auto number = static_cast<unsigned>(bits >> 40);
+  comm::Endpoint address{text("node-", number), static_cast<int>(1024 + bits % 60000)};
+  if (bits % 3 == 1) address.host = text("10.0.", number % 200, ".", number % 251);
+  if (bits % 3 == 2) address.host = text("fe80::", number % 9973);
+  return address;
+}
+
+// One meeting of `size` ranks among all; the caller makes ranks late or missing.
+struct Plan {
+  int attempt = 0;
+  int size = 0;
+  double timeout_s = 60;
+  std::vector<double> after_s{};
+  std::vector<int> missing{};
+};
+
+void add_meeting(Bench& bench, Ranks& ranks, const Plan& plan) {
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    Meeting m{.attempt = plan.attempt,
+              .size = plan.size,
+              .mine = drawn_address(bench),
+              .timeout_s = plan.timeout_s};
+    if (r < plan.after_s.size()) m.after_s = plan.after_s[r];
+    const auto& missing = plan.missing;
+    m.comes = std::cmp_less(r, plan.size) &&
+              std::find(missing.begin(), missing.end(), static_cast<int>(r)) == missing.end();
+    ranks[r].meetings.push_back(std::move(m));
+  }
+}
+
+Ranks ranks_of(int size, double store_timeout_s = 30) {
+  return Ranks(static_cast<std::size_t>(size),
+               {.store_timeout_s = store_timeout_s, .meetings = {}});
+}
+
+using Rule = void (*)(Bench&, const Played&, const MeetingRun&);
+
+void play(Bench& bench, const std::string& description, const Ranks& ranks, Rule rule) {
+  sim::StoreService store(store_call_s);
+  MeetingsService meetings(store);
+  CaseSetup setup;
+  setup.description = description;
+  std::int64_t calls = 0;
+  for (const MeetingCase& rank : ranks) {
+    setup.inputs.push_back(encode(rank));
+    for (const Meeting& m : rank.meetings) {
+      // Two reports, a moment of waiting, and four times the calls that are enough.
+      calls += 3 + 4 * static_cast<std::int64_t>(store_calls_max(m.size));
+    }
+  }
+  setup.schedule_seed = bench.draw();
+  setup.limits.requests_max = calls;
+  setup.services = {&store, &meetings};
+  const auto played = bench.play(setup);
+  if (played) rule(bench, *played, {ranks, store, meetings});
+}
+
+void any_order(Bench& bench) {
+  for (const int size : {1, 2, 3, 4, 5, 7, 8}) {
+    for (const double apart_s : {0.0, 0.5}) {
+      Plan plan{.size = size};
+      for (const std::int64_t place : random_permutation(size, bench.draw())) {
+        plan.after_s.push_back(apart_s * static_cast<double>(place));
+      }
+      Ranks ranks = ranks_of(size);
+      add_meeting(bench, ranks, plan);
+      play(bench, text(size, size == 1 ? " rank" : " ranks", ", ", apart_s, " s apart"), ranks,
+           check_outcomes);
+    }
+  }
+}
+
+void one_late(Bench& bench) {
+  for (const int size : {2, 3, 5, 8}) {
+    for (const int late : {0, size / 2, size - 1}) {
+      Plan plan{.size = size};
+      plan.after_s.assign(static_cast<std::size_t>(size), 0);
+      plan.after_s[static_cast<std::size_t>(late)] = 20;
+      Ranks ranks = ranks_of(size, 5);
+      add_meeting(bench, ranks, plan);
+      play(bench, text(size, " ranks, rank ", late, " 20 s late, get() waits for 5 s"), ranks,
+           check_outcomes);
+    }
+  }
+}
+
+void another_attempt(Bench& bench) {
+  for (const auto& attempts : std::vector<std::vector<int>>{{0, 1}, {1, 2}, {1, 11, 12}, {3, 4}}) {
+    for (const int size : {2, 3, 5, 8}) {
+      Ranks ranks = ranks_of(size, 5);
+      // The second start is of one rank less, where there are more than two.
+      int now = size;
+      std::string description = text(size, " ranks, attempts");
+      for (const int attempt : attempts) {
+        Plan plan{.attempt = attempt, .size = now};
+        for (const std::int64_t place : random_permutation(now, bench.draw())) {
+          plan.after_s.push_back(2.0 * static_cast<double>(place));
+        }
+        add_meeting(bench, ranks, plan);
+        description += text(" ", attempt);
+        now = std::max(2, size - 1);
+      }
+      play(bench, description, ranks, check_outcomes);
+    }
+  }
+}
+
+void missing_ranks(Bench& bench) {
+  for (const int size : {2, 3, 5, 8}) {
+    std::vector<int> all_but_two(static_cast<std::size_t>(size));
+    std::iota(all_but_two.begin(), all_but_two.end(), 0);
+    all_but_two.erase(all_but_two.begin() + 1, all_but_two.begin() + std::min(3, size));
+    for (const auto& missing : std::vector<std::vector<int>>{{0}, {size - 1}, all_but_two}) {
+      Plan plan{.size = size, .timeout_s = 12, .missing = missing};
+      // Those who come do so one after the other.
+      for (int r = 0; r < size; ++r) plan.after_s.push_back(r);
+      Ranks ranks = ranks_of(size, 5);
+      add_meeting(bench, ranks, plan);
+      Plan again{.attempt = 1, .size = size, .timeout_s = 50};
+      add_meeting(bench, ranks, again);
+      play(bench, text(size, " ranks, ", missing.size(), " missing, then a second attempt"), ranks,
+           check_outcomes);
+    }
+  }
+}
+
+// From two ranks on: alone, one call more is no harm.
+void few_calls(Bench& bench) {
+  for (const int size : {2, 3, 4, 5, 7, 8}) {
+    for (const bool one_missing : {false, true}) {
+      Plan plan{.size = size, .timeout_s = 40};
+      for (int r = 0; r < size; ++r) plan.after_s.push_back(r % 3);
+      if (one_missing) plan.missing = {size - 1};
+      Ranks ranks = ranks_of(size);
+      add_meeting(bench, ranks, plan);
+      play(bench, text(size, " ranks", one_missing ? ", one missing" : ""), ranks,
+           [](Bench& at, const Played& played, const MeetingRun& run) {
+             check_outcomes(at, played, run);
+             check_calls(at, played, run);
+           });
+    }
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"every rank has all addresses in the order of ranks, whoever comes first", any_order},
+      {"one rank is late: the others go on when it has come, not before, not without it", one_late},
+      {"another attempt on the same store sees nothing of those before it", another_attempt},
+      {"who is missing at the deadline is named, all of them and nobody else", missing_ranks},
+      {"2N+2 calls of the store a rank are enough, and nobody asks again and again", few_calls},
+  };
+}
+
+}  // namespace lockstep::grader::store_rendezvous

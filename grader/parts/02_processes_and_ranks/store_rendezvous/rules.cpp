@@ -1,0 +1,241 @@
+#include "grader/parts/02_processes_and_ranks/store_rendezvous/rules.hpp"
+
+#include <algorithm>
+
+#include "engine/base/ranks.hpp"
+
+namespace lockstep::grader::store_rendezvous {
+namespace {
+
+using comm::Endpoint;
+using Kind = MeetingReport::Kind;
+using Notes = std::vector<MeetingsService::Note>;
+
+// One rank's view of one meeting.
+struct View {
+  const MeetingRun& run;
+  std::uint32_t meeting;
+  int rank;
+
+  const Meeting& of(int other) const {
+    return run.ranks[static_cast<std::size_t>(other)].meetings[meeting];
+  }
+  const Meeting& mine() const { return of(rank); }
+  const Notes& notes() const { return run.meetings.notes.at({meeting, rank}); }
+  double called_s() const { return notes()[0].at_s; }
+  double returned_s() const { return notes()[1].at_s; }
+  const MeetingReport& report() const { return notes()[1].report; }
+
+  std::vector<int> missing() const {
+    std::vector<int> ranks;
+    for (int other = 0; other < mine().size; ++other) {
+      if (!of(other).comes) ranks.push_back(other);
+    }
+    return ranks;
+  }
+  std::vector<Endpoint> addresses() const {
+    std::vector<Endpoint> all;
+    for (int other = 0; other < mine().size; ++other) all.push_back(of(other).mine);
+    return all;
+  }
+  double last_came_s() const {
+    double last_s = 0;
+    for (int other = 0; other < mine().size; ++other) {
+      last_s = std::max(last_s, View{run, meeting, other}.called_s());
+    }
+    return last_s;
+  }
+  std::string name() const {
+    return text("rank ", rank, " of ", mine().size, ", attempt ", mine().attempt);
+  }
+};
+
+[[noreturn]] void fail(Bench& bench, const Played& played, const View& view, std::string cause,
+                       std::string message, std::string expected, std::string seen) {
+  Failure failure;
+  failure.cause = std::move(cause);
+  failure.message = view.name() + ": " + std::move(message);
+  failure.expected = std::move(expected);
+  failure.seen = std::move(seen);
+  failure.where = view.name();
+  bench.fail(played, std::move(failure));
+}
+
+// Whether the address is one that some rank had in another meeting: which rank, which attempt.
+std::string other_meeting_of(const View& view, const Endpoint& seen) {
+  for (std::size_t rank = 0; rank < view.run.ranks.size(); ++rank) {
+    for (const Meeting& m : view.run.ranks[rank].meetings) {
+      if (m.mine == seen) return text("rank ", rank, "'s in attempt ", m.attempt);
+    }
+  }
+  return {};
+}
+
+[[noreturn]] void refuse_addresses(Bench& bench, const Played& played, const View& view) {
+  const auto expected = view.addresses();
+  const auto& seen = view.report().addresses;
+  if (seen.size() != expected.size()) {
+    fail(
+        bench, played, view, "wrong_length",
+        text("it returned ", seen.size(), " addresses where there are ", expected.size(), " ranks"),
+        text(expected.size(), " addresses"), text(seen.size(), " addresses"));
+  }
+  const auto [good, bad] = std::mismatch(expected.begin(), expected.end(), seen.begin());
+  const auto at = good - expected.begin();
+  std::string cause = "wrong_address", why;
+  const auto owner = std::find(expected.begin(), expected.end(), *bad);
+  if (std::is_permutation(seen.begin(), seen.end(), expected.begin())) {
+    cause = "not_in_rank_order";
+    why = text(". It is rank ", owner - expected.begin(),
+               "'s: all are there, but not in the order of ranks. Are they in the order in which "
+               "ranks came?");
+  } else if (owner != expected.end()) {
+    cause = "anothers_address";
+    why = text(". It is rank ", owner - expected.begin(), "'s");
+  } else if (const std::string old = other_meeting_of(view, *bad); !old.empty()) {
+    cause = "stale_address";
+    why = text(". It is ", old, ": the store holds the keys of all attempts. Do the keys say of ",
+               "which attempt they are?");
+  } else {
+    why = ". It is nobody's in this run: is something kept from an earlier call?";
+  }
+  fail(
+      bench, played, view, cause,
+      text("place ", at, " holds ", text_of(*bad), " where ", text_of(*good), " was expected", why),
+      text_of(*good), text_of(*bad));
+}
+
+// Why a rank gave up though all came.
+std::string why_in_vain(const View& view) {
+  if (view.report().kind == Kind::ranks_missing) {
+    const auto& missing = view.report().missing;
+    const bool itself = std::find(missing.begin(), missing.end(), view.rank) != missing.end();
+    return itself ? " It misses itself: is its own address written before it waits?" : "";
+  }
+  const double waited_s = view.returned_s() - view.called_s();
+  const double store_s = view.run.ranks[static_cast<std::size_t>(view.rank)].store_timeout_s;
+  if (waited_s < store_s || waited_s >= view.mine().timeout_s) return {};
+  return " get() waits only as long as the store was made with; wait() as long as it is told";
+}
+
+void check_all_came(Bench& bench, const Played& played, const View& view) {
+  const MeetingReport& report = view.report();
+  const double last_s = view.last_came_s();
+  if (report.kind != Kind::returned) {
+    fail(bench, played, view, "gave_up",
+         text("all ranks came, the last at ", last_s, " s, and there was time until ",
+              view.called_s() + view.mine().timeout_s, " s; but at ", view.returned_s(),
+              " s it threw \"", report.what, "\".", why_in_vain(view)),
+         "all addresses", report.what);
+  }
+  if (report.addresses != view.addresses()) refuse_addresses(bench, played, view);
+  const double slack_s = 2 * static_cast<double>(store_calls_max(view.mine().size)) * store_call_s;
+  if (view.returned_s() <= last_s + slack_s) return;
+  fail(bench, played, view, "returned_late",
+       text("the last rank came at ", last_s, " s, but it returned at ", view.returned_s(), " s"),
+       text("soon after ", last_s, " s"), text(view.returned_s(), " s"));
+}
+
+void check_missing(Bench& bench, const Played& played, const View& view) {
+  const MeetingReport& report = view.report();
+  const std::string expected = text("RanksMissing with ", list_of_ranks(view.missing()));
+  if (report.kind == Kind::returned) {
+    fail(bench, played, view, "missing_unnoticed",
+         text(list_of_ranks(view.missing()), " never came, and it returned ",
+              report.addresses.size(), " addresses all the same"),
+         expected, "addresses");
+  }
+  if (report.kind != Kind::ranks_missing) {
+    fail(bench, played, view, "missing_unnamed",
+         text(list_of_ranks(view.missing()),
+              " never came, and it threw an error that does not say who: "
+              "\"",
+              report.what, "\". Who reads it has to know on which machine to look"),
+         expected, report.what);
+  }
+  if (report.missing != view.missing()) {
+    fail(bench, played, view, "wrong_ranks_named",
+         text(list_of_ranks(view.missing()), " never came, and it names ",
+              list_of_ranks(report.missing)),
+         expected, list_of_ranks(report.missing));
+  }
+  const double deadline_s = view.called_s() + view.mine().timeout_s;
+  const double slack_s = 2 * static_cast<double>(store_calls_max(view.mine().size)) * store_call_s;
+  const double at_s = view.returned_s();
+  if (at_s >= deadline_s && at_s <= deadline_s + slack_s) return;
+  fail(bench, played, view, at_s < deadline_s ? "threw_early" : "threw_late",
+       text("it was called at ", view.called_s(), " s with a timeout of ", view.mine().timeout_s,
+            " s and threw at ", at_s, " s",
+            at_s < deadline_s ? "" : ": the time is that of the whole call, not of each wait"),
+       text(deadline_s, " s"), text(at_s, " s"));
+}
+
+// A player that is not its adapter may have told less than that.
+void require_two_notes(const View& view) {
+  const auto found = view.run.meetings.notes.find({view.meeting, view.rank});
+  if (found != view.run.meetings.notes.end() && found->second.size() == 2) return;
+  throw MalformedMessage(text(view.name(), " did not say what came of its meeting"));
+}
+
+template <typename Check>
+void for_each_view(const MeetingRun& run, const Check& check) {
+  std::vector<View> views;
+  for (std::uint32_t meeting = 0; meeting < run.ranks.front().meetings.size(); ++meeting) {
+    for (int rank = 0; std::cmp_less(rank, run.ranks.size()); ++rank) {
+      const View view{run, meeting, rank};
+      if (view.mine().comes) views.push_back(view);
+    }
+  }
+  for (const View& view : views) require_two_notes(view);
+  for (const View& view : views) check(view);
+}
+
+}  // namespace
+
+std::optional<sim::Service::Answer> MeetingsService::serve(const sim::Actor& who,
+                                                           const sim::Request& request,
+                                                           double now) {
+  ByteReader in(request.data.bytes);
+  MeetingReport report = decode_meeting_report(in);
+  auto& noted = notes[{report.meeting, who.rank}];
+  report.what = sim::printable(report.what, 300);
+  for (Endpoint& address : report.addresses) address.host = sim::printable(address.host, 80);
+  if (noted.size() > 1) throw Error("a meeting has a beginning and an end");
+  noted.push_back({now, store_.log().size(), std::move(report)});
+  return Answer{{}, now};
+}
+
+void check_outcomes(Bench& bench, const Played& played, const MeetingRun& run) {
+  for_each_view(run, [&](const View& view) {
+    if (view.missing().empty()) {
+      check_all_came(bench, played, view);
+    } else {
+      check_missing(bench, played, view);
+    }
+  });
+}
+
+void check_calls(Bench& bench, const Played& played, const MeetingRun& run) {
+  for_each_view(run, [&](const View& view) {
+    const auto& log = run.store.log();
+    const auto from = log.begin() + static_cast<std::ptrdiff_t>(view.notes()[0].log_at);
+    const auto to = log.begin() + static_cast<std::ptrdiff_t>(view.notes()[1].log_at);
+    const auto calls = static_cast<std::size_t>(
+        std::count_if(from, to, [&](const auto& record) { return record.rank == view.rank; }));
+    const std::size_t allowed = store_calls_max(view.mine().size);
+    if (calls <= allowed) return;
+    Failure failure;
+    failure.verdict = sim::Verdict::efficiency;
+    failure.cause = "too_many_calls";
+    failure.message =
+        text(view.name(), ": it called the store ", calls, " times; 2N+2 = ", allowed,
+             " are enough. Every rank asks the same one server: what each does once, it does N "
+             "times. wait() takes all keys at once");
+    failure.expected = text("at most ", allowed, " calls");
+    failure.seen = text(calls, " calls");
+    failure.where = view.name();
+    bench.fail(played, std::move(failure));
+  });
+}
+
+}  // namespace lockstep::grader::store_rendezvous

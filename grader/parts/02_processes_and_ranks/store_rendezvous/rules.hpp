@@ -1,0 +1,51 @@
+// What a run of store_rendezvous must show. The judge serves the store and knows, for every meeting
+// of every rank, when it was called, what came of it and when, and how often it called the store.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "engine/sim/services.hpp"
+#include "grader/judge/bench.hpp"
+#include "grader/parts/02_processes_and_ranks/store_rendezvous/case.hpp"
+
+namespace lockstep::grader::store_rendezvous {
+
+// The service "meetings": notes what ranks report, and how far the store's log had come.
+class MeetingsService final : public sim::Service {
+ public:
+  explicit MeetingsService(const sim::StoreService& store) : store_(store) {}
+
+  struct Note {
+    double at_s = 0;
+    std::size_t log_at = 0;
+    MeetingReport report;
+  };
+  // By (meeting, rank): the call, and what came of it.
+  std::map<std::pair<std::uint32_t, int>, std::vector<Note>> notes;
+
+  std::string_view name() const override { return meetings_service; }
+  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
+                              double now) override;
+
+ private:
+  const sim::StoreService& store_;
+};
+
+struct MeetingRun {
+  const std::vector<MeetingCase>& ranks;
+  const sim::StoreService& store;
+  const MeetingsService& meetings;
+};
+
+// Seconds that one call of the store takes.
+inline constexpr double store_call_s = 0.001;
+// The calls of the store that one rank may make in one meeting.
+inline std::size_t store_calls_max(int size) { return 2 * static_cast<std::size_t>(size) + 2; }
+
+// Each rank got everybody's address, or was told, at its deadline, exactly who was missing.
+void check_outcomes(Bench& bench, const Played& played, const MeetingRun& run);
+// No rank made more calls of the store than it may.
+void check_calls(Bench& bench, const Played& played, const MeetingRun& run);
+
+}  // namespace lockstep::grader::store_rendezvous

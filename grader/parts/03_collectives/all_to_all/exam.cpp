@@ -1,0 +1,135 @@
+// The exam of all_to_all: every block at its owner's, each sent once, and nobody waited for.
+#include "engine/base/random.hpp"
+#include "grader/exam/collective_rules.hpp"
+#include "grader/judge/bench.hpp"
+
+namespace lockstep::grader::all_to_all {
+namespace {
+
+using Counts = std::vector<std::vector<std::int64_t>>;  // [from][to]
+
+std::int64_t sum(const std::vector<std::int64_t>& counts) {
+  std::int64_t all = 0;
+  for (const std::int64_t count : counts) all += count;
+  return all;
+}
+
+Scene scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
+  Scene scene;
+  std::vector<std::vector<double>> in, out(p.ranks());
+  for (std::size_t from = 0; from < p.ranks(); ++from) {
+    in.push_back(distinct(p, salt, call, static_cast<int>(from), sum(p.sends[from])));
+    auto at = in.back().begin();
+    for (std::size_t to = 0; to < p.ranks(); ++to) {
+      out[to].insert(out[to].end(), at, at + p.sends[from][to]);
+      at += p.sends[from][to];
+    }
+  }
+  for (std::size_t rank = 0; rank < p.ranks(); ++rank) {
+    scene.ranks.push_back({{.name = "in",
+                            .count = static_cast<std::int64_t>(in[rank].size()),
+                            .before = in[rank],
+                            .after = in[rank]},
+                           {.name = "out",
+                            .count = static_cast<std::int64_t>(out[rank].size()),
+                            .before = {},
+                            .after = out[rank]}});
+  }
+  return scene;
+}
+
+Counts equal_counts(int n, std::int64_t count) {
+  return Counts(static_cast<std::size_t>(n),
+                std::vector<std::int64_t>(static_cast<std::size_t>(n), count));
+}
+
+// From none to very many.
+Counts drawn_counts(Bench& bench, int n) {
+  Counts counts = equal_counts(n, 0);
+  const std::uint64_t salt = bench.draw();
+  std::uint64_t i = 0;
+  for (auto& row : counts) {
+    for (std::int64_t& count : row) {
+      const std::uint64_t bits = random_bits(salt, i++);
+      const std::int64_t kinds[] = {0, 1, static_cast<std::int64_t>(bits >> 40) % 10, 97};
+      count = kinds[bits % 4];
+    }
+  }
+  return counts;
+}
+
+std::optional<Played> play(Bench& bench, CollectiveProblem p, const std::string& what) {
+  p.schedule_seed = bench.draw();
+  return play_collective(bench, p, text("blocks of ", what, " of ", name_of(p.dtype)), scene);
+}
+
+enum class Lengths : unsigned char { equal, different };
+
+void check_cost(Bench& bench, int n, const Counts& counts, Lengths lengths) {
+  const CollectiveProblem p{.members = whole_world(n), .calls = 1, .sends = counts};
+  const auto played = play(
+      bench, p, lengths == Lengths::equal ? text(counts[0][0], " elements") : "different lengths");
+  if (!played) return;
+  Price price;
+  price.shape = "an all-to-all in which each block goes straight to its owner";
+  for (std::size_t rank = 0; rank < p.ranks(); ++rank) {
+    std::int64_t sent = 0, received = 0;
+    for (std::size_t other = 0; other < p.ranks(); ++other) {
+      if (other == rank) continue;
+      sent += counts[rank][other];
+      received += counts[other][rank];
+    }
+    price.sent.push_back({sent, sent});
+    price.received.push_back({received, received});
+  }
+  price.why_bytes = "blocks are sent to others than their owner, or more than once";
+  if (lengths == Lengths::equal) {
+    price.seconds = 1.1 * (n - 1) * message_seconds(p, counts[0][0]);
+    price.why_time = "all ranks begin with the same partner, which can serve one of them at a time";
+  }
+  check_price(bench, *played, p, price);
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"block j of rank i is block i of rank j, for equal lengths",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 4, 1, 5, 7, 8}) {
+           for (const std::int64_t count : {3, 1, 0}) {
+             play(bench, {.members = whole_world(n), .sends = equal_counts(n, count)},
+                  text(count, count == 1 ? " element" : " elements"));
+           }
+         }
+       }},
+      {"the same for lengths from none to very many",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 4, 1, 5, 7, 8}) {
+           for (int i = 0; i < 3; ++i) {
+             play(bench, {.members = whole_world(n), .sends = drawn_counts(bench, n)},
+                  "different lengths");
+           }
+         }
+         play(bench,
+              {.members = whole_world(5), .dtype = DType::float32, .sends = drawn_counts(bench, 5)},
+              "different lengths");
+       }},
+      {"a group whose ranks are not those of the world",
+       [](Bench& bench) {
+         play(bench, {.members = split_members(), .sends = drawn_counts(bench, 5)},
+              "different lengths");
+       }},
+      {"each block is sent once, and with equal lengths nobody waits for others",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 4, 5, 7, 8}) {
+           check_cost(bench, n, drawn_counts(bench, n), Lengths::different);
+           check_cost(bench, n, equal_counts(n, 1000), Lengths::equal);
+         }
+       },
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::all_to_all

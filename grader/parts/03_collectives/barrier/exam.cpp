@@ -1,0 +1,176 @@
+// The exam of barrier: nobody leaves before the last has come, whoever is late; and few messages.
+#include "grader/parts/03_collectives/barrier/case.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "grader/exam/collective_rules.hpp"
+#include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/play/collective_case.hpp"
+
+namespace lockstep::grader::barrier {
+namespace {
+
+// Much longer than any barrier takes.
+constexpr double late_s = 1e-3;
+
+// Holds up those who are late before they come, and notes when everybody came and left.
+class Turnstile final : public sim::Service {
+ public:
+  explicit Turnstile(std::vector<int> late) : late_(std::move(late)) {}
+
+  struct Passage {
+    std::vector<double> came_s, left_s;  // by call
+  };
+  std::map<int, Passage> passages;  // by world rank
+
+  std::string_view name() const override { return turnstile_service; }
+  std::optional<Answer> serve(const sim::Actor& who, const sim::Request&, double now) override {
+    Passage& passage = passages[who.rank];
+    if (passage.left_s.size() < passage.came_s.size()) {
+      passage.left_s.push_back(now);
+      return Answer{{}, now};
+    }
+    const std::size_t call = passage.came_s.size();
+    if (call >= late_.size()) throw Error("there are no more barriers than the case says");
+    passage.came_s.push_back(who.rank == late_[call] ? now + late_s : now);
+    return Answer{{}, passage.came_s.back()};
+  }
+
+ private:
+  std::vector<int> late_;
+};
+
+// Some ranks of a world meet as often as `late` is long; late[i] comes late to barrier i, -1:
+// nobody.
+struct Meeting {
+  Members members;
+  std::vector<int> late;
+};
+
+// Each rank has another, so that what is received into it shows.
+Bytes token_of(int rank) { return to_bytes(DType::int64, std::vector<double>{1234567.0 + rank}); }
+
+void check_tokens(Bench& bench, const Played& played, const Meeting& meeting) {
+  for (const int rank : meeting.members.ranks) {
+    ByteReader result(played.results[static_cast<std::size_t>(rank)]);
+    for (std::size_t call = 0; call < meeting.late.size(); ++call) {
+      if (std::ranges::equal(result.get_bytes(), token_of(rank))) continue;
+      Failure failure;
+      failure.cause = "scribbled";
+      failure.where = text("rank ", meeting.members.group_rank(rank));
+      failure.message = text("the token of rank ", meeting.members.group_rank(rank),
+                             " is not what it was; likely cause: something was received into it");
+      bench.fail(played, failure);
+    }
+  }
+}
+
+[[noreturn]] void left_too_early(Bench& bench, const Played& played, const Meeting& meeting,
+                                 std::size_t call, int early, int late, double between_s) {
+  Failure failure;
+  failure.cause = "left_too_early";
+  failure.where = text("rank ", meeting.members.group_rank(early), call ? ", second call" : "");
+  failure.expected = "nobody leaves before the last has come";
+  failure.seen = text(between_s * 1e6, " µs too early");
+  failure.message =
+      text("rank ", meeting.members.group_rank(early), " left the barrier ", between_s * 1e6,
+           " µs before rank ", meeting.members.group_rank(late),
+           " came to it; likely cause: it had not heard of that rank, neither from it nor through "
+           "others",
+           call ? ", in this call: what it heard belonged to the one before" : "");
+  bench.fail(played, failure);
+}
+
+std::optional<Played> meet(Bench& bench, const Meeting& meeting) {
+  Turnstile turnstile(meeting.late);
+  CaseSetup setup;
+  setup.services = {&turnstile};
+  setup.schedule_seed = bench.draw();
+  setup.limits.bytes_max = 1 << 16;
+  const int late = meeting.late.front();
+  setup.description =
+      text(meeting.members.description(), ", ", meeting.late.size(),
+           meeting.late.size() == 1 ? " barrier" : " barriers",
+           late < 0 ? "" : text(", rank ", meeting.members.group_rank(late), " is late"));
+  for (int rank = 0; rank < meeting.members.world; ++rank) {
+    CollectiveCase one;
+    one.group = meeting.members.choice_of(rank);
+    one.dtype = DType::int64;
+    CollectiveCall call;
+    call.buffers.push_back({1, token_of(rank)});
+    one.calls.assign(meeting.late.size(), call);
+    setup.inputs.push_back(encode(one));
+  }
+  auto played = bench.play(setup);
+  if (!played) return played;
+  for (std::size_t call = 0; call < meeting.late.size(); ++call) {
+    int last = meeting.members.ranks.front(), first = last;
+    auto& passages = turnstile.passages;
+    for (const int rank : meeting.members.ranks) {
+      if (passages[rank].left_s.size() <= call) throw MalformedMessage("a barrier was left out");
+      if (passages[rank].came_s[call] > passages[last].came_s[call]) last = rank;
+      if (passages[rank].left_s[call] < passages[first].left_s[call]) first = rank;
+    }
+    const double between_s = passages[last].came_s[call] - passages[first].left_s[call];
+    if (between_s > 0) left_too_early(bench, *played, meeting, call, first, last, between_s);
+  }
+  check_tokens(bench, *played, meeting);
+  return played;
+}
+
+void check_cost(Bench& bench, int ranks) {
+  const auto played = meet(bench, {whole_world(ranks), {-1}});
+  if (!played) return;
+  Price price;
+  price.shape = "a barrier";
+  price.depth = price.sends = price.receives = 2 * tree_depth(ranks);
+  price.why_depth = "the ranks tell each other in turn; all of them can send in every step";
+  price.why_fan =
+      "one rank hears of all the others itself; each can speak for those it has heard of";
+  check_price(bench, *played, {.members = whole_world(ranks), .calls = 1}, price);
+  for (const auto& message : played->counters.messages) {
+    if (message.bytes <= 8) continue;
+    Failure failure;
+    failure.verdict = sim::Verdict::efficiency;
+    failure.cause = "long_messages";
+    failure.expected = "at most 8 bytes a message";
+    failure.seen = text(message.bytes, " bytes");
+    failure.message = text("rank ", message.src, " sent a message of ", message.bytes,
+                           " bytes; likely cause: more than the token is sent, where the message "
+                           "itself is all there is to say");
+    bench.fail(*played, failure);
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"nobody leaves before the last has come, whoever is late",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 4, 1, 5, 7, 8}) {
+           for (int late = 0; late < n; ++late) meet(bench, {whole_world(n), {late}});
+         }
+       }},
+      {"two barriers in a row, with another late rank each, do not mix",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 5, 8}) {
+           for (int late = 0; late < n; ++late) {
+             meet(bench, {whole_world(n), {late, (late + n - 1) % n}});
+           }
+         }
+       }},
+      {"a group whose ranks are not those of the world",
+       [](Bench& bench) {
+         for (const int late : {6, 1, 4}) meet(bench, {split_members(), {late, 3}});
+       }},
+      {"few messages: no chain, and no rank's sends or receives, beyond 2·log2 N",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 4, 5, 7, 8}) check_cost(bench, n);
+       }},
+  };
+}
+
+}  // namespace lockstep::grader::barrier

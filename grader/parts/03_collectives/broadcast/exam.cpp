@@ -1,0 +1,45 @@
+// The exam of broadcast: the root's elements everywhere, by a tree.
+#include "grader/exam/collective_rules.hpp"
+#include "grader/judge/bench.hpp"
+
+namespace lockstep::grader::broadcast {
+namespace {
+
+Scene scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
+  Scene scene;
+  const auto elements = distinct(p, salt, call, p.root, p.count);
+  for (int rank = 0; rank < p.size(); ++rank) {
+    Holding data{.name = "data", .count = p.count, .before = {}, .after = elements};
+    if (rank == p.root) data.before = elements;
+    scene.ranks.push_back({data});
+  }
+  return scene;
+}
+
+Price price(const CollectiveProblem& p) {
+  Price price;
+  price.shape = "a binomial tree";
+  price.received.assign(p.ranks(), {p.count, p.count});
+  price.received[static_cast<std::size_t>(p.root)] = {0, 0};
+  price.total = (p.size() - 1) * p.count;
+  price.depth = price.sends = tree_depth(p.size());
+  price.why_bytes = "somebody who has the data gets it again";
+  price.why_depth =
+      "the ranks pass the data on one after the other; each rank that has it can "
+      "give it to another one in every step";
+  price.why_fan = "one rank serves all the others; those it has served should help";
+  return price;
+}
+
+}  // namespace
+
+Exam exam() {
+  return collective_exam(
+      {.values = "the root's elements arrive on every rank, for any root, number and count",
+       .cost = "a tree: (N-1)·D elements in all, no chain and no rank's sends beyond log2 N",
+       .roots = Roots::all,
+       .oracle = scene,
+       .price = price});
+}
+
+}  // namespace lockstep::grader::broadcast

@@ -1,0 +1,45 @@
+// The exam of exchange: what the left neighbour brought, by messages of which none waits for
+// another.
+#include "grader/exam/collective_rules.hpp"
+#include "grader/judge/bench.hpp"
+
+namespace lockstep::grader::exchange {
+namespace {
+
+Scene scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
+  Scene scene;
+  for (int rank = 0; rank < p.size(); ++rank) {
+    const auto mine = distinct(p, salt, call, rank, p.count);
+    const auto left = distinct(p, salt, call, (rank + p.size() - 1) % p.size(), p.count);
+    scene.ranks.push_back({{.name = "mine", .count = p.count, .before = mine, .after = mine},
+                           {.name = "from_left", .count = p.count, .before = {}, .after = left}});
+  }
+  return scene;
+}
+
+Price price(const CollectiveProblem& p) {
+  Price price;
+  const std::int64_t sent = p.size() > 1 ? p.count : 0;
+  price.shape = "a shift in which all send at once";
+  price.sent.assign(p.ranks(), {sent, sent});
+  price.received = price.sent;
+  price.sends = price.depth = 1;
+  price.seconds = 1.1 * message_seconds(p, p.count);
+  price.why_bytes = "something else than `mine`, once, to the right was sent";
+  price.why_depth = "some ranks receive before they send; with isend all can send first";
+  price.why_fan = "`mine` is cut into pieces, or sent to others than the right neighbour";
+  price.why_time = "ranks take turns";
+  return price;
+}
+
+}  // namespace
+
+Exam exam() {
+  return collective_exam(
+      {.values = "everybody has what its left neighbour brought, and nobody waits for ever",
+       .cost = "one message a rank, and all of them at once",
+       .oracle = scene,
+       .price = price});
+}
+
+}  // namespace lockstep::grader::exchange

@@ -1,0 +1,180 @@
+#include "grader/parts/03_collectives/read_the_hang/rules.hpp"
+
+#include <algorithm>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::grader::read_the_hang {
+
+using comm::Activity;
+using comm::CallKind;
+using comm::CallRecord;
+using comm::Diagnosis;
+using comm::HangKind;
+using comm::HangReport;
+
+namespace {
+
+// Where a run stands: for each rank its place in its program, and what its report says.
+struct Run {
+  explicit Run(const HangCase& hang) : hang_(hang), at_(hang.programs.size()) {
+    report.groups = hang.groups;
+    report.ranks.resize(hang.programs.size());
+    for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) {
+      report.ranks[rank].called.resize(hang.groups.size());
+      begin(rank);
+    }
+  }
+
+  // What `rank` waits in is over; so is it for all others that wait in the same.
+  bool go_on(std::size_t rank) {
+    if (report.ranks[rank].doing != Activity::waiting) return false;
+    const CallRecord call = report.ranks[rank].last;
+    const std::vector<int> all = comm::is_message(call)
+                                     ? std::vector<int>{static_cast<int>(rank), call.peer}
+                                     : hang_.groups[static_cast<std::size_t>(call.group)];
+    for (const int other : all) {
+      if (!meets(static_cast<int>(rank), call, other)) return false;
+    }
+    for (const int other : all) begin(static_cast<std::size_t>(other));
+    return true;
+  }
+
+  HangReport report;
+
+ private:
+  bool meets(int rank, const CallRecord& call, int other) const {
+    const auto& [doing, last, called] = report.ranks[static_cast<std::size_t>(other)];
+    if (doing != Activity::waiting) return false;
+    if (other == rank || !comm::is_message(call)) return last == call;
+    const bool sends = call.kind == CallKind::send;
+    return last.kind == (sends ? CallKind::recv : CallKind::send) && last.peer == rank;
+  }
+
+  void begin(std::size_t rank) {
+    auto& [doing, last, called] = report.ranks[rank];
+    const HangProgram& program = hang_.programs[rank];
+    if (at_[rank] == program.calls.size()) {
+      doing = program.then;
+      return;
+    }
+    doing = Activity::waiting;
+    last = program.calls[at_[rank]++];
+    if (last.kind == CallKind::send || last.kind == CallKind::recv) return;
+    last.number = ++called[static_cast<std::size_t>(last.group)];
+  }
+
+  const HangCase& hang_;
+  std::vector<std::size_t> at_;
+};
+
+bool holds(const std::vector<int>& ranks, int rank) {
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
+std::string words_of(const std::vector<int>& ranks) {
+  std::string result = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) result += text(i == 0 ? "" : ", ", ranks[i]);
+  return result;
+}
+
+std::string about_kind(const HangReport& report, const Diagnosis& right) {
+  const std::string who = words_of(right.culprits);
+  switch (right.kind) {
+    case HangKind::wrong_call:
+    case HangKind::wrong_root:
+    case HangKind::wrong_count:
+      return text("all members have come to collective number ", right.number,
+                  " of a group, and not all called the same: compare the calls of those who wait "
+                  "in the same collective");
+    case HangKind::early_exit:
+      return text("somebody waits for ", who, ", and who has returned answers nobody");
+    case HangKind::wrong_group:
+      return text(
+          "ranks wait in collectives of two groups for each other; look at the group of "
+          "each, not only at its kind and number");
+    case HangKind::left_out:
+      return text("ranks wait in collective number ", right.number, " for ", who,
+                  ", and there somebody waits in a message for one of them");
+    case HangKind::cycle:
+      return text("of ", who, " each waits in a message for another one of them");
+    case HangKind::slow:
+      return text("whoever waits does so, in the end, for ", who,
+                  ", and who computes may still come: nothing hangs");
+  }
+  return comm::text_of(report);
+}
+
+// Why this rank is no culprit.
+std::string why_not(const HangReport& report, const Diagnosis& right, int rank) {
+  if (right.kind <= HangKind::wrong_count) {
+    return text("rank ", rank, " is not one of the few that differ in that collective");
+  }
+  const bool known = rank >= 0 && rank < static_cast<int>(report.ranks.size());
+  if (!known || report.ranks[static_cast<std::size_t>(rank)].doing != Activity::waiting) {
+    return text("nobody waits for rank ", rank);
+  }
+  return text("rank ", rank, " waits for others, and did nothing wrong");
+}
+
+}  // namespace
+
+HangReport report_of(const HangCase& hang) {
+  Run run(hang);
+  bool again = true;
+  while (again) {
+    again = false;
+    for (std::size_t rank = 0; rank < hang.programs.size(); ++rank) {
+      while (run.go_on(rank)) again = true;
+    }
+  }
+  return run.report;
+}
+
+HangCase renumbered(const HangCase& hang, const std::vector<int>& numbers) {
+  const auto number_of = [&](int rank) { return numbers[static_cast<std::size_t>(rank)]; };
+  HangCase result = hang;
+  for (auto& members : result.groups) {
+    std::transform(members.begin(), members.end(), members.begin(), number_of);
+    std::sort(members.begin(), members.end());
+  }
+  for (std::size_t rank = 0; rank < hang.programs.size(); ++rank) {
+    HangProgram program = hang.programs[rank];
+    for (CallRecord& call : program.calls) {
+      if (call.peer >= 0) call.peer = number_of(call.peer);
+    }
+    result.programs[static_cast<std::size_t>(numbers[rank])] = program;
+  }
+  auto& culprits = result.right.culprits;
+  std::transform(culprits.begin(), culprits.end(), culprits.begin(), number_of);
+  std::sort(culprits.begin(), culprits.end());
+  return result;
+}
+
+HangGuess likely_cause(const HangReport& report, const Diagnosis& seen, const Diagnosis& right) {
+  if (seen.kind != right.kind) return {"kind", about_kind(report, right)};
+  if (seen.culprits != right.culprits) {
+    if (!std::is_sorted(seen.culprits.begin(), seen.culprits.end())) {
+      return {"not_ascending", "culprits are listed in ascending order"};
+    }
+    for (const int rank : seen.culprits) {
+      if (!holds(right.culprits, rank)) return {"culprit_too_many", why_not(report, right, rank)};
+    }
+    for (const int rank : right.culprits) {
+      if (holds(seen.culprits, rank)) continue;
+      return {"culprit_missed", text("rank ", rank, " is one: ", about_kind(report, right))};
+    }
+    return {"culprit_twice", "each culprit is named once"};
+  }
+  if (right.kind == HangKind::cycle) {
+    return {
+        "number",
+        "what holds a cycle up are its own messages: number 0, whoever else waits for its ranks"};
+  }
+  if (right.number == 0) return {"number", "nobody waits for them in a collective: number 0"};
+  return {"number",
+          text("the collective at which others wait for them, or at which they differ, is number ",
+               right.number, " of its group")};
+}
+
+}  // namespace lockstep::grader::read_the_hang

@@ -1,0 +1,50 @@
+// The exam of reduce: the reduction on the root, by a tree, and everybody else's data as it was.
+#include "grader/exam/collective_rules.hpp"
+#include "grader/judge/bench.hpp"
+
+namespace lockstep::grader::reduce {
+namespace {
+
+Scene scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
+  Scene scene;
+  const Sums sums = draw_sums({p.dtype, p.op, p.size(), p.count}, salt, call);
+  for (int rank = 0; rank < p.size(); ++rank) {
+    const auto& mine = sums.inputs[static_cast<std::size_t>(rank)];
+    Holding data{.name = "data", .count = p.count, .before = mine, .after = mine};
+    if (rank == p.root) {
+      data.after = sums.expected;
+      data.tolerance = sums.tolerance;
+    }
+    scene.ranks.push_back({data});
+  }
+  scene.sums = sums;
+  return scene;
+}
+
+Price price(const CollectiveProblem& p) {
+  Price price;
+  price.shape = "a binomial tree";
+  price.sent.assign(p.ranks(), {p.count, p.count});
+  price.sent[static_cast<std::size_t>(p.root)] = {0, 0};
+  price.total = (p.size() - 1) * p.count;
+  price.depth = price.receives = tree_depth(p.size());
+  price.why_bytes = "a partial result travels more often than once, or to more than one rank";
+  price.why_depth = "the ranks add one after the other; pairs of them can add at the same time";
+  price.why_fan =
+      "one rank receives from all the others; they should add up among themselves first";
+  return price;
+}
+
+}  // namespace
+
+Exam exam() {
+  return collective_exam(
+      {.values = "the root has every rank's value exactly once, and nobody else's data changed",
+       .cost = "a tree: (N-1)·D elements in all, no chain and no rank's receives beyond log2 N",
+       .roots = Roots::all,
+       .reduces = Reduces::yes,
+       .oracle = scene,
+       .price = price});
+}
+
+}  // namespace lockstep::grader::reduce

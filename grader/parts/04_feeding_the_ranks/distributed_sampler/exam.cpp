@@ -1,0 +1,264 @@
+// The exam of distributed_sampler: a decision, so its answers are compared index for index. Wrong
+// lists are matched against the usual misunderstandings, to name the likely cause.
+#include "grader/parts/04_feeding_the_ranks/distributed_sampler/case.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/base/random.hpp"
+#include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::distributed_sampler {
+namespace {
+
+using data::Order;
+using data::SamplerOptions;
+using data::Tail;
+using Indices = std::vector<std::int64_t>;
+
+std::string text_of(const SamplerOptions& q) {
+  return text(q.length, " samples, rank ", q.rank, " of ", q.ranks, ", seed ", q.seed, ", epoch ",
+              q.epoch, q.order == Order::shuffled ? ", shuffled" : ", in order",
+              q.tail == Tail::pad ? ", padded" : ", tail dropped");
+}
+
+Indices strided(const Indices& all, const SamplerOptions& q, std::size_t until) {
+  Indices mine;
+  for (auto i = static_cast<std::size_t>(q.rank); i < std::min(all.size(), until);
+       i += static_cast<std::size_t>(q.ranks)) {
+    mine.push_back(all[i]);
+  }
+  return mine;
+}
+
+struct Misunderstanding {
+  std::string cause, sentence;
+  Indices list;
+};
+
+// What each usual mistake would have returned.
+std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
+  std::vector<Misunderstanding> all;
+  const auto right_for = [&](auto change) {
+    SamplerOptions other = q;
+    change(other);
+    return data::distributed_indices(other);
+  };
+  if (q.epoch != 0) {
+    all.push_back({"epoch_ignored",
+                   "that is the order of epoch 0: the epoch must be part of the seed",
+                   right_for([](auto& o) { o.epoch = 0; })});
+  }
+  all.push_back({"seed_per_rank",
+                 "that is another permutation than the other ranks': with a seed per rank the "
+                 "shares overlap and leave holes",
+                 right_for([](auto& o) { o.seed += static_cast<std::uint64_t>(o.rank); })});
+  all.push_back({"not_shuffled", "that is the unshuffled order",
+                 right_for([](auto& o) { o.order = Order::sequential; })});
+  all.push_back({"shuffled", "that is shuffled; sequential is 0, 1, 2, …",
+                 right_for([](auto& o) { o.order = Order::shuffled; })});
+
+  Indices order(static_cast<std::size_t>(q.length));
+  std::iota(order.begin(), order.end(), 0);
+  if (q.order == Order::shuffled) {
+    order = random_permutation(q.length, q.seed + static_cast<std::uint64_t>(q.epoch));
+  }
+  const auto ranks = static_cast<std::size_t>(q.ranks);
+  const std::size_t padded = (order.size() + ranks - 1) / ranks * ranks;
+  if (q.tail == Tail::pad) {
+    all.push_back({"no_padding",
+                   "without padding the ranks get unequal numbers of samples, and the "
+                   "longer ones wait for ever in the last step's all-reduce",
+                   strided(order, q, order.size())});
+    Indices zeros = order;
+    zeros.resize(padded, 0);
+    all.push_back({"pads_with_zeros",
+                   "the padding is sample 0; it should be the head of this epoch's order",
+                   strided(zeros, q, padded)});
+    Indices tail = order;
+    while (!order.empty() && tail.size() < padded) tail.push_back(order.back());
+    all.push_back(
+        {"pads_with_the_tail",
+         "the padding repeats the last sample; it should be the head of this epoch's order",
+         strided(tail, q, padded)});
+  }
+  Indices blocks = order;
+  for (std::size_t i = 0; !order.empty() && blocks.size() < padded; ++i) {
+    blocks.push_back(order[i % order.size()]);
+  }
+  const std::size_t share = blocks.size() / ranks;
+  all.push_back({"contiguous_blocks",
+                 "that is a contiguous block; the ranks take turns: rank, rank + ranks, …",
+                 Indices(blocks.begin() + static_cast<std::ptrdiff_t>(share * q.rank),
+                         blocks.begin() + static_cast<std::ptrdiff_t>(share * (q.rank + 1)))});
+  all.push_back(
+      {"tail_rule", "that is what the other tail rule gives (pad and drop exchanged)",
+       right_for([](auto& o) { o.tail = o.tail == Tail::pad ? Tail::drop : Tail::pad; })});
+  return all;
+}
+
+void compare(Bench& bench, const Played& played, const SamplerOptions& q, const Indices& seen) {
+  const Indices expected = data::distributed_indices(q);
+  if (seen == expected) return;
+  Failure failure;
+  failure.cause = "other_indices";
+  std::string likely = "likely cause: ";
+  for (const auto& guess : misunderstandings(q)) {
+    if (guess.list != seen) continue;
+    failure.cause = guess.cause;
+    likely += guess.sentence;
+    break;
+  }
+  const auto outside = std::find_if(seen.begin(), seen.end(),
+                                    [&](std::int64_t i) { return i < 0 || i >= q.length; });
+  if (outside != seen.end()) {
+    failure.cause = "no_such_sample";
+    likely = text("there is no sample ", *outside, " of ", q.length,
+                  ": the order was read past its end, or padded with something else");
+  } else if (failure.cause == "other_indices") {
+    likely +=
+        seen.size() == expected.size()
+            ? "the order before the ranks take turns is not that of the contract"
+            : text("it has ", seen.size(), " indices, every rank should have ", expected.size());
+  }
+  failure.message = text("rank ", q.rank, " of ", q.ranks, " reads ", listed(seen), " where ",
+                         listed(expected), " was expected; ", likely);
+  failure.expected = listed(expected);
+  failure.seen = listed(seen);
+  failure.where = text_of(q);
+  bench.fail(played, std::move(failure));
+}
+
+using Questions = std::vector<SamplerOptions>;
+
+void ask_once(Bench& bench, const std::string& description, const Questions& questions) {
+  const auto played = bench.ask(description, encode(questions));
+  if (!played) return;
+  ByteReader answers(played->results.front());
+  for (const auto& q : questions) {
+    const bool valid = q.rank >= 0 && q.rank < q.ranks;
+    if (answers.get<SamplerAnswer>() == SamplerAnswer::refused) {
+      if (!valid) continue;
+      Failure failure;
+      failure.cause = "refused_a_valid_rank";
+      failure.message = text("rank ", q.rank, " of ", q.ranks, " is a valid rank and was refused");
+      failure.where = text_of(q);
+      bench.fail(*played, std::move(failure));
+    }
+    const auto seen = answers.get_list<std::int64_t>();
+    if (!valid) {
+      Failure failure;
+      failure.cause = "bad_rank_accepted";
+      failure.message = text("rank ", q.rank, " of ", q.ranks,
+                             " does not exist: a ContractError was "
+                             "expected, and ",
+                             listed(seen), " came back");
+      failure.where = text_of(q);
+      bench.fail(*played, std::move(failure));
+    }
+    compare(bench, *played, q, seen);
+  }
+}
+
+// Fewer questions; of a single one fewer samples, fewer ranks, and what is plain.
+std::vector<Questions> smaller(const Questions& questions) {
+  std::vector<Questions> offered;
+  if (questions.size() > 1) {
+    const auto middle = questions.begin() + std::ssize(questions) / 2;
+    offered.emplace_back(questions.begin(), middle);
+    offered.emplace_back(middle, questions.end());
+    return offered;
+  }
+  const auto offer = [&](auto change) { change(offered.emplace_back(questions).front()); };
+  const SamplerOptions& q = questions.front();
+  for (int ranks = std::max(1, q.rank + 1); ranks < q.ranks; ++ranks) {
+    offer([&](SamplerOptions& one) { one.ranks = ranks; });
+  }
+  if (q.length > 1) offer([](SamplerOptions& one) { one.length /= 2; });
+  if (q.length > 1) offer([](SamplerOptions& one) { --one.length; });
+  if (q.rank > 0) offer([](SamplerOptions& one) { one.rank = 0; });
+  if (q.epoch > 0) offer([](SamplerOptions& one) { one.epoch = 0; });
+  if (q.seed > 0) offer([](SamplerOptions& one) { one.seed = 0; });
+  return offered;
+}
+
+void ask(Bench& bench, const std::string& description, const Questions& questions) {
+  bench.examine<Questions>(
+      questions, [&](const Questions& some) { ask_once(bench, description, some); }, smaller);
+}
+
+// Every rank of every group size, for lengths that divide and lengths that do not.
+std::vector<SamplerOptions> all_ranks(Bench& bench, Order order, Tail tail,
+                                      const std::vector<std::int64_t>& lengths) {
+  std::vector<SamplerOptions> questions;
+  for (int ranks : {1, 2, 3, 4, 5, 7, 8}) {
+    for (std::int64_t length : lengths) {
+      const std::uint64_t seed = bench.draw() % 1'000'000'000;
+      const int epoch = static_cast<int>(bench.draw() % 10);
+      for (int rank = 0; rank < ranks; ++rank) {
+        questions.push_back({length, rank, ranks, seed, epoch, order, tail});
+      }
+    }
+  }
+  return questions;
+}
+
+}  // namespace
+
+Exam exam() {
+  const std::vector<std::int64_t> lengths{8, 10, 11, 97, 120};
+  return {
+      {"ten samples on four ranks, in order: [0, 4, 8] [1, 5, 9] [2, 6, 0] [3, 7, 1]",
+       [](Bench& bench) {
+         std::vector<SamplerOptions> questions;
+         for (int rank = 0; rank < 4; ++rank) {
+           questions.push_back({10, rank, 4, 0, 0, Order::sequential, Tail::pad});
+         }
+         ask(bench, "ten samples, four ranks", questions);
+       }},
+      {"in order, padded with the head: equal shares for any length",
+       [=](Bench& bench) {
+         ask(bench, "in order, padded", all_ranks(bench, Order::sequential, Tail::pad, lengths));
+       }},
+      {"shuffled by seed + epoch: one permutation for all ranks",
+       [=](Bench& bench) {
+         ask(bench, "shuffled, padded", all_ranks(bench, Order::shuffled, Tail::pad, lengths));
+       }},
+      {"drop: the tail is cut before the ranks take turns",
+       [=](Bench& bench) {
+         ask(bench, "in order, tail dropped",
+             all_ranks(bench, Order::sequential, Tail::drop, lengths));
+         ask(bench, "shuffled, tail dropped",
+             all_ranks(bench, Order::shuffled, Tail::drop, lengths));
+       }},
+      {"fewer samples than ranks, one sample, none",
+       [](Bench& bench) {
+         for (Tail tail : {Tail::pad, Tail::drop}) {
+           ask(bench, "small datasets", all_ranks(bench, Order::sequential, tail, {0, 1, 2, 3}));
+           ask(bench, "small datasets, shuffled", all_ranks(bench, Order::shuffled, tail, {1, 3}));
+         }
+       }},
+      {"64 ranks and some thousand samples",
+       [](Bench& bench) {
+         std::vector<SamplerOptions> questions;
+         for (Order order : {Order::sequential, Order::shuffled}) {
+           for (Tail tail : {Tail::pad, Tail::drop}) {
+             for (int rank : {0, 9, 37, 63}) {
+               questions.push_back({4099, rank, 64, bench.draw() % 1000, 12, order, tail});
+             }
+           }
+         }
+         ask(bench, "64 ranks", questions);
+       }},
+      {"a rank outside the group is refused",
+       [](Bench& bench) {
+         ask(bench, "ranks that do not exist",
+             {{10, 4, 4, 0, 0, Order::sequential, Tail::pad},
+              {10, -1, 4, 0, 0, Order::sequential, Tail::pad},
+              {10, 3, 4, 0, 0, Order::sequential, Tail::pad}});
+       }},
+  };
+}
+
+}  // namespace lockstep::grader::distributed_sampler

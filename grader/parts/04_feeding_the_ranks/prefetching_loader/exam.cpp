@@ -1,0 +1,217 @@
+// The exam of prefetching_loader. No clock of the machine is looked at: reading a batch takes
+// virtual time, as much as the judge says, and so does training on one. So "while the trainer holds
+// batch 0" is a span of time of which the judge knows what was asked for in it.
+#include "grader/parts/04_feeding_the_ranks/prefetching_loader/case.hpp"
+
+#include <numeric>
+
+#include "engine/base/random.hpp"
+#include "grader/judge/bench.hpp"
+#include "grader/parts/04_feeding_the_ranks/prefetching_loader/rules.hpp"
+
+namespace lockstep::grader::prefetching_loader {
+namespace {
+
+using data::LastBatch;
+using Rule = void (*)(Bench&, const Played&, const LoaderRun&);
+const std::vector<Rule> all_rules{check_outcomes, check_reads, check_ahead, check_memory,
+                                  check_end};
+
+// Some ten times what the wordiest case needs.
+constexpr std::int64_t requests_max = 5'000;
+
+// Seconds that reading batch k takes, and that the trainer holds a batch.
+struct Pace {
+  std::function<double(std::size_t)> read_s = [](std::size_t) { return 1.0; };
+  double hold_s = 0.25;
+};
+
+struct Problem {
+  std::int64_t samples = 0;
+  data::LoaderOptions options{};
+  int epochs = 1;
+  std::vector<LoaderStep> steps{};  // empty: every epoch to its end, and once more
+  Pace pace{};
+  std::vector<std::size_t> damaged{};  // batches of epoch 0 that cannot be read
+  std::int64_t repeated = 0;  // samples that the sampler gives twice, as a padding one does
+
+  std::string description() const {
+    return text(samples, samples == 1 ? " sample" : " samples", " in batches of ",
+                options.batch_size, options.last == LastBatch::drop ? ", the tail dropped" : "",
+                ", ", options.workers, options.workers == 1 ? " worker" : " workers", ", prefetch ",
+                options.prefetch,
+                damaged.empty() ? "" : text(", damaged batches: ", damaged.size()));
+  }
+};
+
+// Steps: s starts the next epoch, n asks for a batch.
+std::vector<LoaderStep> steps_of(std::string_view letters) {
+  std::vector<LoaderStep> steps;
+  for (const char letter : letters) {
+    steps.push_back(letter == 's' ? LoaderStep::start : LoaderStep::next);
+  }
+  return steps;
+}
+
+void play(Bench& bench, const Problem& p, const std::vector<Rule>& rules) {
+  LoaderCase c{p.options, {}, p.steps};
+  Samples samples{bench.draw(), {}};
+  for (int epoch = 0; epoch < p.epochs; ++epoch) {
+    c.orders.push_back(random_permutation(p.samples, bench.draw()));
+    auto& order = c.orders.back();
+    for (std::int64_t i = 0; i < p.repeated; ++i)
+      order.push_back(order[static_cast<std::size_t>(i)]);
+    const std::size_t batches = data::batches_of(order, p.options).size();
+    if (!p.steps.empty()) continue;
+    c.steps.push_back(LoaderStep::start);
+    c.steps.insert(c.steps.end(), batches + 2, LoaderStep::next);
+  }
+  std::map<std::int64_t, std::size_t> batch_of;  // by its first sample, in epoch 0
+  if (!c.orders.empty()) {
+    const auto batches = data::batches_of(c.orders.front(), p.options);
+    for (std::size_t k = 0; k < batches.size(); ++k) batch_of[batches[k].front()] = k;
+    for (const std::size_t k : p.damaged) samples.damaged.insert(batches[k].back());
+  }
+  LoaderLog log;
+  const auto read_s = [&](std::int64_t sample) {
+    const auto batch = batch_of.find(sample);
+    return p.pace.read_s(batch == batch_of.end() ? 0 : batch->second);
+  };
+  SamplesService served(samples, read_s, log);
+  TrainerService trainer(p.pace.hold_s, log);
+  const auto played = bench.play({.description = p.description(),
+                                  .inputs = {encode(c)},
+                                  .schedule_seed = bench.draw(),
+                                  .network = {},
+                                  .limits = {.requests_max = requests_max},
+                                  .services = {&served, &trainer}});
+  if (!played) return;
+  for (const Rule rule : rules) rule(bench, *played, {c, samples, log});
+}
+
+void in_order(Bench& bench) {
+  for (const int workers : {1, 2, 3, 4}) {
+    for (const int prefetch : {1, 2, 5}) {
+      for (const std::int64_t samples : {0, 1, 3, 4, 5, 17}) {
+        const Problem p{.samples = samples,
+                        .options = {.batch_size = 4, .workers = workers, .prefetch = prefetch}};
+        play(bench, p, {check_outcomes});
+      }
+    }
+  }
+  const Problem p{
+      .samples = 12,
+      .options = {.batch_size = 3, .workers = 2, .prefetch = 3, .dtype = DType::float64}};
+  play(bench, p, {check_outcomes});
+}
+
+void ahead(Bench& bench) {
+  for (const int prefetch : {1, 2, 3, 4, 6}) {
+    for (const int workers : {prefetch, 1, 2, 4}) {
+      // Batch 0 comes soon, and everything else is still under way while the trainer holds it.
+      const Pace slow{[](std::size_t k) { return k == 0 ? 1.0 : 100.0; }, 10};
+      const Problem p{.samples = 40,
+                      .options = {.batch_size = 4, .workers = workers, .prefetch = prefetch},
+                      .pace = slow};
+      play(bench, p, {check_outcomes, check_ahead});
+    }
+  }
+}
+
+void bounded(Bench& bench) {
+  for (const int workers : {1, 2, 4}) {
+    for (const int prefetch : {1, 2, 3, 8}) {
+      const Pace slow_trainer{[](std::size_t) { return 1.0; }, 50};
+      const Problem p{.samples = 48,
+                      .options = {.batch_size = 4, .workers = workers, .prefetch = prefetch},
+                      .pace = slow_trainer};
+      play(bench, p, {check_outcomes, check_reads, check_ahead, check_memory});
+    }
+  }
+}
+
+void later_first(Bench& bench) {
+  for (const int prefetch : {2, 3, 4}) {
+    for (const int workers : {2, prefetch}) {
+      const auto window = static_cast<std::size_t>(prefetch);
+      const Pace reversed{
+          [window](std::size_t k) { return static_cast<double>(10 * (window - k % window)); }, 3};
+      const Problem p{.samples = 30,
+                      .options = {.batch_size = 3, .workers = workers, .prefetch = prefetch},
+                      .epochs = 2,
+                      .pace = reversed};
+      play(bench, p, all_rules);
+    }
+  }
+}
+
+void damaged(Bench& bench) {
+  const std::vector<std::vector<std::size_t>> choices{{2}, {0}, {5}, {1, 2, 3}, {0, 1, 2, 3, 4, 5}};
+  for (const auto& batches : choices) {
+    for (const int workers : {1, 2, 3}) {
+      Problem p{.samples = 24, .options = {.batch_size = 4, .workers = workers, .prefetch = 3}};
+      p.damaged = batches;
+      play(bench, p, all_rules);
+    }
+  }
+}
+
+void epochs(Bench& bench) {
+  for (const int workers : {1, 3}) {
+    for (const char* steps : {"snnnnnnsnnnnnnn", "snnsnnnnnnn", "ssnnnnnnn", "snsnsnnnnnn"}) {
+      const auto letters = std::string_view(steps);
+      const Problem p{.samples = 15,
+                      .options = {.batch_size = 3, .workers = workers, .prefetch = 3},
+                      .epochs = static_cast<int>(std::count(letters.begin(), letters.end(), 's')),
+                      .steps = steps_of(letters),
+                      .pace = {[](std::size_t) { return 4.0; }, 1}};
+      play(bench, p, all_rules);
+    }
+  }
+}
+
+void tails(Bench& bench) {
+  for (const LastBatch last : {LastBatch::keep, LastBatch::drop}) {
+    for (const std::int64_t samples : {2, 4, 9, 11}) {
+      for (const std::int64_t repeated : {0, 1}) {
+        const Problem p{.samples = samples,
+                        .options = {.batch_size = 4, .last = last, .workers = 2, .prefetch = 2},
+                        .epochs = 2,
+                        .repeated = repeated};
+        play(bench, p, all_rules);
+      }
+    }
+  }
+}
+
+void early_end(Bench& bench) {
+  for (const int workers : {1, 2, 4}) {
+    for (const char* steps : {"", "n", "s", "sn", "snnn", "snnsn"}) {
+      const auto letters = std::string_view(steps);
+      Problem p{.samples = 40,
+                .options = {.batch_size = 2, .workers = workers, .prefetch = 3},
+                .epochs = static_cast<int>(std::count(letters.begin(), letters.end(), 's')),
+                .steps = steps_of(letters),
+                .pace = {[](std::size_t) { return 7.0; }, 2}};
+      play(bench, p, all_rules);
+    }
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"every batch in the sampler's order, then the end, for any workers and prefetch", in_order},
+      {"while the trainer holds batch 0, the next `prefetch` batches are under way", ahead},
+      {"never more than `prefetch` batches are under way or waiting", bounded},
+      {"in order, although later batches are there first", later_first},
+      {"an exception comes out of the next() of its batch, and the next batches still come",
+       damaged},
+      {"another epoch begins afresh, also in the middle of one", epochs},
+      {"a short last batch is kept or dropped, whatever the sampler padded", tails},
+      {"destroyed early, the loader begins nothing more and waits for what has begun", early_end},
+  };
+}
+
+}  // namespace lockstep::grader::prefetching_loader

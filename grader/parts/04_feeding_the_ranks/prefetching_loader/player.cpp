@@ -1,0 +1,109 @@
+// Plays prefetching_loader: a dataset that the judge reads, and a trainer that tells the judge of
+// everything it gets. Workers and trainer are strands of one rank; each blocks in its own request.
+#include "grader/parts/04_feeding_the_ranks/prefetching_loader/case.hpp"
+
+#include "grader/play/ask.hpp"
+#include "grader/play/poison_device.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+class ServedDataset final : public data::Dataset {
+ public:
+  explicit ServedDataset(sim::Port& port) : port_(port) {}
+
+  std::int64_t size() const override { return std::int64_t{1} << 20; }
+  std::int64_t inputs() const override { return sample_inputs; }
+  std::int64_t classes() const override { return 10; }
+
+  data::Batch batch(std::span<const std::int64_t> indices, DType dtype,
+                    Device& device) const override {
+    ByteWriter argument;
+    argument.put_list(indices);
+    const sim::Reply reply = ask(port_, samples_service, argument.take());
+    ByteReader answer(reply.data.bytes);
+    if (answer.get<SamplesAnswer>() == SamplesAnswer::damaged) {
+      throw DamagedSample(answer.get_text());
+    }
+    const auto inputs = answer.get_list<double>();
+    const auto labels = answer.get_list<std::int64_t>();
+    const std::int64_t count = std::ssize(indices);
+    data::Batch made{from_values(inputs, {count, sample_inputs}, dtype, device),
+                     empty({count}, DType::int64, device)};
+    std::copy(labels.begin(), labels.end(), made.labels.data<std::int64_t>().begin());
+    return made;
+  }
+
+ private:
+  sim::Port& port_;
+};
+
+class Trainer {
+ public:
+  Trainer(sim::Port& port, const Device& device) : port_(port), device_(device) {}
+
+  void report(const TrainerReport& report) { ask(port_, trainer_service, encode(report)); }
+  void report(TrainerReport::Kind kind) { report(TrainerReport{.kind = kind}); }
+
+  void report_next(data::Loader& loader) {
+    TrainerReport seen;
+    std::optional<data::Batch> batch;
+    try {
+      batch = loader.next();
+    } catch (const DamagedSample& error) {
+      return report({.kind = TrainerReport::Kind::caught, .what = error.what()});
+    } catch (const NotImplemented&) {
+      throw;
+    } catch (const std::exception& error) {
+      return report({.kind = TrainerReport::Kind::caught_other, .what = error.what()});
+    }
+    if (!batch) return report(TrainerReport::Kind::got_end);
+    seen.kind = TrainerReport::Kind::got_batch;
+    if (batch->inputs.defined() && batch->labels.defined()) {
+      seen.dtype = batch->inputs.dtype();
+      const Shape& shape = batch->inputs.shape();
+      seen.inputs_shape.assign(shape.begin(), shape.end());
+      for (std::int64_t i = 0; i < batch->inputs.numel(); ++i) {
+        seen.inputs.push_back(batch->inputs.item(i));
+      }
+      for (const std::int64_t label : batch->labels.data<std::int64_t>()) {
+        seen.labels.push_back(label);
+      }
+    }
+    for (std::size_t kind = 0; kind < memory_kinds; ++kind) {
+      seen.bytes_alive += device_.bytes_now(static_cast<MemoryKind>(kind));
+    }
+    report(seen);
+  }
+
+ private:
+  sim::Port& port_;
+  const Device& device_;
+};
+
+}  // namespace
+
+Bytes play(sim::PlayerCase& played) {
+  const LoaderCase c = decode_loader_case(played.input);
+  PoisonDevice device;
+  const ServedDataset dataset(played.port);
+  Trainer trainer(played.port, device);
+  const auto sampler = [&](int epoch) { return c.orders.at(static_cast<std::size_t>(epoch)); };
+  auto loader = data::make_prefetching_loader(dataset, sampler, c.options, device, played.strands);
+  int epoch = 0;
+  for (const LoaderStep step : c.steps) {
+    if (step == LoaderStep::next) {
+      trainer.report_next(*loader);
+      continue;
+    }
+    trainer.report(TrainerReport::Kind::starting);
+    loader->start(epoch++);
+    trainer.report(TrainerReport::Kind::started);
+  }
+  trainer.report(TrainerReport::Kind::destroying);
+  loader.reset();
+  trainer.report(TrainerReport::Kind::destroyed);
+  return {};
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,317 @@
+// The log is walked once for each rule. A Walk keeps what is true at one event: which epoch it is,
+// how many of its batches the trainer has had, and which were begun.
+#include "grader/parts/04_feeding_the_ranks/prefetching_loader/rules.hpp"
+
+#include <algorithm>
+
+namespace lockstep::grader::prefetching_loader {
+namespace {
+
+using Kind = TrainerReport::Kind;
+using Indices = std::vector<std::int64_t>;
+
+bool is_outcome(Kind kind) {
+  return kind == Kind::got_batch || kind == Kind::got_end || kind == Kind::caught ||
+         kind == Kind::caught_other;
+}
+
+std::string text_of(const Indices& list) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < std::min<std::size_t>(list.size(), 6); ++i) {
+    out += text(i ? ", " : "", list[i]);
+  }
+  return out + (list.size() > 6 ? ", …]" : "]");
+}
+
+[[noreturn]] void fail(Bench& bench, const Played& played, std::string cause, std::string message,
+                       std::string expected, std::string seen) {
+  Failure failure;
+  failure.cause = std::move(cause);
+  failure.message = std::move(message);
+  failure.expected = std::move(expected);
+  failure.seen = std::move(seen);
+  bench.fail(played, std::move(failure));
+}
+
+struct Walk {
+  explicit Walk(const LoaderRun& the_run) : run(the_run) {}
+
+  const LoaderRun& run;
+  int epoch = -1;                // -1: none has begun
+  bool open = false;             // between starting an epoch and destroying the loader
+  std::vector<Indices> batches;  // of the epoch
+  std::vector<bool> begun;       // which of them
+  std::size_t taken = 0;         // outcomes the trainer has had of them
+  std::vector<std::pair<double, double>> reads;  // all so far: from, until
+
+  // Takes a trainer's report into account.
+  void follow(const LoaderEvent& event) {
+    const Kind kind = event.report.kind;
+    if (kind == Kind::starting) {
+      open = true;
+      batches = batches_of_epoch(++epoch);
+      begun.assign(batches.size(), false);
+      taken = 0;
+    }
+    if (kind == Kind::destroying) open = false;
+    if (is_outcome(kind) && taken < batches.size()) ++taken;
+  }
+
+  std::vector<Indices> batches_of_epoch(int number) const {
+    if (number >= std::ssize(run.c.orders)) throw MalformedMessage("an epoch that is not played");
+    return data::batches_of(run.c.orders[static_cast<std::size_t>(number)], run.c.options);
+  }
+
+  // The batch that is read, not begun before; nullopt when there is none.
+  std::optional<std::size_t> begin_read(const LoaderEvent& event) {
+    reads.emplace_back(event.at_s, event.until_s);
+    if (!open) return std::nullopt;
+    for (std::size_t k = 0; k < batches.size(); ++k) {
+      if (begun[k] || batches[k] != *event.read) continue;
+      begun[k] = true;
+      return k;
+    }
+    return std::nullopt;
+  }
+
+  // Reads under way at a moment: begun, and not over.
+  std::int64_t reading(double at_s) const {
+    return std::count_if(reads.begin(), reads.end(), [&](const auto& read) {
+      return read.first <= at_s && at_s < read.second;
+    });
+  }
+
+  std::size_t window_end() const {
+    return std::min(batches.size(), taken + static_cast<std::size_t>(run.c.options.prefetch));
+  }
+  std::string place() const { return text("batch ", taken, " of epoch ", epoch); }
+};
+
+bool holds(const TrainerReport& seen, const Indices& batch, const LoaderRun& run) {
+  if (seen.kind != Kind::got_batch || seen.labels.size() != batch.size() ||
+      seen.inputs.size() != batch.size() * sample_inputs) {
+    return false;
+  }
+  for (std::size_t s = 0; s < batch.size(); ++s) {
+    if (seen.labels[s] != run.samples.label(batch[s])) return false;
+    for (std::int64_t i = 0; i < sample_inputs; ++i) {
+      const auto at = s * sample_inputs + static_cast<std::size_t>(i);
+      if (!(seen.inputs[at] == run.samples.input(batch[s], i))) return false;
+    }
+  }
+  return true;
+}
+
+// What the trainer got, in words.
+std::string name_of(const TrainerReport& seen, const Walk& walk) {
+  switch (seen.kind) {
+    case Kind::got_end:
+      return "the end of the epoch";
+    case Kind::caught:
+    case Kind::caught_other:
+      return "the exception '" + seen.what + "'";
+    default:
+      break;
+  }
+  for (int epoch = walk.epoch; epoch >= 0; --epoch) {
+    const auto batches = walk.batches_of_epoch(epoch);
+    for (std::size_t k = 0; k < batches.size(); ++k) {
+      if (!holds(seen, batches[k], walk.run)) continue;
+      return text("batch ", k, epoch == walk.epoch ? "" : text(" of epoch ", epoch));
+    }
+  }
+  return text("a batch of ", seen.labels.size(), " samples that is none of the epoch's");
+}
+
+void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
+                     const TrainerReport& seen) {
+  const LoaderRun& run = walk.run;
+  const std::string asked = text("next() for ", walk.place());
+  if (walk.taken == walk.batches.size()) {
+    if (seen.kind == Kind::got_end) return;
+    const bool tail = seen.kind == Kind::got_batch && run.c.options.last == data::LastBatch::drop;
+    const std::string got =
+        tail ? text("a batch of ", seen.labels.size(), " samples") : name_of(seen, walk);
+    fail(bench, played, tail ? "keeps_the_tail" : "goes_on",
+         text("epoch ", walk.epoch, " has ", walk.batches.size(), " batches; then next() gave ",
+              got, tail ? ": the last, short batch is to be dropped" : ""),
+         "nothing: the end of the epoch", got);
+  }
+  const Indices& batch = walk.batches[walk.taken];
+  const std::string damage = run.samples.damage_of(batch);
+  const std::string got = name_of(seen, walk);
+  if (!damage.empty()) {
+    if (seen.kind == Kind::caught && seen.what == damage) return;
+    const bool other = seen.kind == Kind::caught_other;
+    fail(bench, played, other ? "other_exception" : "exception_lost",
+         text("reading ", walk.place(), " throws '", damage, "'; next() for that batch gave ", got,
+              other ? ", of another type: rethrow what was caught (std::exception_ptr)"
+                    : ": an exception belongs to its batch and comes out of that next()"),
+         "DamagedSample: " + damage, got);
+  }
+  if (holds(seen, batch, run)) {
+    const Indices shape{std::ssize(batch), sample_inputs};
+    if (seen.inputs_shape == shape && seen.dtype == run.c.options.dtype) return;
+    fail(bench, played, "dtype",
+         text(asked, " gave its samples as ", lockstep::name_of(seen.dtype),
+              "; LoaderOptions::dtype says ", lockstep::name_of(run.c.options.dtype)),
+         std::string(lockstep::name_of(run.c.options.dtype)),
+         std::string(lockstep::name_of(seen.dtype)));
+  }
+  const bool old = got.rfind("batch ", 0) == 0 && got.find(" of epoch ") != std::string::npos;
+  const bool later = !old && got.rfind("batch ", 0) == 0 && got != text("batch ", walk.taken);
+  fail(bench, played,
+       old     ? "old_epoch"
+       : later ? "other_order"
+               : "other_batch",
+       text(asked, " gave ", got,
+            later ? ": batches are to come in the sampler's order, not in that in which workers "
+                    "finish them"
+            : old ? ": that epoch is over. Is what was left of it gone, and was the sampler asked "
+                    "for this one?"
+                  : ""),
+       text("batch ", walk.taken, ": samples ", text_of(batch)), got);
+}
+
+}  // namespace
+
+void check_outcomes(Bench& bench, const Played& played, const LoaderRun& run) {
+  Walk walk(run);
+  for (const LoaderEvent& event : run.log) {
+    if (event.read) continue;
+    if (is_outcome(event.report.kind)) compare_outcome(bench, played, walk, event.report);
+    walk.follow(event);
+  }
+}
+
+void check_reads(Bench& bench, const Played& played, const LoaderRun& run) {
+  Walk walk(run);
+  const auto& options = run.c.options;
+  for (const LoaderEvent& event : run.log) {
+    if (!event.read) {
+      walk.follow(event);
+      continue;
+    }
+    const auto batch = walk.begin_read(event);
+    const std::string what = text("samples ", text_of(*event.read));
+    if (!batch && walk.epoch >= 0 && !walk.open) {
+      fail(bench, played, "reads_after_the_end",
+           text("after the destructor was called the loader began to read ", what,
+                ": it should begin nothing more, and wait only for what is being read"),
+           "no read", what);
+    }
+    if (!batch) {
+      fail(bench, played, "reads_something_else",
+           text("the loader read ", what,
+                walk.epoch < 0 ? " before an epoch was started"
+                               : text(", which is no batch of epoch ", walk.epoch,
+                                      " that was not read yet: was an epoch abandoned and still "
+                                      "read, or a batch read twice?")),
+           "each batch of the epoch once", what);
+    }
+    if (*batch >= walk.window_end()) {
+      fail(bench, played, "too_far_ahead",
+           text("batch ", *batch, " was begun while the trainer had had ", walk.taken,
+                " batches: with prefetch ", options.prefetch, ", batch ", walk.window_end() - 1,
+                " is the last that may be under way or waiting; a queue without a bound fills the "
+                "memory"),
+           text("batches up to ", walk.window_end() - 1), text("batch ", *batch));
+    }
+    if (const auto reading = walk.reading(event.at_s); reading > options.workers) {
+      fail(bench, played, "too_many_workers",
+           text(reading, " batches were being read at once by ", options.workers,
+                options.workers == 1 ? " worker" : " workers"),
+           text(options.workers), text(reading));
+    }
+  }
+}
+
+void check_ahead(Bench& bench, const Played& played, const LoaderRun& run) {
+  Walk walk(run);
+  const auto& options = run.c.options;
+  const LoaderEvent* busy = nullptr;  // the trainer's report, as long as it lasts
+  const auto look = [&](double at_s) {
+    const auto begun = std::count(walk.begun.begin(), walk.begun.end(), true);
+    const auto reading = walk.reading(at_s);
+    if (std::cmp_greater_equal(begun, walk.window_end()) || reading >= options.workers) return;
+    const auto taken = static_cast<std::int64_t>(walk.taken);
+    const std::string seen =
+        text(reading, reading == 1 ? " batch was" : " batches were", " being read and ",
+             std::max<std::int64_t>(begun - taken - reading, 0), " waited");
+    fail(bench, played, reading == 0 ? "not_ahead" : "too_few_ahead",
+         text(taken == 0 ? "after start(), before the first next()"
+                         : text("while the trainer held batch ", taken - 1),
+              ", ", seen, "; with prefetch ", options.prefetch, " and ", options.workers,
+              options.workers == 1 ? " worker" : " workers", ", batch ", begun,
+              reading == 0 ? " should have been under way. Does next() read it itself?"
+                           : " should have been under way too"),
+         text("batch ", begun, " begun: the last of the next ", options.prefetch, " is batch ",
+              walk.window_end() - 1),
+         seen);
+  };
+  // Every moment at which something may have had to begin: when the trainer gets busy, and when a
+  // worker becomes free meanwhile. What is begun at that very moment counts.
+  const auto look_until = [&](double until_s) {
+    if (busy == nullptr) return;
+    std::vector<double> moments{busy->at_s};
+    for (const auto& [from_s, over_s] : walk.reads) {
+      if (over_s > busy->at_s && over_s < busy->until_s) moments.push_back(over_s);
+    }
+    for (const double moment : moments) {
+      if (moment < until_s) look(moment);
+    }
+  };
+  for (const LoaderEvent& event : run.log) {
+    look_until(event.at_s);
+    if (event.read) {
+      walk.begin_read(event);
+      continue;
+    }
+    walk.follow(event);
+    const Kind kind = event.report.kind;
+    const bool lasts = event.until_s > event.at_s && walk.open;
+    busy = lasts && kind != Kind::starting ? &event : nullptr;
+  }
+}
+
+void check_memory(Bench& bench, const Played& played, const LoaderRun& run) {
+  Walk walk(run);
+  const auto& options = run.c.options;
+  const auto sample_bytes = static_cast<std::int64_t>(
+      static_cast<std::size_t>(sample_inputs) * bytes_of(options.dtype) + sizeof(std::int64_t));
+  const std::int64_t batch_bytes = options.batch_size * sample_bytes;
+  for (const LoaderEvent& event : run.log) {
+    if (event.read) continue;
+    walk.follow(event);
+    const std::int64_t bytes = event.report.bytes_alive;
+    const std::int64_t alive = bytes / batch_bytes + (bytes % batch_bytes > 0 ? 1 : 0);
+    if (event.report.kind != Kind::got_batch || alive <= options.prefetch + 1) continue;
+    Failure failure;
+    failure.verdict = sim::Verdict::memory;
+    failure.cause = "keeps_batches";
+    failure.message =
+        text("while the trainer held batch ", walk.taken - 1, ", ", alive,
+             " batches were in memory; with prefetch ", options.prefetch, " there are at most ",
+             options.prefetch + 1, ": is a batch still kept after it was handed out?");
+    failure.expected = text("at most ", options.prefetch + 1, " batches");
+    failure.seen = text(alive, " batches");
+    bench.fail(played, std::move(failure));
+  }
+}
+
+void check_end(Bench& bench, const Played& played, const LoaderRun& run) {
+  double called_s = 0, over_s = 0, returned_s = 0;
+  for (const LoaderEvent& event : run.log) {
+    if (event.read) over_s = std::max(over_s, event.until_s);
+    if (!event.read && event.report.kind == Kind::destroying) called_s = event.at_s;
+    if (!event.read && event.report.kind == Kind::destroyed) returned_s = event.at_s;
+  }
+  const double expected_s = std::max(called_s, over_s);
+  if (returned_s == expected_s) return;
+  fail(bench, played, returned_s > expected_s ? "ends_late" : "ends_early",
+       text("the destructor was called at ", called_s, " s and the last read was over at ", over_s,
+            " s, but it returned at ", returned_s, " s"),
+       text(expected_s, " s"), text(returned_s, " s"));
+}
+
+}  // namespace lockstep::grader::prefetching_loader

@@ -1,0 +1,35 @@
+// What the log of a loader's run must show. Each rule throws a Failure through the bench, with the
+// sentence a student reads.
+#pragma once
+
+#include "grader/judge/bench.hpp"
+#include "grader/parts/04_feeding_the_ranks/prefetching_loader/services.hpp"
+
+namespace lockstep::grader::prefetching_loader {
+
+// A run: the case, what the samples hold, and what happened.
+struct LoaderRun {
+  const LoaderCase& c;
+  const Samples& samples;
+  const LoaderLog& log;
+};
+
+// The trainer got each batch of each epoch in the sampler's order, with its samples; where one
+// cannot be read, the dataset's exception; and then the end.
+void check_outcomes(Bench& bench, const Played& played, const LoaderRun& run);
+
+// Nothing was read but batches of the epoch at hand, each once; never more than `workers` at a
+// time, and none that is not among the next `prefetch`.
+void check_reads(Bench& bench, const Played& played, const LoaderRun& run);
+
+// At every moment at which the trainer was busy, the next `prefetch` batches had been begun, as far
+// as there were workers for them.
+void check_ahead(Bench& bench, const Played& played, const LoaderRun& run);
+
+// The player held no more tensors than the trainer's batch and `prefetch` others.
+void check_memory(Bench& bench, const Played& played, const LoaderRun& run);
+
+// The destructor returned when the last read that had begun was over, not later and not before.
+void check_end(Bench& bench, const Played& played, const LoaderRun& run);
+
+}  // namespace lockstep::grader::prefetching_loader

@@ -1,0 +1,66 @@
+#include "grader/parts/04_feeding_the_ranks/prefetching_loader/services.hpp"
+
+#include <algorithm>
+
+#include "engine/base/random.hpp"
+
+namespace lockstep::grader::prefetching_loader {
+
+double Samples::input(std::int64_t sample, std::int64_t i) const {
+  const auto at =
+      static_cast<std::uint64_t>(sample) * sample_inputs + static_cast<std::uint64_t>(i);
+  return static_cast<double>(random_bits(salt, at) >> 44);  // 20 bits: exact in every float
+}
+
+std::int64_t Samples::label(std::int64_t sample) const {
+  return static_cast<std::int64_t>(random_bits(salt + 1, static_cast<std::uint64_t>(sample)) % 10);
+}
+
+std::string Samples::damage_of(std::span<const std::int64_t> indices) const {
+  for (const std::int64_t index : indices) {
+    if (damaged.contains(index)) return text("sample ", index, " is damaged");
+  }
+  return {};
+}
+
+std::optional<sim::Service::Answer> SamplesService::serve(const sim::Actor&,
+                                                          const sim::Request& request, double now) {
+  ByteReader in(request.data.bytes);
+  auto indices = in.get_list<std::int64_t>();
+  if (indices.size() > samples_asked_max) {
+    throw Error(text("a batch of ", indices.size(), " samples; ", samples_asked_max,
+                     " can be asked for at once"));
+  }
+  ByteWriter answer;
+  if (const std::string damage = samples_.damage_of(indices); !damage.empty()) {
+    answer.put(SamplesAnswer::damaged).put_text(damage);
+  } else {
+    std::vector<double> inputs;
+    std::vector<std::int64_t> labels;
+    for (const std::int64_t index : indices) {
+      for (std::int64_t i = 0; i < sample_inputs; ++i) {
+        inputs.push_back(samples_.input(index, i));
+      }
+      labels.push_back(samples_.label(index));
+    }
+    answer.put(SamplesAnswer::good).put_list(std::span<const double>(inputs));
+    answer.put_list(std::span<const std::int64_t>(labels));
+  }
+  const double until_s = now + (indices.empty() ? 0 : read_s_(indices.front()));
+  log_.push_back({now, until_s, std::move(indices), {}});
+  return Answer{sim::payload_of(answer.take()), until_s};
+}
+
+std::optional<sim::Service::Answer> TrainerService::serve(const sim::Actor&,
+                                                          const sim::Request& request, double now) {
+  using Kind = TrainerReport::Kind;
+  ByteReader in(request.data.bytes);
+  TrainerReport report = decode_trainer_report(in);
+  const bool lasts =
+      report.kind == Kind::started || report.kind == Kind::got_batch || report.kind == Kind::caught;
+  const double until_s = now + (lasts ? hold_s_ : 0);
+  log_.push_back({now, until_s, std::nullopt, std::move(report)});
+  return Answer{{}, until_s};
+}
+
+}  // namespace lockstep::grader::prefetching_loader

@@ -1,0 +1,63 @@
+// What the judge serves to a loader: samples, read in as much virtual time as the judge likes, so
+// that later batches may be there first; and a trainer, each of whose reports lasts. Both write one
+// log, in the order of virtual time: the evidence of what was read when, and who had what.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "engine/sim/core.hpp"
+#include "grader/parts/04_feeding_the_ranks/prefetching_loader/case.hpp"
+
+namespace lockstep::grader::prefetching_loader {
+
+struct LoaderEvent {
+  double at_s = 0, until_s = 0;
+  std::optional<std::vector<std::int64_t>> read;  // the indices, or
+  TrainerReport report;                           // what the trainer said
+};
+using LoaderLog = std::vector<LoaderEvent>;
+
+// What a sample holds: drawn from the salt, so that nobody can know it who has not read it.
+struct Samples {
+  std::uint64_t salt = 0;
+  std::set<std::int64_t> damaged;
+
+  double input(std::int64_t sample, std::int64_t i) const;
+  std::int64_t label(std::int64_t sample) const;
+  // Why a batch cannot be read, or nothing.
+  std::string damage_of(std::span<const std::int64_t> indices) const;
+};
+
+class SamplesService final : public sim::Service {
+ public:
+  // Reading a batch that begins with sample i takes read_s(i).
+  SamplesService(Samples samples, std::function<double(std::int64_t)> read_s, LoaderLog& log)
+      : samples_(std::move(samples)), read_s_(std::move(read_s)), log_(log) {}
+
+  std::string_view name() const override { return samples_service; }
+  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
+                              double now) override;
+
+ private:
+  Samples samples_;
+  std::function<double(std::int64_t)> read_s_;
+  LoaderLog& log_;
+};
+
+class TrainerService final : public sim::Service {
+ public:
+  // started, got_batch and what was caught last `hold_s`; everything else no time.
+  TrainerService(double hold_s, LoaderLog& log) : hold_s_(hold_s), log_(log) {}
+
+  std::string_view name() const override { return trainer_service; }
+  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
+                              double now) override;
+
+ private:
+  double hold_s_;
+  LoaderLog& log_;
+};
+
+}  // namespace lockstep::grader::prefetching_loader

@@ -1,0 +1,221 @@
+// The exam of average_gradients: the mean over the group, the same bits everywhere, gradients that
+// are not there stay away, and the traffic of one all-reduce.
+#include "grader/parts/05_data_parallel/average_gradients/case.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "grader/exam/gradient_rules.hpp"
+#include "grader/exam/members.hpp"
+#include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_values.hpp"
+
+namespace lockstep::grader::average_gradients {
+namespace {
+
+struct Problem {
+  Members members;
+  GradientPlan plan;
+  std::uint64_t schedule_seed = 0;
+
+  int size() const { return members.size(); }
+  std::string description() const {
+    return text(members.description(), ", ", plan.sizes.size(), " parameters of ",
+                name_of(plan.dtype));
+  }
+};
+
+// What the whole gradient says: whose share is missing or came twice, or that it is nearly right.
+std::optional<Cause> cause_of_shares(const ExpectedGradient& expected,
+                                     const std::vector<std::vector<double>>& inputs,
+                                     std::span<const double> seen) {
+  std::vector<std::vector<double>> shares = inputs;
+  WrongValues values{.seen = seen, .expected = expected.values, .tolerance = expected.tolerance};
+  values.ranks = static_cast<int>(inputs.size());
+  for (auto& share : shares) {
+    for (double& value : share) value /= values.ranks;
+    values.inputs.emplace_back(share);
+  }
+  auto cause = one_rank_wrong(values);
+  return cause ? cause : rounding_only(values);
+}
+
+GradientGuess likely_cause(int ranks, std::span<const double> seen, std::span<const double> mean,
+                           std::span<const double> own) {
+  const double n = ranks;
+  if (!all_finite(seen)) {
+    return {"no_number",
+            "that is no number: divided by zero, or read from memory that nothing was written to"};
+  }
+  const auto is_scaled = [&](std::span<const double> of, double factor) {
+    std::vector<double> scaled(of.begin(), of.end());
+    for (double& value : scaled) value *= factor;
+    return resembles(seen, scaled);
+  };
+  if (ranks > 1 && std::all_of(seen.begin(), seen.end(), [](double v) { return v == 0; })) {
+    return {"zero", "everything is 0: 1 / group.size() divides whole numbers; write 1.0 /"};
+  }
+  if (resembles(seen, mean)) {
+    return {"rounded",
+            "it is right but for its last digits: it was rounded to a smaller type on "
+            "the way, or the sum was"};
+  }
+  if (is_scaled(mean, n)) {
+    return {"summed_not_averaged", text("it is ", ranks, " times too large: summed, not averaged")};
+  }
+  if (is_scaled(mean, 1 / n)) {
+    return {"divided_twice", text("it is ", ranks, " times too small: divided twice")};
+  }
+  if (std::equal(seen.begin(), seen.end(), own.begin(), own.end())) {
+    return {"not_averaged", "that is this rank's own gradient: this parameter was left out"};
+  }
+  if (is_scaled(own, 1 / n)) {
+    return {"divided_only", "that is this rank's own gradient divided by N: nothing was added"};
+  }
+  for (const double factor : {1.0 / 8, 1.0 / 16, 1.0 / 32, 1.0 / 64}) {
+    if (is_scaled(mean, factor * n) || is_scaled(mean, factor)) {
+      return {"wrong_divisor", "the divisor is not the number of ranks in the group"};
+    }
+  }
+  return {"other_values",
+          "other tensors were added, or the ranks went through the parameters in different orders"};
+}
+
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
+  std::vector<ByteReader> results;
+  for (const int member : p.members.ranks) {
+    results.emplace_back(played.results[static_cast<std::size_t>(member)]);
+  }
+  for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
+    std::vector<std::vector<double>> inputs;
+    std::vector<GradientReport> reports;
+    for (int rank = 0; rank < p.size(); ++rank) {
+      inputs.push_back(drawn_gradient(p.plan, salt, rank, i));
+      reports.push_back(read_gradient_report(results[static_cast<std::size_t>(rank)]));
+    }
+    ExpectedGradient expected;
+    expected.name = text("the mean over ", p.size(), " ranks");
+    for (std::size_t e = 0; e < inputs.front().size(); ++e) {
+      double mean = 0, magnitude = 0;
+      for (const auto& input : inputs) {
+        mean += input[e] / p.size();
+        magnitude += std::fabs(input[e]) / p.size();
+      }
+      expected.values.push_back(mean);
+      // 1/N is rounded once, each product once, and N-1 additions in any order: (N+2)·eps·Σ|g|/N.
+      expected.tolerance.push_back((p.size() + 2) * epsilon_of(p.plan.dtype) * magnitude);
+    }
+    expected.likely_cause = [&](std::span<const double> seen, int rank) {
+      auto guess =
+          likely_cause(p.size(), seen, expected.values, inputs[static_cast<std::size_t>(rank)]);
+      if (guess.cause != "other_values") return guess;
+      if (auto cause = cause_of_shares(expected, inputs, seen)) {
+        guess = {cause->name, cause->sentence};
+      }
+      return guess;
+    };
+    check_gradient(bench, played, p.plan, i, reports, expected);
+  }
+}
+
+// Fewer ranks, fewer parameters, fewer elements.
+std::vector<Problem> smaller(const Problem& p) {
+  std::vector<Problem> offered;
+  if (p.size() < p.members.world)
+    offered.push_back({whole_world(p.size()), p.plan, p.schedule_seed});
+  for (int ranks = 1; ranks < p.size(); ++ranks) {
+    offered.push_back({whole_world(ranks), p.plan, p.schedule_seed});
+  }
+  if (p.plan.sizes.size() > 1) {
+    for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
+      Problem& one = offered.emplace_back(p);
+      one.plan.sizes = {p.plan.sizes[i]};
+      one.plan.has_grad = {p.plan.has_grad[i]};
+    }
+    Problem& fewer = offered.emplace_back(p);
+    fewer.plan.sizes.pop_back();
+    fewer.plan.has_grad.pop_back();
+  }
+  for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
+    if (p.plan.sizes[i] > 1) offered.emplace_back(p).plan.sizes[i] /= 2;
+  }
+  return offered;
+}
+
+std::optional<Played> play(Bench& bench, const Problem& p) {
+  const std::uint64_t salt = bench.draw();
+  CaseSetup setup;
+  setup.description = p.description();
+  setup.schedule_seed = p.schedule_seed;
+  for (int rank = 0; rank < p.members.world; ++rank) {
+    const int group_rank = p.members.group_rank(rank);
+    setup.inputs.push_back(
+        encode(GradientCase{p.members.choice_of(rank),
+                            p.members.contain(rank) ? drawn_gradients(p.plan, salt, group_rank)
+                                                    : no_gradients(p.plan)}));
+  }
+  auto played = bench.play(setup);
+  if (played) compare(bench, *played, p, salt);
+  return played;
+}
+
+void judge(Bench& bench, const Problem& p) {
+  bench.examine<Problem>(
+      p, [&](const Problem& one) { play(bench, one); }, smaller);
+}
+
+Problem usual(int ranks, std::uint64_t schedule_seed) {
+  return {whole_world(ranks),
+          {DType::float32, {35, 7, 1, 64, 64, 13}, {1, 1, 1, 1, 1, 1}},
+          schedule_seed};
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"the mean over 2, 3, 4, 1, 5, 7 and 8 ranks, the same bits on all",
+       [](Bench& bench) {
+         for (int n : {2, 3, 4, 1, 5, 7, 8}) judge(bench, usual(n, bench.draw()));
+       }},
+      {"float64 too",
+       [](Bench& bench) {
+         Problem p = usual(3, bench.draw());
+         p.plan.dtype = DType::float64;
+         judge(bench, p);
+       }},
+      {"a parameter without gradient stays without; an empty one does no harm",
+       [](Bench& bench) {
+         Problem p = usual(4, bench.draw());
+         p.plan.sizes = {5, 3, 0, 8};
+         p.plan.has_grad = {1, 0, 1, 1};
+         judge(bench, p);
+         p.plan.has_grad = {0, 0, 0, 0};
+         judge(bench, p);
+       }},
+      {"a subgroup divides by its own size",
+       [](Bench& bench) {
+         Problem p = usual(8, bench.draw());
+         p.members.ranks = {6, 1, 4};
+         judge(bench, p);
+       }},
+      {"no more bytes than one all-reduce of the gradients",
+       [](Bench& bench) {
+         for (int n : {2, 4, 8}) {
+           Problem p = usual(n, bench.draw());
+           p.plan.sizes = {400, 130, 50};
+           p.plan.has_grad = {1, 1, 1};
+           const auto judge_cost = [&](const Problem& one) {
+             const auto played = play(bench, one);
+             if (played) check_one_reduction(bench, *played, one.plan, one.size());
+           };
+           bench.examine<Problem>(p, judge_cost, smaller);
+         }
+       },
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::average_gradients

@@ -1,0 +1,365 @@
+// The exam of broadcast_parameters: the source's bits on every rank, in the tensors that were
+// there, for parameters and buffers of every type, and each rank receives the model once.
+#include "grader/parts/05_data_parallel/broadcast_parameters/case.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/base/random.hpp"
+#include "grader/exam/members.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::broadcast_parameters {
+namespace {
+
+struct TensorPlan {
+  DType dtype = DType::float32;
+  std::int64_t count = 0;
+};
+
+struct ModelPlan {
+  int source = 0;  // a rank of the group
+  std::vector<TensorPlan> parameters, buffers;
+
+  std::size_t size() const { return parameters.size() + buffers.size(); }
+  const TensorPlan& tensor(std::size_t i) const {
+    return i < parameters.size() ? parameters[i] : buffers[i - parameters.size()];
+  }
+  std::string name(std::size_t i) const {
+    return i < parameters.size() ? text("parameter ", i) : text("buffer ", i - parameters.size());
+  }
+};
+
+struct Problem {
+  Members members;
+  std::vector<ModelPlan> models;
+  std::uint64_t schedule_seed = 0;
+
+  std::int64_t bytes() const {
+    std::int64_t sum = 0;
+    for (const ModelPlan& model : models) {
+      for (std::size_t i = 0; i < model.size(); ++i) {
+        const TensorPlan& tensor = model.tensor(i);
+        sum += tensor.count * static_cast<std::int64_t>(bytes_of(tensor.dtype));
+      }
+    }
+    return sum;
+  }
+  std::string description() const {
+    const ModelPlan& first = models.front();
+    return text(members.description(), ", ", first.parameters.size(), " parameters and ",
+                first.buffers.size(), " buffers, source ", first.source,
+                models.size() > 1 ? text(", then another model from ", models[1].source) : "");
+  }
+};
+
+// The elements of tensor i of model m on a group rank: integers use all their bits, beyond the 2^53
+// that a double can hold; floating-point numbers are never zero.
+Bytes values_of(const Problem& p, std::uint64_t salt, std::size_t m, std::size_t i, int rank) {
+  const TensorPlan& plan = p.models[m].tensor(i);
+  const auto count = static_cast<std::size_t>(plan.count);
+  const auto bits = [&](std::size_t e) {
+    return random_bits(salt, ((static_cast<std::uint64_t>(e) * 64 + i) * 4 + m) * 16 +
+                                 static_cast<std::uint64_t>(rank));
+  };
+  if (!is_integer(plan.dtype)) {
+    std::vector<double> values(count);
+    for (std::size_t e = 0; e < count; ++e) {
+      const double size = static_cast<double>(bits(e) >> 40) * 0x1.0p-24 + 0.5;
+      values[e] = size * (1 + rank) * (bits(e) & 1 ? 1.0 : -1.0);
+    }
+    return to_bytes(plan.dtype, values);
+  }
+  const std::size_t size = bytes_of(plan.dtype);
+  Bytes bytes(count * size);
+  for (std::size_t e = 0; e < count; ++e) {
+    const std::uint64_t value = bits(e);
+    std::memcpy(bytes.data() + e * size, &value, size);
+  }
+  return bytes;
+}
+
+std::string shown(DType dtype, const Bytes& bytes, std::size_t element) {
+  const std::size_t size = bytes_of(dtype), at = element * size;
+  if (at + size > bytes.size()) return "nothing";
+  const auto one = std::span(bytes).subspan(at, size);
+  if (dtype == DType::int64) return text(as_integers(one).front());
+  return number(as_doubles(dtype, one).front());
+}
+
+struct Guess {
+  std::string cause, sentence;
+};
+
+bool is_mean(DType dtype, const std::vector<double>& seen, const std::vector<Bytes>& of_ranks) {
+  std::vector<double> sum(seen.size(), 0.0);
+  for (const Bytes& bytes : of_ranks) {
+    const auto values = as_doubles(dtype, bytes);
+    for (std::size_t e = 0; e < sum.size(); ++e) sum[e] += values[e];
+  }
+  const auto n = static_cast<double>(of_ranks.size());
+  for (std::size_t e = 0; e < sum.size(); ++e) {
+    const double mean = sum[e] / n;
+    if (!(std::fabs(seen[e] - mean) <= 8 * epsilon_of(dtype) * n * (1 + std::fabs(mean)))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether an integer went through a floating-point number on its way.
+bool was_rounded(DType dtype, const Bytes& seen, const Bytes& right) {
+  if (dtype != DType::int64) return false;
+  const auto a = as_integers(seen), b = as_integers(right);
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](std::int64_t x, std::int64_t y) {
+    return std::fabs(static_cast<double>(x) - static_cast<double>(y)) <=
+           0x1.0p-23 * std::fabs(static_cast<double>(y));
+  });
+}
+
+// Whether every rank ended with the numbers that one rank had, which is not the source.
+std::optional<int> other_source(int source, const std::vector<TensorReport>& seen,
+                                const std::vector<Bytes>& of_ranks) {
+  for (int r = 0; std::cmp_less(r, of_ranks.size()); ++r) {
+    const Bytes& values = of_ranks[static_cast<std::size_t>(r)];
+    const bool everywhere = std::all_of(
+        seen.begin(), seen.end(), [&](const TensorReport& one) { return one.values == values; });
+    if (r != source && everywhere) return r;
+  }
+  return std::nullopt;
+}
+
+Guess likely_cause(const Problem& p, const ModelPlan& model, std::size_t i, int rank,
+                   const std::vector<TensorReport>& of_all, const std::vector<Bytes>& of_ranks) {
+  const DType dtype = model.tensor(i).dtype;
+  const Bytes& seen = of_all[static_cast<std::size_t>(rank)].values;
+  const Bytes& right = of_ranks[static_cast<std::size_t>(model.source)];
+  if (seen.size() != right.size()) return {"length", "the tensor changed its size"};
+  if (const auto other = other_source(model.source, of_all, of_ranks)) {
+    return {"other_source",
+            text("all ranks have the numbers of rank ", *other, ", and the source is rank ",
+                 model.source, ": pass `source` as the root")};
+  }
+  if (!is_integer(dtype) && is_mean(dtype, as_doubles(dtype, seen), of_ranks)) {
+    return {"averaged", text("that is the mean over the ", p.members.size(),
+                             " replicas, a model that no rank has drawn: copy, do not average")};
+  }
+  if (was_rounded(dtype, seen, right)) {
+    return {"rounded",
+            "the integer went through a floating-point type, which has no room for all its digits"};
+  }
+  if (rank == model.source) {
+    return {"source_changed",
+            "the source's own numbers were changed; they are what the others must get"};
+  }
+  if (seen == of_ranks[static_cast<std::size_t>(rank)]) {
+    if (i < model.parameters.size()) {
+      return {"parameter_left_out",
+              "those are this rank's own numbers: nothing was received into this parameter"};
+    }
+    return {"buffer_left_out",
+            "those are this rank's own numbers: buffers belong to the model too, integers among "
+            "them; model.buffers() lists them"};
+  }
+  return {"other_values",
+          "part of another tensor, or only a part of this one was sent; the ranks must go through "
+          "the same tensors in the same order, each whole"};
+}
+
+Failure failure_of(std::string cause, std::string message, std::string where) {
+  Failure failure;
+  failure.cause = std::move(cause);
+  failure.message = std::move(message);
+  failure.where = std::move(where);
+  return failure;
+}
+
+void compare_tensor(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+                    std::size_t m, std::size_t i, int rank,
+                    const std::vector<TensorReport>& of_all) {
+  const ModelPlan& model = p.models[m];
+  const TensorReport& report = of_all[static_cast<std::size_t>(rank)];
+  const auto where = text("rank ", rank, ", ", model.name(i));
+  if (!report.same_tensor) {
+    bench.fail(played,
+               failure_of("tensor_replaced",
+                          text(model.name(i), " of rank ", rank,
+                               " is another tensor after the call; the optimizer holds a handle to "
+                               "the one that was there and would go on updating that: receive into "
+                               "the value itself"),
+                          where));
+  }
+  std::vector<Bytes> of_ranks;
+  for (int r = 0; r < p.members.size(); ++r) of_ranks.push_back(values_of(p, salt, m, i, r));
+  const Bytes& right = of_ranks[static_cast<std::size_t>(model.source)];
+  if (report.values != right) {
+    const DType dtype = model.tensor(i).dtype;
+    const auto at =
+        std::mismatch(report.values.begin(), report.values.end(), right.begin(), right.end())
+            .first -
+        report.values.begin();
+    const std::size_t element = static_cast<std::size_t>(at) / bytes_of(dtype);
+    const Guess guess = likely_cause(p, model, i, rank, of_all, of_ranks);
+    Failure failure;
+    failure.cause = guess.cause;
+    failure.expected = shown(dtype, right, element);
+    failure.seen = shown(dtype, report.values, element);
+    failure.where = text(where, ", element ", element);
+    failure.message = text(m == 0 ? "" : "in the second call of this run, ", model.name(i), " (",
+                           name_of(dtype), ") of rank ", rank, " has ", failure.seen,
+                           " at element ", element, " where the source, rank ", model.source,
+                           ", has ", failure.expected, "; likely cause: ", guess.sentence);
+    bench.fail(played, std::move(failure));
+  }
+  if (!report.gradient_kept) {
+    bench.fail(played, failure_of("gradient_changed",
+                                  text("the gradient of ", model.name(i), " changed on rank ", rank,
+                                       "; only values and buffers are broadcast here"),
+                                  where));
+  }
+}
+
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
+  std::vector<ByteReader> results;
+  for (const int member : p.members.ranks) {
+    results.emplace_back(played.results[static_cast<std::size_t>(member)]);
+  }
+  for (std::size_t m = 0; m < p.models.size(); ++m) {
+    for (std::size_t i = 0; i < p.models[m].size(); ++i) {
+      std::vector<TensorReport> of_all;
+      for (ByteReader& result : results) of_all.push_back(read_tensor_report(result));
+      for (int rank = 0; rank < p.members.size(); ++rank) {
+        compare_tensor(bench, played, p, salt, m, i, rank, of_all);
+      }
+    }
+  }
+}
+
+std::optional<Played> play(Bench& bench, const Problem& p) {
+  const std::uint64_t salt = bench.draw();
+  CaseSetup setup;
+  setup.description = p.description();
+  setup.schedule_seed = p.schedule_seed;
+  for (int world_rank = 0; world_rank < p.members.world; ++world_rank) {
+    ReplicaCase one;
+    one.group = p.members.choice_of(world_rank);
+    for (std::size_t m = 0; m < p.models.size() && p.members.contain(world_rank); ++m) {
+      const ModelPlan& model = p.models[m];
+      Replica& replica = one.replicas.emplace_back();
+      replica.source = model.source;
+      replica.allocation_seed =
+          random_bits(salt, 1'000'000 + 16 * m + static_cast<std::uint64_t>(world_rank)) >> 32;
+      for (std::size_t i = 0; i < model.size(); ++i) {
+        auto& tensors = i < model.parameters.size() ? replica.parameters : replica.buffers;
+        tensors.push_back(
+            {model.tensor(i).dtype, values_of(p, salt, m, i, p.members.group_rank(world_rank))});
+      }
+    }
+    setup.inputs.push_back(encode(one));
+  }
+  auto played = bench.play(setup);
+  if (played) compare(bench, *played, p, salt);
+  return played;
+}
+
+std::vector<TensorPlan> of_type(DType dtype, std::initializer_list<std::int64_t> counts) {
+  std::vector<TensorPlan> tensors;
+  for (const std::int64_t count : counts) tensors.push_back({dtype, count});
+  return tensors;
+}
+
+ModelPlan plain_model(int source) {
+  return {source, of_type(DType::float32, {35, 7, 1, 64, 64, 13}), {}};
+}
+
+// A model of every element type: halves beside the float32, running statistics, and counters.
+ModelPlan mixed_model(int source) {
+  ModelPlan model = plain_model(source);
+  model.parameters.push_back({DType::bfloat16, 24});
+  model.parameters.push_back({DType::float32, 0});
+  model.parameters.push_back({DType::float16, 5});
+  model.buffers = of_type(DType::float32, {7, 64});
+  model.buffers.push_back({DType::int64, 16});
+  model.buffers.push_back({DType::float64, 3});
+  model.buffers.push_back({DType::int64, 0});
+  model.buffers.push_back({DType::uint8, 40});
+  model.buffers.push_back({DType::int32, 7});
+  return model;
+}
+
+void check_traffic(Bench& bench, const Played& played, const Problem& p) {
+  const auto bytes = static_cast<double>(p.bytes());
+  const int n = p.members.size();
+  const double budget = (n - 1) * bytes, sent = total_bytes(played.counters);
+  // A tenth for a checksum or a number that travels along; a second copy does not fit.
+  if (sent > 1.1 * budget) {
+    bench.fail(
+        played,
+        wasteful("too_many_bytes", sent, budget, "from all ranks together",
+                 text("the replicas are right, but all ranks together send ", number(sent),
+                      " bytes where ", n, " ranks need (N-1) times the model's ", number(bytes),
+                      " bytes = ", number(budget),
+                      "; likely cause: tensors are reduced or gathered, or sent more than once, "
+                      "where a broadcast brings each rank each number once")));
+  }
+  int rounds = 0;
+  while ((1 << rounds) < n) ++rounds;
+  const double busiest = busiest_rank_bytes(played.counters), allowed = rounds * bytes;
+  if (busiest > 1.1 * allowed) {
+    bench.fail(
+        played,
+        wasteful("star", busiest, allowed, "from one rank",
+                 text("the replicas are right, but one rank sends ", number(busiest),
+                      " bytes, the model's ", number(bytes),
+                      " once to each other rank, while these wait; those that have it can pass it "
+                      "on: group.broadcast does, with at most ⌈log₂N⌉ = ",
+                      rounds, " times the model from one rank")));
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"the parameters of rank 0 on all of 2, 3, 4, 1, 5, 7 and 8 ranks",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 4, 1, 5, 7, 8}) {
+           play(bench, {whole_world(n), {plain_model(0)}, bench.draw()});
+         }
+       }},
+      {"buffers too, and every element type: counters keep all their digits",
+       [](Bench& bench) {
+         play(bench, {whole_world(3), {mixed_model(0)}, bench.draw()});
+         play(bench, {whole_world(2),
+                      {{0, of_type(DType::float64, {9}), of_type(DType::int64, {1})}},
+                      bench.draw()});
+         play(bench, {whole_world(2), {{0, {}, of_type(DType::float32, {4})}}, bench.draw()});
+       }},
+      {"any rank can be the source, and the next model may have another",
+       [](Bench& bench) {
+         for (const int n : {2, 5, 8}) {
+           play(bench, {whole_world(n), {mixed_model(n - 1), mixed_model(n / 2)}, bench.draw()});
+         }
+       }},
+      {"in a part of the world the source is a rank of the group",
+       [](Bench& bench) {
+         Problem p{whole_world(8), {mixed_model(1), plain_model(2)}, bench.draw()};
+         p.members.ranks = {6, 1, 4};
+         play(bench, p);
+       }},
+      {"each rank receives the model once, and no rank sends it to all",
+       [](Bench& bench) {
+         for (const int n : {2, 4, 8}) {
+           const ModelPlan model{n - 1, of_type(DType::float32, {400, 130, 50}),
+                                 of_type(DType::int64, {25})};
+           const Problem p{whole_world(n), {model}, bench.draw()};
+           if (const auto played = play(bench, p)) check_traffic(bench, *played, p);
+         }
+       }},
+  };
+}
+
+}  // namespace lockstep::grader::broadcast_parameters

@@ -1,0 +1,267 @@
+// The exam of scale_learning_rate: rates, compared to rounding. Wrong ones are matched against the
+// usual misunderstandings, to name the likely cause.
+#include "grader/parts/05_data_parallel/scale_learning_rate/case.hpp"
+
+#include <cmath>
+
+#include "engine/base/random.hpp"
+#include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::scale_learning_rate {
+namespace {
+
+using optim::ScaledRate;
+using optim::Scaling;
+
+// A few operations on double in any order: some 1e-16 each.
+bool near(double seen, double expected) {
+  return std::fabs(seen - expected) <= 1e-12 * std::fabs(expected);
+}
+
+double factor_of(Scaling scaling, double k) {
+  return scaling == Scaling::linear ? k : std::sqrt(k);
+}
+
+double samples_of(const ScaledRate& q) {
+  return static_cast<double>(q.batch * q.accumulate * q.ranks);
+}
+
+// The straight line through `from` at step 0 and `to` at step `warmup`, then level.
+double warmed_up(double step, double from, double to, double warmup) {
+  return step >= warmup ? to : from * (1 - step / warmup) + to * (step / warmup);
+}
+
+double rate_with(const RateQuestion& q, double k) {
+  const double base = q.rate.base;
+  return warmed_up(static_cast<double>(q.step), base, base * factor_of(q.rate.scaling, k),
+                   static_cast<double>(q.rate.warmup));
+}
+
+double expected_of(const RateQuestion& q) {
+  return rate_with(q, samples_of(q.rate) / static_cast<double>(q.rate.base_batch));
+}
+
+struct Misunderstanding {
+  const char* cause;
+  double rate;
+  const char* sentence;
+};
+
+std::vector<Misunderstanding> wrong_factors(const RateQuestion& q) {
+  const auto& [step, r] = q;
+  const auto base_batch = static_cast<double>(r.base_batch);
+  const double samples = samples_of(r), k = samples / base_batch;
+  RateQuestion other = q;
+  other.rate.scaling = r.scaling == Scaling::linear ? Scaling::square_root : Scaling::linear;
+  return {
+      {"not_scaled", r.base, "that is the base rate, which was found for another batch"},
+      {"other_rule", expected_of(other), "that is what the other rule of scaling gives"},
+      {"ranks_only", rate_with(q, r.ranks),
+       "that is scaled by the number of ranks; what counts is by how much the samples of an update "
+       "have grown, and that is 1 when a fixed batch is split over more ranks"},
+      {"accumulation_forgotten", rate_with(q, k / static_cast<double>(r.accumulate)),
+       "that leaves out the batches a rank adds up: they are samples of the update as well"},
+      {"ranks_forgotten", rate_with(q, k / r.ranks),
+       "that leaves out the ranks: gradients are averaged over all of them"},
+      {"scaled_twice", rate_with(q, k * k),
+       "that is scaled twice: the rate found for the base batch is scaled once, by all samples of "
+       "an update together"},
+      {"scaled_twice", rate_with(q, k * r.ranks),
+       "that is scaled twice: the ranks' samples are in the update's already"},
+      {"whole_numbers", rate_with(q, std::floor(k)),
+       "that is what a division of integers gives: k need not be a whole number"},
+      {"root_of_the_rate", std::sqrt(r.base * k),
+       "that is the root of the scaled rate; the root is taken of the factor k alone"},
+      {"upside_down", rate_with(q, 1 / k), "the batches are exchanged: a larger one asks for more"},
+  };
+}
+
+std::vector<Misunderstanding> wrong_warmups(const RateQuestion& q) {
+  const auto& [whole_step, r] = q;
+  const double k = samples_of(r) / static_cast<double>(r.base_batch);
+  const double to = r.base * factor_of(r.scaling, k);
+  const auto step = static_cast<double>(whole_step), warmup = static_cast<double>(r.warmup);
+  const auto accumulate = static_cast<double>(r.accumulate);
+  std::vector<Misunderstanding> wrong;
+  if (step > 0 && step < warmup) {
+    wrong = {{"flat", r.base,
+              k < 1 ? "that is the base rate still; k may be below 1, and the line falls then"
+                    : "that is the base rate still, and the line rises from step 0 on; step / "
+                      "warmup of two integers is 0"},
+             {"root_of_the_line", r.base * factor_of(r.scaling, 1 + (k - 1) * step / warmup),
+              "the factor k grows on a straight line there, and its root does not: draw the line "
+              "between the two rates"}};
+  }
+  const Misunderstanding others[] = {
+      {"from_zero", warmed_up(step, 0, to, warmup),
+       "that warm-up begins at 0; it begins at the base rate, which is known to be good"},
+      {"from_zero", warmed_up(step + 1, 0, to, warmup),
+       "that warm-up begins at a part of the scaled rate; it begins at the base rate"},
+      {"one_early", warmed_up(step + 1, r.base, to, warmup),
+       "that is the rate of the next step: step 0 has the base rate"},
+      {"one_early", warmed_up(step, r.base, to, warmup - 1),
+       "that warm-up is one step too short: step `warmup` is the first with the scaled rate"},
+      {"counts_batches", warmed_up(step, r.base, to, warmup * accumulate),
+       "that warm-up counts batches; it is so many optimizer steps"},
+      {"counts_batches", warmed_up(step * accumulate, r.base, to, warmup),
+       "that counts batches; the step is the number of optimizer steps already"},
+      {"counts_ranks", warmed_up(step * r.ranks, r.base, to, warmup),
+       "that counts the steps of all ranks; they step together, so it is one step"},
+      {"goes_on", r.base + (to - r.base) * step / warmup,
+       "that line goes on beyond the warm-up; from step `warmup` on the rate stays"},
+      {"geometric", r.base * std::pow(to / r.base, step / warmup),
+       "that warm-up multiplies by the same factor in each step; it is to add the same amount"},
+      {"no_warmup", to, "that is the scaled rate at once; the warm-up leads to it"},
+  };
+  wrong.insert(wrong.end(), std::begin(others), std::end(others));
+  return wrong;
+}
+
+std::string text_of(const RateQuestion& q) {
+  const auto& r = q.rate;
+  return text("step ", q.step, " of a warm-up of ", r.warmup, "; ", number(r.base), " found for ",
+              r.base_batch, " samples, ", r.scaling == Scaling::linear ? "linear" : "square root",
+              ", ", r.accumulate, " × ", r.batch, " samples on ", r.ranks,
+              r.ranks == 1 ? " rank" : " ranks");
+}
+
+// Of the first misunderstanding that explains the rate.
+Misunderstanding cause_of(const RateQuestion& q, double seen) {
+  if (std::isnan(seen)) {
+    return {"no_number", seen, "0 / 0: a warm-up may have no steps, or the base rate be reached"};
+  }
+  std::vector<Misunderstanding> all = wrong_factors(q);
+  if (q.step < q.rate.warmup) {
+    const auto more = wrong_warmups(q);
+    all.insert(all.begin(), more.begin(), more.end());
+  } else {
+    for (const auto& wrong : wrong_warmups(q)) all.push_back(wrong);
+  }
+  for (const auto& wrong : all) {
+    if (near(seen, wrong.rate)) return wrong;
+  }
+  return {
+      "other_rate", seen,
+      "another factor than batch · accumulate · ranks / base_batch, or another way from the base "
+      "rate to the scaled one"};
+}
+
+void compare(Bench& bench, const Played& played, const RateQuestion& q, double seen) {
+  const double expected = expected_of(q);
+  if (near(seen, expected)) return;
+  const Misunderstanding likely = cause_of(q, seen);
+  Failure failure;
+  failure.cause = likely.cause;
+  failure.expected = number(expected);
+  failure.seen = number(seen);
+  failure.where = text_of(q);
+  failure.message = text(text_of(q), ": the rate is ", number(seen), " where ", number(expected),
+                         " was expected; likely cause: ", likely.sentence);
+  bench.fail(played, std::move(failure));
+}
+
+bool sensible(const RateQuestion& q) {
+  const auto& r = q.rate;
+  return q.step >= 0 && r.warmup >= 0 && r.base_batch >= 1 && r.batch >= 1 && r.ranks >= 1 &&
+         r.accumulate >= 1;
+}
+
+void ask(Bench& bench, const std::string& description, const std::vector<RateQuestion>& questions) {
+  const auto played = bench.ask(description, encode(questions));
+  if (!played) return;
+  ByteReader answers(played->results.front());
+  for (const auto& q : questions) {
+    const bool refused = answers.get<RateAnswer>() == RateAnswer::refused;
+    const double seen = refused ? 0 : answers.get<double>();
+    if (refused == !sensible(q)) {
+      if (!refused) compare(bench, *played, q, seen);
+      continue;
+    }
+    Failure failure;
+    failure.cause = refused ? "refused" : "accepted";
+    failure.where = text_of(q);
+    failure.message = refused ? text(text_of(q), ": refused, and nothing is wrong with it")
+                              : text(text_of(q), ": a ContractError was expected, and the rate ",
+                                     number(seen), " came back");
+    bench.fail(*played, std::move(failure));
+  }
+}
+
+std::vector<RateQuestion> at_steps(const ScaledRate& rate, const std::vector<std::int64_t>& steps) {
+  std::vector<RateQuestion> questions;
+  for (const std::int64_t step : steps) questions.push_back({step, rate});
+  return questions;
+}
+
+std::vector<RateQuestion> random_rates(Bench& bench) {
+  const auto drawn = [&](std::uint64_t below) {
+    return static_cast<std::int64_t>(bench.draw() % below);
+  };
+  std::vector<RateQuestion> questions;
+  for (int k = 0; k < 200; ++k) {
+    ScaledRate rate;
+    rate.base = 0.001 + random_uniform(bench.draw(), 0);
+    rate.base_batch = 1 + drawn(5000);
+    rate.batch = 1 + drawn(300);
+    rate.ranks = static_cast<int>(1 + drawn(1000));
+    rate.accumulate = 1 + drawn(20);
+    rate.scaling = drawn(2) == 0 ? Scaling::linear : Scaling::square_root;
+    rate.warmup = drawn(400);
+    questions.push_back({drawn(800), rate});
+  }
+  return questions;
+}
+
+}  // namespace
+
+Exam exam() {
+  // Five epochs of 1,281,167 images in updates of 8,192.
+  const ScaledRate imagenet{0.1, 256, 32, 256, 1, Scaling::linear, 782};
+  return {
+      {"0.1 for 256 images is 3.2 for 8,192, reached from 0.1 in a straight line",
+       [=](Bench& bench) {
+         ask(bench, "256 ranks", at_steps(imagenet, {782, 783, 100'000, 0, 1, 391, 781}));
+       }},
+      {"only the samples of an update count, however they are split",
+       [](Bench& bench) {
+         std::vector<RateQuestion> questions;
+         for (const auto& [batch, accumulate, ranks] :
+              {std::tuple{35, 1, 6}, {5, 7, 6}, {6, 35, 1}, {1, 30, 7}, {210, 1, 1}, {1, 1, 210}}) {
+           const ScaledRate rate{0.05, 60, batch, ranks, accumulate, Scaling::linear, 11};
+           for (const auto& q : at_steps(rate, {11, 20, 4, 7})) questions.push_back(q);
+         }
+         ask(bench, "210 samples an update", questions);
+       }},
+      {"four times the batch, twice the rate: the square root",
+       [](Bench& bench) {
+         ask(bench, "square root",
+             at_steps({0.3, 48, 16, 4, 3, Scaling::square_root, 8}, {8, 9, 0, 1, 4, 7}));
+       }},
+      {"no warm-up, no growth, and batches that have become smaller",
+       [](Bench& bench) {
+         ask(bench, "no warm-up", at_steps({0.1, 32, 32, 4, 1, Scaling::linear, 0}, {0, 1, 50}));
+         ask(bench, "no growth", at_steps({0.1, 96, 8, 4, 3, Scaling::linear, 5}, {0, 2, 5, 6}));
+         ask(bench, "smaller", at_steps({0.4, 1000, 10, 3, 5, Scaling::linear, 4}, {0, 1, 3, 4}));
+       }},
+      {"any rate, batch and warm-up",
+       [](Bench& bench) { ask(bench, "random rates", random_rates(bench)); }},
+      {"what makes no sense is refused",
+       [](Bench& bench) {
+         const ScaledRate good{0.1, 32, 32, 4, 2, Scaling::linear, 5};
+         std::vector<RateQuestion> questions{{-1, good}, {0, good}};
+         const auto change = [&](auto&& spoil) {
+           questions.push_back({1, good});
+           spoil(questions.back().rate);
+         };
+         change([](ScaledRate& r) { r.base_batch = 0; });
+         change([](ScaledRate& r) { r.batch = 0; });
+         change([](ScaledRate& r) { r.ranks = 0; });
+         change([](ScaledRate& r) { r.accumulate = 0; });
+         change([](ScaledRate& r) { r.warmup = -1; });
+         ask(bench, "what makes no sense", questions);
+       }},
+  };
+}
+
+}  // namespace lockstep::grader::scale_learning_rate

@@ -1,0 +1,367 @@
+// The exam of token_weighted_mean: one division by the count of all ranks. A wrong answer is
+// matched against other weights of the same sums, since nearly every mistake here is one.
+#include "grader/parts/05_data_parallel/token_weighted_mean/case.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/base/random.hpp"
+#include "grader/exam/gradient_rules.hpp"
+#include "grader/exam/members.hpp"
+#include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::token_weighted_mean {
+namespace {
+
+// One call: how many positions each rank of the group has.
+struct Round {
+  std::vector<std::int64_t> counted, padded;
+
+  std::int64_t total() const {
+    return std::accumulate(counted.begin(), counted.end(), std::int64_t{0});
+  }
+};
+
+struct Problem {
+  Members members;
+  GradientPlan plan{DType::float64, {35, 7, 1, 64, 64, 13}, {1, 1, 1, 1, 1, 1}};
+  std::vector<Round> rounds;
+  std::uint64_t schedule_seed = 0;
+
+  int size() const { return members.size(); }
+  std::string description() const {
+    std::string counts;
+    for (const std::int64_t count : rounds.front().counted) {
+      counts += text(counts.empty() ? "" : ", ", count);
+    }
+    return text(members.description(), " with ", counts, " positions, ", plan.sizes.size(),
+                " parameters of ", name_of(plan.dtype));
+  }
+};
+
+// The salts of the calls of one case differ.
+std::uint64_t salt_of(std::uint64_t salt, std::size_t round) { return random_bits(salt, round); }
+
+data_parallel::LossSum loss_of(const Round& round, std::uint64_t salt, int rank) {
+  const auto r = static_cast<std::size_t>(rank);
+  const double mean = (0.5 + random_uniform(salt, 77 + r)) * (1 + rank);
+  return {mean * static_cast<double>(round.counted[r]), round.counted[r], round.padded[r]};
+}
+
+// The sums of all ranks, each by a weight of its own: right and wrong answers alike.
+using Weights = std::vector<double>;
+std::vector<double> weighted(const std::vector<std::vector<double>>& sums, const Weights& weights) {
+  std::vector<double> result(sums.front().size(), 0.0);
+  for (std::size_t r = 0; r < sums.size(); ++r) {
+    for (std::size_t e = 0; e < result.size(); ++e) result[e] += weights[r] * sums[r][e];
+  }
+  return result;
+}
+
+struct Mistake {
+  GradientGuess guess;
+  Weights weights;
+};
+
+// What rank `self` may have done instead; the first that fits is named.
+std::vector<Mistake> mistakes(const Round& round, int self) {
+  const std::size_t n = round.counted.size();
+  const auto total = static_cast<double>(round.total()), ranks = static_cast<double>(n);
+  const double positions = total + static_cast<double>(std::accumulate(
+                                       round.padded.begin(), round.padded.end(), std::int64_t{0}));
+  const auto count = [&](std::size_t r) { return static_cast<double>(round.counted[r]); };
+  const auto share = [&](std::size_t r) { return count(r) > 0 ? 1 / count(r) : 0.0; };
+  const auto each = [&](auto weight) {
+    Weights weights(n);
+    for (std::size_t r = 0; r < n; ++r) weights[r] = weight(r);
+    return weights;
+  };
+  const auto all = [&](double weight) { return Weights(n, weight); };
+  const auto own = static_cast<std::size_t>(self);
+  const auto only_own = [&](double weight) {
+    return each([&](std::size_t r) { return r == own ? weight : 0.0; });
+  };
+  return {
+      {{"mean_of_means",
+        "that is the mean of the ranks' means: a rank with few positions weighs as much as one "
+        "with many; add sums and counts, and divide once"},
+       each([&](std::size_t r) { return share(r) / ranks; })},
+      {{"summed", "the sums were added, and not divided by the number of positions"}, all(1)},
+      {{"divided_by_ranks",
+        "the sums were divided by the number of ranks; they are sums over positions, so the "
+        "positions of all ranks divide them"},
+       all(1 / ranks)},
+      {{"padding_counted",
+        "padding was counted: it has no loss and no gradient, and makes the mean too small"},
+       all(1 / positions)},
+      {{"weighted_twice",
+        "each rank's sum was multiplied by its count; a sum over its positions has that weight "
+        "already"},
+       each([&](std::size_t r) { return count(r) / total; })},
+      {{"weighted_twice",
+        "each rank's sum was multiplied by its count and divided by N; a sum over its positions "
+        "has that weight already, and N has no part in this"},
+       each([&](std::size_t r) { return count(r) / ranks; })},
+      {{"averaged_too", "divided by the number of ranks on top of the number of positions"},
+       all(1 / total / ranks)},
+      {{"times_ranks", "N times too large: scaled for an average, and then summed"},
+       all(ranks / total)},
+      {{"divided_twice", "divided by the number of positions twice"}, all(1 / total / total)},
+      {{"own_count",
+        "divided by this rank's own count; the ranks hold different numbers of positions"},
+       all(share(own))},
+      {{"own_count",
+        "divided by N times this rank's own count; the ranks hold different numbers of positions"},
+       all(share(own) / ranks)},
+      {{"own_count", "divided by N times rank 0's count; the ranks hold different numbers"},
+       all(share(0) / ranks)},
+      {{"sum_of_means", "the ranks' own means were added"}, each(share)},
+      {{"not_added", "that is this rank's share alone: nothing was added"}, only_own(1 / total)},
+      {{"not_added", "that is this rank's own sum: it was left as it was"}, only_own(1)},
+      {{"not_added", "that is this rank's own mean: nothing was added"}, only_own(share(own))},
+  };
+}
+
+GradientGuess likely_cause(const Round& round, int self, std::span<const double> seen,
+                           const std::vector<std::vector<double>>& sums) {
+  if (!all_finite(seen)) {
+    return {"no_number",
+            round.total() == 0
+                ? "0 / 0: no rank counted anything, and then there is nothing to divide"
+                : "that is no number: a rank without positions divided by its own count of 0, or "
+                  "memory was read that nothing was written to"};
+  }
+  if (std::all_of(seen.begin(), seen.end(), [](double v) { return v == 0; })) {
+    return {"zero",
+            "everything is 0 where other ranks have counted something: a whole number divided by a "
+            "larger "
+            "one is 0 (write 1.0 /), or a rank without positions did not take part"};
+  }
+  for (const Mistake& mistake : mistakes(round, self)) {
+    const auto other = weighted(sums, mistake.weights);
+    if (all_finite(other) && resembles(seen, other)) return mistake.guess;
+  }
+  return {"other_values",
+          "other tensors were added, or the ranks went through the parameters in different orders"};
+}
+
+GradientGuess cause_of_loss(const Round& round, int self, double seen, double right,
+                            const std::vector<std::vector<double>>& sums) {
+  if (std::fabs(seen - right) <= 0.02 * right) {
+    return {"rounded_totals",
+            "sum and count were rounded on their way: reduce them in float64 (empty_like has the "
+            "type of the gradients)"};
+  }
+  return likely_cause(round, self, std::span(&seen, 1), sums);
+}
+
+void compare_loss(Bench& bench, const Played& played, const Round& round, std::uint64_t salt,
+                  const std::vector<double>& of_ranks) {
+  const int n = static_cast<int>(of_ranks.size());
+  std::vector<std::vector<double>> sums;
+  for (int rank = 0; rank < n; ++rank) sums.push_back({loss_of(round, salt, rank).sum});
+  const auto total = static_cast<double>(round.total());
+  const auto count = static_cast<std::size_t>(n);
+  const double right = weighted(sums, Weights(count, total > 0 ? 1 / total : 0)).front();
+  for (int rank = 0; rank < n; ++rank) {
+    const double seen = of_ranks[static_cast<std::size_t>(rank)];
+    // Sums of N positive numbers in float64, in any order, and one division.
+    if (!(std::fabs(seen - right) <= 1e-12 * right)) {
+      const GradientGuess guess = cause_of_loss(round, rank, seen, right, sums);
+      Failure failure;
+      failure.cause = guess.cause;
+      failure.expected = number(right);
+      failure.seen = number(seen);
+      failure.where = text("rank ", rank, ", mean loss");
+      failure.message = text("the gradients are right, but rank ", rank, " returned the mean loss ",
+                             failure.seen, " where the ", round.total(), " positions of ", n,
+                             " ranks have ", failure.expected, "; likely cause: ", guess.sentence);
+      bench.fail(played, std::move(failure));
+    }
+    if (seen != of_ranks.front()) {
+      Failure failure;
+      failure.cause = "bits_differ";
+      failure.expected = "the same bits on every rank";
+      failure.seen =
+          text(number(of_ranks.front()), " on rank 0, ", number(seen), " on rank ", rank);
+      failure.where = text("rank ", rank, ", mean loss");
+      failure.message =
+          text("ranks 0 and ", rank, " returned means that differ in their last bits, ",
+               failure.seen, "; likely cause: each rank added in its own order");
+      bench.fail(played, std::move(failure));
+    }
+  }
+}
+
+void compare_round(Bench& bench, const Played& played, const Problem& p, const Round& round,
+                   std::uint64_t salt, std::vector<ByteReader>& results) {
+  std::vector<double> losses;
+  std::vector<std::vector<GradientReport>> reports(p.plan.sizes.size());
+  for (ByteReader& result : results) {
+    losses.push_back(result.get<double>());
+    for (auto& of_parameter : reports) of_parameter.push_back(read_gradient_report(result));
+  }
+  const auto n = static_cast<std::size_t>(p.size());
+  const auto total = static_cast<double>(round.total());
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    std::vector<std::vector<double>> sums, sizes;
+    for (std::size_t r = 0; r < n; ++r) {
+      sums.push_back(drawn_gradient(p.plan, salt, static_cast<int>(r), i,
+                                    static_cast<double>(round.counted[r])));
+      sizes.push_back(sums.back());
+      for (double& value : sizes.back()) value = std::fabs(value);
+    }
+    const Weights right(n, total > 0 ? 1 / total : 0);
+    ExpectedGradient expected;
+    expected.name = text("the mean over the ", round.total(), " positions of ", n, " ranks");
+    expected.values = weighted(sums, right);
+    // The factor is rounded once, each product once, and N-1 additions: (N+2)·eps·Σ|g|/Σcounted.
+    expected.tolerance = weighted(sizes, right);
+    for (double& value : expected.tolerance) {
+      value *= static_cast<double>(n + 2) * epsilon_of(p.plan.dtype);
+    }
+    expected.likely_cause = [&](std::span<const double> seen, int rank) {
+      return likely_cause(round, rank, seen, sums);
+    };
+    check_gradient(bench, played, p.plan, i, reports[i], expected);
+  }
+  compare_loss(bench, played, round, salt, losses);
+}
+
+std::optional<Played> play(Bench& bench, const Problem& p) {
+  const std::uint64_t salt = bench.draw();
+  CaseSetup setup;
+  setup.description = p.description();
+  setup.schedule_seed = p.schedule_seed;
+  for (int world_rank = 0; world_rank < p.members.world; ++world_rank) {
+    WeightedCase one;
+    one.group = p.members.choice_of(world_rank);
+    const int rank = p.members.group_rank(world_rank);
+    for (std::size_t k = 0; k < p.rounds.size() && p.members.contain(world_rank); ++k) {
+      const std::uint64_t own_salt = salt_of(salt, k);
+      const auto loss = loss_of(p.rounds[k], own_salt, rank);
+      const auto counted = static_cast<double>(loss.counted);
+      one.calls.push_back({loss, drawn_gradients(p.plan, own_salt, rank, counted)});
+    }
+    setup.inputs.push_back(encode(one));
+  }
+  auto played = bench.play(setup);
+  if (!played) return played;
+  std::vector<ByteReader> results;
+  for (const int member : p.members.ranks) {
+    results.emplace_back(played->results[static_cast<std::size_t>(member)]);
+  }
+  for (std::size_t k = 0; k < p.rounds.size(); ++k) {
+    compare_round(bench, *played, p, p.rounds[k], salt_of(salt, k), results);
+  }
+  return played;
+}
+
+// Counts that differ between ranks, and padding on each or nowhere.
+enum class Padding : std::uint8_t { none, some };
+Round drawn_round(Bench& bench, int ranks, Padding padding) {
+  Round round;
+  for (int rank = 0; rank < ranks; ++rank) {
+    round.counted.push_back(1 + 40 * rank + static_cast<std::int64_t>(bench.draw() % 30));
+    const std::int64_t filled = 7 + static_cast<std::int64_t>(bench.draw() % 90);
+    round.padded.push_back(padding == Padding::some ? filled : 0);
+  }
+  return round;
+}
+
+Problem drawn_problem(Bench& bench, int ranks, Padding padding) {
+  Problem p;
+  p.members = whole_world(ranks);
+  p.rounds = {drawn_round(bench, ranks, padding)};
+  p.schedule_seed = bench.draw();
+  return p;
+}
+
+void check_totals_reduced_once(Bench& bench, const Played& played, const Problem& p) {
+  const auto& all = played.counters.collectives;
+  const auto small = std::count_if(all.begin(), all.end(), [](const sim::CollectiveRecord& record) {
+    return record.bytes > 0 && record.bytes <= 16;
+  });
+  if (small <= 2) return;  // sum and count, together or each by itself
+  Failure failure;
+  failure.verdict = sim::Verdict::efficiency;
+  failure.cause = "totals_reduced_often";
+  failure.counters = {{"small_collectives", static_cast<double>(small)}};
+  failure.expected = "one reduction of sum and count";
+  failure.seen = text(small, " small collectives");
+  failure.message = text("the mean is right, but there were ", small,
+                         " collectives of a number or two for ", p.plan.sizes.size(),
+                         " parameters; likely cause: the count is reduced for each parameter "
+                         "again. Each costs a round trip; one before the loop serves all");
+  bench.fail(played, std::move(failure));
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"ranks with different numbers of positions have the mean of one device",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 4, 1, 5, 7, 8}) {
+           play(bench, drawn_problem(bench, n, Padding::none));
+         }
+       }},
+      {"padding does not count",
+       [](Bench& bench) {
+         for (const int n : {2, 5}) play(bench, drawn_problem(bench, n, Padding::some));
+       }},
+      {"a rank that has nothing to count takes part with nothing",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 8}) {
+           Problem p = drawn_problem(bench, n, Padding::some);
+           p.rounds.front().counted.front() = 0;
+           play(bench, p);
+           p.rounds.push_back(drawn_round(bench, n, Padding::some));
+           p.rounds.back().counted.back() = 0;
+           play(bench, p);
+         }
+       }},
+      {"when nobody counted anything the mean is 0 and the gradients stay zero",
+       [](Bench& bench) {
+         for (const int n : {3, 1}) {
+           Problem p = drawn_problem(bench, n, Padding::some);
+           p.rounds.push_back(p.rounds.front());
+           p.rounds.front().counted.assign(static_cast<std::size_t>(n), 0);
+           play(bench, p);
+         }
+       }},
+      {"large counts keep their digits, also beside float32 and bfloat16 gradients",
+       [](Bench& bench) {
+         for (const DType dtype : {DType::float32, DType::bfloat16}) {
+           Problem p = drawn_problem(bench, 3, Padding::some);
+           p.plan.dtype = dtype;
+           p.rounds.front().counted = {20'000'001, 1'003, 77};
+           play(bench, p);
+         }
+       }},
+      {"a part of the world, and parameters without gradient",
+       [](Bench& bench) {
+         Problem p = drawn_problem(bench, 3, Padding::some);
+         p.members = whole_world(8);
+         p.members.ranks = {6, 1, 4};
+         p.plan.sizes = {5, 3, 0, 8};
+         p.plan.has_grad = {1, 0, 1, 1};
+         play(bench, p);
+       }},
+      {"the gradients are reduced once, and the totals once",
+       [](Bench& bench) {
+         for (const int n : {2, 4, 8}) {
+           Problem p = drawn_problem(bench, n, Padding::none);
+           p.plan = {DType::float32, {400, 130, 50}, {1, 1, 1}};
+           const auto played = play(bench, p);
+           if (!played) continue;
+           check_one_reduction(bench, *played, p.plan, n);
+           check_totals_reduced_once(bench, *played, p);
+         }
+       }},
+  };
+}
+
+}  // namespace lockstep::grader::token_weighted_mean

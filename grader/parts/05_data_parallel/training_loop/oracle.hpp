@@ -1,0 +1,86 @@
+// What the replicas of one training should read, log and end with, and what they do when the loop
+// has one of the usual mistakes: one device plays all ranks.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grader/exam/dataset_service.hpp"
+#include "grader/parts/05_data_parallel/training_loop/case.hpp"
+
+namespace lockstep::grader::training_loop {
+
+// What a student is told of a mistake: its stable name, and the sentence.
+struct Cause {
+  std::string name, sentence;
+};
+
+struct LoopProblem {
+  int ranks = 2;
+  std::int64_t samples = 24, batch = 4;  // of a rank
+  int epochs = 2;
+  OptimizerKind optimizer = OptimizerKind::momentum;
+  double clip_norm = 0;
+  DType dtype = DType::float64;
+  std::uint64_t schedule_seed = 0;
+  double log_s = 0;               // what writing a line of the log takes
+  std::vector<int> members = {};  // world ranks of the group, in its order; empty: all
+
+  int world() const { return ranks + (members.empty() ? 0 : 2); }
+  std::int64_t steps_in_epoch() const {
+    const std::int64_t each = (samples + ranks - 1) / ranks;
+    return (each + batch - 1) / batch;
+  }
+  std::string description() const;
+};
+
+// One training: what the judge drew for it.
+struct DrawnLoop {
+  LoopProblem problem;
+  std::uint64_t salt = 0;
+
+  HiddenSamples samples() const;
+  std::uint64_t model_seed(int rank) const;  // a rank learns its own only
+  TrainingLoopCase case_of(int rank) const;
+  // Batch by batch, over all epochs.
+  std::vector<std::vector<std::int64_t>> reads_of(int rank) const;
+};
+
+enum class LoopWay : std::uint8_t {
+  right,
+  last_rank_counts,  // the replicas begin as the last rank's
+  rate_left_alone,
+  rate_of_epoch,
+  rate_anew_each_epoch,
+  rate_one_late,
+  rate_one_early,    // set after the step
+  counted_from_one,  // schedule and occasion
+  counted_anew,      // the same two, in every epoch
+  not_clipped,
+  not_averaged,
+  prepared_for_evaluation,
+  one_randomness,  // all ranks draw alike
+  same_every_step,
+  numbered_in_blocks,  // sample i of rank r is r·B + i
+  numbered_alike,      // sample i of rank r is r + i
+  rank_in_the_seed,
+};
+struct LoopMistake {
+  LoopWay way;
+  const char *cause, *sentence;
+};
+// All ways but the right one, in the order in which they are to be suspected.
+std::span<const LoopMistake> loop_mistakes();
+
+struct LoopTrained {
+  std::vector<double> numbers;                 // parameters and buffers, flat, of rank 0
+  std::vector<double> losses;                  // mean over the ranks, by step
+  std::vector<std::vector<double>> losses_of;  // [rank][step]
+};
+// The numbers of rank 0's replica before any step.
+std::vector<double> beginning_of(const DrawnLoop& drawn);
+
+LoopTrained train_on_one_device(const DrawnLoop& drawn, LoopWay way);
+
+}  // namespace lockstep::grader::training_loop

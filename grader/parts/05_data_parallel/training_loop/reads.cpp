@@ -1,0 +1,126 @@
+#include "grader/parts/05_data_parallel/training_loop/reads.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "engine/data/distributed_sampler.hpp"
+
+namespace lockstep::grader::training_loop {
+namespace {
+
+using Indices = std::vector<std::int64_t>;
+
+Indices joined(const std::vector<Indices>& batches) {
+  Indices all;
+  for (const Indices& batch : batches) all.insert(all.end(), batch.begin(), batch.end());
+  return all;
+}
+
+std::string list(const Indices& indices) {
+  constexpr std::size_t shown_max = 12;
+  std::string words;
+  for (std::size_t i = 0; i < std::min(indices.size(), shown_max); ++i) {
+    words += text(i == 0 ? "" : ", ", indices[i]);
+  }
+  return indices.empty() ? "nothing" : indices.size() > shown_max ? words + ", …" : words;
+}
+
+// What a rank would read if its sampler were asked for something else in each epoch.
+Indices read_with(const DrawnLoop& drawn, int rank,
+                  const std::function<void(data::SamplerOptions&)>& change) {
+  Indices all;
+  for (int epoch = 0; epoch < drawn.problem.epochs; ++epoch) {
+    data::SamplerOptions options{drawn.problem.samples, rank, drawn.problem.ranks,
+                                 drawn.case_of(rank).options.seed, epoch};
+    change(options);
+    const Indices order = data::distributed_indices(options);
+    all.insert(all.end(), order.begin(), order.end());
+  }
+  return all;
+}
+
+Cause likely_cause(const DrawnLoop& drawn, int rank, const Indices& seen) {
+  const auto is = [&](const std::function<void(data::SamplerOptions&)>& change) {
+    return seen == read_with(drawn, rank, change);
+  };
+  if (seen.empty()) return {"nothing_read", "the loop over epochs or batches never ran"};
+  if (is([](auto& options) { options.epoch = 0; })) {
+    return {
+        "no_set_epoch",
+        "the sampler was asked for epoch 0 every time (PyTorch's loop without set_epoch): every "
+        "epoch has the same order"};
+  }
+  if (is([&](auto& options) { options.seed += static_cast<std::uint64_t>(rank); })) {
+    return {"seed_per_rank",
+            "the rank went into the seed: all ranks must shuffle alike, or their "
+            "shares overlap and leave holes"};
+  }
+  if (is([](auto& options) { ++options.epoch; })) {
+    return {"epochs_from_one", "epochs were counted from 1; they count from 0"};
+  }
+  if (is([](auto& options) { options.seed = 0; })) {
+    return {"seed_ignored", "the order is that of seed 0: options.seed was ignored"};
+  }
+  if (is([](auto& options) { options.order = data::Order::sequential; })) {
+    return {"not_shuffled", "the samples were not shuffled"};
+  }
+  if (is([](auto& options) { options.tail = data::Tail::drop; })) {
+    return {"tail_dropped", "the end of the order was cut off; it is padded"};
+  }
+  if (is([](auto& options) { options.rank = 0, options.ranks = 1; })) {
+    return {"read_everything", "every rank read the whole dataset, as if it were alone"};
+  }
+  if (is([](auto& options) { options.rank = 0; })) {
+    return {"share_of_rank_0", "that is the share of rank 0"};
+  }
+  std::vector<Indices> full = drawn.reads_of(rank);
+  std::erase_if(full,
+                [&](const Indices& batch) { return std::ssize(batch) < drawn.problem.batch; });
+  if (seen == joined(full)) {
+    return {"last_batch_dropped",
+            "the short last batch of each epoch was left out; that is the loader's LastBatch, and "
+            "it is kept"};
+  }
+  const Indices right = joined(drawn.reads_of(rank));
+  if (seen.size() < right.size() && std::equal(seen.begin(), seen.end(), right.begin())) {
+    return {"stopped_early", "the reading stopped before the last epoch was through"};
+  }
+  if (seen.size() > right.size() && std::equal(right.begin(), right.end(), seen.begin())) {
+    return {"went_on", "there was more than was asked for"};
+  }
+  return {"other_order",
+          "distributed_indices of this rank, the number of ranks, options.seed and "
+          "the epoch says what a rank reads"};
+}
+
+}  // namespace
+
+std::optional<Failure> reading_failure(const DrawnLoop& drawn, int rank,
+                                       const std::vector<Indices>& reads) {
+  const std::vector<Indices> right = drawn.reads_of(rank);
+  const auto at = static_cast<std::size_t>(
+      std::mismatch(reads.begin(), reads.end(), right.begin(), right.end()).first - reads.begin());
+  if (at == reads.size() && reads.size() == right.size()) return std::nullopt;
+  const Indices seen = at < reads.size() ? reads[at] : Indices{};
+  const Indices expected = at < right.size() ? right[at] : Indices{};
+  Failure failure;
+  failure.where = text("rank ", rank, ", step ", at);
+  failure.expected = list(expected);
+  failure.seen = list(seen);
+  failure.message = text("rank ", rank, " read the samples ", failure.seen, " for its step ", at,
+                         " where ", failure.expected, " were expected; likely cause: ");
+  Cause cause;
+  if (joined(reads) == joined(right)) {
+    cause = {"other_batches",
+             text("the order is right, but batches of a rank have ", drawn.problem.batch,
+                  " samples, and the last one of an epoch "
+                  "may have less")};
+  } else {
+    cause = likely_cause(drawn, rank, joined(reads));
+  }
+  failure.cause = cause.name;
+  failure.message += cause.sentence;
+  return failure;
+}
+
+}  // namespace lockstep::grader::training_loop

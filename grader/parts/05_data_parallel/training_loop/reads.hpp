@@ -1,0 +1,14 @@
+// Whether a rank read the samples that are its own, in their order; and if not, why probably.
+#pragma once
+
+#include <optional>
+
+#include "grader/judge/bench.hpp"
+#include "grader/parts/05_data_parallel/training_loop/oracle.hpp"
+
+namespace lockstep::grader::training_loop {
+
+std::optional<Failure> reading_failure(const DrawnLoop& drawn, int rank,
+                                       const std::vector<std::vector<std::int64_t>>& reads);
+
+}  // namespace lockstep::grader::training_loop

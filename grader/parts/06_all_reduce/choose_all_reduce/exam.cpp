@@ -1,0 +1,359 @@
+// The exam of choose_all_reduce: the predictions to rounding, and the smallest of them. The judge
+// has each algorithm as a table of steps, and tells a wrong number by the usual way to misread the
+// table.
+#include "grader/parts/06_all_reduce/choose_all_reduce/case.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+
+#include "engine/base/random.hpp"
+#include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::choose_all_reduce {
+namespace {
+
+using collectives::AllReduce;
+
+constexpr const char* names[] = {"naive", "ring", "tree", "halving_doubling", "hierarchical"};
+constexpr std::size_t algorithms = std::size(names);
+
+// So many steps of so many bytes over a link; `latencies` of them are waited for.
+struct Steps {
+  double count, latencies, bytes;
+  sim::Link link;
+};
+
+const sim::Link& link_of(const ChoiceQuestion& q, int reach) {
+  return q.ranks == q.ranks_per_node || q.ranks_per_node % reach == 0 ? q.links.within
+                                                                      : q.links.between;
+}
+
+// Empty where the algorithm cannot run, or has nothing to do.
+std::vector<Steps> steps_of(const ChoiceQuestion& q, std::size_t algorithm) {
+  const double n = q.ranks, g = q.ranks_per_node, d = static_cast<double>(q.bytes);
+  const sim::Link& slow = q.ranks > q.ranks_per_node ? q.links.between : q.links.within;
+  const int inner = static_cast<int>(std::bit_floor(static_cast<unsigned>(q.ranks)));
+  std::vector<Steps> steps;
+  switch (algorithm) {
+    case 0:
+      return {{n - 1, n - 1, d, slow}};
+    case 1:
+      return {{2 * (n - 1), 2 * (n - 1), d / n, slow}};
+    case 2:
+      for (int apart = 1; apart < q.ranks; apart *= 2) {
+        steps.push_back({2, 2 * apart > q.ranks ? 1.0 : 2.0, d, link_of(q, 2 * apart)});
+      }
+      return steps;
+    case 3:
+      for (int apart = 1; apart < inner; apart *= 2) {
+        steps.push_back({2, 2, d * apart / inner, link_of(q, 2 * apart)});
+      }
+      if (inner < q.ranks) steps.push_back({2, 2, d, slow});
+      return steps;
+    default:
+      return {{2 * (g - 1), 2 * (g - 1), d / g, q.links.within},
+              {2 * (n / g - 1), 2 * (n / g - 1), d / n, q.links.between}};
+  }
+}
+
+bool possible(const ChoiceQuestion& q, std::size_t algorithm) {
+  return algorithm + 1 < algorithms || q.ranks > q.ranks_per_node;
+}
+
+double seconds_of(const std::vector<Steps>& steps) {
+  double sum = 0;
+  for (const Steps& s : steps) {
+    sum += s.latencies * s.link.latency_s +
+           s.count * (s.link.gap_s + s.bytes / s.link.bandwidth_bytes_s);
+  }
+  return sum;
+}
+
+double expected_of(const ChoiceQuestion& q, std::size_t algorithm) {
+  if (!possible(q, algorithm)) return std::numeric_limits<double>::infinity();
+  return seconds_of(steps_of(q, algorithm));
+}
+
+bool near(double seen, double expected) {
+  if (!std::isfinite(expected)) return seen == expected;
+  return std::fabs(seen - expected) <= 1e-9 * std::fabs(expected);
+}
+
+// A way to read the table wrongly: what it makes of the steps of an algorithm.
+struct Misreading {
+  const char *cause, *sentence;
+  std::function<double(const ChoiceQuestion&, std::size_t, std::vector<Steps>)> seconds;
+};
+
+// The same table with something changed in every line.
+template <typename Change>
+auto with(Change change) {
+  return [change](const ChoiceQuestion& q, std::size_t, std::vector<Steps> steps) {
+    for (Steps& s : steps) change(q, s);
+    return seconds_of(steps);
+  };
+}
+
+double without_top_level(const ChoiceQuestion&, std::size_t algorithm, std::vector<Steps> steps) {
+  if (algorithm == 2 && !steps.empty()) steps.pop_back();
+  return seconds_of(steps);
+}
+
+// The levels of a tree, and of halving and doubling, over other links.
+template <typename Within>
+auto with_levels(Within within) {
+  return [within](const ChoiceQuestion& q, std::size_t algorithm, std::vector<Steps> steps) {
+    const bool folds = algorithm == 3 && !std::has_single_bit(static_cast<unsigned>(q.ranks));
+    const std::size_t levels = algorithm == 2 || algorithm == 3 ? steps.size() - folds : 0;
+    for (std::size_t level = 0; level < levels; ++level) {
+      steps[level].link = within(q, 1 << level) ? q.links.within : q.links.between;
+    }
+    return seconds_of(steps);
+  };
+}
+
+double with_the_top_level_free(const ChoiceQuestion& q, std::size_t algorithm,
+                               std::vector<Steps> steps) {
+  if (algorithm == 2) steps.back().latencies = 1;
+  return q.ranks > 1 ? seconds_of(steps) : 0;
+}
+
+const std::vector<Misreading>& misreadings() {
+  static const std::vector<Misreading> all{
+      {"once", "latency and gap are paid in every step, not once",
+       [](const ChoiceQuestion&, std::size_t, std::vector<Steps> steps) {
+         double bytes_s = 0;
+         for (const Steps& s : steps) bytes_s += s.count * s.bytes / s.link.bandwidth_bytes_s;
+         const auto& link = steps.front().link;
+         return bytes_s + link.latency_s + link.gap_s;
+       }},
+      {"gap_left_out", "each message occupies its port for a gap, beside its bytes",
+       with([](const ChoiceQuestion&, Steps& s) { s.link.gap_s = 0; })},
+      {"latency_left_out", "a step ends when the message has arrived, a latency later",
+       with([](const ChoiceQuestion&, Steps& s) { s.link.latency_s = 0; })},
+      {"whole_buffer", "what travels in a step is a part of the buffer, not the whole of it",
+       with([](const ChoiceQuestion& q, Steps& s) { s.bytes = static_cast<double>(q.bytes); })},
+      {"bits", "the bandwidth is in bytes per second, not in bits",
+       with([](const ChoiceQuestion&, Steps& s) { s.link.bandwidth_bytes_s /= 8; })},
+      {"one_way", "that is one way: reduce the data, and bring the result back",
+       with([](const ChoiceQuestion&, Steps& s) { s.count /= 2, s.latencies /= 2; })},
+      {"links_within", "ranks of different nodes talk over the link between nodes",
+       with([](const ChoiceQuestion& q, Steps& s) { s.link = q.links.within; })},
+      {"links_between", "ranks that share a node talk over the link within it",
+       with([](const ChoiceQuestion& q, Steps& s) { s.link = q.links.between; })},
+      {"latency_of_the_top_level",
+       "going down, the topmost level costs no latency where N is no power of two",
+       with([](const ChoiceQuestion&, Steps& s) { s.latencies = s.count; })},
+      {"one_step_more", "N ranks need N-1 steps to meet, not N",
+       [](const ChoiceQuestion& q, std::size_t, std::vector<Steps> steps) {
+         return seconds_of(steps) * q.ranks / (q.ranks - 1.0);
+       }},
+      {"levels_rounded_down", "a tree of N ranks has log2 N levels, rounded up", without_top_level},
+      {"not_folded",
+       "the ranks beyond the power of two hand their data over first, and get the result last: two "
+       "more steps of the whole buffer",
+       [](const ChoiceQuestion&, std::size_t algorithm, std::vector<Steps> steps) {
+         if (algorithm == 3) steps.pop_back();
+         return seconds_of(steps);
+       }},
+      {"all_halves_alike", "the halves get shorter from level to level",
+       [](const ChoiceQuestion& q, std::size_t, std::vector<Steps> steps) {
+         for (Steps& s : steps) s.bytes = static_cast<double>(q.bytes) / 2;
+         return seconds_of(steps);
+       }},
+      {"level_by_distance",
+       "a level is within a node where 2·apart divides g; if it does not, some of its pairs stand "
+       "in two nodes, though they are close",
+       with_levels(
+           [](const ChoiceQuestion& q, int apart) { return 2 * apart <= q.ranks_per_node; })},
+      {"level_by_distance",
+       "a level is within a node where 2·apart divides g, not where apart is below g",
+       with_levels([](const ChoiceQuestion& q, int apart) { return apart < q.ranks_per_node; })},
+      {"top_level_free",
+       "where N is a power of two the topmost level costs its latency on the way down, too",
+       with_the_top_level_free},
+      {"whole_numbers", "a part of the data is rarely whole: divide in double",
+       with([](const ChoiceQuestion&, Steps& s) { s.bytes = std::floor(s.bytes); })},
+      {"shard_crosses_whole",
+       "between nodes the shard of D/g is cut once more, among the N/g ranks that hold it: D/N",
+       [](const ChoiceQuestion& q, std::size_t algorithm, std::vector<Steps> steps) {
+         if (algorithm == 4) steps.back().bytes = static_cast<double>(q.bytes) / q.ranks_per_node;
+         return seconds_of(steps);
+       }}};
+  return all;
+}
+
+std::string text_of(const ChoiceQuestion& q) {
+  return text(grouped(q.bytes), q.bytes == 1 ? " byte" : " bytes", " on ", q.ranks,
+              q.ranks == 1 ? " rank" : " ranks", ", ", q.ranks_per_node, " on each node");
+}
+
+[[noreturn]] void fail_of_seconds(Bench& bench, const Played& played, const ChoiceQuestion& q,
+                                  std::size_t algorithm, double seen) {
+  Failure failure;
+  failure.cause = "seconds";
+  std::string sentence = "count the steps of this algorithm, and what each of them carries";
+  const auto steps = steps_of(q, algorithm);
+  if (!possible(q, algorithm)) {
+    failure.cause = "one_node";
+    sentence =
+        "all ranks are on one node, where there is nothing to be hierarchical about: "
+        "infinity";
+  } else if (q.ranks == 1) {
+    failure.cause = "one_rank";
+    sentence = "one rank has nobody to send to";
+  } else {
+    for (const Misreading& misread : misreadings()) {
+      const double wrong = misread.seconds(q, algorithm, steps);
+      if (!near(seen, wrong) || near(wrong, expected_of(q, algorithm))) continue;
+      failure.cause = misread.cause;
+      sentence = misread.sentence;
+      break;
+    }
+  }
+  failure.seen = number(seen);
+  failure.expected = number(expected_of(q, algorithm));
+  failure.where = text(text_of(q), ", ", names[algorithm]);
+  failure.message =
+      text(text_of(q), ": ", names[algorithm], " is predicted to take ", failure.seen, " s where ",
+           failure.expected, " s was expected; likely cause: ", sentence);
+  bench.fail(played, std::move(failure));
+}
+
+[[noreturn]] void fail_of_choice(Bench& bench, const Played& played, const ChoiceQuestion& q,
+                                 const std::string& seen, std::size_t best) {
+  Failure failure;
+  failure.cause = "not_the_fastest";
+  failure.seen = seen;
+  failure.expected = names[best];
+  failure.where = text_of(q);
+  failure.message =
+      text(text_of(q), ": all predictions are right, but ", seen, " was chosen where ", names[best],
+           " takes the least, ", number(expected_of(q, best)),
+           " s; likely cause: the smallest prediction is not looked for among all five, or its "
+           "place in the list was taken for an AllReduce, which counts from native");
+  bench.fail(played, std::move(failure));
+}
+
+[[noreturn]] void fail_of_equals(Bench& bench, const Played& played, const ChoiceQuestion& q,
+                                 std::size_t chosen, std::size_t first) {
+  Failure failure;
+  failure.cause = "not_the_first_of_equals";
+  failure.seen = names[chosen];
+  failure.expected = names[first];
+  failure.where = text_of(q);
+  failure.message =
+      text(text_of(q), ": your predictions of ", names[first], " and ", names[chosen],
+           " are equal, and the later one was chosen; likely cause: of equals the "
+           "first in the header's order is asked for, so that all ranks choose alike");
+  bench.fail(played, std::move(failure));
+}
+
+void compare(Bench& bench, const Played& played, const ChoiceQuestion& q,
+             const collectives::Choice& seen) {
+  std::size_t best = 0;
+  for (std::size_t a = 0; a < algorithms; ++a) {
+    if (!near(seen.seconds[a], expected_of(q, a))) {
+      fail_of_seconds(bench, played, q, a, seen.seconds[a]);
+    }
+    if (expected_of(q, a) < expected_of(q, best) &&
+        !near(expected_of(q, a), expected_of(q, best))) {
+      best = a;
+    }
+  }
+  const auto chosen = static_cast<std::size_t>(seen.algorithm) - 1;  // native is none of the five
+  if (chosen >= algorithms) fail_of_choice(bench, played, q, "native", best);
+  // Equals may differ in their last bits.
+  if (chosen != best && !near(expected_of(q, chosen), expected_of(q, best))) {
+    fail_of_choice(bench, played, q, names[chosen], best);
+  }
+  for (std::size_t a = 0; a < chosen; ++a) {
+    if (seen.seconds[a] <= seen.seconds[chosen]) fail_of_equals(bench, played, q, chosen, a);
+  }
+}
+
+void ask(Bench& bench, const std::string& description, const std::vector<ChoiceQuestion>& asked) {
+  const auto played = bench.ask(description, encode(asked));
+  if (!played) return;
+  ByteReader answers(played->results.front());
+  for (const auto& q : asked) {
+    collectives::Choice seen;
+    seen.algorithm = answers.get<AllReduce>();
+    for (double& seconds : seen.seconds) seconds = answers.get<double>();
+    compare(bench, *played, q, seen);
+  }
+}
+
+collectives::LinkCosts drawn_links(Bench& bench) {
+  const auto part = [&] { return 0.5 + random_uniform(bench.draw(), 0); };
+  return {{2e-6 * part(), 1e-6 * part(), 200e9 * part()},
+          {8e-6 * part(), 2e-6 * part(), 20e9 * part()}};
+}
+
+// From one element to a gradient of a large model.
+constexpr std::int64_t sizes[] = {4, 1000, 32 << 10, 1 << 20, 25 << 20, std::int64_t{14} << 30};
+
+std::vector<ChoiceQuestion> clusters(Bench& bench, const std::vector<int>& nodes,
+                                     const std::vector<int>& ranks_per_node) {
+  std::vector<ChoiceQuestion> questions;
+  for (const int k : nodes) {
+    for (const int g : ranks_per_node) {
+      for (const std::int64_t bytes : sizes) {
+        questions.push_back({drawn_links(bench), k * g, g, bytes});
+      }
+    }
+  }
+  return questions;
+}
+
+// Sizes just below and above those where one algorithm overtakes another.
+std::vector<ChoiceQuestion> crossings(Bench& bench) {
+  std::vector<ChoiceQuestion> questions;
+  for (const auto& layout :
+       {std::pair{4, 4}, {8, 8}, {7, 7}, {24, 24}, {16, 8}, {64, 8}, {12, 3}}) {
+    const collectives::LinkCosts links = drawn_links(bench);
+    const auto fastest = [&](std::int64_t bytes) {
+      const ChoiceQuestion q{links, layout.first, layout.second, bytes};
+      std::size_t best = 0;
+      for (std::size_t a = 1; a < algorithms; ++a) {
+        if (expected_of(q, a) < expected_of(q, best)) best = a;
+      }
+      return best;
+    };
+    for (std::int64_t bytes = 1; bytes < std::int64_t{1} << 34; bytes *= 2) {
+      if (fastest(bytes) == fastest(2 * bytes)) continue;
+      std::int64_t low = bytes, high = 2 * bytes;
+      while (high - low > 1) {
+        const std::int64_t middle = low + (high - low) / 2;
+        (fastest(middle) == fastest(low) ? low : high) = middle;
+      }
+      questions.push_back({links, layout.first, layout.second, low});
+      questions.push_back({links, layout.first, layout.second, high});
+    }
+  }
+  return questions;
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"one node: steps and bytes of each algorithm, for any number of ranks",
+       [](Bench& bench) {
+         ask(bench, "one node", clusters(bench, {1}, {8, 2, 4, 16, 3, 5, 6, 7, 24, 100, 1024}));
+       }},
+      {"several nodes: each step over the link that it uses",
+       [](Bench& bench) {
+         ask(bench, "several nodes", clusters(bench, {2, 4, 16, 3, 125}, {8, 4, 2, 1, 6, 3}));
+       }},
+      {"the fastest changes where the formulas cross",
+       [](Bench& bench) { ask(bench, "around the crossings", crossings(bench)); }},
+      {"one rank has nothing to do",
+       [](Bench& bench) { ask(bench, "one rank", clusters(bench, {1}, {1})); }},
+  };
+}
+
+}  // namespace lockstep::grader::choose_all_reduce

@@ -1,0 +1,39 @@
+// The exam of halving_doubling_all_reduce: the reduction everywhere, with the steps of a tree and
+// the bytes of a ring.
+#include <bit>
+
+#include "grader/exam/all_reduce_rules.hpp"
+#include "grader/judge/bench.hpp"
+
+namespace lockstep::grader::halving_doubling_all_reduce {
+namespace {
+
+Price price(const CollectiveProblem& p) {
+  Price price;
+  const std::int64_t d = p.count;
+  const std::int64_t inner = std::bit_floor(static_cast<unsigned>(p.size()));
+  const bool folded = inner < p.size();
+  const std::int64_t rounding = d % inner == 0 ? 0 : inner - 1;
+  const std::int64_t most = 2 * (inner - 1) * d / inner;
+  price.shape = "halving and doubling";
+  price.sent.assign(p.ranks(), folded ? Range{d - rounding, most + d + rounding}
+                                      : Range{most - rounding, most + rounding});
+  price.total = 2 * (p.size() - 1) * d;
+  price.depth = 2 * tree_depth(static_cast<int>(inner)) + (folded ? 2 : 0);
+  price.why_bytes =
+      "whole buffers travel, or the same half in every step, where what travels should "
+      "get shorter from step to step";
+  price.why_depth =
+      "ranks take turns, or every pair is waited for, where all pairs can exchange at "
+      "the same time";
+  return price;
+}
+
+}  // namespace
+
+Exam exam() {
+  return all_reduce_exam("2log2 P steps (2 more where N is no power of two), 2(P-1)/P of the data",
+                         price);
+}
+
+}  // namespace lockstep::grader::halving_doubling_all_reduce

@@ -1,0 +1,191 @@
+// The exam of hierarchical_all_reduce: the reduction everywhere, and a share of 1/g of it between
+// nodes. Who is on which node only the judge knows: it counts the bytes of every link by the ranks
+// that each message joins.
+#include <algorithm>
+
+#include "grader/exam/all_reduce_rules.hpp"
+#include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::hierarchical_all_reduce {
+namespace {
+
+struct Layout {
+  int nodes, each;  // k, g
+};
+constexpr Layout layouts[] = {{2, 2}, {2, 4}, {4, 2}, {1, 8}, {8, 1}, {2, 3}, {3, 2},
+                              {1, 1}, {1, 2}, {2, 1}, {1, 5}, {7, 1}, {1, 3}, {4, 1}};
+
+// Nodes whose links are ten times as fast as those between them, or just as fast.
+Nodes nodes_of(const Layout& layout, double faster) {
+  const sim::Link between{.latency_s = 5e-6, .gap_s = 1e-6, .bandwidth_bytes_s = 2e9};
+  Nodes nodes;
+  nodes.ranks_each = layout.each;
+  nodes.network.ranks_per_node = layout.each;
+  nodes.network.between = between;
+  nodes.network.latency_s = between.latency_s / std::min(faster, 5.0);
+  nodes.network.gap_s = between.gap_s / std::min(faster, 5.0);
+  nodes.network.bandwidth_bytes_s = between.bandwidth_bytes_s * faster;
+  return nodes;
+}
+
+CollectiveProblem problem_of(const Layout& layout, std::int64_t count, double faster = 10) {
+  CollectiveProblem p{.members = whole_world(layout.nodes * layout.each), .count = count};
+  p.nodes = nodes_of(layout, faster);
+  return p;
+}
+
+std::optional<Played> play(Bench& bench, const CollectiveProblem& p) {
+  const int g = p.nodes->ranks_each;
+  return play_collective(bench, p,
+                         text(p.size() / g, p.size() == g ? " node of " : " nodes of ", g, ", ",
+                              p.count, " elements of ", name_of(p.dtype), ", ", name_of(p.op)),
+                         all_reduce_scene);
+}
+
+std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Elements that one rank sends between nodes: its shard is a ring's data.
+Range between_nodes(const CollectiveProblem& p) {
+  const std::int64_t g = p.nodes->ranks_each, k = p.size() / g;
+  const std::int64_t least = p.count / g, most = up(p.count, g);
+  return {2 * (least - up(least, k)), 2 * (k - 1) * up(most, k)};
+}
+
+Price price(const CollectiveProblem& p) {
+  const std::int64_t g = p.nodes->ranks_each, k = p.size() / g;
+  const Range slow = between_nodes(p);
+  Price price;
+  price.shape = "the hierarchical all-reduce";
+  price.sent.assign(p.ranks(), {slow.least + 2 * (g - 1) * (p.count / g),
+                                slow.most + 2 * (g - 1) * up(p.count, g)});
+  price.depth = static_cast<int>(2 * (g - 1) + 2 * (k - 1));
+  // A ring over all ranks, which the slow links hold up in every step.
+  const auto& network = p.nodes->network;
+  const sim::Link link = k > 1 ? network.between : network.within();
+  const double chunk =
+      static_cast<double>(up(p.count, p.size()) * static_cast<std::int64_t>(bytes_of(p.dtype)));
+  price.seconds =
+      1.01 * 2 * (p.size() - 1) * (link.latency_s + link.gap_s + chunk / link.bandwidth_bytes_s);
+  price.why_bytes = "whole buffers travel where shards should, or they travel twice";
+  price.why_depth = "ranks take turns instead of all sending in every step";
+  price.why_time = "ranks wait for each other at one receiver; a ring over all ranks is faster";
+  return price;
+}
+
+void check_slow_link(Bench& bench, const Played& played, const CollectiveProblem& p) {
+  const Range range = between_nodes(p);
+  const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
+  std::vector<std::int64_t> sent(p.ranks(), 0);
+  const auto& network = p.nodes->network;
+  for (const auto& message : played.counters.messages) {
+    if (network.node_of(message.src) == network.node_of(message.dst)) continue;
+    sent[static_cast<std::size_t>(message.src)] += message.bytes / size;
+  }
+  for (std::size_t rank = 0; rank < p.ranks(); ++rank) {
+    if (sent[rank] >= range.least && sent[rank] <= range.most) continue;
+    const bool wasteful = sent[rank] > range.most;
+    Failure failure;
+    failure.verdict = wasteful ? sim::Verdict::efficiency : sim::Verdict::wrong_answer;
+    failure.cause = wasteful ? "slow_link" : "too_few_bytes_between_nodes";
+    failure.seen = text(grouped(sent[rank]), " elements");
+    failure.expected = text("at most ", grouped(range.most), " elements");
+    if (!wasteful) failure.expected = text("at least ", grouped(range.least), " elements");
+    failure.where = text("rank ", rank);
+    failure.message = text("the result is right, but rank ", rank, " sent ", failure.seen,
+                           " to other nodes where ", failure.expected,
+                           " are its part, 2(k-1)/k of its shard; likely cause: ",
+                           wasteful ? "more than the shard crosses the slow link: only what is "
+                                      "reduced within the node and is this rank's own should"
+                                    : "another rank of the node carries what is this one's");
+    bench.fail(played, failure);
+  }
+}
+
+// The splits that make the groups are over when the first message begins.
+double seconds_of(const sim::Counters& counters) {
+  double begin = counters.makespan_s, end = 0;
+  for (const auto& message : counters.messages) {
+    begin = std::min(begin, message.sent_s);
+    end = std::max(end, message.arrived_s);
+  }
+  return std::max(0.0, end - begin);
+}
+
+void check_cost(Bench& bench, const CollectiveProblem& p) {
+  auto played = play(bench, p);
+  if (!played) return;
+  check_slow_link(bench, *played, p);
+  played->counters.makespan_s = seconds_of(played->counters);
+  check_price(bench, *played, p, price(p));
+}
+
+void values(Bench& bench) {
+  for (const Layout& layout : layouts) {
+    const int n = layout.nodes * layout.each;
+    for (const std::int64_t count : {3 * n, 0, 1, n - 1, n + 1, 31}) {
+      auto p = problem_of(layout, count);
+      p.schedule_seed = bench.draw();
+      play(bench, p);
+    }
+  }
+}
+
+void other_values(Bench& bench) {
+  for (const Layout& layout : {Layout{2, 3}, Layout{4, 2}, Layout{1, 5}}) {
+    auto p = problem_of(layout, 101);
+    p.dtype = DType::float32;
+    play(bench, p);
+    p.count = 11;
+    p.dtype = DType::float64;
+    for (const ReduceOp op : {ReduceOp::product, ReduceOp::min, ReduceOp::max}) {
+      p.op = op;
+      play(bench, p);
+    }
+  }
+}
+
+void turned(Bench& bench) {
+  for (const Layout& layout : {Layout{2, 4}, Layout{3, 2}}) {
+    auto p = problem_of(layout, 29);
+    p.nodes->turned = true;
+    play(bench, p);
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"every rank's value arrives exactly once, with the same bits everywhere", values},
+      {"float32, and product, min and max as well as sum", other_values},
+      {"nodes that number their ranks in another order", turned},
+      {"between nodes 2(k-1)/k of the shard and no more; 2(g-1) + 2(k-1) steps; no slower than a "
+       "ring",
+       [](Bench& bench) {
+         for (const Layout& layout : layouts) {
+           const int n = layout.nodes * layout.each;
+           for (const std::int64_t count :
+                {std::int64_t{240} * n, std::int64_t{240} * n + 3,
+                 static_cast<std::int64_t>(1000 + bench.draw() % 1000)}) {
+             for (const double faster : {10.0, 1.0}) {
+               auto p = problem_of(layout, count, faster);
+               p.calls = 1;
+               check_cost(bench, p);
+             }
+           }
+         }
+       }},
+      {"262,144 elements on 2 nodes of 4, and on 4 nodes of 2",
+       [](Bench& bench) {
+         for (const Layout& layout : {Layout{2, 4}, Layout{4, 2}}) {
+           auto p = problem_of(layout, 1 << 18);
+           p.dtype = DType::float32;
+           p.calls = 1;
+           check_cost(bench, p);
+         }
+       }},
+  };
+}
+
+}  // namespace lockstep::grader::hierarchical_all_reduce

@@ -1,0 +1,33 @@
+// The exam of ring_all_reduce: the reduction everywhere, and what makes it a ring: bytes of every
+// rank, chain of messages, neighbours.
+#include "grader/exam/all_reduce_rules.hpp"
+#include "grader/judge/bench.hpp"
+
+namespace lockstep::grader::ring_all_reduce {
+namespace {
+
+Price price(const CollectiveProblem& p) {
+  Price price;
+  const std::int64_t n = p.size(), d = p.count;
+  price.shape = "a ring";
+  price.sent.assign(p.ranks(), {2 * d - 2 * ((d + n - 1) / n), 2 * d - 2 * (d / n)});
+  price.total = 2 * (n - 1) * d;
+  price.depth = 2 * (p.size() - 1);
+  price.reach = 1;
+  price.why_bytes =
+      "whole buffers travel where chunks of 1/N should, or some chunks travel more often than once "
+      "each way round";
+  price.why_uneven =
+      "the chunks' lengths differ by more than one: chunk c from ⌊c·D/N⌋ to ⌊(c+1)·D/N⌋ shares the "
+      "remainder among them";
+  price.why_depth = "ranks take turns instead of all sending in every step";
+  return price;
+}
+
+}  // namespace
+
+Exam exam() {
+  return all_reduce_exam("2(N-1)/N of the data per rank, 2(N-1) steps, neighbours only", price);
+}
+
+}  // namespace lockstep::grader::ring_all_reduce

@@ -1,0 +1,5 @@
+// The main program of every player: serves cases to the one adapter it is linked with.
+#include "engine/sim/player.hpp"
+#include "grader/play/part.hpp"
+
+int main() { return lockstep::sim::serve_cases(lockstep::grader::play); }

@@ -1,0 +1,11 @@
+// The world of the judge: it is the network, and sees every operation.
+#include "engine/comm/sim.hpp"
+#include "grader/play/part.hpp"
+
+namespace lockstep::grader {
+
+std::unique_ptr<comm::ProcessGroup> make_world(sim::PlayerCase& played) {
+  return comm::make_sim_group(played.port, played.rank, played.ranks);
+}
+
+}  // namespace lockstep::grader

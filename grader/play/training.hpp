@@ -1,0 +1,43 @@
+// Model, optimizer and batches as a StepCase describes them. The adapter trains with them inside a
+// player, the exam trains one device with them on the trusted side.
+#pragma once
+
+#include <memory>
+
+#include "engine/data/dataset.hpp"
+#include "engine/nn/mlp.hpp"
+#include "engine/optim/optimizer.hpp"
+#include "grader/parts/05_data_parallel/data_parallel_step/case.hpp"
+
+namespace lockstep::grader {
+
+inline std::unique_ptr<optim::Optimizer> make_optimizer(nn::Module& model, OptimizerKind kind) {
+  if (kind == OptimizerKind::adam) {
+    return optim::make_adam(model.parameters(), {.learning_rate = 0.01});
+  }
+  return optim::make_sgd(model.parameters(), {.learning_rate = 0.1, .momentum = 0.9});
+}
+
+// Gradients as something else may have left them before the first step: a step begins by zeroing.
+inline void leave_gradients(nn::Module& model) {
+  for (Parameter* parameter : model.parameters()) {
+    parameter->grad = parameter->value.clone(MemoryKind::gradients);
+  }
+}
+
+// Samples [first, first + count) of the flat lists.
+inline data::Batch make_batch(const std::vector<double>& inputs,
+                              const std::vector<std::int64_t>& labels, std::int64_t width,
+                              std::int64_t first, std::int64_t count, DType dtype, Device& device) {
+  const auto values = std::span(inputs).subspan(static_cast<std::size_t>(first * width),
+                                                static_cast<std::size_t>(count * width));
+  data::Batch batch{from_values(values, {count, width}, dtype, device),
+                    empty({count}, DType::int64, device)};
+  auto to = batch.labels.data<std::int64_t>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[static_cast<std::size_t>(i)] = labels[static_cast<std::size_t>(first + i)];
+  }
+  return batch;
+}
+
+}  // namespace lockstep::grader

@@ -1,5 +1,0 @@
-// The main program of every player: serves cases to the one adapter it is linked with.
-#include "engine/sim/player.hpp"
-#include "grader/players/part.hpp"
-
-int main() { return lockstep::sim::serve_cases(lockstep::grader::play); }

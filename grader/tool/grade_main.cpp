@@ -1,0 +1,10 @@
+// lab-grade: the program behind ./lab grade, apart from lab-tool so that a student who grades
+// nobody does not build it.
+#include "grader/batch/grade_command.hpp"
+#include "grader/tool/tool.hpp"
+
+using namespace lockstep::grader;
+
+int main(int argc, char** argv) {
+  return run_tool(argc, argv, {{"grade", grade_command}}, "grade");
+}

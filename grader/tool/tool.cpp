@@ -1,0 +1,74 @@
+#include "grader/tool/tool.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "engine/base/error.hpp"
+#include "engine/base/nearest.hpp"
+#include "grader/lab/wrap.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+// The one place that reads the environment: NO_COLOR is a person's wish, not an option of a run.
+Paint paint_of_terminal() {
+  const bool colour = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  return colour ? Paint::colour : Paint::plain;
+}
+
+std::size_t columns_of_terminal(int line) {
+  winsize size{};
+  const bool there = ::isatty(line) == 1 && ::ioctl(line, TIOCGWINSZ, &size) == 0;
+  return there ? size.ws_col : 0;
+}
+
+Exit run(Words words, const std::map<std::string, Command>& commands,
+         const std::string& default_command) {
+  Lab lab;
+  lab.places = {LOCKSTEP_ROOT, LOCKSTEP_BUILD};
+  if (words.size() >= 2 && words[0] == "--root") {
+    lab.places.root = words[1];
+    words.erase(words.begin(), words.begin() + 2);
+  }
+  if (!words.empty() && words[0] == "--build") {
+    lab.builds = true;
+    words.erase(words.begin());
+  }
+  lab.course = read_course(lab.places.manifest());
+  lab.paint = paint_of_terminal();
+  lab.columns = columns_of_terminal(STDOUT_FILENO);
+  lab.sanitized = LOCKSTEP_SANITIZED != 0;
+  if (lab.sanitized) lab.limits.memory_bytes = 0;  // sanitizers map terabytes of shadow
+  const std::string name = words.empty() ? default_command : words.front();
+  const auto found = commands.find(name);
+  if (found == commands.end()) {
+    std::vector<std::string> known;
+    for (const auto& [command, unused] : commands) known.push_back(command);
+    throw UsageError(text("there is no command '", name, "'", did_you_mean(name, known),
+                          " (./lab help lists all)"));
+  }
+  if (!words.empty()) words.erase(words.begin());
+  return found->second(lab, words);
+}
+
+}  // namespace
+
+int run_tool(int argc, char** argv, const std::map<std::string, Command>& commands,
+             const std::string& default_command) {
+  try {
+    return static_cast<int>(run(Words(argv + 1, argv + argc), commands, default_command));
+  } catch (const UsageError& error) {
+    std::cerr << wrapped(text("lab: ", error.what(), "\n"), columns_of_terminal(STDERR_FILENO));
+    return static_cast<int>(Exit::usage);
+  } catch (const std::exception& error) {
+    std::cerr << wrapped(
+        text("lab: the lab itself failed, this is not your code: ", error.what(), "\n"),
+        columns_of_terminal(STDERR_FILENO));
+    return static_cast<int>(Exit::lab_failed);
+  }
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,20 @@
+// What the programs behind ./lab share: the course is read, the command is found, and whatever goes
+// wrong is said in a sentence with its exit code.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "grader/lab/lab.hpp"
+
+namespace lockstep::grader {
+
+using Command = Exit (*)(const Lab&, const Words&);
+
+// The whole of a main program. argv: [--root FOLDER] [--build] COMMAND WORDS…
+//   --root   another repository than the one that was built, for tests
+//   --build  what the command needs is built where it is missing
+int run_tool(int argc, char** argv, const std::map<std::string, Command>& commands,
+             const std::string& default_command);
+
+}  // namespace lockstep::grader
