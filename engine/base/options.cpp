@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#define CXXOPTS_NO_REGEX  // its own parser in place of <regex>, which takes 8 s to compile
 #include <cxxopts.hpp>
 #include <limits>
 #include <utility>

@@ -19,7 +19,7 @@ constexpr std::int64_t side = 28, pixels = side * side, class_count = 10;
 constexpr std::int64_t samples_max = 1'000'000;  // a header that claims more is no dataset of ours
 constexpr double mean = 0.2860, deviation = 0.3530;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& problem) {
+[[noreturn]] void refuse_file(const std::string& path, const std::string& problem) {
   throw UsageError(text(path, " ", problem,
                         "; install the data with `apt install dataset-fashion-mnist`",
                         ", name its folder with --data-folder, or ask `./lab doctor`"));
@@ -36,7 +36,7 @@ constexpr double mean = 0.2860, deviation = 0.3530;
 class Reader {
  public:
   explicit Reader(std::string path) : path_(std::move(path)), file_(gzopen(path_.c_str(), "rb")) {
-    if (!file_) refuse(path_, "cannot be opened");
+    if (!file_) refuse_file(path_, "cannot be opened");
   }
 
   void read(std::uint8_t* to, std::int64_t bytes) {

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& problem) {
+[[noreturn]] void refuse_corpus(const std::string& path, const std::string& problem) {
   throw UsageError(
       text("'", path, "' ", problem, "; name a text file, or a folder with files *.md in it"));
 }
@@ -20,15 +20,15 @@ namespace fs = std::filesystem;
 std::vector<fs::path> files_of(const std::string& path) {
   std::vector<fs::path> files;
   try {
-    if (!fs::exists(path)) refuse(path, "is not there");
+    if (!fs::exists(path)) refuse_corpus(path, "is not there");
     if (!fs::is_directory(path)) return {path};
     for (const auto& entry : fs::recursive_directory_iterator(path)) {
       if (entry.is_regular_file() && entry.path().extension() == ".md") files.push_back(entry);
     }
   } catch (const fs::filesystem_error& error) {
-    refuse(path, "cannot be read: " + error.code().message());
+    refuse_corpus(path, "cannot be read: " + error.code().message());
   }
-  if (files.empty()) refuse(path, "has no file *.md below it");
+  if (files.empty()) refuse_corpus(path, "has no file *.md below it");
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -71,11 +71,11 @@ std::string read_text(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     for (const fs::path& file : files_of(path)) {
       std::ifstream in(file, std::ios::binary);
-      if (!in) refuse(file.string(), "cannot be opened");
+      if (!in) refuse_corpus(file.string(), "cannot be opened");
       try {
         all.append(std::istreambuf_iterator<char>(in), {});
       } catch (const std::ios_base::failure&) {  // the buffer's, as no stream is in between
-        refuse(file.string(), "cannot be read to its end");
+        refuse_corpus(file.string(), "cannot be read to its end");
       }
       if (!all.empty() && all.back() != '\n') all += '\n';
     }

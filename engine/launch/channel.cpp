@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t line_bytes_max = 1 << 22;  // the failures of 4,096 ranks fit
+constexpr std::size_t message_bytes_max = 1 << 22;  // the failures of 4,096 ranks fit
 constexpr double send_timeout_s = 5;
 
 }  // namespace
@@ -57,7 +57,7 @@ std::vector<json> Channel::receive() {
       return messages;
     }
     in_.erase(0, begin);
-    if (in_.size() > line_bytes_max) connection_.reset();
+    if (in_.size() > message_bytes_max) connection_.reset();
   }
   return messages;
 }

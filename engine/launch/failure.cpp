@@ -12,12 +12,12 @@ namespace lockstep::launch {
 
 namespace {
 
-enum class Kind : unsigned char { killed, ended, reacted };
+enum class End : unsigned char { killed, ended, reacted };
 
-Kind kind_of(const Failure& failure) {
+End end_of(const Failure& failure) {
   const int signal = WIFSIGNALED(failure.status) ? WTERMSIG(failure.status) : 0;
-  if (failure.blames_peers || signal == SIGPIPE) return Kind::reacted;
-  return signal == 0 || signal == SIGABRT ? Kind::ended : Kind::killed;
+  if (failure.blames_peers || signal == SIGPIPE) return End::reacted;
+  return signal == 0 || signal == SIGABRT ? End::ended : End::killed;
 }
 
 std::string others_of(std::span<const Failure> failures) {
@@ -48,11 +48,11 @@ std::string text_of_status(int status) {
   return text("was killed by signal ", number, " (", name_of_signal(number), ")");
 }
 
-bool is_reaction(const Failure& failure) { return kind_of(failure) == Kind::reacted; }
+bool is_reaction(const Failure& failure) { return end_of(failure) == End::reacted; }
 
 std::vector<Failure> in_order(std::vector<Failure> failures) {
   std::ranges::stable_sort(failures, {}, [](const Failure& failure) {
-    return std::tuple(kind_of(failure), failure.seconds);
+    return std::tuple(end_of(failure), failure.seconds);
   });
   return failures;
 }

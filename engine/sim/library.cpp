@@ -33,9 +33,9 @@ const Latency& latency_of(Protocol protocol) {
 }
 
 // A group and what its steps run over.
-class Course {
+class LibraryCourse {
  public:
-  Course(const Extent& group, const Network& network)
+  LibraryCourse(const Extent& group, const Network& network)
       : library_(*network.library),
         n_(group.members),
         nodes_(group.nodes),
@@ -118,7 +118,7 @@ class Course {
 
 // The cheapest of the allowed ones; `cost` takes an algorithm and a protocol.
 template <typename Cost>
-Price cheapest(const Course& course, const std::vector<Algorithm>& algorithms, Cost&& cost) {
+Price cheapest(const LibraryCourse& course, const std::vector<Algorithm>& algorithms, Cost&& cost) {
   Price best{-1};
   for (const Algorithm algorithm : algorithms) {
     for (const Protocol protocol : course.choices().protocols) {
@@ -131,13 +131,13 @@ Price cheapest(const Course& course, const std::vector<Algorithm>& algorithms, C
   return best;
 }
 
-Price ring(const Course& course, double turns, double bytes) {
+Price ring(const LibraryCourse& course, double turns, double bytes) {
   return cheapest(course, {Algorithm::ring}, [&](Algorithm, Protocol protocol) {
     return course.ring(turns, bytes, protocol);
   });
 }
 
-Price all_reduce(const Course& course, double n, double bytes) {
+Price all_reduce(const LibraryCourse& course, double n, double bytes) {
   return cheapest(course, course.choices().algorithms, [&](Algorithm algorithm, Protocol protocol) {
     if (algorithm == Algorithm::tree) return course.tree(bytes, protocol);
     if (algorithm == Algorithm::in_switch) return course.in_switch(bytes);
@@ -162,7 +162,7 @@ std::string_view name_of(Protocol protocol) {
 Price library_price(Collective collective, const Extent& group, std::int64_t given,
                     const Network& network) {
   if (group.members == 1) return {};
-  const Course course(group, network);
+  const LibraryCourse course(group, network);
   const auto n = static_cast<double>(group.members);
   const auto bytes = static_cast<double>(given);
   switch (collective) {

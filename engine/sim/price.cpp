@@ -12,7 +12,7 @@ double levels_of(int size) {  // ⌈log₂⌉
 }
 
 // A group and what its steps run over.
-struct Course {
+struct PlainCourse {
   double members, nodes;
   Link within, between;
 
@@ -46,7 +46,7 @@ double price_s(Collective collective, const Extent& group, std::int64_t given,
   if (network.library) return library_price(collective, group, given, network).seconds;
   const auto n = static_cast<double>(group.members);
   const auto bytes = static_cast<double>(given);
-  const Course course{n, static_cast<double>(group.nodes), network.within(), network.between};
+  const PlainCourse course{n, static_cast<double>(group.nodes), network.within(), network.between};
   switch (collective) {
     case Collective::all_reduce:
       return course.ring(2, bytes / n);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/sim/core_state.hpp"
+#include "engine/sim/wait_graph.hpp"
 
 namespace lockstep::sim {
 
@@ -33,30 +34,21 @@ std::vector<int> missing_of(const OperationPtr& operation, const Group& group) {
   return missing;
 }
 
-std::string details_of(const Request& request) {
+std::string amount_of(const Request& request) {
   if (request.op == Op::join || request.op == Op::pause || request.op == Op::service) return {};
   if (!is_message(request)) return text(request.count, " ", name_of(request.dtype));
   return text(bytes_of(request), " bytes", request.tag == 0 ? "" : text(", tag ", request.tag));
 }
 
-// What a blocked strand is blocked on.
-const Request* request_of(const Strand& strand) {
-  if (strand.waits_on) return &sim::request_of(*strand.waits_on);
-  for (const auto* request : {&strand.serving, &strand.joining, &strand.pausing}) {
-    if (*request) return &**request;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 void Core::State::record_wait(const Operation& operation, double start_s) {
-  recorder_->waited(operation.waiter, operation, peer_of(sim::request_of(operation), groups_),
+  recorder_->waited(operation.waiter, operation, peer_of(request_of(operation), groups_),
                     start_s, operation.done_s);
 }
 
 trace::Waiting Core::State::waiting_of(Actor actor, const Strand& strand) const {
-  const Request& request = *request_of(strand);
+  const Request& request = *blocking_request_of(strand);
   const int peer = peer_of(request, groups_);
   trace::Waiting waiting;
   waiting.rank = actor.rank;
@@ -66,7 +58,7 @@ trace::Waiting Core::State::waiting_of(Actor actor, const Strand& strand) const 
     waiting.who += strand.name.empty() ? text(", strand ", actor.strand) : ", " + strand.name;
   }
   waiting.operation = words_of(request, peer);
-  waiting.details = details_of(request);
+  waiting.details = amount_of(request);
   waiting.where = place_of(request);
   waiting.since_s = strand.clock_s;
   if (peer >= 0) {
@@ -81,7 +73,7 @@ void Core::State::record_waiting(const Finding& finding) {
   std::vector<trace::Waiting> waiting;
   for (int rank = 0; rank < options_.ranks; ++rank) {
     for (const auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {
-      const bool blocked = strand.live && request_of(strand) != nullptr &&
+      const bool blocked = strand.live && blocking_request_of(strand) != nullptr &&
                            !(strand.waits_on && strand.waits_on->done);
       if (blocked) waiting.push_back(waiting_of({rank, id}, strand));
     }

@@ -6,19 +6,19 @@ namespace lockstep::sim {
 
 namespace {
 
-const Request* request_of(const Strand& strand) {
-  if (strand.waits_on) return &sim::request_of(*strand.waits_on);
-  for (const auto* asked : {&strand.serving, &strand.joining, &strand.pausing}) {
-    if (*asked) return &**asked;
-  }
-  return nullptr;
-}
-
 bool is_message(Op op) {
   return op == Op::send || op == Op::isend || op == Op::recv || op == Op::irecv;
 }
 
 }  // namespace
+
+const Request* blocking_request_of(const Strand& strand) {
+  if (strand.waits_on) return &request_of(*strand.waits_on);
+  for (const auto* asked : {&strand.serving, &strand.joining, &strand.pausing}) {
+    if (*asked) return &**asked;
+  }
+  return nullptr;
+}
 
 WaitGraph::WaitGraph(const std::vector<std::map<int, Strand>>& strands,
                      const std::vector<Group>& groups) {
@@ -36,7 +36,7 @@ WaitGraph::WaitGraph(const std::vector<std::map<int, Strand>>& strands,
   for (std::size_t rank = 0; rank < strands.size(); ++rank) {
     first_.push_back(nodes_.size());
     for (const auto& [id, strand] : strands[rank]) {
-      const Request* request = strand.live ? request_of(strand) : nullptr;
+      const Request* request = strand.live ? blocking_request_of(strand) : nullptr;
       if (request == nullptr) continue;
       Node node{{static_cast<int>(rank), id}, &strand, request, {}, {}};
       if (is_message(request->op)) {

@@ -15,6 +15,9 @@
 
 namespace lockstep::sim {
 
+// What a blocked strand is blocked on; null when nothing blocks it.
+const Request* blocking_request_of(const Strand& strand);
+
 struct WaitNode {
   Actor actor;
   const Strand* strand;
