@@ -6,6 +6,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
 #include "engine/sim/verdict.hpp"
+#include "grader/course/mutants.hpp"
 #include "grader/course/quiz.hpp"
 #include "grader/course/stub.hpp"
 #include "grader/course/task.hpp"
@@ -137,6 +138,13 @@ std::vector<std::string> stems_in(const fs::path& folder) {
   return stems;
 }
 
+std::vector<std::string> names_in(const fs::path& mutants) {
+  std::vector<std::string> names;
+  if (!fs::exists(mutants)) return names;
+  for (const Mutant& mutant : read_mutants(mutants).mutants) names.push_back(mutant.name);
+  return names;
+}
+
 // As far as it can be seen without running anything: what is there, and what the README quotes.
 void check_kill_page(const Lab& lab, Problems& problems) {
   const auto page = read_kill_page(read_text(kill_page_file(lab)));
@@ -149,7 +157,7 @@ void check_kill_page(const Lab& lab, Problems& problems) {
     const fs::path folder = lab.places.root / "tests" / "exercises" / exercise.address();
     std::vector<std::string> mutants, checks;
     for (const MutantRow& row : kills.mutants) mutants.push_back(row.name);
-    if (mutants != stems_in(folder / "mutants")) {
+    if (mutants != names_in(folder / "mutants.toml")) {
       problems.push_back("docs/kill_matrix.md has other mutants of " + kills.handle + renew);
     }
     if (kills.alternatives != stems_in(folder / "alternatives")) {

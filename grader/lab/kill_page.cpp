@@ -218,8 +218,7 @@ std::string kill_page(const std::vector<ExerciseKills>& all) {
       "with that answer reads. *First* counts the mutants that a check is the first to kill:\n",
       totals.checks_first, " of the ", totals.checks,
       " checks are the first for some. The first row, where there is one, is\n"
-      "no mutant: it is the part whose body does nothing, made from the stub. The mutants are "
-      "patches\n"
+      "no mutant: it is the part whose body does nothing, made from the stub. The mutants are\n"
       "in `tests/exercises/`; the page is written by `./lab dev matrix --write`, and every proof "
       "holds\n"
       "its part of the page to what it sees.\n\n",

@@ -1,7 +1,6 @@
 // The proof of an exercise: that its checks accept what is right and reject what is wrong, for the
 // right reason. tests/exercises/NN_lesson/part/ holds
-//   mutants/NAME.patch       "# verdict: wrong answer", "# says: words of the reason", then a diff
-//                            against the reference
+//   mutants.toml             wrong answers, as changes of the reference (grader/course/mutants.hpp)
 //   alternatives/NAME.cpp    another right solution (.toml for a quiz)
 // The stub must be unsolved, the reference must earn all points. Every check is run on every
 // mutant.
