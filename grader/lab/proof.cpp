@@ -55,6 +55,7 @@ class Prover {
     }
     if (list.mutants.size() < 3) complain("fewer than three mutants");
     if (files_in(folder / "alternatives").empty()) complain("no alternative");
+    if (!lab_.sanitized) compare_with_kept();
     proof_.summary +=
         text(exercise_.handle(), ": ", mutants, " mutants rejected for their reason, ",
              alternatives, " alternatives accepted\n");
@@ -62,6 +63,17 @@ class Prover {
   }
 
  private:
+  // Sanitizers see more than what is kept.
+  void compare_with_kept() {
+    std::string why = "it is missing";
+    if (fs::exists(kills_file(lab_, exercise_))) {
+      why = first_difference(kept_kills(lab_, exercise_), proof_.kills);
+    }
+    if (why.empty()) return;
+    complain(text(lab_.places.shown(kills_file(lab_, exercise_)), " is of another time: ", why,
+                  ". Look, and then: ./lab dev matrix ", exercise_.handle(), " --write"));
+  }
+
   void complain(const std::string& what) {
     proof_.holds = false;
     proof_.summary += exercise_.handle() + ": " + what + "\n";
@@ -152,7 +164,19 @@ class Prover {
 
 }  // namespace
 
-fs::path kill_page_file(const Lab& lab) { return lab.places.root / "docs" / "kill_matrix.md"; }
+fs::path kills_file(const Lab& lab, const Exercise& exercise) {
+  return lab.places.root / "tests" / "exercises" / exercise.address() / "kills.md";
+}
+
+ExerciseKills kept_kills(const Lab& lab, const Exercise& exercise) {
+  const fs::path file = kills_file(lab, exercise);
+  const std::string written = read_text(file);
+  try {
+    return read_kills(written);
+  } catch (const UsageError& error) {
+    throw UsageError(lab.places.shown(file) + ": " + error.what());
+  }
+}
 
 Proof prove_exercise(const Lab& lab, const Exercise& exercise) {
   return Prover(lab, exercise).prove();
