@@ -7,9 +7,12 @@ usage: ./lab dev check          format, lint of what differs from main, floors, 
        ./lab dev format         rewrite all C++ files with clang-format
        ./lab dev stubs          make the stubs from the references
        ./lab dev course         whether manifest, stubs and files agree
-       ./lab dev prove [NAME…]  stub unsolved, references pass, mutants die as the kill matrix says
+       ./lab dev prove [NAME…]  stub unsolved, references pass, mutants die as kills.md says
        ./lab dev matrix [NAME…] [--write]
-                                which check kills which mutant; --write: docs/kill_matrix.md
+                                which check kills which mutant; --write: into kills.md, beside
+                                the mutants
+       ./lab dev matrix --page FILE
+                                all that is kept as one page, with overview and totals
        ./lab dev affected PATH… the labels of the tests that a change of these files can affect
 TEXT
 }

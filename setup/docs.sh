@@ -26,6 +26,7 @@ lab_docs() {
   make_room_pages
   make_parts_page >"$made/parts.md"
   make_file_pages
+  make_kill_page
   site_layout >"$made/layout.xml"
   doxygen docs/site/Doxyfile >build/docs/doxygen.log 2>&1 && ! grep -qE 'warning|error' build/docs/doxygen.log || {
     grep -E 'warning|error|not understood' build/docs/doxygen.log | head -n 20 >&2
@@ -40,6 +41,13 @@ lab_docs() {
 site_texts() {
   find "$root" -maxdepth 1 -name '*.md'
   find "$root/docs" "$root/engine" "$root/grader" "$root/lessons" "$root/exercises" -name '*.md' | sort
+}
+
+# Every exercise's kills.md on one page, with the totals.
+make_kill_page() {
+  ready
+  build $tool_targets
+  "$bin/lab-tool" dev matrix --page "$made/kill_matrix.md" >/dev/null
 }
 
 # What texts link to and no page shows yet: a page for each such file, and a list of figures.
@@ -144,6 +152,7 @@ site_layout() {
     page=${text##*/}; page=${page%.md}
     case $page in glossary | sources) ;; *) tab "$page" "$(title_of "$text")" ;; esac
   done
+  tab kill_matrix "$(title_of "$made/kill_matrix.md")"
   group decisions Decisions
   for decision in docs/decisions/0*.md; do
     number=${decision##*/}

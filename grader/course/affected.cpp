@@ -111,7 +111,7 @@ class Graph {
   std::map<std::string, Names> proofs_;  // address → the units it is built of
 };
 
-// "tests/exercises/06_all_reduce/ring_all_reduce/mutants/x.patch" and the like → the address.
+// "tests/exercises/06_all_reduce/ring_all_reduce/mutants.toml" and the like → the address.
 const Exercise* exercise_of(const std::string& path, const Course& course) {
   for (const Exercise& exercise : course.exercises) {
     if (begins(path, "tests/exercises/" + exercise.address() + "/")) return &exercise;

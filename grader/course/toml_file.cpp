@@ -10,15 +10,22 @@
 namespace lockstep::grader {
 namespace {
 
-nlohmann::json json_of(const toml::node& node) {
+enum class Lines : unsigned char { left_out, noted };
+
+nlohmann::json json_of(const toml::node& node, Lines lines) {
   if (const auto* table = node.as_table()) {
     auto out = nlohmann::json::object();
-    for (const auto& [key, value] : *table) out[std::string(key.str())] = json_of(value);
+    for (const auto& [key, value] : *table) {
+      const std::string name(key.str());
+      out[name] = json_of(value, lines);
+      if (lines == Lines::noted) out[toml_lines][name] = value.source().begin.line;
+    }
+    if (lines == Lines::noted) out[toml_lines][""] = table->source().begin.line;
     return out;
   }
   if (const auto* array = node.as_array()) {
     auto out = nlohmann::json::array();
-    for (const auto& value : *array) out.push_back(json_of(value));
+    for (const auto& value : *array) out.push_back(json_of(value, lines));
     return out;
   }
   if (const auto* value = node.as_string()) return value->get();
@@ -30,14 +37,12 @@ nlohmann::json json_of(const toml::node& node) {
   return text_of_date.str();
 }
 
-}  // namespace
-
-nlohmann::json read_toml(const std::filesystem::path& file) {
+nlohmann::json read(const std::filesystem::path& file, Lines lines) {
   if (!std::filesystem::is_regular_file(file)) {
     throw UsageError(text("there is no file ", file.string()));
   }
   try {
-    return json_of(toml::parse_file(file.string()));
+    return json_of(toml::parse_file(file.string()), lines);
   } catch (const toml::parse_error& error) {
     const std::string problem(error.description());
     const bool in_text = problem.find("string: ") != std::string::npos;
@@ -45,6 +50,14 @@ nlohmann::json read_toml(const std::filesystem::path& file) {
         file.string(), ":", error.source().begin.line, ": not valid TOML: ", problem,
         in_text ? " (a closing quote is missing?)" : " (text answers stand in \"double quotes\")"));
   }
+}
+
+}  // namespace
+
+nlohmann::json read_toml(const std::filesystem::path& file) { return read(file, Lines::left_out); }
+
+nlohmann::json read_toml_with_lines(const std::filesystem::path& file) {
+  return read(file, Lines::noted);
 }
 
 }  // namespace lockstep::grader

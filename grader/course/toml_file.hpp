@@ -10,4 +10,9 @@ namespace lockstep::grader {
 //   Throws  UsageError with file and line when the file is missing or is no TOML
 nlohmann::json read_toml(const std::filesystem::path& file);
 
+// The same; every table has one more entry, `toml_lines`: on which line each of its values begins,
+// and under "" the table itself.
+inline constexpr const char* toml_lines = "#lines";
+nlohmann::json read_toml_with_lines(const std::filesystem::path& file);
+
 }  // namespace lockstep::grader

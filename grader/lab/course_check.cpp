@@ -6,6 +6,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
 #include "engine/sim/verdict.hpp"
+#include "grader/course/mutants.hpp"
 #include "grader/course/quiz.hpp"
 #include "grader/course/stub.hpp"
 #include "grader/course/task.hpp"
@@ -149,29 +150,26 @@ std::vector<std::string> stems_in(const fs::path& folder) {
   return stems;
 }
 
-// As far as it can be seen without running anything: what is there, and what the README quotes.
-void check_kill_page(const Lab& lab, Problems& problems) {
-  const auto page = read_kill_page(read_text(kill_page_file(lab)));
-  const std::string renew = ": ./lab dev matrix --write";
-  if (page.size() != lab.course.exercises.size()) {
-    problems.push_back("docs/kill_matrix.md has other exercises than the manifest" + renew);
-  }
-  for (const ExerciseKills& kills : page) {
-    const Exercise& exercise = exercise_named(lab.course, kills.handle);
-    const fs::path folder = lab.places.root / "tests" / "exercises" / exercise.address();
-    std::vector<std::string> mutants;
-    for (const MutantRow& row : kills.mutants) mutants.push_back(row.name);
-    if (mutants != stems_in(folder / "mutants")) {
-      problems.push_back("docs/kill_matrix.md has other mutants of " + kills.handle + renew);
-    }
-    if (kills.alternatives != stems_in(folder / "alternatives")) {
-      problems.push_back("docs/kill_matrix.md has other alternatives of " + kills.handle + renew);
-    }
-  }
-  const std::string sentence = sentence_of(totals_of(page));
-  if (read_text(lab.places.root / "README.md").find(sentence) == std::string::npos) {
-    problems.push_back("README.md does not quote docs/kill_matrix.md, which says: " + sentence);
-  }
+std::vector<std::string> names_in(const fs::path& mutants) {
+  std::vector<std::string> names;
+  if (!fs::exists(mutants)) return names;
+  for (const Mutant& mutant : read_mutants(mutants).mutants) names.push_back(mutant.name);
+  return names;
+}
+
+// As far as it can be seen without running anything.
+void check_kills(const Lab& lab, const Exercise& exercise, Problems& problems) {
+  const fs::path file = kills_file(lab, exercise);
+  if (!fs::exists(file)) return need(file, lab.places, problems);
+  const ExerciseKills kills = kept_kills(lab, exercise);
+  const auto complain = [&](const std::string& has) {
+    problems.push_back(text(lab.places.shown(file), " has other ", has, ": ./lab dev matrix ",
+                            exercise.handle(), " --write"));
+  };
+  std::vector<std::string> mutants;
+  for (const MutantRow& row : kills.mutants) mutants.push_back(row.name);
+  if (mutants != names_in(file.parent_path() / "mutants.toml")) complain("mutants");
+  if (kills.alternatives != stems_in(file.parent_path() / "alternatives")) complain("alternatives");
 }
 
 }  // namespace
@@ -190,6 +188,7 @@ std::vector<std::string> course_problems(const Lab& lab) {
   for (const Exercise& exercise : lab.course.exercises) {
     check_exercise(lab, exercise, problems);
     check_causes(lab, lab.places.task(exercise), causes, problems);
+    check_kills(lab, exercise, problems);
     stubs.insert({exercise.file(), exercise.address() + ".toml", exercise.address() + ".md"});
     solutions.insert({exercise.file(), exercise.address() + "_key.toml"});
     proofs.insert(exercise.address());
@@ -203,7 +202,6 @@ std::vector<std::string> course_problems(const Lab& lab) {
     const fs::path text = lab.places.root / "lessons" / lesson.folder / "README.md";
     if (!fs::exists(text)) problems.push_back(lab.places.shown(text) + " is missing");
   }
-  check_kill_page(lab, problems);
   return problems;
 }
 

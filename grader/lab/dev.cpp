@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <atomic>
 #include <iostream>
-#include <map>
 #include <mutex>
 #include <thread>
 
@@ -47,7 +46,7 @@ std::vector<const Exercise*> asked_for(const Lab& lab, const Words& names) {
   return exercises;
 }
 
-// A patch that does not fit any more is a proof that does not hold; the others go on.
+// A file that cannot be read is a proof that does not hold; the others go on.
 Proof proof_of(const Lab& lab, const Exercise& exercise) {
   try {
     return prove_exercise(lab, exercise);
@@ -79,66 +78,41 @@ std::vector<Proof> proofs_of(const Lab& lab, const std::vector<const Exercise*>&
   return proofs;
 }
 
-// The line that says so when the page is not what was just seen.
-std::string told_otherwise(const std::vector<ExerciseKills>& page, const ExerciseKills& seen) {
-  const auto told = std::ranges::find(page, seen.handle, &ExerciseKills::handle);
-  const std::string why =
-      told == page.end() ? "it is not on the page" : first_difference(*told, seen);
-  if (why.empty()) return "";
-  return text(seen.handle, ": docs/kill_matrix.md is of another time: ", why,
-              ". Look, and then: ./lab dev matrix ", seen.handle, " --write\n");
-}
-
 Exit prove(const Lab& lab, const Words& names) {
   const auto proofs = proofs_of(lab, asked_for(lab, names));
-  const auto page = read_kill_page(read_text(kill_page_file(lab)));
-  bool holds = true;
-  for (const Proof& proof : proofs) {
-    const std::string stale = lab.sanitized ? "" : told_otherwise(page, proof.kills);
-    std::cout << stale;
-    holds = holds && proof.holds && stale.empty();
-  }
+  const bool holds = std::ranges::all_of(proofs, &Proof::holds);
   return holds ? Exit::passed : Exit::failed;
 }
 
-// The page in the course's order: what was proven now, and of the others what it says already.
-std::vector<ExerciseKills> renewed(const Lab& lab, const std::vector<Proof>& proofs) {
-  std::map<std::string, ExerciseKills> known;
-  for (ExerciseKills& kills : read_kill_page(read_text(kill_page_file(lab)))) {
-    known[kills.handle] = std::move(kills);
-  }
-  for (const Proof& proof : proofs) {
-    if (!proof.kills.checks.empty()) known[proof.kills.handle] = proof.kills;
-  }
+// The page of all exercises, made of what is kept.
+Exit write_page(const Lab& lab, const std::string& file) {
   std::vector<ExerciseKills> all;
-  for (const Exercise& exercise : lab.course.exercises) {
-    const auto found = known.find(exercise.handle());
-    if (found != known.end()) all.push_back(std::move(found->second));
-  }
-  return all;
-}
-
-void quote_in_readme(const Lab& lab, const std::string& old, const std::string& now) {
-  const auto file = lab.places.root / "README.md";
-  std::string readme = read_text(file);
-  const std::size_t at = readme.find(old);
-  if (at != std::string::npos) write_text(file, readme.replace(at, old.size(), now));
+  for (const Exercise& exercise : lab.course.exercises) all.push_back(kept_kills(lab, exercise));
+  write_text(file, kill_page(all));
+  std::cout << file << ": " << sentence_of(totals_of(all)) << "\n";
+  return Exit::passed;
 }
 
 Exit matrix(const Lab& lab, Words words) {
-  const bool writes = std::erase(words, "--write") > 0;
-  const auto proofs = proofs_of(lab, asked_for(lab, words));
-  if (writes) {
-    const std::string old = sentence_of(totals_of(read_kill_page(read_text(kill_page_file(lab)))));
-    const auto all = renewed(lab, proofs);
-    write_text(kill_page_file(lab), kill_page(all));
-    quote_in_readme(lab, old, sentence_of(totals_of(all)));
-    std::cout << lab.places.shown(kill_page_file(lab)) << "\n";
-  } else {
-    std::vector<ExerciseKills> seen;
-    for (const Proof& proof : proofs) seen.push_back(proof.kills);
-    std::cout << "\n" << kill_page(seen);
+  const auto page = std::ranges::find(words, "--page");
+  if (page != words.end()) {
+    if (words.size() != 2 || page != words.begin()) {
+      throw UsageError("--page FILE stands alone: it writes the page of all exercises");
+    }
+    return write_page(lab, words.back());
   }
+  const bool writes = std::erase(words, "--write") > 0;
+  const auto exercises = asked_for(lab, words);
+  const auto proofs = proofs_of(lab, exercises);
+  std::vector<ExerciseKills> seen;
+  for (std::size_t i = 0; i < proofs.size(); ++i) {
+    if (proofs[i].kills.checks.empty()) continue;  // the proof did not come so far
+    seen.push_back(proofs[i].kills);
+    if (!writes) continue;
+    write_text(kills_file(lab, *exercises[i]), kills_file_of(seen.back()));
+    std::cout << lab.places.shown(kills_file(lab, *exercises[i])) << "\n";
+  }
+  if (!writes) std::cout << "\n" << kill_page(seen);
   return Exit::passed;
 }
 
@@ -165,10 +139,10 @@ Exit dev_command(const Lab& lab, const Words& words) {
   if (command == "prove") return prove(lab, rest);
   if (command == "matrix") return matrix(lab, rest);
   if (command == "affected") return affected(lab, rest);
-  throw UsageError(
-      text("usage: ./lab dev stubs | course | prove [NAME…] | matrix [NAME…] [--write] | affected "
-           "PATH…; '",
-           command, "' is none of them", did_you_mean(command, known)));
+  throw UsageError(text(
+      "usage: ./lab dev stubs | course | prove [NAME…] | matrix [NAME…] [--write] | matrix --page "
+      "FILE | affected PATH…; '",
+      command, "' is none of them", did_you_mean(command, known)));
 }
 
 }  // namespace lockstep::grader

@@ -1,6 +1,7 @@
-// The kill matrix: which check rejects which mutant, when every check is run on every mutant. It is
-// kept as one page, docs/kill_matrix.md, which is written from this value and read back into it, so
-// that a proof can hold the page to what it sees.
+// The kill matrix: which check rejects which mutant, when every check is run on every mutant. What
+// concerns an exercise is kept beside its mutants, tests/exercises/NN_lesson/part/kills.md, which
+// is written from this value and read back into it, so that a proof can hold the file to what it
+// sees. The page of all exercises, and every total, is made of these files when somebody reads it.
 #pragma once
 
 #include <string>
@@ -31,8 +32,14 @@ struct ExerciseKills {
   bool operator==(const ExerciseKills&) const = default;
 };
 
-// What the page tells otherwise than what was seen, in words; "" when it is the same.
-std::string first_difference(const ExerciseKills& page, const ExerciseKills& seen);
+// What was written otherwise than what was seen, in words; "" when it is the same.
+std::string first_difference(const ExerciseKills& written, const ExerciseKills& seen);
+
+// The file kills.md.
+std::string kills_file_of(const ExerciseKills& kills);
+
+//   Throws  UsageError naming the line that is not as kills_file_of writes it
+ExerciseKills read_kills(std::string_view file);
 
 struct KillTotals {
   int exercises = 0, checks = 0, mutants = 0, alternatives = 0;
@@ -42,13 +49,10 @@ struct KillTotals {
 };
 KillTotals totals_of(const std::vector<ExerciseKills>& all);
 
-// The one sentence that the page opens with and the README quotes.
+// The one sentence that the page opens with.
 std::string sentence_of(const KillTotals& totals);
 
-// The whole page, in the order given.
+// The page for readers, in the order given.
 std::string kill_page(const std::vector<ExerciseKills>& all);
-
-//   Throws  UsageError naming the line that is not as kill_page writes it
-std::vector<ExerciseKills> read_kill_page(std::string_view page);
 
 }  // namespace lockstep::grader

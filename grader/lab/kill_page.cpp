@@ -1,4 +1,4 @@
-// docs/kill_matrix.md: how the kill matrix is written, and read back.
+// How the kill matrix is written: an exercise's own file, which is read back, and the page of all.
 #include "grader/lab/kill_matrix.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace lockstep::grader {
 namespace {
 
 constexpr std::string_view fails_mark = "●", holds_mark = "·";
-constexpr std::string_view accepted = "Accepted: ";
+constexpr std::string_view heading = "# Kills of ", accepted = "Accepted: ";
 const std::string nothing_done = "*returns at once*";
 
 // Names are file names: words joined by underscores.
@@ -90,13 +90,12 @@ std::string mutants_table(const ExerciseKills& kills) {
   return table;
 }
 
-std::string section_of(const ExerciseKills& kills) {
+std::string tables_of(const ExerciseKills& kills) {
   std::string names;
   for (const std::string& name : kills.alternatives) {
     names += (names.empty() ? "" : ", ") + spoken(name);
   }
-  return text("## ", kills.handle, "\n\n", checks_table(kills), "\n", mutants_table(kills), "\n",
-              accepted, names, ".\n");
+  return text(checks_table(kills), "\n", mutants_table(kills), "\n", accepted, names, ".\n");
 }
 
 std::string overview_of(const std::vector<ExerciseKills>& all) {
@@ -134,23 +133,24 @@ std::string weak_checks(const std::vector<ExerciseKills>& all) {
                       });
 }
 
-// Reads what section_of wrote, line by line.
+// Reads what kills_file_of wrote, line by line.
 class Reader {
  public:
-  explicit Reader(std::string_view page) : lines_(std::string(page)) {}
+  explicit Reader(std::string_view file) : lines_(std::string(file)) {}
 
-  std::vector<ExerciseKills> read() {
+  ExerciseKills read() {
     std::string line;
     while (std::getline(lines_, line)) {
       ++number_;
-      if (line.rfind("## ", 0) == 0) {
-        all_.emplace_back().handle = line.substr(3);
-        in_mutants_ = false;
-      } else if (!all_.empty()) {
+      if (number_ == 1 && line.rfind(heading, 0) != 0) fail();
+      if (number_ == 1) {
+        kills_.handle = line.substr(heading.size());
+      } else {
         take(line);
       }
     }
-    return std::move(all_);
+    if (number_ == 0) fail();
+    return std::move(kills_);
   }
 
  private:
@@ -166,17 +166,17 @@ class Reader {
 
   void take_check(const std::vector<std::string>& cells) {
     if (cells.size() != 4) fail();
-    all_.back().checks.push_back(unescaped(cells[1]));
+    kills_.checks.push_back(unescaped(cells[1]));
   }
 
   void take_mutant(const std::vector<std::string>& cells) {
-    if (cells.size() != all_.back().checks.size() + 3) fail();
+    if (cells.size() != kills_.checks.size() + 3) fail();
     std::vector<bool> fails;
     for (std::size_t i = 3; i < cells.size(); ++i) fails.push_back(cells[i] == fails_mark);
     if (cells[0] == nothing_done) {
-      all_.back().fails_nothing_done = std::move(fails);
+      kills_.fails_nothing_done = std::move(fails);
     } else {
-      all_.back().mutants.push_back({written(cells[0]), cells[1], written(cells[2]), fails});
+      kills_.mutants.push_back({written(cells[0]), cells[1], written(cells[2]), fails});
     }
   }
 
@@ -184,24 +184,34 @@ class Reader {
     std::size_t start = 0;
     while (start < names.size()) {
       const std::size_t end = std::min(names.find(", ", start), names.size());
-      all_.back().alternatives.push_back(written(names.substr(start, end - start)));
+      kills_.alternatives.push_back(written(names.substr(start, end - start)));
       start = end + 2;
     }
   }
 
   [[noreturn]] void fail() const {
     throw UsageError(text("line ", number_,
-                          " of the kill matrix is not as it is written: "
-                          "./lab dev matrix --write makes it anew"));
+                          " of it is not as it is written: ./lab dev matrix NAME --write makes it "
+                          "anew"));
   }
 
   std::istringstream lines_;
   int number_ = 0;
   bool in_mutants_ = false;
-  std::vector<ExerciseKills> all_;
+  ExerciseKills kills_;
 };
 
 }  // namespace
+
+std::string kills_file_of(const ExerciseKills& kills) {
+  return text(heading, kills.handle,
+              "\n\nWhich check fails (●) which mutant of `mutants.toml`, every check run on every "
+              "one: written by\n`./lab dev matrix ",
+              kills.handle, " --write`, and the proof holds it to what it sees.\n\n",
+              tables_of(kills));
+}
+
+ExerciseKills read_kills(std::string_view file) { return Reader(file).read(); }
 
 std::string kill_page(const std::vector<ExerciseKills>& all) {
   const KillTotals totals = totals_of(all);
@@ -218,16 +228,14 @@ std::string kill_page(const std::vector<ExerciseKills>& all) {
       "with that answer reads. *First* counts the mutants that a check is the first to kill:\n",
       totals.checks_first, " of the ", totals.checks,
       " checks are the first for some. The first row, where there is one, is\n"
-      "no mutant: it is the part whose body does nothing, made from the stub. The mutants are "
-      "patches\n"
-      "in `tests/exercises/`; the page is written by `./lab dev matrix --write`, and every proof "
-      "holds\n"
-      "its part of the page to what it sees.\n\n",
+      "no mutant: it is the part whose body does nothing, made from the stub. Mutants and tables "
+      "are\n"
+      "in `tests/exercises/`, and every proof holds its exercise's table to what it sees.\n\n",
       overview_of(all), "\n", weak_checks(all));
-  for (std::size_t i = 0; i < all.size(); ++i) page += (i ? "\n" : "") + section_of(all[i]);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    page += text(i ? "\n" : "", "## ", all[i].handle, "\n\n", tables_of(all[i]));
+  }
   return page;
 }
-
-std::vector<ExerciseKills> read_kill_page(std::string_view page) { return Reader(page).read(); }
 
 }  // namespace lockstep::grader

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
-#include "grader/course/patch.hpp"
+#include "grader/course/mutants.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/grade.hpp"
 
@@ -20,15 +20,6 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   }
   std::sort(files.begin(), files.end());
   return files;
-}
-
-// "# verdict: wrong answer" → "wrong answer"
-std::string header_of(const std::string& patch, const std::string& key) {
-  const std::string mark = "# " + key + ": ";
-  const std::size_t at = patch.find(mark);
-  if (at == std::string::npos) return "";
-  const std::size_t start = at + mark.size();
-  return patch.substr(start, patch.find('\n', start) - start);
 }
 
 std::string with_throws_replaced(std::string stub, const std::string& instead) {
@@ -53,17 +44,18 @@ class Prover {
     options_.battery = Battery::whole;
     if (exercise_.kind == Kind::code) reject_nothing_done();
     const fs::path folder = lab_.places.root / "tests" / "exercises" / exercise_.address();
+    const MutantList list = read_mutants(folder / "mutants.toml");
+    for (const std::string& problem : list.problems) complain(problem);
     int mutants = 0, alternatives = 0;
-    for (const fs::path& patch : files_in(folder / "mutants")) {
-      mutants += reject(patch);
-    }
+    for (const Mutant& mutant : list.mutants) mutants += reject(mutant);
     for (const fs::path& file : files_in(folder / "alternatives")) {
       if (expect("alternative " + file.filename().string(), file, Verdict::pass, "") == 0) continue;
       ++alternatives;
       proof_.kills.alternatives.push_back(file.stem().string());
     }
-    if (files_in(folder / "mutants").size() < 3) complain("fewer than three mutants");
+    if (list.mutants.size() < 3) complain("fewer than three mutants");
     if (files_in(folder / "alternatives").empty()) complain("no alternative");
+    if (!lab_.sanitized) compare_with_kept();
     proof_.summary +=
         text(exercise_.handle(), ": ", mutants, " mutants rejected for their reason, ",
              alternatives, " alternatives accepted\n");
@@ -71,6 +63,17 @@ class Prover {
   }
 
  private:
+  // Sanitizers see more than what is kept.
+  void compare_with_kept() {
+    std::string why = "it is missing";
+    if (fs::exists(kills_file(lab_, exercise_))) {
+      why = first_difference(kept_kills(lab_, exercise_), proof_.kills);
+    }
+    if (why.empty()) return;
+    complain(text(lab_.places.shown(kills_file(lab_, exercise_)), " is of another time: ", why,
+                  ". Look, and then: ./lab dev matrix ", exercise_.handle(), " --write"));
+  }
+
   void complain(const std::string& what) {
     proof_.holds = false;
     proof_.summary += exercise_.handle() + ": " + what + "\n";
@@ -92,19 +95,16 @@ class Prover {
     }
   }
 
-  int reject(const fs::path& patch) {
-    const std::string diff = read_text(patch);
-    const std::string wanted = header_of(diff, "verdict");
-    const std::string says = header_of(diff, "says");
-    const std::string name = "mutant " + patch.stem().string();
-    if (wanted.empty() || says.empty()) {
-      complain(name + " does not begin with '# verdict: …' and '# says: …'");
+  int reject(const Mutant& mutant) {
+    const fs::path file = scratch_ / mutant.name / exercise_.file();
+    try {
+      write_text(file, mutated(read_text(lab_.places.solution(exercise_)), mutant));
+    } catch (const UsageError& misfit) {
+      complain(misfit.what());
       return 0;
     }
-    const fs::path file = scratch_ / patch.stem() / exercise_.file();
-    write_text(file, patched(read_text(lab_.places.solution(exercise_)), diff));
-    const int rejected = expect(name, file, wanted, says);
-    note_kills(patch.stem().string());
+    const int rejected = expect("mutant " + mutant.name, file, mutant.verdict, mutant.says);
+    note_kills(mutant.name);
     return rejected;
   }
 
@@ -164,7 +164,19 @@ class Prover {
 
 }  // namespace
 
-fs::path kill_page_file(const Lab& lab) { return lab.places.root / "docs" / "kill_matrix.md"; }
+fs::path kills_file(const Lab& lab, const Exercise& exercise) {
+  return lab.places.root / "tests" / "exercises" / exercise.address() / "kills.md";
+}
+
+ExerciseKills kept_kills(const Lab& lab, const Exercise& exercise) {
+  const fs::path file = kills_file(lab, exercise);
+  const std::string written = read_text(file);
+  try {
+    return read_kills(written);
+  } catch (const UsageError& error) {
+    throw UsageError(lab.places.shown(file) + ": " + error.what());
+  }
+}
 
 Proof prove_exercise(const Lab& lab, const Exercise& exercise) {
   return Prover(lab, exercise).prove();

@@ -1,10 +1,10 @@
 // The proof of an exercise: that its checks accept what is right and reject what is wrong, for the
 // right reason. tests/exercises/NN_lesson/part/ holds
-//   mutants/NAME.patch       "# verdict: wrong answer", "# says: words of the reason", then a diff
-//                            against the reference
+//   mutants.toml             wrong answers, as changes of the reference (grader/course/mutants.hpp)
 //   alternatives/NAME.cpp    another right solution (.toml for a quiz)
+//   kills.md                 what the proof saw: which check fails which mutant
 // The stub must be unsolved, the reference must earn all points. Every check is run on every
-// mutant.
+// mutant, and kills.md must tell the same.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +21,11 @@ struct Proof {
   ExerciseKills kills;
 };
 
-// docs/kill_matrix.md
-std::filesystem::path kill_page_file(const Lab& lab);
+std::filesystem::path kills_file(const Lab& lab, const Exercise& exercise);
+
+// What kills.md tells.
+//   Throws  UsageError naming it when it is missing or is not as it was written
+ExerciseKills kept_kills(const Lab& lab, const Exercise& exercise);
 
 Proof prove_exercise(const Lab& lab, const Exercise& exercise);
 

@@ -77,7 +77,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a mutant, an alternative and a reference run the proof of their part") {
-  const Affected mutant = after({"tests/exercises/06_all_reduce/ring/mutants/averages.patch"});
+  const Affected mutant = after({"tests/exercises/06_all_reduce/ring/mutants.toml"});
   CHECK(runs(mutant, ring_proof));
   CHECK_FALSE(runs(mutant, tree_proof));
   CHECK_FALSE(runs(mutant, "tests/comm"));

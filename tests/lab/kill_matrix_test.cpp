@@ -1,4 +1,4 @@
-// The page of the kill matrix, which is written from values and read back.
+// The kill matrix: what an exercise keeps of it is written from values and read back.
 #include "grader/lab/kill_matrix.hpp"
 
 #include "engine/base/error.hpp"
@@ -19,14 +19,24 @@ ExerciseKills ring() {
 
 }  // namespace
 
-TEST_CASE("kill matrix: the page is read back as it was written") {
+TEST_CASE("kill matrix: an exercise's file is read back as it was written") {
   ExerciseKills quiz = ring();
   quiz.handle = "06_all_reduce/quiz";
   quiz.alternatives.clear();
   quiz.fails_nothing_done.clear();
-  const std::vector<ExerciseKills> all{ring(), quiz};
-  CHECK(read_kill_page(kill_page(all)) == all);
-  CHECK(read_kill_page("").empty());
+  for (const ExerciseKills& kills : {ring(), quiz}) {
+    CHECK(read_kills(kills_file_of(kills)) == kills);
+  }
+}
+
+TEST_CASE("kill matrix: what was seen otherwise than it is kept is named") {
+  ExerciseKills seen = ring();
+  CHECK(first_difference(ring(), seen).empty());
+  seen.mutants[1].fails[0] = true;
+  CHECK(first_difference(ring(), seen) == "the row of the mutant turns is another");
+  seen.mutants.push_back({"late", "crash", "", {true, true, true}});
+  seen.mutants.erase(seen.mutants.begin() + 1);
+  CHECK(first_difference(ring(), seen) == "it lacks the mutant late");
 }
 
 TEST_CASE("kill matrix: kills are counted by check, and those that it is the first to make") {
@@ -48,10 +58,12 @@ TEST_CASE("kill matrix: a check without a kill and a mutant that survives are to
   CHECK(page.find("- ring: never fails\n") != std::string::npos);
 }
 
-TEST_CASE("kill matrix: a row that was edited by hand is refused, with its line") {
-  std::string page = kill_page({ring()});
-  page.replace(page.find("| tail lost | wrong answer |"), 28, "| tail lost |");
-  CHECK_THROWS_AS(read_kill_page(page), UsageError);
+TEST_CASE("kill matrix: a file that was edited by hand is refused, with its line") {
+  std::string file = kills_file_of(ring());
+  file.replace(file.find("| tail lost | wrong answer |"), 28, "| tail lost |");
+  CHECK_THROWS_WITH(read_kills(file), test::contains("line 15 "));
+  CHECK_THROWS_WITH(read_kills("nothing\n"), test::contains("line 1 "));
+  CHECK_THROWS_AS(read_kills(""), UsageError);
 }
 
 }  // namespace lockstep::grader

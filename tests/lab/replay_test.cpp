@@ -1,9 +1,10 @@
 // The same seed gives the same report, and the line that a report hands back gives the same
 // failure.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "grader/course/patch.hpp"
+#include "grader/course/mutants.hpp"
 #include "tests/catch.hpp"
 #include "tests/lab/tree.hpp"
 
@@ -13,20 +14,21 @@ using namespace lockstep::grader;
 namespace {
 
 // A mutant in the place of the student's file; the command line that judges it.
-struct Mutant {
+struct Submitted {
   std::string part, name;
 
   void put_into(const test::Tree& tree) const {
     const std::filesystem::path root = LOCKSTEP_ROOT;
-    const std::string patch =
-        read_text(root / "tests/exercises" / part / "mutants" / (name + ".patch"));
+    const MutantList list = read_mutants(root / "tests/exercises" / part / "mutants.toml");
+    const auto mutant = std::ranges::find(list.mutants, name, &Mutant::name);
+    REQUIRE(mutant != list.mutants.end());
     write_text(tree.root() / "work" / (part + ".cpp"),
-               patched(read_text(root / "solutions" / (part + ".cpp")), patch));
+               mutated(read_text(root / "solutions" / (part + ".cpp")), *mutant));
   }
 };
 
-const std::vector<Mutant>& mutants() {
-  static const std::vector<Mutant> all{
+const std::vector<Submitted>& submitted() {
+  static const std::vector<Submitted> all{
       {"01_why_distribute/single_device_loop", "never_zeroes"},
       {"02_processes_and_ranks/store_rendezvous", "names_nobody"},
       {"03_collectives/broadcast", "root_0_hard_wired"},
@@ -53,7 +55,7 @@ std::vector<std::string> words_of_line(const std::string& line) {
 }  // namespace
 
 TEST_CASE("lab check: the same seed gives the same bytes, and a replay the same failure") {
-  for (const Mutant& mutant : mutants()) {
+  for (const Submitted& mutant : submitted()) {
     INFO(mutant.part << " " << mutant.name);
     const test::Tree tree;
     mutant.put_into(tree);

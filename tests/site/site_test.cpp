@@ -19,7 +19,8 @@ const fs::path site = root / "build" / "docs" / "html";
 // Once for all tests of this process.
 const std::vector<Page>& built() {
   static const std::vector<Page> pages = [] {
-    const std::string command = "cd '" LOCKSTEP_ROOT "' && ./lab docs >build/docs.log 2>&1";
+    const std::string command = "cd '" LOCKSTEP_ROOT "' && ./lab --built '" LOCKSTEP_BUILD
+                                "' docs >build/docs.log 2>&1";
     INFO("build/docs.log and build/docs/doxygen.log tell more");
     REQUIRE(std::system(command.c_str()) == 0);
     return pages_of(site);

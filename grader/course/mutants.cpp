@@ -1,0 +1,189 @@
+#include "grader/course/mutants.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "engine/base/error.hpp"
+#include "engine/base/nearest.hpp"
+#include "grader/course/toml_file.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+using nlohmann::json;
+using Keys = std::vector<std::string>;
+const Keys keys_of_edit{"find", "through", "put", "in"};
+const Keys keys_of_head{"name", "verdict", "says"};
+
+// Reads one [[mutant]]; the first thing that is wrong with it ends the reading.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& file) : file_(file.string()) {}
+
+  Mutant read(const json& table) const {
+    if (!table.is_object()) throw UsageError(file_ + ": [[mutant]] is a table");
+    Mutant mutant;
+    mutant.name = words(table, "name");
+    mutant.verdict = words(table, "verdict");
+    mutant.says = words(table, "says");
+    Keys known = keys_of_head;
+    const auto edits = table.find("edit");
+    if (edits == table.end()) {
+      known.insert(known.end(), keys_of_edit.begin(), keys_of_edit.end());
+      mutant.edits.push_back(edit(table));
+    } else {
+      known.emplace_back("edit");
+      if (!edits->is_array()) fail(table, "edit", "several edits are [[mutant.edit]] tables");
+      for (const json& one : *edits) {
+        if (!one.is_object()) fail(table, "edit", "an edit is a [[mutant.edit]] table");
+        only(one, keys_of_edit);
+        mutant.edits.push_back(edit(one));
+      }
+    }
+    only(table, known);
+    return mutant;
+  }
+
+  [[noreturn]] void fail(const json& table, const std::string& key, const std::string& what) const {
+    throw UsageError(where(table, key) + ": " + what);
+  }
+
+ private:
+  std::string where(const json& table, const std::string& key) const {
+    const json& lines = table.at(toml_lines);
+    return text(file_, ":", lines.value(lines.contains(key) ? key : "", 0));
+  }
+
+  // A text that must be there, and must not be empty.
+  std::string words(const json& table, const std::string& key) const {
+    if (!table.contains(key)) fail(table, "", "the mutant has no '" + key + "'");
+    std::string value = optional(table, key);
+    if (value.empty()) fail(table, key, "'" + key + "' is empty");
+    return value;
+  }
+
+  std::string optional(const json& table, const std::string& key) const {
+    const auto found = table.find(key);
+    if (found == table.end()) return "";
+    if (!found->is_string()) fail(table, key, "'" + key + "' is a text in quotes");
+    return found->get<std::string>();
+  }
+
+  Edit edit(const json& table) const {
+    Edit edit;
+    edit.find = words(table, "find");
+    edit.where = where(table, "find");
+    if (!table.contains("put")) fail(table, "", "the mutant has no 'put' (nothing: put = '')");
+    edit.put = optional(table, "put");
+    edit.through = optional(table, "through");
+    edit.in = optional(table, "in");
+    if (edit.put == edit.find) fail(table, "put", "'put' is the same text as 'find'");
+    return edit;
+  }
+
+  void only(const json& table, const Keys& known) const {
+    for (const auto& [key, value] : table.items()) {
+      if (key == toml_lines || std::ranges::find(known, key) != known.end()) continue;
+      fail(table, key, "a mutant has no key '" + key + "'" + did_you_mean(key, known));
+    }
+  }
+
+  std::string file_;
+};
+
+struct Passage {
+  std::size_t begin = 0, end = 0;
+  const Edit* edit = nullptr;
+};
+
+// Where the question with that id stands: from its [[question]] to the next.
+Passage question(std::string_view quiz, const Edit& edit) {
+  constexpr std::string_view head = "[[question]]\n";
+  for (std::size_t at = quiz.find(head); at != std::string_view::npos;) {
+    const std::size_t next = std::min(quiz.find(head, at + 1), quiz.size());
+    const std::string id = "\nid = \"" + edit.in + "\"\n";
+    if (quiz.substr(at, next - at).find(id) != std::string_view::npos) return {at, next, &edit};
+    at = next == quiz.size() ? std::string_view::npos : next;
+  }
+  throw UsageError(text(edit.where, ": the reference has no question '", edit.in, "'"));
+}
+
+Passage passage_of(std::string_view reference, const Edit& edit) {
+  const Passage whole{0, reference.size(), &edit};
+  const Passage within = edit.in.empty() ? whole : question(reference, edit);
+  const std::string_view seen = reference.substr(within.begin, within.end - within.begin);
+  const std::size_t at = seen.find(edit.find);
+  if (at == std::string_view::npos) {
+    throw UsageError(edit.where + ": the reference does not have this text to find");
+  }
+  if (seen.find(edit.find, at + 1) != std::string_view::npos) {
+    throw UsageError(edit.where + ": the reference has this text to find more than once");
+  }
+  std::size_t end = at + edit.find.size();
+  if (!edit.through.empty()) {
+    const std::size_t last = seen.find(edit.through, end);
+    if (last == std::string_view::npos) {
+      throw UsageError(edit.where + ": in the reference no 'through' follows this text to find");
+    }
+    end = last + edit.through.size();
+  }
+  return {within.begin + at, within.begin + end, &edit};
+}
+
+}  // namespace
+
+MutantList read_mutants(const std::filesystem::path& file) {
+  const json content = read_toml_with_lines(file);
+  const Reader reader(file);
+  MutantList list;
+  std::set<std::string> names;
+  const auto take = [&](const json& table) {
+    Mutant mutant = reader.read(table);
+    if (!names.insert(mutant.name).second) {
+      reader.fail(table, "name", "there are two mutants '" + mutant.name + "'");
+    }
+    list.mutants.push_back(std::move(mutant));
+  };
+  const auto noting = [&list](const auto& act) {
+    try {
+      act();
+    } catch (const UsageError& error) {
+      list.problems.emplace_back(error.what());
+    }
+  };
+  for (const auto& [key, value] : content.items()) {
+    if (key == toml_lines) continue;
+    noting([&] {
+      if (key != "mutant") reader.fail(content, key, "there is '" + key + "' beside the mutants");
+      if (!value.is_array()) reader.fail(content, key, "mutants are [[mutant]] tables");
+    });
+    if (key != "mutant" || !value.is_array()) continue;
+    for (const json& table : value) noting([&] { take(table); });
+  }
+  return list;
+}
+
+std::string mutated(const std::string& reference, const Mutant& mutant) {
+  std::vector<Passage> passages;
+  for (const Edit& edit : mutant.edits) passages.push_back(passage_of(reference, edit));
+  std::ranges::sort(passages, {}, &Passage::begin);
+  std::string result;
+  std::size_t done = 0;
+  for (const Passage& passage : passages) {
+    if (passage.begin < done) {
+      throw UsageError(passage.edit->where + ": this edit overlaps another of its mutant");
+    }
+    result += reference.substr(done, passage.begin - done) + passage.edit->put;
+    done = passage.end;
+  }
+  result += reference.substr(done);
+  if (result == reference) {
+    throw UsageError(text(mutant.edits.front().where, ": the mutant '", mutant.name,
+                          "' is the reference, unchanged"));
+  }
+  return result;
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,48 @@
+// The wrong answers to an exercise: tests/exercises/NN_lesson/part/mutants.toml. Each mutant is the
+// reference with some of its text exchanged.
+//
+//   [[mutant]]
+//   name = "own_value_twice"
+//   verdict = "wrong answer"     what it must be judged
+//   says = "came 2 times"        words of the reason
+//   find = 'sum.copy_(data);'    text that stands in the reference exactly once
+//   put = 'sum.reduce_(data);'   what stands there in the mutant
+//
+// A long passage is named by its ends: `through` is text that follows `find`, and all from `find`
+// to the end of its next occurrence is replaced. In a quiz, `in = "rank"` looks into the question
+// with that id alone. A mutant of several changes has [[mutant.edit]] tables, each with find, put
+// and these two; all are looked up in the reference, so their order does not matter.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lockstep::grader {
+
+struct Edit {
+  std::string find, through, put;
+  std::string in;     // the id of a question; "" everywhere
+  std::string where;  // "tests/…/mutants.toml:12", the line of `find`
+};
+
+struct Mutant {
+  std::string name, verdict, says;
+  std::vector<Edit> edits;
+};
+
+// A mutant that is not written as above is left out, and there is a problem for it: one sentence
+// that names file and line.
+struct MutantList {
+  std::vector<Mutant> mutants;
+  std::vector<std::string> problems;
+};
+
+//   Throws  UsageError with file and line when the file is missing or is no TOML
+MutantList read_mutants(const std::filesystem::path& file);
+
+//   Throws  UsageError with file and line when a text to find is absent, is there more than once or
+//           overlaps another, or when nothing changes
+std::string mutated(const std::string& reference, const Mutant& mutant);
+
+}  // namespace lockstep::grader
