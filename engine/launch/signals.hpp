@@ -12,8 +12,8 @@
 
 namespace lockstep::launch {
 
-// Blocks the signals that ask a program to end (SIGINT, SIGTERM, SIGHUP and SIGQUIT) and `others`
-// in this thread; undone at the end.
+// Blocks the signals that ask a program to end (SIGINT, SIGTERM, SIGQUIT, and SIGHUP unless it is
+// ignored) and `others` in this thread; undone at the end.
 //   Requires  no other thread runs yet: those that start later inherit the block and leave the
 //             signals to us
 class Signals {
@@ -23,6 +23,10 @@ class Signals {
     sigemptyset(&blocked);
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&blocked, number);
     for (const int number : others) sigaddset(&blocked, number);
+    struct sigaction hangup {};
+    if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN) {
+      sigdelset(&blocked, SIGHUP);  // started by nohup
+    }
     pthread_sigmask(SIG_BLOCK, &blocked, &before_);
     fd_ = comm::Descriptor(signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK));
   }
