@@ -86,6 +86,7 @@ Ready in $(($(seconds) - began)) s. Now:
           lessons/${1%/*}/README.md
   edit    work/$1.cpp
   check   ./lab check ${1#*/}, or ./lab watch ${1#*/}: a verdict at each save
-  and     ./lab alone shows where you are and what is next, ./lab doctor what this machine has
+  and     ./lab with no command shows where you are and what is next; ./lab doctor, what this
+          machine has
 TEXT
 }

@@ -2,8 +2,6 @@
 // turns within one call, each time in fresh processes of one thread, because a machine is not the
 // same from one minute to the next; what counts is the ratio of each round. A single process is
 // kept on one core; ranks have all of them.
-#include <unistd.h>
-
 #include <filesystem>
 #include <iostream>
 
@@ -12,6 +10,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
+#include "engine/base/progress.hpp"
 
 namespace {
 
@@ -52,21 +51,18 @@ Words with(Words command, const Words& more) {
 
 std::string ranks_text(int ranks) { return text(ranks, ranks == 1 ? " rank" : " ranks"); }
 
-void say(const std::string& line) {
-  if (isatty(STDERR_FILENO) != 0) std::cerr << "  " << line << "\n";
-}
-
 bool has_peer(const Arguments& arguments) { return arguments.get("peer") != "none"; }
 
 // The peer's command, with the variant that a short trial found to be the fastest.
-Words peer_command(const Arguments& arguments, const std::string& model) {
+Words peer_command(const Arguments& arguments, const std::string& model, Runner& runner,
+                   Progress& progress) {
   Words command{arguments.get("torch-python"), arguments.get("torch-script"), "--model", model};
   if (arguments.get("peer") == "torch-as-installed") return command;
   // glibc gives large blocks back to the system at once, and PyTorch asks for them again each step.
   command = with({"env", "MALLOC_TRIM_THRESHOLD_=4000000000", "MALLOC_MMAP_THRESHOLD_=1000000000"},
                  command);
-  say(model + ": looking for PyTorch's fastest variant");
-  const Json trial = run_for_json(with(command, {"--fastest"}));
+  progress.begin(model + ": looking for PyTorch's fastest variant");
+  const Json trial = runner.run_for_json(with(command, {"--fastest"}));
   const auto products = trial.find("products");
   if (products == trial.end() || !products->is_string()) {
     throw Error("bench: PyTorch's trial printed no \"products\" but " + trial.dump());
@@ -87,20 +83,120 @@ Sides sides_of(const Arguments& arguments, const std::string& model, int ranks, 
   return sides;
 }
 
-// Who begins changes from round to round.
-void run_round(const Sides& sides, std::int64_t round, Meeting& meeting, Rounds& into) {
-  say(text(sides.model, ", ", ranks_text(sides.ranks), ": round ", round + 1));
-  const auto ours = [&] { into.ours.push_back(run_training(sides.ours)); };
-  const auto peer = [&] {
-    if (sides.peer.empty()) return;
-    Words command = sides.peer;
-    if (sides.ranks > 1) command = launched(sides.ranks, with(command, {"--meet", meeting.next()}));
-    into.peer.push_back(run_training(command));
-  };
-  if (round % 2 == 0) ours();
-  peer();
-  if (round % 2 == 1) ours();
-}
+// The bench itself: everything that was asked for, as far as it can be measured.
+class TrainBench {
+ public:
+  TrainBench(const Arguments& arguments, Words models, std::vector<int> groups)
+      : arguments_(arguments),
+        models_(std::move(models)),
+        groups_(std::move(groups)),
+        repeats_(arguments.integer("repeats", 1)),
+        progress_(steps()) {}
+
+  void measure() {
+    try {
+      if (has_peer(arguments_)) runner_.require_torch(arguments_.get("torch-python"), "train");
+      machine_ = this_machine();
+      if (groups_ == std::vector<int>{1}) machine_.pinned_to_core = pin_to_one_core();
+      for (const std::string& model : models_) {
+        unless_it_fails(model, [&] {
+          const Words peer =
+              has_peer(arguments_) ? peer_command(arguments_, model, runner_, progress_) : Words{};
+          for (const int ranks : groups_) {
+            const Sides sides = sides_of(arguments_, model, ranks, peer);
+            unless_it_fails(name_of(sides), [&] { run_rounds(sides); });
+          }
+        });
+      }
+    } catch (const Interrupted& signal) {
+      missing_.interrupted = signal.what();
+    }
+    progress_.clear();
+  }
+
+  // Returns the exit code. Losses that differ are said on standard error as well.
+  int print() const {
+    bool well = !missing_.any();
+    say(missing_, "lab bench");
+    for (const Rounds& rounds : all_) {
+      const std::string why = disagreement(rounds);
+      if (why.empty()) continue;
+      well = false;
+      std::cerr << "lab bench: " + why + "\n";
+    }
+    std::cout << (arguments_.flag("json") ? report(all_, machine_, missing_).dump(1) + "\n"
+                                          : table(all_, machine_, missing_));
+    return well ? 0 : 1;
+  }
+
+ private:
+  std::size_t steps() const {
+    const std::size_t trials = arguments_.get("peer") == "torch" ? 1 : 0;
+    const std::size_t sides = has_peer(arguments_) ? 2 : 1;
+    return models_.size() * (trials + groups_.size() * static_cast<std::size_t>(repeats_) * sides);
+  }
+
+  static std::string name_of(const Sides& sides) {
+    return text(sides.model, ", ", ranks_text(sides.ranks));
+  }
+
+  // One model that cannot be measured does not hide the others.
+  template <typename Work>
+  void unless_it_fails(const std::string& what, const Work& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      missing_.failed.push_back(text(what, ": ", error.what()));
+    }
+  }
+
+  // Keeps each round that was completed.
+  void run_rounds(const Sides& sides) {
+    for (std::int64_t round = 0; round < repeats_; ++round) {
+      Rounds both{sides.model, sides.ranks, {}, {}};
+      run_round(sides, round, both);
+      if (round == 0) {
+        all_.push_back(std::move(both));
+      } else {
+        all_.back().add(both);
+      }
+    }
+  }
+
+  // Who begins changes from round to round.
+  void run_round(const Sides& sides, std::int64_t round, Rounds& into) {
+    const auto begin = [&](const char* side) {
+      progress_.begin(text(name_of(sides), ": round ", round + 1, " of ", repeats_, ", ", side));
+    };
+    const auto ours = [&] {
+      begin("ours");
+      into.ours.push_back(runner_.run_training(sides.ours));
+    };
+    const auto peer = [&] {
+      if (sides.peer.empty()) return;
+      begin("the peer");
+      Words command = sides.peer;
+      if (sides.ranks > 1) {
+        command = launched(sides.ranks, with(command, {"--meet", meeting_.next()}));
+      }
+      into.peer.push_back(runner_.run_training(command));
+    };
+    if (round % 2 == 0) ours();
+    peer();
+    if (round % 2 == 1) ours();
+  }
+
+  const Arguments& arguments_;
+  Words models_;
+  std::vector<int> groups_;
+  std::int64_t repeats_;
+  Runner runner_;
+  Meeting meeting_;
+  Progress progress_;
+  Machine machine_;
+  std::vector<Rounds> all_;
+  Missing missing_;
+};
 
 std::vector<int> groups_of(const Arguments& arguments) {
   std::vector<int> groups;
@@ -121,38 +217,12 @@ int run(int argc, const char* const* argv) {
   if (arguments.words() != Words{"train"}) {
     throw UsageError("say what to measure: ./lab bench train or ./lab bench all_reduce");
   }
-  const std::int64_t repeats = arguments.integer("repeats", 1);
   if (arguments.given("steps")) arguments.integer("steps", 1);
-  if (has_peer(arguments)) require_torch(arguments.get("torch-python"), "train");
-
-  Machine machine = this_machine();
-  const std::vector<int> groups = groups_of(arguments);
-  if (groups == std::vector<int>{1}) machine.pinned_to_core = pin_to_one_core();
-  Meeting meeting;
-  std::vector<Rounds> all;
-  int status = 0;
-  for (const std::string model : {"mlp", "gpt-small", "gpt"}) {
-    if (arguments.get("model") != "all" && arguments.get("model") != model) continue;
-    const Words peer = has_peer(arguments) ? peer_command(arguments, model) : Words{};
-    for (const int ranks : groups) {
-      const Sides sides = sides_of(arguments, model, ranks, peer);
-      Rounds rounds{model, ranks, {}, {}};
-      for (std::int64_t round = 0; round < repeats; ++round) {
-        run_round(sides, round, meeting, rounds);
-      }
-      all.push_back(rounds);
-      if (const std::string why = disagreement(rounds); !why.empty()) {
-        std::cerr << "lab bench: " << why << "\n";
-        status = 1;
-      }
-    }
-  }
-  if (arguments.flag("json")) {
-    std::cout << report(all, machine).dump(1) << "\n";
-  } else {
-    std::cout << table(all, machine);
-  }
-  return status;
+  Words models{"mlp", "gpt-small", "gpt"};
+  if (const std::string& one = arguments.get("model"); one != "all") models = {one};
+  TrainBench bench(arguments, std::move(models), groups_of(arguments));
+  bench.measure();
+  return bench.print();
 }
 
 }  // namespace

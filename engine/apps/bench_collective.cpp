@@ -5,10 +5,8 @@
 //   round
 #include "engine/apps/bench_collective.hpp"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
@@ -20,6 +18,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
+#include "engine/base/progress.hpp"
 #include "engine/comm/gloo.hpp"
 
 namespace lockstep::bench {
@@ -76,56 +75,63 @@ struct Side {
   double scale = 1;  // of its seconds
   std::string program;
   std::map<std::int64_t, std::vector<double>> seconds;  // by bytes, one a round
+  bool failed = false;                                  // it is not run again
+  std::vector<double> of(std::int64_t bytes) const {
+    const auto found = seconds.find(bytes);
+    return found == seconds.end() ? std::vector<double>{} : found->second;
+  }
 };
 
-bool succeeds(const std::string& line) {
-  return std::system((line + " >/dev/null 2>&1 </dev/null").c_str()) == 0;  // NOLINT
-}
-
-std::vector<Side> sides_of(const Arguments& arguments, int ranks) {
+std::vector<Side> sides_of(const Arguments& arguments, int ranks, Runner& runner) {
   const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
   const std::string ours = here / "bench-all-reduce";
   const std::string& transport = arguments.get("transport");
   const auto over = [&](const std::string& name, Words words) {
     words.insert(words.begin(), {ours, "--transport", transport});
-    return Side{name, launched(ranks, words), 1, "", {}};
+    return Side{name, launched(ranks, words), 1, "", {}, false};
   };
   std::vector<Side> sides{over("ours", {}), over("ours, the group's buffers", {"--what", "group"})};
   if (transport != "gloo" && comm::has_tcp_groups()) {
-    sides.push_back(
-        {"ours, over Gloo's TCP", launched(ranks, {ours, "--transport", "gloo"}), 1, "", {}});
+    sides.push_back({"ours, over Gloo's TCP",
+                     launched(ranks, {ours, "--transport", "gloo"}),
+                     1,
+                     "",
+                     {},
+                     false});
   }
   for (const std::string& peer : parts_of(arguments.get("peer"))) {
     if (peer == "none") continue;
     if (peer == "torch") {
-      require_torch(arguments.get("torch-python"), "all_reduce");
+      runner.require_torch(arguments.get("torch-python"), "all_reduce");
       const Words command{arguments.get("torch-python"), arguments.get("torch-script")};
-      sides.push_back({"PyTorch", launched(ranks, command), 1, "", {}});
+      sides.push_back({"PyTorch", launched(ranks, command), 1, "", {}, false});
     } else if (peer == "mpi") {
       const std::string program = here / "bench-mpi-all-reduce";
-      if (!fs::exists(program) || !succeeds(arguments.get("mpirun") + " --version")) {
+      if (!fs::exists(program) || !runner.succeeds({arguments.get("mpirun"), "--version"})) {
         throw apps::Lacking(
             "there is no MPI here; it is only needed for this comparison: apt-get install "
-            "libopenmpi-dev openmpi-bin, remove build/release/CMakeCache.txt and run this again, "
-            "or leave mpi out of --peer");
+            "libopenmpi-dev openmpi-bin, then cmake --preset release, which finds it, and this "
+            "command again; or leave mpi out of --peer");
       }
       sides.push_back({"MPI",
                        {arguments.get("mpirun"), "--allow-run-as-root", "--oversubscribe", "-np",
                         std::to_string(ranks), program},
                        1,
                        "",
-                       {}});
+                       {},
+                       false});
     } else {
       throw UsageError(text("--peer: '", peer, "' is none of torch, mpi, none"));
     }
   }
   // A pass moves 4·S bytes in each of two processes, and the limit is the time for 2·N·S.
   sides.push_back(
-      {"limit of the memory", launched(2, {ours, "--what", "memory"}), ranks / 4.0, "", {}});
+      {"limit of the memory", launched(2, {ours, "--what", "memory"}), ranks / 4.0, "", {}, false});
   return sides;
 }
 
-void run_side(Side& side, const std::vector<std::int64_t>& sizes, std::size_t round,
+// One process of a side, which measures all sizes.
+void run_side(Side& side, const std::vector<std::int64_t>& sizes, Runner& runner,
               Meeting& meeting) {
   std::string list, calls;
   for (const std::int64_t bytes : sizes) {
@@ -136,23 +142,22 @@ void run_side(Side& side, const std::vector<std::int64_t>& sizes, std::size_t ro
   Words command = side.command;
   if (side.name == "PyTorch") command.insert(command.end(), {"--meet", meeting.next()});
   command.insert(command.end(), {"--sizes", list, "--calls", calls});
-  const Json json = run_for_json(command);
+  const Json json = runner.run_for_json(command);
+  std::map<std::int64_t, double> seconds;
   try {
     side.program =
         text(json.at("program").get<std::string>(), ", ", json.at("how").get<std::string>());
     for (const Json& call : json.at("calls")) {
-      side.seconds[call.at("bytes")].push_back(
-          side.scale * median(call.at("seconds").get<std::vector<double>>()));
+      seconds[call.at("bytes")] =
+          side.scale * median(call.at("seconds").get<std::vector<double>>());
     }
   } catch (const Json::exception& error) {
-    throw Error(text("bench: ", side.name, " printed other fields than times of calls (",
-                     error.what(), ")"));
+    throw Error(text("it printed other fields than times of calls (", error.what(), ")"));
   }
   for (const std::int64_t bytes : sizes) {
-    if (side.seconds[bytes].size() != round + 1) {
-      throw Error(text("bench: ", side.name, " printed no time for ", bytes, " bytes"));
-    }
+    if (!seconds.contains(bytes)) throw Error(text("it printed no time for ", bytes, " bytes"));
   }
+  for (const std::int64_t bytes : sizes) side.seconds[bytes].push_back(seconds[bytes]);
 }
 
 struct Range {
@@ -170,30 +175,37 @@ struct Line {
   double ours_us, algbw, busbw;  // GB/s
 };
 
+// A side that was not measured has no line, and its ratios are of the rounds that both sides have.
 std::vector<Line> lines_of(const std::vector<Side>& sides, const std::vector<std::int64_t>& sizes,
                            int ranks) {
   std::vector<Line> lines;
+  const double none = std::nan("");
   for (const std::int64_t bytes : sizes) {
-    const std::vector<double>& ours = sides.front().seconds.at(bytes);
+    const std::vector<double> ours = sides.front().of(bytes);
     for (const Side& side : sides) {
+      const std::vector<double> theirs = side.of(bytes);
+      if (theirs.empty()) continue;
       std::vector<double> us, ratios;
-      for (std::size_t round = 0; round < ours.size(); ++round) {
-        us.push_back(1e6 * side.seconds.at(bytes)[round]);
-        ratios.push_back(ours[round] / side.seconds.at(bytes)[round]);
+      for (const double seconds : theirs) us.push_back(1e6 * seconds);
+      for (std::size_t round = 0; round < std::min(ours.size(), theirs.size()); ++round) {
+        ratios.push_back(ours[round] / theirs[round]);
       }
       const double algbw = static_cast<double>(bytes) / median(us) / 1e3;
-      lines.push_back({ranks, bytes, side.name, side.program, range_of(us), range_of(ratios),
-                       1e6 * median(ours), algbw, algbw * 2 * (ranks - 1) / ranks});
+      lines.push_back({ranks, bytes, side.name, side.program, range_of(us),
+                       ratios.empty() ? Range{none, none, none} : range_of(ratios),
+                       ours.empty() ? none : 1e6 * median(ours), algbw,
+                       algbw * 2 * (ranks - 1) / ranks});
     }
   }
   return lines;
 }
 
-std::string table_of(const std::vector<Line>& lines, const Machine& machine, std::int64_t rounds) {
+std::string table_of(const std::vector<Line>& lines, const Machine& machine, std::int64_t rounds,
+                     const Missing& missing) {
   std::ostringstream out;
-  out << "machine  " << machine.processor << ", " << machine.cores << " cores, load " << std::fixed
-      << std::setprecision(1) << machine.load << "\nrounds   " << rounds
-      << ", each fresh processes of each side; every sum was checked\n\n"
+  out << note_of(missing) << "machine  " << machine.processor << ", " << machine.cores
+      << " cores, load " << std::fixed << std::setprecision(1) << machine.load << "\nrounds   "
+      << rounds << ", each fresh processes of each side; every sum was checked\n\n"
       << "ranks      size  side                              us (min … max)    algbw  busbw GB/s  "
          "ours/side (min … max)\n";
   for (const Line& line : lines) {
@@ -201,13 +213,18 @@ std::string table_of(const std::vector<Line>& lines, const Machine& machine, std
         << std::setw(26) << line.side << std::right << std::setprecision(1) << std::setw(10)
         << line.us.middle << " (" << line.us.least << " … " << line.us.most << ")"
         << std::setprecision(2) << std::setw(9) << line.algbw << std::setw(8) << line.busbw
-        << std::setw(10) << line.ratio.middle << " (" << line.ratio.least << " … "
-        << line.ratio.most << ")\n";
+        << std::setw(10);
+    if (std::isnan(line.ratio.middle)) {
+      out << "-\n";
+    } else {
+      out << line.ratio.middle << " (" << line.ratio.least << " … " << line.ratio.most << ")\n";
+    }
   }
   return out.str();
 }
 
-Json report_of(const std::vector<Line>& lines, const Machine& machine, std::int64_t rounds) {
+Json report_of(const std::vector<Line>& lines, const Machine& machine, std::int64_t rounds,
+               const Missing& missing) {
   Json rows = Json::array(), groups = Json::array();
   for (const Line& line : lines) {
     if (groups.empty() || groups.back() != line.ranks) groups.push_back(line.ranks);
@@ -226,13 +243,34 @@ Json report_of(const std::vector<Line>& lines, const Machine& machine, std::int6
                     {"busbw_gb_per_s", line.busbw},
                     {"peer_is", line.program}});
   }
-  return Json{
+  Json document{
       {"bench", "all_reduce"},
       {"ranks", groups},
       {"rounds", rounds},
       {"rows", rows},
       {"machine",
        {{"processor", machine.processor}, {"cores", machine.cores}, {"load", machine.load}}}};
+  add_to(document, missing);
+  return document;
+}
+
+// The rounds of one group: every side once in each, the first one changing.
+void run_rounds(std::vector<Side>& sides, const std::vector<std::int64_t>& sizes,
+                const std::string& ranks, std::int64_t rounds, Runner& runner, Meeting& meeting,
+                Progress& progress, Missing& missing) {
+  for (std::size_t round = 0; round < static_cast<std::size_t>(rounds); ++round) {
+    for (std::size_t turn = 0; turn < sides.size(); ++turn) {
+      Side& side = sides[(turn + round) % sides.size()];
+      progress.begin(text(ranks, " ranks: round ", round + 1, " of ", rounds, ", ", side.name));
+      if (side.failed) continue;
+      try {
+        run_side(side, sizes, runner, meeting);
+      } catch (const Error& error) {
+        side.failed = true;
+        missing.failed.push_back(text(side.name, ", ", ranks, " ranks: ", error.what()));
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -249,27 +287,35 @@ int run_all_reduce(int argc, const char* const* argv) {
   for (const std::string& size : parts_of(arguments.get("sizes"))) sizes.push_back(bytes_of(size));
   const Words groups = parts_of(arguments.get("ranks"));
   if (sizes.empty() || groups.empty()) throw UsageError("--ranks and --sizes need a number each");
-  for (const std::string& group : groups)
-    sides_of(arguments, ranks_of(group, 2));  // all can be run
-
+  Runner runner;
+  std::vector<std::vector<Side>> of_groups;
+  std::size_t steps = 0;
+  for (const std::string& group : groups) {
+    of_groups.push_back(sides_of(arguments, ranks_of(group, 2), runner));
+    steps += of_groups.back().size() * static_cast<std::size_t>(repeats);
+  }
   const Machine machine = this_machine();
   Meeting meeting;
+  Progress progress(steps);
+  Missing missing;
   std::vector<Line> lines;
-  for (const std::string& group : groups) {
-    std::vector<Side> sides = sides_of(arguments, ranks_of(group, 2));
-    for (std::size_t round = 0; round < static_cast<std::size_t>(repeats); ++round) {
-      for (std::size_t turn = 0; turn < sides.size(); ++turn) {
-        run_side(sides[(turn + round) % sides.size()], sizes, round, meeting);
-      }
+  try {
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      run_rounds(of_groups[i], sizes, groups[i], repeats, runner, meeting, progress, missing);
     }
-    for (Line& line : lines_of(sides, sizes, ranks_of(group, 2))) lines.push_back(std::move(line));
+  } catch (const Interrupted& signal) {
+    missing.interrupted = signal.what();
   }
-  if (arguments.flag("json")) {
-    std::cout << report_of(lines, machine, repeats).dump(1) << "\n";
-  } else {
-    std::cout << table_of(lines, machine, repeats);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    for (Line& line : lines_of(of_groups[i], sizes, ranks_of(groups[i], 2))) {
+      lines.push_back(std::move(line));
+    }
   }
-  return 0;
+  progress.clear();
+  say(missing, "lab bench");
+  std::cout << (arguments.flag("json") ? report_of(lines, machine, repeats, missing).dump(1) + "\n"
+                                       : table_of(lines, machine, repeats, missing));
+  return missing.any() ? 1 : 0;
 }
 
 }  // namespace lockstep::bench

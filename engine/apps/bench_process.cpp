@@ -1,36 +1,51 @@
 #include "engine/apps/bench_process.hpp"
 
+#include <poll.h>
 #include <sched.h>
-#include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
+#include <filesystem>
 #include <sstream>
 
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
+#include "engine/base/stopwatch.hpp"
+#include "engine/launch/failure.hpp"
+#include "engine/launch/process.hpp"
 
 namespace lockstep::bench {
 namespace {
 
-// A word as the shell takes it literally.
-std::string quoted(const std::string& word) {
-  std::string out(1, '\'');
-  for (const char c : word) {
-    if (c == '\'') out += "'\\'";  // ends the quotes, a quote, and the next line begins them anew
-    out += c;
-  }
-  out += '\'';
-  return out;
+using Words = std::vector<std::string>;
+
+Words own_environment() {
+  Words all;
+  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
+  return all;
 }
 
-std::string line_of(const std::vector<std::string>& command) {
-  std::string line = "OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 exec";
-  for (const std::string& word : command) line.append(1, ' ').append(quoted(word));
-  return line;
+// Reads what is there; at the end of the stream the descriptor is closed.
+void drain(comm::Descriptor& from, std::string& into) {
+  std::array<char, 4096> piece{};
+  while (from.get() >= 0) {
+    const ssize_t count = read(from.get(), piece.data(), piece.size());
+    if (count < 0) return;
+    if (count == 0) from.reset();
+    into.append(piece.data(), static_cast<std::size_t>(count));
+  }
+}
+
+// Launchers end their ranks when they are asked to; who does not is killed with its group.
+void end(launch::Process& process) {
+  constexpr double patience_s = 5;
+  process.signal(SIGTERM);
+  pollfd entry{process.exit_fd(), POLLIN, 0};
+  poll(&entry, 1, static_cast<int>(patience_s * 1000));
+  process.try_reap();
 }
 
 }  // namespace
@@ -62,18 +77,7 @@ std::vector<std::string> parts_of(const std::string& list) {
   return parts;
 }
 
-Meeting::Meeting() {
-  std::string name = (std::filesystem::temp_directory_path() / "lockstep_bench_XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw Error("bench: no temporary folder can be made");
-  path_ = name;
-}
-
-Meeting::~Meeting() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string Meeting::next() { return (path_ / std::to_string(++files_)).string(); }
+std::string Meeting::next() { return (folder_.path() / std::to_string(++files_)).string(); }
 
 double median(std::vector<double> values) {
   LOCKSTEP_CHECK(!values.empty(), "median: of no values");
@@ -82,28 +86,63 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-Json run_for_json(const std::vector<std::string>& command) {
-  const std::string line = line_of(command);
-  std::FILE* pipe = popen(line.c_str(), "r");
-  if (pipe == nullptr) throw Error("bench: no process can be started");
-  std::string output;
-  std::array<char, 4096> piece{};
-  while (const std::size_t count = std::fread(piece.data(), 1, piece.size(), pipe)) {
-    output.append(piece.data(), count);
+std::string line_of(const std::vector<std::string>& command) {
+  std::string line;
+  for (const std::string& word : command) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+Runner::Ended Runner::run(const std::vector<std::string>& command) {
+  launch::ProcessOptions options;
+  options.command = {"env", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"};
+  options.command.insert(options.command.end(), command.begin(), command.end());
+  options.environment = own_environment();
+  options.error = launch::Stream::inherit;
+  options.signal_mask = signals_.before();
+  const Stopwatch watch;
+  launch::Process process(options);
+  Ended ended;
+  while (true) {
+    if (const auto number = signals_.take()) {
+      end(process);
+      throw Interrupted("interrupted by " + launch::name_of_signal(*number));
+    }
+    if (const auto status = process.try_reap()) {
+      ended.wall_s = watch.seconds();
+      ended.status = *status;
+      ended.peak_bytes = process.peak_bytes();
+      drain(process.output(), ended.output);
+      return ended;
+    }
+    std::array<pollfd, 3> entries{{{signals_.fd(), POLLIN, 0},
+                                   {process.exit_fd(), POLLIN, 0},
+                                   {process.output().get(), POLLIN, 0}}};
+    poll(entries.data(), entries.size(), -1);
+    drain(process.output(), ended.output);
   }
-  const int status = pclose(pipe);
+}
+
+bool Runner::succeeds(const std::vector<std::string>& command) {
+  Words silent{"sh", "-c", "exec \"$@\" 2>/dev/null", "sh"};
+  silent.insert(silent.end(), command.begin(), command.end());
+  return run(silent).status == 0;
+}
+
+Json Runner::run_for_json(const std::vector<std::string>& command) {
+  auto [output, status, wall_s, peak_bytes] = run(command);
   while (output.ends_with('\n')) output.pop_back();
   const auto last = output.rfind('\n');
   if (last != std::string::npos) output.erase(0, last + 1);
   Json json = Json::parse(output, nullptr, false);
   if (status != 0 || !json.is_object()) {
-    throw Error(text("bench: a measured process failed (status ", status, "), or its last line is ",
-                     "no JSON object: ", line));
+    const std::string how =
+        status != 0 ? launch::text_of_status(status) : "its last line is no JSON object";
+    throw Error(text("a measured process failed (", how, "): ", line_of(command)));
   }
   return json;
 }
 
-Sample run_training(const std::vector<std::string>& command) {
+Sample Runner::run_training(const std::vector<std::string>& command) {
   using Clock = std::chrono::steady_clock;
   const double began_s = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
   const Json json = run_for_json(command);
@@ -117,15 +156,16 @@ Sample run_training(const std::vector<std::string>& command) {
     sample.startup_s = json.at("ready_at_s").get<double>() - began_s;
     if (json.contains("hidden")) sample.hidden = 100 * json.at("hidden").get<double>();
     sample.first_loss = json.at("first_loss");
+    sample.early_loss = json.at("early_loss");
     sample.last_loss = json.at("last_loss");
   } catch (const Json::exception& error) {
-    throw Error(text("bench: a measured process printed other fields than a training's (",
-                     error.what(), "): ", line_of(command)));
+    throw Error(text("a measured process printed other fields than a training's (", error.what(),
+                     "): ", line_of(command)));
   }
   return sample;
 }
 
-void require_torch(const std::string& python, const std::string& bench) {
+void Runner::require_torch(const std::string& python, const std::string& bench) {
   try {
     run_for_json(
         {python, "-c",

@@ -1,11 +1,14 @@
-// One measured process of the training benchmark: what it is called with, and what it says.
+// Measured processes: how they are started and ended, and what those of the training benchmark say.
 #pragma once
 
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "engine/base/temporary_folder.hpp"
+#include "engine/launch/signals.hpp"
 
 namespace lockstep::bench {
 
@@ -19,7 +22,8 @@ struct Sample {
   double peak_mib = 0;
   double startup_s = 0;          // from the start of the process to a model that is ready to train
   double hidden = std::nan("");  // share of the communication that ran behind backward, in percent
-  double first_loss = 0, last_loss = 0;
+  // Of the first step, of the last one of the warm-up, of the last one of the first repetition.
+  double first_loss = 0, early_loss = 0, last_loss = 0;
 };
 
 double median(std::vector<double> values);
@@ -34,32 +38,52 @@ int ranks_of(const std::string& word, int least);
 // What stands between the commas of a list.
 std::vector<std::string> parts_of(const std::string& list);
 
-// A folder of files that do not exist yet, for the ranks of PyTorch to meet in; gone at the end.
+// Files that do not exist yet, for the ranks of PyTorch to meet in.
 class Meeting {
  public:
-  Meeting();
-  ~Meeting();
-  Meeting(const Meeting&) = delete;
-  Meeting& operator=(const Meeting&) = delete;
   std::string next();  // a new path each time
 
  private:
-  std::filesystem::path path_;
+  TemporaryFolder folder_{"bench"};
   int files_ = 0;
 };
 
-// Runs a command on one thread and reads the last line it prints, which is JSON. What it says to
-// standard error goes to ours.
-//   Throws  Error with the command when it fails or prints something else
-Json run_for_json(const std::vector<std::string>& command);
+// A signal asked the bench to end; what() is "interrupted by SIGINT".
+struct Interrupted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
-// The same, of a training process that prints what bench-train does; without one of its fields that
-// is an Error too.
-Sample run_training(const std::vector<std::string>& command);
+// Runs one process at a time. From when it is made it hears the signals that ask the bench to end,
+// so that no process is left and what was measured so far can be printed.
+//   Requires  no other thread runs
+//   Throws    Interrupted, when the process that runs and all its ranks are gone
+class Runner {
+ public:
+  struct Ended {
+    std::string output;  // stdout; stderr is ours
+    int status = 0;      // as wait() has it
+    double wall_s = 0;
+    std::int64_t peak_bytes = 0;
+  };
+  // On one thread.
+  Ended run(const std::vector<std::string>& command);
+  // The last line it prints, which is a JSON object.
+  //   Throws  Error with the command when it fails or prints something else
+  Json run_for_json(const std::vector<std::string>& command);
+  // The same, of a training process that prints what bench-train does; without one of its fields
+  // that is an Error too.
+  Sample run_training(const std::vector<std::string>& command);
+  // Throws apps::Lacking, with what to type, when this Python has no PyTorch. `bench` is what is
+  // measured: "train".
+  void require_torch(const std::string& python, const std::string& bench);
+  bool succeeds(const std::vector<std::string>& command);  // and what it prints is thrown away
 
-// Throws apps::Lacking, with what to type, when this Python has no PyTorch. `bench` is what is
-// measured: "train".
-void require_torch(const std::string& python, const std::string& bench);
+ private:
+  launch::Signals signals_;
+};
+
+// What stands between the words of a command that was measured, for an error.
+std::string line_of(const std::vector<std::string>& command);
 
 // Keeps this process and its children on the last of the cores it may use; that core, or -1 where
 // the system refuses.

@@ -15,6 +15,7 @@ struct Rounds {
   std::string model;
   int ranks = 1;
   std::vector<Sample> ours, peer;
+  void add(const Rounds& more);  // of the same model and number of ranks
 };
 
 struct Machine {
@@ -38,11 +39,26 @@ struct Row {
 };
 std::vector<Row> rows_of(const Rounds& rounds);
 
-// Empty when both sides trained the same: first losses equal to rounding, last ones nearly.
-// Otherwise the sentence that says they did not, and the ratios then mean nothing.
+// Empty when both sides trained the same, as far as losses tell before rounding has grown: the
+// first losses and those at the end of the warm-up. Otherwise the sentence that says they did not;
+// the ratios of this model on these ranks then compare different work.
 std::string disagreement(const Rounds& rounds);
 
-std::string table(const std::vector<Rounds>& all, const Machine& machine);
-Json report(const std::vector<Rounds>& all, const Machine& machine);
+// Why some of what was asked for is not there; empty when all is.
+struct Missing {
+  std::string interrupted;          // "interrupted by SIGINT"
+  std::vector<std::string> failed;  // a sentence for each model that could not be measured
+  bool any() const { return !interrupted.empty() || !failed.empty(); }
+};
+
+// Each of `all` has a round at least.
+std::string table(const std::vector<Rounds>& all, const Machine& machine, const Missing& missing);
+Json report(const std::vector<Rounds>& all, const Machine& machine, const Missing& missing);
+
+// Says it on standard error as well, which is seen when the output goes to a file.
+void say(const Missing& missing, const std::string& program);
+// What a table begins with, and what a JSON document has, when something is missing.
+std::string note_of(const Missing& missing);
+void add_to(Json& document, const Missing& missing);
 
 }  // namespace lockstep::bench

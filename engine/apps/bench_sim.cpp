@@ -2,21 +2,22 @@
 // run the same ring all-reduce on as many ranks, in turns, each time in fresh processes; wall time
 // is that of the whole process, from its start to its end, and so is memory.
 //   ./lab bench sim --peer smpi
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <stdlib.h>
 
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <optional>
 #include <sstream>
 
 #include "engine/apps/bench_report.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/base/options.hpp"
-#include "engine/base/stopwatch.hpp"
+#include "engine/base/progress.hpp"
+#include "engine/launch/failure.hpp"
 
 namespace {
 
@@ -71,34 +72,19 @@ std::vector<Case> cases_of(const Arguments& arguments) {
 }
 
 // Runs a command to its end, with its output thrown away.
-Run timed(const Words& command) {
-  const Stopwatch watch;
-  const pid_t child = fork();
-  if (child < 0) throw Error("bench: no process can be started");
-  if (child == 0) {
-    std::vector<char*> words;
-    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    if (std::freopen("/dev/null", "w", stdout) != nullptr) execvp(words[0], words.data());
-    _exit(127);
-  }
-  int status = 0;
-  rusage usage{};
-  wait4(child, &status, 0, &usage);
-  if (status != 0) {
-    std::string line;
-    for (const std::string& word : command) line += word + " ";
-    throw Error(text("bench: a measured process failed (status ", status, "): ", line));
-  }
-  return {watch.seconds(), static_cast<double>(usage.ru_maxrss) * 1024};
+Run timed(const Words& command, Runner& runner) {
+  const Runner::Ended ended = runner.run(command);
+  if (ended.status == 0) return {ended.wall_s, static_cast<double>(ended.peak_bytes)};
+  throw Error(text("a measured process failed (", launch::text_of_status(ended.status),
+                   "): ", line_of(command)));
 }
 
 // What SimGrid needs besides the program: a platform of N hosts, each with a link of its own.
 class Smpi {
  public:
-  explicit Smpi(const std::string& source) : program_(folder_.next()) {
+  Smpi(const std::string& source, Runner& runner) : program_(folder_.next()) {
     require();
-    timed({"smpicxx", "-O2", "-o", program_, source});
+    timed({"smpicxx", "-O2", "-o", program_, source}, runner);
   }
 
   Words command(int ranks, std::int64_t count) {
@@ -135,22 +121,25 @@ class Smpi {
   std::string program_;
 };
 
-Measured measure(const Case& what, const Arguments& arguments, Smpi* smpi) {
+// Adds rounds to `measured`, of which each has both sides.
+void measure(Measured& measured, std::int64_t rounds, Smpi* smpi, Runner& runner,
+             Progress& progress) {
+  const Case& what = measured.what;
   const auto here = fs::read_symlink("/proc/self/exe").parent_path();
   const std::int64_t count = std::max<std::int64_t>(1024, what.ranks);
   Words ours{(here / "sim").string(), "--ranks",   std::to_string(what.ranks), "--count",
              std::to_string(count),   what.program};
   if (what.sizes_only) ours.push_back("--sizes-only");
   const bool compared = smpi != nullptr && what.ranks <= 1024;
-  Measured measured{what, {}, {}};
-  for (std::int64_t round = 0; round < arguments.integer("repeats", 1); ++round) {
-    std::cerr << "  " << name_of(what) << ": round " << round + 1 << "\n";
-    const auto run_ours = [&] { measured.ours.push_back(timed(ours)); };
-    if (round % 2 == 0) run_ours();
-    if (compared) measured.peer.push_back(timed(smpi->command(what.ranks, count)));
-    if (round % 2 == 1) run_ours();
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    progress.begin(text(name_of(what), ": round ", round + 1, " of ", rounds));
+    std::optional<Run> our_run, peer_run;
+    if (round % 2 == 0) our_run = timed(ours, runner);
+    if (compared) peer_run = timed(smpi->command(what.ranks, count), runner);
+    if (round % 2 == 1) our_run = timed(ours, runner);
+    measured.ours.push_back(*our_run);
+    if (peer_run) measured.peer.push_back(*peer_run);
   }
-  return measured;
 }
 
 struct Quantity {
@@ -192,10 +181,10 @@ Json rows_of(const Measured& measured) {
   return rows;
 }
 
-std::string table_of(const Json& report) {
+std::string table_of(const Json& report, const Missing& missing) {
   std::ostringstream out;
-  out << "machine  " << report["machine"]["processor"].get<std::string>() << ", "
-      << report["machine"]["cores"] << " cores, load " << report["machine"]["load"]
+  out << note_of(missing) << "machine  " << report["machine"]["processor"].get<std::string>()
+      << ", " << report["machine"]["cores"] << " cores, load " << report["machine"]["load"]
       << "; medians of " << report["rounds"] << " rounds\n"
       << std::left << std::setw(73) << "" << std::right << std::setw(13) << "ours" << std::setw(13)
       << "SMPI"
@@ -233,25 +222,44 @@ int run(int argc, const char* const* argv) {
     std::cout << options.help();
     return 0;
   }
+  const std::vector<Case> cases = cases_of(arguments);
+  const std::int64_t rounds = arguments.integer("repeats", 1);
+  Runner runner;
   std::unique_ptr<Smpi> smpi;
   if (arguments.get("peer") == "smpi") {
-    smpi = std::make_unique<Smpi>(arguments.get("smpi-source"));
+    smpi = std::make_unique<Smpi>(arguments.get("smpi-source"), runner);
   }
   const Machine machine = this_machine();
   Json rows = Json::array(), groups = Json::array();
-  for (const Case& what : cases_of(arguments)) {
-    groups.push_back(what.ranks);
-    for (const Json& row : rows_of(measure(what, arguments, smpi.get()))) rows.push_back(row);
+  Missing missing;
+  Progress progress(cases.size() * static_cast<std::size_t>(rounds));
+  for (const Case& what : cases) {
+    Measured measured{what, {}, {}};
+    try {
+      measure(measured, rounds, smpi.get(), runner, progress);
+    } catch (const Interrupted& signal) {
+      missing.interrupted = signal.what();
+    } catch (const Error& error) {
+      missing.failed.push_back(text(name_of(what), ": ", error.what()));
+    }
+    if (!measured.ours.empty()) {
+      groups.push_back(what.ranks);
+      for (const Json& row : rows_of(measured)) rows.push_back(row);
+    }
+    if (!missing.interrupted.empty()) break;
   }
-  const Json report{
+  progress.clear();
+  Json report{
       {"bench", "sim"},
       {"ranks", groups},
-      {"rounds", arguments.integer("repeats", 1)},
+      {"rounds", rounds},
       {"rows", rows},
       {"machine",
        {{"processor", machine.processor}, {"cores", machine.cores}, {"load", machine.load}}}};
-  std::cout << (arguments.flag("json") ? report.dump(1) + "\n" : table_of(report));
-  return 0;
+  add_to(report, missing);
+  say(missing, "lab bench sim");
+  std::cout << (arguments.flag("json") ? report.dump(1) + "\n" : table_of(report, missing));
+  return missing.any() ? 1 : 0;
 }
 
 }  // namespace

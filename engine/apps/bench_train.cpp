@@ -164,7 +164,8 @@ int run(int argc, const char* const* argv) {
   const std::int64_t warmup = arguments.integer("warmup", 1);
 
   const double first_loss = one_step(task, model);
-  for (std::int64_t i = 1; i < warmup; ++i) one_step(task, model);
+  double early_loss = first_loss;
+  for (std::int64_t i = 1; i < warmup; ++i) early_loss = one_step(task, model);
   std::vector<double> rates, processor_rates;
   ddp::Communication communication;
   double last_loss = 0;
@@ -194,6 +195,7 @@ int run(int argc, const char* const* argv) {
                               {"peak_rss_bytes", usage.ru_maxrss * 1024},
                               {"ready_at_s", ready_at_s},
                               {"first_loss", first_loss},
+                              {"early_loss", early_loss},
                               {"last_loss", last_loss},
                               {"how", text("products by ", kernels::provider(), connected)}};
   if (const auto hidden = communication.hidden()) json["hidden"] = *hidden;

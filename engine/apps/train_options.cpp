@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t bpe_vocabulary = 512;
 // One in which DDP learns the order of gradients, one that makes the buckets, one that is steady.
 constexpr std::int64_t steps_of_sizes = 3;
+constexpr std::int64_t mib = 1 << 20;
 
 bool is_gpt(const Arguments& arguments) { return arguments.get("model") == "gpt"; }
 
@@ -133,7 +134,8 @@ Options train_options() {
               "type of parameters and inputs; bfloat16: of --sizes-only")
       .choice("all-reduce", collectives::all_reduce_names(), "native", "how gradients are summed")
       .flag("no-overlap", "sum gradients when backward is over, not while it goes on (DDP)")
-      .option("bucket-mb", "25", "DDP: MiB of gradients that travel together; the first, 1 at most")
+      .option("bucket-mb", text(ddp::BucketLimits{}.cap_bytes / mib),
+              "DDP: MiB of gradients that travel together; the first, 1 at most")
       .flag("find-unused", "DDP: parameters may be left out by a pass, on some ranks or on all")
       .option("accumulate", "1", "batches a rank adds up for one optimizer step")
       .choice("optimizer", {"sgd", "adam", "adamw"}, "", "update rule (default sgd; gpt: adamw)")
@@ -283,11 +285,10 @@ train::StepOptions step_options(const Arguments& arguments) {
     return step;
   }
   step.reduction = train::Reduction::during_backward;
-  constexpr double mib = 1 << 20;
   const double bucket_mb = arguments.number("bucket-mb", 0);
   if (bucket_mb > 1 << 20) throw UsageError("--bucket-mb is more than 1,048,576");
   ddp::BucketLimits& limits = step.ddp.limits;
-  limits.cap_bytes = static_cast<std::int64_t>(bucket_mb * mib);
+  limits.cap_bytes = static_cast<std::int64_t>(bucket_mb * static_cast<double>(mib));
   limits.first_bytes = std::min(limits.first_bytes, limits.cap_bytes);
   if (arguments.flag("find-unused")) step.ddp.unused = ddp::Unused::reduce;
   return step;

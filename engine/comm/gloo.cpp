@@ -46,17 +46,19 @@ class GlooGroup final : public ProcessGroup {
     const auto ranks =
         meet(*keys_, rank, size, options.hostname, options.name, options.meet_timeout_s);
     context_->setTimeout(ms_of(options.timeout_s));
+    std::string refusal;
     try {
       GlooStore bridge(*keys_, options.meet_timeout_s);
       context_->connectFullMesh(bridge, transport_);
     } catch (const std::exception& error) {
       std::string hosts;
       for (const Endpoint& other : ranks) hosts += " " + other.host;
-      throw CommError(text("rank ", rank, " of ", size, " cannot connect to its peers as ",
-                           options.hostname, ": ", error.what(),
-                           "; all ranks must be able to reach each other's hostname, which are, ",
-                           "from rank 0 on:", hosts));
+      refusal = text("rank ", rank, " of ", size, " cannot connect to its peers as ",
+                     options.hostname, ": ", error.what(),
+                     "; all ranks must be able to reach each other's hostname, which are, ",
+                     "from rank 0 on:", hosts);
     }
+    shake_hands(*keys_, rank, size, refusal, options.name, options.meet_timeout_s);
   }
 
   ~GlooGroup() override {

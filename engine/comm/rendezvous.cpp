@@ -1,5 +1,5 @@
-// Keys: those of the part store_rendezvous, and failed/<rank>, which holds what that rank was
-// doing.
+// Keys: those of the part store_rendezvous; connected/<rank>, and refused, which says why a rank is
+// not; failed/<rank>, which holds what that rank was doing.
 #include "engine/comm/rendezvous.hpp"
 
 #include <signal.h>
@@ -65,6 +65,25 @@ std::vector<Endpoint> meet(Store& keys, int rank, int size, const std::string& h
     throw CommError(
         text("rank ", rank, ": the group \"", group, "\" is not whole: ", error.what()));
   }
+}
+
+void shake_hands(Store& keys, int rank, int size, const std::string& refusal,
+                 const std::string& group, double timeout_s) {
+  const auto names = keys_of("connected", size);
+  const std::string refused = "refused";
+  if (!refusal.empty()) {
+    keys.compare_set(refused, "", refusal);  // the first one stays
+    keys.set(names[static_cast<std::size_t>(rank)], "");
+    throw CommError(refusal);
+  }
+  const std::vector<int> silent = exchange(keys, rank, names, "", timeout_s);
+  const bool whole = !keys.check(refused);
+  if (whole && silent.empty()) return;
+  const std::string why =
+      whole ? text(list_of_ranks(silent), " of ", size, " did not connect to all others within ",
+                   timeout_s, " s; look at the output there")
+            : keys.get(refused);
+  throw CommError(text("rank ", rank, ": the group \"", group, "\" is not whole: ", why));
 }
 
 std::string diagnosis(Store& keys, int rank, int size, const std::string& doing) {

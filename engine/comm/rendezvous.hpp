@@ -1,5 +1,5 @@
-// Ranks that meet in the store: once to begin, and once more when something failed, because a
-// network library knows addresses but only the ranks themselves know who is who.
+// Ranks that meet in the store: to begin, when they are connected, and when something failed,
+// because a network library knows addresses but only the ranks themselves know who is who.
 #pragma once
 
 #include <string>
@@ -16,6 +16,12 @@ namespace lockstep::comm {
 //   Throws   CommError naming the ranks that did not come
 std::vector<Endpoint> meet(Store& keys, int rank, int size, const std::string& hostname,
                            const std::string& group, double timeout_s);
+
+// Waits until all ranks are connected, so that none leaves while another still connects. `refusal`
+// is empty on a rank that is connected; one that is not says why, and does not wait.
+//   Throws  CommError with the refusal of a rank, or naming the ranks that said nothing
+void shake_hands(Store& keys, int rank, int size, const std::string& refusal,
+                 const std::string& group, double timeout_s);
 
 // What the others know about a failure. Each failing rank writes what it was doing and gives the
 // others a moment (0.5 s): who writes nothing has ended or never made the call; who writes

@@ -49,9 +49,9 @@ class Collectives {
 
   Membership& membership_;
   // Equal on all ranks between two calls, since they agree on the calls.
-  std::uint64_t phase_ = 1;  // published so far
-  std::uint64_t piece_ = 0;  // pieces that went through the slots
-  std::uint64_t arrival_ = 2;
+  std::uint64_t phase_ = phases_to_meet;  // published so far
+  std::uint64_t piece_ = 0;               // pieces that went through the slots
+  std::uint64_t arrival_ = phases_to_meet + 1;
 };
 
 }  // namespace lockstep::comm::shm

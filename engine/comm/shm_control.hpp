@@ -48,6 +48,9 @@ static_assert(sizeof(CallRecord) == line_bytes);
 
 // `phase` counts what a rank has published; its two lowest bits say how a rank is gone.
 constexpr std::uint64_t phase_step = 4, has_left = 1, has_failed = 2;
+// Published before the first call: "my pid and my slots are there", then "I watch all of you", so
+// that no rank leaves, or gives up, while a peer still looks for it.
+constexpr std::uint64_t phases_to_meet = 2;
 
 struct alignas(line_bytes) RankLine {
   std::atomic<std::uint64_t> phase;

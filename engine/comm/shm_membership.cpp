@@ -20,7 +20,6 @@ Membership::Membership(Meeting meeting)
   RankLine& mine = control_.line(rank());
   mine.pid.store(getpid(), std::memory_order_relaxed);
   mine.slots.store(*block, std::memory_order_relaxed);
-  lookout_.publish();
   meet();
   for (int other = 0; other < size(); ++other) {
     slot_blocks_.push_back(control_.line(other).slots.load(std::memory_order_relaxed));
@@ -28,13 +27,20 @@ Membership::Membership(Meeting meeting)
 }
 
 void Membership::meet() {
+  std::uint64_t phase = 0;
+  const auto next_phase = [&] {
+    lookout_.publish();
+    lookout_.await(++phase, {lookout_.in_caller(), meeting_.meet_timeout_s});
+  };
   try {
-    lookout_.await(1, {lookout_.in_caller(), meeting_.meet_timeout_s});
+    next_phase();
     lookout_.watch_processes();
+    next_phase();
+    LOCKSTEP_CHECK(phase == phases_to_meet, "ranks met in ", phase, " phases");
   } catch (const Lost& lost) {
     std::string missing;
     for (int other = 0; other < size(); ++other) {
-      if (control_.line(other).phase.load() < phase_step) {
+      if (control_.line(other).phase.load() < phase * phase_step) {
         missing += text(missing.empty() ? "" : ", ", other);
       }
     }

@@ -24,7 +24,7 @@ class Membership {
     std::string name;
     double timeout_s = 30, meet_timeout_s = 30;
   };
-  // Waits until all have come.
+  // Waits until all have come and each knows it.
   //   Requires  the control block was zero when the first of them came
   //   Throws    CommError naming the ranks that did not come, or that ended
   explicit Membership(Meeting meeting);

@@ -40,6 +40,8 @@ std::vector<pid_t> marked(const std::string& mark) {
 // the end of the launcher's output waits for the guard.
 [[noreturn]] void watch(int alive, const std::string& mark) {
   setsid();  // signals of the terminal are for the launcher
+  // A scheduler sends these to every process of a job.
+  for (const int number : {SIGUSR1, SIGUSR2}) signal(number, SIG_IGN);
   const int nothing = open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, stream);
   dup2(alive, 3);

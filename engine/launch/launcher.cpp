@@ -19,6 +19,9 @@ namespace lockstep::launch {
 
 namespace {
 
+// What schedulers send to say something to a program, as Slurm's --signal=USR1@60 does.
+constexpr int passed_signals[]{SIGUSR1, SIGUSR2};
+
 class Launch {
  public:
   Launch(const LaunchOptions& options, Nodes& nodes) : options_(options), nodes_(nodes) {}
@@ -102,15 +105,20 @@ class Launch {
     return comm::poll_ms_until(*tell_at_) == 0;
   }
 
+  // Only a signal that asks us to end ends the run.
   void forward(int number) {
+    if (std::ranges::find(passed_signals, number) != std::end(passed_signals)) {
+      if (ranks_) ranks_->signal(number);
+      return;
+    }
     if (ranks_) ranks_->stop(number);
     nodes_.interrupted(name_of_signal(number));
   }
 
   const LaunchOptions& options_;
   Nodes& nodes_;
-  Guard guard_;      // before any thread starts
-  Signals signals_;  // likewise
+  Guard guard_;                      // before any thread starts
+  Signals signals_{passed_signals};  // likewise
   std::optional<RunFolder> folder_;
   std::unique_ptr<LocalRanks> ranks_;
   bool told_failed_ = false, told_ended_ = false;

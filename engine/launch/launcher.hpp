@@ -64,7 +64,8 @@ struct LaunchOptions {
 //   Logs      LOG_DIR/<run id>_<six letters>/attempt_<k>/<local rank>/stdout.log, stderr.log and
 //             error.json, as torchrun's, and what is printed is not changed by them
 //   Signals   SIGINT, SIGTERM, SIGHUP and SIGQUIT go on to every rank of this node, with the same
-//             grace, and end the run on all nodes
+//             grace, and end the run on all nodes. SIGUSR1 and SIGUSR2 go on to them as well, and
+//             the run goes on; with torchrun they end it
 //   Throws    UsageError when the program cannot be started, a port is in use or node numbers
 //   clash;
 //             CommError naming the nodes that did not come in time

@@ -122,7 +122,7 @@ void LocalRanks::serve() {
   }
   if (kill_at_ && comm::poll_ms_until(*kill_at_) == 0) {
     killed_ = true;
-    for (const auto& rank : ranks_) rank->process.signal(SIGKILL);
+    signal(SIGKILL);
     kill_at_.reset();
   }
 }
@@ -148,13 +148,17 @@ void LocalRanks::note_end(Rank& rank, int status) {
                        {rank.last.begin(), rank.last.end()}});
 }
 
-void LocalRanks::stop(int signal) {
+void LocalRanks::signal(int number) {
+  for (const auto& rank : ranks_) rank->process.signal(number);
+}
+
+void LocalRanks::stop(int number) {
   if (!stopped_at_) {
     stopped_at_ = seconds_since_1970();
     stopped_ = running();
     kill_at_ = comm::deadline_after(options_.grace_s);
   }
-  for (const auto& rank : ranks_) rank->process.signal(signal);
+  signal(number);
 }
 
 }  // namespace lockstep::launch

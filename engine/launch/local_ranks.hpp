@@ -29,8 +29,10 @@ class LocalRanks {
   // Passes on what they printed, takes note of those that ended, kills those whose grace is over.
   void serve();
 
-  // To every rank's process group. The first call begins the grace, after which SIGKILL follows.
-  void stop(int signal);
+  // To every rank's process group.
+  void signal(int number);
+  // The same, and the first call begins the grace, after which SIGKILL follows.
+  void stop(int number);
   bool stopping() const { return stopped_at_.has_value(); }
   std::optional<comm::Deadline> kill_at() const { return kill_at_; }
 

@@ -1,4 +1,4 @@
-// The signals that a launcher passes on, blocked and readable from a descriptor instead.
+// Signals that are blocked and readable from a descriptor instead.
 #pragma once
 
 #include <signal.h>
@@ -6,20 +6,27 @@
 #include <unistd.h>
 
 #include <optional>
+#include <span>
 
 #include "engine/comm/socket.hpp"
 
 namespace lockstep::launch {
 
-// Blocks SIGINT, SIGTERM, SIGHUP and SIGQUIT in this thread; undone at the end.
+// Blocks the signals that ask a program to end (SIGINT, SIGTERM, SIGQUIT, and SIGHUP unless it is
+// ignored) and `others` in this thread; undone at the end.
 //   Requires  no other thread runs yet: those that start later inherit the block and leave the
 //             signals to us
 class Signals {
  public:
-  Signals() {
+  explicit Signals(std::span<const int> others = {}) {
     sigset_t blocked;
     sigemptyset(&blocked);
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&blocked, number);
+    for (const int number : others) sigaddset(&blocked, number);
+    struct sigaction hangup {};
+    if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN) {
+      sigdelset(&blocked, SIGHUP);  // started by nohup
+    }
     pthread_sigmask(SIG_BLOCK, &blocked, &before_);
     fd_ = comm::Descriptor(signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK));
   }

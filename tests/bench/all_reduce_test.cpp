@@ -20,6 +20,11 @@ CommandResult measure(const test::Scratch& scratch, std::vector<std::string> wor
   return run_command(words, scratch.path(), {.deadline_s = 60});
 }
 
+// Standard error comes before it.
+nlohmann::json document_in(const std::string& output) {
+  return nlohmann::json::parse(output.substr(output.find("{\n")));
+}
+
 // A "Python" of which rank 0 runs these lines.
 std::string python_of(const test::Scratch& scratch, const std::string& lines) {
   const fs::path python = scratch.path() / "python";
@@ -52,7 +57,10 @@ TEST_CASE("lab bench all_reduce: a peer that is not there is said, with the way 
   const test::Scratch scratch;
   const auto mpi = measure(scratch, {"--peer", "mpi", "--mpirun", "/no/mpirun"});
   CHECK(mpi.exit_code == 3);
-  CHECK_THAT(mpi.output, test::contains("apt-get install libopenmpi-dev openmpi-bin"));
+  // What to type must find the library and keep the preset's generator.
+  CHECK_THAT(mpi.output, test::contains("apt-get install libopenmpi-dev openmpi-bin") &&
+                             test::contains("cmake --preset release") &&
+                             !test::contains("CMakeCache"));
   const auto torch = measure(scratch, {"--peer", "torch", "--torch-python", "/bin/false"});
   CHECK(torch.exit_code == 3);
   CHECK_THAT(torch.output, test::contains("'/bin/false' has no PyTorch"));
@@ -68,7 +76,9 @@ TEST_CASE("lab bench all_reduce: each side has a row with its bandwidths and its
                                         "--peer", "torch", "--torch-python", python});
   CAPTURE(result.output);
   REQUIRE(result.exit_code == 0);
-  const auto json = nlohmann::json::parse(result.output);
+  CHECK_THAT(result.output,
+             test::contains("[1/") && test::contains("2 ranks: round 1 of 1, ours\n"));
+  const auto json = document_in(result.output);
   CHECK(json.at("bench") == "all_reduce");
   // Without Gloo there is no row of it.
   const auto rows = json.at("rows").size();
@@ -100,6 +110,43 @@ TEST_CASE("lab bench all_reduce: a side that fails or leaves a size out is no co
   refused("echo '{\"program\": \"Peer\", \"how\": \"\", \"calls\": []}'\n",
           "no time for 4096 bytes");
   refused("echo '{\"program\": \"Peer\"}'\n", "'how' not found");
+}
+
+TEST_CASE("lab bench all_reduce: a side that fails does not hide the others") {
+  const test::Scratch scratch;
+  const auto result = measure(
+      scratch, {"--ranks", "2", "--sizes", "4K", "--repeats", "2", "--json", "--peer", "torch",
+                "--torch-python", python_of(scratch, "echo 'no rank 1' >&2; exit 1\n")});
+  CAPTURE(result.output);
+  CHECK(result.exit_code == 1);
+  const auto json = document_in(result.output);
+  CHECK(json.at("failed").size() == 1);
+  CHECK_THAT(json.at("failed").at(0).get<std::string>(), test::contains("PyTorch, 2 ranks: "));
+  REQUIRE(json.at("rows").size() >= 3);
+  for (const auto& row : json.at("rows")) CHECK(row.at("ratio_median") > 0);
+}
+
+TEST_CASE("lab bench all_reduce: when it is ended, what was measured so far is printed") {
+  const test::Scratch scratch;
+  const std::string python =
+      python_of(scratch, ": > '" + scratch.path().string() + "/slow'; exec sleep 60\n");
+  const bool as_json = GENERATE(true, false);
+  const std::string line = "'" LOCKSTEP_BENCH
+                           "' all_reduce --ranks 2 --sizes 4K --peer torch "
+                           "--torch-python " +
+                           python + (as_json ? " --json" : "") +
+                           " & while [ ! -e slow ]; do sleep 0.01; done; kill -INT $!; wait $!";
+  const auto result = run_command({"sh", "-c", line}, scratch.path(), {.deadline_s = 60});
+  CAPTURE(result.output);
+  CHECK(result.exit_code == 1);
+  if (as_json) {
+    const auto json = document_in(result.output);
+    CHECK(json.at("partial") == "interrupted by SIGINT");
+    CHECK(json.at("rows").at(0).at("case") == "2 ranks, 4 KiB, ours");
+  } else {
+    CHECK_THAT(result.output, test::contains("partial  interrupted by SIGINT") &&
+                                  test::contains("4 KiB  ours, the group's buffers"));
+  }
 }
 
 TEST_CASE("bench sums: exactly the sum over all ranks is right") {

@@ -17,17 +17,21 @@ namespace {
 
 struct Bench {
   // A "Python" that has a PyTorch and answers with these losses and rates.
-  void make_peer(const std::string& first_loss, const std::string& last_loss) const {
-    write_text(python(),
-               "#!/bin/sh\n"
-               "case \"$*\" in *--fastest*) echo '{\"products\": \"quick\"}'; exit ;; esac\n"
-               "case \"$*\" in *import*) echo '{}'; exit ;; esac\n"
-               "[ \"${RANK:-0}\" = 0 ] || exit 0\n"
-               "echo 'a line before'\n"
-               "echo '{\"program\": \"Peer 1\", \"how\": \"'\"$*\"'\", \"steps_per_s\": [1, 4, 2],"
-               " \"steps_per_cpu_s\": [2], \"peak_rss_bytes\": 2097152, \"ready_at_s\": 0,"
-               " \"first_loss\": " +
-                   first_loss + ", \"last_loss\": " + last_loss + "}'\n");
+  // `before` are lines of shell that come first in each measured process.
+  void make_peer(const std::string& first_loss, const std::string& early_loss,
+                 const std::string& before = "") const {
+    write_text(
+        python(),
+        "#!/bin/sh\n"
+        "case \"$*\" in *--fastest*) echo '{\"products\": \"quick\"}'; exit ;; esac\n"
+        "case \"$*\" in *import*) echo '{}'; exit ;; esac\n"
+        "[ \"${RANK:-0}\" = 0 ] || exit 0\n" +
+            before +
+            "echo 'a line before'\n"
+            "echo '{\"program\": \"Peer 1\", \"how\": \"'\"$*\"'\", \"steps_per_s\": [1, 4, 2],"
+            " \"steps_per_cpu_s\": [2], \"peak_rss_bytes\": 2097152, \"ready_at_s\": 0,"
+            " \"first_loss\": " +
+            first_loss + ", \"early_loss\": " + early_loss + ", \"last_loss\": 1}'\n");
     fs::permissions(python(), fs::perms::owner_all);
   }
   fs::path python() const { return scratch.path() / "python's own"; }
@@ -90,13 +94,16 @@ TEST_CASE("lab bench: a round's ratio is ours over the peer's, of the variant th
   CHECK_THAT(alone.output, test::contains("mlp        1      first loss"));
   CHECK_THAT(alone.output, !test::contains("hidden"));
   // The first loss of the model is fixed by the rule that draws weights and batch.
-  bench.make_peer("2.310949", "2.214992");
+  bench.make_peer("2.310949", "2.229050");
   const auto result = bench.run(bench.brief());
   const auto json = nlohmann::json::parse(result.output.substr(result.output.find("{\n")));
   CHECK(json.at("bench") == "train");
   CHECK(json.at("rounds") == 2);
   CHECK(json.at("machine").at("cores") >= 1);
-  REQUIRE(json.at("rows").size() == 6);
+  REQUIRE(json.at("rows").size() == 7);
+  CHECK_FALSE(json.contains("partial"));
+  CHECK_THAT(result.output, test::contains("[1/5] mlp: looking for PyTorch's fastest variant\n") &&
+                                test::contains("[5/5] mlp, 1 rank: round 2 of 2, ours\n"));
   for (const auto& row : json.at("rows")) {
     CHECK_THAT(row.at("peer_is").get<std::string>(), test::contains("--products quick"));
     CHECK(row.at("ratio_min") <= row.at("ratio_median"));
@@ -113,7 +120,7 @@ TEST_CASE("lab bench: a round's ratio is ours over the peer's, of the variant th
 TEST_CASE(
     "lab bench: ranks train data parallel, and the peer's ranks meet in a new file each time") {
   const Bench bench;
-  bench.make_peer("2.310949", "2.253591");
+  bench.make_peer("2.310949", "2.261997");
   std::vector<std::string> words = bench.brief();
   words.insert(words.end(), {"--ranks", "2"});
   const auto result = bench.run(words);
@@ -121,7 +128,7 @@ TEST_CASE(
   CHECK(result.exit_code == 0);
   const auto json = nlohmann::json::parse(result.output.substr(result.output.find("{\n")));
   CHECK(json.at("ranks") == nlohmann::json::array({2}));
-  REQUIRE(json.at("rows").size() == 7);
+  REQUIRE(json.at("rows").size() == 8);
   const auto& hidden = json.at("rows").at(4);
   CHECK(hidden.at("case") == "mlp, communication hidden");
   CHECK(hidden.at("ranks") == 2);
@@ -137,6 +144,73 @@ TEST_CASE("lab bench: sides that did not train the same are no comparison") {
   const auto result = bench.run(bench.brief());
   CHECK(result.exit_code == 1);
   CHECK_THAT(result.output, test::contains("did not train the same"));
+}
+
+TEST_CASE(
+    "lab bench: sides that part after the warm-up, when rounding has grown, did train the same") {
+  const Bench bench;
+  bench.make_peer("2.310949", "2.229050");  // and 1 after a repetition
+  CHECK(bench.run(bench.brief()).exit_code == 0);
+}
+
+TEST_CASE("lab bench: a model whose losses differ is marked, and the other rows stand") {
+  const Bench bench;
+  bench.make_peer("2.310949", "2.229050");  // right for one rank, not for the mean of two
+  std::vector<std::string> words = bench.brief();
+  words.insert(words.end(), {"--ranks", "1,2"});
+  auto result = bench.run(words);
+  CAPTURE(result.output);
+  CHECK(result.exit_code == 1);
+  const auto json = nlohmann::json::parse(result.output.substr(result.output.find("{\n")));
+  for (const auto& row : json.at("rows")) {
+    CHECK(row.contains("disagreement") == (row.at("ranks") == 2));
+    CHECK(row.contains("ratio_median"));
+  }
+  std::erase(words, "--json");
+  result = bench.run(words);
+  CHECK_THAT(result.output, test::contains("≠ mlp, 2 ranks: the sides did not train the same") &&
+                                !test::contains("≠ mlp, 1 rank"));
+}
+
+TEST_CASE("lab bench: a model that cannot be measured does not hide the others") {
+  const Bench bench;
+  bench.make_peer("2.310949", "2.229050", "[ -z \"$WORLD_SIZE\" ] || exit 7\n");
+  std::vector<std::string> words = bench.brief();
+  words.insert(words.end(), {"--ranks", "2,1"});
+  const auto result = bench.run(words);
+  CAPTURE(result.output);
+  CHECK(result.exit_code == 1);
+  const auto json = nlohmann::json::parse(result.output.substr(result.output.find("{\n")));
+  CHECK(json.at("ranks") == nlohmann::json::array({1}));
+  REQUIRE(json.at("failed").size() == 1);
+  CHECK_THAT(json.at("failed").at(0).get<std::string>(),
+             test::contains("mlp, 2 ranks: a measured process failed (exited with code"));
+}
+
+TEST_CASE("lab bench: when it is ended, what was measured is printed, and nothing stays behind") {
+  const std::string signal = GENERATE("INT", "TERM", "HUP");
+  const Bench bench;
+  const std::string folder = bench.scratch.path().string();
+  // In the second round the peer says who it is and takes its time.
+  bench.make_peer("2.310949", "2.229050",
+                  "cd '" + folder +
+                      "'\n[ ! -e once ] || { echo $$ > slow; exec sleep 60; }\n"
+                      ": > once\n");
+  std::string line = "mkdir temporary; TMPDIR=$PWD/temporary '" LOCKSTEP_BENCH "'";
+  for (const std::string& word : bench.brief()) line += " \"" + word + "\"";
+  line += " & while [ ! -s slow ]; do sleep 0.01; done; ls temporary > then; kill -" + signal +
+          " $!; wait $!";
+  const auto result = run_command({"sh", "-c", line}, folder, {.deadline_s = 60});
+  CAPTURE(result.output);
+  CHECK(result.exit_code == 1);
+  const auto json = nlohmann::json::parse(result.output.substr(result.output.find("{\n")));
+  CHECK(json.at("partial") == "interrupted by SIG" + signal);
+  CHECK(json.at("rounds") == 1);
+  CHECK(json.at("rows").size() == 7);
+  CHECK_FALSE(read_text(folder + "/then").empty());
+  CHECK(fs::is_empty(folder + "/temporary"));
+  const std::string slow = read_text(folder + "/slow");
+  CHECK_FALSE(fs::exists("/proc/" + slow.substr(0, slow.find('\n'))));
 }
 
 TEST_CASE("lab bench: a side that fails is named with its command") {

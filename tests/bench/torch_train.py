@@ -259,8 +259,9 @@ def measure(a):
         return loss
 
     first_loss = step().item()
+    early_loss = first_loss
     for _ in range(a.warmup - 1):
-        step()
+        early_loss = step().item()
     rates, cpu_rates = [], []
     for repetition in range(a.repetitions):
         if RANKS > 1:
@@ -284,8 +285,8 @@ def measure(a):
         "program": f"PyTorch {torch.__version__}", "model": a.model, "steps_per_s": rates,
         "steps_per_cpu_s": cpu_rates,
         "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "ready_at_s": ready_at, "first_loss": first_loss, "last_loss": last_loss,
-        "parameters": parameters,
+        "ready_at_s": ready_at, "first_loss": first_loss, "early_loss": early_loss,
+        "last_loss": last_loss, "parameters": parameters,
         "how": ", ".join(["compiled" if a.compile else "eager",
                           {"mkl": "products by MKL", "onednn": "products by oneDNN",
                            "mkl-as-intel": "products by MKL as on Intel"}[a.products],

@@ -113,6 +113,22 @@ TEST_CASE("launcher: one of four ranks killed, all end at once and none is left"
   for (const pid_t pid : pids) CHECK(dies(pid));
 }
 
+TEST_CASE("launcher: SIGUSR1 and SIGUSR2 go on to every rank, and the run goes on") {
+  // Longer than the grace between the two, which a stop would have begun.
+  Run run({"--ranks", "2", "--grace", "0", "--", "/bin/sh", "-c",
+           "trap 'echo one' USR1; trap 'echo two; exit 0' USR2; echo ready;"
+           "while :; do sleep 0.01; done"});
+  REQUIRE(run.read_until("[rank 0] ready"));
+  REQUIRE(run.read_until("[rank 1] ready"));
+  kill(run.pid(), SIGUSR1);
+  CHECK(run.read_until("[rank 0] one"));
+  CHECK(run.read_until("[rank 1] one"));
+  kill(run.pid(), SIGUSR2);
+  CHECK(run.finish() == 0);
+  CHECK_THAT(run.seen(),
+             contains("[rank 0] two") && contains("[rank 1] two") && !contains("interrupted"));
+}
+
 TEST_CASE("launcher: an interrupt goes on to every rank") {
   Run run(shell(2, "trap 'echo got it; exit 0' INT; echo ready; while :; do sleep 0.01; done"));
   REQUIRE(run.read_until("[rank 0] ready"));
