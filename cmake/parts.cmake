@@ -270,7 +270,7 @@ ${entries}  };
 }  // namespace lockstep::grader
 ")
   add_executable(judge-${number} ${table} ${sources})
-  set_target_properties(judge-${number} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(judge-${number} PROPERTIES UNITY_BUILD ${LOCKSTEP_UNITS} UNITY_BUILD_BATCH_SIZE 8)
   # At -O1 g++ 12 takes optionals that were never set for uninitialised reads.
   target_compile_options(judge-${number} PRIVATE -O1 -Wno-maybe-uninitialized)
   target_link_libraries(judge-${number} PRIVATE lockstep_judge_main lockstep_judge lockstep_kernels_portable)

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-Options declared() {
+Options grade_options() {
   Options options("./lab grade",
                   "Grades a class in the sandbox: one row for every student and exercise.");
   options.words("SUBMISSIONS", "a folder with a folder, zip or tar for each student")
@@ -324,8 +324,8 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
 }  // namespace
 
 Exit grade_command(const Lab& lab, const Words& words) {
-  const Arguments arguments = parsed(declared(), words);
-  if (arguments.asks_help()) return print_help(declared());
+  const Arguments arguments = parsed(grade_options(), words);
+  if (arguments.asks_help()) return print_help(grade_options());
   ::prctl(PR_SET_DUMPABLE, 0);  // no other process of this user looks into the judge's memory
   Lab plain = lab;
   plain.paint = Paint::plain;

@@ -13,7 +13,7 @@ using Names = std::set<std::string>;
 
 bool begins(const std::string& path, const std::string& with) { return path.rfind(with, 0) == 0; }
 
-bool is_source(const std::string& path) { return path.ends_with(".cpp") || path.ends_with(".hpp"); }
+bool is_cpp(const std::string& path) { return path.ends_with(".cpp") || path.ends_with(".hpp"); }
 
 std::string unit_of(const std::string& path) { return path.substr(0, path.rfind('.')); }
 
@@ -145,7 +145,7 @@ IncludeLines include_lines(const fs::path& root) {
       // What lies in tests/exercises and tests/hostile/answers is built by the lab, one by one.
       const bool answer =
           begins(path, "tests/exercises/") || begins(path, "tests/hostile/answers/");
-      if (!entry.is_regular_file() || !is_source(path) || answer) continue;
+      if (!entry.is_regular_file() || !is_cpp(path) || answer) continue;
       auto& includes = files[path];
       std::ifstream lines(entry.path());
       for (std::string line; std::getline(lines, line);) {

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 constexpr int points_sampled = 12;
-constexpr double tolerance = 1e-9;  // the two sides differ by rounding only
+constexpr double rounding = 1e-9;  // the two sides differ by rounding only
 
 double value_of(const std::string& formula, Point point) {
   mu::Parser parser;
@@ -38,7 +38,7 @@ Point drawn(const json& variables, std::uint64_t seed, int k) {
 // Two infinities are not the same value: a formula that divides by zero agrees with nothing.
 bool same(double a, double b) {
   if (!std::isfinite(a) || !std::isfinite(b)) return false;
-  return std::fabs(a - b) <= tolerance * std::max(std::fabs(a), std::fabs(b)) + 1e-12;
+  return std::fabs(a - b) <= rounding * std::max(std::fabs(a), std::fabs(b)) + 1e-12;
 }
 
 bool agree(const std::string& a, const std::string& b, const std::vector<Point>& points) {

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-Options declared() {
+Options bench_check_options() {
   Options options("./lab bench check", "From a save to its verdict, for every exercise.");
   options.words("[NAME…|NN]", "exercises or lessons; without: all")
       .option("repeats", "3", "saves of each exercise, whose median counts")
@@ -171,8 +171,8 @@ std::string line_of(const std::string& name, const Wait& wait) {
 }  // namespace
 
 Exit bench_check_command(const Lab& lab, const Words& words) {
-  const Arguments arguments = parsed(declared(), words);
-  if (arguments.asks_help()) return print_help(declared());
+  const Arguments arguments = parsed(bench_check_options(), words);
+  if (arguments.asks_help()) return print_help(bench_check_options());
   std::vector<const Exercise*> exercises;
   for (const std::string& word : arguments.words()) {
     for (const Exercise* exercise : exercises_named(lab.course, word)) {

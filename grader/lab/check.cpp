@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using sim::Verdict;
 
-Options declared() {
+Options check_options() {
   Options options("./lab check", "Judges your version of one or more exercises.");
   options.words("[NAME…|NN]", "exercises or lessons; without: the one you edited last")
       .flag("all", "every exercise")
@@ -135,8 +135,8 @@ void hide_output(Grade& grade, const Exercise& exercise) {
 }  // namespace
 
 Exit check_command(const Lab& lab, const Words& words) {
-  const Arguments arguments = parsed(declared(), words);
-  if (arguments.asks_help()) return print_help(declared());
+  const Arguments arguments = parsed(check_options(), words);
+  if (arguments.asks_help()) return print_help(check_options());
   if (const std::string missing = what_is_missing(arguments.get("world")); !missing.empty()) {
     std::cerr << "lab: " << missing << "\n";
     return Exit::machine;

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr double deadline_s = 60;
 
-struct Row {
+struct ComparedRow {
   std::string who, program;
   json report;          // what ./lab sim --json said; null where it said nothing
   std::string verdict;  // "pass", or what went wrong …
@@ -30,7 +30,7 @@ struct Row {
   bool ran() const { return verdict == "pass"; }
 };
 
-Options declared() {
+Options compare_options() {
   Options options("./lab compare",
                   "What a collective costs: yours, the reference, what one writes first, and the "
                   "group's own.");
@@ -65,9 +65,9 @@ std::string last_line(std::string output) {
   return sim::printable(output.substr(output.rfind('\n') + 1), 400);
 }
 
-Row run_row(const std::string& who, const fs::path& binary, const std::string& program,
-            std::vector<std::string> words, const fs::path& folder) {
-  Row row{who, program, {}, "pass", {}};
+ComparedRow run_row(const std::string& who, const fs::path& binary, const std::string& program,
+                    std::vector<std::string> words, const fs::path& folder) {
+  ComparedRow row{who, program, {}, "pass", {}};
   words.insert(words.begin(), binary.string());
   words.push_back(program);
   const CommandResult ran = run_command(words, folder, {.deadline_s = deadline_s});
@@ -90,9 +90,9 @@ Row run_row(const std::string& who, const fs::path& binary, const std::string& p
   return row;
 }
 
-Row yours(const Lab& lab, const StudentProgram& sim, const Exercise& part,
-          const std::vector<std::string>& words) {
-  Row row{
+ComparedRow yours(const Lab& lab, const StudentProgram& sim, const Exercise& part,
+                  const std::vector<std::string>& words) {
+  ComparedRow row{
       "yours", part.name, {}, "missing", "there is no " + lab.places.shown(lab.places.work(part))};
   if (!fs::is_regular_file(lab.places.work(part))) return row;
   if (is_pristine(lab.places, part)) {
@@ -124,14 +124,16 @@ double modelled_bytes(const json& report) {
   return busiest_rank_bytes(counters);
 }
 
-bool is_modelled(const Row& row) { return row.ran() && !row.report.at("collectives").empty(); }
+bool is_modelled(const ComparedRow& row) {
+  return row.ran() && !row.report.at("collectives").empty();
+}
 
-std::int64_t bytes_per_rank(const Row& row) {
+std::int64_t bytes_per_rank(const ComparedRow& row) {
   if (is_modelled(row)) return std::llround(modelled_bytes(row.report));
   return row.report.at("bytes_max");
 }
 
-json json_of(const Row& row) {
+json json_of(const ComparedRow& row) {
   json out{{"who", row.who}, {"program", row.program}, {"verdict", row.verdict}};
   if (!row.ran()) {
     out["message"] = row.message;
@@ -145,7 +147,7 @@ json json_of(const Row& row) {
   return out;
 }
 
-void print_table(const std::vector<Row>& rows) {
+void print_table(const std::vector<ComparedRow>& rows) {
   const auto line = [](const std::vector<std::string>& cells) {
     std::cout << "  " << std::left << std::setw(28) << cells[0] << std::right;
     for (std::size_t i = 1; i < cells.size(); ++i)
@@ -154,7 +156,7 @@ void print_table(const std::vector<Row>& rows) {
   };
   line({"", "steps", "bytes per rank", "messages", "virtual time", "simulated in"});
   bool modelled = false;
-  for (const Row& row : rows) {
+  for (const ComparedRow& row : rows) {
     const std::string who =
         row.who == row.program ? row.who : text(row.who, " (", row.program, ")");
     const std::string name = row.who == "yours" || row.who == "reference" ? row.who : who;
@@ -182,8 +184,8 @@ void print_table(const std::vector<Row>& rows) {
 }  // namespace
 
 Exit compare_command(const Lab& lab, const Words& words) {
-  const Arguments arguments = parsed(declared(), words);
-  if (arguments.asks_help()) return print_help(declared());
+  const Arguments arguments = parsed(compare_options(), words);
+  if (arguments.asks_help()) return print_help(compare_options());
   const Exercise& part = one_exercise(lab, arguments);
   const StudentProgram sim(lab, "sim");
   if (part.kind == Kind::quiz || !sim.has(part)) {
@@ -192,7 +194,7 @@ Exit compare_command(const Lab& lab, const Words& words) {
   }
   const fs::path engine = lab.places.build / "bin" / "sim";
   const auto run = words_of_run(arguments);
-  std::vector<Row> rows;
+  std::vector<ComparedRow> rows;
   const auto add = [&](const std::string& who, const std::string& program) {
     rows.push_back(run_row(who, engine, program, run, lab.places.root));
   };
@@ -205,7 +207,7 @@ Exit compare_command(const Lab& lab, const Words& words) {
   if (arguments.flag("json")) {
     json out{{"exercise", part.name}, {"rows", json::array()}};
     for (const char* name : {"ranks", "count", "dtype", "cluster"}) out[name] = arguments.get(name);
-    for (const Row& row : rows) out["rows"].push_back(json_of(row));
+    for (const ComparedRow& row : rows) out["rows"].push_back(json_of(row));
     std::cout << out.dump(2) << "\n";
   } else {
     std::cout << part.name << " of " << arguments.get("count") << " " << arguments.get("dtype")

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Options declared() {
+Options debug_options() {
   Options options("./lab debug",
                   "Opens one rank of the case that failed last in gdb, at the beginning of your "
                   "part.");
@@ -91,8 +91,8 @@ extern "C" void leave_it_to_gdb(int) {}
 }  // namespace
 
 Exit debug_command(const Lab& lab, const Words& words) {
-  const Arguments arguments = parsed(declared(), words);
-  if (arguments.asks_help()) return print_help(declared());
+  const Arguments arguments = parsed(debug_options(), words);
+  if (arguments.asks_help()) return print_help(debug_options());
   const Exercise& exercise = one_exercise(lab, arguments);
   if (exercise.kind == Kind::quiz) throw UsageError(exercise.handle() + " has questions, no code");
   if (!fs::exists("/usr/bin/gdb")) {

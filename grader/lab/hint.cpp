@@ -11,7 +11,7 @@
 namespace lockstep::grader {
 namespace {
 
-Options declared() {
+Options hint_options() {
   Options options("./lab hint",
                   "The next hint: for what the last check said, then the concept, the strategy, "
                   "the pseudo-code.");
@@ -92,8 +92,8 @@ std::string take_hint(const Lab& lab, const Exercise& exercise) {
 }
 
 Exit hint_command(const Lab& lab, const Words& words) {
-  const Arguments arguments = parsed(declared(), words);
-  if (arguments.asks_help()) return print_help(declared());
+  const Arguments arguments = parsed(hint_options(), words);
+  if (arguments.asks_help()) return print_help(hint_options());
   const Exercise& exercise = named_or_at_hand(lab, arguments);
   const Task task = read_task(lab.places.task(exercise));
   std::string shown;

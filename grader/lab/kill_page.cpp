@@ -11,7 +11,7 @@ namespace lockstep::grader {
 namespace {
 
 constexpr std::string_view fails_mark = "●", holds_mark = "·";
-constexpr std::string_view heading = "# Kills of ", accepted = "Accepted: ";
+constexpr std::string_view kills_heading = "# Kills of ", accepted = "Accepted: ";
 const std::string nothing_done = "*returns at once*";
 
 // Names are file names: words joined by underscores.
@@ -142,9 +142,9 @@ class Reader {
     std::string line;
     while (std::getline(lines_, line)) {
       ++number_;
-      if (number_ == 1 && line.rfind(heading, 0) != 0) fail();
+      if (number_ == 1 && line.rfind(kills_heading, 0) != 0) fail();
       if (number_ == 1) {
-        kills_.handle = line.substr(heading.size());
+        kills_.handle = line.substr(kills_heading.size());
       } else {
         take(line);
       }
@@ -204,7 +204,7 @@ class Reader {
 }  // namespace
 
 std::string kills_file_of(const ExerciseKills& kills) {
-  return text(heading, kills.handle,
+  return text(kills_heading, kills.handle,
               "\n\nWhich check fails (●) which mutant of `mutants.toml`, every check run on every "
               "one: written by\n`./lab dev matrix ",
               kills.handle, " --write`, and the proof holds it to what it sees.\n\n",

@@ -13,7 +13,7 @@
 namespace lockstep::grader {
 namespace {
 
-Options declared() {
+Options list_options() {
   Options options("./lab list", "Shows all exercises, how they stand, and what is next.");
   options.flag("json", "one JSON document instead of words");
   return options;
@@ -152,8 +152,8 @@ std::string list_text(const Lab& lab, const std::vector<Row>& rows) {
 }
 
 Exit list_command(const Lab& lab, const Words& words) {
-  const Arguments arguments = parsed(declared(), words);
-  if (arguments.asks_help()) return print_help(declared());
+  const Arguments arguments = parsed(list_options(), words);
+  if (arguments.asks_help()) return print_help(list_options());
   const Progress progress = read_progress(lab.places.progress());
   const auto rows = rows_of(lab, progress);
   if (arguments.flag("json")) {

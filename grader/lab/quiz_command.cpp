@@ -18,7 +18,7 @@
 namespace lockstep::grader {
 namespace {
 
-Options declared() {
+Options quiz_options() {
   Options options("./lab quiz", "Asks the questions of a lesson; answers are judged at once.");
   options.words("[NN]", "the lesson; without: the first whose quiz is not solved")
       .flag("json", "the questions and your answers as one JSON document");
@@ -118,8 +118,8 @@ nlohmann::json questions_json(const Lab& lab, const Exercise& quiz) {
 }  // namespace
 
 Exit quiz_command(const Lab& lab, const Words& words) {
-  const Arguments arguments = parsed(declared(), words);
-  if (arguments.asks_help()) return print_help(declared());
+  const Arguments arguments = parsed(quiz_options(), words);
+  if (arguments.asks_help()) return print_help(quiz_options());
   const Exercise& quiz = quiz_named(lab, arguments.words());
   ensure_file(lab, quiz);
   if (arguments.flag("json")) {

@@ -11,7 +11,7 @@
 namespace lockstep::grader {
 namespace {
 
-Options declared() {
+Options solution_options() {
   Options options("./lab solution", "The reference of an exercise, once yours has passed.");
   options.words("NAME", "the exercise")
       .flag("reveal", "also before it has passed; that is noted in work/.progress");
@@ -42,8 +42,8 @@ void note_revealed(const Lab& lab, const Exercise& exercise) {
 }  // namespace
 
 Exit solution_command(const Lab& lab, const Words& words) {
-  const Arguments arguments = parsed(declared(), words);
-  if (arguments.asks_help()) return print_help(declared());
+  const Arguments arguments = parsed(solution_options(), words);
+  if (arguments.asks_help()) return print_help(solution_options());
   const Exercise& exercise = one_exercise(lab, arguments);
   const Progress progress = read_progress(lab.places.progress());
   const auto found = progress.find(exercise.address());

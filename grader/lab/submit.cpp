@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Options declared() {
+Options submit_options() {
   Options options("./lab submit", "Packs your files into an archive to hand in.");
   options.option("out", "submission.zip", "the archive to write")
       .flag("json", "what is in it, as one JSON document instead of words");
@@ -94,8 +94,8 @@ std::vector<Member> submission_of(const Lab& lab, const std::vector<Row>& rows) 
 }
 
 Exit submit_command(const Lab& lab, const Words& words) {
-  const Arguments arguments = parsed(declared(), words);
-  if (arguments.asks_help()) return print_help(declared());
+  const Arguments arguments = parsed(submit_options(), words);
+  if (arguments.asks_help()) return print_help(submit_options());
   const auto rows = rows_of(lab, read_progress(lab.places.progress()));
   const auto members = submission_of(lab, rows);
   const fs::path archive = fs::absolute(arguments.get("out")).lexically_normal();

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Options declared() {
+Options trace_options() {
   Options options("./lab trace",
                   "Writes the timeline of an exercise's last check: the case that failed, or the "
                   "largest.");
@@ -43,8 +43,8 @@ trace::Timeline last_run(const Lab& lab, const Exercise& exercise) {
 }  // namespace
 
 Exit trace_command(const Lab& lab, const Words& words) {
-  const Arguments arguments = parsed(declared(), words);
-  if (arguments.asks_help()) return print_help(declared());
+  const Arguments arguments = parsed(trace_options(), words);
+  if (arguments.asks_help()) return print_help(trace_options());
   const Exercise& exercise = one_exercise(lab, arguments);
   const trace::Timeline run = last_run(lab, exercise);
   fs::path page = lab.places.traces() / (exercise.name + ".html");

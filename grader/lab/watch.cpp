@@ -28,7 +28,7 @@ constexpr auto look_again = 500ms;
 // A file whose time is further back was not written just now: it was moved into place.
 constexpr auto just_now = 2s;
 
-Options declared() {
+Options watch_options() {
   Options options("./lab watch", "Judges your file now, and again at each save.");
   options.words("[NAME]", "the exercise; without: the one you edited last")
       .flag("once", "one verdict, then done")
@@ -275,8 +275,8 @@ void Watch::draw() {
 }
 
 Exit watch_command(const Lab& lab, const Words& words) {
-  const Arguments arguments = parsed(declared(), words);
-  if (arguments.asks_help()) return print_help(declared());
+  const Arguments arguments = parsed(watch_options(), words);
+  if (arguments.asks_help()) return print_help(watch_options());
   const Exercise& exercise = named_or_at_hand(lab, arguments);
   const auto watching = arguments.flag("once") ? Watching::once : Watching::until_ended;
   const auto format = arguments.flag("json") ? WatchFormat::json : WatchFormat::words;
