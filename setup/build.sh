@@ -1,8 +1,14 @@
 # Configuring and building, quietly: one line of progress on a terminal, one word elsewhere, and
 # everything else in build/<preset>/build.log, which is shown when something fails.
 
+# build_failed LOG WHAT STATUS : says why, as far as a student can mend it, and ends.
 build_failed() {
-  [ -t 2 ] && printf '\r\033[K' >&2
+  [ ! -t 2 ] || printf '\r\033[K' >&2
+  [ "$3" -le 128 ] || fail 4 "$2 was ended by signal $(($3 - 128)); the same command goes on with it"
+  free_kib=$(df -Pk "$root" | awk 'NR == 2 { print $4 }')
+  if [ "${free_kib:-9999}" -lt 1024 ] || grep -qs 'No space left on device' "$1"; then
+    fail 3 "$2 failed because the disk of $root is full; make room (./lab doctor says how much a build takes) and type the same again"
+  fi
   grep -vE '^\[[0-9]+/[0-9]+\]' "$1" | tail -n 40 >&2
   fail 4 "$2 failed. This is the lab's own code, not yours; the whole log is in ${1#"$root"/}"
 }
@@ -11,22 +17,58 @@ build_failed() {
 ready() {
   [ "$as_built" = no ] || return 0
   packages_known || ensure_packages
-  [ -e "$root/build/$preset/build.ninja" ] || configure
+  is_configured || configure
 }
 
+# Whether build/<preset> is configured whole, by its preset, for this very folder; if it is not but
+# something is there, `half` says what is wrong with it. The look into the cache is remembered in
+# `configured`, since every check of a student passes through here.
+is_configured() {
+  half=
+  at=$root/build/$preset
+  cache=$at/CMakeCache.txt
+  if [ ! -e "$cache" ] || [ ! -e "$at/build.ninja" ]; then
+    [ ! -e "$cache" ] && [ ! -e "$at/build.ninja" ] && [ ! -d "$at/CMakeFiles" ] ||
+      half="is half configured"
+    return 1
+  fi
+  if [ "$at/configured" -nt "$cache" ] && IFS= read -r seen <"$at/configured" && [ "$seen" = "$root" ]; then
+    return 0
+  fi
+  if ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then
+    half="was configured for another folder"
+  elif ! grep -qxF "CMAKE_GENERATOR:INTERNAL=Ninja" "$cache"; then
+    half="was configured for another generator than Ninja"
+  fi
+  [ -z "$half" ] || return 1
+  printf '%s\n' "$root" 2>/dev/null >"$at/configured" || :
+}
+
+# Anew, whatever was there: only what CMake wrote is forgotten, nothing that was built.
 configure() {
   mkdir -p "$root/build/$preset"
   log=$root/build/$preset/configure.log
+  [ -z "$half" ] || say "build/$preset $half, so it is configured anew"
   [ -t 2 ] || say "configuring…"
-  (cd "$root" && cmake --preset "$preset") >"$log" 2>&1 || build_failed "$log" "configuring"
+  rm -f "$root/build/$preset/build.ninja"   # until all of it is anew, the folder is half configured
+  ended=0
+  (cd "$root" && cmake --fresh --preset "$preset") >"$log" 2>&1 || ended=$?
+  [ "$ended" = 0 ] || build_failed "$log" "configuring" "$ended"
 }
 
-# build TARGET… : with ninja. The exit status of a pipeline's head is kept in a file.
+# build TARGET… : with ninja. The exit status of a pipeline's head is kept in a file; there is none
+# when it could not be written.
 build() {
   [ "$as_built" = no ] || return 0
   log=$root/build/$preset/build.log
-  { ninja -C "$root/build/$preset" "$@" 2>&1 && : >"$log.done" || rm -f "$log.done"; } | show_progress
-  [ -e "$log.done" ] || build_failed "$log" "building"
+  rm -f "$log.status"
+  {
+    ended=0
+    ninja -C "$root/build/$preset" "$@" 2>&1 || ended=$?
+    echo "$ended" >"$log.status"
+  } | show_progress
+  read -r ended <"$log.status" || ended=1
+  [ "$ended" = 0 ] || build_failed "$log" "building" "$ended"
 }
 
 # Copies ninja's output to the log, and its counters, "[12/80]", to one line of the terminal. Where
@@ -34,7 +76,7 @@ build() {
 show_progress() {
   shown=
   while IFS= read -r line; do
-    printf '%s\n' "$line"
+    printf '%s\n' "$line" 2>/dev/null || :   # the disk may be full
     case $line in "[0/"*) continue ;; "["*/*"] "*) ;; *) continue ;; esac
     if [ -t 2 ]; then
       printf '\r  building %s]\033[K' "${line%%]*}" >&2

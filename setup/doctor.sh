@@ -132,9 +132,9 @@ doctor_limits() {
   processes=$(awk '/^Max processes/ { print $3 }' /proc/self/limits)
   files=$(ulimit -n)
   if [ "$processes" != unlimited ] && [ "$processes" -lt 200 ]; then
-    report limits off "$processes processes a user; a check needs some 20, a build more" "ulimit -u 4096"
+    report limits off "$processes processes per user; a check needs about 20, a build more" "ulimit -u 4096"
   elif [ "$files" != unlimited ] && [ "$files" -lt 256 ]; then
-    report limits off "$files open files a process" "ulimit -n 1024"
+    report limits off "$files open files per process" "ulimit -n 1024"
   else
     report limits there "$processes processes, $files open files"
   fi
@@ -173,7 +173,7 @@ doctor_clock() {
   if [ "$now" -lt 1700000000 ]; then
     report clock off "the clock says $(date +%F), which is long past" "sudo timedatectl set-ntp true"
   elif [ "$skew" -lt -2 ] || [ "$skew" -gt 2 ]; then
-    report clock off "files are dated $skew s off the clock (a folder of another machine?): builds may repeat or miss work" \
+    report clock off "new files are dated $skew s off the clock (is the folder on another machine?): builds may repeat or skip work" \
       "sudo timedatectl set-ntp true, on both machines"
   else
     report clock there "files are dated as the clock says"
@@ -184,7 +184,7 @@ doctor_memory() {
   total=$(awk '/^MemTotal/ { printf "%.1f", $2 / 1048576 }' /proc/meminfo)
   free=$(awk '/^MemAvailable/ { printf "%.1f", $2 / 1048576 }' /proc/meminfo)
   if awk -v f="$free" 'BEGIN { exit !(f < 1.5) }'; then
-    report memory off "$free of $total GiB available: a parallel build may not fit" "close programs, or build with: ninja -j1"
+    report memory off "$free of $total GiB available: a parallel build may not fit" "close programs, or build one file at a time: ninja -C build/release -j1"
   else
     report memory there "$free of $total GiB available"
   fi

@@ -6,8 +6,8 @@ usage: ./lab test [--preset release|dev|asan|tsan|gpu] [--changed[=BASE]] [-- CT
 
 Configures, builds everything and runs all tests; the last lines are ctest's own.
   --preset P    release (default); asan and tsan build and run under the sanitizers
-  --changed     only what a change since BASE (main) can affect, and says why; what is not tracked
-                yet counts as changed. The whole suite is what decides
+  --changed     only what a change since BASE (main) can affect, and why; untracked files count as
+                changed. The whole suite decides
   --            the rest goes to ctest: ./lab test -- -R ring
 TEXT
 }

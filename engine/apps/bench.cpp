@@ -10,7 +10,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
-#include "engine/base/progress.hpp"
+#include "engine/base/step_counter.hpp"
 
 namespace {
 
@@ -55,7 +55,7 @@ bool has_peer(const Arguments& arguments) { return arguments.get("peer") != "non
 
 // The peer's command, with the variant that a short trial found to be the fastest.
 Words peer_command(const Arguments& arguments, const std::string& model, Runner& runner,
-                   Progress& progress) {
+                   StepCounter& progress) {
   Words command{arguments.get("torch-python"), arguments.get("torch-script"), "--model", model};
   if (arguments.get("peer") == "torch-as-installed") return command;
   // glibc gives large blocks back to the system at once, and PyTorch asks for them again each step.
@@ -192,7 +192,7 @@ class TrainBench {
   std::int64_t repeats_;
   Runner runner_;
   Meeting meeting_;
-  Progress progress_;
+  StepCounter progress_;
   Machine machine_;
   std::vector<Rounds> all_;
   Missing missing_;

@@ -18,7 +18,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
-#include "engine/base/progress.hpp"
+#include "engine/base/step_counter.hpp"
 #include "engine/comm/gloo.hpp"
 
 namespace lockstep::bench {
@@ -257,7 +257,7 @@ Json report_of(const std::vector<Line>& lines, const Machine& machine, std::int6
 // The rounds of one group: every side once in each, the first one changing.
 void run_rounds(std::vector<Side>& sides, const std::vector<std::int64_t>& sizes,
                 const std::string& ranks, std::int64_t rounds, Runner& runner, Meeting& meeting,
-                Progress& progress, Missing& missing) {
+                StepCounter& progress, Missing& missing) {
   for (std::size_t round = 0; round < static_cast<std::size_t>(rounds); ++round) {
     for (std::size_t turn = 0; turn < sides.size(); ++turn) {
       Side& side = sides[(turn + round) % sides.size()];
@@ -296,7 +296,7 @@ int run_all_reduce(int argc, const char* const* argv) {
   }
   const Machine machine = this_machine();
   Meeting meeting;
-  Progress progress(steps);
+  StepCounter progress(steps);
   Missing missing;
   std::vector<Line> lines;
   try {

@@ -110,7 +110,7 @@ Runner::Ended Runner::run(const std::vector<std::string>& command) {
     if (const auto status = process.try_reap()) {
       ended.wall_s = watch.seconds();
       ended.status = *status;
-      ended.peak_bytes = process.peak_bytes();
+      ended.peak_bytes = std::int64_t{process.used().ru_maxrss} * 1024;
       drain(process.output(), ended.output);
       return ended;
     }

@@ -16,7 +16,7 @@
 #include "engine/apps/bench_report.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/base/options.hpp"
-#include "engine/base/progress.hpp"
+#include "engine/base/step_counter.hpp"
 #include "engine/launch/failure.hpp"
 
 namespace {
@@ -123,7 +123,7 @@ class Smpi {
 
 // Adds rounds to `measured`, of which each has both sides.
 void measure(Measured& measured, std::int64_t rounds, Smpi* smpi, Runner& runner,
-             Progress& progress) {
+             StepCounter& progress) {
   const Case& what = measured.what;
   const auto here = fs::read_symlink("/proc/self/exe").parent_path();
   const std::int64_t count = std::max<std::int64_t>(1024, what.ranks);
@@ -232,7 +232,7 @@ int run(int argc, const char* const* argv) {
   const Machine machine = this_machine();
   Json rows = Json::array(), groups = Json::array();
   Missing missing;
-  Progress progress(cases.size() * static_cast<std::size_t>(rounds));
+  StepCounter progress(cases.size() * static_cast<std::size_t>(rounds));
   for (const Case& what : cases) {
     Measured measured{what, {}, {}};
     try {

@@ -38,6 +38,8 @@ struct GlooOptions {
 };
 
 // The group of `size` ranks that call this with the same store and name.
+//   Ensures   all ranks are connected to each other before any rank has the group, so a rank may
+//             leave at once
 //   Requires  `store` outlives the group and the groups split from it; Works do not outlive their
 //             group, and a Work that is dropped unwaited keeps its tensor until the group ends
 //   Comm      size 1 and ranks of one host use no network (and no Gloo); otherwise one connection
@@ -48,7 +50,8 @@ struct GlooOptions {
 //   Throws    CommError naming the ranks that did not come before the deadline. After a CommError
 //             of any operation the group is poisoned: its connections are closed, so that peers
 //             fail as well, and each later call fails at once with the first cause; no operation
-//             that was started holds a tensor then. UsageError on all ranks where Transport::shm is asked for ranks of several hosts
+//             that was started holds a tensor then. UsageError on all ranks where Transport::shm is
+//             asked for ranks of several hosts
 std::unique_ptr<ProcessGroup> make_gloo_group(Store& store, int rank, int size,
                                               const GlooOptions& options = {});
 

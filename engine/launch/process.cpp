@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -173,9 +172,7 @@ std::optional<int> Process::try_reap() {
   // The zombie still holds the group's number, so this reaches nobody else's processes.
   signal(SIGKILL);
   int status = 0;
-  rusage used{};
-  wait4(pid_, &status, 0, &used);
-  peak_bytes_ = std::int64_t{used.ru_maxrss} * 1024;
+  wait4(pid_, &status, 0, &used_);
   running_ = false;
   return status;
 }

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -48,13 +48,13 @@ class Process {
   void signal(int number) const;
   // The wait status if it has ended; what is left of its process group is killed then.
   std::optional<int> try_reap();
-  // The most memory that it, or what it waited for, had in use at once; 0 until it was reaped.
-  std::int64_t peak_bytes() const { return peak_bytes_; }
+  // What it, and what it waited for, used of the machine; nothing until it was reaped.
+  const rusage& used() const { return used_; }
 
  private:
   pid_t pid_ = -1;
   bool running_ = false;
-  std::int64_t peak_bytes_ = 0;
+  rusage used_{};
   comm::Descriptor exit_fd_, output_, error_;
 };
 

@@ -1,40 +1,207 @@
+// What compilers print.
 #include "grader/course/compiler_text.hpp"
 
+#include <array>
+#include <set>
 #include <sstream>
-#include <string_view>
+#include <vector>
 
 #include "engine/base/text.hpp"
 
 namespace lockstep::grader {
 namespace {
 
-// g++ marks functions that return a std::string, or what holds one.
-constexpr std::string_view abi_tag = "[abi:cxx11]";
+constexpr std::size_t errors_max = 3;
+constexpr int notes_max = 2;
 
-// "lockstep::(anonymous namespace)::f[abi:cxx11](int)" → "f"
-std::string_view function_name(std::string_view symbol) {
-  constexpr std::string_view unnamed = "(anonymous namespace)::";
-  const std::size_t hidden = symbol.rfind(unnamed, symbol.rfind('('));
-  if (hidden != std::string_view::npos) symbol.remove_prefix(hidden + unnamed.size());
-  std::string_view qualified = symbol.substr(0, symbol.find('('));
-  if (qualified.ends_with(abi_tag)) qualified.remove_suffix(abi_tag.size());
-  const std::size_t colon = qualified.rfind("::");
-  return colon == std::string_view::npos ? qualified : qualified.substr(colon + 2);
-}
+enum class Severity : unsigned char { none, error, warning, note };
 
-struct NmLine {
-  char type = ' ';
-  std::string_view symbol;
+// One diagnosis: its own line, the context before it and the source lines behind it.
+struct Diagnosis {
+  Severity severity = Severity::none;
+  std::string place;  // "work/ring.cpp:12:3"
+  std::string words;  // behind "error: "
+  std::vector<std::string> context, source;
 };
 
-// "0000000000000000 T lockstep::f(int)"
-NmLine nm_line(std::string_view line) {
-  const std::size_t first = line.find(' ');
-  if (first == std::string_view::npos || first + 3 > line.size()) return {};
-  return {line[first + 1], line.substr(first + 3)};
+struct Mark {
+  std::string_view text;
+  Severity severity;
+};
+constexpr std::array marks{
+    Mark{": error: ", Severity::error}, Mark{": fatal error: ", Severity::error},
+    Mark{": warning: ", Severity::warning}, Mark{": note: ", Severity::note}};
+
+// "   15 |   const int right" or "      |   ^~~~~"
+bool is_source(const std::string& line) {
+  const std::size_t bar = line.find_first_not_of(" 0123456789");
+  return bar != std::string::npos && bar > 0 && line[bar] == '|';
 }
 
+std::vector<Diagnosis> parsed(const std::string& output) {
+  std::vector<Diagnosis> all;
+  std::vector<std::string> context;
+  std::istringstream in(output);
+  for (std::string raw; std::getline(in, raw);) {
+    const std::string line = plain_text(raw);
+    if (is_source(line)) {
+      if (!all.empty()) all.back().source.push_back(raw);
+      continue;
+    }
+    Diagnosis found;
+    for (const Mark& mark : marks) {
+      const std::size_t at = line.find(mark.text);
+      if (at == std::string::npos || found.severity != Severity::none) continue;
+      found.severity = mark.severity;
+      found.place = line.substr(0, at);
+      found.words = line.substr(at + mark.text.size());
+    }
+    if (found.severity == Severity::none) {
+      context.push_back(line);
+      continue;
+    }
+    found.context = std::move(context);
+    context.clear();
+    all.push_back(std::move(found));
+  }
+  return all;
+}
+
+bool lies_in(const std::string& place, const std::string& file) {
+  return place.rfind(file + ":", 0) == 0;
+}
+
+// "work/ring.cpp:16:12" of a context line "work/ring.cpp:16:12:   required from here".
+std::string place_that_led_there(const Diagnosis& diagnosis, const std::string& file) {
+  for (const std::string& line : diagnosis.context) {
+    const std::size_t at = line.find(":   required from");
+    if (at != std::string::npos && lies_in(line, file)) return line.substr(0, at);
+  }
+  return {};
+}
+
+// Where the student is to look.
+std::string place_of(const Diagnosis& diagnosis, const std::string& file) {
+  const std::string led =
+      lies_in(diagnosis.place, file) ? "" : place_that_led_there(diagnosis, file);
+  return led.empty() ? diagnosis.place : led;
+}
+
+void erase_all(std::string& text, std::string_view what) {
+  for (std::size_t at; (at = text.find(what)) != std::string::npos;) text.erase(at, what.size());
+}
+
+// Names as a student writes them.
+std::string short_names(std::string text) {
+  for (std::size_t at; (at = text.find(" {aka ")) != std::string::npos;) {
+    const std::size_t end = text.find('}', at);
+    if (end == std::string::npos) break;
+    text.erase(at, end + 1 - at);
+  }
+  for (const std::string_view part : {"lockstep::comm::", "lockstep::", "std::__cxx11::"}) {
+    erase_all(text, part);
+  }
+  return text;
+}
+
+std::string_view name_of(Severity severity) {
+  if (severity == Severity::error) return "error: ";
+  return severity == Severity::warning ? "warning: " : "note: ";
+}
+
+bool is_systems(const std::string& place, const std::string& root) {
+  return place.starts_with("/") && place.rfind(root + "/", 0) != 0;
+}
+
+// One error or warning, or the note that explains it.
+void tell(std::string& out, const Diagnosis& diagnosis, const std::string& file,
+          const std::string& root) {
+  std::string place = place_of(diagnosis, file);
+  const bool of_template = place != diagnosis.place;
+  if (place.rfind(root + "/", 0) == 0) place.erase(0, root.size() + 1);
+  out += text(place, ": ", name_of(diagnosis.severity), short_names(diagnosis.words), "\n");
+  if (of_template) return;  // the source is the template's
+  for (const std::string& line : diagnosis.source) {
+    const bool labels = plain_text(line).find_first_not_of(' ') >= 6;  // below the source itself
+    out += (labels ? short_names(line) : line) + "\n";
+  }
+}
+
+struct Advice {
+  std::string_view sign, words;
+};
+constexpr std::array advices{
+    Advice{"or ‘;’ before", "a ; is missing at the end of the statement before"},
+    Advice{"expected ‘;’ before", "a ; is missing at the end of the statement before"},
+    Advice{"expected ';'", "a ; is missing"},
+    Advice{"expected ‘}’ at end of input", "a { is never closed"},
+    Advice{"expected '}'", "a { is never closed"},
+    Advice{"to be of abstract type", "it can only be passed by reference: write & behind its type"},
+    Advice{"has incomplete type", "the header that defines it is not included"},
+    Advice{"discards qualifiers", "what is const stays const: take it by value or by const &"},
+    Advice{"no match for ‘operator",
+           "that type has no such operator; its header lists what it has"},
+};
+
 }  // namespace
+
+std::string readable_diagnostics(const std::string& output, const std::string& file,
+                                 const std::string& root) {
+  const std::vector<Diagnosis> all = parsed(output);
+  if (all.empty()) return output;
+  std::string out;
+  std::set<std::string> errors;
+  int notes = notes_max;  // of the error or warning before
+  for (const Diagnosis& diagnosis : all) {
+    if (diagnosis.severity == Severity::note) {
+      // With what it explains, unless only a library's author could use it.
+      if (notes++ < notes_max && !is_systems(diagnosis.place, root)) {
+        tell(out, diagnosis, file, root);
+      }
+      continue;
+    }
+    notes = notes_max;
+    // What an error in the student's lines leads to elsewhere is no news.
+    const bool far =
+        !lies_in(diagnosis.place, file) && place_that_led_there(diagnosis, file).empty();
+    if (far && !out.empty()) continue;
+    if (!errors.insert(diagnosis.words + place_of(diagnosis, file)).second) continue;
+    if (errors.size() > errors_max) continue;
+    notes = 0;
+    tell(out, diagnosis, file, root);
+  }
+  if (errors.size() > errors_max) {
+    const std::size_t left = errors.size() - errors_max;
+    out += text("… and ", left, " more, which may come from these\n");
+  }
+  return out;
+}
+
+std::string first_error(const std::string& compiler_output, const std::string& file) {
+  const std::vector<Diagnosis> all = parsed(compiler_output);
+  std::string elsewhere;
+  for (const Diagnosis& diagnosis : all) {
+    if (diagnosis.severity != Severity::error) continue;
+    const std::string words = short_names(diagnosis.words) + advice_for(diagnosis.words);
+    if (lies_in(diagnosis.place, file)) return diagnosis.place + ": " + words;
+    const std::string led = place_that_led_there(diagnosis, file);
+    if (!led.empty()) return led + ": " + words;
+    if (elsewhere.empty()) elsewhere = ": " + diagnosis.place + ": " + words;
+  }
+  return file + " does not compile" + elsewhere;
+}
+
+std::string advice_for(std::string_view error) {
+  // A copy constructor that is deleted: "use of deleted function ‘X::X(const X&)’".
+  if (error.find("deleted") != std::string_view::npos &&
+      error.find("(const ") != std::string_view::npos) {
+    return "; it cannot be copied: take a reference, or std::move it";
+  }
+  for (const Advice& advice : advices) {
+    if (error.find(advice.sign) != std::string_view::npos) return text("; ", advice.words);
+  }
+  return {};
+}
 
 std::string plain_text(std::string_view line) {
   std::string out;
@@ -48,36 +215,6 @@ std::string plain_text(std::string_view line) {
   return out;
 }
 
-std::string link_error(const std::string& linker_output) {
-  const auto symbol_after = [&](std::string_view mark, std::string_view until) {
-    const std::size_t at = linker_output.find(mark);
-    if (at == std::string::npos) return std::string();
-    const std::size_t start = at + mark.size();
-    const std::size_t end = linker_output.find_first_of(until, start);
-    return readable_symbol(linker_output.substr(start, end - start));
-  };
-  std::string twice = symbol_after("multiple definition of `", "'\n");
-  if (twice.empty()) twice = symbol_after("duplicate symbol: ", "\n");
-  // mold names the two files first.
-  if (const std::size_t files = twice.rfind(".o: "); files != std::string::npos) {
-    twice.erase(0, files + 4);
-  }
-  if (twice == "main") return "it has a main() of its own; the lab calls your function itself";
-  if (!twice.empty()) {
-    return "it defines " + twice +
-           ", which the lab brings already; give yours another name, or put it in an unnamed "
-           "namespace";
-  }
-  std::string nowhere = symbol_after("undefined reference to `", "'\n");
-  if (nowhere.empty()) nowhere = symbol_after("undefined symbol: ", "\n");
-  if (!nowhere.empty()) {
-    return "it uses " + nowhere +
-           ", which is defined nowhere; a part may call what its header and the engine's rooms "
-           "below it declare";
-  }
-  return "the linker's words are below";
-}
-
 std::string shortened(const std::string& output) {
   constexpr int lines_max = 60;
   std::istringstream in(output);
@@ -87,36 +224,6 @@ std::string shortened(const std::string& output) {
     if (lines < lines_max) out += line + "\n";
   }
   if (lines > lines_max) out += text("… and ", lines - lines_max, " more lines\n");
-  return out;
-}
-
-bool defines(const std::string& nm_output, const std::string& symbol) {
-  std::istringstream in(nm_output);
-  for (std::string line; std::getline(in, line);) {
-    const NmLine entry = nm_line(line);
-    if ((entry.type == 'T' || entry.type == 'W') && entry.symbol == symbol) return true;
-  }
-  return false;
-}
-
-std::string near_miss(const std::string& nm_output, const std::string& symbol) {
-  std::istringstream in(nm_output);
-  const std::string_view wanted = function_name(symbol);
-  for (std::string line; std::getline(in, line);) {
-    const NmLine entry = nm_line(line);
-    if (entry.symbol.find('(') == std::string_view::npos) continue;
-    if (function_name(entry.symbol) != wanted) continue;
-    return " (it defines " + readable_symbol(std::string(entry.symbol)) + " instead" +
-           (entry.type == 't' ? ", which other files cannot see)" : ")");
-  }
-  return "";
-}
-
-std::string readable_symbol(const std::string& symbol) {
-  std::string out = symbol;
-  for (const std::string_view noise : {std::string_view(", 18446744073709551615ul"), abi_tag}) {
-    for (std::size_t at; (at = out.find(noise)) != std::string::npos;) out.erase(at, noise.size());
-  }
   return out;
 }
 

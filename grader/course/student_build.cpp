@@ -12,7 +12,6 @@
 #include "engine/base/error.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/compiler_text.hpp"
-#include "grader/course/diagnostics.hpp"
 #include "grader/course/text_file.hpp"
 
 namespace lockstep::grader {
@@ -54,12 +53,9 @@ void check_defines_symbols(const Exercise& exercise, const std::string& shown,
   const CommandResult nm =
       tool({"nm", "-C", "--defined-only", build.object.string()}, {build.object});
   if (nm.exit_code != 0) throw Error("nm failed on " + build.object.string() + ": " + nm.output);
-  for (const std::string& symbol : exercise.symbols) {
-    if (defines(nm.output, symbol)) continue;
+  if (const auto why = missing_symbol(nm.output, exercise.symbols, shown, exercise.header)) {
     build.cause = "missing_symbol";
-    build.message = shown + " does not define " + readable_symbol(symbol) +
-                    near_miss(nm.output, symbol) + ": the declaration is in " + exercise.header;
-    return;
+    build.message = *why;
   }
 }
 

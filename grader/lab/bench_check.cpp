@@ -1,7 +1,9 @@
 // ./lab bench check: how long a student waits from a save to the verdict, exercise by exercise.
 // Each reference is saved with another comment at its end while ./lab watch runs on it, in a tree
 // of its own; what is measured is the time from the save until the verdict is printed.
+#include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,12 +15,16 @@
 #include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <utility>
 
 #include "engine/base/error.hpp"
+#include "engine/base/step_counter.hpp"
+#include "engine/base/temporary_folder.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/ready.hpp"
+#include "grader/lab/terminal.hpp"
 #include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {
@@ -36,37 +42,36 @@ Options bench_check_options() {
   return options;
 }
 
-// A root with a work/ of its own, removed in the end.
+// A root with a work/ of its own.
 class BenchTree {
  public:
   explicit BenchTree(const Places& places) {
-    std::string name = (fs::temp_directory_path() / "lockstep-bench-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw Error("no folder for the benchmark: " + name);
-    root_ = name;
     for (const char* room : {"exercises", "solutions", "lessons"}) {
-      fs::create_directory_symlink(places.root / room, root_ / room);
+      fs::create_directory_symlink(places.root / room, root() / room);
     }
   }
-  ~BenchTree() {
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
-  BenchTree(const BenchTree&) = delete;
-  BenchTree& operator=(const BenchTree&) = delete;
-  const fs::path& root() const { return root_; }
+  const fs::path& root() const { return folder_.path(); }
 
  private:
-  fs::path root_;
+  TemporaryFolder folder_{"bench"};
+};
+
+// A signal asked the bench to end; what() is "interrupted by SIGINT".
+struct Interrupted : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 // ./lab watch NAME --json beside this program.
 class WatchProcess {
  public:
-  WatchProcess(const fs::path& root, const std::string& exercise) {
+  WatchProcess(const fs::path& root, const std::string& exercise, Signals& signals)
+      : signals_(signals) {
     int ends[2];
     if (::pipe(ends) != 0) throw Error(text("no pipe for a watch: ", strerror(errno)));
     child_ = ::fork();
     if (child_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+      signals.restore_in_child();
       ::dup2(ends[1], STDOUT_FILENO);
       ::close(ends[0]);
       ::execl("/proc/self/exe", "lab-tool", "--root", root.c_str(), "watch", exercise.c_str(),
@@ -74,8 +79,8 @@ class WatchProcess {
       ::_exit(127);
     }
     ::close(ends[1]);
-    from_ = ::fdopen(ends[0], "r");
-    if (child_ < 0 || from_ == nullptr) throw Error("cannot start a watch");
+    from_ = ends[0];
+    if (child_ < 0) throw Error("cannot start a watch");
   }
   ~WatchProcess() { end(); }
   WatchProcess(const WatchProcess&) = delete;
@@ -83,30 +88,46 @@ class WatchProcess {
 
   // Returns what it and everything it started used of the processors, in seconds.
   double end() {
-    if (from_ == nullptr) return 0;
+    if (from_ < 0) return 0;
     ::kill(child_, SIGTERM);
     rusage used{};
     while (::wait4(child_, nullptr, 0, &used) < 0 && errno == EINTR) {
     }
-    std::fclose(std::exchange(from_, nullptr));
+    ::close(std::exchange(from_, -1));
     const auto seconds = [](const timeval& time) {
       return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
     };
     return seconds(used.ru_utime) + seconds(used.ru_stime);
   }
 
+  // Throws Interrupted.
   json next_verdict() {
-    std::string line;
-    for (int letter = 0; (letter = std::fgetc(from_)) != EOF && letter != '\n';) {
-      line += static_cast<char>(letter);
+    std::size_t end = 0;
+    while ((end = read_.find('\n')) == std::string::npos) {
+      pollfd entries[]{{signals_.fd(), POLLIN, 0}, {from_, POLLIN, 0}};
+      ::poll(entries, 2, -1);
+      while (const int signal = signals_.next()) {
+        if (signal == SIGTSTP) ::raise(SIGSTOP);
+        if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {
+          throw Interrupted(text("interrupted by SIG", ::sigabbrev_np(signal)));
+        }
+      }
+      char part[4096];
+      if (entries[1].revents == 0) continue;
+      const ssize_t count = ::read(from_, part, sizeof part);
+      if (count == 0) throw Error("the watch ended without a verdict");
+      if (count > 0) read_.append(part, static_cast<std::size_t>(count));
     }
-    if (line.empty()) throw Error("the watch ended without a verdict");
+    const std::string line = read_.substr(0, end);
+    read_.erase(0, end + 1);
     return json::parse(line);
   }
 
  private:
+  Signals& signals_;
   pid_t child_ = -1;
-  std::FILE* from_ = nullptr;
+  int from_ = -1;
+  std::string read_;  // not yet a whole line
 };
 
 struct Wait {
@@ -138,14 +159,15 @@ Wait median_of(std::vector<Wait> waits) {
   return waits[waits.size() / 2];
 }
 
-Wait measured(const BenchTree& tree, const Exercise& exercise, std::int64_t repeats) {
+Wait measured(const BenchTree& tree, const Exercise& exercise, std::int64_t repeats,
+              Signals& signals) {
   const fs::path file = tree.root() / "work" / exercise.file();
   const std::string reference = read_text(tree.root() / "solutions" / exercise.file());
   const std::string mark = exercise.kind == Kind::quiz ? "# " : "// ";
   const auto unique = Clock::now().time_since_epoch().count();  // no player is kept from before
   const auto saved = [&](std::int64_t i) { return text(reference, mark, unique, " ", i, "\n"); };
   write_text(file, saved(0));
-  WatchProcess watch(tree.root(), exercise.handle());
+  WatchProcess watch(tree.root(), exercise.handle(), signals);
   watch.next_verdict();
   std::vector<Wait> waits;
   for (std::int64_t i = 1; i <= repeats; ++i) {
@@ -183,32 +205,53 @@ Exit bench_check_command(const Lab& lab, const Words& words) {
     for (const Exercise& exercise : lab.course.exercises) exercises.push_back(&exercise);
   }
   make_ready(lab, exercises);
-  const BenchTree tree(lab.places);
+  const std::int64_t repeats = arguments.integer("repeats", 1);
   const bool as_json = arguments.flag("json");
+  Signals signals;
+  const BenchTree tree(lab.places);
+  StepCounter progress(exercises.size());
   if (!as_json) {
     std::cout << padded("from save to verdict, seconds", 32)
-              << "   total  compile     link    judge      cpu\n";
+              << "   total  compile     link    judge      cpu\n"
+              << std::flush;
   }
-  json rows = json::array();
+  json document{{"bench", "check"}, {"rows", json::array()}};
   std::vector<Wait> waits;
-  for (const Exercise* exercise : exercises) {
-    waits.push_back(measured(tree, *exercise, arguments.integer("repeats", 1)));
-    if (!as_json) std::cout << line_of(exercise->handle(), waits.back()) << std::flush;
-    json row = json_of(waits.back());
-    row["case"] = exercise->handle();
-    rows.push_back(row);
+  try {
+    for (const Exercise* exercise : exercises) {
+      progress.begin(exercise->handle());
+      try {
+        waits.push_back(measured(tree, *exercise, repeats, signals));
+      } catch (const Error& error) {  // one that cannot be measured does not hide the others
+        progress.clear();
+        document["failed"].push_back(error.what());
+        std::cerr << text("bench check: ", error.what(), "\n");
+        continue;
+      }
+      progress.clear();
+      if (!as_json) std::cout << line_of(exercise->handle(), waits.back()) << std::flush;
+      document["rows"].push_back(json_of(waits.back()));
+      document["rows"].back()["case"] = exercise->handle();
+    }
+  } catch (const Interrupted& signal) {
+    progress.clear();
+    document["partial"] = signal.what();
+    std::cerr << text("bench check: ", signal.what(), " after ", waits.size(), " of ",
+                      exercises.size(), " exercises\n");
   }
-  const Wait worst = *std::max_element(waits.begin(), waits.end(), is_shorter);
-  if (as_json) {
-    const json document{{"bench", "check"},
-                        {"rows", rows},
-                        {"median", json_of(median_of(waits))},
-                        {"worst", json_of(worst)}};
-    std::cout << document.dump(2) << "\n";
-  } else {
-    std::cout << line_of("median", median_of(waits)) << line_of("worst", worst);
+  const bool partial = document.contains("partial");
+  if (!waits.empty()) {
+    const Wait median = median_of(waits);
+    const Wait worst = *std::max_element(waits.begin(), waits.end(), is_shorter);
+    document["median"] = json_of(median);
+    document["worst"] = json_of(worst);
+    if (!as_json) {
+      const std::string of = partial ? ", partial" : "";
+      std::cout << line_of("median" + of, median) << line_of("worst" + of, worst);
+    }
   }
-  return Exit::passed;
+  if (as_json) std::cout << document.dump(2) << "\n";
+  return partial || document.contains("failed") ? Exit::failed : Exit::passed;
 }
 
 }  // namespace lockstep::grader

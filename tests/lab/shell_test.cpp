@@ -31,20 +31,50 @@ struct Programs {
   test::Scratch scratch;
 };
 
+// A root in which nothing is built, with a ninja and a cmake that are scripts.
+struct Root {
+  Root() {
+    program("cmake",
+            "echo \"$*\" >>asked\n" + cache_of("$PWD", "Ninja") + ": >build/release/build.ninja");
+    program("ninja", ":");
+    fs::create_directories(folder());
+  }
+  fs::path folder() const { return scratch.path() / "build/release"; }
+  void program(const std::string& name, const std::string& lines) const {
+    write_text(scratch.path() / name, "#!/bin/sh\n" + lines + "\n");
+    fs::permissions(scratch.path() / name, fs::perms::owner_all);
+  }
+  // The line that writes a cache.
+  static std::string cache_of(const std::string& source, const std::string& generator) {
+    return "printf '%s\\n' CMAKE_GENERATOR:INTERNAL=\"" + generator +
+           "\" CMAKE_HOME_DIRECTORY:INTERNAL=\"" + source + "\" >build/release/CMakeCache.txt\n";
+  }
+  // What setup/build.sh is given before these lines, which use it.
+  CommandResult run(const std::string& lines) const {
+    const std::string root = fs::canonical(scratch.path()).string();
+    return run_command({"sh", "-euc",
+                        "root=" + root + "; PATH=" + root +
+                            ":$PATH; preset=release; as_built=no; say() { echo \"$*\" >&2; }\n"
+                            "fail() { code=$1; shift; say \"lab: $*\"; exit \"$code\"; }\n"
+                            "packages_known() { :; }\n. " LOCKSTEP_ROOT "/setup/build.sh\n" +
+                            lines},
+                       scratch.path(), {.deadline_s = 20});
+  }
+  // How cmake was called since this was asked last.
+  std::string asked() const {
+    const fs::path file = scratch.path() / "asked";
+    const std::string all = fs::exists(file) ? read_text(file) : "";
+    fs::remove(file);
+    return all;
+  }
+  test::Scratch scratch;
+};
+
 // build.sh's build(), with a ninja that prints `printed`.
 std::string said_while_building(const std::string& printed) {
-  const test::Scratch scratch;
-  const fs::path ninja = scratch.path() / "ninja";
-  write_text(ninja, "#!/bin/sh\n" + printed + "\n");
-  fs::permissions(ninja, fs::perms::owner_all);
-  fs::create_directories(scratch.path() / "build/release");
-  const std::string root = scratch.path().string();
-  return run_command({"sh", "-euc",
-                      "root=" + root + "; PATH=" + root +
-                          ":$PATH; preset=release; as_built=no; say() { echo \"$*\" >&2; }; . " +
-                          LOCKSTEP_ROOT "/setup/build.sh; build all"},
-                     scratch.path(), {.deadline_s = 20})
-      .output;
+  const Root root;
+  root.program("ninja", printed);
+  return root.run("build all").output;
 }
 
 }  // namespace
@@ -153,6 +183,7 @@ TEST_CASE("lab help: lists every exit code") {
   for (const char* code : {"  0  ", "  1  ", "  2  ", "  3  ", "  4  "}) {
     CHECK_THAT(help, test::contains(code));
   }
+  CHECK_THAT(help, !test::contains("./lab alone"));  // which would be a command
 }
 
 TEST_CASE(
@@ -160,4 +191,80 @@ TEST_CASE(
   CHECK(said_while_building("echo '[1/2] one'; echo '[2/2] two'") == "building…\n");
   CHECK(said_while_building("echo '[0/2] Re-checking globbed directories...'") == "");
   CHECK(said_while_building("echo 'ninja: no work to do.'") == "");
+}
+
+TEST_CASE(
+    "a build folder that is half configured or another one's is configured anew, with one "
+    "sentence") {
+  const Root root;
+  const std::string anew = "--fresh --preset release\n";
+  const auto configured_anew = [&](const std::string& spoiled_by, const std::string& sentence) {
+    CAPTURE(spoiled_by);
+    root.run(spoiled_by);
+    write_text(root.folder() / "bin/train", "built");
+    CHECK(root.run("ready").output == sentence + "configuring…\n");
+    CHECK(root.asked() == anew);
+    CHECK(root.run("ready; ready").output == "");  // and then it is known to be whole
+    CHECK(root.asked() == "");
+    CHECK(fs::exists(root.folder() / "bin/train"));
+  };
+  const auto because = [](const std::string& why) {
+    return "build/release " + why + ", so it is configured anew\n";
+  };
+  configured_anew(":", "");
+  configured_anew("rm build/release/CMakeCache.txt", because("is half configured"));
+  configured_anew("rm build/release/build.ninja", because("is half configured"));
+  configured_anew(
+      "rm build/release/build.ninja build/release/CMakeCache.txt; mkdir build/release/CMakeFiles",
+      because("is half configured"));
+  // The remembered look is older than the cache, to the second.
+  const std::string later = "touch -d '+10 seconds' build/release/CMakeCache.txt";
+  configured_anew(Root::cache_of("/somewhere/else", "Ninja") + later,
+                  because("was configured for another folder"));
+  root.run("touch build/release/CMakeCache.txt");
+  configured_anew(Root::cache_of("$PWD", "Unix Makefiles") + later,
+                  because("was configured for another generator than Ninja"));
+}
+
+TEST_CASE("a clone that was moved is configured anew, though its build folder is whole") {
+  const Root root;
+  root.run("ready");
+  root.asked();
+  CHECK_THAT(root.run("mkdir moved; mv build moved; root=$root/moved; cd moved; ready").output,
+             test::contains("was configured for another folder, so it is configured anew"));
+}
+
+TEST_CASE("a cmake that was killed leaves a folder that the next command configures anew") {
+  const Root root;
+  root.run("ready");
+  root.program("cmake", Root::cache_of("$PWD", "Ninja") + "kill -9 $$");
+  const auto killed = root.run("rm build/release/CMakeCache.txt; ready");
+  CHECK(killed.exit_code == 4);
+  CHECK_THAT(killed.output,
+             test::contains("lab: configuring was ended by signal 9; the same command "
+                            "goes on with it\n"));
+  CHECK_THAT(root.run("ready").output,
+             test::contains("is half configured, so it is configured anew"));
+}
+
+TEST_CASE("a build that fails says why: killed, a full disk, or the lab's own code") {
+  const Root root;
+  const auto failed = [&](const std::string& ninja, int code, const std::string& sentence) {
+    root.program("ninja", ninja);
+    const auto result = root.run("build all");
+    CAPTURE(result.output);
+    CHECK(result.exit_code == code);
+    CHECK_THAT(result.output, test::contains(sentence));
+  };
+  failed("kill -9 $$", 4,
+         "lab: building was ended by signal 9; the same command goes on with it\n");
+  failed("echo 'x.cpp: No space left on device'; exit 1", 3,
+         "lab: building failed because the disk of " + fs::canonical(root.scratch.path()).string() +
+             " is full; make room");
+  failed("echo '[1/2] a'; echo 'x.cpp:1: error'; exit 1", 4,
+         "x.cpp:1: error\nlab: building failed. This is the lab's own code, not yours");
+  // A log that cannot be written is no failure.
+  fs::remove(root.folder() / "build.log");
+  fs::create_symlink("/dev/full", root.folder() / "build.log");
+  failed("echo 'one'; exit 0", 0, "");
 }

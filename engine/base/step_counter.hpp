@@ -12,12 +12,12 @@
 
 namespace lockstep {
 
-class Progress {
+class StepCounter {
  public:
-  explicit Progress(std::size_t steps) : steps_(steps) {}
-  ~Progress() { clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  explicit StepCounter(std::size_t steps) : steps_(steps) {}
+  ~StepCounter() { clear(); }
+  StepCounter(const StepCounter&) = delete;
+  StepCounter& operator=(const StepCounter&) = delete;
 
   void begin(const std::string& step) {
     const std::string line = text("[", ++begun_, "/", steps_, "] ", step);
