@@ -7,7 +7,9 @@ usage: ./lab dev check          format, lint of what differs from main, floors, 
        ./lab dev format         rewrite all C++ files with clang-format
        ./lab dev stubs          make the stubs from the references
        ./lab dev course         whether manifest, stubs and files agree
-       ./lab dev prove [NAME…]  stub unsolved, references pass, mutants die as kills.md says
+       ./lab dev prove [NAME…] [--afresh]
+                                stub unsolved, references pass, mutants die as kills.md says; what
+                                held with the same files is not proved again without --afresh
        ./lab dev matrix [NAME…] [--write]
                                 which check kills which mutant; --write: into kills.md, beside
                                 the mutants

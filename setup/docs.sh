@@ -46,7 +46,7 @@ site_texts() {
 # Every exercise's kills.md on one page, with the totals.
 make_kill_page() {
   ready
-  build $tool_targets
+  build lab-tool
   "$bin/lab-tool" dev matrix --page "$made/kill_matrix.md" >/dev/null
 }
 

@@ -15,7 +15,11 @@ namespace {
 using nlohmann::json;
 using Keys = std::vector<std::string>;
 const Keys keys_of_edit{"find", "through", "put", "in"};
-const Keys keys_of_head{"name", "verdict", "says"};
+const Keys keys_of_mutant{"name", "verdict", "says", "find", "through", "put", "in"};
+const Keys keys_beside_edits{"name", "verdict", "says", "edit"};
+
+// Names become files and are spoken with spaces.
+bool in_name(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
 // Reads one [[mutant]]; the first thing that is wrong with it ends the reading.
 class Reader {
@@ -24,25 +28,25 @@ class Reader {
 
   Mutant read(const json& table) const {
     if (!table.is_object()) throw UsageError(file_ + ": [[mutant]] is a table");
+    const auto edits = table.find("edit");
+    const bool several = edits != table.end();
+    only(table, several ? keys_beside_edits : keys_of_mutant);
     Mutant mutant;
     mutant.name = words(table, "name");
+    if (!std::ranges::all_of(mutant.name, in_name)) {
+      fail(table, "name", "a mutant's name is made of a to z, 0 to 9 and _");
+    }
     mutant.verdict = words(table, "verdict");
     mutant.says = words(table, "says");
-    Keys known = keys_of_head;
-    const auto edits = table.find("edit");
-    if (edits == table.end()) {
-      known.insert(known.end(), keys_of_edit.begin(), keys_of_edit.end());
-      mutant.edits.push_back(edit(table));
-    } else {
-      known.emplace_back("edit");
-      if (!edits->is_array()) fail(table, "edit", "several edits are [[mutant.edit]] tables");
-      for (const json& one : *edits) {
-        if (!one.is_object()) fail(table, "edit", "an edit is a [[mutant.edit]] table");
-        only(one, keys_of_edit);
-        mutant.edits.push_back(edit(one));
-      }
+    if (several && (!edits->is_array() || edits->empty())) {
+      fail(table, "edit", "edits are [[mutant.edit]] tables");
     }
-    only(table, known);
+    if (!several) mutant.edits.push_back(edit(table));
+    for (const json& one : several ? *edits : json::array()) {
+      if (!one.is_object()) fail(table, "edit", "an edit is a [[mutant.edit]] table");
+      only(one, keys_of_edit);
+      mutant.edits.push_back(edit(one));
+    }
     return mutant;
   }
 
@@ -79,7 +83,9 @@ class Reader {
     edit.put = optional(table, "put");
     edit.through = optional(table, "through");
     edit.in = optional(table, "in");
-    if (edit.put == edit.find) fail(table, "put", "'put' is the same text as 'find'");
+    if (edit.through.empty() && edit.put == edit.find) {
+      fail(table, "put", "'put' is the same text as 'find'");
+    }
     return edit;
   }
 

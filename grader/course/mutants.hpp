@@ -8,10 +8,11 @@
 //   find = 'sum.copy_(data);'    text that stands in the reference exactly once
 //   put = 'sum.reduce_(data);'   what stands there in the mutant
 //
-// A long passage is named by its ends: `through` is text that follows `find`, and all from `find`
-// to the end of its next occurrence is replaced. In a quiz, `in = "rank"` looks into the question
-// with that id alone. A mutant of several changes has [[mutant.edit]] tables, each with find, put
-// and these two; all are looked up in the reference, so their order does not matter.
+// Names are words of a to z, 0 to 9 and _. A long passage is named by its ends: `through` is text
+// that follows `find`, and all from `find` to the end of its next occurrence is replaced. In a
+// quiz, `in = "rank"` looks into the question with that id alone. A mutant of several changes has
+// [[mutant.edit]] tables, each with find, put and these two; all are looked up in the reference, so
+// their order does not matter.
 #pragma once
 
 #include <filesystem>

@@ -41,13 +41,6 @@ std::string key_of(const Recipe& recipe, const std::string& shown, const std::st
   return key;
 }
 
-// As a student's own check runs them: in the open.
-BuildTool openly(const Places& places) {
-  return [&places](const std::vector<std::string>& argv, const std::vector<fs::path>&) {
-    return run_command(argv, places.root, build_limits);
-  };
-}
-
 void check_defines_symbols(const Exercise& exercise, const std::string& shown,
                            const BuildTool& tool, StudentBuild& build) {
   const CommandResult nm =
@@ -112,17 +105,10 @@ StudentBuild compile(const Places& places, const Recipe& recipe, const Exercise&
   StudentBuild build;
   build.object = object;
   const std::string shown = places.shown(source);
-  // The messages are read by programs, too: in one language, whatever the student's.
-  std::vector<std::string> argv{"env", "LC_ALL=C.UTF-8", recipe.compiler};
+  std::vector<std::string> argv = compile_words(recipe, shown, object);
   std::vector<fs::path> reads;
-  argv.insert(argv.end(), recipe.compile_flags.begin(), recipe.compile_flags.end());
-  if (!recipe.pch.empty()) {
-    argv.insert(argv.end(), {"-include", recipe.pch.string()});
-    reads = {recipe.pch, recipe.pch.string() + ".gch"};
-  }
-  argv.push_back(paint == Paint::colour ? "-fdiagnostics-color=always"
-                                        : "-fdiagnostics-color=never");
-  argv.insert(argv.end(), {"-c", shown, "-o", object.string()});
+  if (!recipe.pch.empty()) reads = {recipe.pch, recipe.pch.string() + ".gch"};
+  if (paint == Paint::colour) argv.emplace_back("-fdiagnostics-color=always");
   const CommandResult result = tool(argv, reads);
   build.compile_s = result.seconds;
   build.compiler = shortened(readable_diagnostics(result.output, shown, places.root.string()));
@@ -139,6 +125,31 @@ StudentBuild compile(const Places& places, const Recipe& recipe, const Exercise&
 }
 
 }  // namespace
+
+BuildTool openly(const Places& places) {
+  return [&places](const std::vector<std::string>& argv, const std::vector<fs::path>&) {
+    return run_command(argv, places.root, build_limits);
+  };
+}
+
+std::vector<std::string> compile_words(const Recipe& recipe, const std::string& shown,
+                                       const fs::path& object) {
+  // The messages are read by programs, too: in one language, whatever the student's.
+  std::vector<std::string> argv{"env", "LC_ALL=C.UTF-8", recipe.compiler};
+  argv.insert(argv.end(), recipe.compile_flags.begin(), recipe.compile_flags.end());
+  if (!recipe.pch.empty()) argv.insert(argv.end(), {"-include", recipe.pch.string()});
+  argv.insert(argv.end(), {"-fdiagnostics-color=never", "-c", shown, "-o", object.string()});
+  return argv;
+}
+
+StudentBuild link_player(const Places& places, const Recipe& recipe, const std::string& shown,
+                         const fs::path& object, const fs::path& player) {
+  StudentBuild build;
+  build.object = object;
+  build.player = player;
+  link(recipe, shown, openly(places), build);
+  return build;
+}
 
 StudentBuild compile_student(const Places& places, const Recipe& recipe, const Exercise& exercise,
                              const fs::path& source, const fs::path& object, Paint paint) {

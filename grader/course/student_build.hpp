@@ -46,6 +46,18 @@ StudentBuild build_player(const Places& places, const Exercise& exercise,
                           const std::filesystem::path& source, const std::filesystem::path& player,
                           const BuildTool& tool);
 
+// As a student's own check builds: in the open.
+BuildTool openly(const Places& places);
+
+// Links an object that is compiled already into just this player.
+//   shown  how messages name its source
+StudentBuild link_player(const Places& places, const Recipe& recipe, const std::string& shown,
+                         const std::filesystem::path& object, const std::filesystem::path& player);
+
+// The words that compile the file `shown`, as it is named from the repository's root.
+std::vector<std::string> compile_words(const Recipe& recipe, const std::string& shown,
+                                       const std::filesystem::path& object);
+
 // The same as far as the object: for linking it into another program with other flags.
 StudentBuild compile_student(const Places& places, const Recipe& recipe, const Exercise& exercise,
                              const std::filesystem::path& source,

@@ -17,6 +17,10 @@ struct Places {
   std::filesystem::path build;  // the folder CMake configured
 
   std::filesystem::path manifest() const { return root / "exercises" / "course.toml"; }
+  // Of a code exercise.
+  std::filesystem::path manifest(const Exercise& e) const {
+    return root / "exercises" / (e.address() + ".toml");
+  }
   std::filesystem::path stub(const Exercise& e) const { return root / "exercises" / e.file(); }
   std::filesystem::path task(const Exercise& e) const {
     return root / "exercises" / (e.address() + ".md");

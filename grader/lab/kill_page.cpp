@@ -190,9 +190,7 @@ class Reader {
   }
 
   [[noreturn]] void fail() const {
-    throw UsageError(text("line ", number_,
-                          " of it is not as it is written: ./lab dev matrix NAME --write makes it "
-                          "anew"));
+    throw UsageError(text("line ", number_, " is not as it was written"));
   }
 
   std::istringstream lines_;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "grader/lab/kill_matrix.hpp"
@@ -27,6 +28,7 @@ std::filesystem::path kills_file(const Lab& lab, const Exercise& exercise);
 //   Throws  UsageError naming it when it is missing or is not as it was written
 ExerciseKills kept_kills(const Lab& lab, const Exercise& exercise);
 
-Proof prove_exercise(const Lab& lab, const Exercise& exercise);
+//   judged  is called after each answer
+Proof prove_exercise(const Lab& lab, const Exercise& exercise, std::function<void()> judged);
 
 }  // namespace lockstep::grader

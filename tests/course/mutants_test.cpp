@@ -93,12 +93,14 @@ TEST_CASE("mutants: one that is not well written is told with its line, the othe
       {"[[mutant]]\nname = 'm'\nverdict = 'crash'\n" + change, ":1: ", "no 'says'"},
       {"[[mutant]]\nverdict = 'crash'\nsays = 'x'\n" + change, ":1: ", "no 'name'"},
       {"[[mutant]]\nname = 'm'\nverdict = ''\nsays = 'x'\n" + change, ":3: ", "'verdict' is empty"},
+      {"[[mutant]]\nname = 'a/b'\nverdict = 'x'\nsays = 'x'\n" + change, ":2: ", "made of a to z"},
       {head + "put = 'b'\n", ":1: ", "no 'find'"},
       {head + "find = 'a'\n", ":1: ", "no 'put'"},
       {head + "find = ''\nput = 'b'\n", ":5: ", "'find' is empty"},
       {head + "find = 'a'\nput = 1\n", ":6: ", "'put' is a text"},
       {head + "find = 'a'\nput = 'a'\n", ":6: ", "same text"},
       {head + change + "[[mutant.edit]]\nfind = 'c'\nput = 'd'\n", ":5: ", "no key 'find'"},
+      {head + "edit = []\n", ":5: ", "tables"},
       {head + "[[mutant.edit]]\nfind = 'c'\nput = 'd'\nto = 'e'\n", ":8: ", "no key 'to'"},
       {head + change + head + change, ":8: ", "two mutants 'm'"}};
   for (const Wrong& wrong : all) {
