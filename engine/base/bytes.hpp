@@ -47,8 +47,10 @@ class ByteWriter {
 
  private:
   ByteWriter& raw(const void* data, std::size_t size) {
-    const auto* from = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), from, from + size);
+    // Not insert(): inlined, it makes g++ 12 see a copy beyond the end that cannot happen.
+    const std::size_t end = bytes_.size();
+    bytes_.resize(end + size);
+    if (size > 0) std::memcpy(bytes_.data() + end, data, size);
     return *this;
   }
   Bytes bytes_;
