@@ -5,6 +5,8 @@ dev_help() {
   cat <<'TEXT'
 usage: ./lab dev check          format, lint of what differs from main, floors, lessons, proofs
        ./lab dev format         rewrite all C++ files with clang-format
+       ./lab dev new NN/NAME --family collective|function|ranks|services [--room R]
+                                make the files of a new exercise, from grader/templates
        ./lab dev stubs          make the stubs from the references
        ./lab dev course         whether manifest, stubs and files agree
        ./lab dev prove [NAME…] [--afresh]

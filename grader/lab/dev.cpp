@@ -7,6 +7,7 @@
 #include "grader/course/text_file.hpp"
 #include "grader/lab/course_check.hpp"
 #include "grader/lab/lab.hpp"
+#include "grader/lab/new_exercise.hpp"
 #include "grader/lab/prove.hpp"
 
 namespace lockstep::grader {
@@ -44,16 +45,18 @@ Exit affected(const Lab& lab, const Words& paths) {
 }  // namespace
 
 Exit dev_command(const Lab& lab, const Words& words) {
-  const std::vector<std::string> known{"stubs", "course", "prove", "matrix", "affected"};
+  const std::vector<std::string> known{"new", "stubs", "course", "prove", "matrix", "affected"};
   const std::string command = words.empty() ? "" : words.front();
   const Words rest(words.empty() ? words.begin() : words.begin() + 1, words.end());
+  if (command == "new") return new_command(lab, rest);
   if (command == "stubs") return write_stubs(lab);
   if (command == "course") return print_problems(course_problems(lab));
   if (command == "prove") return prove_command(lab, rest);
   if (command == "matrix") return matrix_command(lab, rest);
   if (command == "affected") return affected(lab, rest);
   throw UsageError(
-      text("usage: ./lab dev stubs | course | prove [NAME…] [--afresh] | matrix [NAME…] [--write] "
+      text("usage: ./lab dev new NN/NAME --family F | stubs | course | prove [NAME…] [--afresh] | "
+           "matrix [NAME…] [--write] "
            "| matrix --page "
            "FILE | affected PATH…; '",
            command, "' is none of them", did_you_mean(command, known)));
