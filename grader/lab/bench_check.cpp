@@ -72,6 +72,7 @@ class WatchProcess {
     if (child_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGTERM);
       signals.restore_in_child();
+      ::setenv("TMPDIR", root.c_str(), 1);  // what a compiler that is ended leaves goes with it
       ::dup2(ends[1], STDOUT_FILENO);
       ::close(ends[0]);
       ::execl("/proc/self/exe", "lab-tool", "--root", root.c_str(), "watch", exercise.c_str(),
