@@ -7,7 +7,7 @@
 namespace lockstep::grader {
 namespace {
 
-ExerciseKills ring() {
+ExerciseKills ring_kills() {
   return {.handle = "ring",
           .checks = {"values | sums", "2(N-1)/N of *the* data_size", "never fails"},
           .mutants = {{"tail_lost", "wrong answer", "tail_lost", {true, true, false}},
@@ -20,22 +20,22 @@ ExerciseKills ring() {
 }  // namespace
 
 TEST_CASE("kill matrix: the page is read back as it was written") {
-  ExerciseKills quiz = ring();
+  ExerciseKills quiz = ring_kills();
   quiz.handle = "06_all_reduce/quiz";
   quiz.alternatives.clear();
   quiz.fails_nothing_done.clear();
-  const std::vector<ExerciseKills> all{ring(), quiz};
+  const std::vector<ExerciseKills> all{ring_kills(), quiz};
   CHECK(read_kill_page(kill_page(all)) == all);
   CHECK(read_kill_page("").empty());
 }
 
 TEST_CASE("kill matrix: kills are counted by check, and those that it is the first to make") {
-  CHECK(ring().kills_of(0) == 1);
-  CHECK(ring().kills_of(1) == 2);
-  CHECK(ring().first_kills_of(0) == 1);
-  CHECK(ring().first_kills_of(1) == 1);
-  CHECK(ring().first_kills_of(2) == 0);
-  const KillTotals totals = totals_of({ring()});
+  CHECK(ring_kills().kills_of(0) == 1);
+  CHECK(ring_kills().kills_of(1) == 2);
+  CHECK(ring_kills().first_kills_of(0) == 1);
+  CHECK(ring_kills().first_kills_of(1) == 1);
+  CHECK(ring_kills().first_kills_of(2) == 0);
+  const KillTotals totals = totals_of({ring_kills()});
   CHECK(totals.mutants == 3);
   CHECK(totals.killed == 2);
   CHECK(totals.checks_with_kill == 2);
@@ -43,13 +43,13 @@ TEST_CASE("kill matrix: kills are counted by check, and those that it is the fir
 }
 
 TEST_CASE("kill matrix: a check without a kill and a mutant that survives are told, not hidden") {
-  const std::string page = kill_page({ring()});
+  const std::string page = kill_page({ring_kills()});
   CHECK(page.find("2 are rejected, 2 checks kill at least one") != std::string::npos);
   CHECK(page.find("- ring: never fails\n") != std::string::npos);
 }
 
 TEST_CASE("kill matrix: a row that was edited by hand is refused, with its line") {
-  std::string page = kill_page({ring()});
+  std::string page = kill_page({ring_kills()});
   page.replace(page.find("| tail lost | wrong answer |"), 28, "| tail lost |");
   CHECK_THROWS_AS(read_kill_page(page), UsageError);
 }
