@@ -32,11 +32,21 @@ option(LOCKSTEP_UNITS "Compile several sources as one unit; OFF is for clang-tid
 function(lockstep_sources target)
   set(number 0)
   foreach(argument IN LISTS ARGN)
-    separate_arguments(sources UNIX_COMMAND "${argument}")
-    target_sources(${target} PRIVATE ${sources})
+    set(sources ${argument})
+    if(NOT IS_ABSOLUTE "${argument}")   # an absolute path is one source, whatever is in its name
+      separate_arguments(sources UNIX_COMMAND "${argument}")
+    endif()
     math(EXPR number "${number}+1")
-    set_source_files_properties(${sources} PROPERTIES UNITY_GROUP ${number})
+    lockstep_unit(${target} ${number} ${sources})
   endforeach()
+endfunction()
+
+# Adds sources to a target as one unit, named by a number within the target.
+function(lockstep_unit target number)
+  target_sources(${target} PRIVATE ${ARGN})
+  if(ARGC GREATER 3)
+    set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP ${number})
+  endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${LOCKSTEP_UNITS} UNITY_BUILD_MODE GROUP)
   # g++ sees the sources of a unit as headers, where a type of an unnamed namespace inside another
   # class would be an error; each source is in one unit only, so here it is none.

@@ -30,14 +30,8 @@ class ByteWriter {
   requires std::is_arithmetic_v<T> || std::is_enum_v<T> ByteWriter& put(T value) {
     return raw(&value, sizeof value);
   }
-  ByteWriter& put_text(const std::string& value) {
-    put(static_cast<std::uint64_t>(value.size()));
-    return raw(value.data(), value.size());
-  }
-  ByteWriter& put_bytes(std::span<const std::byte> value) {
-    put(static_cast<std::uint64_t>(value.size()));
-    return raw(value.data(), value.size());
-  }
+  ByteWriter& put_text(const std::string& value);
+  ByteWriter& put_bytes(std::span<const std::byte> value);
   template <typename T>
   ByteWriter& put_list(std::span<const T> values) {
     return put_bytes(std::as_bytes(values));
@@ -46,13 +40,7 @@ class ByteWriter {
   const Bytes& bytes() const { return bytes_; }
 
  private:
-  ByteWriter& raw(const void* data, std::size_t size) {
-    // Not insert(): inlined, it makes g++ 12 see a copy beyond the end that cannot happen.
-    const std::size_t end = bytes_.size();
-    bytes_.resize(end + size);
-    if (size > 0) std::memcpy(bytes_.data() + end, data, size);
-    return *this;
-  }
+  ByteWriter& raw(const void* data, std::size_t size);
   Bytes bytes_;
 };
 
@@ -67,10 +55,7 @@ class ByteReader {
     std::memcpy(&value, next(sizeof value).data(), sizeof value);
     return value;
   }
-  std::string get_text() {
-    const auto part = get_bytes();
-    return {reinterpret_cast<const char*>(part.data()), part.size()};
-  }
+  std::string get_text();
   std::span<const std::byte> get_bytes() { return next(get<std::uint64_t>()); }
   template <typename T>
   std::vector<T> get_list() {
@@ -85,15 +70,7 @@ class ByteReader {
   bool done() const { return rest_.empty(); }
 
  private:
-  std::span<const std::byte> next(std::uint64_t size) {
-    if (size > rest_.size()) {
-      throw MalformedMessage(
-          text("malformed message: ", size, " bytes announced, ", rest_.size(), " left"));
-    }
-    const auto part = rest_.first(static_cast<std::size_t>(size));
-    rest_ = rest_.subspan(static_cast<std::size_t>(size));
-    return part;
-  }
+  std::span<const std::byte> next(std::uint64_t size);
   std::span<const std::byte> rest_;
 };
 

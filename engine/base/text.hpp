@@ -1,6 +1,6 @@
 // Text from values, since the toolchain floor has no <format>: text("rank ", 3, " of ", n).
-// Every check and every sentence of an error is one such call, so a call has to be cheap to compile:
-// it makes a list of what is to be written, and one function writes any list.
+// Every check and every sentence of an error is one such call, so a call has to be cheap to
+// compile: it makes a list of what is to be written, and one function writes any list.
 #pragma once
 
 #include <ostream>

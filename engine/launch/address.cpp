@@ -4,6 +4,7 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -122,6 +123,11 @@ std::string address_towards(const Endpoint& endpoint) {
   if (!own.empty() && (!is_loopback(own) || is_loopback(endpoint.host))) return own;
   const std::string network = first_network_address();
   return network.empty() ? "127.0.0.1" : network;
+}
+
+std::string name_of_host() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "?";
 }
 
 }  // namespace lockstep::launch

@@ -34,4 +34,6 @@ comm::Descriptor reserve_port(const std::string& host);
 // machine is the endpoint: then the first address of a network that is up.
 std::string address_towards(const comm::Endpoint& endpoint);
 
+std::string name_of_host();  // as this machine calls itself
+
 }  // namespace lockstep::launch

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "engine/base/error.hpp"
+#include "engine/launch/address.hpp"
 #include "engine/launch/error_file.hpp"
 #include "engine/launch/lines.hpp"
 #include "engine/launch/process.hpp"

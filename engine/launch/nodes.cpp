@@ -1,8 +1,6 @@
 // The meeting, and the launcher of a node that obeys. Node 0's is in node_zero.cpp.
 #include "engine/launch/nodes.hpp"
 
-#include <unistd.h>
-
 #include "engine/base/error.hpp"
 #include "engine/launch/address.hpp"
 #include "engine/launch/channel.hpp"
@@ -116,11 +114,6 @@ class ObeyingNode final : public Nodes {
 };
 
 }  // namespace
-
-std::string name_of_host() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "?";
-}
 
 std::unique_ptr<Nodes> meet_nodes(const LaunchOptions& options) {
   const NodeOptions& nodes = options.nodes;

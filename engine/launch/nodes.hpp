@@ -57,6 +57,4 @@ class Nodes {
 //   Throws  UsageError when node 0 refuses this one, CommError naming the nodes that did not come
 std::unique_ptr<Nodes> meet_nodes(const LaunchOptions& options);
 
-std::string name_of_host();
-
 }  // namespace lockstep::launch

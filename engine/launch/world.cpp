@@ -15,7 +15,6 @@
 #include "engine/base/error.hpp"
 #include "engine/comm/tcp_store.hpp"
 #include "engine/launch/address.hpp"
-#include "engine/launch/nodes.hpp"
 
 namespace lockstep::launch {
 

@@ -43,8 +43,8 @@ std::string amount_of(const Request& request) {
 }  // namespace
 
 void Core::State::record_wait(const Operation& operation, double start_s) {
-  recorder_->waited(operation.waiter, operation, peer_of(request_of(operation), groups_),
-                    start_s, operation.done_s);
+  recorder_->waited(operation.waiter, operation, peer_of(request_of(operation), groups_), start_s,
+                    operation.done_s);
 }
 
 trace::Waiting Core::State::waiting_of(Actor actor, const Strand& strand) const {

@@ -26,7 +26,7 @@ class Shape {
 
   // Throws ContractError when there are axes_max already.
   void push_back(std::int64_t size) {
-    LOCKSTEP_CHECK(axes_ < axes_max, "a shape has at most ", axes_max, " axes");
+    if (axes_ == axes_max) refuse_axis();
     sizes_[axes_++] = size;
   }
   void pop_back() { --axes_; }
@@ -54,6 +54,8 @@ class Shape {
   }
 
  private:
+  [[noreturn]] static void refuse_axis();
+
   std::array<std::int64_t, axes_max> sizes_{};  // the first axes_ of them
   std::size_t axes_ = 0;
 };

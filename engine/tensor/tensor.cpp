@@ -87,6 +87,11 @@ Shape with_size_inferred(Shape shape, const Shape& from, std::int64_t numel) {
 
 }  // namespace
 
+void Shape::refuse_axis() {
+  contract_failed("axes_ < axes_max", __FILE__, __LINE__,
+                  text("a shape has at most ", axes_max, " axes"));
+}
+
 std::int64_t numel_of(const Shape& shape) {
   std::int64_t numel = 1;
   for (const std::int64_t size : shape) {

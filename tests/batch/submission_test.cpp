@@ -22,7 +22,7 @@ const Course& course() {
 }
 const Exercise& ring() { return exercise_named(course(), "ring_all_reduce"); }
 
-struct Class {
+struct ClassOfFiles {
   fs::path of(const std::string& name) const { return scratch.path() / name; }
   fs::path file(const std::string& student) const { return of(student) / ring().file(); }
   std::vector<Submission> read(const std::vector<std::string>& roster = {}) const {
@@ -63,7 +63,7 @@ void write_zip(const fs::path& file, const std::vector<Member>& members) {
 }  // namespace
 
 TEST_CASE("submissions: a folder is read at its root or below work/") {
-  Class a_class;
+  ClassOfFiles a_class;
   write_text(a_class.file("amy"), "one");
   write_text(a_class.of("bob") / "work" / ring().file(), "two");
   const auto all = a_class.read();
@@ -74,7 +74,7 @@ TEST_CASE("submissions: a folder is read at its root or below work/") {
 }
 
 TEST_CASE("submissions: links, pipes, devices and huge files are refused with their reason") {
-  Class a_class;
+  ClassOfFiles a_class;
   const fs::path file = a_class.file("amy");
   fs::create_directories(file.parent_path());
   SECTION("a symbolic link to a secret") {
@@ -103,7 +103,7 @@ TEST_CASE("submissions: links, pipes, devices and huge files are refused with th
 }
 
 TEST_CASE("submissions: an entry that is no submission has a row with its reason") {
-  Class a_class;
+  ClassOfFiles a_class;
   write_text(a_class.of("notes.txt"), "x");
   fs::create_symlink("/etc", a_class.of("zed"));
   REQUIRE(::mkfifo(a_class.of("pipe.zip").c_str(), 0644) == 0);
@@ -117,7 +117,7 @@ TEST_CASE("submissions: an entry that is no submission has a row with its reason
 }
 
 TEST_CASE("submissions: an archive is read without being unpacked") {
-  Class a_class;
+  ClassOfFiles a_class;
   const std::string path = ring().file();
   SECTION("at its root, below folders of its own, with others") {
     write_zip(a_class.of("amy.zip"), {{"amy/work/" + path, "mine"}, {"submission.json", "{}"}});
@@ -155,7 +155,7 @@ TEST_CASE("submissions: an archive is read without being unpacked") {
 }
 
 TEST_CASE("submissions: a roster brings those who handed in nothing, and marks strangers") {
-  Class a_class;
+  ClassOfFiles a_class;
   write_text(a_class.file("amy"), "one");
   write_text(a_class.file("eve"), "two");
   write_text(a_class.of(".roster"), "student,name\namy,Amy\n\"bob\",Bob\r\n");

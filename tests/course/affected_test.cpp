@@ -6,7 +6,7 @@
 namespace lockstep::grader {
 namespace {
 
-Exercise part(const std::string& name, const std::string& lesson) {
+Exercise exercise_in(const std::string& name, const std::string& lesson) {
   Exercise exercise;
   exercise.name = name;
   exercise.lesson = lesson;
@@ -39,7 +39,7 @@ const IncludeLines small_tree{
 
 Affected after(const std::vector<std::string>& changed) {
   Course course;
-  course.exercises = {part("ring", "06_all_reduce"), part("tree", "06_all_reduce")};
+  course.exercises = {exercise_in("ring", "06_all_reduce"), exercise_in("tree", "06_all_reduce")};
   return affected_by(changed, small_tree, course);
 }
 

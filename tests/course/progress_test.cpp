@@ -24,7 +24,7 @@ Judged judged(const std::string& verdict, std::int64_t at) {
   return judged;
 }
 
-const std::string part = "06_x/part";
+const std::string judged_part = "06_x/part";
 
 }  // namespace
 
@@ -33,7 +33,7 @@ TEST_CASE("progress: survives being written and read, and skips lines it cannot 
   const fs::path file = scratch.path() / "work" / ".progress";
   CHECK(read_progress(file).empty());
   Progress progress;
-  Standing& standing = progress[part];
+  Standing& standing = progress[judged_part];
   standing.begun_from = 12;
   standing.begun_at = 3;
   standing.judged(judged("pass", 4));
@@ -44,7 +44,7 @@ TEST_CASE("progress: survives being written and read, and skips lines it cannot 
   write_text(file, read_text(file) + "judged\thalf a line\t12\n\nhint\n");
   const Progress read = read_progress(file);
   REQUIRE(read.size() == 1);
-  const Standing& seen = read.at(part);
+  const Standing& seen = read.at(judged_part);
   REQUIRE(seen.last);
   REQUIRE(seen.passed);
   CHECK(seen.last->content_hash == 0xFFFFFFFFFFFFFFFAu);
@@ -61,11 +61,11 @@ TEST_CASE("progress: survives being written and read, and skips lines it cannot 
 TEST_CASE("progress: the files of two machines, one behind the other, are both of them") {
   const test::Scratch scratch;
   Progress here, there;
-  here[part].judged(judged("pass", 10));
+  here[judged_part].judged(judged("pass", 10));
   here["01_x/only_here"].judged(judged("unsolved", 1));
-  here[part].hints = {{"1", 4}};
-  there[part].judged(judged("wrong answer", 20));
-  there[part].hints = {{"1", 3}, {"2", 5}};
+  here[judged_part].hints = {{"1", 4}};
+  there[judged_part].judged(judged("wrong answer", 20));
+  there[judged_part].hints = {{"1", 3}, {"2", 5}};
   write_progress(scratch.path() / "here", here);
   write_progress(scratch.path() / "there", there);
   const std::string a = read_text(scratch.path() / "here"), b = read_text(scratch.path() / "there");
@@ -73,9 +73,9 @@ TEST_CASE("progress: the files of two machines, one behind the other, are both o
     write_text(scratch.path() / "merged", merged);
     const Progress read = read_progress(scratch.path() / "merged");
     REQUIRE(read.size() == 2);
-    CHECK(read.at(part).last->verdict == "wrong answer");
-    CHECK(read.at(part).passed->judged_at == 10);
-    CHECK(read.at(part).hints == std::map<std::string, std::int64_t>{{"1", 3}, {"2", 5}});
+    CHECK(read.at(judged_part).last->verdict == "wrong answer");
+    CHECK(read.at(judged_part).passed->judged_at == 10);
+    CHECK(read.at(judged_part).hints == std::map<std::string, std::int64_t>{{"1", 3}, {"2", 5}});
   }
 }
 

@@ -24,13 +24,13 @@ std::vector<std::int64_t> values_of(const Tensor& tensor) {
 }
 
 // A folder that is gone when the test is over.
-struct Folder {
+struct TextFolder {
   fs::path path;
-  explicit Folder(const std::string& name) : path(fs::temp_directory_path() / name) {
+  explicit TextFolder(const std::string& name) : path(fs::temp_directory_path() / name) {
     fs::remove_all(path);
     fs::create_directories(path);
   }
-  ~Folder() { fs::remove_all(path); }
+  ~TextFolder() { fs::remove_all(path); }
   void write(const std::string& name, const std::string& content) const {
     fs::create_directories((path / name).parent_path());
     std::ofstream(path / name) << content;
@@ -132,7 +132,7 @@ TEST_CASE("text: a text of few lines, or of one, still has something to test on"
 }
 
 TEST_CASE("text: a folder stands for the .md files below it, in the order of their paths") {
-  const Folder folder("lockstep_text_test_folder");
+  const TextFolder folder("lockstep_text_test_folder");
   folder.write("b.md", "second");
   folder.write("a/z.md", "first\n");
   folder.write("c.txt", "not read");
@@ -143,7 +143,7 @@ TEST_CASE("text: a folder stands for the .md files below it, in the order of the
 }
 
 TEST_CASE("text: a path without text is named, and what to name instead") {
-  const Folder folder("lockstep_text_test_empty");
+  const TextFolder folder("lockstep_text_test_empty");
   CHECK_THROWS_WITH(data::read_text({folder.path.string()}),
                     test::contains("no file *.md") && test::contains("name a text file"));
   CHECK_THROWS_WITH(data::read_text({(folder.path / "gone").string()}),

@@ -10,15 +10,13 @@
 #include "tests/ddp/fixtures.hpp"
 
 using namespace lockstep;
-using lockstep::test::error_of;
 using lockstep::test::forward_of;
+using lockstep::test::message_of;
 using lockstep::test::on_ranks;
 using lockstep::test::pass;
 using lockstep::test::Sums;
 
 namespace {
-
-constexpr std::int64_t mib = std::int64_t{1} << 20;
 
 // What a hook sees of a bucket.
 struct Seen {
@@ -28,11 +26,11 @@ struct Seen {
   std::size_t parameters;
   bool operator==(const Seen&) const = default;
 };
-using Buckets = std::vector<Seen>;
+using SeenBuckets = std::vector<Seen>;
 
 // Writes down the buckets it is given, and sums them.
 struct Recorder final : collectives::CommHook {
-  Buckets buckets;
+  SeenBuckets buckets;
   std::vector<double> firsts;
   comm::Work start(comm::ProcessGroup& group, const collectives::GradientBucket& b) override {
     buckets.push_back({b.index, b.flat.numel(), b.last, b.gradients.size()});
@@ -147,7 +145,7 @@ TEST_CASE("ddp: a pass belongs to its tape, so others may be made, dropped or wa
 
 TEST_CASE("ddp: the plans of four layers of 600, pass by pass, are PyTorch's") {
   const auto plans = [](const ddp::Options& wanted) {
-    std::vector<Buckets> passes;
+    std::vector<SeenBuckets> passes;
     on_ranks(2, [&](comm::ProcessGroup& group) {
       CpuDevice device;
       const std::array<std::int64_t, 5> widths{600, 600, 600, 600, 600};
@@ -166,16 +164,16 @@ TEST_CASE("ddp: the plans of four layers of 600, pass by pass, are PyTorch's") {
     });
     return passes;
   };
-  const Buckets one{{0, 1442400, true, 8}};
+  const SeenBuckets one{{0, 1442400, true, 8}};
   ddp::Options options;
-  const Buckets two{{0, 360600, false, 2}, {1, 1081800, true, 6}};
-  LOCKSTEP_EXPECT(plans(options) == std::vector<Buckets>{one, two, two});
-  options.limits.cap_bytes = 2 * mib;
-  const Buckets three{{0, 360600, false, 2}, {1, 721200, false, 4}, {2, 360600, true, 2}};
-  LOCKSTEP_EXPECT(plans(options) == std::vector<Buckets>{one, three, three});
+  const SeenBuckets two{{0, 360600, false, 2}, {1, 1081800, true, 6}};
+  LOCKSTEP_EXPECT(plans(options) == std::vector<SeenBuckets>{one, two, two});
+  options.limits.cap_bytes = std::int64_t{2} << 20;
+  const SeenBuckets three{{0, 360600, false, 2}, {1, 721200, false, 4}, {2, 360600, true, 2}};
+  LOCKSTEP_EXPECT(plans(options) == std::vector<SeenBuckets>{one, three, three});
   options.unused = ddp::Unused::reduce;
-  const Buckets registered{{0, 361200, false, 3}, {1, 721200, false, 4}, {2, 360000, true, 1}};
-  LOCKSTEP_EXPECT(plans(options) == std::vector<Buckets>(3, registered));
+  const SeenBuckets registered{{0, 361200, false, 3}, {1, 721200, false, 4}, {2, 360000, true, 1}};
+  LOCKSTEP_EXPECT(plans(options) == std::vector<SeenBuckets>(3, registered));
 }
 
 TEST_CASE("ddp: ranks whose gradients come in different orders follow rank 0's plan") {
@@ -249,7 +247,7 @@ TEST_CASE("ddp: a hook gets what this rank computed, undivided, bucket by bucket
     model.zero_grad();
     pass(wrapped, x, device);
     LOCKSTEP_EXPECT(recorder.firsts == std::vector<double>{x, x});
-    LOCKSTEP_EXPECT(recorder.buckets == Buckets{{0, 2, false, 1}, {1, 1, true, 1}});
+    LOCKSTEP_EXPECT(recorder.buckets == SeenBuckets{{0, 2, false, 1}, {1, 1, true, 1}});
   });
 }
 
@@ -327,7 +325,7 @@ TEST_CASE("ddp: a backward that was left by an exception is not taken up again i
     Sums model({1, 1}, device);
     ddp::Ddp wrapped(model, group);
     model.all[0].hooks.emplace_back([](Parameter&) { throw Error("a hook's own trouble"); });
-    const auto error = [&] { return error_of([&] { pass(wrapped, 1, device); }); };
+    const auto error = [&] { return message_of([&] { pass(wrapped, 1, device); }); };
     LOCKSTEP_EXPECT(error().find("own trouble") != std::string::npos);
     LOCKSTEP_EXPECT(error().find("step 1 is not over") != std::string::npos);
   });

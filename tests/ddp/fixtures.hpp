@@ -71,7 +71,7 @@ inline ddp::Options small_buckets(ddp::Unused unused = ddp::Unused::refuse) {
   return options;
 }
 
-inline std::string error_of(const std::function<void()>& body) {
+inline std::string message_of(const std::function<void()>& body) {
   try {
     body();
   } catch (const Error& error) {
@@ -85,7 +85,7 @@ inline std::vector<std::string> errors_on_ranks(
     int ranks, const std::function<void(comm::ProcessGroup&)>& body) {
   std::vector<std::string> errors(static_cast<std::size_t>(ranks));
   on_ranks(ranks, [&](comm::ProcessGroup& group) {
-    errors[static_cast<std::size_t>(group.rank())] = error_of([&] { body(group); });
+    errors[static_cast<std::size_t>(group.rank())] = message_of([&] { body(group); });
   });
   return errors;
 }

@@ -8,8 +8,8 @@
 using namespace lockstep;
 using lockstep::test::Approx;
 using lockstep::test::contains;
-using lockstep::test::error_of;
 using lockstep::test::errors_on_ranks;
+using lockstep::test::message_of;
 using lockstep::test::on_ranks;
 using lockstep::test::pass;
 using lockstep::test::Sums;
@@ -50,7 +50,7 @@ TEST_CASE("ddp: the group is well after that error, and the next pass is as any 
     Sums model({1, 2}, device);
     ddp::Ddp wrapped(model, group);
     if (group.rank() == 2) model.used = {1};
-    const std::string error = error_of([&] { pass(wrapped, 1, device); });
+    const std::string error = message_of([&] { pass(wrapped, 1, device); });
     LOCKSTEP_EXPECT(error.find("parameter p0 got no gradient in step 1 on rank 2") !=
                     std::string::npos);
     model.used = {0, 1};

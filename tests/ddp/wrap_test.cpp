@@ -5,8 +5,8 @@
 
 using namespace lockstep;
 using lockstep::test::contains;
-using lockstep::test::error_of;
 using lockstep::test::errors_on_ranks;
+using lockstep::test::message_of;
 using lockstep::test::on_ranks;
 using lockstep::test::pass;
 using lockstep::test::Sums;
@@ -68,7 +68,7 @@ TEST_CASE("ddp: a module without parameters is refused") {
   CpuDevice device;
   Sums model({}, device);
   on_ranks(1, [&](comm::ProcessGroup& group) {
-    LOCKSTEP_EXPECT(error_of([&] { ddp::Ddp(model, group); }).find("no parameters") !=
+    LOCKSTEP_EXPECT(message_of([&] { ddp::Ddp(model, group); }).find("no parameters") !=
                     std::string::npos);
   });
 }

@@ -7,7 +7,7 @@
 namespace lockstep::grader {
 namespace {
 
-ExerciseKills ring() {
+ExerciseKills ring_kills() {
   return {.handle = "ring",
           .checks = {"values | sums", "2(N-1)/N of *the* data_size", "never fails"},
           .mutants = {{"tail_lost", "wrong answer", "tail_lost", {true, true, false}},
@@ -20,32 +20,32 @@ ExerciseKills ring() {
 }  // namespace
 
 TEST_CASE("kill matrix: an exercise's file is read back as it was written") {
-  ExerciseKills quiz = ring();
+  ExerciseKills quiz = ring_kills();
   quiz.handle = "06_all_reduce/quiz";
   quiz.alternatives.clear();
   quiz.fails_nothing_done.clear();
-  for (const ExerciseKills& kills : {ring(), quiz}) {
+  for (const ExerciseKills& kills : {ring_kills(), quiz}) {
     CHECK(read_kills(kills_file_of(kills)) == kills);
   }
 }
 
 TEST_CASE("kill matrix: what was seen otherwise than it is kept is named") {
-  ExerciseKills seen = ring();
-  CHECK(first_difference(ring(), seen).empty());
+  ExerciseKills seen = ring_kills();
+  CHECK(first_difference(ring_kills(), seen).empty());
   seen.mutants[1].fails[0] = true;
-  CHECK(first_difference(ring(), seen) == "the row of the mutant turns is another");
+  CHECK(first_difference(ring_kills(), seen) == "the row of the mutant turns is another");
   seen.mutants.push_back({"late", "crash", "", {true, true, true}});
   seen.mutants.erase(seen.mutants.begin() + 1);
-  CHECK(first_difference(ring(), seen) == "it lacks the mutant late");
+  CHECK(first_difference(ring_kills(), seen) == "it lacks the mutant late");
 }
 
 TEST_CASE("kill matrix: kills are counted by check, and those that it is the first to make") {
-  CHECK(ring().kills_of(0) == 1);
-  CHECK(ring().kills_of(1) == 2);
-  CHECK(ring().first_kills_of(0) == 1);
-  CHECK(ring().first_kills_of(1) == 1);
-  CHECK(ring().first_kills_of(2) == 0);
-  const KillTotals totals = totals_of({ring()});
+  CHECK(ring_kills().kills_of(0) == 1);
+  CHECK(ring_kills().kills_of(1) == 2);
+  CHECK(ring_kills().first_kills_of(0) == 1);
+  CHECK(ring_kills().first_kills_of(1) == 1);
+  CHECK(ring_kills().first_kills_of(2) == 0);
+  const KillTotals totals = totals_of({ring_kills()});
   CHECK(totals.mutants == 3);
   CHECK(totals.killed == 2);
   CHECK(totals.checks_with_kill == 2);
@@ -53,13 +53,13 @@ TEST_CASE("kill matrix: kills are counted by check, and those that it is the fir
 }
 
 TEST_CASE("kill matrix: a check without a kill and a mutant that survives are told, not hidden") {
-  const std::string page = kill_page({ring()});
+  const std::string page = kill_page({ring_kills()});
   CHECK(page.find("2 are rejected, 2 checks kill at least one") != std::string::npos);
   CHECK(page.find("- ring: never fails\n") != std::string::npos);
 }
 
 TEST_CASE("kill matrix: a file that was edited by hand is refused, with its line") {
-  std::string file = kills_file_of(ring());
+  std::string file = kills_file_of(ring_kills());
   file.replace(file.find("| tail lost | wrong answer |"), 28, "| tail lost |");
   CHECK_THROWS_WITH(read_kills(file), test::contains("line 15 is not as"));
   CHECK_THROWS_WITH(read_kills("nothing\n"), test::contains("line 1 "));

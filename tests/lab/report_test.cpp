@@ -9,7 +9,7 @@ using namespace lockstep::grader;
 
 namespace {
 
-Exercise ring() {
+Exercise reported() {
   Exercise exercise;
   exercise.name = "ring";
   exercise.lesson = "06_x";
@@ -43,7 +43,7 @@ Grade failed() {
 }  // namespace
 
 TEST_CASE("a report: says what, where, expected, seen, measured, replay, and what to do next") {
-  const std::string words = words_of(failed(), Lab{}, ring(), Times::hidden);
+  const std::string words = words_of(failed(), Lab{}, reported(), Times::hidden);
   for (const char* part :
        {"06_x/ring  wrong answer  0/10 points", "the tail is lost", "expected  7", "seen      3",
         "rank 2, element 5", "bytes_sent 17.5", "./lab check ring --seed 1 --case 3",
@@ -57,7 +57,7 @@ TEST_CASE("a report: says what, where, expected, seen, measured, replay, and wha
 TEST_CASE("a report: colours and times appear when asked for") {
   Lab lab;
   lab.paint = Paint::colour;
-  const std::string words = words_of(failed(), lab, ring(), Times::shown);
+  const std::string words = words_of(failed(), lab, reported(), Times::shown);
   CHECK_THAT(words, test::contains("\x1b[31mwrong answer\x1b[0m"));
   CHECK_THAT(words, test::contains("compile 0.00 s, link 0.00 s, run 0.00 s"));
 }

@@ -12,7 +12,7 @@ using lockstep::test::Tree;
 
 namespace {
 
-const std::string ring = "06_all_reduce/ring_all_reduce.cpp";
+const std::string traced_ring = "06_all_reduce/ring_all_reduce.cpp";
 
 void replace_all(std::string& text, const std::string& old, const std::string& by) {
   for (auto at = text.find(old); at != std::string::npos; at = text.find(old, at + by.size())) {
@@ -22,7 +22,7 @@ void replace_all(std::string& text, const std::string& old, const std::string& b
 
 // The reference with every send blocking: all ranks send, and nobody receives.
 std::string ring_that_hangs(const Tree& tree) {
-  std::string text = read_text(tree.root() / "solutions" / ring);
+  std::string text = read_text(tree.root() / "solutions" / traced_ring);
   replace_all(text, "comm::Work sending = peers.isend", "peers.send");
   replace_all(text, "    sending.wait();\n", "");
   return text;
@@ -51,7 +51,7 @@ TEST_CASE("lab trace: before a check there is nothing, and the sentence says wha
 
 TEST_CASE("lab trace: after a pass it shows the largest case, as a page and for Perfetto") {
   const Tree tree;
-  tree.solve(ring);
+  tree.solve(traced_ring);
   REQUIRE(tree.lab({"check", "ring_all_reduce"}).exit_code == 0);
   const trace::Timeline run = kept_run(tree);
   CHECK(run.ranks == 8);
@@ -68,7 +68,7 @@ TEST_CASE("lab trace: after a pass it shows the largest case, as a page and for 
 
 TEST_CASE("lab trace: after a failure it shows the case that failed, and who waited for whom") {
   const Tree tree;
-  write_text(tree.root() / "work" / ring, ring_that_hangs(tree));
+  write_text(tree.root() / "work" / traced_ring, ring_that_hangs(tree));
   REQUIRE(tree.lab({"check", "ring_all_reduce"}).exit_code == 1);
   const trace::Timeline run = kept_run(tree);
   REQUIRE(run.finding);
@@ -82,7 +82,7 @@ TEST_CASE("lab trace: after a failure it shows the case that failed, and who wai
 
 TEST_CASE("lab compare: yours costs what the reference costs when it is the reference") {
   const Tree tree;
-  tree.solve(ring);
+  tree.solve(traced_ring);
   const auto ran =
       tree.lab({"compare", "ring_all_reduce", "--json", "--ranks", "5", "--count", "20"});
   REQUIRE(ran.exit_code == 0);
@@ -102,16 +102,16 @@ TEST_CASE("lab compare: yours costs what the reference costs when it is the refe
 
 TEST_CASE("lab compare: a part that hangs or crashes is a row, and the others still stand") {
   const Tree tree;
-  write_text(tree.root() / "work" / ring, ring_that_hangs(tree));
+  write_text(tree.root() / "work" / traced_ring, ring_that_hangs(tree));
   const auto hangs = tree.lab({"compare", "ring_all_reduce"});
   CHECK(hangs.exit_code == 1);
   CHECK_THAT(hangs.output, contains("deadlock: "));
   CHECK_THAT(hangs.output, contains("reference"));
 
-  std::string text = read_text(tree.root() / "solutions" / ring);
+  std::string text = read_text(tree.root() / "solutions" / traced_ring);
   replace_all(text, "  const int size = peers.size();\n",
               "  const int size = peers.size();\n  if (rank == 1) __builtin_trap();\n");
-  write_text(tree.root() / "work" / ring, text);
+  write_text(tree.root() / "work" / traced_ring, text);
   const auto crashes = tree.lab({"compare", "ring_all_reduce", "--json"});
   CHECK(crashes.exit_code == 1);
   const auto document = nlohmann::json::parse(crashes.output);

@@ -20,12 +20,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string file = "05_data_parallel/average_gradients.cpp";
+const std::string watched_file = "05_data_parallel/average_gradients.cpp";
 
 struct Student : Tree {
   Student() { lab({"begin"}); }
-  fs::path work() const { return root() / "work" / file; }
-  std::string solution() const { return read_text(root() / "solutions" / file); }
+  fs::path work() const { return root() / "work" / watched_file; }
+  std::string solution() const { return read_text(root() / "solutions" / watched_file); }
   Running watch(std::vector<std::string> words, Seen seen) const {
     words.insert(words.begin(), {LOCKSTEP_TOOL, "--root", root().string(), "watch"});
     return Running(words, root(), seen);

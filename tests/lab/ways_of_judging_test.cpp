@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string ring = "06_all_reduce/ring_all_reduce.cpp";
+const std::string ring_file = "06_all_reduce/ring_all_reduce.cpp";
 const std::string average = "05_data_parallel/average_gradients.cpp";
 
 // The reference with `words` in the place of `place`.
@@ -35,7 +35,8 @@ void write_with_a_stray_write(const test::Tree& tree) {
 
 }  // namespace
 
-TEST_CASE("lab check --sanitize: a write behind the end of a vector is found, and told by its line") {
+TEST_CASE(
+    "lab check --sanitize: a write behind the end of a vector is found, and told by its line") {
   if (LOCKSTEP_SANITIZED) return;  // the lab itself is built so, and checks every player
   const test::Tree tree;
   write_with_a_stray_write(tree);
@@ -52,7 +53,7 @@ TEST_CASE("lab check --sanitize: a write behind the end of a vector is found, an
 TEST_CASE("lab check --sanitize: a right file passes, for no points") {
   if (LOCKSTEP_SANITIZED) return;
   const test::Tree tree;
-  tree.solve(ring);
+  tree.solve(ring_file);
   const auto seen = tree.lab({"check", "ring_all_reduce", "--sanitize"});
   INFO(seen.output);
   CHECK(seen.exit_code == 0);
@@ -62,7 +63,7 @@ TEST_CASE("lab check --sanitize: a right file passes, for no points") {
 
 TEST_CASE("lab check --world gloo: real processes confirm values, and only values") {
   const test::Tree tree;
-  for (const std::string& file : {ring, average}) {
+  for (const std::string& file : {ring_file, average}) {
     tree.solve(file);
     const std::string name = fs::path(file).stem();
     const auto report =
@@ -74,7 +75,7 @@ TEST_CASE("lab check --world gloo: real processes confirm values, and only value
     CHECK_THAT(report.at("checks").back().at("message").get<std::string>(),
                test::contains("not measured"));
   }
-  write_changed(tree, ring, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
+  write_changed(tree, ring_file, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
   const auto wrong = tree.lab({"check", "ring_all_reduce", "--world", "gloo"});
   CHECK(wrong.exit_code == 1);
   CHECK_THAT(wrong.output, test::contains("values only, among real processes: no points"));
@@ -85,15 +86,14 @@ TEST_CASE("lab check --world gloo: real processes confirm values, and only value
 TEST_CASE("lab check: what ranks print is shown when it fails, and else with --output") {
   const test::Tree tree;
   const std::string place = "  const int size = peers.size();\n";
-  const std::string print =
-      place + "  std::printf(\"rank %d has no newline\", peers.rank());\n";
-  write_changed(tree, ring, place, print);
+  const std::string print = place + "  std::printf(\"rank %d has no newline\", peers.rank());\n";
+  write_changed(tree, ring_file, place, print);
   const std::string quiet = tree.lab({"check", "ring_all_reduce"}).output;
   CHECK_THAT(quiet, !test::contains("no newline"));
   CHECK_THAT(quiet, test::contains("ranks printed something"));
   CHECK_THAT(tree.lab({"check", "ring_all_reduce", "--output"}).output,
              test::contains("rank 1    rank 1 has no newline"));
-  write_changed(tree, ring, place,
+  write_changed(tree, ring_file, place,
                 place +
                     "  for (int i = 0; i < 300; ++i) std::printf(\"line %d\\n\", i);\n"
                     "  if (size > 1) throw 7;\n");
@@ -106,7 +106,7 @@ TEST_CASE("lab check: what ranks print is shown when it fails, and else with --o
 TEST_CASE("lab debug: stops in the student's part, on the rank and in the case that failed") {
   if (LOCKSTEP_SANITIZED || !fs::exists("/usr/bin/gdb")) return;
   const test::Tree tree;
-  write_changed(tree, ring, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
+  write_changed(tree, ring_file, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
   CHECK(tree.lab({"check", "ring_all_reduce"}).exit_code == 1);
   const auto seen =
       tree.lab({"debug", "ring_all_reduce", "--rank", "1", "--", "--batch", "-ex", "backtrace",
@@ -122,11 +122,10 @@ TEST_CASE("lab debug: stops in the student's part, on the rank and in the case t
 
 TEST_CASE("lab check: editors are told how files in work are compiled") {
   const test::Tree tree;
-  tree.solve(ring);
+  tree.solve(ring_file);
   tree.lab({"check", "ring_all_reduce"});
-  const auto entries =
-      nlohmann::json::parse(read_text(tree.root() / "work/compile_commands.json"));
+  const auto entries = nlohmann::json::parse(read_text(tree.root() / "work/compile_commands.json"));
   REQUIRE(entries.size() == 1);
-  CHECK(entries.at(0).at("file") == (tree.root() / "work" / ring).string());
+  CHECK(entries.at(0).at("file") == (tree.root() / "work" / ring_file).string());
   CHECK(entries.at(0).at("arguments").dump().find("-std=c++20") != std::string::npos);
 }

@@ -5,21 +5,15 @@
 
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/launch/lookup.hpp"
 
 using namespace lockstep;
 using namespace lockstep::launch;
 using lockstep::test::contains;
+using lockstep::test::lookup_in;
+using lockstep::test::Variables;
 
 namespace {
-
-using Variables = std::map<std::string, std::string>;
-
-Lookup lookup_in(Variables variables) {
-  return [variables = std::move(variables)](const std::string& name) {
-    const auto found = variables.find(name);
-    return found == variables.end() ? std::nullopt : std::optional<std::string>(found->second);
-  };
-}
 
 const Variables good{{"RANK", "2"},
                      {"WORLD_SIZE", "4"},

@@ -6,20 +6,15 @@
 
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/launch/lookup.hpp"
 
 using namespace lockstep;
 using namespace lockstep::launch;
 using lockstep::test::contains;
-using Variables = std::map<std::string, std::string>;
+using lockstep::test::lookup_in;
+using lockstep::test::Variables;
 
 namespace {
-
-Lookup lookup_in(Variables variables) {
-  return [variables = std::move(variables)](const std::string& name) {
-    const auto found = variables.find(name);
-    return found == variables.end() ? std::nullopt : std::optional<std::string>(found->second);
-  };
-}
 
 Variables with(Variables variables, const std::string& name, const std::string& value) {
   variables[name] = value;

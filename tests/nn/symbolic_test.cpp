@@ -19,7 +19,7 @@ struct Count {
   bool operator==(const Count&) const = default;
 };
 
-Count pass(nn::Module& model, const Tensor& x, const Tensor& labels) {
+Count counted_pass(nn::Module& model, const Tensor& x, const Tensor& labels) {
   Device& device = x.device();
   device.reset_peak();
   const double flops = device.flops(), bytes_moved = device.bytes_moved();
@@ -40,7 +40,8 @@ Count gpt_pass(nn::GptOptions options, DType dtype, Device& device) {
   const auto model = nn::make_gpt(options, dtype, device, 1);
   model->prepare({.mode = nn::Mode::training});
   const Shape batch{2, options.sequence};
-  return pass(*model, zeros(batch, DType::int64, device), zeros(batch, DType::int64, device));
+  return counted_pass(*model, zeros(batch, DType::int64, device),
+                      zeros(batch, DType::int64, device));
 }
 
 }  // namespace
@@ -68,7 +69,8 @@ TEST_CASE("symbolic: a GPT's pass is counted as with numbers, whatever it keeps"
 TEST_CASE("symbolic: an MLP's pass is counted as with numbers") {
   const auto count = [](Device& device) {
     const auto mlp = nn::make_mlp(std::vector<std::int64_t>{5, 7, 3}, DType::float64, device, 0);
-    return pass(*mlp, zeros({4, 5}, DType::float64, device), zeros({4}, DType::int64, device));
+    return counted_pass(*mlp, zeros({4, 5}, DType::float64, device),
+                        zeros({4}, DType::int64, device));
   };
   CpuDevice real;
   SymbolicDevice symbolic;

@@ -27,7 +27,7 @@ Options cluster(int ranks, const Network& network, std::uint64_t seed = 0) {
   return options;
 }
 
-Request busy(double seconds) {
+Request computing(double seconds) {
   Request request = request_of(Op::compute, 1);
   request.seconds = seconds;
   return request;
@@ -52,8 +52,9 @@ TEST_CASE(
     "cards: messages of a node queue at the card that its ranks share, in the order of time") {
   Core core(cluster(4, nodes_of(2, 1)));
   const auto replies =
-      run(core, {list({busy(3), message(Op::send, 2, 8)}), list({busy(2), message(Op::send, 3, 4)}),
-                 list({message(Op::recv, 0, 8)}), list({message(Op::recv, 1, 4)})});
+      run(core, {list({computing(3), message(Op::send, 2, 8)}),
+                 list({computing(2), message(Op::send, 3, 4)}), list({message(Op::recv, 0, 8)}),
+                 list({message(Op::recv, 1, 4)})});
   REQUIRE(verdict_of(core) == Verdict::pass);
   CHECK(replies[1][1].now == Approx(2 + 4));
   CHECK(replies[3][0].now == Approx(2 + 4 + 10));
@@ -73,7 +74,7 @@ TEST_CASE("cards: with one for each rank, messages of a node do not meet") {
 TEST_CASE("cards: what comes into a node queues too, in the order in which it comes") {
   Core core(cluster(3, nodes_of(1, 1)));
   const auto replies =
-      run(core, {list({busy(1), message(Op::send, 2, 8)}), list({message(Op::send, 2, 8)}),
+      run(core, {list({computing(1), message(Op::send, 2, 8)}), list({message(Op::send, 2, 8)}),
                  started({message(Op::irecv, 0, 8), message(Op::irecv, 1, 8)})});
   REQUIRE(verdict_of(core) == Verdict::pass);
   CHECK(replies[1][0].now == Approx(8));  // a sender does not wait for the receiver's card
@@ -98,7 +99,7 @@ TEST_CASE("cards: they serve by virtual time, whatever rank ran first") {
   std::vector<Script> scripts;
   for (int rank = 0; rank < per_node; ++rank) {
     const double starts = 0.5 * static_cast<double>(draws[static_cast<std::size_t>(rank)]);
-    scripts.push_back(list({busy(starts), message(Op::send, per_node + rank, 3)}));
+    scripts.push_back(list({computing(starts), message(Op::send, per_node + rank, 3)}));
   }
   for (int rank = 0; rank < per_node; ++rank) scripts.push_back(list({message(Op::recv, rank, 3)}));
   Core core(cluster(2 * per_node, nodes_of(per_node, 1), seed));
@@ -114,10 +115,11 @@ TEST_CASE("cards: a rank that goes on while others wait for a card comes in betw
   // Rank 0's first message is over at 4 and its second ready at 5. Rank 1's, ready at 6, was posted
   // before anybody knew of that one, and comes after it.
   Core core(cluster(4, nodes_of(2, 1)));
-  const auto replies = run(core, {list({message(Op::send, 2, 4), busy(1), message(Op::send, 2, 4)}),
-                                  list({busy(6), message(Op::send, 3, 4)}),
-                                  started({message(Op::irecv, 0, 4), message(Op::irecv, 0, 4)}),
-                                  list({message(Op::recv, 1, 4)})});
+  const auto replies =
+      run(core, {list({message(Op::send, 2, 4), computing(1), message(Op::send, 2, 4)}),
+                 list({computing(6), message(Op::send, 3, 4)}),
+                 started({message(Op::irecv, 0, 4), message(Op::irecv, 0, 4)}),
+                 list({message(Op::recv, 1, 4)})});
   REQUIRE(verdict_of(core) == Verdict::pass);
   CHECK(replies[0][2].now == Approx(5 + 4));
   CHECK(replies[1][1].now == Approx(9 + 4));
@@ -134,7 +136,7 @@ TEST_CASE(
     for (int step = 0; step < 6; ++step) {
       const Request send = message(Op::send, (rank + 1) % n, 1 + step);
       const Request recv = message(Op::recv, (rank + n - 1) % n, 1 + step);
-      steps.push_back(busy(0.25 * ((rank * 7 + step * 3) % 5)));
+      steps.push_back(computing(0.25 * ((rank * 7 + step * 3) % 5)));
       steps.push_back(rank % 2 == 0 ? send : recv);
       steps.push_back(rank % 2 == 0 ? recv : send);
     }
@@ -161,7 +163,7 @@ TEST_CASE("cards: a wait while others' messages are on their way is no deadlock"
       run(core,
           {started({message(Op::isend, 1, 1), message(Op::isend, 1, 1), message(Op::irecv, 2, 1)}),
            started({message(Op::irecv, 0, 1), message(Op::irecv, 0, 1), message(Op::irecv, 2, 1)}),
-           list({busy(100), message(Op::send, 1, 1), message(Op::send, 0, 1)})});
+           list({computing(100), message(Op::send, 1, 1), message(Op::send, 0, 1)})});
   INFO((core.finding() ? core.finding()->message : ""));
   CHECK(verdict_of(core) == Verdict::pass);
   CHECK(replies[1].size() == 6);

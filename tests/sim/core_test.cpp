@@ -7,7 +7,7 @@ using namespace lockstep::test;
 namespace {
 
 // Every rank passes its number around a ring once, even ranks sending first.
-std::vector<Script> ring(int n) {
+std::vector<Script> ring_scripts(int n) {
   std::vector<Script> scripts;
   for (int rank = 0; rank < n; ++rank) {
     Request send = message(Op::send, (rank + 1) % n, 1);
@@ -23,7 +23,7 @@ std::vector<Script> ring(int n) {
 TEST_CASE("a message carries its sender's bytes") {
   const int n = GENERATE(2, 3, 4, 5, 7, 8);
   Core core(world(n));
-  const auto replies = run(core, ring(n));
+  const auto replies = run(core, ring_scripts(n));
   REQUIRE(core.finished());
   REQUIRE(verdict_of(core) == Verdict::pass);
   for (int rank = 0; rank < n; ++rank) {
@@ -199,7 +199,7 @@ TEST_CASE("split makes groups ordered by key, in which peers are group ranks") {
 TEST_CASE("the same seed gives the same trace, and another seed the same results") {
   const auto trace = [](std::uint64_t seed) {
     Core core(world(5, seed));
-    const auto replies = run(core, ring(5));
+    const auto replies = run(core, ring_scripts(5));
     std::vector<float> values;
     for (const auto& of_rank : replies) {
       for (const auto& reply : of_rank) {

@@ -37,7 +37,7 @@ Bytes ring_input(std::span<const float> values, int rounds) {
   return out.take();
 }
 
-std::vector<float> floats_of(const Bytes& result) {
+std::vector<float> result_floats(const Bytes& result) {
   ByteReader in(result);
   return in.get_list<float>();
 }
@@ -78,7 +78,7 @@ TEST_CASE("players pass values around a ring, case after case, in the same proce
     const auto result = host.run(core, inputs);
     if (result.finding) FAIL(result.finding->message);
     for (const Bytes& of_rank : result.results) {
-      CHECK(floats_of(of_rank) == std::vector<float>{sum, static_cast<float>(n)});
+      CHECK(result_floats(of_rank) == std::vector<float>{sum, static_cast<float>(n)});
     }
     CHECK(core.counters().messages.size() == static_cast<std::size_t>(n * (n - 1)));
     CHECK(core.counters().depth >= n - 1);
@@ -103,8 +103,8 @@ TEST_CASE("two strands of one rank exchange at the same time") {
     Core core(world(2));
     const auto result = host.run(core, {input("two strands"), input("two strands")});
     if (result.finding) FAIL(result.finding->message);
-    CHECK(floats_of(result.results[0]) == std::vector<float>{10, 11});
-    CHECK(floats_of(result.results[1]) == std::vector<float>{0, 1});
+    CHECK(result_floats(result.results[0]) == std::vector<float>{10, 11});
+    CHECK(result_floats(result.results[1]) == std::vector<float>{0, 1});
   }
 }
 

@@ -41,7 +41,7 @@ std::string name_of_span(const trace::Timeline& run, std::size_t i) {
 }
 
 // Rank r sends to its right neighbour and receives from its left one.
-std::vector<Script> ring(int ranks, std::int64_t count) {
+std::vector<Script> recorded_ring(int ranks, std::int64_t count) {
   std::vector<Script> scripts;
   for (int rank = 0; rank < ranks; ++rank) {
     scripts.push_back([=](const std::vector<Reply>& replies) -> std::optional<Request> {
@@ -100,7 +100,7 @@ TEST_CASE("recording: a message with its times, and the wait that it ended") {
 TEST_CASE("recording: the messages of a ring are those that the core counts, for any ranks") {
   for (const int ranks : {2, 3, 4, 5, 7, 8}) {
     for (const std::int64_t count : {1, 7, 10}) {
-      const trace::Timeline run = record(ring(ranks, count)).timeline;
+      const trace::Timeline run = record(recorded_ring(ranks, count)).timeline;
       REQUIRE(std::cmp_equal(run.messages.size(), ranks));
       for (const auto& message : run.messages) {
         REQUIRE(message.dst == (message.src + 1) % ranks);
@@ -162,7 +162,7 @@ TEST_CASE("recording: in a collective one waits for those that have not come") {
 TEST_CASE("recording: the same program is the same document under every seed") {
   const auto document = [](std::uint64_t seed) {
     std::ostringstream out;
-    write_data(out, ordered(record(ring(7, 10), seed).timeline));
+    write_data(out, ordered(record(recorded_ring(7, 10), seed).timeline));
     return out.str();
   };
   const std::string first = document(0);

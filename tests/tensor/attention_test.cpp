@@ -25,7 +25,7 @@ struct Naive {
 };
 
 // softmax(q·kᵀ/√D) with later tokens left out, and its gradient, by the textbook.
-Naive by_definition(const Tensor& qkv, const Tensor& grad, std::int64_t heads) {
+Naive attention_by_definition(const Tensor& qkv, const Tensor& grad, std::int64_t heads) {
   const std::int64_t B = qkv.size(0), T = qkv.size(1), C = qkv.size(2) / 3, D = C / heads;
   Naive out{std::vector<double>(static_cast<std::size_t>(B * T * C)),
             std::vector<double>(static_cast<std::size_t>(B * T * 3 * C))};
@@ -97,7 +97,7 @@ TEMPLATE_TEST_CASE("attention: blocks give what the whole matrix gives, forward 
     CAPTURE(batch, tokens, heads, size);
     const Tensor qkv = random({batch, tokens, 3 * heads * size}, 2, 1, dtype, device);
     const Tensor grad = random({batch, tokens, heads * size}, 1, 2, dtype, device);
-    const Naive naive = by_definition(qkv, grad, heads);
+    const Naive naive = attention_by_definition(qkv, grad, heads);
     const ops::Attention out = ops::causal_attention(qkv, heads);
     CHECK(distance(out.output, naive.output) < tolerance);
     CHECK(distance(ops::causal_attention_backward(grad, qkv, out, heads), naive.grad_qkv) <
@@ -109,7 +109,7 @@ TEST_CASE("attention: scores of thousands neither overflow nor vanish") {
   CpuDevice device;
   const Tensor qkv = random({1, 300, 6}, 200, 3, DType::float32, device);
   const Tensor grad = random({1, 300, 2}, 1, 4, DType::float32, device);
-  const Naive naive = by_definition(qkv, grad, 1);
+  const Naive naive = attention_by_definition(qkv, grad, 1);
   // A score near 2·200² / √2 = 56,000 is rounded to 2⁻⁸, so weights are right to about 1e-2.
   CHECK(distance(ops::causal_attention(qkv, 1).output, naive.output) < 2e-2);
 }

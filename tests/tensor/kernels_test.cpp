@@ -24,8 +24,8 @@ std::vector<T> numbers(std::int64_t count, std::uint64_t seed, double scale) {
 
 // The textbook's three loops: each element one sum over k in order, products rounded.
 template <typename T>
-std::vector<T> by_definition(const kernels::Product& s, const std::vector<T>& a,
-                             const std::vector<T>& b) {
+std::vector<T> product_by_definition(const kernels::Product& s, const std::vector<T>& a,
+                                     const std::vector<T>& b) {
   std::vector<T> c(static_cast<std::size_t>(s.m * s.n));
   auto at = [](const std::vector<T>& x, std::int64_t i) { return x[static_cast<std::size_t>(i)]; };
   for (std::int64_t i = 0; i < s.m; ++i) {
@@ -74,7 +74,7 @@ void for_all_shapes(double scale, Check check) {
 TEMPLATE_TEST_CASE("matmul: small integers come out exactly, for every shape and transposition", "",
                    float, double) {
   for_all_shapes<TestType>(9, [](const auto& shape, const auto& a, const auto& b) {
-    CHECK(product(shape, a, b) == by_definition(shape, a, b));
+    CHECK(product(shape, a, b) == product_by_definition(shape, a, b));
   });
 }
 
@@ -82,14 +82,14 @@ TEMPLATE_TEST_CASE("matmul: the portable kernel has the bits of the three loops"
                    double) {
   if (kernels::provider() != "portable" && std::is_same_v<TestType, float>) return;
   for_all_shapes<TestType>(1, [](const auto& shape, const auto& a, const auto& b) {
-    CHECK(product(shape, a, b) == by_definition(shape, a, b));
+    CHECK(product(shape, a, b) == product_by_definition(shape, a, b));
   });
 }
 
 TEMPLATE_TEST_CASE("matmul: fractions agree with the definition to k roundings", "", float,
                    double) {
   for_all_shapes<TestType>(1, [](const auto& shape, const auto& a, const auto& b) {
-    const auto got = product(shape, a, b), want = by_definition(shape, a, b);
+    const auto got = product(shape, a, b), want = product_by_definition(shape, a, b);
     // |a|, |b| <= 1: two orders of summing k products differ by at most about k² ulp of one.
     const double bound = static_cast<double>((shape.k + 1) * (shape.k + 1)) *
                          static_cast<double>(std::numeric_limits<TestType>::epsilon());
@@ -125,7 +125,7 @@ TEMPLATE_TEST_CASE("matmul: rows longer than what is used, and adding to what is
       const bool turned_a = ta == Transpose::yes, turned_b = tb == Transpose::yes;
       const auto a = cut(wide_a, turned_a ? k : m, turned_a ? m : k);
       const auto b = cut(wide_b, turned_b ? n : k, turned_b ? k : n);
-      const auto want = by_definition(shape, a, b);
+      const auto want = product_by_definition(shape, a, b);
 
       std::vector<T> c(static_cast<std::size_t>(m * row), T(3));
       kernels::Product apart = shape;

@@ -13,16 +13,16 @@ using ops::Transpose;
 
 namespace {
 
-CpuDevice device;
+CpuDevice cpu;
 
 Tensor matrix(std::vector<double> values, Shape shape, DType dtype = DType::float64) {
-  return from_values(values, std::move(shape), dtype, device);
+  return from_values(values, std::move(shape), dtype, cpu);
 }
 Tensor labels_of(std::vector<double> values) {
   const auto count = static_cast<std::int64_t>(values.size());
-  return from_values(values, {count}, DType::int64, device);
+  return from_values(values, {count}, DType::int64, cpu);
 }
-std::vector<double> values_of(const Tensor& tensor) {
+std::vector<double> doubles_of(const Tensor& tensor) {
   std::vector<double> values;
   for (std::int64_t i = 0; i < tensor.numel(); ++i) values.push_back(tensor.item(i));
   return values;
@@ -34,10 +34,10 @@ TEST_CASE("matmul of tensors: the four transpositions of one small product") {
   const Tensor a = matrix({1, 2, 3, 4, 5, 6}, {2, 3}), at = matrix({1, 4, 2, 5, 3, 6}, {3, 2});
   const Tensor b = matrix({1, 0, 2, 1, 0, 3}, {3, 2}), bt = matrix({1, 2, 0, 0, 1, 3}, {2, 3});
   const std::vector<double> c = {5, 11, 14, 23};
-  CHECK(values_of(ops::matmul(a, Transpose::no, b, Transpose::no)) == c);
-  CHECK(values_of(ops::matmul(at, Transpose::yes, b, Transpose::no)) == c);
-  CHECK(values_of(ops::matmul(a, Transpose::no, bt, Transpose::yes)) == c);
-  CHECK(values_of(ops::matmul(at, Transpose::yes, bt, Transpose::yes)) == c);
+  CHECK(doubles_of(ops::matmul(a, Transpose::no, b, Transpose::no)) == c);
+  CHECK(doubles_of(ops::matmul(at, Transpose::yes, b, Transpose::no)) == c);
+  CHECK(doubles_of(ops::matmul(a, Transpose::no, bt, Transpose::yes)) == c);
+  CHECK(doubles_of(ops::matmul(at, Transpose::yes, bt, Transpose::yes)) == c);
 }
 
 TEST_CASE("matmul of tensors: shapes and dtypes that do not fit are named") {
@@ -56,13 +56,13 @@ TEST_CASE("matmul of tensors: shapes and dtypes that do not fit are named") {
 
 TEST_CASE("elementwise operations: values, and shapes that differ are refused") {
   const Tensor a = matrix({1, -2, 0, 4}, {2, 2}), b = matrix({5, 6, 7, 8}, {2, 2});
-  CHECK(values_of(ops::add(a, b)) == std::vector<double>{6, 4, 7, 12});
-  CHECK(values_of(ops::multiply(a, b)) == std::vector<double>{5, -12, 0, 32});
-  CHECK(values_of(ops::subtract(a, b)) == std::vector<double>{-4, -8, -7, -4});
-  CHECK(values_of(ops::scale(a, -2)) == std::vector<double>{-2, 4, 0, -8});
+  CHECK(doubles_of(ops::add(a, b)) == std::vector<double>{6, 4, 7, 12});
+  CHECK(doubles_of(ops::multiply(a, b)) == std::vector<double>{5, -12, 0, 32});
+  CHECK(doubles_of(ops::subtract(a, b)) == std::vector<double>{-4, -8, -7, -4});
+  CHECK(doubles_of(ops::scale(a, -2)) == std::vector<double>{-2, 4, 0, -8});
   CHECK(ops::sum(a).item() == 3);
-  CHECK(values_of(ops::activate(a, ops::Activation::relu)) == std::vector<double>{1, 0, 0, 4});
-  CHECK(values_of(ops::activate_backward(b, a, ops::Activation::relu)) ==
+  CHECK(doubles_of(ops::activate(a, ops::Activation::relu)) == std::vector<double>{1, 0, 0, 4});
+  CHECK(doubles_of(ops::activate_backward(b, a, ops::Activation::relu)) ==
         std::vector<double>{5, 0, 0, 8});
   CHECK_THROWS_WITH(ops::add(a, b.view({4})), contains("[2, 2] and [4] do not broadcast"));
   CHECK_THROWS_AS(ops::multiply(a, matrix({1, 2, 3, 4}, {2, 2}, DType::float32)), ContractError);
@@ -81,7 +81,7 @@ TEST_CASE("activations: a NaN stays a NaN") {
 
 TEST_CASE("activations: their slopes are right where the values are extreme") {
   for (const DType dtype : {DType::float32, DType::float64}) {
-    const Tensor one = full({1}, 1, dtype, device);
+    const Tensor one = full({1}, 1, dtype, cpu);
     for (const double x : {-1e15, -1e6, -20.0}) {
       const Tensor at = matrix({x}, {1}, dtype);
       CAPTURE(x);
@@ -97,34 +97,34 @@ TEST_CASE("activations: their slopes are right where the values are extreme") {
 
 TEST_CASE("broadcasting: sizes of 1 and missing axes repeat, and sum_to is its adjoint") {
   const Tensor x = matrix({1, 2, 3, 4, 5, 6}, {2, 3});
-  CHECK(values_of(ops::add(x, matrix({10, 20, 30}, {3}))) ==
+  CHECK(doubles_of(ops::add(x, matrix({10, 20, 30}, {3}))) ==
         std::vector<double>{11, 22, 33, 14, 25, 36});
-  CHECK(values_of(ops::subtract(matrix({10, 20}, {2, 1}), x)) ==
+  CHECK(doubles_of(ops::subtract(matrix({10, 20}, {2, 1}), x)) ==
         std::vector<double>{9, 8, 7, 16, 15, 14});
-  CHECK(values_of(ops::multiply(matrix({2}, {1}), x)) == std::vector<double>{2, 4, 6, 8, 10, 12});
+  CHECK(doubles_of(ops::multiply(matrix({2}, {1}), x)) == std::vector<double>{2, 4, 6, 8, 10, 12});
   const Tensor outer = ops::add(matrix({1, 2}, {2, 1, 1}), matrix({10, 20, 30}, {3, 1}));
   CHECK(outer.shape() == Shape{2, 3, 1});
-  CHECK(values_of(outer) == std::vector<double>{11, 21, 31, 12, 22, 32});
-  CHECK(values_of(ops::add(matrix({1}, {}), matrix({2}, {}))) == std::vector<double>{3});
+  CHECK(doubles_of(outer) == std::vector<double>{11, 21, 31, 12, 22, 32});
+  CHECK(doubles_of(ops::add(matrix({1}, {}), matrix({2}, {}))) == std::vector<double>{3});
   CHECK(ops::add(x.narrow(0, 0), matrix({1, 1, 1}, {3})).shape() == Shape{0, 3});
 
-  CHECK(values_of(ops::sum_to(x, {3})) == std::vector<double>{5, 7, 9});
-  CHECK(values_of(ops::sum_to(x, {2, 1})) == std::vector<double>{6, 15});
-  CHECK(values_of(ops::sum_to(x.view({2, 3, 1}), {1, 3, 1})) == std::vector<double>{5, 7, 9});
+  CHECK(doubles_of(ops::sum_to(x, {3})) == std::vector<double>{5, 7, 9});
+  CHECK(doubles_of(ops::sum_to(x, {2, 1})) == std::vector<double>{6, 15});
+  CHECK(doubles_of(ops::sum_to(x.view({2, 3, 1}), {1, 3, 1})) == std::vector<double>{5, 7, 9});
   CHECK_THROWS_AS(ops::sum_to(x, {2}), ContractError);
 }
 
 TEST_CASE("rearranging: transpose, narrow, widen and concatenate move every element") {
   const Tensor x = matrix({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {2, 3, 2});
-  CHECK(values_of(ops::transpose(x, 0, 1)) ==
+  CHECK(doubles_of(ops::transpose(x, 0, 1)) ==
         std::vector<double>{1, 2, 7, 8, 3, 4, 9, 10, 5, 6, 11, 12});
-  CHECK(values_of(ops::transpose(x, 2, 0)) ==
+  CHECK(doubles_of(ops::transpose(x, 2, 0)) ==
         std::vector<double>{1, 7, 3, 9, 5, 11, 2, 8, 4, 10, 6, 12});
-  CHECK(values_of(ops::narrow(x, 1, 1, 2)) == std::vector<double>{3, 4, 5, 6, 9, 10, 11, 12});
-  CHECK(values_of(ops::widen(matrix({1, 2}, {2, 1}), 1, 1, 3)) ==
+  CHECK(doubles_of(ops::narrow(x, 1, 1, 2)) == std::vector<double>{3, 4, 5, 6, 9, 10, 11, 12});
+  CHECK(doubles_of(ops::widen(matrix({1, 2}, {2, 1}), 1, 1, 3)) ==
         std::vector<double>{0, 1, 0, 0, 2, 0});
   const std::vector<Tensor> parts = {ops::narrow(x, 1, 0, 1), ops::narrow(x, 1, 1, 2)};
-  CHECK(values_of(ops::concatenate(parts, 1)) == values_of(x));
+  CHECK(doubles_of(ops::concatenate(parts, 1)) == doubles_of(x));
   CHECK_THROWS_WITH(ops::concatenate(parts, 0), contains("only axis 0 may differ"));
   CHECK_THROWS_AS(ops::narrow(x, 1, 2, 2), ContractError);
   CHECK_THROWS_AS(ops::transpose(x, 0, 3), ContractError);
@@ -133,8 +133,8 @@ TEST_CASE("rearranging: transpose, narrow, widen and concatenate move every elem
 TEST_CASE("embedding: rows come and their gradients return, added where an index repeats") {
   const Tensor table = matrix({1, 2, 3, 4, 5, 6}, {3, 2});
   const Tensor indices = labels_of({2, 0, 2});
-  CHECK(values_of(ops::embedding(table, indices)) == std::vector<double>{5, 6, 1, 2, 5, 6});
-  CHECK(values_of(ops::embedding_backward(matrix({1, 2, 3, 4, 5, 6}, {3, 2}), indices, 3)) ==
+  CHECK(doubles_of(ops::embedding(table, indices)) == std::vector<double>{5, 6, 1, 2, 5, 6});
+  CHECK(doubles_of(ops::embedding_backward(matrix({1, 2, 3, 4, 5, 6}, {3, 2}), indices, 3)) ==
         std::vector<double>{3, 4, 0, 0, 6, 8});
   CHECK_THROWS_WITH(ops::embedding(table, labels_of({3})), contains("the table's 3 rows"));
   CHECK_THROWS_WITH(ops::embedding_backward(matrix({1, 2}, {1, 2}), labels_of({5}), 3),
@@ -142,10 +142,10 @@ TEST_CASE("embedding: rows come and their gradients return, added where an index
 }
 
 TEST_CASE("dropout: a sample's mask is the same on any layout of ranks, and keeps the mean") {
-  const Tensor ones = full({4, 1000}, 1, DType::float64, device);
-  const auto whole = values_of(ops::dropout(ones, {0.25, 7, 0, 1}));
+  const Tensor ones = full({4, 1000}, 1, DType::float64, cpu);
+  const auto whole = doubles_of(ops::dropout(ones, {0.25, 7, 0, 1}));
   for (const int rank : {0, 1}) {  // two ranks, samples dealt out in turn
-    const auto mine = values_of(ops::dropout(ones.narrow(0, 2), {0.25, 7, rank, 2}));
+    const auto mine = doubles_of(ops::dropout(ones.narrow(0, 2), {0.25, 7, rank, 2}));
     for (std::size_t i = 0; i < 2000; ++i) {
       const std::size_t sample = static_cast<std::size_t>(rank) + 2 * (i / 1000);
       if (mine[i] != whole[sample * 1000 + i % 1000]) FAIL("rank " << rank << ", element " << i);
@@ -158,15 +158,14 @@ TEST_CASE("dropout: a sample's mask is the same on any layout of ranks, and keep
   }
   // 4000 draws: the mean deviates by 0.009; this is four of them.
   CHECK(std::abs(kept / 4000 - 1) < 0.037);
-  CHECK(values_of(ops::dropout(ones, {0.25, 8, 0, 1})) != whole);
+  CHECK(doubles_of(ops::dropout(ones, {0.25, 8, 0, 1})) != whole);
   CHECK_THROWS_AS(ops::dropout(ones, {1.0, 7, 0, 1}), ContractError);
 }
 
 TEST_CASE("linear: no inputs give zeros, and no rows none") {
-  CHECK(values_of(ops::linear(zeros({5, 0}, DType::float64, device),
-                              zeros({3, 0}, DType::float64, device))) ==
-        std::vector<double>(15, 0));
-  CHECK(ops::linear(zeros({2, 0, 4}, DType::float64, device), zeros({3, 4}, DType::float64, device))
+  CHECK(doubles_of(ops::linear(zeros({5, 0}, DType::float64, cpu),
+                               zeros({3, 0}, DType::float64, cpu))) == std::vector<double>(15, 0));
+  CHECK(ops::linear(zeros({2, 0, 4}, DType::float64, cpu), zeros({3, 4}, DType::float64, cpu))
             .shape() == Shape{2, 0, 3});
 }
 
@@ -174,9 +173,9 @@ TEST_CASE("rows: add_row_ adds to each, sum_rows adds them up in order") {
   const Tensor x = matrix({1, 2, 3, 4, 5, 6}, {3, 2});
   const Tensor y = x.clone();
   ops::add_row_(y, matrix({10, 20}, {2}));
-  CHECK(values_of(y) == std::vector<double>{11, 22, 13, 24, 15, 26});
-  CHECK(values_of(ops::sum_rows(x)) == std::vector<double>{9, 12});
-  CHECK(values_of(ops::sum_rows(x.narrow(0, 0))) == std::vector<double>{0, 0});
+  CHECK(doubles_of(y) == std::vector<double>{11, 22, 13, 24, 15, 26});
+  CHECK(doubles_of(ops::sum_rows(x)) == std::vector<double>{9, 12});
+  CHECK(doubles_of(ops::sum_rows(x.narrow(0, 0))) == std::vector<double>{0, 0});
   // In order: (1 + 2^53) - 2^53 loses the one, any other grouping keeps it.
   CHECK(ops::sum_rows(matrix({1, 0x1p53, -0x1p53}, {3, 1})).item() == 0);
   CHECK_THROWS_AS(ops::add_row_(x, matrix({1, 2, 3}, {3})), ContractError);
@@ -184,13 +183,13 @@ TEST_CASE("rows: add_row_ adds to each, sum_rows adds them up in order") {
 
 TEST_CASE("cross entropy: equal logits cost log C, and the gradient is (p - onehot)/B") {
   for (const DType dtype : {DType::float32, DType::float64}) {
-    const Tensor logits = zeros({2, 4}, dtype, device);
+    const Tensor logits = zeros({2, 4}, dtype, cpu);
     const auto [loss, p] = ops::cross_entropy(logits, labels_of({1, 3}));
     CHECK(loss.shape() == Shape{1});
     CHECK(loss.item() == Approx(std::log(4.0)));
-    CHECK(values_of(p) == std::vector<double>(8, 0.25));
+    CHECK(doubles_of(p) == std::vector<double>(8, 0.25));
     const Tensor grad = ops::cross_entropy_backward(2.0, p, labels_of({1, 3}));
-    CHECK(values_of(grad) == std::vector<double>{.25, -.75, .25, .25, .25, .25, .25, -.75});
+    CHECK(doubles_of(grad) == std::vector<double>{.25, -.75, .25, .25, .25, .25, .25, -.75});
   }
 }
 
@@ -201,7 +200,7 @@ TEST_CASE("cross entropy: ignored labels count for nothing, and the sum is not d
   const auto [loss, p] = ops::cross_entropy(logits, labels);
   CHECK(terms == Approx(2 * (2 + std::log(1 + std::exp(-1.0) + std::exp(-2.0)))));
   CHECK(loss.item() == Approx(terms / 2));
-  const auto grad = values_of(ops::cross_entropy_backward(1, p, labels));
+  const auto grad = doubles_of(ops::cross_entropy_backward(1, p, labels));
   CHECK(std::vector(grad.begin() + 6, grad.end()) == std::vector<double>{0, 0, 0});
   CHECK(grad[0] == Approx((p.item(0) - 1) / 2));
   const Tensor none = labels_of({-100, -100, -100});
@@ -213,11 +212,11 @@ TEST_CASE("cross entropy: logits of a million do not overflow") {
   const Tensor logits = matrix({1e6, 0, -1e6, 1e6}, {2, 2}, DType::float32);
   const auto [loss, p] = ops::cross_entropy(logits, labels_of({0, 0}));
   CHECK(loss.item() == Approx(1e6));
-  CHECK(values_of(p) == std::vector<double>{1, 0, 0, 1});
+  CHECK(doubles_of(p) == std::vector<double>{1, 0, 0, 1});
 }
 
 TEST_CASE("cross entropy: labels outside the classes, too few, or no batch are refused") {
-  const Tensor logits = zeros({2, 4}, DType::float32, device);
+  const Tensor logits = zeros({2, 4}, DType::float32, cpu);
   CHECK_THROWS_WITH(ops::cross_entropy(logits, labels_of({0, 4})), contains("label 4 of row 1"));
   CHECK_THROWS_AS(ops::cross_entropy(logits, labels_of({0, -1})), ContractError);
   CHECK_THROWS_AS(ops::cross_entropy(logits, labels_of({0})), ContractError);
@@ -225,14 +224,14 @@ TEST_CASE("cross entropy: labels outside the classes, too few, or no batch are r
 }
 
 TEST_CASE("sum of squares is accumulated in float64, count_correct takes the first largest") {
-  CHECK(ops::sum_of_squares(full({3}, 1e4F + 1, DType::float32, device)) == 3.0 * 10001 * 10001);
-  CHECK(ops::sum_of_squares(zeros({0}, DType::float64, device)) == 0);
+  CHECK(ops::sum_of_squares(full({3}, 1e4F + 1, DType::float32, cpu)) == 3.0 * 10001 * 10001);
+  CHECK(ops::sum_of_squares(zeros({0}, DType::float64, cpu)) == 0);
   for (const std::int64_t count : {1, 15, 16, 17, 1009}) {  // squares of 1 … count, exact
     std::vector<double> values;
     for (std::int64_t i = 1; i <= count; ++i) values.push_back(static_cast<double>(i));
     const auto sum = static_cast<double>(count * (count + 1) * (2 * count + 1) / 6);
-    CHECK(ops::sum_of_squares(from_values(values, {count}, DType::float32, device)) == sum);
-    CHECK(ops::sum_of_squares(from_values(values, {count}, DType::float64, device)) == sum);
+    CHECK(ops::sum_of_squares(from_values(values, {count}, DType::float32, cpu)) == sum);
+    CHECK(ops::sum_of_squares(from_values(values, {count}, DType::float64, cpu)) == sum);
   }
   const Tensor logits = matrix({1, 3, 2, 5, 5, 0, 0, 0, 9}, {3, 3});
   CHECK(ops::count_correct(logits, labels_of({1, 0, 0})) == 2);

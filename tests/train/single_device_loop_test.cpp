@@ -14,9 +14,9 @@ using namespace lockstep;
 
 namespace {
 
-constexpr std::int64_t global_batch = 64;
-constexpr int epochs = 2;
-constexpr std::uint64_t seed = 5;
+constexpr std::int64_t batch_of_all = 64;
+constexpr int epochs_alone = 2;
+constexpr std::uint64_t fixed_seed = 5;
 
 struct Learner {
   std::unique_ptr<nn::Module> model;
@@ -47,11 +47,12 @@ TEST_CASE("single device loop: N ranks with the same global batch have the same 
   const auto loader = data::make_plain_loader(
       *dataset,
       [&](int epoch) {
-        return data::distributed_indices({dataset->size(), 0, 1, seed, epoch});
+        return data::distributed_indices({dataset->size(), 0, 1, fixed_seed, epoch});
       },
-      {.batch_size = global_batch, .dtype = DType::float64}, device);
-  const auto losses = train::single_device_loop(*alone.model, *alone.optimizer, *loader, epochs);
-  REQUIRE(losses.size() == epochs);
+      {.batch_size = batch_of_all, .dtype = DType::float64}, device);
+  const auto losses =
+      train::single_device_loop(*alone.model, *alone.optimizer, *loader, epochs_alone);
+  REQUIRE(losses.size() == epochs_alone);
   CHECK(losses[1] < losses[0]);
 
   for (const int ranks : {1, 2, 4}) {
@@ -61,18 +62,18 @@ TEST_CASE("single device loop: N ranks with the same global batch have the same 
       CpuDevice own;
       const Learner replica = learner_for(*dataset, own);
       train::TrainOptions options;
-      options.batch_size = global_batch / ranks;
-      options.epochs = epochs;
+      options.batch_size = batch_of_all / ranks;
+      options.epochs = epochs_alone;
       options.decay = optim::Decay::constant;
-      options.seed = seed;
+      options.seed = fixed_seed;
       EpochLosses mine;
       const std::array<train::Observer*, 1> observers{&mine};
       train::train(group, *replica.model, *replica.optimizer, *dataset, *dataset, options,
                    observers);
       if (group.rank() == 0) seen = mine;
     });
-    REQUIRE(seen.losses.size() == epochs);
-    for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
+    REQUIRE(seen.losses.size() == epochs_alone);
+    for (std::size_t epoch = 0; epoch < epochs_alone; ++epoch) {
       // Sums in another order, over 32 steps in float64.
       CHECK(seen.losses[epoch] == test::Approx(losses[epoch]).epsilon(1e-10));
     }

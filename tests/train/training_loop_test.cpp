@@ -15,8 +15,8 @@ using lockstep::test::on_ranks;
 
 namespace {
 
-constexpr std::int64_t samples = 400, global_batch = 32;
-constexpr int epochs = 2;
+constexpr std::int64_t samples = 400, loop_batch = 32;
+constexpr int loop_epochs = 2;
 
 struct Run {
   std::vector<train::LoggedStep> lines;
@@ -24,7 +24,7 @@ struct Run {
 };
 
 // Every rank begins with numbers of its own, of which rank 0's are the same in all runs.
-Run run_on(int ranks, std::int64_t batch) {
+Run trained_on(int ranks, std::int64_t batch) {
   const auto dataset = data::make_synthetic(samples, 12, 5, 1);
   Run run;
   std::mutex guards_run;
@@ -35,7 +35,7 @@ Run run_on(int ranks, std::int64_t batch) {
     const auto optimizer = optim::make_adam(model->parameters(), {});
     train::LoopOptions options;
     options.batch_size = batch;
-    options.epochs = epochs;
+    options.epochs = loop_epochs;
     options.seed = 7;
     options.schedule = {optim::Decay::cosine, 0.01, 3, 26, 0};
     options.clip_norm = 1;
@@ -53,12 +53,12 @@ Run run_on(int ranks, std::int64_t batch) {
 }  // namespace
 
 TEST_CASE("training loop: equal global batches have equal losses, on any number of ranks") {
-  const Run alone = run_on(1, global_batch);
+  const Run alone = trained_on(1, loop_batch);
   REQUIRE(alone.lines.size() == 26);  // 400 samples are twelve batches of 32 and one of 16
   CHECK(alone.lines.back().loss < alone.lines.front().loss);
   for (const int ranks : {2, 4, 8}) {
     CAPTURE(ranks);
-    const Run run = run_on(ranks, global_batch / ranks);
+    const Run run = trained_on(ranks, loop_batch / ranks);
     REQUIRE(run.lines.size() == alone.lines.size());
     for (std::size_t k = 0; k < run.lines.size(); ++k) {
       CHECK(run.lines[k].step == static_cast<std::int64_t>(k));
@@ -72,10 +72,10 @@ TEST_CASE("training loop: equal global batches have equal losses, on any number 
 TEST_CASE("training loop: replicas that began unequal end equal bit for bit") {
   for (const int ranks : {1, 2, 3, 4, 5, 7, 8}) {
     CAPTURE(ranks);
-    const Run run = run_on(ranks, 10);
+    const Run run = trained_on(ranks, 10);
     REQUIRE(run.hashes.size() == static_cast<std::size_t>(ranks));
     for (const std::uint64_t hash : run.hashes) CHECK(hash == run.hashes.front());
     const std::int64_t of_rank = (samples + ranks - 1) / ranks;
-    CHECK(run.lines.size() == static_cast<std::size_t>(epochs * ((of_rank + 9) / 10)));
+    CHECK(run.lines.size() == static_cast<std::size_t>(loop_epochs * ((of_rank + 9) / 10)));
   }
 }
