@@ -34,7 +34,7 @@ std::vector<const Exercise*> asked_for(const Lab& lab, const Words& names) {
 // What is printed while proofs go on: a line as each ends, and on a terminal how far they are.
 class Telling {
  public:
-  explicit Telling(std::size_t exercises) : all_(exercises) {}
+  explicit Telling(std::size_t exercises) : all_(exercises) { show(); }
 
   void judged() {
     const std::scoped_lock lock(mutex_);
