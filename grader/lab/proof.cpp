@@ -1,5 +1,7 @@
 #include "grader/lab/proof.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -95,7 +97,8 @@ class Prover {
         gives ? std::vector{"return {};", "return;"} : std::vector{"return;", "return {};"};
     write_text(file_of("nothing-done"), with_throws_replaced(stub, nothing_done_.front()));
     files.push_back(file_of("nothing-done"));
-    players_.emplace(lab_, exercise_, scratch_ / "units");
+    // Another proof of the same exercise may run at the same time.
+    players_.emplace(lab_, exercise_, scratch_ / text("units-", ::getpid()));
     players_->compile(files);
   }
 

@@ -87,6 +87,11 @@ VersionPlayers::VersionPlayers(const Lab& lab, const Exercise& exercise, fs::pat
   }
 }
 
+VersionPlayers::~VersionPlayers() {
+  std::error_code ignored;
+  fs::remove_all(scratch_, ignored);
+}
+
 void VersionPlayers::compile(const std::vector<fs::path>& files) {
   std::map<std::string, Versions> by_includes;
   for (const fs::path& file : files) {

@@ -17,8 +17,11 @@ namespace lockstep::grader {
 class VersionPlayers {
  public:
   // Builds the reference, alone: its object tells the names that a part's functions have.
-  //   scratch  a folder for what is made here
+  //   scratch  a folder of its own for what is made here; it goes with this object
   VersionPlayers(const Lab& lab, const Exercise& exercise, std::filesystem::path scratch);
+  ~VersionPlayers();
+  VersionPlayers(const VersionPlayers&) = delete;
+  VersionPlayers& operator=(const VersionPlayers&) = delete;
 
   const StudentBuild& reference() const { return reference_; }
 
