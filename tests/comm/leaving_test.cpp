@@ -16,8 +16,8 @@ namespace {
 // On every kind of group: over TCP, in shared memory, and across two hosts.
 void check_everywhere(int ranks, const RankGroup& body) {
   constexpr double timeout_s = 30;
-  CHECK(failures(run_gloo(ranks, body, timeout_s, Transport::gloo)) == "");
-  CHECK(failures(run_gloo(ranks, body, timeout_s, Transport::shm)) == "");
+  CHECK(failures(lockstep::test::run_gloo(ranks, body, timeout_s, Transport::gloo)) == "");
+  CHECK(failures(lockstep::test::run_gloo(ranks, body, timeout_s, Transport::shm)) == "");
   CHECK(failures(run_on_hosts(ranks, 2, body, timeout_s)) == "");
 }
 
@@ -36,8 +36,10 @@ TEST_CASE("leaving: a rank that throws at once does not end the others' making o
   };
   constexpr double timeout_s = 30;
   const std::string expected = "rank 0: refused\n";
-  CHECK(failures(run_gloo(ranks, throws_on_one, timeout_s, Transport::gloo)) == expected);
-  CHECK(failures(run_gloo(ranks, throws_on_one, timeout_s, Transport::shm)) == expected);
+  CHECK(failures(lockstep::test::run_gloo(ranks, throws_on_one, timeout_s, Transport::gloo)) ==
+        expected);
+  CHECK(failures(lockstep::test::run_gloo(ranks, throws_on_one, timeout_s, Transport::shm)) ==
+        expected);
   CHECK(failures(run_on_hosts(ranks, 2, throws_on_one, timeout_s)) == expected);
 }
 

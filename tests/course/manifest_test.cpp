@@ -18,7 +18,7 @@ Course real_course() { return read_course(std::string(LOCKSTEP_ROOT) + "/exercis
 const std::string lesson_x = "[[lesson]]\nfolder = \"01_x\"\ntitle = \"X\"\n";
 
 // An exercise's manifest, with `more` after it.
-std::string exercise_of(const std::string& symbol, const std::string& more = "") {
+std::string manifest_of(const std::string& symbol, const std::string& more = "") {
   return "place = 10\npoints = 10\nminutes = 20\ncore = true\nheader = \"engine/x.hpp\"\n"
          "symbols = [\"" +
          symbol + "\"]\nfamily = \"function\"\nrooms = []\ncases = [1]\n" + more;
@@ -85,9 +85,9 @@ TEST_CASE("the manifest: a lesson's number stands for all its exercises") {
 
 TEST_CASE("the manifest: exercises of a lesson stand by place, then by name, the quiz last") {
   const Course course = course_of(lesson_x + "quiz = {points = 5, minutes = 9}\n",
-                                  {{"b", exercise_of("b()")},
-                                   {"a", exercise_of("a()")},
-                                   {"first", "place = 5" + exercise_of("c()").substr(10)}});
+                                  {{"b", manifest_of("b()")},
+                                   {"a", manifest_of("a()")},
+                                   {"first", "place = 5" + manifest_of("c()").substr(10)}});
   std::vector<std::string> addresses;
   for (const Exercise& exercise : course.exercises) addresses.push_back(exercise.address());
   CHECK(addresses == std::vector<std::string>{"01_x/first", "01_x/a", "01_x/b", "01_x/quiz"});
@@ -97,7 +97,7 @@ TEST_CASE("the manifest: exercises of a lesson stand by place, then by name, the
 TEST_CASE("the manifest: the path leads through what it names first, then through the rest") {
   const std::string path = "path = [\"01_x/b\"]\n";
   const Course course =
-      course_of(path + lesson_x, {{"a", exercise_of("a()")}, {"b", exercise_of("b()")}});
+      course_of(path + lesson_x, {{"a", manifest_of("a()")}, {"b", manifest_of("b()")}});
   CHECK(course.path == std::vector<std::size_t>{1, 0});
   CHECK_THROWS_WITH(course_of("path = [\"01_y\"]\n" + lesson_x),
                     test::contains("exercises/course.toml:1: the path names '01_y'"));
@@ -109,16 +109,16 @@ TEST_CASE("the manifest: what is missing, unknown or inconsistent is named with 
     CHECK_THROWS_WITH(course_of(lesson_x, exercises), test::contains(says));
   };
   fails({{"a", "place = 1\n"}}, "exercises/01_x/a.toml:1: the key 'points' is missing");
-  fails({{"a", exercise_of("a()", "minuts = 3\n")}},
+  fails({{"a", manifest_of("a()", "minuts = 3\n")}},
         "exercises/01_x/a.toml:10: there is no key 'minuts'; did you mean minutes?");
-  fails({{"a", exercise_of("a()", "difficulty = 4\n")}},
+  fails({{"a", manifest_of("a()", "difficulty = 4\n")}},
         "a.toml:10: difficulty is 4; it goes from 1");
-  fails({{"a", exercise_of("a()", "difficulty = \"x\"\n")}}, "has the wrong type");
-  fails({{"a", exercise_of("a()", "after = [\"b\"]\n")}, {"b", exercise_of("b()")}},
+  fails({{"a", manifest_of("a()", "difficulty = \"x\"\n")}}, "has the wrong type");
+  fails({{"a", manifest_of("a()", "after = [\"b\"]\n")}, {"b", manifest_of("b()")}},
         "a.toml:10: a comes after 'b', which is not before it on the path");
-  fails({{"a", exercise_of("a()", "may_use = [\"ring\"]\n")}},
+  fails({{"a", manifest_of("a()", "may_use = [\"ring\"]\n")}},
         "a.toml:10: there is no part 'ring'");
-  fails({{"a", exercise_of("a()")}, {"b", exercise_of("a()")}},
+  fails({{"a", manifest_of("a()")}, {"b", manifest_of("a()")}},
         "exercises/01_x/b.toml:6: 01_x/a defines a(), too");
   fails({{"a", "place = [[\n"}}, "a.toml:1: not valid TOML");
   CHECK_THROWS_WITH(course_of("[[lesson"), test::contains("course.toml:1: not valid TOML"));

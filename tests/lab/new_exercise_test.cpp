@@ -57,7 +57,7 @@ CommandResult compiled(const fs::path& root, const std::string& name) {
 TEST_CASE("dev new: an exercise of each family is read by the manifest and compiles") {
   const EmptyCourse tree;
   int place = 0;
-  for (const std::string& family : {"collective", "function", "ranks", "services"}) {
+  for (const std::string family : {"collective", "function", "ranks", "services"}) {
     CAPTURE(family);
     const std::string name = "new_" + family;
     const CommandResult made = tree.make("06/" + name, family);
