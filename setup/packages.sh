@@ -3,7 +3,7 @@
 
 # For ./lab grade: what confines students' files, and draws secret seeds.
 packages_grade="bubblewrap libseccomp-dev libssl-dev"
-packages="g++ cmake ninja-build mold binutils patch libgloo-dev libdnnl-dev libcxxopts-dev \
+packages="g++ cmake ninja-build mold binutils libgloo-dev libdnnl-dev libcxxopts-dev \
 nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev zlib1g-dev libarchive-dev catch2 \
 dataset-fashion-mnist $packages_grade"
 packages_docs="doxygen blahtexml fonts-stix"

@@ -5,9 +5,10 @@ start_help() {
   cat <<'TEXT'
 usage: ./lab start [--yes]
 
-Installs the packages the lab needs (Debian 12, Ubuntu 24.04), builds it, trains a small model on
-Fashion-MNIST with two processes, copies the exercises' stubs to work/, judges the first one, and
-shows where to begin. Running it again repeats nothing that is done: your files in work/ are kept.
+Installs the packages the lab needs (Debian 12, Ubuntu 24.04), builds what follows, trains a small
+model on Fashion-MNIST with two processes, copies the exercises' stubs to work/, judges the first
+one, and shows where to begin. The rest is built when you ask for it. Running it again repeats
+nothing that is done: your files in work/ are kept.
 
   --yes    install packages without asking (always so without a terminal)
 TEXT
