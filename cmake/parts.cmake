@@ -174,8 +174,10 @@ function(lockstep_student_pch lesson)
   file(CONFIGURE OUTPUT ${file} CONTENT "${content}")
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/students/plain/${number}.hpp CONTENT "${content}")
   add_custom_command(OUTPUT ${file}.gch
-    COMMAND ${CMAKE_CXX_COMPILER} ${LOCKSTEP_STUDENT_FLAGS} -x c++-header ${file} -o ${file}.gch
+    # Under another name first: half of one, from a build that was ended, would be taken for whole.
+    COMMAND ${CMAKE_CXX_COMPILER} ${LOCKSTEP_STUDENT_FLAGS} -x c++-header ${file} -o ${file}.unfinished
             -MD -MT ${file}.gch -MF ${file}.d
+    COMMAND ${CMAKE_COMMAND} -E rename ${file}.unfinished ${file}.gch
     DEPENDS ${file} DEPFILE ${file}.d VERBATIM
     COMMENT "Precompiling the contracts of lesson ${number}")
   add_custom_target(pch-${number} DEPENDS ${file}.gch)

@@ -62,13 +62,26 @@ build() {
   [ "$as_built" = no ] || return 0
   log=$root/build/$preset/build.log
   rm -f "$log.status"
+  wait_for_builds
   {
     ended=0
-    ninja -C "$root/build/$preset" "$@" 2>&1 || ended=$?
+    ninja -C "$root/build/$preset" "$@" 2>&1 9>&- || ended=$?
     echo "$ended" >"$log.status"
   } | show_progress
+  exec 9>&-
   read -r ended <"$log.status" || ended=1
   [ "$ended" = 0 ] || build_failed "$log" "building" "$ended"
+}
+
+# One build at a time: ninja itself does not look whether another is at work in the same folder. The
+# lock is held by descriptor 9, and by lab-tool while it builds (grader/lab/ready.cpp).
+wait_for_builds() {
+  command -v flock >/dev/null || return 0
+  exec 9>"$root/build/$preset/building.lock"
+  flock -n 9 || {
+    say "another build is at work in build/$preset; this one begins when it is done"
+    flock 9
+  }
 }
 
 # Copies ninja's output to the log, and its counters, "[12/80]", to one line of the terminal. Where

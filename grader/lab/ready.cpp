@@ -1,8 +1,11 @@
 #include "grader/lab/ready.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iostream>
 #include <set>
 #include <sstream>
@@ -46,6 +49,28 @@ class Counter {
   bool shown_ = false;
 };
 
+// One build at a time in a folder, also beside those of ./lab (setup/build.sh).
+class BuildLock {
+ public:
+  explicit BuildLock(const Lab& lab)
+      : file_(::open((lab.places.build / "building.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC,
+                     0644)) {
+    if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+    std::cerr << "another build is at work in " << lab.places.shown(lab.places.build)
+              << "; this one begins when it is done\n";
+    while (::flock(file_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~BuildLock() {
+    if (file_ >= 0) ::close(file_);
+  }
+  BuildLock(const BuildLock&) = delete;
+  BuildLock& operator=(const BuildLock&) = delete;
+
+ private:
+  int file_;
+};
+
 std::string last_words(const std::string& output) {
   std::vector<std::string> lines;
   std::istringstream in(output);
@@ -73,6 +98,7 @@ void make_ready(const Lab& lab, const std::vector<const Exercise*>& exercises, P
   if (kind == PlayerKind::sanitized) targets.insert("player-sanitized");
   std::vector<std::string> words{"ninja", "-C", lab.places.build.string()};
   words.insert(words.end(), targets.begin(), targets.end());
+  const BuildLock lock(lab);
   Counter counter;
   const CommandResult ninja =
       run_command(words, lab.places.root, {.deadline_s = deadline_s, .output_bytes = 4 << 20},

@@ -2,6 +2,8 @@
 // parts that pass. Standard output is for ./lab train --with work: the program's path, and in more
 // lines the options that the trainer needs so that these parts are called. What is whose goes to
 // standard error.
+#include "grader/lab/with_work.hpp"
+
 #include <algorithm>
 #include <iostream>
 #include <optional>
@@ -69,7 +71,8 @@ const std::string* any_of(const std::vector<std::string>& options, const Words& 
   return found == options.end() ? nullptr : &*found;
 }
 
-// "yours", and whether the run will call it: some parts run only when they are asked for.
+}  // namespace
+
 std::string words_for_yours(const CalledBy& called_by, const Words& run) {
   if (!called_by.unused.empty()) return "yours, unused: " + called_by.unused;
   if (const std::string* other = any_of(called_by.not_with, run)) {
@@ -81,7 +84,10 @@ std::string words_for_yours(const CalledBy& called_by, const Words& run) {
   return "yours";
 }
 
-}  // namespace
+std::string added_option(const CalledBy& called_by, const Words& run) {
+  const bool adds = any_of(called_by.not_with, run) == nullptr && !has(run, called_by.adds);
+  return adds ? called_by.adds : "";
+}
 
 Exit with_work_command(const Lab& lab, const Words& words) {
   Options options("lab-tool with-work", "Links a program with your parts that pass.");
@@ -107,8 +113,7 @@ Exit with_work_command(const Lab& lab, const Words& words) {
               << "\n";
     if (!reason.empty()) continue;
     yours.push_back(&part);
-    const bool adds = !called_by.adds.empty() && any_of(called_by.not_with, run) == nullptr;
-    if (adds && !has(run, called_by.adds)) added.insert(called_by.adds);
+    if (const auto option = added_option(called_by, run); !option.empty()) added.insert(option);
   }
   std::cout << program.link(yours, name).string() << "\n";
   for (const std::string& option : added) std::cout << option << "\n";

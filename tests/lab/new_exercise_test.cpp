@@ -62,7 +62,8 @@ TEST_CASE("dev new: an exercise of each family is read by the manifest and compi
     const std::string name = "new_" + family;
     const CommandResult made = tree.make("06/" + name, family);
     REQUIRE(made.exit_code == 0);
-    const Exercise& exercise = exercise_named(tree.course(), name);
+    const Course course = tree.course();
+    const Exercise& exercise = exercise_named(course, name);
     CHECK(exercise.family == family);
     CHECK(exercise.place > std::exchange(place, exercise.place));
     CHECK(fs::exists(tree.root() / exercise.header));

@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
-// verdict: rank exited
-// says: called exit(0)
+// verdict: compile error
+// says: which the lab brings already
 // Replaces the loop that serves the cases by one that serves none.
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/sim/player.hpp"
