@@ -104,6 +104,7 @@ end_group() { printf '</tab>\n'; }
 # The manifests of a lesson's exercises, in their order.
 manifests_of() {
   for manifest in exercises/"$1"/*.toml; do
+    [ -e "$manifest" ] || continue   # a lesson without exercises
     place=$(sed -n 's/^place = //p' "$manifest")
     [ -z "$place" ] || printf '%d %s\n' "$place" "$manifest"
   done | sort -k1n -k2 | cut -d ' ' -f 2

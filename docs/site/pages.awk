@@ -186,7 +186,7 @@ FNR == 1 {
 block == "math" { tex = tex " " $0; next }
 block == "code" || /^    / { print; next }
 
-/^# / && !titled { titled = 1; print $0 (page == "index" ? "" : " {#" page "}"); if (page ~ /^lesson_/) print "\n[TOC]\n"; if (path ~ /^exercises\//) print task_line(); next }
+/^# / && !titled { titled = 1; print $0 (page == "index" ? "" : " {#" page "}"); if (page ~ /^lesson_/) print "\n[TOC]\n"; if (path ~ /^exercises\/[0-9]/) print task_line(); next }
 
 /^## Hint/ && path ~ /^exercises\// {
   if (hints++) print as_it_is("</details>")

@@ -13,8 +13,6 @@
 namespace lockstep::grader {
 namespace {
 
-using Inputs = std::vector<std::vector<double>>;
-
 // Where a value comes from, when some rank brought it: "element 3 of rank 2's data".
 std::string origin_of(const std::vector<Scene>& calls, std::size_t call, double value) {
   for (std::size_t c = 0; c < calls.size(); ++c) {
@@ -90,9 +88,11 @@ std::optional<Cause> likely_cause_of_all(const std::vector<Scene>& calls, std::s
   values.rank = static_cast<int>(rank);
   values.ranks = static_cast<int>(calls[call].ranks.size());
   if (call > 0) values.previous = calls[call - 1].ranks[rank][buffer].after;
-  for (const auto& input : calls[call].sums ? calls[call].sums->inputs : Inputs{}) {
-    values.inputs.push_back(
-        std::span(input).subspan(static_cast<std::size_t>(held.sums_from), held.after.size()));
+  if (const auto& sums = calls[call].sums) {  // by reference: the values are views of the inputs
+    for (const auto& input : sums->inputs) {
+      values.inputs.push_back(
+          std::span(input).subspan(static_cast<std::size_t>(held.sums_from), held.after.size()));
+    }
   }
   for (const auto classify : {stale, blocks_moved, transposed, one_rank_wrong, rounding_only}) {
     if (auto cause = classify(values)) return cause;
