@@ -73,7 +73,8 @@ void shows_lessons() {
 void shows_tasks() {
   built();
   for (const auto& entry : fs::recursive_directory_iterator(root / "exercises")) {
-    if (entry.path().extension() != ".md" || entry.path().stem() == "common_hints") continue;
+    const std::string stem = entry.path().stem().string();
+    if (entry.path().extension() != ".md" || stem == "common_hints" || stem == "README") continue;
     const std::string name = entry.path().stem().string();
     const std::string lesson = entry.path().parent_path().filename().string().substr(0, 2);
     const fs::path page =
