@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdio>
+#include <sstream>
 
 #include "tests/catch.hpp"
 #include "tests/lessons/text.hpp"
@@ -45,6 +46,16 @@ Outcome run_shell(const std::string& command) {
   return outcome;
 }
 
+// A run that takes long prints how far it is, every few seconds: how often, the machine decides.
+std::string without_progress(const std::string& output) {
+  std::istringstream lines(output);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("step ")) kept += line + "\n";
+  }
+  return kept;
+}
+
 }  // namespace
 
 TEST_CASE("lessons: every run that is shown succeeds and prints what is shown") {
@@ -55,7 +66,9 @@ TEST_CASE("lessons: every run that is shown succeeds and prints what is shown") 
       const Outcome outcome = run_shell(as_run_here(run.command));
       INFO("expected\n" << run.expected << "\nseen\n" << outcome.output);
       CHECK((WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 0));
-      CHECK(output_matches(run.expected, outcome.output));
+      const bool shows_progress = run.expected.find("\nstep ") != std::string::npos;
+      CHECK(output_matches(run.expected,
+                           shows_progress ? outcome.output : without_progress(outcome.output)));
     }
   }
 }
