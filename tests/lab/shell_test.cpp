@@ -1,7 +1,9 @@
 // The shell in front of the programs: ./lab with programs that only say how they were called.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "grader/course/command.hpp"
+#include "grader/course/manifest.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
@@ -252,4 +254,15 @@ TEST_CASE("a build that fails says why: killed, a full disk, or the lab's own co
   fs::remove(root.folder() / "build.log");
   fs::create_symlink("/dev/full", root.folder() / "build.log");
   failed("echo 'one'; exit 0", 0, "");
+}
+
+TEST_CASE("lab start: the shell begins with the exercise that the path begins with") {
+  const fs::path root = LOCKSTEP_ROOT;
+  const Course course = read_course(root / "exercises" / "course.toml");
+  const auto is_code = [&](std::size_t at) { return course.exercises[at].kind == Kind::code; };
+  const auto first = std::ranges::find_if(course.path, is_code);
+  REQUIRE(first != course.path.end());
+  const CommandResult said =
+      run_command({"sh", "-euc", ". setup/start.sh; first_exercise"}, root, {.deadline_s = 20});
+  CHECK(said.output == course.exercises[*first].address() + "\n");
 }
