@@ -239,8 +239,8 @@ TEST_CASE("a cmake that was killed leaves a folder that the next command configu
   const auto killed = root.run("rm build/release/CMakeCache.txt; ready");
   CHECK(killed.exit_code == 4);
   CHECK_THAT(killed.output,
-             test::contains("lab: configuring was ended by signal 9; the same command "
-                            "goes on with it\n"));
+             test::contains("lab: configuring was stopped by signal 9; run the same command "
+                            "to continue\n"));
   CHECK_THAT(root.run("ready").output,
              test::contains("is only partly configured, so it is configured again"));
 }
@@ -255,12 +255,12 @@ TEST_CASE("a build that fails says why: killed, a full disk, or the lab's own co
     CHECK_THAT(result.output, test::contains(sentence));
   };
   failed("kill -9 $$", 4,
-         "lab: building was ended by signal 9; the same command goes on with it\n");
+         "lab: building was stopped by signal 9; run the same command to continue\n");
   failed("echo 'x.cpp: No space left on device'; exit 1", 3,
          "lab: building failed because the disk of " + fs::canonical(root.scratch.path()).string() +
              " is full. Free some space");
   failed("echo '[1/2] a'; echo 'x.cpp:1: error'; exit 1", 4,
-         "x.cpp:1: error\nlab: building failed. This is the lab's own code, not yours");
+         "x.cpp:1: error\nlab: building failed. The fault is in the lab's own code, not in yours");
   // A log that cannot be written is no failure.
   fs::remove(root.folder() / "build.log");
   fs::create_symlink("/dev/full", root.folder() / "build.log");
