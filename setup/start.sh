@@ -83,11 +83,9 @@ where_to_begin() {
   cat <<TEXT
 
 Ready in $(($(seconds) - began)) s. Now:
-  read    $(find lessons -mindepth 2 -name README.md | sort | sed -n 1p), which tells how all this works, then
-          lessons/${1%/*}/README.md
+  read    $(find lessons -mindepth 2 -name README.md | sort | sed -n 1p): one page, from here to your first solved exercise
   edit    work/$1.cpp
   check   ./lab check ${1#*/}, or ./lab watch ${1#*/}: a verdict at each save
-  and     ./lab with no command shows where you are and what is next; ./lab doctor, what this
-          machine has
+  next    ./lab shows where you are and what comes next; ./lab doctor shows what this machine has
 TEXT
 }
