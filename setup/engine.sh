@@ -1,3 +1,20 @@
+# `train --break NAME`: once as it should be, and once with a part that is wrong on purpose.
+engine_break() {
+  name=$1
+  shift
+  json=
+  left=$#
+  while [ "$left" -gt 0 ]; do
+    argument=$1
+    shift
+    left=$((left - 1))
+    case $argument in --json) json=--json; continue ;; esac
+    set -- "$@" "$argument"
+  done
+  build train lab-tool
+  exec "$bin/lab-tool" $building break "$name" $json -- "$@"
+}
+
 # The engine's programs. `train --ranks N` starts itself N times under the launcher; the caller's
 # folder stays the working folder, so file names mean what they say. `--with work` is the wrapper's:
 # it chooses the program that is linked with the student's parts that pass.
@@ -6,11 +23,13 @@ engine_train() {
   if wants_help "$@"; then
     "$train" --help   # as it was built: help_without_build left, so there is one
     echo "  --with work      your parts from work/ where they pass, references elsewhere"
+    echo "  --break X        train twice, the second time with a part that is wrong on purpose; list: all"
     exit 0
   fi
   ready
   build train
   with_work=no
+  broken=
   left=$#
   while [ "$left" -gt 0 ]; do
     argument=$1
@@ -20,13 +39,20 @@ engine_train() {
       argument=--with=$1
       shift
       left=$((left - 1))
+    elif [ "$argument" = --break ] && [ "$left" -gt 0 ]; then
+      argument=--break=$1
+      shift
+      left=$((left - 1))
     fi
     case $argument in
       --with=work) with_work=yes; continue ;;
       --with | --with=*) fail 2 "--with takes 'work': ./lab train --with work" ;;
+      --break=?*) broken=${argument#--break=}; continue ;;
+      --break | --break=) fail 2 "--break takes a name; ./lab train --break list tells them" ;;
     esac
     set -- "$@" "$argument"
   done
+  [ -z "$broken" ] || engine_break "$broken" "$@"
   if [ "$with_work" = yes ]; then
     build lab-tool
     # A line with the program; more with options that the parts need to be called.

@@ -6,8 +6,8 @@
 //   bfloat16 with a master copy   2         2         4    4 · numbers kept           16 P
 //   bfloat16 alone                2         2         -    4 · numbers kept           12 P
 //
-// An optimizer keeps some numbers for each parameter between steps, in float32 whatever the
-// weights' type: SGD none, momentum one (the velocity), Adam two (both moments). A master copy is a
+// An optimizer keeps some numbers for each parameter between steps: SGD none, momentum one (the
+// velocity), Adam two (both moments). All three recipes keep them in float32. A master copy is a
 // second set of weights in float32: the optimizer updates it, and the bfloat16 weights are rounded
 // from it, since an update that is small against the weight would vanish in bfloat16's 8 bits
 // [MIX17 §3.1].
@@ -15,8 +15,9 @@
 // Activations are what forward keeps for backward. They follow the batch and what the layers save,
 // and not P.
 //
-// Left out: gradients kept in float32 beside bfloat16 weights (2 bytes more), buffers of the
-// operations and of communication, fragmentation, the CUDA context.
+// Left out: moments of the weights' type, as torch.optim.AdamW keeps them (8 P in bfloat16 alone),
+// gradients kept in float32 beside bfloat16 weights (2 bytes more), buffers of the operations and
+// of communication, fragmentation, the CUDA context.
 //   Source  [ZERO20 §3.1] model states, [ZERO20 §3.2] activations
 #pragma once
 

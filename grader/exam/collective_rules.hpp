@@ -12,6 +12,7 @@
 #include "grader/exam/members.hpp"
 #include "grader/exam/reduction_rules.hpp"
 #include "grader/judge/bench.hpp"
+#include "grader/play/collective_case.hpp"
 
 namespace lockstep::grader {
 
@@ -20,6 +21,12 @@ struct Nodes {
   int ranks_each = 1;
   sim::Network network{};
   bool turned = false;  // every other node numbers its ranks backwards
+};
+
+// A rank dies at its k-th request to the judge, from 1; it does not if it has fewer of them.
+struct Death {
+  int rank = 0;
+  int at_request = 1;
 };
 
 struct CollectiveProblem {
@@ -33,6 +40,11 @@ struct CollectiveProblem {
   std::optional<std::uint64_t> salt{};             // of the inputs; drawn where there is none
   std::vector<std::vector<std::int64_t>> sends{};  // all_to_all: [from][to]
   std::optional<Nodes> nodes{};                    // of the whole world, in a part with two groups
+  // Added to each integer, so that it needs more bits than a double has. Not for products.
+  std::int64_t offset = 0;
+  Elements elements = Elements::given;  // none: counts and costs alone, for any count
+  std::optional<Death> death{};         // of a rank of the whole world, in its first call
+  sim::Network network{};               // where there are no nodes
 
   int size() const { return members.size(); }
   std::size_t ranks() const { return static_cast<std::size_t>(members.size()); }
@@ -52,6 +64,7 @@ struct Holding {
   std::vector<double> tolerance{};  // empty: exact
   std::int64_t sums_from = 0;       // its first element among those that were reduced
   Bits bits = Bits::any;            // alike: the same on every rank, not only to the tolerance
+  bool reduced() const { return !tolerance.empty(); }
 };
 struct Scene {
   std::vector<std::vector<Holding>> ranks;  // [group rank][buffer]
@@ -64,8 +77,12 @@ std::vector<double> distinct(const CollectiveProblem& p, std::uint64_t salt, int
                              std::int64_t count);
 
 // Plays a problem and compares every buffer of every rank. The result of the case, for its cost.
+// Where a rank dies, those that were told so must have thrown CommError, and the others must hold
+// what they should.
+//   bytes_peak  if given, the most that a rank's part had of tensors, beside the buffers
 std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,
-                                      const std::string& what, const Oracle& oracle);
+                                      const std::string& what, const Oracle& oracle,
+                                      std::int64_t* bytes_peak = nullptr);
 
 // A problem with less of one thing: ranks, calls, elements, or what is not the plainest of it. In a
 // fixed order, the bold ones first.

@@ -115,6 +115,17 @@ TEST_CASE("lab train: --with work is the shell's, and the tool is told what the 
   CHECK(programs.lab({"train", "--with", "solutions"}).exit_code == 2);
 }
 
+TEST_CASE("lab train: --break is the tool's, with the other options of the run") {
+  const Programs programs;
+  programs.program("lab-tool", "echo lab-tool \"$@\"");
+  CHECK(programs.lab({"train", "--ranks", "2", "--break", "no_average"}).output ==
+        "lab-tool break no_average -- --ranks 2\n");
+  CHECK(programs.lab({"train", "--break=no_average", "--json"}).output ==
+        "lab-tool break no_average --json --\n");
+  CHECK(programs.lab({"train", "--break"}).exit_code == 2);
+  CHECK(programs.lab({"train", "--break="}).exit_code == 2);
+}
+
 TEST_CASE("lab sim: --with work links the named program as it is, and what passes of the others") {
   const Programs programs;
   programs.program("sim", "echo sim \"$@\"");
