@@ -16,6 +16,13 @@ lab_bench() {
     cd "$root"
     hand_over bench-sim bench-sim "$@"
   fi
+  if [ "${1-}" = links ]; then
+    shift
+    program=bench-links
+    help_without_build "$@"
+    ! wants_help "$@" || exec "$bin/bench-links" --help
+    hand_over bench-links bench-links "$@"
+  fi
   if [ "${1-}" = check ]; then
     shift
     program=lab-tool
