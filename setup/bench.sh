@@ -1,5 +1,5 @@
 # ./lab bench: the engine's speed, and how long a check takes. The programs say what they measure
-# (bench --help); the shell knows where the peer's script is, and passes TORCH_PYTHON on.
+# (bench --help). The shell knows the path of the peer's script and passes on TORCH_PYTHON.
 lab_bench() {
   if [ "${1-}" = native ]; then
     shift
