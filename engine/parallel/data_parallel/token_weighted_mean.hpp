@@ -24,8 +24,8 @@ struct LossSum {
 //               multiplied by 1 / Σ counted first and then summed. They stay zero when no rank
 //               counted anything. A parameter whose grad is undefined (on every rank) stays
 //               without.
-//   Comm        one all-reduce of 16 bytes; then one per tensor, or one over a flat copy:
-//               2(N-1)/N · bytes sent per rank
+//   Comm        sum and count once: one all-reduce of 16 bytes, or one of 8 for each; then one per
+//               tensor, or one over a flat copy: 2(N-1)/N · bytes sent per rank
 //   Throws      CommError when a peer is lost
 double weighted_average(comm::ProcessGroup& group, std::span<Parameter* const> parameters,
                         const LossSum& mine);
