@@ -15,10 +15,10 @@ dist.reduce_scatter_tensor(shard, data, group=in_node)
 dist.all_reduce(shard, group=across)
 dist.all_gather_into_tensor(data, shard, group=in_node)
 
-print_me = [None] * 4
-dist.all_gather_object(print_me, (shard.tolist(), torch.equal(data, flat)))
+results = [None] * 4
+dist.all_gather_object(results, (shard.tolist(), torch.equal(data, flat)))
 if rank == 0:
     print(data.tolist())
-    for shard_of_rank, same in print_me:
+    for shard_of_rank, same in results:
         print("shard", shard_of_rank, "same as all_reduce:", same)
 dist.destroy_process_group()
