@@ -17,6 +17,8 @@ usage: ./lab dev check          format, lint of what differs from main, floors, 
                                 the mutants
        ./lab dev matrix --page FILE
                                 all that is kept as one page, with overview and totals
+       ./lab dev predictions FOLDER
+                                what ./lab docs shows before and after a run that is to be predicted
        ./lab dev affected PATH… the labels of the tests that a change of these files can affect
 TEXT
 }
