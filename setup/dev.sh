@@ -19,6 +19,8 @@ usage: ./lab dev check          format, lint of files that differ from main, flo
                                 all kill matrices as one page, with overview and totals
        ./lab dev torch          install the newest PyTorch from PyPI under build/torch (about 6 GB),
                                 for the lessons' Python and as a peer of ./lab bench
+       ./lab dev predictions FOLDER
+                                what the site shows before and after a run with a prediction
        ./lab dev affected PATH… the labels of the tests that a change to these files can affect
 TEXT
 }

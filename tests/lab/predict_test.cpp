@@ -174,3 +174,36 @@ TEST_CASE("lab predict: Ctrl-C ends the run with all that it started, and record
   const auto later = run_command({"sh", "-c", "sleep 0.5; ls alive"}, tree.root(), {});
   CHECK(later.exit_code != 0);
 }
+
+TEST_CASE("the site: a run that is to be predicted has its form before the output and why behind") {
+  const PredictingTree tree;
+  const fs::path lesson = tree.root() / "lessons" / "06_all_reduce";
+  const std::string output = "```text\nsent 70000 bytes\n```\n";
+  write_text(lesson / "README.md",
+             "# All\n\n```text\nother\n```\n\n```sh run\necho\n```\n\n" + output + "\nafter\n");
+  write_text(lesson / "predict.toml",
+             "[[run]]\nquestion = \"`D` < 1?\"\nwhy = \"Seven & more.\"\n"
+             "number = 'sent (\\d+)'\nunit = \"bytes\"\nclose = 0.05\n");
+  const std::string folder = (tree.root() / "build/docs/made/predictions").string();
+  CHECK(tree.lab({"dev", "predictions", folder}).exit_code == 0);
+  const std::string page =
+      run_command({"awk", "-v", "root=" + tree.root().string(), "-f",
+                   LOCKSTEP_ROOT "/docs/site/pages.awk", (lesson / "README.md").string()},
+                  tree.root(), {})
+          .output;
+  const auto form = page.find(
+      "<form class=\"predict\" data-number=\"70000\" data-close=\"0.05\" "
+      "data-unit=\"bytes\">");
+  const auto question = page.find("<p><code>D</code> &lt; 1?</p>");
+  const auto shown = page.find("sent 70000 bytes");
+  const auto why = page.find("<p class=\"why\">Seven &amp; more.</p></div>");
+  CHECK(page.find("other") < form);
+  CHECK(form < question);
+  CHECK(question < shown);
+  CHECK(shown < why);
+  CHECK(why < page.find("after"));
+  CHECK(page.find("<form", form + 1) == std::string::npos);
+
+  write_text(lesson / "README.md", "# All\n\n```sh run\necho\n```\n\n```text\nother\n```\n");
+  CHECK(tree.lab({"dev", "predictions", folder}).exit_code == 4);
+}
