@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -168,6 +169,15 @@ void misbehave(const std::string& what, PlayerCase& given) {
   }
   if (what == "foreign thread") {
     std::thread([&] { send(given.port, 0, {1}); }).join();
+  }
+  if (what == "foreign thread at work while it waits") {
+    std::thread late([&] {
+      const auto begin = std::chrono::steady_clock::now();
+      while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(5)) continue;
+      send(given.port, 0, {1});
+    });
+    recv(given.port, 0, 1);
+    late.join();
   }
   if (what == "leave strand") {
     auto strand = given.strands.start("loader", [&] { recv(given.port, 0, 1, 7); });

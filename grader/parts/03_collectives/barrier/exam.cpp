@@ -80,10 +80,12 @@ void check_tokens(Bench& bench, const Played& played, const Meeting& meeting) {
   const bool silent =
       std::ranges::none_of(messages, [&](const auto& message) { return message.src == late; });
   const std::string why =
-      silent ? text("rank ", meeting.members.group_rank(late),
-                    " sent no message at all; an empty tensor is no message, so send the token")
-             : text("it had not heard of that rank, neither from it nor through others",
-                    call ? ", in this call: what it heard belonged to the one before" : "");
+      silent
+          ? text("rank ", meeting.members.group_rank(late),
+                 " sent no message at all: it takes no step, or what it sends is an empty tensor, "
+                 "which is no message")
+          : text("it had not heard of that rank, neither from it nor through others",
+                 call ? ", in this call: what it heard belonged to the one before" : "");
   failure.message = text("rank ", meeting.members.group_rank(early), " left the barrier ",
                          between_s * 1e6, " µs before rank ", meeting.members.group_rank(late),
                          " came to it; likely cause: ", why);
