@@ -93,8 +93,8 @@ void check_reach(Bench& bench, const Played& played, const CollectiveProblem& p,
 
 }  // namespace
 
-void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
-                 const Price& price) {
+void check_price(Bench& bench, const Played& played, const CollectiveProblem& p, const Price& price,
+                 std::int64_t bytes_peak) {
   check_messages_only(bench, played, text("messages, as ", price.shape, " sends them"));
   PriceCheck check(bench, played, price);
   const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
@@ -103,7 +103,7 @@ void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
     total += played.counters.ranks[rank].bytes_sent / size;
   }
   const int any = std::numeric_limits<int>::max();
-  const auto upto = [](int most) { return Range{0, most}; };
+  const auto upto = [](std::int64_t most) { return Range{0, most}; };
   for (std::size_t rank = 0; rank < p.ranks(); ++rank) {
     const auto& counted = played.counters.ranks[rank];
     const std::string who = text("rank ", rank);
@@ -138,6 +138,10 @@ void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
                  "of messages that wait for each other is", "message", "messages", price.why_depth);
   }
   if (price.reach != any) check_reach(bench, played, p, price);
+  if (price.room) {
+    check.within(upto(*price.room), bytes_peak / size, "one rank", "made room for", "element",
+                 "room", price.why_room);
+  }
   if (played.counters.makespan_s > price.seconds) {
     Failure failure;
     failure.verdict = sim::Verdict::efficiency;
