@@ -186,6 +186,8 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   const auto summary = train::train(*group, *model, *optimizer, *datasets.train, *datasets.test,
                                     options, watchers.all);
   if (group->rank() == 0) tell_what_is_left(arguments, device, *model, spec);
+  // A rank that ends with an error is followed by the end of all: not before rank 0 has told why.
+  group->barrier();
   return {summary, nn::count_of(*model)};
 }
 

@@ -115,8 +115,8 @@ class SetsPending final : public Pending {
 
 class SimGroup final : public ProcessGroup, private Started {
  public:
-  SimGroup(sim::Port& port, std::uint32_t group, int rank, int size)
-      : ProcessGroup(rank, size), port_(port), group_(group) {}
+  SimGroup(sim::Port& port, std::uint32_t group, int rank, int size, PostedRoom posted)
+      : ProcessGroup(rank, size), port_(port), group_(group), posted_(posted) {}
 
   std::string_view backend() const override { return "sim"; }
   Traffic traffic() const override { return traffic_; }
@@ -182,6 +182,9 @@ class SimGroup final : public ProcessGroup, private Started {
   }
   Work start_recv(Tensor data, int src, int tag, const Where& where) override {
     Message wanted = message(Op::irecv, data, src, tag, where);
+    if (const auto room = wire_bytes_of(data); posted_ == PostedRoom::scribbled && !room.empty()) {
+      std::memset(room.data(), posted_byte, room.size());
+    }
     wanted.checksum = checksum_of(data);
     if (contributors_of(data.device()) == nullptr) return start_request(wanted, data, data, where);
     const SetsReceipt sets(data, route(src, rank(), tag));
@@ -232,18 +235,20 @@ class SimGroup final : public ProcessGroup, private Started {
     request.key = key;
     const Reply reply = ask(port_, request);
     if (reply.rank < 0) return nullptr;
-    return std::make_unique<SimGroup>(port_, reply.group, reply.rank, reply.size);
+    return std::make_unique<SimGroup>(port_, reply.group, reply.rank, reply.size, posted_);
   }
 
   sim::Port& port_;
   std::uint32_t group_;
+  PostedRoom posted_;
   Traffic traffic_;
 };
 
 }  // namespace
 
-std::unique_ptr<ProcessGroup> make_sim_group(sim::Port& port, int rank, int size) {
-  return std::make_unique<SimGroup>(port, 0, rank, size);
+std::unique_ptr<ProcessGroup> make_sim_group(sim::Port& port, int rank, int size,
+                                             PostedRoom posted) {
+  return std::make_unique<SimGroup>(port, 0, rank, size, posted);
 }
 
 }  // namespace lockstep::comm

@@ -170,7 +170,10 @@ class Core {
   // The rank is gone. Whoever waits for it is answered with Status::failed and `why`, and the
   // finding is rank_exited (a host that knows better replaces it).
   void lose(int rank, const std::string& why);
-  // Why the rank is gone, lost or killed by a fault; empty while it is there.
+  // The rank, whose strand 0 runs, goes on no more because the world failed it. Whoever waits for it
+  // is answered with Status::failed and `why`; nothing is found.
+  void give_up(int rank, const std::string& why);
+  // Why the rank is gone: lost, killed by a fault, or it gave up; empty while it is there.
   const std::string& gone(int rank) const;
   bool is_over(int rank) const;  // something was found, or the rank is gone
 

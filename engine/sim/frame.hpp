@@ -8,6 +8,7 @@
 //   strand_started  `strand` starts: i32 parent
 //   strand_ended    `strand` ends: nothing
 //   result          the result of the case
+//   gave_up         why the rank goes on no more, then the result of the case
 //   failed          u8 Failure, then the text
 #pragma once
 
@@ -27,9 +28,10 @@ enum class FrameKind : std::uint16_t {
   result = 19,
   failed = 20,
   strand_woken = 21,
+  gave_up = 22,
 };
 
-enum class Failure : std::uint8_t { unsolved, memory, crash };
+enum class Failure : std::uint8_t { unsolved, memory, crash, foreign_thread };
 
 struct FrameHeader {
   std::uint32_t length = 0;

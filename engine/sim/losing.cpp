@@ -12,6 +12,15 @@ void Core::lose(int rank, const std::string& why) {
   state_->found({Verdict::rank_exited, gone(rank), {rank}, {}});
 }
 
+void Core::give_up(int rank, const std::string& why) {
+  const double now_s = state_->running_strand({rank, 0}, "gives up").clock_s;
+  auto& counters = state_->counters_.ranks[static_cast<std::size_t>(rank)];
+  counters.clock_s = std::max(counters.clock_s, now_s);
+  state_->counters_.makespan_s = std::max(state_->counters_.makespan_s, counters.clock_s);
+  if (state_->striking_) state_->striking_->has_died(rank, now_s);
+  state_->drop(rank, why.empty() ? text("rank ", rank, " gave up") : why);
+}
+
 void Core::State::drop(int rank, const std::string& why) {
   any_lost_ = true;
   lost_[static_cast<std::size_t>(rank)] = why;

@@ -28,15 +28,21 @@ void flush_output() {
   std::_Exit(1);
 }
 
-Bytes play(SocketPort& port, const IncomingFrame& frame,
-           const std::function<Bytes(PlayerCase&)>& part) {
+struct Outcome {
+  Bytes result;
+  std::string gave_up;
+};
+
+Outcome play(SocketPort& port, const IncomingFrame& frame,
+             const std::function<Bytes(PlayerCase&)>& part) {
   ByteReader head(frame.bytes());
   const int rank = head.get<int>();
   const int ranks = head.get<int>();
   const auto input = frame.bytes().subspan(2 * sizeof(int));
   try {
     PlayerCase given{port, port, rank, ranks, ByteReader(input)};
-    return part(given);
+    Bytes result = part(given);
+    return {std::move(result), given.gave_up};
   } catch (const NotImplemented& error) {
     fail(port, Failure::unsolved, error.what());
   } catch (const std::bad_alloc&) {
@@ -56,13 +62,17 @@ int serve_cases(const std::function<Bytes(PlayerCase&)>& part) {
   std::setvbuf(stdout, nullptr, _IOLBF, 4096);  // what was printed before a crash is seen
   SocketPort port(host_socket);
   while (const auto frame = port.next_case()) {
-    Bytes result = play(port, *frame, part);
+    Outcome outcome = play(port, *frame, part);
     if (const auto names = port.unfinished(); !names.empty()) {
       fail(port, Failure::crash,
            "the part returned while its strand " + names + " still runs: join() every strand");
     }
     flush_output();
-    port.send_result(std::move(result));
+    if (outcome.gave_up.empty()) {
+      port.send_result(std::move(outcome.result));
+    } else {
+      port.send_gave_up(outcome.gave_up, outcome.result);
+    }
   }
   return 0;
 }

@@ -16,6 +16,9 @@ struct PlayerCase {
   int rank;
   int ranks;
   ByteReader input;
+  // Set by an adapter whose part threw because a peer was lost: the rank goes on no more, its
+  // result counts, and those who wait for it are told so with this reason.
+  std::string gave_up{};
 };
 
 // Serves cases from fd 3 until the host closes it; returns the process's exit code. `part` returns

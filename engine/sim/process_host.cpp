@@ -4,99 +4,23 @@
 // A player's state: it is *running* while one of its strands is not blocked (its idle clock ticks),
 // *blocked* while the core holds a request of each, *done* when its result is there. A frame that
 // does not fit the state is as good as noise: the verdict is crash, of that rank alone.
-#include "engine/sim/process_host.hpp"
-
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
-#include <deque>
 
-#include "engine/sim/child_process.hpp"
-#include "engine/sim/frame.hpp"
+#include "engine/sim/process_host_state.hpp"
 
 namespace lockstep::sim {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_between(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
-
-// A player that waits for a processor is not idle: when it could run, but got less than half of the
-// time, the limit is stretched up to this often.
-constexpr double starved_stretch = 4;
 constexpr int frames_at_once = 256;  // of one player, before the others and the clock have a turn
 constexpr std::size_t text_max = 4000;  // of an exception
 constexpr std::size_t name_max = 40;    // of a strand
 
-struct Player {
-  Player(const std::vector<std::string>& command, const PlayerLimits& limits, Surroundings where)
-      : child(command, limits, where), reader(limits.frame_bytes_max) {}
-
-  ChildProcess child;
-  FrameReader reader;
-  std::deque<OutgoingFrame> outgoing;
-  std::uint32_t sequence = 0;
-  bool output_open = true;  // it may close its ends
-
-  // Of the case at hand:
-  int running = 0;  // strands that are not blocked
-  bool done = false;
-  std::string output;
-  std::int64_t output_bytes = 0;
-  std::string last_call;    // its place, of any strand
-  Clock::time_point heard;  // when it last said something, or was told to go on
-  double cpu_s = 0;         // at that time
-};
-
 }  // namespace
-
-struct ProcessHost::State {
-  std::vector<std::string> command;
-  PlayerLimits limits;
-  std::vector<Player> players;
-  bool usable = true;
-
-  // One run.
-  Core* core = nullptr;
-  CaseResult result;
-  int ranks = 0;
-
-  void found(Finding finding) {
-    if (!result.finding) result.finding = std::move(finding);
-  }
-  void no_frame(int rank, const std::string& why) {
-    found(
-        {Verdict::crash,
-         text("rank ", rank, " broke its line to the lab: what came is no frame (", why,
-              "); was fd 3 written to, memory overwritten, or a std::thread started where a strand "
-              "belongs?"),
-         {rank},
-         {}});
-  }
-  Player& player(int rank) { return players[static_cast<std::size_t>(rank)]; }
-
-  void give_cases(const std::vector<Bytes>& inputs);
-  void wait_for_players();
-  void drive_core();
-  void post(int rank, OutgoingFrame frame);
-  void flush(int rank);
-  void hear(int rank);
-  void take(int rank, const IncomingFrame& frame);
-  void take_failure(int rank, const IncomingFrame& frame);
-  void read_output(int rank);
-  void check_idle(int rank, Clock::time_point now);
-  void found_silent(int rank, double silent_s);
-  void found_too_long();
-  void lost(int rank);
-};
 
 ProcessHost::ProcessHost(std::vector<std::string> command, int players, const PlayerLimits& limits,
                          const std::optional<DebuggedPlayer>& debugged)
@@ -104,17 +28,27 @@ ProcessHost::ProcessHost(std::vector<std::string> command, int players, const Pl
   LOCKSTEP_CHECK(players >= 1, "a host needs at least one player, not ", players);
   state_->command = std::move(command);
   state_->limits = limits;
-  state_->players.reserve(static_cast<std::size_t>(players));
-  for (int i = 0; i < players; ++i) {
-    if (!debugged || debugged->rank != i) {
-      state_->players.emplace_back(state_->command, limits, Surroundings::none);
-      continue;
+  state_->debugged = debugged;
+  state_->start_players(players);
+}
+
+// Those of the first `count` that are not there, side by side.
+void ProcessHost::State::start_players(int count) {
+  std::vector<Player*> started;
+  players.resize(std::max(players.size(), static_cast<std::size_t>(count)));
+  for (int rank = 0; rank < count; ++rank) {
+    auto& place = players[static_cast<std::size_t>(rank)];
+    if (place) continue;
+    if (!debugged || debugged->rank != rank) {
+      place = std::make_unique<Player>(command, limits, Surroundings::none);
+    } else {
+      std::vector<std::string> words = debugged->command;
+      words.insert(words.end(), command.begin(), command.end());
+      place = std::make_unique<Player>(words, limits, Surroundings::the_labs);
     }
-    std::vector<std::string> words = debugged->command;
-    words.insert(words.end(), state_->command.begin(), state_->command.end());
-    state_->players.emplace_back(words, limits, Surroundings::the_labs);
+    started.push_back(place.get());
   }
-  for (auto& player : state_->players) player.child.await_start(state_->command);
+  for (Player* player : started) player->child.await_start(command);
 }
 
 ProcessHost::~ProcessHost() = default;
@@ -124,10 +58,9 @@ bool ProcessHost::usable() const { return state_->usable; }
 CaseResult ProcessHost::run(Core& core, const std::vector<Bytes>& inputs) {
   State& state = *state_;
   LOCKSTEP_CHECK(state.usable, "run: a case has failed in this host; make a new one");
-  LOCKSTEP_CHECK(std::cmp_less_equal(core.ranks(), state.players.size()), "run: ", core.ranks(),
-                 " ranks, but only ", state.players.size(), " players");
   LOCKSTEP_CHECK(std::cmp_equal(inputs.size(), core.ranks()), "run: ", inputs.size(),
                  " inputs for ", core.ranks(), " ranks");
+  state.start_players(core.ranks());
   state.core = &core;
   state.ranks = core.ranks();
   state.result = {};
@@ -152,6 +85,10 @@ CaseResult ProcessHost::run(Core& core, const std::vector<Bytes>& inputs) {
   if (state.result.finding) {
     state.usable = false;
     state.players.clear();
+  } else {
+    for (int rank = 0; rank < state.ranks; ++rank) {
+      if (!state.player(rank).done) state.players[static_cast<std::size_t>(rank)].reset();
+    }
   }
   state.core = nullptr;
   return std::exchange(state.result, {});
@@ -179,7 +116,10 @@ void ProcessHost::State::give_cases(const std::vector<Bytes>& inputs) {
 
 void ProcessHost::State::drive_core() {
   auto resumes = core->advance();
-  if (core->finding()) return found(*core->finding());
+  if (core->finding()) {
+    if (core->finding()->verdict == Verdict::deadlock) hear_foreign_threads();
+    return found(*core->finding());
+  }
   const auto now = Clock::now();
   for (auto& [actor, reply] : resumes) {
     Player& to = player(actor.rank);
@@ -285,12 +225,14 @@ void ProcessHost::State::take(int rank, const IncomingFrame& frame) {
       core->end(actor);
       --from.running;
       break;
-    case FrameKind::result: {
-      const auto bytes = frame.bytes();
+    case FrameKind::result:
       core->end({rank, 0});
-      if (--from.running != 0) throw Error("a result while a strand is running");
-      from.done = true;
-      result.results[static_cast<std::size_t>(rank)].assign(bytes.begin(), bytes.end());
+      take_result(rank, frame.bytes());
+      break;
+    case FrameKind::gave_up: {
+      const std::string why = printable(in.get_text(), text_max);
+      core->give_up(rank, text("rank ", rank, " gave up: ", why));
+      take_result(rank, in.get_bytes());
       break;
     }
     case FrameKind::failed:
@@ -300,6 +242,13 @@ void ProcessHost::State::take(int rank, const IncomingFrame& frame) {
       throw Error(text("kind ", static_cast<int>(frame.header.kind)));
   }
   if (core->finding()) found(*core->finding());
+}
+
+void ProcessHost::State::take_result(int rank, std::span<const std::byte> bytes) {
+  Player& from = player(rank);
+  if (--from.running != 0) throw Error("a result while a strand is running");
+  from.done = true;
+  result.results[static_cast<std::size_t>(rank)].assign(bytes.begin(), bytes.end());
 }
 
 void ProcessHost::State::take_failure(int rank, const IncomingFrame& frame) {
@@ -317,6 +266,8 @@ void ProcessHost::State::take_failure(int rank, const IncomingFrame& frame) {
                     {}});
     case Failure::crash:
       return found({Verdict::crash, text("rank ", rank, " threw: ", what), {rank}, {}});
+    case Failure::foreign_thread:
+      return found({Verdict::crash, text("rank ", rank, " ", what), {rank}, {}});
   }
   throw Error("a failure of no known kind");
 }
@@ -329,68 +280,6 @@ void ProcessHost::State::lost(int rank) {
   finding.where = player(rank).last_call;
   if (!finding.where.empty()) finding.message += "; its last call was at " + finding.where;
   found(std::move(finding));
-}
-
-void ProcessHost::State::read_output(int rank) {
-  Player& from = player(rank);
-  std::array<char, 4096> buffer;
-  ssize_t count;
-  while ((count = ::read(from.child.output(), buffer.data(), buffer.size())) > 0) {
-    from.output_bytes += count;
-    const auto room = limits.output_bytes - static_cast<std::int64_t>(from.output.size());
-    from.output.append(buffer.data(),
-                       static_cast<std::size_t>(std::min<std::int64_t>(room, count)));
-    if (from.output_bytes > limits.output_bytes) {
-      return found({Verdict::output,
-                    text("rank ", rank, " printed more than ", limits.output_bytes,
-                         " bytes in one case: does it print inside a loop?"),
-                    {rank},
-                    {}});
-    }
-  }
-  if (count == 0) from.output_open = false;
-}
-
-void ProcessHost::State::check_idle(int rank, Clock::time_point now) {
-  const Player& of = player(rank);
-  if (of.done || of.running == 0) return;
-  const double silent_s = seconds_between(of.heard, now);
-  if (silent_s < limits.idle_s) return;
-  const bool starved = of.child.cpu_s() - of.cpu_s < limits.idle_s / 2;
-  if (starved && !of.child.asleep() && silent_s < limits.idle_s * starved_stretch) return;
-  found_silent(rank, silent_s);
-}
-
-void ProcessHost::State::found_silent(int rank, double silent_s) {
-  const Player& of = player(rank);
-  const std::string silent = text(std::round(silent_s * 10) / 10, " s",
-                                  of.last_call.empty() ? "" : " since its call at ", of.last_call);
-  found({Verdict::time,
-         of.child.asleep()
-             ? text("rank ", rank, " slept for ", silent,
-                    ", outside the lab's own operations: it waits for something that does not "
-                    "come, such as a lock it holds, a thread, or a long sleep")
-             : text("rank ", rank, " ran for ", silent,
-                    " without communicating or returning: an endless loop?"),
-         {rank},
-         of.last_call});
-}
-
-// Who was silent for most of the time is the one; otherwise all are busy with each other.
-void ProcessHost::State::found_too_long() {
-  const auto now = Clock::now();
-  for (int rank = 0; rank < ranks; ++rank) {
-    const Player& of = player(rank);
-    const double silent_s = seconds_between(of.heard, now);
-    if (!of.done && of.running > 0 && silent_s > limits.case_s / 2) {
-      return found_silent(rank, silent_s);
-    }
-  }
-  found({Verdict::time,
-         text("the ranks were still busy after ", limits.case_s,
-              " s of one case: an endless exchange?"),
-         {},
-         {}});
 }
 
 }  // namespace lockstep::sim

@@ -3,7 +3,8 @@
 // they are used, every read and write has a deadline, and evidence is only what the core saw.
 //
 // Frame: {u32 length; u16 kind; u16 strand; u32 sequence} little-endian, then `length` bytes.
-// A player is started once and given case after case; after a failure it is not used again.
+// A player is started once and given case after case; after a failure it is not used again, nor is
+// that of a rank that a fault killed.
 #pragma once
 
 #include <memory>
@@ -52,8 +53,9 @@ class ProcessHost {
               const std::optional<DebuggedPlayer>& debugged = std::nullopt);
   ~ProcessHost();  // kills and reaps what is left
 
-  // Gives the first core.ranks() players a case each and drives the core until every one has
-  // returned its result or something went wrong. `inputs` are by rank.
+  // Gives the first core.ranks() players a case each, starting those that are not there, and drives
+  // the core until every one has returned its result, was killed by a fault, or something went
+  // wrong. `inputs` are by rank.
   CaseResult run(Core& core, const std::vector<Bytes>& inputs);
 
   // False after a failed case: the players are gone; make a new host.

@@ -5,6 +5,9 @@
 #include <thread>
 #include <utility>
 
+#include "engine/base/error.hpp"
+#include "engine/sim/verdict.hpp"
+
 namespace lockstep::sim {
 
 namespace {
@@ -20,13 +23,31 @@ constexpr std::int64_t length_max = std::int64_t{1} << 32;
 SocketPort::SocketPort(int socket)
     : socket_(socket), reader_(length_max), baton_([this] { fetch_reply(); }) {}
 
+void SocketPort::send(const std::function<OutgoingFrame(std::uint32_t)>& frame) {
+  const std::scoped_lock lock(sending_);
+  frame(sequence_++).send(socket_, 0);
+}
+
 void SocketPort::send(FrameKind kind, int strand, Bytes body) {
-  OutgoingFrame(kind, strand, sequence_++, payload_of(std::move(body))).send(socket_, 0);
+  send([&](std::uint32_t sequence) {
+    return OutgoingFrame(kind, strand, sequence, payload_of(std::move(body)));
+  });
+}
+
+void SocketPort::check_thread(const char* doing, const std::string& place) {
+  if (baton_.is_mine()) return;
+  send_failure(Failure::foreign_thread,
+               text(doing, place.empty() ? "" : ", " + place,
+                    " on a std::thread of its own; a rank talks to its group on the thread that "
+                    "called the part: isend and irecv go on at once and need no other thread"));
+  std::_Exit(1);
 }
 
 Reply SocketPort::call(const Request& request) {
+  check_thread(text("calls ", name_of(request.op)).c_str(),
+               request.file.empty() ? std::string() : place_of(request.file, request.line));
   const int self = baton_.current();
-  OutgoingFrame(self, sequence_++, request).send(socket_, 0);
+  send([&](std::uint32_t sequence) { return OutgoingFrame(self, sequence, request); });
   baton_.block();
   auto entry = replies_.extract(self);
   return std::move(entry.mapped());
@@ -51,6 +72,12 @@ std::optional<IncomingFrame> SocketPort::next_case() {
 }
 
 void SocketPort::send_result(Bytes result) { send(FrameKind::result, 0, std::move(result)); }
+
+void SocketPort::send_gave_up(const std::string& why, const Bytes& result) {
+  ByteWriter out;
+  out.put_text(why).put_bytes(result);
+  send(FrameKind::gave_up, 0, out.take());
+}
 
 void SocketPort::send_failure(Failure kind, const std::string& text) {
   ByteWriter out;
@@ -123,6 +150,7 @@ class SocketPort::BatonStrand final : public Strand {
 };
 
 std::unique_ptr<Strand> SocketPort::start(std::string name, std::function<void()> body) {
+  check_thread("starts a strand", {});
   return std::make_unique<BatonStrand>(*this, std::move(name), std::move(body));
 }
 

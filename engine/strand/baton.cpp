@@ -11,6 +11,11 @@ int Baton::current() const {
   return holder_;
 }
 
+bool Baton::is_mine() const {
+  const std::scoped_lock lock(mutex_);
+  return thread_ == std::this_thread::get_id();
+}
+
 int Baton::live() const {
   const std::scoped_lock lock(mutex_);
   return live_;
@@ -31,6 +36,7 @@ void Baton::ready(int strand) {
 void Baton::begin(int strand) {
   std::unique_lock lock(mutex_);
   handed_on_.wait(lock, [&] { return holder_ == strand; });
+  thread_ = std::this_thread::get_id();
 }
 
 void Baton::block() {
@@ -38,6 +44,7 @@ void Baton::block() {
   const int self = holder_;
   hand_on(lock);
   handed_on_.wait(lock, [&] { return holder_ == self; });
+  thread_ = std::this_thread::get_id();
 }
 
 void Baton::leave() {

@@ -16,6 +16,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <thread>
 
 namespace lockstep {
 
@@ -27,6 +28,7 @@ class Baton {
 
   // Called by the holder:
   int current() const;     // its number
+  bool is_mine() const;    // whether the calling thread holds it; any thread may ask
   int add();               // a new strand, ready; its number: 1, 2, …
   void ready(int strand);  // `strand` can go on (also called by idle)
   void block();            // returns when somebody has called ready(current)
@@ -44,6 +46,7 @@ class Baton {
   std::condition_variable handed_on_;
   std::deque<int> ready_;
   int holder_ = 0;
+  std::thread::id thread_ = std::this_thread::get_id();  // that held it last, or does
   int added_ = 1;
   int live_ = 1;
 };

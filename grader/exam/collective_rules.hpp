@@ -12,6 +12,7 @@
 #include "grader/exam/members.hpp"
 #include "grader/exam/reduction_rules.hpp"
 #include "grader/judge/bench.hpp"
+#include "grader/play/collective_case.hpp"
 
 namespace lockstep::grader {
 
@@ -20,6 +21,12 @@ struct Nodes {
   int ranks_each = 1;
   sim::Network network{};
   bool turned = false;  // every other node numbers its ranks backwards
+};
+
+// A rank dies at its k-th request to the judge, from 1; it does not if it has fewer of them.
+struct Death {
+  int rank = 0;
+  int at_request = 1;
 };
 
 struct CollectiveProblem {
@@ -33,6 +40,11 @@ struct CollectiveProblem {
   std::optional<std::uint64_t> salt{};             // of the inputs; drawn where there is none
   std::vector<std::vector<std::int64_t>> sends{};  // all_to_all: [from][to]
   std::optional<Nodes> nodes{};                    // of the whole world, in a part with two groups
+  // Added to each integer, so that it needs more bits than a double has. Not for products.
+  std::int64_t offset = 0;
+  Elements elements = Elements::given;  // none: counts and costs alone, for any count
+  std::optional<Death> death{};         // of a rank of the whole world, in its first call
+  sim::Network network{};               // where there are no nodes
 
   int size() const { return members.size(); }
   std::size_t ranks() const { return static_cast<std::size_t>(members.size()); }
@@ -52,6 +64,7 @@ struct Holding {
   std::vector<double> tolerance{};  // empty: exact
   std::int64_t sums_from = 0;       // its first element among those that were reduced
   Bits bits = Bits::any;            // alike: the same on every rank, not only to the tolerance
+  bool reduced() const { return !tolerance.empty(); }
 };
 struct Scene {
   std::vector<std::vector<Holding>> ranks;  // [group rank][buffer]
@@ -64,8 +77,12 @@ std::vector<double> distinct(const CollectiveProblem& p, std::uint64_t salt, int
                              std::int64_t count);
 
 // Plays a problem and compares every buffer of every rank. The result of the case, for its cost.
+// Where a rank dies, those that were told so must have thrown CommError, and the others must hold
+// what they should.
+//   bytes_peak  if given, the most that a rank's part had of tensors, beside the buffers
 std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,
-                                      const std::string& what, const Oracle& oracle);
+                                      const std::string& what, const Oracle& oracle,
+                                      std::int64_t* bytes_peak = nullptr);
 
 // A problem with less of one thing: ranks, calls, elements, or what is not the plainest of it. In a
 // fixed order, the bold ones first.
@@ -86,14 +103,16 @@ struct Price {
   int receives = std::numeric_limits<int>::max();  // messages that one rank receives
   int reach = std::numeric_limits<int>::max();     // how far round the ring a message may go
   double seconds = std::numeric_limits<double>::infinity();  // virtual time of the call
+  std::optional<std::int64_t> room;  // elements of tensors that a rank has beside its buffers
   // Likely causes of too much; why_uneven: of a rank's some elements more or less where all ranks
   // together send what they should, which is a matter of efficiency.
-  std::string why_bytes, why_messages, why_depth, why_fan, why_time, why_uneven;
+  std::string why_bytes, why_messages, why_depth, why_fan, why_time, why_uneven, why_room;
 };
 
 // Requires a problem of the whole world with one call.
-void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
-                 const Price& price);
+//   bytes_peak  as play_collective gives it
+void check_price(Bench& bench, const Played& played, const CollectiveProblem& p, const Price& price,
+                 std::int64_t bytes_peak = 0);
 
 // Virtual seconds of one message of `count` elements on the network of the cases.
 double message_seconds(const CollectiveProblem& p, std::int64_t count);
@@ -112,14 +131,17 @@ struct CollectiveContract {
   Roots roots = Roots::none;
   Reduces reduces = Reduces::no;
   Oracle oracle;
+  // Elements of the buffers of one rank, as the oracle has them, without any values.
+  std::function<std::vector<std::int64_t>(const CollectiveProblem&, int rank)> counts;
   std::function<Price(const CollectiveProblem&)> price;
   // The count of the one large case, on 3 ranks; less where it is the length of one block.
-  std::int64_t large = 1 << 20;
+  std::int64_t large = 1 << 16;
 };
 
-// What every collective is asked: all numbers of ranks, many counts, all roots where it has one,
-// groups that are not the world, float32 beside integers, two calls in one run; operators and
-// schedules where it reduces; and its cost, one call at a time.
+// What every collective is asked: 1 to 8 ranks, 12, 13, 16 and 17, many counts, all roots where it
+// has one, groups that are not the world, float32 beside integers, integers beyond 2^53, two calls
+// in one run; operators and schedules where it reduces; its cost, one call at a time, also of 10⁹
+// elements; and a rank that dies.
 Exam collective_exam(const CollectiveContract& contract);
 
 }  // namespace lockstep::grader

@@ -9,15 +9,26 @@
 namespace lockstep::grader {
 namespace {
 
+// What a rank's digit of a sum is: so wide that it holds three times the largest value, and so
+// narrow that a double holds the digits of all ranks.
+struct Digits {
+  int bits;
+  std::uint64_t values;  // 1 to this
+};
+Digits digits_of(int ranks) { return ranks <= 13 ? Digits{4, 4} : Digits{3, 2}; }
+
 double drawn(const Reduction& of, std::uint64_t salt, int call, int rank, std::int64_t e) {
   const std::uint64_t bits = random_bits(
-      salt, (static_cast<std::uint64_t>(e) * 16 + static_cast<std::uint64_t>(rank)) * 4 +
+      salt, (static_cast<std::uint64_t>(e) * 32 + static_cast<std::uint64_t>(rank)) * 4 +
                 static_cast<std::uint64_t>(call));
   if (of.dtype != DType::int64) {
     const double value = static_cast<double>(bits >> 40) * 0x1.0p-23 - 1.0 + 0.25 * rank;
     return of.dtype == DType::float32 ? static_cast<double>(static_cast<float>(value)) : value;
   }
-  if (of.op == ReduceOp::sum) return static_cast<double>((1 + bits % 4) << (4 * rank));
+  if (of.op == ReduceOp::sum) {
+    const Digits digits = digits_of(of.ranks);
+    return static_cast<double>((1 + bits % digits.values) << (digits.bits * rank));
+  }
   if (of.op == ReduceOp::product) return static_cast<double>(1 + bits % 3);
   return static_cast<double>(static_cast<std::int64_t>(bits % 2001) - 1000);
 }
@@ -72,13 +83,14 @@ Sums draw_sums(const Reduction& of, std::uint64_t salt, int call) {
 
 std::string provenance(const Sums& sums, std::size_t e, double seen) {
   if (sums.of.dtype != DType::int64 || sums.of.op != ReduceOp::sum || seen < 0) return {};
+  const int bits = digits_of(sums.of.ranks).bits;
   auto rest = static_cast<std::uint64_t>(seen);
   std::string story;
   for (int rank = 0; rank < sums.of.ranks; ++rank) {
-    const auto digit = rest & 15;
+    const auto digit = rest & ((std::uint64_t{1} << bits) - 1);
     const auto own =
-        static_cast<std::uint64_t>(sums.inputs[static_cast<std::size_t>(rank)][e]) >> (4 * rank);
-    rest >>= 4;
+        static_cast<std::uint64_t>(sums.inputs[static_cast<std::size_t>(rank)][e]) >> (bits * rank);
+    rest >>= bits;
     if (digit % own != 0) return {};
     if (digit == own) continue;
     story += text(story.empty() ? "" : ", ", "rank ", rank, "'s value ");

@@ -22,11 +22,13 @@ struct Sums {
   std::vector<double> expected, tolerance;
 };
 
-// The inputs that `salt` and the number of the call draw. Integers that are summed carry one
-// hexadecimal digit a rank, 1 to 4, so that a wrong sum tells whose value is missing.
+// The inputs that `salt` and the number of the call draw. Integers that are summed carry one digit
+// a rank (hexadecimal up to 13 ranks, octal beyond), so that a wrong sum tells whose value is
+// missing.
+//   Requires  1 to 17 ranks
 Sums draw_sums(const Reduction& of, std::uint64_t salt, int call);
 
-// Reads the hexadecimal digits of a wrong integer sum of element e: "rank 2's value is missing,
+// Reads the digits of a wrong integer sum of element e: "rank 2's value is missing,
 // rank 3's value came 2 times". Empty where they say nothing.
 std::string provenance(const Sums& sums, std::size_t e, double seen);
 

@@ -12,7 +12,8 @@
 namespace lockstep::grader {
 namespace {
 
-constexpr int players_max = 8;
+constexpr int players_max = 17;
+constexpr int players_at_first = 8;  // side by side; more are started when a case has more ranks
 
 // One word for what the core or the host found; a hint is chosen by it.
 std::string cause_of(const sim::Finding& finding) {
@@ -66,6 +67,18 @@ class MeetingPlace {
 };
 
 }  // namespace
+
+std::string Failure::gist() const {
+  constexpr std::string_view lead = "likely cause: ";
+  const std::size_t begins = message.find(lead);
+  if (begins == std::string::npos || cause == "provenance") return cause;
+  std::string said = cause + ": ";
+  for (const char c : message.substr(begins + lead.size())) {
+    const bool digit = (c >= '0' && c <= '9') || c == ',' || c == '.';
+    if (!digit && (c != ' ' || said.back() != ' ')) said += c;
+  }
+  return said;
+}
 
 Bench::Bench(std::string exercise, std::string player, const JudgeOptions& options)
     : exercise_(std::move(exercise)),
@@ -155,7 +168,7 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
   }
   // Players live from case to case, so that a call sees what an earlier one left behind.
   if (!host_ || !host_->usable()) {
-    host_ = std::make_unique<sim::ProcessHost>(command, alone || place ? ranks : players_max,
+    host_ = std::make_unique<sim::ProcessHost>(command, alone || place ? ranks : players_at_first,
                                                options_.limits, options_.debugged);
   }
   sim::Options world;
@@ -164,6 +177,7 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
   world.seed = setup.schedule_seed;
   world.limits = setup.limits;
   world.services = setup.services;
+  world.faults = setup.faults;
   world.timeline = kept_run_.next(text(exercise_, ", ", heading(at, setup.description)));
   sim::Core core(std::move(world));
   sim::CaseResult result = host_->run(core, setup.inputs);

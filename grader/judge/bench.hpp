@@ -28,6 +28,10 @@ struct Failure {
   std::vector<int> ranks{};         // those involved, where the core found it
   std::string origin{};             // the case that was made smaller
   bool alone = true;                // the case fails so without those before it
+
+  // The sentence without its numbers: a case is made smaller only as long as the judge says the
+  // same of it.
+  std::string gist() const;
 };
 
 // One case: who plays, and under which rules.
@@ -39,6 +43,7 @@ struct CaseSetup {
   // Some ten times what the wordiest right answer needs; an endless exchange ends within seconds.
   sim::Limits limits{.messages_max = 10'000, .requests_max = 40'000};
   std::vector<sim::Service*> services;
+  sim::Faults faults{};  // a rank that dies has no result
 };
 
 struct Played {
@@ -67,8 +72,8 @@ class Bench {
 
   // Judges one problem by `judge`, which plays exactly one case of it. When that fails, the
   // problems of `smaller` are tried on fresh players, bold ones first, and those of the first that
-  // fails with the same verdict and cause, and so on. What is thrown is the last one's failure; its
-  // address (case_address.hpp) plays it again.
+  // fails with the same verdict for the same reason (Failure::gist), and so on. What is thrown is
+  // the last one's failure; its address (case_address.hpp) plays it again.
   //   Requires  `smaller` to be a function of the problem alone
   template <typename Problem>
   void examine(const Problem& problem, const std::function<void(const Problem&)>& judge,
@@ -136,6 +141,13 @@ class Bench {
 // judge's own world can tell.
 enum class Asks : unsigned char { values, cost };
 
+// A part that is written in steps is judged in steps: what one step asks for, and which part of the
+// points it earns. The percents of an exam's steps add up to 100.
+struct Step {
+  std::string name;  // "one worker", as a sentence goes on
+  int percent = 0;
+};
+
 // One check of an exam. It is run when all that it builds on passed, or only cost too much.
 struct Check {
   std::string name;                 // the sentence that is asserted
@@ -144,6 +156,8 @@ struct Check {
   // before it.
   std::optional<std::vector<std::size_t>> builds_on{};
   Asks asks = Asks::values;
+  // The step that begins with this check; it ends where the next one begins.
+  std::optional<Step> begins{};
 };
 using Exam = std::vector<Check>;
 

@@ -59,7 +59,7 @@ void Bench::examine(const Problem& problem, const std::function<void(const Probl
   Failure best = *failure;
   const auto fails_alike = [&](const Problem& variant, const std::vector<int>& way) {
     auto found = failure_of_variant(start, way, [&] { judge(variant); });
-    const bool alike = found && found->verdict == best.verdict && found->cause == best.cause;
+    const bool alike = found && found->verdict == best.verdict && found->gist() == best.gist();
     if (alike) best = std::move(*found);
     return alike;
   };

@@ -101,7 +101,7 @@ ComparedRow yours(const Lab& lab, const StudentProgram& sim, const Exercise& par
     return row;
   }
   try {
-    const fs::path program = sim.link({&part}, "sim." + part.name);
+    const fs::path program = sim.link({{&part, lab.places.work(part)}}, "sim." + part.name);
     return run_row("yours", program, part.name, words, lab.places.root);
   } catch (const UsageError& error) {
     row.verdict = "compile error";

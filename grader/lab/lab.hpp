@@ -46,6 +46,7 @@ Exit compare_command(const Lab& lab, const Words& words);
 Exit trace_command(const Lab& lab, const Words& words);
 Exit debug_command(const Lab& lab, const Words& words);
 Exit with_work_command(const Lab& lab, const Words& words);
+Exit break_command(const Lab& lab, const Words& words);
 Exit dev_command(const Lab& lab, const Words& words);
 
 // How an exercise stands:

@@ -151,7 +151,7 @@ std::string next_text(const Lab& lab, const std::vector<Row>& rows, const Exerci
            difficulty_text(next), next.core ? "" : ", optional", ", ", next.points, " points\n");
   out += "  why       " + why_text(lab, rows, next) + "\n";
   if (!open.empty()) out += "  before    " + joined(open) + ", not solved yet\n";
-  out += "  read      lessons/" + next.lesson + "/README.md\n";
+  out += "  read      lessons/" + next.reading + "/README.md\n";
   if (quiz) return out + "  answer    ./lab quiz " + next.lesson.substr(0, 2) + "\n";
   return out + text("  task      ./lab show ", next.handle(), "\n  edit      work/", next.file(),
                     "\n  judge     ./lab watch ", next.handle(), "\n");

@@ -99,7 +99,7 @@ Exit with_work_command(const Lab& lab, const Words& words) {
   const std::string& name = arguments.get("program");
   const Words& run = arguments.rest();
   const StudentProgram program(lab, name);
-  std::vector<const Exercise*> yours;
+  std::vector<Replacement> yours;
   std::set<std::string> added;
   for (const Exercise& part : lab.course.exercises) {
     if (part.kind != Kind::code || !program.has(part)) continue;
@@ -112,7 +112,7 @@ Exit with_work_command(const Lab& lab, const Words& words) {
                                  : "the reference (" + reason + ")")
               << "\n";
     if (!reason.empty()) continue;
-    yours.push_back(&part);
+    yours.push_back({&part, lab.places.work(part)});
     if (const auto option = added_option(called_by, run); !option.empty()) added.insert(option);
   }
   std::cout << program.link(yours, name).string() << "\n";

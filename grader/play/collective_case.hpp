@@ -22,17 +22,28 @@ struct CollectiveCall {
   GroupChoice in_node, across;                   // of a part that takes a group for each level
 };
 
+// Whether buffers have elements, or only a count: then a case may have more of them than memory.
+enum class Elements : std::uint8_t { given, none };
+// Whether a rank dies during the case, so that the others have to say how their calls ended.
+enum class Peer : std::uint8_t { stays, lost };
+
 struct CollectiveCase {
   GroupChoice group;
   DType dtype = DType::float32;
   ReduceOp op = ReduceOp::sum;
+  Elements elements = Elements::given;
+  Peer peer = Peer::stays;
   std::vector<CollectiveCall> calls;  // one after the other in the same run
 };
 
 inline Bytes encode(const CollectiveCase& c) {
   ByteWriter out;
   write(out, c.group);
-  out.put(c.dtype).put(c.op).put(static_cast<std::uint32_t>(c.calls.size()));
+  out.put(c.dtype)
+      .put(c.op)
+      .put(c.elements)
+      .put(c.peer)
+      .put(static_cast<std::uint32_t>(c.calls.size()));
   for (const CollectiveCall& call : c.calls) {
     out.put(call.root).put(static_cast<std::uint32_t>(call.buffers.size()));
     for (const HeldBuffer& buffer : call.buffers) out.put(buffer.count).put_bytes(buffer.given);
@@ -49,6 +60,8 @@ inline CollectiveCase decode_collective_case(ByteReader& in) {
   c.group = read_group_choice(in);
   c.dtype = in.get<DType>();
   c.op = in.get<ReduceOp>();
+  c.elements = in.get<Elements>();
+  c.peer = in.get<Peer>();
   const auto calls = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < calls; ++i) {
     CollectiveCall& call = c.calls.emplace_back();

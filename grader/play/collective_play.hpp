@@ -4,7 +4,9 @@
 
 #include <cstring>
 
+#include "engine/tensor/symbolic.hpp"
 #include "grader/play/collective_case.hpp"
+#include "grader/play/lost_peer.hpp"
 #include "grader/play/poison_device.hpp"
 
 namespace lockstep::grader {
@@ -13,9 +15,12 @@ namespace lockstep::grader {
 template <typename Part>
 Bytes play_collective(sim::PlayerCase& played, Part part) {
   const CollectiveCase c = decode_collective_case(played.input);
-  PoisonDevice device;
+  PoisonDevice numbers;
+  SymbolicDevice sizes;
+  Device& device = c.elements == Elements::given ? static_cast<Device&>(numbers) : sizes;
+  LostPeer lost(played);
   std::unique_ptr<comm::ProcessGroup> world;
-  const auto group = make_group(played, c.group, world);
+  const auto group = make_group(lost.watched(), c.group, world);
   ByteWriter out;
   if (!group) return out.take();
   for (const CollectiveCall& call : c.calls) {
@@ -25,8 +30,18 @@ Bytes play_collective(sim::PlayerCase& played, Part part) {
       if (held.given.empty()) continue;
       std::memcpy(buffers.back().raw_bytes().data(), held.given.data(), held.given.size());
     }
-    part(*group, std::span<const Tensor>(buffers), call, c.op);
-    for (const Tensor& buffer : buffers) out.put_bytes(buffer.raw_bytes());
+    device.reset_peak();
+    const std::int64_t held_bytes = device.bytes_now();
+    const auto run = [&] { part(*group, std::span<const Tensor>(buffers), call, c.op); };
+    if (c.peer == Peer::lost) {
+      write(out, lost.ending_of(run));
+    } else {
+      run();
+    }
+    out.put(device.bytes_peak() - held_bytes);
+    for (const Tensor& buffer : buffers) {
+      out.put_bytes(device.has_numbers() ? buffer.raw_bytes() : std::span<const std::byte>());
+    }
   }
   return out.take();
 }

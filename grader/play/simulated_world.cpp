@@ -5,7 +5,7 @@
 namespace lockstep::grader {
 
 std::unique_ptr<comm::ProcessGroup> make_world(sim::PlayerCase& played) {
-  return comm::make_sim_group(played.port, played.rank, played.ranks);
+  return comm::make_sim_group(played.port, played.rank, played.ranks, comm::PostedRoom::scribbled);
 }
 
 }  // namespace lockstep::grader

@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
                    {"trace", trace_command},
                    {"compare", compare_command},
                    {"with-work", with_work_command},
+                   {"break", break_command},
                    {"watch", watch_command},
                    {"hint", hint_command},
                    {"submit", submit_command},

@@ -124,7 +124,7 @@ TEST_CASE("train gpt: what cannot be is one sentence and exit code 2") {
   refused({"--export", "gone/a.safetensors"}, "is not there");
   refused({"--checkpoint="}, "--checkpoint is empty");
   refused({"--resume", "--init", "a", "--checkpoint", "b"}, "give one of them");
-  refused({"--workers", "4294967297"}, "64 strands at most");
+  refused({"--workers", "4294967297"}, "pass at most 64");
   refused({"--width", "4611686018427387904"}, "more than 65,536");
   const auto mlp = apps.run(LOCKSTEP_TRAIN, {"--data", "synthetic", "--layers", "3"});
   CHECK(mlp.exit_code == 2);

@@ -7,7 +7,7 @@
 using namespace lockstep;
 
 int main() {
-  myth::claim("Rank r reads the r-th contiguous part of the data.");
+  myth::claim("Rank r reads the r-th contiguous part.");
   std::vector<std::int64_t> second;
   for (int rank = 0; rank < 3; ++rank) {
     second = data::distributed_indices(

@@ -5,7 +5,7 @@
 using namespace lockstep;
 
 int main() {
-  myth::claim("Evaluate on all ranks with DistributedSampler.");
+  myth::claim("Use the same sampler for the test set.");
   const int samples = 10, ranks = 4;  // of a model that is wrong on sample 0, and right elsewhere
   int counted = 0, hits = 0;
   for (int rank = 0; rank < ranks; ++rank) {

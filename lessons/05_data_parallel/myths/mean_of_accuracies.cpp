@@ -8,7 +8,7 @@
 using namespace lockstep;
 
 int main() {
-  myth::claim("The accuracy of a test set is the mean of the ranks' accuracies.");
+  myth::claim("Average the accuracies of the ranks.");
   const int samples = 200, ranks = 4, share = 64;  // the last rank gets what is left: 8
   const auto test_set = data::make_synthetic(samples, 4, 3, 7);
   double mean = 0, all_hits = 0;

@@ -27,7 +27,7 @@ Tensor gradient_of(int first, int count, Device& device) {
 }  // namespace
 
 int main() {
-  myth::claim("Two ranks with 32 samples each compute bit for bit what one computes with 64.");
+  myth::claim("Two ranks of 32 are the same as one of 64, deterministically.");
   CpuDevice cpu;
   const Tensor alone = gradient_of(0, 64, cpu), together = alone.clone();
   myth::on_ranks(2, [&](comm::ProcessGroup& group, Device& device) {

@@ -8,7 +8,7 @@
 using namespace lockstep;
 
 int main() {
-  myth::claim("To accumulate over k batches, skip the synchronisation while i % k is not 0.");
+  myth::claim("Skip synchronization while i % k != 0.");
   const int batches = 12, k = 4;
   std::vector<double> used;
   double unused = 0;

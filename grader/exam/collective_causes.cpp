@@ -1,0 +1,193 @@
+#include "grader/exam/collective_causes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/comm/sim.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+// Where a value comes from, when some rank brought it: "element 3 of rank 2's data".
+std::string origin_of(const std::vector<Scene>& calls, std::size_t call, double value) {
+  for (std::size_t c = 0; c < calls.size(); ++c) {
+    for (std::size_t rank = 0; rank < calls[c].ranks.size(); ++rank) {
+      for (const Holding& held : calls[c].ranks[rank]) {
+        const auto at = std::find(held.before.begin(), held.before.end(), value);
+        if (at == held.before.end()) continue;
+        return text("element ", at - held.before.begin(), " of rank ", rank, "'s ", held.name,
+                    c == call ? "" : text(", as it was in call ", c + 1));
+      }
+    }
+  }
+  return {};
+}
+
+// Whether a value is what room holds that a receive was posted for, once or summed up to N times.
+bool was_posted(DType dtype, double value, std::size_t ranks) {
+  const Bytes element(bytes_of(dtype), std::byte{comm::posted_byte});
+  const double posted = as_doubles(dtype, element).front();
+  for (std::size_t times = 1; times <= ranks; ++times) {
+    const double sum = static_cast<double>(times) * posted;
+    if (std::fabs(value - sum) <= 1e-6 * std::fabs(sum)) return true;
+  }
+  return false;
+}
+
+double reduced(ReduceOp op, double a, double b) {
+  switch (op) {
+    case ReduceOp::product:
+      return a * b;
+    case ReduceOp::min:
+      return std::min(a, b);
+    case ReduceOp::max:
+      return std::max(a, b);
+    default:
+      return a + b;
+  }
+}
+
+// What an operator other than the sum was to give, and did not.
+Cause likely_cause_of_operator(const Sums& sums, std::size_t first, std::span<const double> seen) {
+  // All elements are what `op` makes of every rank's value, without rank `missing`.
+  const auto all_are = [&](ReduceOp op, std::size_t missing) {
+    for (std::size_t e = 0; e < seen.size(); ++e) {
+      std::optional<double> value;
+      for (std::size_t rank = 0; rank < sums.inputs.size(); ++rank) {
+        if (rank == missing) continue;
+        const double own = sums.inputs[rank][first + e];
+        value = value ? reduced(op, *value, own) : own;
+      }
+      if (!value || std::fabs(seen[e] - *value) > 1e-3 * std::max(1e-6, std::fabs(*value))) {
+        return false;
+      }
+    }
+    return true;
+  };
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::product, ReduceOp::min, ReduceOp::max}) {
+    if (op == sums.of.op || !all_are(op, sums.inputs.size())) continue;
+    return {"operator", op == ReduceOp::sum
+                            ? std::string("that is the sum: the operator was ignored")
+                            : text("that is the ", name_of(op), ", not the ", name_of(sums.of.op))};
+  }
+  for (std::size_t rank = 0; rank < sums.inputs.size() && sums.inputs.size() > 1; ++rank) {
+    if (!all_are(sums.of.op, rank)) continue;
+    return {"rank_missing", text("that is the ", name_of(sums.of.op), " without rank ", rank,
+                                 ", whose value is missing")};
+  }
+  return {"operator", text("the ", name_of(sums.of.op),
+                           " of all ranks' values is something else: is the operator passed on in "
+                           "each step, and each rank's value taken once?")};
+}
+
+// What is wrong with the whole of a reduction says more than one element of it.
+std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
+                                         std::span<const double> seen, std::size_t at) {
+  const auto n = static_cast<double>(sums.of.ranks);
+  const auto first = static_cast<std::size_t>(held.sums_from);
+  const auto everywhere = [&](auto holds) {
+    for (std::size_t e = 0; e < seen.size(); ++e) {
+      if (!holds(e)) return false;
+    }
+    return true;
+  };
+  if (sums.of.op == ReduceOp::sum && sums.of.ranks > 1 && everywhere([&](std::size_t e) {
+        const double rounding = sums.of.dtype == DType::int64 ? n : 0.0;
+        return std::fabs(seen[e] * n - held.after[e]) <=
+               std::max(2 * n * sums.tolerance[first + e], rounding);
+      })) {
+    return Cause{"averaged", text("everything is ", n,
+                                  " times too small: a reduction sums, it does not average")};
+  }
+  if (sums.of.op != ReduceOp::sum) return likely_cause_of_operator(sums, first, seen);
+  // Of one block of a sum the end says nothing: the remainder is that of all blocks together.
+  const bool all_blocks = seen.size() == sums.inputs.front().size();
+  const std::size_t tail = seen.size() % static_cast<std::size_t>(sums.of.ranks);
+  const bool whole = tail == seen.size() && !std::ranges::equal(seen, held.before);
+  if (all_blocks && tail != 0 && !whole && at >= seen.size() - tail) {
+    const auto last = tail == 1 ? std::string("only the last element is wrong")
+                                : text("only the last ", tail, " elements are wrong");
+    return Cause{"tail_lost", text(last, ", the remainder of ", seen.size(), " / ", n,
+                                   ": some blocks must be one element longer")};
+  }
+  const std::string story = provenance(sums, first + at, seen[at]);
+  const auto holds_empty_room = [&] {
+    for (int empty = 1; empty < sums.of.ranks; ++empty) {
+      if (!provenance(sums, first + at, seen[at] + empty).empty()) return true;
+    }
+    return false;
+  };
+  // 0 says that all values are missing, and also what -1 and a 1 make.
+  if ((story.empty() || seen[at] == 0) && holds_empty_room()) {
+    return Cause{"adds_empty_room",
+                 "room that nothing was written to was added up: what empty_like makes holds -1 "
+                 "here, and anything elsewhere"};
+  }
+  if (story.empty()) return std::nullopt;
+  if (story.find(',') != std::string::npos) return Cause{"provenance", story};
+  return Cause{story.ends_with("missing") ? "rank_missing" : "rank_twice", story};
+}
+
+// What the buffer as a whole says, where its first wrong element does not.
+std::optional<Cause> likely_cause_of_all(const std::vector<Scene>& calls, std::size_t call,
+                                         std::size_t rank, std::size_t buffer,
+                                         std::span<const double> seen) {
+  const Holding& held = calls[call].ranks[rank][buffer];
+  WrongValues values{.seen = seen, .expected = held.after, .tolerance = held.tolerance};
+  values.rank = static_cast<int>(rank);
+  values.ranks = static_cast<int>(calls[call].ranks.size());
+  if (call > 0) values.previous = calls[call - 1].ranks[rank][buffer].after;
+  if (const auto& sums = calls[call].sums) {  // by reference: the values are views of the inputs
+    for (const auto& input : sums->inputs) {
+      values.inputs.push_back(
+          std::span(input).subspan(static_cast<std::size_t>(held.sums_from), held.after.size()));
+    }
+  }
+  for (const auto classify : {stale, blocks_moved, transposed, one_rank_wrong, rounding_only}) {
+    if (auto cause = classify(values)) return cause;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t call, std::size_t rank,
+                   std::size_t buffer, std::span<const double> seen, std::size_t at) {
+  const Holding& held = calls[call].ranks[rank][buffer];
+  if (seen.size() != static_cast<std::size_t>(held.count)) {
+    return {"length", "the buffer has another length than before"};
+  }
+  if (!held.before.empty() && held.before == held.after) {
+    return {"scribbled", text("the contract says that this rank's ", held.name,
+                              " does not change, and something was written to it")};
+  }
+  if (was_posted(dtype, seen[at], calls[call].ranks.size())) {
+    return {"posted_room",
+            "that place was read after an irecv had been posted for it; from irecv until wait() "
+            "returns nothing in it counts, so post the receive into room of its own, or later"};
+  }
+  if (std::isnan(seen[at]) || seen[at] == -1) {
+    return {"unwritten", "nothing was ever received or copied into that place"};
+  }
+  if (std::ranges::equal(seen, held.before) && seen.size() >= calls[call].ranks.size()) {
+    return {"unchanged", "that is what the rank held before the call: nothing was added to it"};
+  }
+  if (calls[call].sums) {
+    const auto guess = likely_cause_of_sum(*calls[call].sums, held, seen, at);
+    if (guess) return *guess;
+  }
+  const std::string origin = origin_of(calls, call, seen[at]);
+  if (auto cause = likely_cause_of_all(calls, call, rank, buffer, seen)) {
+    if (!origin.empty()) cause->sentence += text(" (that is ", origin, ")");
+    return *std::move(cause);
+  }
+  if (at < held.before.size() && seen[at] == held.before[at]) {
+    return {"unchanged", "that is what the rank held before the call"};
+  }
+  if (!origin.empty()) return {"wrong_place", text("that is ", origin)};
+  return {"value", "no rank brought this value"};
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,13 @@
+// What a wrong element of a collective's result tells. Internal to grader/exam.
+#pragma once
+
+#include "grader/exam/collective_rules.hpp"
+#include "grader/judge/wrong_values.hpp"
+
+namespace lockstep::grader {
+
+// Of element `at` of a buffer of `rank` after call number `call`, of which `seen` is all.
+Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t call, std::size_t rank,
+                   std::size_t buffer, std::span<const double> seen, std::size_t at);
+
+}  // namespace lockstep::grader

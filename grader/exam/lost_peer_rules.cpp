@@ -1,0 +1,47 @@
+#include "grader/exam/lost_peer_rules.hpp"
+
+#include "grader/exam/wrong_ending.hpp"
+
+namespace lockstep::grader {
+
+std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank) {
+  if (seen.ending.kind == Ending::Kind::threw_expected) return std::nullopt;
+  Failure failure;
+  failure.where = text("rank ", rank);
+  if (seen.ending.kind == Ending::Kind::threw_other) {
+    failure.cause = "wrong_error";
+    failure.seen = thrown_text(seen.ending);
+    failure.expected = "a CommError";
+    failure.message =
+        text("rank ", rank, " threw ", failure.seen, " when a peer was lost",
+             seen.failed.empty() ? std::string() : text(" (", seen.failed, ")"),
+             ", where CommError was expected; likely cause: the error is caught and another one "
+             "thrown: callers tell a lost peer by the type");
+    return failure;
+  }
+  if (seen.failed.empty()) return std::nullopt;
+  failure.cause = "peer_lost";
+  failure.seen = "a normal return";
+  failure.expected = "a CommError";
+  failure.message = text(
+      "rank ", rank, " returned as if all were well, though one of its calls failed: ", seen.failed,
+      "; likely cause: the CommError of that call is caught. Let it leave the "
+      "part, so that nobody takes half a result for a whole one");
+  return failure;
+}
+
+std::optional<Played> play_with_a_death(Bench& bench, const CaseSetup& setup) {
+  try {
+    return bench.play(setup);
+  } catch (Failure& failure) {
+    if (failure.verdict == sim::Verdict::rank_exited) {
+      failure.verdict = sim::Verdict::wrong_answer;
+      failure.cause = "peer_lost";
+      failure.message = text(
+          "the judge let a rank die, and the others did not end with CommError: ", failure.message);
+    }
+    throw;
+  }
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,20 @@
+// What is asked of ranks when one of them dies: a contract that throws CommError when a peer is
+// lost promises that nobody takes half a result for a whole one.
+#pragma once
+
+#include <optional>
+
+#include "grader/judge/bench.hpp"
+#include "grader/play/lost_peer.hpp"
+
+namespace lockstep::grader {
+
+// What is wrong with how `rank` ended; nothing where it threw CommError, or returned without having
+// been told of a death (then its result is to be looked at).
+std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank);
+
+// Plays a case in which a rank dies. What the core finds in it is said as the part's failure, not
+// as the death's.
+std::optional<Played> play_with_a_death(Bench& bench, const CaseSetup& setup);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,20 @@
+// What is said of a part that should have thrown, and returned, or threw something else.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "grader/judge/bench.hpp"
+#include "grader/play/ending.hpp"
+
+namespace lockstep::grader {
+
+// "std::length_error (\"too many bytes\")"; of an ending that is no return.
+std::string thrown_text(const Ending& ending);
+
+// The failure of an ending that is not the exception `wanted`, as in "ContractError". `asked` says
+// of what: "0 ranks", "a negative bound".
+//   Requires  ending.kind is not threw_expected
+Failure wrong_ending(const Ending& ending, std::string_view wanted, const std::string& asked);
+
+}  // namespace lockstep::grader

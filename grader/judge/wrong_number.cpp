@@ -1,0 +1,86 @@
+#include "grader/judge/wrong_number.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/base/text.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+constexpr double float_digits = 2e-7;  // a float32 holds 24 bits, and an answer has several steps
+constexpr double to_rounding = 1e-12;
+constexpr auto int_max = std::numeric_limits<std::int32_t>::max();
+
+bool near(double a, double b, double relative) {
+  return std::fabs(a - b) <= relative * std::max(std::fabs(a), std::fabs(b));
+}
+
+Cause kept(std::size_t before) {
+  return {"stale",
+          text("that is right for the question ",
+               before == 1 ? std::string("before this one") : text(before, " before this one"),
+               ": something is kept from one call to the next, such as a static variable")};
+}
+
+// 0 and 1 are right for many questions, and infinity for whatever is impossible.
+bool tells(double value) { return std::isfinite(value) && std::fabs(value) != 1 && value != 0; }
+
+const char* too_large_for_an_int =
+    "an int holds no more than 2,147,483,647, and a product or sum went beyond it: compute in "
+    "int64_t, from the first factor on";
+
+bool wrapped(std::int64_t seen, std::int64_t expected) {
+  const std::uint64_t apart =
+      static_cast<std::uint64_t>(seen) - static_cast<std::uint64_t>(expected);
+  return seen != expected && apart % (std::uint64_t{1} << 32) == 0;
+}
+
+}  // namespace
+
+std::optional<Cause> likely_cause(const WrongNumber& number) {
+  const auto& [seen, expected, earlier] = number;
+  for (std::size_t before = 1; before <= earlier.size() && tells(seen); ++before) {
+    if (near(seen, earlier[earlier.size() - before], to_rounding)) return kept(before);
+  }
+  if (!std::isfinite(seen) || !std::isfinite(expected) || expected == 0) return std::nullopt;
+  constexpr double whole = 9e15;  // beyond it a double holds no fractions, nor all integers
+  if (std::fabs(expected) < whole && std::fabs(seen) < whole && std::floor(seen) == seen &&
+      std::floor(expected) == expected &&
+      wrapped(static_cast<std::int64_t>(seen), static_cast<std::int64_t>(expected))) {
+    return Cause{"overflow", too_large_for_an_int};
+  }
+  if (near(seen, expected, float_digits)) {
+    return Cause{"rounded",
+                 "the first seven digits are right, which is all that a float holds: compute in "
+                 "double, and write no number as 0.1f"};
+  }
+  if (expected > int_max && seen < 0) return Cause{"overflow", too_large_for_an_int};
+  return std::nullopt;
+}
+
+std::optional<Cause> likely_cause(const WrongInteger& number) {
+  const auto& [seen, expected, earlier] = number;
+  for (std::size_t before = 1; before <= earlier.size() && seen != 0 && seen != 1; ++before) {
+    if (seen == earlier[earlier.size() - before]) return kept(before);
+  }
+  if (wrapped(seen, expected)) return Cause{"overflow", too_large_for_an_int};
+  if (expected > int_max && seen < 0) return Cause{"overflow", too_large_for_an_int};
+  constexpr std::int64_t float_whole = 1 << 24, double_whole = std::int64_t{1} << 53;
+  const auto a = static_cast<double>(seen), b = static_cast<double>(expected);
+  if (std::abs(b) > static_cast<double>(double_whole) && near(a, b, 1e-15)) {
+    return Cause{"rounded",
+                 "the number went through a double, which holds no more than 53 bits: integers "
+                 "beyond 9,007,199,254,740,992 lose their last digits there"};
+  }
+  if (std::abs(b) > static_cast<double>(float_whole) && near(a, b, float_digits)) {
+    return Cause{"rounded",
+                 "the first seven digits are right, which is all that a float holds: integers "
+                 "beyond 16,777,216 lose their last digits there"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace lockstep::grader

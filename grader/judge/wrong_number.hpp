@@ -1,0 +1,27 @@
+// What one wrong number tells by itself, whatever function it is the answer of: an answer to an
+// earlier question, one that lost digits in a float, one that an int was too small for. An exam
+// says what is special to its function, and asks here for the rest.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "grader/judge/wrong_values.hpp"
+
+namespace lockstep::grader {
+
+struct WrongNumber {
+  double seen = 0, expected = 0;
+  std::span<const double> earlier{};  // what was right for earlier questions of this run
+};
+struct WrongInteger {
+  std::int64_t seen = 0, expected = 0;
+  std::span<const std::int64_t> earlier{};
+};
+
+// "stale", "rounded" or "overflow" (causes.hpp), each only where the number shows it.
+std::optional<Cause> likely_cause(const WrongNumber& number);
+std::optional<Cause> likely_cause(const WrongInteger& number);
+
+}  // namespace lockstep::grader

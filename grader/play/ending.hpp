@@ -1,0 +1,68 @@
+// How a call of a part ended, for exams in which a part has to refuse something, or to say that the
+// world failed it: by an exception of the type that its contract names.
+#pragma once
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <typeinfo>
+
+#include "engine/base/bytes.hpp"
+#include "engine/base/error.hpp"
+#include "engine/sim/verdict.hpp"
+
+namespace lockstep::grader {
+
+struct Ending {
+  enum class Kind : std::uint8_t { returned, threw_expected, threw_other };
+  Kind kind = Kind::returned;
+  std::string type;  // of what was thrown: "ContractError", "std::length_error"
+  std::string what;
+};
+
+inline void write(ByteWriter& out, const Ending& ending) {
+  out.put(ending.kind).put_text(ending.type).put_text(ending.what);
+}
+inline Ending read_ending(ByteReader& in) {
+  Ending ending;
+  ending.kind = in.get<Ending::Kind>();
+  if (ending.kind > Ending::Kind::threw_other) throw Error("an ending of no known kind");
+  ending.type = sim::printable(in.get_text(), 200);
+  ending.what = sim::printable(in.get_text(), 400);
+  return ending;
+}
+
+// "std::length_error"; what is in namespace lockstep goes without it.
+inline std::string type_of(const std::exception& error) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &status), &std::free);
+  std::string type = status == 0 ? name.get() : "an exception";
+  constexpr std::string_view own = "lockstep::";
+  return type.starts_with(own) ? type.substr(own.size()) : type;
+}
+
+// Calls; what leaves the call as Expected, or as a type derived from it, is what was asked for.
+// A stub's NotImplemented goes on its way, and so does a lack of memory.
+template <typename Expected>
+Ending ending_of(const auto& call) {
+  try {
+    call();
+    return {};
+  } catch (const NotImplemented&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const Expected& error) {
+    return {Ending::Kind::threw_expected, type_of(error), error.what()};
+  } catch (const std::exception& error) {
+    return {Ending::Kind::threw_other, type_of(error), error.what()};
+  } catch (...) {
+    return {Ending::Kind::threw_other, "something that is no std::exception", {}};
+  }
+}
+
+}  // namespace lockstep::grader

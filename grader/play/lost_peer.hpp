@@ -1,0 +1,67 @@
+// A case in which a rank dies, as the others see it: their calls fail with CommError. What came of
+// it is reported, and a rank that goes on no more says so, so that those who wait for it are told
+// too instead of waiting for ever.
+#pragma once
+
+#include "grader/play/ending.hpp"
+#include "grader/play/part.hpp"
+
+namespace lockstep::grader {
+
+// Keeps what the first failed request was answered.
+class WatchedPort final : public sim::Port {
+ public:
+  explicit WatchedPort(sim::Port& port) : port_(port) {}
+
+  using Port::call;
+  sim::Reply call(const sim::Request& request) override {
+    sim::Reply reply = port_.call(request);
+    if (reply.status != sim::Status::ok && failed_.empty()) failed_ = reply.error;
+    return reply;
+  }
+  const std::string& failed() const { return failed_; }  // empty: none has
+
+ private:
+  sim::Port& port_;
+  std::string failed_;
+};
+
+struct LostPeerEnding {
+  Ending ending;
+  std::string failed;  // what the rank was told when a call of its failed; empty: none has
+};
+inline void write(ByteWriter& out, const LostPeerEnding& one) {
+  write(out, one.ending);
+  out.put_text(one.failed);
+}
+inline LostPeerEnding read_lost_peer_ending(ByteReader& in) {
+  LostPeerEnding one;
+  one.ending = read_ending(in);
+  one.failed = sim::printable(in.get_text(), 400);
+  return one;
+}
+
+class LostPeer {
+ public:
+  explicit LostPeer(sim::PlayerCase& played)
+      : played_(played),
+        port_(played.port),
+        watched_{port_, played.strands, played.rank, played.ranks, ByteReader({})} {}
+
+  // The same case; the group that is made from it is watched.
+  sim::PlayerCase& watched() { return watched_; }
+
+  LostPeerEnding ending_of(const auto& call) {
+    LostPeerEnding one{grader::ending_of<CommError>(call), port_.failed()};
+    if (one.ending.kind != Ending::Kind::returned) played_.gave_up = one.ending.what;
+    if (!one.failed.empty()) played_.gave_up = one.failed;
+    return one;
+  }
+
+ private:
+  sim::PlayerCase& played_;
+  WatchedPort port_;
+  sim::PlayerCase watched_;
+};
+
+}  // namespace lockstep::grader
