@@ -17,6 +17,10 @@ usage: ./lab dev check          format, lint of files that differ from main, flo
                                 the mutants
        ./lab dev matrix --page FILE
                                 all kill matrices as one page, with overview and totals
+       ./lab dev torch          install the newest PyTorch from PyPI under build/torch (about 6 GB),
+                                for the lessons' Python and as a peer of ./lab bench
+       ./lab dev predictions FOLDER
+                                what the site shows before and after a run with a prediction
        ./lab dev affected PATH… the labels of the tests that a change to these files can affect
 TEXT
 }
@@ -41,11 +45,22 @@ dev_check() {
   exit $status
 }
 
+# A virtual environment; running it again brings it up to date.
+dev_torch() {
+  python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3-venv
+  python3 -m venv build/torch || fail 3 "python3 cannot make a virtual environment in build/torch"
+  build/torch/bin/pip install --disable-pip-version-check --no-cache-dir --upgrade torch numpy ||
+    fail 3 "PyTorch could not be installed from PyPI; look at pip's last lines above"
+  build/torch/bin/python -c 'import torch; print("PyTorch", torch.__version__, "in build/torch")' ||
+    fail 3 "PyTorch is installed in build/torch and does not start"
+}
+
 lab_dev() {
   cd "$root"
   case ${1:-} in
     "" | --help | -h) dev_help ;;
     check) dev_check ;;
+    torch) dev_torch ;;
     format) install_packages $packages_dev; dev_format ;;
     *) hand_to lab-tool dev "$@" ;;
   esac

@@ -95,6 +95,7 @@ Exercise code_exercise(const std::string& lesson, const fs::path& file, Entry& e
   check_range(entry, "difficulty", exercise.difficulty, 1, 3);
   exercise.core = entry.need<bool>("core");
   exercise.after = entry.get("after", Words{});
+  exercise.reading = entry.get("reading", lesson);
   exercise.header = entry.need<std::string>("header");
   exercise.symbols = entry.need<Words>("symbols");
   exercise.family = entry.need<std::string>("family");
@@ -143,7 +144,7 @@ void read_lesson(Entry& entry, const fs::path& manifests, Draft& draft) {
   if (!quiz.is_null()) {
     Exercise exercise;
     exercise.name = "quiz";
-    exercise.lesson = lesson.folder;
+    exercise.lesson = exercise.reading = lesson.folder;
     exercise.kind = Kind::quiz;
     Entry of_quiz(quiz, entry.where("quiz").substr(0, entry.where("quiz").find(':')), "");
     read_work(of_quiz, exercise);

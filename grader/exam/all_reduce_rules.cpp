@@ -4,6 +4,10 @@ namespace lockstep::grader {
 
 Scene all_reduce_scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
   Scene scene;
+  if (p.elements == Elements::none) {
+    scene.ranks.assign(p.ranks(), {{.name = "data", .count = p.count, .before = {}, .after = {}}});
+    return scene;
+  }
   const Sums sums = draw_sums({p.dtype, p.op, p.size(), p.count}, salt, call);
   for (const auto& mine : sums.inputs) {
     scene.ranks.push_back({{.name = "data",
@@ -23,6 +27,7 @@ Exam all_reduce_exam(std::string cost, std::function<Price(const CollectiveProbl
        .cost = std::move(cost),
        .reduces = Reduces::yes,
        .oracle = all_reduce_scene,
+       .counts = [](const CollectiveProblem& p, int) { return std::vector<std::int64_t>{p.count}; },
        .price = std::move(price)});
 }
 

@@ -1,13 +1,16 @@
 #include "grader/exam/collective_rules.hpp"
 
 #include <algorithm>
+#include <tuple>
+
+#include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {
 namespace {
 
 std::vector<CollectiveProblem> sizes_and_roots(Bench& bench, Roots roots) {
   std::vector<CollectiveProblem> problems;
-  for (const int n : {2, 3, 4, 1, 5, 7, 8}) {
+  for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
     const std::int64_t counts[] = {3 * n, 0, 1, n - 1, n, n + 1, 31};
     int root = 0;
     for (const std::int64_t count : counts) {
@@ -20,6 +23,14 @@ std::vector<CollectiveProblem> sizes_and_roots(Bench& bench, Roots roots) {
     for (; roots == Roots::all && root < n; ++root) {
       problems.push_back({.members = whole_world(n), .count = 5, .root = root});
     }
+  }
+  // Trees with a level more, chunks that fall into other places, ranks beyond a power of two.
+  int far_root = 11;
+  for (const auto& [n, count] : {std::pair{13, 14}, {12, 11}, {16, 5}, {17, 3}}) {
+    problems.push_back({.members = whole_world(n),
+                        .count = count,
+                        .root = roots == Roots::all ? far_root++ % n : 0,
+                        .calls = 1});
   }
   for (const int n : {2, 3, 5, 8}) {
     problems.push_back({.members = whole_world(n),
@@ -36,9 +47,12 @@ std::vector<CollectiveProblem> sub_groups(Roots roots) {
           {.members = {4, {3, 1}}, .count = 5, .root = rooted ? 1 : 0}};
 }
 
-std::vector<CollectiveProblem> priced(Bench& bench, Roots roots, std::int64_t large) {
+constexpr std::int64_t huge = 3'000'000'019;
+
+std::vector<CollectiveProblem> priced(Bench& bench, Roots roots, Reduces reduces,
+                                      std::int64_t large) {
   std::vector<CollectiveProblem> problems;
-  for (const int n : {2, 3, 4, 5, 7, 8}) {
+  for (const int n : {2, 3, 4, 5, 6, 7, 8}) {
     const auto any = static_cast<std::int64_t>(20 + bench.draw() % 400);
     int root = 0;
     for (const std::int64_t count : {std::int64_t{10} * n, std::int64_t{10} * n + 3, any}) {
@@ -49,14 +63,33 @@ std::vector<CollectiveProblem> priced(Bench& bench, Roots roots, std::int64_t la
       root += n - 1;
     }
   }
+  // So few elements that some of N blocks are empty, or all of them short, among many ranks.
+  for (const auto& [n, count] : {std::pair{8, 1}, {8, 7}, {8, 9}, {12, 13}, {13, 12}, {13, 40}}) {
+    problems.push_back({.members = whole_world(n),
+                        .count = count,
+                        .op = reduces == Reduces::yes ? ReduceOp::max : ReduceOp::sum,
+                        .root = roots == Roots::all ? n - 1 : 0,
+                        .calls = 1});
+  }
   problems.push_back(
       {.members = whole_world(3), .count = large, .dtype = DType::float32, .calls = 1});
+  // What no memory holds: 32 bits are too few for its borders.
+  for (const int n : {8, 13}) {
+    problems.push_back({.members = whole_world(n),
+                        .count = huge,
+                        .dtype = DType::float32,
+                        .root = roots == Roots::all ? 1 : 0,
+                        .calls = 1,
+                        .elements = Elements::none});
+  }
   return problems;
 }
 
 // What the group's elements are, for a person: "7 elements of int64, sum, root 2".
 std::string described(const CollectiveContract& contract, const CollectiveProblem& p) {
-  return text(p.count, p.count == 1 ? " element of " : " elements of ", name_of(p.dtype),
+  return text(grouped(p.count), p.count == 1 ? " element of " : " elements of ", name_of(p.dtype),
+              p.offset != 0 ? " beyond 2^53" : "",
+              p.elements == Elements::none ? " on a device that holds sizes only" : "",
               contract.reduces == Reduces::yes ? text(", ", name_of(p.op)) : "",
               contract.roots == Roots::all ? text(", root ", p.root) : "");
 }
@@ -73,6 +106,46 @@ Check check_of(std::string name, std::function<Problems(Bench&)> problems, Judge
                   p, [&](const CollectiveProblem& one) { judge(bench, one); }, smaller_problems);
             }
           }};
+}
+
+// Integers for which a double has too few bits.
+Problems wide_integers(Roots roots, Reduces reduces) {
+  constexpr std::int64_t beyond = (std::int64_t{1} << 58) + 1;
+  Problems problems;
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
+    if (reduces == Reduces::no && op != ReduceOp::sum) break;
+    problems.push_back({.members = whole_world(5),
+                        .count = 11,
+                        .op = op,
+                        .root = roots == Roots::all ? 2 : 0,
+                        .calls = 1,
+                        .offset = beyond});
+  }
+  return problems;
+}
+
+// The first rank, the last, and one between them die early and late.
+Problems deaths(Roots roots) {
+  Problems problems;
+  for (const auto& [n, rank, request] : {std::tuple{2, 1, 1}, {4, 0, 1}, {4, 3, 2}, {5, 2, 4}}) {
+    problems.push_back({.members = whole_world(n),
+                        .count = 2 * n + 1,
+                        .root = roots == Roots::all ? (rank + 1) % n : 0,
+                        .calls = 1,
+                        .death = Death{rank, request}});
+  }
+  return problems;
+}
+
+Scene sizes_of(const CollectiveContract& contract, const CollectiveProblem& p) {
+  Scene scene;
+  for (int rank = 0; rank < p.size(); ++rank) {
+    auto& held = scene.ranks.emplace_back();
+    for (const std::int64_t count : contract.counts(p, rank)) {
+      held.push_back({.name = "a buffer", .count = count, .before = {}, .after = {}});
+    }
+  }
+  return scene;
 }
 
 Problems operators() {
@@ -126,7 +199,7 @@ std::vector<CollectiveProblem> smaller_problems(const CollectiveProblem& p) {
   };
   // Counts and roots that a smaller group can have; blocks of lengths of their own stay as they
   // are.
-  const bool plain = p.sends.empty() && !p.nodes;
+  const bool plain = p.sends.empty() && !p.nodes && !p.death;
   if (plain && p.size() < p.members.world) {
     offer([](CollectiveProblem& q) { q.members = whole_world(q.size()); });
   }
@@ -137,11 +210,11 @@ std::vector<CollectiveProblem> smaller_problems(const CollectiveProblem& p) {
     });
   }
   if (p.calls > 1) offer([](CollectiveProblem& q) { q.calls = 1; });
-  if (p.root > 0) offer([](CollectiveProblem& q) { q.root = 0; });
+  if (p.root > 0 && !p.death) offer([](CollectiveProblem& q) { q.root = 0; });
   if (p.op != ReduceOp::sum) offer([](CollectiveProblem& q) { q.op = ReduceOp::sum; });
   if (p.dtype != DType::int64) offer([](CollectiveProblem& q) { q.dtype = DType::int64; });
   if (p.schedule_seed != 0) offer([](CollectiveProblem& q) { q.schedule_seed = 0; });
-  for (std::int64_t count = 1; plain && count < p.count;
+  for (std::int64_t count = 1; plain && p.elements == Elements::given && count < p.count;
        count += std::max<std::int64_t>(1, count / 2)) {
     offer([&](CollectiveProblem& q) { q.count = count; });
   }
@@ -151,12 +224,17 @@ std::vector<CollectiveProblem> smaller_problems(const CollectiveProblem& p) {
 
 Exam collective_exam(const CollectiveContract& contract) {
   const Roots roots = contract.roots;
-  const Judge values = [contract](Bench& bench, const CollectiveProblem& p) {
-    play_collective(bench, p, described(contract, p), contract.oracle);
+  const Reduces reduces = contract.reduces;
+  const Oracle oracle = [contract](const CollectiveProblem& p, std::uint64_t salt, int call) {
+    return p.elements == Elements::none ? sizes_of(contract, p) : contract.oracle(p, salt, call);
   };
-  const Judge cost = [contract](Bench& bench, const CollectiveProblem& p) {
-    const auto played = play_collective(bench, p, described(contract, p), contract.oracle);
-    if (played) check_price(bench, *played, p, contract.price(p));
+  const Judge values = [contract, oracle](Bench& bench, const CollectiveProblem& p) {
+    play_collective(bench, p, described(contract, p), oracle);
+  };
+  const Judge cost = [contract, oracle](Bench& bench, const CollectiveProblem& p) {
+    std::int64_t bytes_peak = 0;
+    const auto played = play_collective(bench, p, described(contract, p), oracle, &bytes_peak);
+    if (played) check_price(bench, *played, p, contract.price(p), bytes_peak);
   };
   // Where the values of the plain case are wrong, nothing else says anything; but what fails for
   // some operators or groups only may still cost what it should.
@@ -170,18 +248,34 @@ Exam collective_exam(const CollectiveContract& contract) {
   exam.push_back(on_values(check_of(
       "a group whose ranks are not those of the world",
       [roots](Bench&) { return sub_groups(roots); }, values)));
-  if (contract.reduces == Reduces::yes) {
+  if (reduces == Reduces::yes) {
     exam.push_back(on_values(check_of(
         "product, min and max as well as sum", [](Bench&) { return operators(); }, values)));
+  }
+  Check wide = check_of(
+      "int64 beyond 2^53, to the last digit",
+      [roots, reduces](Bench&) { return wide_integers(roots, reduces); }, values);
+  wide.builds_on = {0};
+  if (reduces == Reduces::yes) wide.builds_on->push_back(exam.size() - 1);  // the operators
+  exam.push_back(std::move(wide));
+  if (reduces == Reduces::yes) {
     exam.push_back({"the same bits under every schedule",
                     [contract](Bench& bench) { check_schedules(bench, contract); },
                     std::vector<std::size_t>{0}});
   }
   Check priced_check = on_values(check_of(
       contract.cost,
-      [roots, large = contract.large](Bench& bench) { return priced(bench, roots, large); }, cost));
+      [roots, reduces, large = contract.large](Bench& bench) {
+        return priced(bench, roots, reduces, large);
+      },
+      cost));
   priced_check.asks = Asks::cost;
   exam.push_back(std::move(priced_check));
+  Check lost_check = on_values(check_of(
+      "a lost peer: CommError, and nobody takes half a result for a whole one",
+      [roots](Bench&) { return deaths(roots); }, values));
+  lost_check.asks = Asks::cost;
+  exam.push_back(std::move(lost_check));
   return exam;
 }
 

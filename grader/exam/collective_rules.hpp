@@ -103,14 +103,16 @@ struct Price {
   int receives = std::numeric_limits<int>::max();  // messages that one rank receives
   int reach = std::numeric_limits<int>::max();     // how far round the ring a message may go
   double seconds = std::numeric_limits<double>::infinity();  // virtual time of the call
+  std::optional<std::int64_t> room;  // elements of tensors that a rank has beside its buffers
   // Likely causes of too much; why_uneven: of a rank's some elements more or less where all ranks
   // together send what they should, which is a matter of efficiency.
-  std::string why_bytes, why_messages, why_depth, why_fan, why_time, why_uneven;
+  std::string why_bytes, why_messages, why_depth, why_fan, why_time, why_uneven, why_room;
 };
 
 // Requires a problem of the whole world with one call.
-void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
-                 const Price& price);
+//   bytes_peak  as play_collective gives it
+void check_price(Bench& bench, const Played& played, const CollectiveProblem& p, const Price& price,
+                 std::int64_t bytes_peak = 0);
 
 // Virtual seconds of one message of `count` elements on the network of the cases.
 double message_seconds(const CollectiveProblem& p, std::int64_t count);
@@ -129,14 +131,17 @@ struct CollectiveContract {
   Roots roots = Roots::none;
   Reduces reduces = Reduces::no;
   Oracle oracle;
+  // Elements of the buffers of one rank, as the oracle has them, without any values.
+  std::function<std::vector<std::int64_t>(const CollectiveProblem&, int rank)> counts;
   std::function<Price(const CollectiveProblem&)> price;
   // The count of the one large case, on 3 ranks; less where it is the length of one block.
-  std::int64_t large = 1 << 20;
+  std::int64_t large = 1 << 16;
 };
 
-// What every collective is asked: all numbers of ranks, many counts, all roots where it has one,
-// groups that are not the world, float32 beside integers, two calls in one run; operators and
-// schedules where it reduces; and its cost, one call at a time.
+// What every collective is asked: 1 to 8 ranks, 12, 13, 16 and 17, many counts, all roots where it
+// has one, groups that are not the world, float32 beside integers, integers beyond 2^53, two calls
+// in one run; operators and schedules where it reduces; its cost, one call at a time, also of 10⁹
+// elements; and a rank that dies.
 Exam collective_exam(const CollectiveContract& contract);
 
 }  // namespace lockstep::grader

@@ -193,6 +193,7 @@ std::vector<std::string> course_problems(const Lab& lab) {
     solutions.insert({exercise.file(), exercise.address() + "_key.toml"});
     proofs.insert(exercise.address());
     if (exercise.kind == Kind::code) exams.insert(exercise.address());
+    need(lab.places.root / "lessons" / exercise.reading / "README.md", lab.places, problems);
   }
   find_stray(lab.places.root / "exercises", stubs, lab.places, problems);
   find_stray(lab.places.root / "solutions", solutions, lab.places, problems);

@@ -8,6 +8,7 @@
 #include "engine/base/text.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/paint.hpp"
+#include "grader/lab/predict_list.hpp"
 #include "grader/lab/watch_screen.hpp"
 #include "grader/lab/wrap.hpp"
 
@@ -55,6 +56,12 @@ std::string last_verdict(const Progress& progress, std::int64_t now) {
   const std::string why = last.message.empty() ? "" : ": " + last.message;
   return text("last      ", newest->first, ", ", last.verdict, ", ", ago(now - last.judged_at), why,
               "\n");
+}
+
+std::string predictions_line(const std::vector<PredictionRow>& rows) {
+  const PredictionRow* open = open_prediction(rows);
+  return text("predict   ", predictions_text(rows),
+              open == nullptr ? std::string() : text(": ./lab predict ", open->name()), "\n");
 }
 
 // Exercises for which this one is needed.
@@ -127,6 +134,8 @@ std::string overview_text(const Lab& lab, const Progress& progress, const std::v
   for (const Lesson& lesson : lab.course.lessons)
     out += lesson_line(lesson, rows, lab.paint) + "\n";
   out += "\n" + last_verdict(progress, now);
+  const auto predictions = prediction_rows(lab);
+  if (!predictions.empty()) out += predictions_line(predictions);
   if (next == nullptr) return out + "next      nothing: you have solved the whole course\n";
   return out + text("next      ", bold(lab.paint, next->handle()), ", about ", next->minutes,
                     " minutes: ./lab next\n",
@@ -142,7 +151,7 @@ std::string next_text(const Lab& lab, const std::vector<Row>& rows, const Exerci
            difficulty_text(next), next.core ? "" : ", optional", ", ", next.points, " points\n");
   out += "  why       " + why_text(lab, rows, next) + "\n";
   if (!open.empty()) out += "  before    " + joined(open) + ", not solved yet\n";
-  out += "  read      lessons/" + next.lesson + "/README.md\n";
+  out += "  read      lessons/" + next.reading + "/README.md\n";
   if (quiz) return out + "  answer    ./lab quiz " + next.lesson.substr(0, 2) + "\n";
   return out + text("  task      ./lab show ", next.handle(), "\n  edit      work/", next.file(),
                     "\n  judge     ./lab watch ", next.handle(), "\n");

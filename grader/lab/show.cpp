@@ -29,8 +29,8 @@ Options declared_reset() {
 void print_task(const Lab& lab, const Exercise& exercise, const Task& task) {
   std::cout << reflowed(task.text, lab.columns) << "Your file   work/" << exercise.file() << "\n";
   if (!exercise.header.empty()) std::cout << "Contract    " << exercise.header << "\n";
-  if (std::filesystem::exists(lab.places.root / "lessons" / exercise.lesson / "README.md")) {
-    std::cout << "Lesson      lessons/" << exercise.lesson << "/README.md\n";
+  if (std::filesystem::exists(lab.places.root / "lessons" / exercise.reading / "README.md")) {
+    std::cout << "Lesson      lessons/" << exercise.reading << "/README.md\n";
   }
   std::cout << "Check       ./lab check " << exercise.handle() << "\n"
             << "Hints       ./lab hint " << exercise.handle() << "\n";

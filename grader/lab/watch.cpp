@@ -60,7 +60,7 @@ std::string praise(const Exercise& exercise, int points, const Exercise* next, K
                          " points. To compare: ./lab solution ", exercise.handle(), "\n");
   if (next == nullptr) return out + "That was the last one: you have solved the whole course.\n";
   if (next->lesson != exercise.lesson) {
-    out += text("A new lesson comes next: lessons/", next->lesson, "/README.md\n");
+    out += text("A new lesson comes next: lessons/", next->reading, "/README.md\n");
   }
   return out + text(keys == Keys::there ? "n goes to " : "Next: ./lab watch ", next->handle(),
                     ", about ", next->minutes, " minutes, in work/", next->file(), "\n");

@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
                    {"hint", hint_command},
                    {"submit", submit_command},
                    {"quiz", quiz_command},
+                   {"predict", predict_command},
                    {"debug", debug_command},
                    {"overview", overview_command},
                    {"next", next_command},

@@ -1,6 +1,7 @@
 // The shell in front of the programs: ./lab with programs that only say how they were called.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "grader/course/command.hpp"
 #include "grader/course/manifest.hpp"
@@ -174,6 +175,19 @@ TEST_CASE("lab doctor: says in JSON what is there, and a sandbox that is refused
                    LOCKSTEP_ROOT "/lab", "doctor"},
                   programs.folder(), {.deadline_s = 20});
   CHECK_THAT(refused.output, test::contains("bubblewrap is installed, but this system refuses"));
+}
+
+TEST_CASE("lab help: lists every command that the script knows") {
+  const std::string script = read_text(LOCKSTEP_ROOT "/lab");
+  const std::string start = "\ncommands=\"";
+  const auto at = script.find(start) + start.size();
+  std::istringstream commands(script.substr(at, script.find('"', at) - at));
+  const std::string help = Programs().lab({"help"}).output;
+  int listed = 0;
+  for (std::string command; commands >> command; ++listed) {
+    if (command != "help") CHECK_THAT(help, test::contains("\n  " + command + " "));
+  }
+  CHECK(listed > 20);
 }
 
 TEST_CASE("lab help: lists every exit code") {

@@ -64,8 +64,12 @@ struct Cause {
   std::string name, sentence;
 };
 
+std::int64_t in_32_bits(std::int64_t number) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(number));
+}
+
 std::optional<Cause> wrapped(std::int64_t seen, std::int64_t right) {
-  const auto left = static_cast<std::int32_t>(static_cast<std::uint32_t>(right));
+  const std::int64_t left = in_32_bits(right);
   if (left == right || seen != left) return std::nullopt;
   return Cause{"wrapped_32", "that is what is left of the right count in 32 bits"};
 }
@@ -73,6 +77,11 @@ std::optional<Cause> wrapped(std::int64_t seen, std::int64_t right) {
 Cause wrong_updates_measured(const TimeQuestion& q, std::int64_t seen) {
   const auto& m = q.measured;
   if (const auto cause = wrapped(seen, steps_of(q) * m.epochs)) return *cause;
+  TimeQuestion other = q;
+  other.measured.batch_size = std::max<std::int64_t>(in_32_bits(m.batch_size), 1);
+  if (in_32_bits(m.batch_size) != m.batch_size && seen == steps_of(other) * m.epochs) {
+    return {"wrapped_32", "the batch size went through 32 bits, which hold up to 2,147,483,647"};
+  }
   const std::int64_t together = m.batch_size * q.ranks;
   if (seen == steps_of(q)) return {"one_epoch", "that is one epoch's; there are more"};
   if (seen == rounded_up(m.samples, m.batch_size) * m.epochs) {
@@ -96,6 +105,12 @@ Cause wrong_updates_measured(const TimeQuestion& q, std::int64_t seen) {
 Cause wrong_updates_counted(const TimeQuestion& q, std::int64_t seen) {
   const auto& c = q.counted;
   if (const auto cause = wrapped(seen, rounded_up(c.tokens, c.batch_tokens))) return *cause;
+  if (const std::int64_t left = in_32_bits(c.batch_tokens); left != c.batch_tokens && left != 0) {
+    if (seen == rounded_up(c.tokens, left) || seen == (c.tokens + left - 1) / left) {
+      return {"wrapped_32",
+              "the tokens of an update went through 32 bits, which hold up to 2,147,483,647"};
+    }
+  }
   if (seen == c.tokens / c.batch_tokens) {
     return {"rounded_down", "that leaves out the last, short update"};
   }
@@ -275,7 +290,9 @@ Exam exam() {
              {measured(3, {100, 33, 3, 0.5, 1.0}), measured(3, {101, 34, 2, 0.5, 1.0}),
               measured(4, {10, 2, 3, 0.5, 1.0}), measured(8, {3, 32, 5, 0.5, 1.0}),
               measured(1, {1, 1, 1, 0.5, 1.0}), measured(5, {97, 7, 0, 0.5, 1.0}),
-              measured(7, {30'000 * billion, 1, 1, 1e-6, 1.0})});
+              measured(7, {30'000 * billion, 1, 1, 1e-6, 1.0}),
+              measured(3, {60 * billion, 5 * billion, 2, 0.5, 1.0}),
+              measured(2, {10, 2, 3, 0, 1.0})});
        }},
       {"what efficiency loses is waited for, and paid for on every rank",
        [](Bench& bench) {
@@ -294,6 +311,8 @@ Exam exam() {
          ask(bench, "random runs", random_runs(bench, TimeForm::counted));
          ask(bench, "one token an update",
              {counted(8, {billion, 20'000 * billion, 1}, {312e12, 0.4})});
+         ask(bench, "billions of tokens an update",
+             {counted(8, {billion, 20'000 * billion, 3 * billion}, {312e12, 0.4})});
        }},
   };
 }

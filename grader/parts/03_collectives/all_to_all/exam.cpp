@@ -1,7 +1,10 @@
 // The exam of all_to_all: every block at its owner's, each sent once, and nobody waited for.
+#include <tuple>
+
 #include "engine/base/random.hpp"
 #include "grader/exam/collective_rules.hpp"
 #include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::all_to_all {
 namespace {
@@ -14,7 +17,19 @@ std::int64_t sum(const std::vector<std::int64_t>& counts) {
   return all;
 }
 
+Scene sizes_of(const CollectiveProblem& p) {
+  Scene scene;
+  for (std::size_t rank = 0; rank < p.ranks(); ++rank) {
+    std::int64_t received = 0;
+    for (const auto& row : p.sends) received += row[rank];
+    scene.ranks.push_back({{.name = "in", .count = sum(p.sends[rank]), .before = {}, .after = {}},
+                           {.name = "out", .count = received, .before = {}, .after = {}}});
+  }
+  return scene;
+}
+
 Scene scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
+  if (p.elements == Elements::none) return sizes_of(p);
   Scene scene;
   std::vector<std::vector<double>> in, out(p.ranks());
   for (std::size_t from = 0; from < p.ranks(); ++from) {
@@ -65,10 +80,15 @@ std::optional<Played> play(Bench& bench, CollectiveProblem p, const std::string&
 
 enum class Lengths : unsigned char { equal, different };
 
-void check_cost(Bench& bench, int n, const Counts& counts, Lengths lengths) {
-  const CollectiveProblem p{.members = whole_world(n), .calls = 1, .sends = counts};
-  const auto played = play(
-      bench, p, lengths == Lengths::equal ? text(counts[0][0], " elements") : "different lengths");
+void check_cost(Bench& bench, int n, const Counts& counts, Lengths lengths,
+                Elements elements = Elements::given) {
+  const CollectiveProblem p{
+      .members = whole_world(n), .calls = 1, .sends = counts, .elements = elements};
+  const auto played =
+      play(bench, p,
+           text(lengths == Lengths::equal ? text(grouped(counts[0][0]), " elements")
+                                          : "different lengths",
+                elements == Elements::none ? " on a device that holds sizes only," : ""));
   if (!played) return;
   Price price;
   price.shape = "an all-to-all in which each block goes straight to its owner";
@@ -96,16 +116,20 @@ Exam exam() {
   return {
       {"block j of rank i is block i of rank j, for equal lengths",
        [](Bench& bench) {
-         for (const int n : {2, 3, 4, 1, 5, 7, 8}) {
+         for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
            for (const std::int64_t count : {3, 1, 0}) {
              play(bench, {.members = whole_world(n), .sends = equal_counts(n, count)},
                   text(count, count == 1 ? " element" : " elements"));
            }
          }
+         for (const int n : {12, 13}) {
+           play(bench, {.members = whole_world(n), .calls = 1, .sends = equal_counts(n, 2)},
+                "2 elements");
+         }
        }},
       {"the same for lengths from none to very many",
        [](Bench& bench) {
-         for (const int n : {2, 3, 4, 1, 5, 7, 8}) {
+         for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
            for (int i = 0; i < 3; ++i) {
              play(bench, {.members = whole_world(n), .sends = drawn_counts(bench, n)},
                   "different lengths");
@@ -114,7 +138,19 @@ Exam exam() {
          play(bench,
               {.members = whole_world(5), .dtype = DType::float32, .sends = drawn_counts(bench, 5)},
               "different lengths");
+         play(bench, {.members = whole_world(17), .calls = 1, .sends = drawn_counts(bench, 17)},
+              "different lengths");
        }},
+      {"int64 beyond 2^53, to the last digit",
+       [](Bench& bench) {
+         play(bench,
+              {.members = whole_world(5),
+               .calls = 1,
+               .sends = drawn_counts(bench, 5),
+               .offset = (std::int64_t{1} << 58) + 1},
+              "different lengths");
+       },
+       std::vector<std::size_t>{0}},
       {"a group whose ranks are not those of the world",
        [](Bench& bench) {
          play(bench, {.members = split_members(), .sends = drawn_counts(bench, 5)},
@@ -122,13 +158,29 @@ Exam exam() {
        }},
       {"each block is sent once, and with equal lengths nobody waits for others",
        [](Bench& bench) {
-         for (const int n : {2, 3, 4, 5, 7, 8}) {
+         for (const int n : {2, 3, 4, 5, 6, 7, 8, 13}) {
            check_cost(bench, n, drawn_counts(bench, n), Lengths::different);
            check_cost(bench, n, equal_counts(n, 1000), Lengths::equal);
          }
+         check_cost(bench, 8, equal_counts(8, 1), Lengths::equal);
+         // Together more than 32 bits can count.
+         check_cost(bench, 8, equal_counts(8, 400'000'009), Lengths::equal, Elements::none);
        },
        {},
        Asks::cost},
+      {"a lost peer: CommError, and nobody takes half a result for a whole one",
+       [](Bench& bench) {
+         for (const auto& [n, rank, request] :
+              {std::tuple{2, 1, 1}, {4, 0, 1}, {4, 3, 2}, {5, 2, 4}}) {
+           play(bench,
+                {.members = whole_world(n),
+                 .calls = 1,
+                 .sends = equal_counts(n, 3),
+                 .death = Death{rank, request}},
+                "3 elements");
+         }
+       },
+       std::vector<std::size_t>{0}, Asks::cost},
   };
 }
 

@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "grader/exam/collective_rules.hpp"
+#include "grader/exam/lost_peer_rules.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
-#include "grader/play/collective_case.hpp"
 
 namespace lockstep::grader::barrier {
 namespace {
@@ -75,12 +76,19 @@ void check_tokens(Bench& bench, const Played& played, const Meeting& meeting) {
   failure.where = text("rank ", meeting.members.group_rank(early), call ? ", second call" : "");
   failure.expected = "nobody leaves before the last has come";
   failure.seen = text(between_s * 1e6, " µs too early");
-  failure.message =
-      text("rank ", meeting.members.group_rank(early), " left the barrier ", between_s * 1e6,
-           " µs before rank ", meeting.members.group_rank(late),
-           " came to it; likely cause: it had not heard of that rank, neither from it nor through "
-           "others",
-           call ? ", in this call: what it heard belonged to the one before" : "");
+  const auto& messages = played.counters.messages;
+  const bool silent =
+      std::ranges::none_of(messages, [&](const auto& message) { return message.src == late; });
+  const std::string why =
+      silent
+          ? text("rank ", meeting.members.group_rank(late),
+                 " sent no message at all: it takes no step, or what it sends is an empty tensor, "
+                 "which is no message")
+          : text("it had not heard of that rank, neither from it nor through others",
+                 call ? ", in this call: what it heard belonged to the one before" : "");
+  failure.message = text("rank ", meeting.members.group_rank(early), " left the barrier ",
+                         between_s * 1e6, " µs before rank ", meeting.members.group_rank(late),
+                         " came to it; likely cause: ", why);
   bench.fail(played, failure);
 }
 
@@ -121,6 +129,44 @@ std::optional<Played> meet(Bench& bench, const Meeting& meeting) {
   return played;
 }
 
+// A rank dies at one of its requests; the first is made before it comes to the barrier.
+void check_death(Bench& bench, int ranks, const Death& death) {
+  Turnstile turnstile({-1});
+  CaseSetup setup;
+  setup.services = {&turnstile};
+  setup.schedule_seed = bench.draw();
+  setup.limits.bytes_max = 1 << 16;
+  setup.description = text(ranks, " ranks, rank ", death.rank, " dies ",
+                           death.at_request == 1 ? "before it comes" : "in the barrier");
+  setup.faults.kills.push_back({.rank = death.rank, .at_call = death.at_request});
+  for (int rank = 0; rank < ranks; ++rank) {
+    CollectiveCase one;
+    one.dtype = DType::int64;
+    one.peer = Peer::lost;
+    one.calls.emplace_back().buffers.push_back({1, token_of(rank)});
+    setup.inputs.push_back(encode(one));
+  }
+  const auto played = play_with_a_death(bench, setup);
+  if (!played) return;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Bytes& result = played->results[static_cast<std::size_t>(rank)];
+    if (result.empty()) continue;
+    ByteReader in(result);
+    const LostPeerEnding seen = read_lost_peer_ending(in);
+    if (auto failure = failure_of(seen, rank)) bench.fail(*played, std::move(*failure));
+    if (seen.ending.kind != Ending::Kind::returned || death.at_request > 1) continue;
+    Failure failure;
+    failure.cause = "left_too_early";
+    failure.where = text("rank ", rank);
+    failure.expected = "a CommError: not all have come";
+    failure.seen = "a normal return";
+    failure.message = text("rank ", rank, " left the barrier, to which rank ", death.rank,
+                           " never came: it died before; likely cause: rank ", rank,
+                           " had not heard of that rank, neither from it nor through others");
+    bench.fail(*played, failure);
+  }
+}
+
 void check_cost(Bench& bench, int ranks) {
   const auto played = meet(bench, {whole_world(ranks), {-1}});
   if (!played) return;
@@ -151,8 +197,11 @@ Exam exam() {
   return {
       {"nobody leaves before the last has come, whoever is late",
        [](Bench& bench) {
-         for (const int n : {2, 3, 4, 1, 5, 7, 8}) {
+         for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
            for (int late = 0; late < n; ++late) meet(bench, {whole_world(n), {late}});
+         }
+         for (const auto& [n, late] : {std::pair{12, 11}, {13, 0}, {13, 12}, {16, 7}, {17, 16}}) {
+           meet(bench, {whole_world(n), {late}});
          }
        }},
       {"two barriers in a row, with another late rank each, do not mix",
@@ -169,8 +218,16 @@ Exam exam() {
        }},
       {"few messages: no chain, and no rank's sends or receives, beyond 2·log2 N",
        [](Bench& bench) {
-         for (const int n : {2, 3, 4, 5, 7, 8}) check_cost(bench, n);
+         for (const int n : {2, 3, 4, 5, 6, 7, 8, 12, 13, 17}) check_cost(bench, n);
        }},
+      {"a lost peer: CommError, and nobody returns before all have come",
+       [](Bench& bench) {
+         for (const auto& [n, rank, request] :
+              {std::tuple{2, 1, 1}, {4, 0, 1}, {5, 4, 1}, {4, 3, 2}, {5, 2, 4}}) {
+           check_death(bench, n, {rank, request});
+         }
+       },
+       std::vector<std::size_t>{0}},
   };
 }
 

@@ -16,6 +16,8 @@ Scene scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
   return scene;
 }
 
+std::vector<std::int64_t> counts(const CollectiveProblem& p, int) { return {p.count}; }
+
 Price price(const CollectiveProblem& p) {
   Price price;
   price.shape = "a binomial tree";
@@ -39,6 +41,7 @@ Exam exam() {
        .cost = "a tree: (N-1)·D elements in all, no chain and no rank's sends beyond log2 N",
        .roots = Roots::all,
        .oracle = scene,
+       .counts = counts,
        .price = price});
 }
 

@@ -21,6 +21,8 @@ Scene scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
   return scene;
 }
 
+std::vector<std::int64_t> counts(const CollectiveProblem& p, int) { return {p.count}; }
+
 Price price(const CollectiveProblem& p) {
   Price price;
   price.shape = "a binomial tree";
@@ -44,6 +46,7 @@ Exam exam() {
        .roots = Roots::all,
        .reduces = Reduces::yes,
        .oracle = scene,
+       .counts = counts,
        .price = price});
 }
 

@@ -25,6 +25,10 @@ Scene scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
   return scene;
 }
 
+std::vector<std::int64_t> counts(const CollectiveProblem& p, int rank) {
+  return {p.count, p.block_length(rank)};
+}
+
 Price price(const CollectiveProblem& p) {
   Price price;
   const std::int64_t n = p.size();
@@ -46,6 +50,7 @@ Exam exam() {
                           .cost = "(N-1)/N of the data per rank, (N-1)·D in all, in N-1 steps",
                           .reduces = Reduces::yes,
                           .oracle = scene,
+                          .counts = counts,
                           .price = price});
 }
 

@@ -290,11 +290,36 @@ ModelPlan mixed_model(int source) {
   return model;
 }
 
+// Whether anything travelled that has twice the bytes of a tensor of a half type.
+bool travels_wider(const sim::Counters& counters, const ModelPlan& model) {
+  std::vector<std::int64_t> wide;
+  for (std::size_t i = 0; i < model.size(); ++i) {
+    const TensorPlan& tensor = model.tensor(i);
+    if (tensor.dtype == DType::bfloat16 || tensor.dtype == DType::float16) {
+      wide.push_back(4 * tensor.count);
+    }
+  }
+  const auto is_wide = [&](const auto& record) {
+    return record.bytes > 0 && std::find(wide.begin(), wide.end(), record.bytes) != wide.end();
+  };
+  return std::any_of(counters.collectives.begin(), counters.collectives.end(), is_wide) ||
+         std::any_of(counters.messages.begin(), counters.messages.end(), is_wide);
+}
+
 void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   const auto bytes = static_cast<double>(p.bytes());
   const int n = p.members.size();
   const double budget = (n - 1) * bytes, sent = total_bytes(played.counters);
   // A tenth for a checksum or a number that travels along; a second copy does not fit.
+  if (sent > 1.1 * budget && travels_wider(played.counters, p.models.front())) {
+    bench.fail(played,
+               wasteful("wider_type", sent, budget, "from all ranks together",
+                        text("the replicas are right, but all ranks together send ", number(sent),
+                             " bytes where (N-1) times the model's ", number(bytes),
+                             " bytes = ", number(budget),
+                             " suffice; likely cause: numbers of 16 bits travel in a wider type. "
+                             "broadcast takes a tensor of any type as it is")));
+  }
   if (sent > 1.1 * budget) {
     bench.fail(
         played,
@@ -318,15 +343,20 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
                       "on: group.broadcast does, with at most ⌈log₂N⌉ = ",
                       rounds, " times the model from one rank")));
   }
+  const auto tensors = static_cast<std::int64_t>(p.models.front().size());
+  check_operations(
+      bench, played,
+      {.collectives = tensors,
+       .allowed = text("one broadcast for each of the ", tensors, " tensors of the model")});
 }
 
 }  // namespace
 
 Exam exam() {
   return {
-      {"the parameters of rank 0 on all of 2, 3, 4, 1, 5, 7 and 8 ranks",
+      {"the parameters of rank 0 on all of 1 to 8 and 13 ranks",
        [](Bench& bench) {
-         for (const int n : {2, 3, 4, 1, 5, 7, 8}) {
+         for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
            play(bench, {whole_world(n), {plain_model(0)}, bench.draw()});
          }
        }},
@@ -352,9 +382,14 @@ Exam exam() {
        }},
       {"each rank receives the model once, and no rank sends it to all",
        [](Bench& bench) {
-         for (const int n : {2, 4, 8}) {
-           const ModelPlan model{n - 1, of_type(DType::float32, {400, 130, 50}),
-                                 of_type(DType::int64, {25})};
+         for (const int n : {2, 4, 8, 13}) {
+           ModelPlan model{n - 1, of_type(DType::float32, {400, 130, 50}),
+                           of_type(DType::int64, {25})};
+           // Half of the bytes in halves: sent as float32 they are half as many again.
+           if (n == 4) {
+             model.parameters = of_type(DType::bfloat16, {1000, 130});
+             model.parameters.push_back({DType::float16, 50});
+           }
            const Problem p{whole_world(n), {model}, bench.draw()};
            if (const auto played = play(bench, p)) check_traffic(bench, *played, p);
          }

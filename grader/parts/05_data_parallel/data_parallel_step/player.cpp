@@ -15,7 +15,8 @@ Bytes play(sim::PlayerCase& played) {
   ByteWriter out;
   if (!group) return out.take();
 
-  const auto model = nn::make_mlp(c.widths, c.dtype, device, c.model_seed);
+  std::unique_ptr<nn::Module> model = nn::make_mlp(c.widths, c.dtype, device, c.model_seed);
+  if (c.unused) model = std::make_unique<WithUnused>(std::move(model), c.dtype, device);
   const auto optimizer = make_optimizer(*model, c.optimizer);
   leave_gradients(*model);
   const auto steps = static_cast<std::int64_t>(c.labels.size()) / c.batch;
@@ -27,6 +28,7 @@ Bytes play(sim::PlayerCase& played) {
         data_parallel::data_parallel_step(*group, *model, *optimizer, mine, c.clip_norm));
   }
   out.put_list(std::span<const double>(losses));
+  out.put(static_cast<std::uint8_t>(model->parameters().front()->grad.defined()));
   for (const Parameter* parameter : model->parameters())
     out.put_bytes(parameter->value.raw_bytes());
   return out.take();

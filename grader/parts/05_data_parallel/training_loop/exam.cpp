@@ -210,6 +210,18 @@ class Comparison {
     }
   }
 
+  // A model of four parameters and a buffer; in each step its gradients and the loss; a barrier at
+  // the end. One more of each does no harm.
+  void meetings(std::int64_t steps) const {
+    check_operations(
+        bench_, played_,
+        {.collectives = 6 + 6 * steps,
+         .barriers = 2,
+         .allowed = text("one broadcast for each tensor of the model, and in each of ", steps,
+                         " steps one all-reduce for each gradient and one for the "
+                         "loss,")});
+  }
+
   void traffic() const {
     const LoopProblem& p = drawn_.problem;
     const std::int64_t bytes =
@@ -218,7 +230,7 @@ class Comparison {
     const double allowed = static_cast<double>(bytes) * 3 + steps * ring_bytes(bytes + 16, p.ranks);
     const double sent = busiest_rank_bytes(played_.counters);
     // A tenth for those who log more than a loss; the beginning has its allowance.
-    if (sent <= allowed * 1.1) return;
+    if (sent <= allowed * 1.1) return meetings(static_cast<std::int64_t>(steps));
     Failure failure;
     failure.verdict = sim::Verdict::efficiency;
     failure.cause = "too_many_bytes";
@@ -313,6 +325,20 @@ void play(Bench& bench, const DrawnLoop& drawn) {
   comparison.traffic();
 }
 
+// Steps so large that the loss of some epoch is larger than that of the epoch before, well before
+// the last one.
+void play_rising(Bench& bench) {
+  LoopProblem p{.ranks = 2, .samples = 16, .epochs = 4, .rate = 2};
+  const std::uint64_t salt = bench.draw();
+  const auto rises = [&] {
+    const auto losses =
+        epoch_losses(p, train_on_one_device(DrawnLoop{p, salt}, LoopWay::right).losses);
+    return losses[1] > losses[0] || losses[2] > losses[1];
+  };
+  while (p.rate < 100 && !rises()) p.rate *= 2;
+  play(bench, DrawnLoop{p, salt});
+}
+
 void play(Bench& bench, const LoopProblem& p) { play(bench, DrawnLoop{p, bench.draw()}); }
 
 }  // namespace
@@ -348,6 +374,7 @@ Exam exam() {
            play(bench, DrawnLoop{{.ranks = n, .samples = 64, .batch = 16 / n}, salt});
          }
        }},
+      {"as many epochs as were asked for, also when the loss rises", play_rising},
       {"nobody leaves while rank 0 still writes",
        [](Bench& bench) {
          for (int n : {2, 4}) play(bench, {.ranks = n, .epochs = 1, .log_s = 0.5});

@@ -2,6 +2,7 @@
 // nodes. Who is on which node only the judge knows: it counts the bytes of every link by the ranks
 // that each message joins.
 #include <algorithm>
+#include <tuple>
 
 #include "grader/exam/all_reduce_rules.hpp"
 #include "grader/judge/bench.hpp"
@@ -13,8 +14,10 @@ namespace {
 struct Layout {
   int nodes, each;  // k, g
 };
-constexpr Layout layouts[] = {{2, 2}, {2, 4}, {4, 2}, {1, 8}, {8, 1}, {2, 3}, {3, 2},
-                              {1, 1}, {1, 2}, {2, 1}, {1, 5}, {7, 1}, {1, 3}, {4, 1}};
+constexpr Layout layouts[] = {{2, 2}, {2, 4}, {4, 2}, {1, 8}, {8, 1}, {2, 3}, {3, 2}, {1, 1},
+                              {1, 2}, {2, 1}, {1, 5}, {7, 1}, {1, 3}, {4, 1}, {6, 1}, {1, 6}};
+// More than eight ranks, nodes, or ranks of a node; nodes that are no power of two.
+constexpr Layout large_layouts[] = {{3, 4}, {2, 6}, {6, 2}, {9, 1}, {1, 13}, {12, 1}};
 
 // Nodes whose links are ten times as fast as those between them, or just as fast.
 Nodes nodes_of(const Layout& layout, double faster) {
@@ -37,10 +40,13 @@ CollectiveProblem problem_of(const Layout& layout, std::int64_t count, double fa
 
 std::optional<Played> play(Bench& bench, const CollectiveProblem& p) {
   const int g = p.nodes->ranks_each;
-  return play_collective(bench, p,
-                         text(p.size() / g, p.size() == g ? " node of " : " nodes of ", g, ", ",
-                              p.count, " elements of ", name_of(p.dtype), ", ", name_of(p.op)),
-                         all_reduce_scene);
+  return play_collective(
+      bench, p,
+      text(p.size() / g, p.size() == g ? " node of " : " nodes of ", g, ", ", grouped(p.count),
+           " elements of ", name_of(p.dtype), p.offset != 0 ? " beyond 2^53" : "",
+           p.elements == Elements::none ? " on a device that holds sizes only" : "", ", ",
+           name_of(p.op)),
+      all_reduce_scene);
 }
 
 std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -129,6 +135,34 @@ void values(Bench& bench) {
       play(bench, p);
     }
   }
+  for (const Layout& layout : large_layouts) {
+    auto p = problem_of(layout, layout.nodes * layout.each + 1);
+    p.calls = 1;
+    play(bench, p);
+  }
+}
+
+void wide_integers(Bench& bench) {
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) {
+    auto p = problem_of({2, 3}, 11);
+    p.op = op;
+    p.offset = (std::int64_t{1} << 58) + 1;
+    p.calls = 1;
+    play(bench, p);
+  }
+}
+
+// The first two requests of a rank make the groups.
+void deaths(Bench& bench) {
+  for (const auto& [layout, rank, request] : {std::tuple{Layout{1, 2}, 1, 3},
+                                              {Layout{2, 1}, 0, 3},
+                                              {Layout{2, 2}, 0, 5},
+                                              {Layout{2, 3}, 4, 7}}) {
+    auto p = problem_of(layout, 2 * layout.nodes * layout.each + 1);
+    p.calls = 1;
+    p.death = Death{rank, request};
+    play(bench, p);
+  }
 }
 
 void other_values(Bench& bench) {
@@ -160,6 +194,7 @@ Exam exam() {
       {"every rank's value arrives exactly once, with the same bits everywhere", values},
       {"float32, and product, min and max as well as sum", other_values},
       {"nodes that number their ranks in another order", turned},
+      {"int64 beyond 2^53, to the last digit", wide_integers, std::vector<std::size_t>{0}},
       {"between nodes 2(k-1)/k of the shard and no more; 2(g-1) + 2(k-1) steps; no slower than a "
        "ring",
        [](Bench& bench) {
@@ -175,16 +210,28 @@ Exam exam() {
              }
            }
          }
+         for (const Layout& layout : {Layout{2, 4}, Layout{3, 4}}) {
+           const int n = layout.nodes * layout.each;
+           for (const std::int64_t count : {1, n - 1, n + 1}) {
+             auto p = problem_of(layout, count);
+             p.op = ReduceOp::max;
+             p.calls = 1;
+             check_cost(bench, p);
+           }
+         }
        }},
-      {"262,144 elements on 2 nodes of 4, and on 4 nodes of 2",
+      {"3,000,000,019 elements, for which 32 bits are too few",
        [](Bench& bench) {
-         for (const Layout& layout : {Layout{2, 4}, Layout{4, 2}}) {
-           auto p = problem_of(layout, 1 << 18);
+         for (const Layout& layout : {Layout{2, 4}, Layout{4, 2}, Layout{2, 6}}) {
+           auto p = problem_of(layout, 3'000'000'019);
            p.dtype = DType::float32;
+           p.elements = Elements::none;
            p.calls = 1;
            check_cost(bench, p);
          }
        }},
+      {"a lost peer: CommError, and nobody takes half a result for a whole one", deaths,
+       std::vector<std::size_t>{0}},
   };
 }
 

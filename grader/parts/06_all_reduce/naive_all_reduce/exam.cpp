@@ -11,10 +11,13 @@ Price price(const CollectiveProblem& p) {
   price.shape = "everyone to everyone";
   price.sent.assign(p.ranks(), {each, each});
   price.depth = p.size() - 1;
+  price.room = p.size() * p.count;
   price.why_bytes = "somebody gets the same buffer twice";
   price.why_depth =
       "ranks wait for what others bring before they send their own data: that is another "
       "algorithm, or they take turns";
+  price.why_room =
+      "room is made for every message in every step; N buffers hold all that arrives and your own";
   return price;
 }
 
