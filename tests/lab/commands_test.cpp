@@ -79,7 +79,7 @@ TEST_CASE("lab check: one case alone earns nothing, and one that is not there is
   CHECK(alone.exit_code == 0);
   CHECK_THAT(alone.output, test::contains("pass  case 3 alone"));
   CHECK_THAT(alone.output,
-             test::contains("case 3 passed; the others were not run, and nothing is recorded"));
+             test::contains("case 3 passed; no other case was run, and nothing is recorded"));
   CHECK_THAT(alone.output, test::contains("ok  shuffled by seed + epoch"));
   CHECK_THAT(alone.output, test::contains("[3, 7, 1] (not run)"));
   CHECK_THAT(alone.output, !test::contains("10/10"));
@@ -213,14 +213,15 @@ TEST_CASE("lab solution: is shown after a pass, or when asked for, which is note
   CHECK_THAT(early.output, test::contains("--reveal") && !test::contains("scale_"));
   const auto revealed = tree.lab({"solution", "average_gradients", "--reveal"});
   CHECK(revealed.exit_code == 0);
-  CHECK_THAT(revealed.output, test::contains("grad.scale_(share)") && test::contains("Noted"));
+  CHECK_THAT(revealed.output, test::contains("grad.scale_(share)") && test::contains("Recorded"));
   CHECK_THAT(read_text(tree.root() / "work/.progress"),
              test::contains("revealed\t05_data_parallel/average_gradients"));
   tree.solve("03_collectives/exchange.cpp");
   tree.lab({"check", "exchange"});
   const auto earned = tree.lab({"solution", "exchange"});
   CHECK(earned.exit_code == 0);
-  CHECK_THAT(earned.output, test::contains("./lab compare exchange") && !test::contains("Noted"));
+  CHECK_THAT(earned.output,
+             test::contains("./lab compare exchange") && !test::contains("Recorded"));
 }
 
 TEST_CASE("lab list: a stub that a newer course changed is told, and a check settles it") {
