@@ -71,6 +71,7 @@ class Judgement {
     } else if (options_.only_case) {
       report_.aside = text("case ", text_of(*options_.only_case), " alone");
     }
+    if (report_.verdict == sim::Verdict::pass && report_.aside.empty()) report_.par = bench_.par();
     report_.points = points_for(report_.verdict, report_.max_points);
     count_steps();
     if (!report_.aside.empty()) report_.points = 0;
