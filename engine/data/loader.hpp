@@ -59,7 +59,8 @@ std::unique_ptr<Loader> make_plain_loader(const Dataset& dataset, Sampler sample
 //             the destructor waits for the reads under way
 //   Requires  workers and prefetch at least 1; dataset, device and strands outlive the loader;
 //             dataset.batch may be called by several strands at once
-//   Thread    sampler, start(), next() and the destructor run on the strand that made the loader
+//   Thread    sampler, start(), next() and the destructor run on the strand that made the loader,
+//             dataset.batch on those of the workers
 std::unique_ptr<Loader> make_prefetching_loader(const Dataset& dataset, Sampler sampler,
                                                 const LoaderOptions& options, Device& device,
                                                 Strands& strands);

@@ -141,6 +141,13 @@ class Bench {
 // judge's own world can tell.
 enum class Asks : unsigned char { values, cost };
 
+// A part that is written in steps is judged in steps: what one step asks for, and which part of the
+// points it earns. The percents of an exam's steps add up to 100.
+struct Step {
+  std::string name;  // "one worker", as a sentence goes on
+  int percent = 0;
+};
+
 // One check of an exam. It is run when all that it builds on passed, or only cost too much.
 struct Check {
   std::string name;                 // the sentence that is asserted
@@ -149,6 +156,8 @@ struct Check {
   // before it.
   std::optional<std::vector<std::size_t>> builds_on{};
   Asks asks = Asks::values;
+  // The step that begins with this check; it ends where the next one begins.
+  std::optional<Step> begins{};
 };
 using Exam = std::vector<Check>;
 

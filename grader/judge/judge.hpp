@@ -36,6 +36,9 @@ struct Report {
   int points = 0, max_points = 0;
   std::string cause;    // short and stable: "summed_not_averaged", "cycle", "tail_lost", …
   std::string message;  // the first failing check's sentence
+  std::string
+      next_step;       // of a part that is judged in steps, and not whole yet: which step is next
+  int steps_held = 0;  // before that one
   std::vector<CheckReport> checks;
   std::optional<CaseAddress> only_case;  // the one case that was played, where --case chose it
   std::string aside;                     // why there are no points to be had in this way of judging

@@ -35,6 +35,7 @@ Exit solution_command(const Lab& lab, const Words& words);
 Exit submit_command(const Lab& lab, const Words& words);
 Exit quiz_command(const Lab& lab, const Words& words);
 Exit predict_command(const Lab& lab, const Words& words);
+Exit myth_command(const Lab& lab, const Words& words);
 Exit hint_command(const Lab& lab, const Words& words);
 Exit list_command(const Lab& lab, const Words& words);
 Exit show_command(const Lab& lab, const Words& words);

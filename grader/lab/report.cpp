@@ -193,12 +193,14 @@ std::string words_of(const Grade& grade, const Lab& lab, const Exercise& exercis
     if (failed != nullptr) describe_failure(out, grade, *failed);
   }
   show_output(out, report);
+  const bool begun = report.verdict != Verdict::unsolved || report.steps_held > 0;
   if (report.verdict == Verdict::compile_error) {
     out += grade.compiler;
-  } else if (report.verdict != Verdict::unsolved || exercise.kind == Kind::quiz) {
+  } else if (begun || exercise.kind == Kind::quiz) {
     list_checks(out, grade, paint, exercise.kind);
   }
-  if (report.seed && report.verdict != Verdict::unsolved) field(out, "", tally_text(report));
+  if (report.seed && begun) field(out, "", tally_text(report));
+  if (begun) field(out, "steps", report.next_step);
   const bool built = report.verdict != Verdict::compile_error;
   if (built && report.verdict != Verdict::pass && !grade.compiler.empty()) {
     out += "  the compiler warned:\n" + grade.compiler;
@@ -239,6 +241,7 @@ nlohmann::json json_of(const Grade& grade) {
       {"max_points", report.max_points},
       {"cause", report.cause},
       {"message", report.message},
+      {"next_step", report.next_step},
       {"checks", checks},
       {"tally",
        {{"checks", tally.checks},

@@ -1,4 +1,4 @@
-// A lesson's command, run with its output shown as it comes.
+// A lesson's command, run with its output shown as it comes, or kept for the caller.
 #pragma once
 
 #include <string>

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
                    {"submit", submit_command},
                    {"quiz", quiz_command},
                    {"predict", predict_command},
+                   {"myth", myth_command},
                    {"debug", debug_command},
                    {"overview", overview_command},
                    {"next", next_command},

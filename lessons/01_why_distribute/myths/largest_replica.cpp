@@ -1,22 +1,24 @@
-// The largest model whose state fits into 80 GB, by bytes per parameter, without activations.
-#include <array>
-#include <cstdio>
+// A replica is whole, so the largest model is that of one device, however many there are.
+#include "engine/plan/model_memory.hpp"
+#include "lessons/myth.hpp"
+
+using namespace lockstep;
 
 int main() {
-  std::puts("\"Plain data parallelism reaches 7 to 10 billion parameters.\"");
-  struct Recipe {
-    const char* words;
-    int bytes;
+  myth::claim("Plain data parallelism reaches 7 to 10 billion parameters.");
+  const std::int64_t room = 80'000'000'000;  // of each GPU, all of it for the model's state
+  // In billions of parameters.
+  const auto largest = [&](const char* words, plan::Precision precision) {
+    const plan::Recipe adam{plan::UpdateRule::adam, precision};
+    const std::int64_t bytes = plan::model_memory(1, adam, {}, 0).total;
+    const double billions = static_cast<double>(room / bytes) / 1e9;
+    std::cout << "  " << words << bytes << " bytes a parameter, " << billions << " billion\n";
+    return billions;
   };
-  constexpr std::array<Recipe, 4> recipes{{{"Adam, float32", 16},
-                                           {"Adam, mixed precision", 16},
-                                           {"Adam, bfloat16, float32 moments", 12},
-                                           {"Adam, bfloat16 throughout", 8}}};
-  for (const Recipe& recipe : recipes) {
-    for (const int devices : std::array{1, 8}) {
-      // A replica is whole, so the number of devices does not occur.
-      std::printf("%-32s %2d bytes, %d GPU%s of 80 GB: %4.1f billion\n", recipe.words, recipe.bytes,
-                  devices, devices == 1 ? " " : "s", 80e9 / recipe.bytes / 1e9);
-    }
-  }
+  std::cout << "the largest model with Adam whose replicas fit into 80 GB each\n";
+  const double full = largest("float32                      ", plan::Precision::float32);
+  const double mixed =
+      largest("bfloat16 with a master copy  ", plan::Precision::bfloat16_with_master);
+  const double alone = largest("bfloat16 alone               ", plan::Precision::bfloat16_alone);
+  return myth::refuted_if(full < 7 && mixed < 7 && alone < 7);
 }

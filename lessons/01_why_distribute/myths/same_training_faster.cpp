@@ -1,17 +1,24 @@
-// One epoch of a million samples, 32 a rank: updates, and device-hours for ten epochs at one second
-// a step and an efficiency of 0.8 above one rank.
-#include <array>
-#include <cstdio>
+// More ranks make fewer updates of an epoch, and idle time is paid for on each of them.
+#include "engine/plan/training_time.hpp"
+#include "lessons/myth.hpp"
+
+using namespace lockstep;
 
 int main() {
-  std::puts("\"Eight GPUs run the same training eight times as fast, for the same money.\"");
-  constexpr int samples = 1'000'000, batch = 32, epochs = 10;
-  for (const int ranks : std::array{1, 2, 8}) {
-    const int share = (samples + ranks - 1) / ranks;
-    const int updates = (share + batch - 1) / batch;
-    const double efficiency = ranks == 1 ? 1.0 : 0.8;
-    const double hours = updates * epochs / efficiency / 3600;
-    std::printf("%d rank%s: %6d updates an epoch, %5.2f hours, %5.2f device-hours\n", ranks,
-                ranks == 1 ? " " : "s", updates, hours, hours * ranks);
-  }
+  myth::claim("Eight GPUs run the same training eight times as fast, for the same money.");
+  const auto estimate = [](int ranks) {
+    const plan::MeasuredRun run{.samples = 1'000'000,
+                                .batch_size = 32,
+                                .epochs = 10,
+                                .step_s = 1,
+                                .efficiency = ranks == 1 ? 1.0 : 0.8};
+    const plan::TimeEstimate time = plan::training_time(run, ranks);
+    std::cout << "  on " << ranks << ": " << time.updates << " updates, " << time.seconds / 3600
+              << " hours, " << time.rank_seconds / 3600 << " device-hours\n";
+    return time;
+  };
+  std::cout << "ten epochs of a million samples, 32 a rank, at an efficiency of 0.8\n";
+  const auto one = estimate(1), eight = estimate(8);
+  return myth::refuted_if(one.updates > 7 * eight.updates && one.seconds < 7 * eight.seconds &&
+                          eight.rank_seconds > 1.2 * one.rank_seconds);
 }

@@ -1,24 +1,26 @@
-// How many different seeds 16 ranks with 16 loader workers each have, added up and mixed.
-#include <cstdint>
-#include <cstdio>
+// Sums of small numbers collide; a mixing function takes in one number after the other.
 #include <set>
 
-#include "engine/base/random.hpp"
+#include "engine/base/seeds.hpp"
+#include "lessons/myth.hpp"
+
+using namespace lockstep;
 
 int main() {
-  std::puts("\"Seed the loader workers with seed + rank + worker.\"");
-  constexpr std::uint64_t seed = 7;
-  std::set<std::uint64_t> added, added_next_run, mixed;
-  for (std::uint64_t rank = 0; rank < 16; ++rank) {
-    for (std::uint64_t worker = 0; worker < 16; ++worker) {
-      added.insert(seed + rank + worker);
-      added_next_run.insert(seed + 1 + rank + worker);
-      mixed.insert(lockstep::random_bits(lockstep::random_bits(seed, rank), worker));
+  myth::claim("Seed the loader workers with seed + rank + worker.");
+  const int ranks = 16, workers = 16;
+  std::set<std::uint64_t> added, mixed;
+  int shared = 0;  // with the run whose seed is one more
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (int worker = 0; worker < workers; ++worker) {
+      added.insert(std::uint64_t{7} + rank + worker);
+      mixed.insert(seeds_for(7, {.data = rank}, worker).augmentation);
     }
   }
-  std::size_t shared = 0;
-  for (const std::uint64_t number : added) shared += added_next_run.count(number);
-  std::printf("256 workers, added:  %zu different seeds\n", added.size());
-  std::printf("256 workers, mixed:  %zu different seeds\n", mixed.size());
-  std::printf("added, runs with seeds %d and %d: %zu seeds in common\n", 7, 8, shared);
+  for (const std::uint64_t seed : added) shared += added.contains(seed + 1);
+  std::cout << ranks * workers << " workers get\n"
+            << "  " << added.size() << " different seeds when the numbers are added, " << shared
+            << " of them those of the next run\n"
+            << "  " << mixed.size() << " different seeds when they are mixed\n";
+  return myth::refuted_if(added.size() == 31 && shared == 30 && mixed.size() == 256);
 }

@@ -1,20 +1,32 @@
-// 13 samples on 4 ranks: what the ranks' accuracies average to, and what the accuracy is.
-#include <array>
-#include <cstdio>
+// Ranks with few samples weigh as much as those with many in a mean of accuracies.
+#include <algorithm>
+#include <vector>
+
+#include "engine/data/dataset.hpp"
+#include "lessons/myth.hpp"
+
+using namespace lockstep;
 
 int main() {
-  std::puts("\"Average the accuracies of the ranks.\"");
-  constexpr std::array<int, 4> samples{4, 3, 3, 3}, hits{4, 2, 3, 3};
-  double mean = 0;
-  int all_samples = 0, all_hits = 0;
-  for (std::size_t rank = 0; rank < samples.size(); ++rank) {
-    const double accuracy = static_cast<double>(hits[rank]) / samples[rank];
-    std::printf("rank %zu: %d of %d, accuracy %.3f\n", rank, hits[rank], samples[rank], accuracy);
-    mean += accuracy / static_cast<double>(samples.size());
-    all_samples += samples[rank];
-    all_hits += hits[rank];
-  }
-  std::printf("mean of the four accuracies   %.3f\n", mean);
-  std::printf("accuracy on all %d samples    %.3f\n", all_samples,
-              static_cast<double>(all_hits) / all_samples);
+  myth::claim("Average the accuracies of the ranks.");
+  const int samples = 200, ranks = 4, share = 64;  // the last rank gets what is left: 8
+  const auto test_set = data::make_synthetic(samples, 4, 3, 7);
+  double mean = 0, all_hits = 0;
+  myth::on_ranks(ranks, [&](comm::ProcessGroup& group, Device& device) {
+    std::vector<std::int64_t> mine;
+    const int first = group.rank() * share;
+    for (int i = first; i < std::min(first + share, samples); ++i) mine.push_back(i);
+    const auto labels = test_set->batch(mine, DType::float32, device).labels.data<std::int64_t>();
+    const auto hits = static_cast<double>(std::ranges::count(labels, 0));  // a model that says 0
+    const double accuracy = hits / static_cast<double>(mine.size());
+    std::cout << "rank " << group.rank() << ": " << hits << " of " << mine.size() << " right, "
+              << 100 * accuracy << " %\n";
+    const std::vector<double> both{accuracy / ranks, hits};
+    const Tensor sums = from_values(both, {2}, DType::float64, device);
+    group.all_reduce(sums, ReduceOp::sum);
+    mean = sums.item(0), all_hits = sums.item(1);
+  });
+  std::cout << "the mean of the accuracies is " << 100 * mean << " %, hits over samples are "
+            << 100 * all_hits / samples << " %\n";
+  return myth::refuted_if(std::abs(mean - all_hits / samples) > 0.005);
 }

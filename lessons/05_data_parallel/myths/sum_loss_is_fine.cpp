@@ -1,20 +1,39 @@
-// One parameter w = 10, the loss of sample x is (w - x)^2 / 2, samples 1 to 6 on three ranks.
-#include <cstdio>
+// The mean over the ranks of sums over N parts is an N-th of the sum over all samples.
+#include <vector>
+
+#include "engine/autograd/operations.hpp"
+#include "engine/parallel/data_parallel/average_gradients.hpp"
+#include "lessons/myth.hpp"
+
+using namespace lockstep;
+
+namespace {
+
+// The gradient of sum(x · weight) with respect to the weight, for the samples first, first + 1, …
+Parameter trained(int first, int count, Device& device) {
+  std::vector<double> samples;
+  for (int i = 0; i < count; ++i) samples.push_back(first + i + 1);
+  Parameter weight{"weight", full({1, 1}, 1, DType::float64, device), {}, {}};
+  Tape tape(GradMode::record);
+  const Value x = tape.constant(from_values(samples, {count, 1}, DType::float64, device));
+  tape.backward(autograd::sum(tape, autograd::linear(tape, x, tape.leaf(weight))));
+  return weight;
+}
+
+}  // namespace
 
 int main() {
-  std::puts("\"loss = output.sum() is fine for a demo.\"");
-  constexpr int ranks = 3;
-  constexpr double w = 10;
-  double sum_on_one_device = 0, average_of_sums = 0;
-  for (int x = 1; x <= 6; ++x) sum_on_one_device += w - x;
-  for (int rank = 0; rank < ranks; ++rank) {
-    double sum = 0;
-    for (int x = 1 + rank; x <= 6; x += ranks) sum += w - x;
-    std::printf("rank %d: gradient of its sum %.1f\n", rank, sum);
-    average_of_sums += sum / ranks;
-  }
-  std::printf("average over the ranks         %.1f\n", average_of_sums);
-  std::printf("one device, sum over all six   %.1f, %g times as large\n", sum_on_one_device,
-              sum_on_one_device / average_of_sums);
-  std::printf("one device, mean over all six  %.1f\n", sum_on_one_device / 6);
+  myth::claim("loss = output.sum() is fine for a demo.");
+  CpuDevice cpu;
+  const double alone = trained(0, 8, cpu).grad.item();
+  double averaged = 0;
+  myth::on_ranks(4, [&](comm::ProcessGroup& group, Device& device) {
+    Parameter weight = trained(2 * group.rank(), 2, device);
+    const std::vector<Parameter*> parameters{&weight};
+    data_parallel::average_gradients(group, parameters);
+    averaged = weight.grad.item();
+  });
+  std::cout << "8 samples on one rank:        the gradient is " << alone << "\n"
+            << "2 samples on each of 4 ranks: the gradient is " << averaged << "\n";
+  return myth::refuted_if(alone == 4 * averaged);
 }

@@ -175,7 +175,16 @@ Cause likely_cause(const MemoryQuestion& q, const Fields& seen, const Fields& ex
     }
     return {"other_total", "the total is not the sum of the five kinds"};
   }
-  return {"other_bytes", "another number of bytes for each parameter than in the contract's table"};
+  if (field != activations && q.parameters > 0 && value > 0 && value % parameters == 0) {
+    return {"other_bytes", text("that is ", static_cast<std::int64_t>(value / parameters),
+                                " bytes for each parameter where the contract's table has ",
+                                static_cast<std::int64_t>(expected[field] / parameters))};
+  }
+  return {"other_bytes",
+          field == activations
+              ? "activations are what all layers save for one sample, times the batch, times the "
+                "bytes of the weights' type"
+              : "another number of bytes for each parameter than in the contract's table"};
 }
 
 std::string text_of(Wide bytes) {

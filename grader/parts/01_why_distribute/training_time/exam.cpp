@@ -142,7 +142,12 @@ Cause wrong_seconds_measured(const TimeQuestion& q, double seen, const TimeEstim
   if (near(seen, one_rank) || near(seen, one_rank / m.efficiency)) {
     return {"time_of_one_rank", "that is the time of one rank that does all the work"};
   }
-  return {"other_seconds", "the time is that of all updates, one step after the other"};
+  return {"other_seconds",
+          right.seconds == 0
+              ? text("there are no updates, or each takes no time, so that all of them take none")
+              : text("that is ", number(seen / right.seconds),
+                     " times what it should be; the time is that of all updates, one step after "
+                     "the other")};
 }
 
 Cause wrong_seconds_counted(const TimeQuestion& q, double seen, const TimeEstimate& right) {
@@ -180,7 +185,9 @@ Cause wrong_seconds_counted(const TimeQuestion& q, double seen, const TimeEstima
             "multiply in double"};
   }
   return {"other_seconds",
-          "6 operations for each parameter and token, over what all ranks do in a second"};
+          text("that is ", number(seen / right.seconds),
+               " times what it should be; the time is 6 operations for each parameter and token, "
+               "over what all ranks do in a second")};
 }
 
 Cause wrong_cost(const TimeQuestion& q, double seen, const TimeEstimate& right) {
