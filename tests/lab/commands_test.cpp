@@ -18,7 +18,7 @@ TEST_CASE("lab begin: copies every stub once, and list shows nothing as solved")
   const auto list = tree.lab({"list"});
   CHECK(list.exit_code == 0);
   CHECK_THAT(list.output, test::contains("0 of "));
-  CHECK_THAT(list.output, test::contains("next: model_memory"));
+  CHECK_THAT(list.output, test::contains("next: average_gradients"));
 }
 
 TEST_CASE("lab check: a stub is unsolved, a solution passes, and both are remembered") {
@@ -175,8 +175,9 @@ TEST_CASE("lab next: says why, what is open before it, and what to type") {
   tree.lab({"begin"});
   const auto first = tree.lab({"next"});
   CHECK(first.exit_code == 0);
-  CHECK_THAT(first.output, test::contains("training_time builds on it") &&
-                               test::contains("./lab watch model_memory"));
+  CHECK_THAT(first.output,
+             test::contains("data_parallel_step and token_weighted_mean build on it") &&
+                 test::contains("./lab watch average_gradients"));
   tree.solve("03_collectives/broadcast.cpp");
   tree.lab({"check", "broadcast"});
   CHECK_THAT(tree.lab({"next"}).output, test::contains("03_collectives/reduce"));
@@ -196,7 +197,7 @@ TEST_CASE("lab: alone it says where one is, in 24 lines") {
   CHECK(lines_of(overview.output).size() <= 24);
   CHECK_THAT(overview.output, test::contains("0 of 39") && test::contains("All-reduce") &&
                                   test::contains("exchange, unsolved, just now") &&
-                                  test::contains("next      model_memory"));
+                                  test::contains("next      average_gradients"));
   const auto document = nlohmann::json::parse(tree.lab({"overview", "--json"}).output);
   CHECK(document.at("solved") == 0);
   CHECK(document.at("last").at("exercise") == "03_collectives/exchange");
