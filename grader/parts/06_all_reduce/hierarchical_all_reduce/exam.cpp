@@ -157,7 +157,8 @@ void deaths(Bench& bench) {
   for (const auto& [layout, rank, request] : {std::tuple{Layout{1, 2}, 1, 3},
                                               {Layout{2, 1}, 0, 3},
                                               {Layout{2, 2}, 0, 5},
-                                              {Layout{2, 3}, 4, 7}}) {
+                                              {Layout{2, 3}, 4, 7},
+                                              {Layout{1, 3}, 1, 11}}) {
     auto p = problem_of(layout, 2 * layout.nodes * layout.each + 1);
     p.calls = 1;
     p.death = Death{rank, request};
