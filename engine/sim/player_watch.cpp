@@ -1,5 +1,6 @@
 // What players print, and how long they are silent: the limits that the host holds them to by
 // itself.
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +15,7 @@ namespace {
 // A player that waits for a processor is not idle: when it could run, but got less than half of the
 // time, the limit is stretched up to this often.
 constexpr double starved_stretch = 4;
+constexpr double foreign_wait_s = 1;  // of all players together
 
 }  // namespace
 
@@ -45,6 +47,21 @@ void ProcessHost::State::check_idle(int rank, Clock::time_point now) {
   const bool starved = of.child.cpu_s() - of.cpu_s < limits.idle_s / 2;
   if (starved && !of.child.asleep() && silent_s < limits.idle_s * starved_stretch) return;
   found_silent(rank, silent_s);
+}
+
+// All strands wait, and still a player may be at work: on a thread that is no strand, and that is
+// on its way to a request. What it says comes before a deadlock that it would have prevented.
+void ProcessHost::State::hear_foreign_threads() {
+  const auto begin = Clock::now();
+  const auto at_work = [&](int rank) { return !player(rank).child.asleep(); };
+  for (int rank = 0; rank < ranks && !result.finding; ++rank) {
+    while (!result.finding && at_work(rank) &&
+           seconds_between(begin, Clock::now()) < foreign_wait_s) {
+      pollfd event{player(rank).child.socket(), POLLIN, 0};
+      if (poll(&event, 1, 1) > 0) break;
+    }
+    if (!player(rank).done) hear(rank);
+  }
 }
 
 void ProcessHost::State::found_silent(int rank, double silent_s) {

@@ -116,7 +116,10 @@ void ProcessHost::State::give_cases(const std::vector<Bytes>& inputs) {
 
 void ProcessHost::State::drive_core() {
   auto resumes = core->advance();
-  if (core->finding()) return found(*core->finding());
+  if (core->finding()) {
+    if (core->finding()->verdict == Verdict::deadlock) hear_foreign_threads();
+    return found(*core->finding());
+  }
   const auto now = Clock::now();
   for (auto& [actor, reply] : resumes) {
     Player& to = player(actor.rank);

@@ -79,6 +79,7 @@ struct ProcessHost::State {
   void check_idle(int rank, Clock::time_point now);
   void found_silent(int rank, double silent_s);
   void found_too_long();
+  void hear_foreign_threads();
   void lost(int rank);
 };
 

@@ -113,16 +113,21 @@ std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
                                    ": some blocks must be one element longer")};
   }
   const std::string story = provenance(sums, first + at, seen[at]);
-  if (story.find(',') != std::string::npos) return Cause{"provenance", story};
-  if (!story.empty())
-    return Cause{story.ends_with("missing") ? "rank_missing" : "rank_twice", story};
-  for (int empty = 1; empty < sums.of.ranks; ++empty) {
-    if (provenance(sums, first + at, seen[at] + empty).empty()) continue;
+  const auto holds_empty_room = [&] {
+    for (int empty = 1; empty < sums.of.ranks; ++empty) {
+      if (!provenance(sums, first + at, seen[at] + empty).empty()) return true;
+    }
+    return false;
+  };
+  // 0 says that all values are missing, and also what -1 and a 1 make.
+  if ((story.empty() || seen[at] == 0) && holds_empty_room()) {
     return Cause{"adds_empty_room",
                  "room that nothing was written to was added up: what empty_like makes holds -1 "
                  "here, and anything elsewhere"};
   }
-  return std::nullopt;
+  if (story.empty()) return std::nullopt;
+  if (story.find(',') != std::string::npos) return Cause{"provenance", story};
+  return Cause{story.ends_with("missing") ? "rank_missing" : "rank_twice", story};
 }
 
 // What the buffer as a whole says, where its first wrong element does not.

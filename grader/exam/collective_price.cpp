@@ -1,6 +1,7 @@
 #include "grader/exam/collective_rules.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
@@ -73,6 +74,25 @@ class PriceCheck {
   const Price& price_;
 };
 
+// The other end of a message, where `rank` is this one.
+std::optional<int> peer_of(int mine, int other, std::size_t rank) {
+  return std::cmp_equal(mine, rank) ? std::optional(other) : std::nullopt;
+}
+
+std::int64_t ranks_met(const Played& played, const auto& peer) {
+  std::set<int> met;
+  for (const auto& message : played.counters.messages) {
+    if (const auto other = peer(message)) met.insert(*other);
+  }
+  return std::ssize(met);
+}
+
+// Too many messages, and not to too many ranks.
+std::string why_pieces(std::int64_t messages, std::int64_t ranks, const char* way) {
+  return text(messages, " messages go ", way, " ", ranks, ranks == 1 ? " rank" : " ranks",
+              ": the buffer travels in pieces, or more often than once");
+}
+
 // Who sends to whom is part of what an algorithm is.
 void check_reach(Bench& bench, const Played& played, const CollectiveProblem& p,
                  const Price& price) {
@@ -116,12 +136,15 @@ void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
                      "elements_received", total, p.size());
     }
     if (price.sends != any) {
+      const auto to = ranks_met(played, [&](const auto& m) { return peer_of(m.src, m.dst, rank); });
       check.within(upto(price.sends), counted.messages_sent, who, "sent", "message", "messages",
-                   price.why_fan);
+                   to > price.sends ? price.why_fan : why_pieces(counted.messages_sent, to, "to"));
     }
     if (price.receives != any) {
-      check.within(upto(price.receives), counted.messages_received, who, "received", "message",
-                   "messages", price.why_fan);
+      const auto of = ranks_met(played, [&](const auto& m) { return peer_of(m.dst, m.src, rank); });
+      check.within(
+          upto(price.receives), counted.messages_received, who, "received", "message", "messages",
+          of > price.receives ? price.why_fan : why_pieces(counted.messages_received, of, "from"));
     }
   }
   if (price.total) {

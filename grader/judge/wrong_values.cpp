@@ -91,6 +91,11 @@ std::optional<Cause> blocks_moved(const WrongValues& values) {
   const std::size_t shift = at[0];
   const bool turned = std::ranges::all_of(
       sorted, [&](std::size_t place) { return at[place] == (place + shift) % n; });
+  if (turned && n == 2 && shift == 1) {
+    return Cause{"off_by_one_chunk",
+                 "both blocks are right, and each stands where the other belongs: an index is off "
+                 "by one, modulo 2"};
+  }
   if (turned && (shift == 1 || shift == n - 1)) {
     return Cause{"off_by_one_chunk",
                  text("every block is right and stands one place too ",

@@ -53,6 +53,27 @@ void check_passed(const World& world) {
 
 }  // namespace
 
+TEST_CASE("sim group: room that irecv is posted for holds nothing of before, where that is asked") {
+  const PostedRoom posted = GENERATE(PostedRoom::kept, PostedRoom::scribbled);
+  World world(2);
+  double read = 0, arrived = 0;
+  ThreadHost host(world.core);
+  host.run([&](sim::Port& port, int rank) {
+    CpuDevice device;
+    auto whole = make_sim_group(port, rank, 2, posted);
+    auto group = whole->split(0, rank);
+    const Tensor room = tensor_of({7}, device);
+    if (rank == 1) return group->send(room, 0);
+    Work receiving = group->irecv(room, 1);
+    read = room.item(0);
+    receiving.wait();
+    arrived = room.item(0);
+  });
+  check_passed(world);
+  CHECK((read == 7) == (posted == PostedRoom::kept));
+  CHECK(arrived == 7);
+}
+
 TEST_CASE("sim group: a ring of isend and irecv turns, in every dtype") {
   const int n = GENERATE(2, 3, 4, 5, 7, 8);
   const DType dtype = GENERATE(from_range(all_dtypes));

@@ -224,6 +224,44 @@ TEST_CASE("asking for more memory than allowed is the verdict memory") {
   CHECK(outcome.finding.verdict == Verdict::memory);
 }
 
+TEST_CASE("a thread that is no strand is named, in every run, whichever thread is faster") {
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    const auto* what = repeat % 2 == 0 ? "foreign thread" : "foreign thread at work while it waits";
+    const auto outcome = outcome_of(what, 2);
+    CHECK(outcome.finding.verdict == Verdict::crash);
+    CHECK_THAT(outcome.finding.message, test::contains("rank 1 calls send, work/ring.cpp") &&
+                                            test::contains("on a std::thread of its own"));
+  }
+}
+
+TEST_CASE("a rank that gives up counts as gone for those who wait for it, and its result counts") {
+  ProcessHost host = host_of(2);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    auto options = world(4);
+    options.faults.kills.push_back({.rank = 3, .at_call = 1});
+    Core core(std::move(options));
+    const auto result = host.run(core, std::vector<Bytes>(4, input("waits for the next")));
+    if (result.finding) FAIL(result.finding->message);
+    CHECK(result.results[3].empty());
+    const auto told = [&](std::size_t rank) { return ByteReader(result.results[rank]).get_text(); };
+    CHECK_THAT(told(2), test::contains("rank 3 was killed by a fault at its call number 1"));
+    CHECK_THAT(told(1), test::contains("rank 2 gave up: rank 3 was killed"));
+    CHECK_THAT(told(0), test::contains("rank 1 gave up: rank 2 gave up"));
+    CHECK(host.usable());  // the player of rank 3 is another one in the next case
+  }
+}
+
+TEST_CASE("a host starts more players when a case has more ranks") {
+  ProcessHost host = host_of(2);
+  for (const int ranks : {1, 5, 2}) {
+    Core core(world(ranks));
+    const auto result =
+        host.run(core, std::vector<Bytes>(static_cast<std::size_t>(ranks), input("hello")));
+    CHECK_FALSE(result.finding);
+    CHECK(result.output.size() == static_cast<std::size_t>(ranks));
+  }
+}
+
 TEST_CASE("what ranks print is kept, by rank") {
   ProcessHost host = host_of(3);
   Core core(world(3));

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <thread>
 
 #include "engine/base/error.hpp"
 #include "engine/sim/player.hpp"
@@ -165,6 +167,18 @@ void misbehave(const std::string& what, PlayerCase& given) {
     send(given.port, 0, {1});
     throw Error("past a strand");
   }
+  if (what == "foreign thread") {
+    std::thread([&] { send(given.port, 0, {1}); }).join();
+  }
+  if (what == "foreign thread at work while it waits") {
+    std::thread late([&] {
+      const auto begin = std::chrono::steady_clock::now();
+      while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(5)) continue;
+      send(given.port, 0, {1});
+    });
+    recv(given.port, 0, 1);
+    late.join();
+  }
   if (what == "leave strand") {
     auto strand = given.strands.start("loader", [&] { recv(given.port, 0, 1, 7); });
     static_cast<void>(strand.release());
@@ -193,6 +207,13 @@ Bytes part(PlayerCase& given) {
     out.put_list<float>(two_strands(given));
   } else if (what == "queue") {
     queue(given, out);
+  } else if (what == "waits for the next") {
+    try {
+      recv(given.port, (given.rank + 1) % given.ranks, 1);
+    } catch (const CommError& error) {
+      given.gave_up = error.what();
+      out.put_text(error.what());
+    }
   } else if (what == "hello") {
     std::printf("hello from rank %d\n", given.rank);
   } else if (what == "environment") {

@@ -33,6 +33,25 @@ TEST_CASE("baton: a new strand runs when its parent blocks, in the order of star
   for (auto& thread : threads) thread.join();
 }
 
+TEST_CASE("baton: a thread that is no strand never holds it") {
+  Baton baton([&] { baton.ready(0); });
+  const int strand = baton.add();
+  bool of_strand = false, of_other = true;
+  std::thread other([&] { of_other = baton.is_mine(); });
+  std::thread thread([&] {
+    baton.begin(strand);
+    of_strand = baton.is_mine();
+    baton.leave();
+  });
+  CHECK(baton.is_mine());
+  other.join();
+  baton.block();
+  CHECK(baton.is_mine());
+  thread.join();
+  CHECK(of_strand);
+  CHECK_FALSE(of_other);
+}
+
 TEST_CASE("baton: alone, a strand that blocks runs idle itself and goes on") {
   int idled = 0;
   Baton baton([&] {

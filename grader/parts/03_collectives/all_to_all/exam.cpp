@@ -164,7 +164,7 @@ Exam exam() {
          }
          check_cost(bench, 8, equal_counts(8, 1), Lengths::equal);
          // Together more than 32 bits can count.
-         check_cost(bench, 8, equal_counts(8, 300'000'007), Lengths::equal, Elements::none);
+         check_cost(bench, 8, equal_counts(8, 400'000'009), Lengths::equal, Elements::none);
        },
        {},
        Asks::cost},

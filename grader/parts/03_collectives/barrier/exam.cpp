@@ -76,12 +76,19 @@ void check_tokens(Bench& bench, const Played& played, const Meeting& meeting) {
   failure.where = text("rank ", meeting.members.group_rank(early), call ? ", second call" : "");
   failure.expected = "nobody leaves before the last has come";
   failure.seen = text(between_s * 1e6, " µs too early");
-  failure.message =
-      text("rank ", meeting.members.group_rank(early), " left the barrier ", between_s * 1e6,
-           " µs before rank ", meeting.members.group_rank(late),
-           " came to it; likely cause: it had not heard of that rank, neither from it nor through "
-           "others",
-           call ? ", in this call: what it heard belonged to the one before" : "");
+  const auto& messages = played.counters.messages;
+  const bool silent =
+      std::ranges::none_of(messages, [&](const auto& message) { return message.src == late; });
+  const std::string why =
+      silent
+          ? text("rank ", meeting.members.group_rank(late),
+                 " sent no message at all: it takes no step, or what it sends is an empty tensor, "
+                 "which is no message")
+          : text("it had not heard of that rank, neither from it nor through others",
+                 call ? ", in this call: what it heard belonged to the one before" : "");
+  failure.message = text("rank ", meeting.members.group_rank(early), " left the barrier ",
+                         between_s * 1e6, " µs before rank ", meeting.members.group_rank(late),
+                         " came to it; likely cause: ", why);
   bench.fail(played, failure);
 }
 

@@ -70,6 +70,7 @@ Exam exam() {
       check("who has returned never comes: it is named, not those who wait", {8, 9, 10}),
       check("one collective, several calls of it: the few that differ are named", {4, 5, 6, 7}),
       check("a rank that waits elsewhere, in a message or in another group", {3, 14}),
+      check("several kinds at once: the first of the list is meant", {15, 16, 17}),
   };
 }
 

@@ -23,7 +23,9 @@ CallRecord all_reduce(std::int64_t count, int group = 0) {
 CallRecord all_gather(std::int64_t count, int group = 0) {
   return {CallKind::all_gather, group, 0, -1, count};
 }
-CallRecord broadcast(int root) { return {CallKind::broadcast, 0, 0, root, 1000}; }
+CallRecord broadcast(int root, int group = 0, std::int64_t count = 1000) {
+  return {CallKind::broadcast, group, 0, root, count};
+}
 
 // A world of `ranks`, halved into groups 1 (even) and 2 (odd ranks), that has done some collectives
 // already: of all groups, so that numbers differ between them.
@@ -202,6 +204,36 @@ HangCase another_group(const Draw& draw) {
   return c.is(HangKind::wrong_group, {0}, 0);
 }
 
+// Of group 1 rank 0 brings another count; of group 2 rank 1 has returned.
+HangCase another_count_beside_an_exit(const Draw& draw) {
+  Cluster c(7 + draw(2), draw);
+  c.one(0, all_reduce(63, 1));
+  for (int rank = 2; rank < c.size; rank += 2) c.one(rank, all_reduce(64, 1));
+  for (int rank = 3; rank < c.size; rank += 2) c.one(rank, all_reduce(1000, 2));
+  return c.is(HangKind::wrong_count, {0}, 1);
+}
+
+// Rank 0 names another root, and brings another count; ranks 1 and 3 wait for each other.
+HangCase another_root_beside_a_cycle(const Draw& draw) {
+  Cluster c(7 + draw(2), draw);
+  c.one(0, broadcast(4, 1, 999));
+  for (int rank = 2; rank < c.size; rank += 2) c.one(rank, broadcast(2, 1));
+  c.one(1, recv_from(3));
+  c.one(3, recv_from(1));
+  for (int rank = 5; rank < c.size; rank += 2) c.one(rank, all_reduce(1000, 2));
+  return c.is(HangKind::wrong_root, {0}, 1);
+}
+
+// 0 ⇄ 1; 3 waits for 2, which has returned; so do the rest, and for all of them.
+HangCase leaves_beside_a_cycle(const Draw& draw) {
+  Cluster c(5 + draw(4), draw);
+  c.one(0, recv_from(1));
+  c.one(1, recv_from(0));
+  c.one(3, recv_from(2));
+  c.others({0, 1, 2, 3}, barrier());
+  return c.is(HangKind::early_exit, {2}, 0);
+}
+
 }  // namespace
 
 std::vector<HangMaker> hang_makers() {
@@ -221,6 +253,11 @@ std::vector<HangMaker> hang_makers() {
       {"at the end of a chain one is slow", is_slow_at_the_end_of_a_chain},
       {"in a group one is slow", is_slow_in_its_group},
       {"the right collective in the wrong group", another_group},
+      {"another count in one group, in the other one has left", another_count_beside_an_exit,
+       Kinds::several},
+      {"another root and count, beside a cycle of messages", another_root_beside_a_cycle,
+       Kinds::several},
+      {"one has left, beside a cycle of messages", leaves_beside_a_cycle, Kinds::several},
   };
 }
 

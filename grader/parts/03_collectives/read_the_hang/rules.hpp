@@ -31,9 +31,12 @@ HangCase renumbered(const HangCase& hang, const std::vector<int>& numbers);
 
 // The kinds of hangs there are, each with a name and a way to make one. `draw(n)` gives 0 … n-1.
 using Draw = std::function<int(int)>;
+// Whether one kind is true of a hang, or several, of which the simulator may name another.
+enum class Kinds : unsigned char { one, several };
 struct HangMaker {
   std::string name;  // "a cycle of sends"
   std::function<HangCase(const Draw&)> make;
+  Kinds kinds = Kinds::one;
 };
 std::vector<HangMaker> hang_makers();
 

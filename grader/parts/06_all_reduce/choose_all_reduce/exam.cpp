@@ -11,6 +11,7 @@
 #include "engine/base/random.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_number.hpp"
 
 namespace lockstep::grader::choose_all_reduce {
 namespace {
@@ -191,11 +192,24 @@ std::string text_of(const ChoiceQuestion& q) {
               q.ranks == 1 ? " rank" : " ranks", ", ", q.ranks_per_node, " on each node");
 }
 
-[[noreturn]] void fail_of_seconds(Bench& bench, const Played& played, const ChoiceQuestion& q,
+// What is wrong with a number that no misreading of the table gives.
+std::string ratio_sentence(double seen, double expected, const std::vector<Steps>& steps) {
+  std::string in_all = "no step at all";
+  double count = 0;
+  for (const Steps& s : steps) count += s.count;
+  if (!steps.empty()) in_all = text(count, " steps");
+  const double ratio = std::round(seen / expected * 1000) / 1000;
+  return text("that is ", ratio, " times what the header's table gives, ", in_all,
+              " in all: compare your count of steps, and the bytes of each, with its row");
+}
+
+[[noreturn]] void fail_of_seconds(Bench& bench, const Played& played,
+                                  const std::vector<ChoiceQuestion>& asked, std::size_t at,
                                   std::size_t algorithm, double seen) {
+  const ChoiceQuestion& q = asked[at];
   Failure failure;
   failure.cause = "seconds";
-  std::string sentence = "count the steps of this algorithm, and what each of them carries";
+  std::string sentence = ratio_sentence(seen, expected_of(q, algorithm), steps_of(q, algorithm));
   const auto steps = steps_of(q, algorithm);
   if (!possible(q, algorithm)) {
     failure.cause = "one_node";
@@ -212,6 +226,15 @@ std::string text_of(const ChoiceQuestion& q) {
       failure.cause = misread.cause;
       sentence = misread.sentence;
       break;
+    }
+    if (failure.cause == "seconds") {
+      std::vector<double> earlier;
+      for (std::size_t i = 0; i < at; ++i) earlier.push_back(expected_of(asked[i], algorithm));
+      const WrongNumber wrong{seen, expected_of(q, algorithm), earlier};
+      if (const auto cause = likely_cause(wrong)) {
+        failure.cause = cause->name;
+        sentence = cause->sentence;
+      }
     }
   }
   failure.seen = number(seen);
@@ -252,12 +275,13 @@ std::string text_of(const ChoiceQuestion& q) {
   bench.fail(played, std::move(failure));
 }
 
-void compare(Bench& bench, const Played& played, const ChoiceQuestion& q,
-             const collectives::Choice& seen) {
+void compare(Bench& bench, const Played& played, const std::vector<ChoiceQuestion>& asked,
+             std::size_t at, const collectives::Choice& seen) {
+  const ChoiceQuestion& q = asked[at];
   std::size_t best = 0;
   for (std::size_t a = 0; a < algorithms; ++a) {
     if (!near(seen.seconds[a], expected_of(q, a))) {
-      fail_of_seconds(bench, played, q, a, seen.seconds[a]);
+      fail_of_seconds(bench, played, asked, at, a, seen.seconds[a]);
     }
     if (expected_of(q, a) < expected_of(q, best) &&
         !near(expected_of(q, a), expected_of(q, best))) {
@@ -279,11 +303,11 @@ void ask(Bench& bench, const std::string& description, const std::vector<ChoiceQ
   const auto played = bench.ask(description, encode(asked));
   if (!played) return;
   ByteReader answers(played->results.front());
-  for (const auto& q : asked) {
+  for (std::size_t at = 0; at < asked.size(); ++at) {
     collectives::Choice seen;
     seen.algorithm = answers.get<AllReduce>();
     for (double& seconds : seen.seconds) seconds = answers.get<double>();
-    compare(bench, *played, q, seen);
+    compare(bench, *played, asked, at, seen);
   }
 }
 
@@ -343,7 +367,7 @@ Exam exam() {
   return {
       {"one node: steps and bytes of each algorithm, for any number of ranks",
        [](Bench& bench) {
-         ask(bench, "one node", clusters(bench, {1}, {8, 2, 4, 16, 3, 5, 6, 7, 24, 100, 1024}));
+         ask(bench, "one node", clusters(bench, {1}, {8, 2, 4, 16, 3, 5, 6, 7, 13, 24, 100, 1024}));
        }},
       {"several nodes: each step over the link that it uses",
        [](Bench& bench) {

@@ -220,10 +220,10 @@ Exam exam() {
            }
          }
        }},
-      {"1,000,000,007 elements, for whose borders 32 bits are too few",
+      {"3,000,000,019 elements, for which 32 bits are too few",
        [](Bench& bench) {
          for (const Layout& layout : {Layout{2, 4}, Layout{4, 2}, Layout{2, 6}}) {
-           auto p = problem_of(layout, 1'000'000'007);
+           auto p = problem_of(layout, 3'000'000'019);
            p.dtype = DType::float32;
            p.elements = Elements::none;
            p.calls = 1;

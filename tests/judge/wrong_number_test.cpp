@@ -1,0 +1,84 @@
+#include "grader/judge/wrong_number.hpp"
+
+#include "grader/exam/lost_peer_rules.hpp"
+#include "grader/exam/wrong_ending.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+
+namespace {
+
+std::string cause(double seen, double expected, const std::vector<double>& earlier = {}) {
+  const auto found = likely_cause(WrongNumber{seen, expected, earlier});
+  return found ? found->name : "";
+}
+
+std::string cause_of_integer(std::int64_t seen, std::int64_t expected,
+                             const std::vector<std::int64_t>& earlier = {}) {
+  const auto found = likely_cause(WrongInteger{seen, expected, earlier});
+  return found ? found->name : "";
+}
+
+}  // namespace
+
+TEST_CASE("wrong number: an answer to an earlier question") {
+  CHECK(cause(3.5, 7.25, {3.5}) == "stale");
+  CHECK(cause(3.5, 7.25, {3.5, 1.5}) == "stale");
+  CHECK_THAT(likely_cause(WrongInteger{12, 40, std::vector<std::int64_t>{12, 30}})->sentence,
+             test::contains("2 before this one"));
+  CHECK(cause(0, 7.25, {0}) == "");  // right for many questions
+  CHECK(cause_of_integer(12, 40, {12}) == "stale");
+  CHECK(cause_of_integer(13, 40, {12}) == "");
+}
+
+TEST_CASE("wrong number: digits that a float has no room for") {
+  CHECK(cause(static_cast<double>(0.1F), 0.1) == "rounded");
+  CHECK(cause(0.1001, 0.1) == "");
+  CHECK(cause_of_integer(static_cast<std::int64_t>(123456789.0F), 123456789) == "rounded");
+  CHECK(cause_of_integer((std::int64_t{1} << 60) + 256, (std::int64_t{1} << 60) + 255) ==
+        "rounded");
+  CHECK(cause_of_integer(1001, 1000) == "");
+}
+
+TEST_CASE("wrong number: beyond what an int holds") {
+  const std::int64_t large = 175'000'000'000;
+  CHECK(cause_of_integer(static_cast<std::int32_t>(large), large) == "overflow");
+  CHECK(cause_of_integer(static_cast<std::uint32_t>(large), large) == "overflow");
+  CHECK(cause_of_integer(-5, large) == "overflow");
+  CHECK(cause_of_integer(-5, 12) == "");
+  CHECK(cause(static_cast<double>(static_cast<std::int32_t>(large)), static_cast<double>(large)) ==
+        "overflow");
+}
+
+TEST_CASE("endings: what was thrown is said by its type") {
+  const auto ending = ending_of<ContractError>([] { throw std::length_error("too many bytes"); });
+  REQUIRE(ending.kind == Ending::Kind::threw_other);
+  const Failure failure = wrong_ending(ending, "ContractError", "3 ranks on nodes of 2");
+  CHECK(failure.cause == "wrong_error");
+  CHECK_THAT(failure.message, test::contains("threw std::length_error (\"too many bytes\") where "
+                                             "ContractError was expected"));
+  CHECK(wrong_ending(ending_of<Error>([] {}), "Error", "0 ranks").cause == "not_refused");
+  CHECK(ending_of<Error>([] { throw ContractError("no"); }).kind == Ending::Kind::threw_expected);
+  CHECK(ending_of<Error>([] { throw 3; }).kind == Ending::Kind::threw_other);
+  CHECK_THROWS_AS(ending_of<Error>([] { throw NotImplemented("ring"); }), NotImplemented);
+}
+
+TEST_CASE("a lost peer: only CommError, or a whole result that needed none of it") {
+  const LostPeerEnding threw{{Ending::Kind::threw_expected, "CommError", "gone"}, "gone"};
+  CHECK_FALSE(failure_of(threw, 1));
+  CHECK_FALSE(failure_of(LostPeerEnding{{}, ""}, 1));
+  CHECK(failure_of(LostPeerEnding{{}, "rank 0 was killed"}, 1)->cause == "peer_lost");
+  const LostPeerEnding other{{Ending::Kind::threw_other, "std::runtime_error", "x"}, "gone"};
+  CHECK(failure_of(other, 1)->cause == "wrong_error");
+}
+
+TEST_CASE("a failure's gist is its sentence without numbers") {
+  Failure a, b;
+  a.cause = b.cause = "rank_missing";
+  a.message = "element 3 is 7 where 9 was expected; likely cause: rank 12's value is missing";
+  b.message = "element 0 is 1 where 2 was expected; likely cause: rank 1's value is missing";
+  CHECK(a.gist() == b.gist());
+  b.message = "element 0 is 1 where 2 was expected; likely cause: it was never received";
+  CHECK(a.gist() != b.gist());
+}
