@@ -1,5 +1,5 @@
 # ./lab bench: the engine's speed, and how long a check takes. The programs say what they measure
-# (bench --help); the shell knows where the peer's script is, and passes TORCH_PYTHON on.
+# (bench --help). The shell knows the path of the peer's script and passes on TORCH_PYTHON.
 lab_bench() {
   if [ "${1-}" = native ]; then
     shift
@@ -16,6 +16,13 @@ lab_bench() {
     cd "$root"
     hand_over bench-sim bench-sim "$@"
   fi
+  if [ "${1-}" = links ]; then
+    shift
+    program=bench-links
+    help_without_build "$@"
+    ! wants_help "$@" || exec "$bin/bench-links" --help
+    hand_over bench-links bench-links "$@"
+  fi
   if [ "${1-}" = check ]; then
     shift
     program=lab-tool
@@ -26,7 +33,9 @@ lab_bench() {
   program=bench
   help_without_build "$@"
   ! wants_help "$@" || exec "$bin/bench" --help
-  python=${TORCH_PYTHON:-python3}
+  python=python3
+  [ ! -x "$root/build/torch/bin/python" ] || python=$root/build/torch/bin/python   # ./lab dev torch
+  python=${TORCH_PYTHON:-$python}
   case " $* " in *" --torch-python"*) ;; *) set -- "$@" --torch-python "$python" ;; esac
   script=torch_train.py
   [ "${1-}" != all_reduce ] || script=torch_all_reduce.py

@@ -1,16 +1,16 @@
-# Configuring and building, quietly: one line of progress on a terminal, one word elsewhere, and
-# everything else in build/<preset>/build.log, which is shown when something fails.
+# Configuring and building, quietly: one line of progress on a terminal, one word elsewhere. The rest
+# goes to build/<preset>/build.log, which is shown after a failure.
 
-# build_failed LOG WHAT STATUS : says why, as far as a student can mend it, and ends.
+# build_failed LOG WHAT STATUS : says why, and what a student can do about it, and exits.
 build_failed() {
   [ ! -t 2 ] || printf '\r\033[K' >&2
-  [ "$3" -le 128 ] || fail 4 "$2 was ended by signal $(($3 - 128)); the same command goes on with it"
+  [ "$3" -le 128 ] || fail 4 "$2 was stopped by signal $(($3 - 128)); run the same command to continue"
   free_kib=$(df -Pk "$root" | awk 'NR == 2 { print $4 }')
   if [ "${free_kib:-9999}" -lt 1024 ] || grep -qs 'No space left on device' "$1"; then
-    fail 3 "$2 failed because the disk of $root is full; make room (./lab doctor says how much a build takes) and type the same again"
+    fail 3 "$2 failed because the disk of $root is full. Free some space (./lab doctor says how much a build needs) and run the same command again"
   fi
   grep -vE '^\[[0-9]+/[0-9]+\]' "$1" | tail -n 40 >&2
-  fail 4 "$2 failed. This is the lab's own code, not yours; the whole log is in ${1#"$root"/}"
+  fail 4 "$2 failed. The fault is in the lab's own code, not in yours; the whole log is in ${1#"$root"/}"
 }
 
 # Packages and a configured build folder.
@@ -20,16 +20,16 @@ ready() {
   is_configured || configure
 }
 
-# Whether build/<preset> is configured whole, by its preset, for this very folder; if it is not but
-# something is there, `half` says what is wrong with it. The look into the cache is remembered in
-# `configured`, since every check of a student passes through here.
+# Whether build/<preset> is completely configured, by its preset, for this folder. If only a part is
+# there, `half` says what is wrong with it. The file `configured` remembers the result, because every
+# check of a student passes through here.
 is_configured() {
   half=
   at=$root/build/$preset
   cache=$at/CMakeCache.txt
   if [ ! -e "$cache" ] || [ ! -e "$at/build.ninja" ]; then
     [ ! -e "$cache" ] && [ ! -e "$at/build.ninja" ] && [ ! -d "$at/CMakeFiles" ] ||
-      half="is half configured"
+      half="is only partly configured"
     return 1
   fi
   if [ "$at/configured" -nt "$cache" ] && IFS= read -r seen <"$at/configured" && [ "$seen" = "$root" ]; then
@@ -38,26 +38,26 @@ is_configured() {
   if ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then
     half="was configured for another folder"
   elif ! grep -qxF "CMAKE_GENERATOR:INTERNAL=Ninja" "$cache"; then
-    half="was configured for another generator than Ninja"
+    half="was configured for a generator other than Ninja"
   fi
   [ -z "$half" ] || return 1
   printf '%s\n' "$root" 2>/dev/null >"$at/configured" || :
 }
 
-# Anew, whatever was there: only what CMake wrote is forgotten, nothing that was built.
+# Configures from scratch. It drops what CMake wrote and keeps what was built.
 configure() {
   mkdir -p "$root/build/$preset"
   log=$root/build/$preset/configure.log
-  [ -z "$half" ] || say "build/$preset $half, so it is configured anew"
+  [ -z "$half" ] || say "build/$preset $half, so it is configured again"
   [ -t 2 ] || say "configuring…"
-  rm -f "$root/build/$preset/build.ninja"   # until all of it is anew, the folder is half configured
+  rm -f "$root/build/$preset/build.ninja"   # until CMake is done, the folder is only partly configured
   ended=0
   (cd "$root" && cmake --fresh --preset "$preset") >"$log" 2>&1 || ended=$?
   [ "$ended" = 0 ] || build_failed "$log" "configuring" "$ended"
 }
 
-# build TARGET… : with ninja. The exit status of a pipeline's head is kept in a file; there is none
-# when it could not be written.
+# build TARGET… : with ninja. A file keeps the exit status of the pipeline's head; it is missing if it
+# could not be written.
 build() {
   [ "$as_built" = no ] || return 0
   log=$root/build/$preset/build.log
@@ -73,19 +73,19 @@ build() {
   [ "$ended" = 0 ] || build_failed "$log" "building" "$ended"
 }
 
-# One build at a time: ninja itself does not look whether another is at work in the same folder. The
-# lock is held by descriptor 9, and by lab-tool while it builds (grader/lab/ready.cpp).
+# One build at a time: ninja does not notice another one in the same folder. Descriptor 9 holds the
+# lock, and so does lab-tool while it builds (grader/lab/ready.cpp).
 wait_for_builds() {
   command -v flock >/dev/null || return 0
   exec 9>"$root/build/$preset/building.lock"
   flock -n 9 || {
-    say "another build is at work in build/$preset; this one begins when it is done"
+    say "another build is running in build/$preset; this one starts when it ends"
     flock 9
   }
 }
 
-# Copies ninja's output to the log, and its counters, "[12/80]", to one line of the terminal. Where
-# there is none, only that something is built. "[0/2]" is a look at the folders, before anything is.
+# Copies ninja's output to the log, and its counters, "[12/80]", to one line of the terminal. Without a
+# terminal, it only says that a build runs. "[0/2]" is a look at the folders, before any build.
 show_progress() {
   shown=
   while IFS= read -r line; do

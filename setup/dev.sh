@@ -1,23 +1,27 @@
-# ./lab dev: for those who change the lab. The shell looks at the form of the sources; what needs
-# the course's manifest is lab-tool's. Everything that is a test runs as one, by its label.
+# ./lab dev: for those who change the lab. The shell checks the form of the sources; lab-tool does what
+# needs the course's manifest. Tests run by their labels.
 
 dev_help() {
   cat <<'TEXT'
-usage: ./lab dev check          format, lint of what differs from main, floors, lessons, proofs
+usage: ./lab dev check          format, lint of files that differ from main, floors, lessons, proofs
        ./lab dev format         rewrite all C++ files with clang-format
        ./lab dev new NN/NAME --family collective|function|ranks|services [--room R]
-                                make the files of a new exercise, from grader/templates
-       ./lab dev stubs          make the stubs from the references
-       ./lab dev course         whether manifest, stubs and files agree
+                                create the files of a new exercise from grader/templates
+       ./lab dev stubs          generate the stubs from the references
+       ./lab dev course         check that manifest, stubs and files agree
        ./lab dev prove [NAME…] [--afresh]
-                                stub unsolved, references pass, mutants die as kills.md says; what
-                                held with the same files is not proved again without --afresh
+                                stub unsolved, references pass, mutants die as kills.md says;
+                                --afresh repeats proofs that held with the same files
        ./lab dev matrix [NAME…] [--write]
-                                which check kills which mutant; --write: into kills.md, beside
+                                which check kills which mutant; --write writes kills.md beside
                                 the mutants
        ./lab dev matrix --page FILE
-                                all that is kept as one page, with overview and totals
-       ./lab dev affected PATH… the labels of the tests that a change of these files can affect
+                                all kill matrices as one page, with overview and totals
+       ./lab dev torch          install the newest PyTorch from PyPI under build/torch (about 6 GB),
+                                for the lessons' Python and as a peer of ./lab bench
+       ./lab dev predictions FOLDER
+                                what the site shows before and after a run with a prediction
+       ./lab dev affected PATH… the labels of the tests that a change to these files can affect
 TEXT
 }
 
@@ -34,11 +38,21 @@ dev_check() {
   build
   say "lint of the files that differ from main"
   changed=$(git diff --name-only --diff-filter=d main -- '*.cpp')
-  # The preset lint compiles each source by itself, so that the tool finds its command.
+  # The preset lint compiles each source separately, so that the tool finds its command.
   [ -z "$changed" ] || { cmake --preset lint >/dev/null && clang-tidy -p build/lint --quiet $changed; } || status=1
   say "floors, sizes, stubs, mutants, quotes, shown runs"
   ctest --test-dir "build/$preset" --output-on-failure -L 'house|course|lessons' || status=1
   exit $status
+}
+
+# A virtual environment; running it again brings it up to date.
+dev_torch() {
+  python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3-venv
+  python3 -m venv build/torch || fail 3 "python3 cannot make a virtual environment in build/torch"
+  build/torch/bin/pip install --disable-pip-version-check --no-cache-dir --upgrade torch numpy ||
+    fail 3 "PyTorch could not be installed from PyPI; look at pip's last lines above"
+  build/torch/bin/python -c 'import torch; print("PyTorch", torch.__version__, "in build/torch")' ||
+    fail 3 "PyTorch is installed in build/torch and does not start"
 }
 
 lab_dev() {
@@ -46,6 +60,7 @@ lab_dev() {
   case ${1:-} in
     "" | --help | -h) dev_help ;;
     check) dev_check ;;
+    torch) dev_torch ;;
     format) install_packages $packages_dev; dev_format ;;
     *) hand_to lab-tool dev "$@" ;;
   esac

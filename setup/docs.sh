@@ -27,6 +27,7 @@ lab_docs() {
   make_parts_page >"$made/parts.md"
   make_file_pages
   make_kill_page
+  "$bin/lab-tool" dev predictions "$made/predictions"
   site_layout >"$made/layout.xml"
   doxygen docs/site/Doxyfile >build/docs/doxygen.log 2>&1 && ! grep -qE 'warning|error' build/docs/doxygen.log || {
     grep -E 'warning|error|not understood' build/docs/doxygen.log | head -n 20 >&2

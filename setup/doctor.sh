@@ -1,16 +1,16 @@
-# ./lab doctor: what the machine has, what is off, and how to mend it. It builds and installs
-# nothing. Exit code 3 when something is missing without which the lab cannot work.
+# ./lab doctor: what the machine has, what is off, and how to fix it. It builds and installs nothing.
+# The exit code is 3 if something essential is missing.
 
 doctor_help() {
   cat <<'TEXT'
 usage: ./lab doctor [--json]
 
-Looks for everything the lab uses. A line that says "off" costs one feature; a line that says
-"missing" stops the lab, and the exit code is then 3.
+Looks for everything that the lab uses. A line with "off" costs one feature. A line with "missing"
+stops the lab, and the exit code is 3.
 TEXT
 }
 
-# report NAME STATE DETAIL [MEND] with STATE one of there, off, missing.
+# report NAME STATE DETAIL [FIX] with STATE one of there, off, missing.
 report() {
   [ "$2" != missing ] || lacking=yes
   if [ "$format" = json ]; then
@@ -20,7 +20,7 @@ report() {
     return
   fi
   printf '%-10s %s%-8s%s %s\n' "$1" "$(colour "$2")" "$2" "$(colour none)" "$3"
-  [ -z "${4:-}" ] || printf '%-19s mend: %s\n' "" "$4"
+  [ -z "${4:-}" ] || printf '%-19s fix: %s\n' "" "$4"
 }
 
 quoted() { printf '%s' "$1" | sed 's/\\/\\\\/g; s/"/\\"/g' | tr '\n\t' '  '; }
@@ -59,7 +59,7 @@ header() {
 
 doctor_gpu() {
   if ! command -v nvidia-smi >/dev/null; then
-    report CUDA off "no NVIDIA driver: training on GPUs is not possible; everything else is"
+    report CUDA off "no NVIDIA driver: no training on GPUs; everything else works"
     report NCCL off "needs CUDA"
     return
   fi
@@ -78,14 +78,14 @@ doctor_gpu() {
   fi
 }
 
-# The value of a kernel setting; nothing where this kernel has none of that name.
+# The value of a kernel setting; empty if this kernel has no such setting.
 setting() { cat "/proc/sys/$(printf '%s' "$1" | tr . /)" 2>/dev/null || :; }
 
-# Why bubblewrap gets no namespaces here, and how to mend it: the first reason that holds.
+# Why bubblewrap gets no namespaces here, and how to fix it: the first reason that applies.
 sandbox_refused() {
-  refused="bubblewrap is installed, but this system refuses it namespaces"
+  refused="bubblewrap is installed, but this system refuses namespaces"
   if [ "$(setting kernel.apparmor_restrict_unprivileged_userns)" = 1 ]; then
-    report sandbox off "$refused: AppArmor restricts them (Ubuntu 24.04 does so)" \
+    report sandbox off "$refused: AppArmor restricts them, as on Ubuntu 24.04" \
       "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
   elif [ "$(setting kernel.unprivileged_userns_clone)" = 0 ]; then
     report sandbox off "$refused: kernel.unprivileged_userns_clone is 0" \
@@ -94,7 +94,7 @@ sandbox_refused() {
     report sandbox off "$refused: user.max_user_namespaces is 0" \
       "sudo sysctl user.max_user_namespaces=15000"
   elif [ -e /.dockerenv ] || [ -e /run/.containerenv ]; then
-    report sandbox off "$refused: inside a container its profile forbids them" \
+    report sandbox off "$refused: the container's profile forbids them" \
       "run the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined"
   else
     report sandbox off "$refused: $(bwrap --ro-bind / / --unshare-all true 2>&1 | head -n 1)"
@@ -103,10 +103,10 @@ sandbox_refused() {
 
 doctor_sandbox() {
   if ! command -v bwrap >/dev/null; then
-    report sandbox off "bubblewrap is not installed; your own files need none, those of others do" \
+    report sandbox off "bubblewrap is not installed; only ./lab grade needs it" \
       "apt-get install bubblewrap"
   elif bwrap --ro-bind / / --unshare-all true 2>/dev/null; then
-    report sandbox there "bubblewrap can make namespaces"
+    report sandbox there "bubblewrap can create namespaces"
   else
     sandbox_refused
   fi
@@ -115,15 +115,15 @@ doctor_sandbox() {
 doctor_gdb() {
   scope=$(setting kernel.yama.ptrace_scope)
   if ! command -v gdb >/dev/null; then
-    report gdb off "not installed: no debugger on a failing case" "apt-get install gdb"
+    report gdb off "not installed: ./lab debug does not work" "apt-get install gdb"
   elif [ "${scope:-0}" -ge 3 ]; then
-    report gdb off "kernel.yama.ptrace_scope is $scope: no program may be traced until the next boot" \
-      "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and boot again"
+    report gdb off "kernel.yama.ptrace_scope is $scope: no program can be traced until the next boot" \
+      "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and reboot"
   elif [ "${scope:-0}" = 2 ] && [ "$(id -u)" != 0 ]; then
-    report gdb off "kernel.yama.ptrace_scope is 2: only root may trace a program" \
+    report gdb off "kernel.yama.ptrace_scope is 2: only root can trace a program" \
       "sudo sysctl kernel.yama.ptrace_scope=1"
   else
-    report gdb there "gdb may trace the programs it starts"
+    report gdb there "gdb can trace the programs that it starts"
   fi
 }
 
@@ -140,17 +140,17 @@ doctor_limits() {
   fi
   instances=$(setting fs.inotify.max_user_instances)
   if [ "${instances:-0}" -lt 16 ]; then
-    report inotify off "${instances:-no} instances: ./lab watch sees a save half a second later" \
+    report inotify off "${instances:-no} instances: ./lab watch notices a save half a second late" \
       "sudo sysctl fs.inotify.max_user_instances=128"
   else
-    report inotify there "./lab watch hears of saves at once"
+    report inotify there "./lab watch notices saves at once"
   fi
 }
 
 # gibibytes_free FOLDER
 gibibytes_free() { df -Pk "$1" 2>/dev/null | awk 'NR == 2 { printf "%.1f", $4 / 1048576 }'; }
 
-# doctor_space NAME FOLDER AT-LEAST WHAT-IS-LOST MEND
+# doctor_space NAME FOLDER AT-LEAST WHAT-IS-LOST FIX
 doctor_space() {
   free=$(gibibytes_free "$2")
   if awk -v f="${free:-0}" -v l="$3" 'BEGIN { exit !(f < l) }'; then
@@ -160,23 +160,23 @@ doctor_space() {
   fi
 }
 
-# What a file written now is dated: a build compares such times.
+# The date of a file written now; builds compare such dates.
 doctor_clock() {
   now=$(date +%s)
   probe=$(mktemp "$root/.clock-XXXXXX" 2>/dev/null) || {
-    report clock off "no file can be written in $root" "who owns it? (ls -ld $root)"
+    report clock off "cannot write a file in $root" "check its owner: ls -ld $root"
     return 0
   }
   written=$(stat -c %Y "$probe")
   rm -f "$probe"
   skew=$((written - now))
   if [ "$now" -lt 1700000000 ]; then
-    report clock off "the clock says $(date +%F), which is long past" "sudo timedatectl set-ntp true"
+    report clock off "the clock says $(date +%F), which is wrong" "sudo timedatectl set-ntp true"
   elif [ "$skew" -lt -2 ] || [ "$skew" -gt 2 ]; then
-    report clock off "new files are dated $skew s off the clock (is the folder on another machine?): builds may repeat or skip work" \
+    report clock off "the dates of new files are $skew s off the clock (is the folder on another machine?): builds may repeat or skip work" \
       "sudo timedatectl set-ntp true, on both machines"
   else
-    report clock there "files are dated as the clock says"
+    report clock there "the dates of files agree with the clock"
   fi
 }
 
@@ -184,7 +184,7 @@ doctor_memory() {
   total=$(awk '/^MemTotal/ { printf "%.1f", $2 / 1048576 }' /proc/meminfo)
   free=$(awk '/^MemAvailable/ { printf "%.1f", $2 / 1048576 }' /proc/meminfo)
   if awk -v f="$free" 'BEGIN { exit !(f < 1.5) }'; then
-    report memory off "$free of $total GiB available: a parallel build may not fit" "close programs, or build one file at a time: ninja -C build/release -j1"
+    report memory off "$free of $total GiB available: a parallel build may not fit" "close programs, or build one file at a time with ninja -C build/release -j1"
   else
     report memory there "$free of $total GiB available"
   fi
@@ -195,7 +195,7 @@ doctor_data() {
   if [ -e "$folder/train-images-idx3-ubyte.gz" ]; then
     report data there "Fashion-MNIST in $folder"
   else
-    report data off "no Fashion-MNIST; ./lab train --data synthetic works without" \
+    report data off "no Fashion-MNIST; ./lab train --data synthetic still works" \
       "apt-get install dataset-fashion-mnist"
   fi
 }
@@ -206,7 +206,7 @@ lab_doctor() {
     case $argument in
       --help | -h) doctor_help; exit 0 ;;
       --json) format=json ;;
-      *) fail 2 "doctor takes no '$argument'; see ./lab doctor --help" ;;
+      *) fail 2 "doctor has no option '$argument'; see ./lab doctor --help" ;;
     esac
   done
   lacking=
@@ -217,13 +217,13 @@ lab_doctor() {
   tool ninja ninja 1.10 ninja-build
   report cores there "$(nproc)"
   doctor_memory
-  doctor_space disk "$root" 3 "a build takes two" "rm -r build, or another disk"
-  doctor_space shm /dev/shm 0.1 "ranks of one machine cannot share memory; --transport gloo works" \
+  doctor_space disk "$root" 3 "a build needs two" "rm -r build, or use another disk"
+  doctor_space shm /dev/shm 0.1 "ranks on one machine cannot share memory; use --transport gloo" \
     "mount -o remount,size=1G /dev/shm (in a container: --shm-size 1g)"
   doctor_clock
   doctor_limits
-  header Gloo gloo/context.h "no training on several processes; the judge works" libgloo-dev
-  header oneDNN dnnl.h "matrix products by the portable kernels: slower" libdnnl-dev
+  header Gloo gloo/context.h "no training on several processes; the judge still works" libgloo-dev
+  header oneDNN dnnl.h "matrix products use the portable kernels, which are slower" libdnnl-dev
   doctor_gpu
   doctor_sandbox
   doctor_gdb

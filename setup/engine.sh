@@ -1,16 +1,35 @@
-# The engine's programs. `train --ranks N` starts itself N times under the launcher; the caller's
-# folder stays the working folder, so file names mean what they say. `--with work` is the wrapper's:
-# it chooses the program that is linked with the student's parts that pass.
+# `train --break NAME`: two runs, first the correct program, then one with a part that is wrong on purpose.
+engine_break() {
+  name=$1
+  shift
+  json=
+  left=$#
+  while [ "$left" -gt 0 ]; do
+    argument=$1
+    shift
+    left=$((left - 1))
+    case $argument in --json) json=--json; continue ;; esac
+    set -- "$@" "$argument"
+  done
+  build train lab-tool
+  exec "$bin/lab-tool" $building break "$name" $json -- "$@"
+}
+
+# The engine's programs. `train --ranks N` starts itself N times under the launcher. The caller's folder
+# stays the working folder, so relative file names work. The wrapper itself handles `--with work`: it
+# chooses the program that is linked with the student's passing parts.
 engine_train() {
   train=$bin/train
   if wants_help "$@"; then
-    "$train" --help   # as it was built: help_without_build left, so there is one
-    echo "  --with work      your parts from work/ where they pass, references elsewhere"
+    "$train" --help   # as it was built: help_without_build has returned, so it exists
+    echo "  --with work      use your parts from work/ that pass, and references for the others"
+    echo "  --break X        train twice, the second time with a part that is wrong on purpose; X = list lists them"
     exit 0
   fi
   ready
   build train
   with_work=no
+  broken=
   left=$#
   while [ "$left" -gt 0 ]; do
     argument=$1
@@ -20,16 +39,23 @@ engine_train() {
       argument=--with=$1
       shift
       left=$((left - 1))
+    elif [ "$argument" = --break ] && [ "$left" -gt 0 ]; then
+      argument=--break=$1
+      shift
+      left=$((left - 1))
     fi
     case $argument in
       --with=work) with_work=yes; continue ;;
       --with | --with=*) fail 2 "--with takes 'work': ./lab train --with work" ;;
+      --break=?*) broken=${argument#--break=}; continue ;;
+      --break | --break=) fail 2 "--break needs a name; ./lab train --break list lists them" ;;
     esac
     set -- "$@" "$argument"
   done
+  [ -z "$broken" ] || engine_break "$broken" "$@"
   if [ "$with_work" = yes ]; then
     build lab-tool
-    # A line with the program; more with options that the parts need to be called.
+    # One line with the program, then lines with options that the parts need.
     linked=$("$bin/lab-tool" $building with-work -- "$@") || exit $?
     train=$(printf '%s\n' "$linked" | head -n 1)
     set -- $(printf '%s\n' "$linked" | tail -n +2) "$@"
@@ -41,10 +67,10 @@ engine_generate() {
   hand_over generate generate "$@"
 }
 
-# `./lab sim --ranks 8 train ARGS…`: the training, on simulated ranks.
+# `./lab sim --ranks 8 train ARGS…`: a training run on simulated ranks.
 engine_sim_train() {
   left=$#
-  ranks="--ranks 8"   # as sim has them
+  ranks="--ranks 8"   # sim's default
   while [ "$left" -gt 0 ]; do
     argument=$1
     shift
@@ -58,13 +84,13 @@ engine_sim_train() {
   engine_train --backend sim $ranks "$@"
 }
 
-# Its PROGRAM runs as the student wrote it, whether it passes or not: to see what is wrong with it is
-# what a simulator is for.
+# Its PROGRAM runs as the student wrote it, whether it passes or not: a simulator shows what is wrong
+# with it.
 engine_sim() {
   if wants_help "$@"; then
     "$bin/sim" --help
-    echo "  --with work        PROGRAM from work/ as it is, other parts of yours where they pass"
-    echo "  train ARGS         instead of PROGRAM: ./lab train --backend sim ARGS"
+    echo "  --with work        use PROGRAM from work/ as it is, and your other parts that pass"
+    echo "  train ARGS         in place of PROGRAM: ./lab train --backend sim ARGS"
     exit 0
   fi
   case " $* " in *" train "*) engine_sim_train "$@" ;; esac
@@ -99,7 +125,7 @@ engine_run() {
   case ${1:-} in
     --help | -h)
       "$bin/lockstep-run" --help
-      echo "  --with work        the engine's PROGRAM with your parts from work/ where they pass"
+      echo "  --with work        run the engine's PROGRAM with your parts from work/ that pass"
       exit 0 ;;
   esac
   ready
@@ -135,18 +161,18 @@ engine_run() {
   exec "$bin/lockstep-run" "$@"
 }
 
-# A program of the lab's own is built when it is run.
+# The lab's own programs are built before they run.
 build_program() {
   case $1 in
     "$bin"/* | build/"$preset"/bin/* | ./build/"$preset"/bin/*) build "${1##*/}" ;;
   esac
 }
 
-# The path of a program of the engine that is linked with the student's parts that pass.
+# The path of a program of the engine, linked with the student's passing parts.
 program_with_work() {
   name=${1##*/}
   [ -x "$bin/$name" ] ||
-    fail 2 "--with work is for programs of the engine, such as build/release/bin/smoke; '$1' is none"
+    fail 2 "--with work needs a program of the engine, such as build/release/bin/smoke, not '$1'"
   build lab-tool
   "$bin/lab-tool" $building with-work --program "$name"
 }

@@ -1,7 +1,7 @@
-# What the lab needs from Debian 12 or Ubuntu 24.04, and how it gets it: apt, and nothing else.
-# A marker in build/ remembers that the list was satisfied, so that later commands ask nobody.
+# What the lab needs from Debian 12 or Ubuntu 24.04. It installs with apt only. A marker in build/
+# remembers that the list was satisfied, so that later commands need not ask.
 
-# For ./lab grade: what confines students' files, and draws secret seeds.
+# For ./lab grade: the sandbox of students' files, and secret seeds.
 packages_grade="bubblewrap libseccomp-dev libssl-dev"
 packages="g++ cmake ninja-build mold binutils libgloo-dev libdnnl-dev libcxxopts-dev \
 nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev zlib1g-dev libarchive-dev catch2 \
@@ -9,7 +9,7 @@ dataset-fashion-mnist $packages_grade"
 packages_docs="doxygen blahtexml fonts-stix"
 packages_dev="clang-format clang-tidy"
 
-# Those of the named packages that are not installed.
+# The named packages that are not installed.
 missing_packages() {
   for package in "$@"; do
     status=$(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null) || status=
@@ -21,21 +21,21 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# install_packages NAME… : installs what is missing of them, saying what. On a terminal it asks
-# first, unless --yes was given (answer=yes).
+# install_packages NAME… : names and installs the missing ones. On a terminal it asks first, unless
+# --yes was given (answer=yes).
 answer=ask
 install_packages() {
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
-    fail 3 "this system has no apt; the lab installs itself on Debian 12 and Ubuntu 24.04 only. Elsewhere install the counterparts of: $*, then: mkdir -p build && touch build/packages-by-hand"
+    fail 3 "this system has no apt. The lab installs itself only on Debian 12 and Ubuntu 24.04. Elsewhere, install the equivalents of: $*. Then run: mkdir -p build && touch build/packages-by-hand"
   missing=$(missing_packages "$@")
   [ -n "$missing" ] || return 0
   say "packages to install: $missing"
   [ "$(id -u)" = 0 ] || command -v sudo >/dev/null ||
-    fail 3 "installing needs root, and there is no sudo. As root: apt-get install --no-install-recommends $missing"
+    fail 3 "installing needs root, and sudo is missing. Run as root: apt-get install --no-install-recommends $missing"
   if [ "$answer" = ask ] && [ -t 0 ] && [ -t 2 ]; then
     printf 'install them now? [Y/n] ' >&2
     read -r reply
-    case $reply in [nN]*) fail 3 "nothing was installed. By hand: apt-get install --no-install-recommends $missing" ;; esac
+    case $reply in [nN]*) fail 3 "nothing was installed. To install by hand: apt-get install --no-install-recommends $missing" ;; esac
   fi
   mkdir -p "$root/build"
   log=$root/build/packages.log
@@ -44,11 +44,11 @@ install_packages() {
       as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing
   } >"$log" 2>&1 || {
     tail -n 15 "$log" >&2
-    fail 3 "apt could not install them; the whole log is in build/packages.log. Is the network there? (Ubuntu: the 'universe' archive must be enabled)"
+    fail 3 "apt could not install the packages; the whole log is in build/packages.log. Check the network (on Ubuntu, the 'universe' archive must be enabled)"
   }
 }
 
-# True when the marker says that this very list was there.
+# True if the marker holds exactly this list.
 packages_known() {
   [ ! -e "$root/build/packages-by-hand" ] || return 0
   [ -r "$root/build/packages" ] && IFS= read -r seen <"$root/build/packages" && [ "$seen" = "$packages" ]

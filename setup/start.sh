@@ -1,16 +1,16 @@
-# ./lab start: from a bare machine to a trained model and the first exercise, in five steps that
-# each say what they did and how long it took.
+# ./lab start: from a bare machine to a trained model and the first exercise in five steps. Each step
+# says what it did and how long it took.
 
 start_help() {
   cat <<'TEXT'
 usage: ./lab start [--yes]
 
-Installs the packages the lab needs (Debian 12, Ubuntu 24.04), builds what follows, trains a small
-model on Fashion-MNIST with two processes, copies the exercises' stubs to work/, judges the first
-one, and shows where to begin. The rest is built when you ask for it. Running it again repeats
-nothing that is done: your files in work/ are kept.
+Installs the packages that the lab needs (Debian 12, Ubuntu 24.04), builds, and trains a small model on
+Fashion-MNIST with two processes. Then it copies the exercises' stubs to work/, judges the first one,
+and shows where to begin. Everything else is built when you first need it. You can run it again: it
+skips what is done and keeps your files in work/.
 
-  --yes    install packages without asking (always so without a terminal)
+  --yes    install packages without asking (the default without a terminal)
 TEXT
 }
 
@@ -31,7 +31,7 @@ lab_start() {
     case $argument in
       --help | -h) start_help; exit 0 ;;
       --yes | -y) answer=yes ;;
-      *) fail 2 "start takes no '$argument'; see ./lab start --help" ;;
+      *) fail 2 "start has no option '$argument'; see ./lab start --help" ;;
     esac
   done
   began=$(seconds)
@@ -39,28 +39,28 @@ lab_start() {
 
   step 1/5 "packages"
   ensure_packages
-  done_in "all there"
+  done_in "all installed"
 
   step 2/5 "build"
   first=$(first_exercise)
   ready
   build lab-tool train "judge-$(printf '%.2s' "$first")" "player-${first#*/}"
-  done_in "what these steps need is in build/release; the rest is built when you ask for it"
+  done_in "these steps use build/release; everything else is built when you first need it"
 
   step 3/5 "train a small model on two processes"
   "$bin/train" --ranks 2 --data fashion-mnist --epochs 1 ||
-    fail 4 "the training run failed; ./lab doctor says what this machine lacks"
+    fail 4 "the training run failed; ./lab doctor shows what this machine lacks"
   done_in "trained"
 
   step 4/5 "your files"
   "$bin/lab-tool" begin
-  done_in "edit the files in work/; exercises/ stays as it is"
+  done_in "edit the files in work/, not those in exercises/"
 
-  step 5/5 "the first exercise, judged as it is: nothing in it is written yet"
+  step 5/5 "judge the first exercise, which you have not written yet"
   status=0
   "$bin/lab-tool" check "$first" || status=$?
   case $status in
-    0 | 1) ;;   # solved before, or unsolved as expected
+    0 | 1) ;;   # solved already, or unsolved as expected
     *) fail 4 "the judge failed with code $status" ;;
   esac
   done_in "judged"
@@ -68,8 +68,8 @@ lab_start() {
   where_to_begin "$first"
 }
 
-# The address of the first code exercise on the path of exercises/course.toml, which may begin with
-# a lesson or with an exercise.
+# The address of the first code exercise on the path of exercises/course.toml, which can begin with a
+# lesson or with an exercise.
 first_exercise() {
   begins=$(sed -n '/^path = \[/,/^\]/s/^ *"\(.*\)",*$/\1/p' exercises/course.toml | head -n 1)
   case $begins in
@@ -83,11 +83,9 @@ where_to_begin() {
   cat <<TEXT
 
 Ready in $(($(seconds) - began)) s. Now:
-  read    $(find lessons -mindepth 2 -name README.md | sort | sed -n 1p), which tells how all this works, then
-          lessons/${1%/*}/README.md
+  read    $(find lessons -mindepth 2 -name README.md | sort | sed -n 1p), which leads through the first exercise
   edit    work/$1.cpp
-  check   ./lab check ${1#*/}, or ./lab watch ${1#*/}: a verdict at each save
-  and     ./lab with no command shows where you are and what is next; ./lab doctor, what this
-          machine has
+  check   ./lab check ${1#*/}, or ./lab watch ${1#*/} for a verdict at each save
+  later   ./lab shows your progress and what comes next; ./lab doctor checks this machine
 TEXT
 }

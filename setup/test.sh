@@ -1,18 +1,18 @@
-# ./lab test: the whole suite, under one preset; or what a change can affect.
+# ./lab test: the whole suite under one preset, or only what a change can affect.
 
 test_help() {
   cat <<'TEXT'
 usage: ./lab test [--preset release|dev|asan|tsan|gpu] [--changed[=BASE]] [-- CTEST-ARGUMENTS…]
 
-Configures, builds everything and runs all tests; the last lines are ctest's own.
-  --preset P    release (default); asan and tsan build and run under the sanitizers
-  --changed     only what a change since BASE (main) can affect, and why; untracked files count as
-                changed. The whole suite decides
-  --            the rest goes to ctest: ./lab test -- -R ring
+Configures, builds everything and runs all tests. The last lines are ctest's own.
+  --preset P    release (default); asan and tsan build and run with sanitizers
+  --changed     only the tests that a change since BASE (main) can affect, with reasons; untracked
+                files count as changed. Only the whole suite is conclusive
+  --            pass the rest to ctest: ./lab test -- -R ring
 TEXT
 }
 
-# The labels of those tests in $labels; nothing for all of them. Paths have no spaces here.
+# Puts the labels of these tests into $labels, which stays empty for all tests. Paths have no spaces.
 choose_changed() {
   git rev-parse --quiet --verify "$base^{commit}" >/dev/null || fail 2 "git knows no '$base'"
   changed=$(git diff --name-only --no-renames "$base" --; git ls-files --others --exclude-standard)
@@ -26,19 +26,19 @@ lab_test() {
       --help | -h) test_help; exit 0 ;;
       --preset=*) preset=${1#--preset=} ;;
       --preset)
-        [ $# -ge 2 ] || fail 2 "--preset wants a name: release, dev, asan, tsan or gpu"
+        [ $# -ge 2 ] || fail 2 "--preset needs a name: release, dev, asan, tsan or gpu"
         preset=$2
         shift ;;
       --changed) base=main ;;
       --changed=*) base=${1#--changed=} ;;
       --) shift; break ;;
-      *) fail 2 "test takes no '$1'; see ./lab test --help" ;;
+      *) fail 2 "test has no option '$1'; see ./lab test --help" ;;
     esac
     shift
   done
   case $preset in
     release | dev | asan | tsan | gpu) ;;
-    *) fail 2 "there is no preset '$preset'; one of release, dev, asan, tsan, gpu" ;;
+    *) fail 2 "there is no preset '$preset'; choose release, dev, asan, tsan or gpu" ;;
   esac
   cd "$root"
   ready

@@ -7,6 +7,8 @@
 #   - figures are copied by the caller to figures/, with their folders
 #   - keys of sources, [PY09 §2], lead to the list of sources
 #   - the hints of a task are folded
+#   - a run that is to be predicted gets its form before the output and why behind it, which
+#     ./lab dev predictions has written to build/docs/made/predictions
 # Called as: awk -v root=/path/of/repository -f docs/site/pages.awk FILE
 # With -v needs=LIST and any number of files, LIST gets what their pages need beside themselves:
 # lines "figure PATH" and "file PATH".
@@ -131,7 +133,18 @@ function task_line(    exercise, header) {
          " · your file is `work/" exercise (header == "" ? ".toml" : ".cpp") "`\n"
 }
 
+# What stands before and behind the output of this lesson's last run, if it is to be predicted.
+function read_prediction(    file) {
+  ask = why = ""
+  file = root "/build/docs/made/predictions/" substr(path, 9, 2) "." runs ".html"
+  if ((getline ask <file) > 0) getline why <file
+  close(file)
+}
+
 function begin_block(info,    language) {
+  if (info == "sh run" && page ~ /^lesson_/) { runs++; awaits_output = 1 }
+  else if (info == "text" && awaits_output) { awaits_output = 0; read_prediction(); if (ask) print as_it_is(ask) }
+  else awaits_output = 0
   print ""
   if (match(info, /file=[^ ]+/)) {
     language = substr(info, RSTART + 5, RLENGTH - 5)
@@ -168,7 +181,8 @@ FNR == 1 {
   path = substr(FILENAME, length(root) + 2)
   folder = folder_of(path)
   page = page_of(path)
-  titled = hints = 0
+  titled = hints = runs = awaits_output = 0
+  ask = why = ""
   block = ""
 }
 
@@ -179,6 +193,8 @@ FNR == 1 {
     if (block == "code") begin_block(substr($0, 4))
   } else {
     print block == "math" ? formula(tex) : "```\n"
+    if (why) print as_it_is(why)
+    ask = why = ""
     block = ""
   }
   next

@@ -31,7 +31,7 @@ Datasets open_text(const Arguments& arguments, const std::string& data) {
   } else {
     if (arguments.given("vocab") && arguments.integer("vocab", 1) != 256) {
       throw UsageError(
-          "--vocab with --tokenizer bytes is 256, one for each byte; pass --tokenizer bpe");
+          "--tokenizer bytes has 256 tokens; for another --vocab, pass --tokenizer bpe");
     }
     sets.tokenizer = data::make_byte_tokenizer();
   }
@@ -71,7 +71,7 @@ Datasets open_shapes(const Arguments& arguments) {
   refuse_given(arguments,
                {"data", "data-folder", "tokenizer", "stride", "workers", "checkpoint", "export",
                 "init", "find-unused"},
-               "runs with numbers, not --sizes-only");
+               "runs with numbers, not to --sizes-only");
   const train::TrainOptions options = loop_options(arguments);
   const std::int64_t samples =
       options.batch_size * options.accumulate * arguments.integer("ranks", 1);
@@ -100,67 +100,68 @@ void refuse_given(const Arguments& arguments, std::initializer_list<const char*>
 
 Options train_options() {
   Options options("lab train",
-                  "Trains a model; every rank holds a replica and reads its own samples.");
+                  "Trains a model. Every rank holds a replica and reads its own samples.");
   options.choice("model", {"mlp", "gpt"}, "mlp", "what to train")
       .option("data", "", "fashion-mnist (mlp), lessons (gpt), synthetic, or text:FILE")
-      .option("data-folder", data::fashion_mnist_folder, "where the files of fashion-mnist are")
+      .option("data-folder", data::fashion_mnist_folder,
+              "the folder with the files of fashion-mnist")
       .choice("tokenizer", {"bytes", "bpe"}, "bytes", "how text becomes tokens")
-      .option("vocab", "", "tokens of bpe (default 512)")
-      .option("layers", "4", "gpt: blocks")
-      .option("width", "128", "gpt: channels")
-      .option("heads", "4", "gpt: attention heads")
-      .option("sequence", "64", "gpt: tokens of a sample")
+      .option("vocab", "", "vocabulary size of bpe (default 512)")
+      .option("layers", "4", "gpt: number of blocks")
+      .option("width", "128", "gpt: number of channels")
+      .option("heads", "4", "gpt: number of attention heads")
+      .option("sequence", "64", "gpt: tokens per sample")
       .option("stride", "",
-              "tokens from one sample of a text to the next (default --sequence / 16)")
-      .flag("untied", "gpt: an output matrix of its own instead of the embedding's")
-      .option("dropout", "0", "gpt: share of activations dropped")
-      .flag("recompute", "gpt: keep the blocks' inputs only, and compute the rest again")
-      .option("ranks", "1", "processes that train together")
+              "text: tokens from the start of one sample to the next (default --sequence / 16)")
+      .flag("untied", "gpt: a separate output matrix, not the embedding's")
+      .option("dropout", "0", "gpt: fraction of activations to drop")
+      .flag("recompute", "gpt: keep only the inputs of blocks, and recompute the rest")
+      .option("ranks", "1", "number of processes that train together")
       .choice("backend", {"gloo", "sim"}, "gloo",
-              "where ranks live: in processes, or simulated, all in one")
-      .option(
-          "cluster", "laptop",
-          "of --backend sim: the modelled cluster, or a file that ends in .toml; built in are:\n" +
-              sim::list_of_clusters(18))
-      .flag("sizes-only", "of --backend sim: tensors have shapes and no numbers; 3 steps, no loss")
+              "gloo: one process per rank; sim: simulated ranks, all in one process")
+      .option("cluster", "laptop",
+              "--backend sim: a built-in cluster or a .toml file; built in are:\n" +
+                  sim::list_of_clusters(18))
+      .flag("sizes-only", "--backend sim: tensors with shapes but no numbers; 3 steps, no loss")
       .list("fault",
-            "of --backend sim: kill:RANK@TIME, kill:RANK@step:K, link:A-B:slow:F, link:A-B:cut")
-      .list("slow", "of --backend sim: RANK:FACTOR, which computes so many times as long")
+            "--backend sim: kill:RANK@TIME, kill:RANK@step:K, link:A-B:slow:F, link:A-B:cut")
+      .list("slow", "--backend sim: RANK:FACTOR, a rank that computes FACTOR times as slowly")
       .option("jitter", "0",
-              "of --backend sim: each latency is up to this share longer, drawn by the seed")
+              "--backend sim: each latency is longer by a random share up to this one")
       .choice("transport", {"auto", "gloo", "shm"}, "auto",
-              "of gloo: TCP, or memory that ranks of one host share; auto: that where it can be")
+              "--backend gloo: TCP (gloo), shared memory (shm), or the best that works (auto)")
       .choice("dtype", {"float32", "float64", "bfloat16"}, "float32",
-              "type of parameters and inputs; bfloat16: of --sizes-only")
-      .choice("all-reduce", collectives::all_reduce_names(), "native", "how gradients are summed")
-      .flag("no-overlap", "sum gradients when backward is over, not while it goes on (DDP)")
+              "type of parameters and inputs; bfloat16 only with --sizes-only")
+      .choice("all-reduce", collectives::all_reduce_names(), "native",
+              "the algorithm that sums gradients")
+      .flag("no-overlap", "sum gradients after backward, not during it (DDP)")
       .option("bucket-mb", text(ddp::BucketLimits{}.cap_bytes / mib),
-              "DDP: MiB of gradients that travel together; the first, 1 at most")
-      .flag("find-unused", "DDP: parameters may be left out by a pass, on some ranks or on all")
-      .option("accumulate", "1", "batches a rank adds up for one optimizer step")
+              "DDP: MiB of gradients per bucket; at most 1 in the first")
+      .flag("find-unused", "DDP: a pass may leave parameters unused, on some ranks or on all")
+      .option("accumulate", "1", "batches per rank that add up to one optimizer step")
       .choice("optimizer", {"sgd", "adam", "adamw"}, "", "update rule (default sgd; gpt: adamw)")
-      .option("momentum", "0.9", "of sgd")
-      .option("weight-decay", "", "(default 0; adamw: 0.01, of matrices only)")
-      .option("clip", "", "bound on the gradient's norm; 0 is none (default 0; gpt: 1)")
+      .option("momentum", "0.9", "sgd: momentum")
+      .option("weight-decay", "", "weight decay (default 0; adamw: 0.01, of matrices only)")
+      .option("clip", "", "maximum norm of the gradient; 0: no limit (default 0; gpt: 1)")
       .option("lr", "", "learning rate (default 0.05 for sgd, 0.001 for adam and adamw)")
       .choice("lr-schedule", {"constant", "cosine", "linear"}, "cosine",
-              "course of the learning rate")
-      .option("warmup", "0",
-              "optimizer steps in which the rate rises to --lr, or to the scaled one")
+              "schedule of the learning rate")
+      .option("warmup", "0", "optimizer steps until the rate reaches --lr, or its scaled value")
       .choice("lr-scaling", {"linear", "sqrt"}, "",
-              "--lr is for updates from --base-batch samples; scale it with the global batch")
-      .option("base-batch", "", "of --lr-scaling (default --batch-size)")
-      .option("batch-size", "", "samples a rank and step (default 64; gpt: 16)")
-      .option("workers", "0", "strands that read batches ahead")
-      .option("epochs", "3", "passes over the data")
-      .option("steps", "", "optimizer steps, instead of --epochs")
-      .option("seed", "0", "of the first weights, the order of samples and dropout")
-      .option("checkpoint", "", "folder for checkpoints; one is written at the end")
-      .option("save-every", "0", "steps between checkpoints; 0: at the end only")
-      .flag("resume", "go on from the latest checkpoint of --checkpoint")
-      .option("init", "", "first weights, from a .safetensors file")
-      .option("export", "", "last weights, to a .safetensors file")
-      .option("log", "", "file for one JSON object a step and epoch")
+              "scale --lr, tuned for --base-batch samples, with the global batch")
+      .option("base-batch", "",
+              "--lr-scaling: the batch for which --lr was tuned (default --batch-size)")
+      .option("batch-size", "", "samples per rank and step (default 64; gpt: 16)")
+      .option("workers", "0", "workers per rank that read batches ahead")
+      .option("epochs", "3", "number of passes over the data")
+      .option("steps", "", "number of optimizer steps, in place of --epochs")
+      .option("seed", "0", "seed of initial weights, sample order and dropout")
+      .option("checkpoint", "", "folder for checkpoints; the run writes one at its end")
+      .option("save-every", "0", "steps between checkpoints; 0: only at the end")
+      .flag("resume", "continue from the latest checkpoint in --checkpoint")
+      .option("init", "", "read the initial weights from a .safetensors file")
+      .option("export", "", "write the final weights to a .safetensors file")
+      .option("log", "", "write one JSON object per step and epoch to this file")
       .option("trace", "", "write the timeline: FILE.html to look at, FILE.json for Perfetto");
   return options;
 }
@@ -171,18 +172,18 @@ Datasets open_datasets(const Arguments& arguments) {
                            : is_gpt(arguments)     ? "lessons"
                                                    : "fashion-mnist";
   if (data == "lessons" || data.starts_with("text:")) {
-    if (!is_gpt(arguments)) throw UsageError("text is read by --model gpt; pass it");
+    if (!is_gpt(arguments)) throw UsageError("only --model gpt reads text; add it");
     refuse_given(arguments, {"data-folder"}, "--data fashion-mnist");
     return open_text(arguments, data);
   }
   if (data != "fashion-mnist" && data != "synthetic") {
     const std::vector<std::string> known{"fashion-mnist", "synthetic", "lessons"};
-    throw UsageError(text("--data ", data, ": there are fashion-mnist, synthetic, lessons and ",
-                          "text:FILE", did_you_mean(data, known)));
+    throw UsageError(text("--data ", data, " does not exist; choose fashion-mnist, synthetic, ",
+                          "lessons or text:FILE", did_you_mean(data, known)));
   }
   if (is_gpt(arguments)) {
     throw UsageError(text("--model gpt reads text, and ", data,
-                          " has none; pass --data lessons or --data text:FILE"));
+                          " is not text; pass --data lessons or --data text:FILE"));
   }
   refuse_given(arguments, {"vocab", "tokenizer"}, "text");
   if (data == "synthetic") {
@@ -200,8 +201,7 @@ nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& datase
   const std::string& dtype = arguments.get("dtype");
   if (dtype == "bfloat16" && !arguments.flag("sizes-only")) {
     throw UsageError(
-        "--dtype bfloat16 has sizes and a price here, and no arithmetic; add --sizes-only, or pass "
-        "--dtype float32");
+        "--dtype bfloat16 works only with --sizes-only; add that, or pass --dtype float32");
   }
   spec.dtype = dtype == "float64"    ? DType::float64
                : dtype == "bfloat16" ? DType::bfloat16
@@ -229,12 +229,12 @@ nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& datase
     }
   }
   if (spec.gpt.width % spec.gpt.heads != 0) {
-    throw UsageError(text("--heads ", spec.gpt.heads, " do not divide --width ", spec.gpt.width,
-                          "; every head gets an equal share of the channels"));
+    throw UsageError(text("--heads ", spec.gpt.heads, " must divide --width ", spec.gpt.width,
+                          ": every head has an equal share of the channels"));
   }
   if (spec.gpt.dropout >= 1) {
     throw UsageError(text("--dropout ", arguments.get("dropout"),
-                          " would leave nothing; it is a share below 1"));
+                          " would drop everything; pass a fraction below 1"));
   }
   return spec;
 }
@@ -247,8 +247,7 @@ std::string optimizer_name(const Arguments& arguments) {
 std::unique_ptr<optim::Optimizer> make_optimizer(const Arguments& arguments, nn::Module& model) {
   const std::string name = optimizer_name(arguments);
   if (name != "sgd" && arguments.given("momentum")) {
-    throw UsageError(
-        text("--momentum belongs to --optimizer sgd; ", name, " has its own, leave it out"));
+    throw UsageError(text("--momentum belongs to --optimizer sgd; leave it out for ", name));
   }
   const double rate = arguments.given("lr") ? arguments.number("lr", 0)
                       : name == "sgd"       ? 0.05
@@ -279,8 +278,8 @@ train::StepOptions step_options(const Arguments& arguments) {
   if (arguments.flag("no-overlap")) {
     for (const char* name : {"bucket-mb", "find-unused", "accumulate"}) {
       if (!arguments.given(name)) continue;
-      throw UsageError(text("--", name, " is done by DDP, which --no-overlap turns off; ",
-                            "leave one of them out"));
+      throw UsageError(
+          text("--", name, " needs DDP, which --no-overlap turns off; leave one of them out"));
     }
     return step;
   }
@@ -298,7 +297,7 @@ train::StepOptions step_options(const Arguments& arguments) {
 
 train::TrainOptions loop_options(const Arguments& arguments) {
   if (arguments.given("epochs") && arguments.given("steps")) {
-    throw UsageError("--epochs and --steps both say when to stop; give one of them");
+    throw UsageError("--epochs and --steps both say when to stop; pass only one");
   }
   const std::string& schedule = arguments.get("lr-schedule");
   train::TrainOptions options;
@@ -325,7 +324,7 @@ train::TrainOptions loop_options(const Arguments& arguments) {
   options.step = step_options(arguments);
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
   const std::int64_t workers = arguments.integer("workers", 0);
-  if (workers > 64) throw UsageError(text("--workers ", workers, ": 64 strands at most"));
+  if (workers > 64) throw UsageError(text("--workers ", workers, ": pass at most 64"));
   options.workers = static_cast<int>(workers);
   return options;
 }

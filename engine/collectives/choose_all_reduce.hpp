@@ -10,7 +10,8 @@
 //   ring              2(N-1) steps of D/N                                   slow
 //   tree              levels apart = 1, 2, 4, … below N; each up and down a step of D, over the
 //                     level's link. Going down, the topmost level costs no latency unless N is a
-//                     power of two: a port sends the next message while the last is still under way
+//                     power of two: the rank that finishes last hangs below a later message of the
+//                     root, which leaves while the first one is still in flight
 //   halving_doubling  levels apart = P/2, P/4, … 1; each back and forth a step of D·apart/P, over
 //                     the level's link; and if P < N, 2 steps of D, slow
 //   hierarchical      2(g-1) steps of D/g within, 2(N/g-1) steps of D/N between

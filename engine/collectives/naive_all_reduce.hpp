@@ -1,5 +1,5 @@
-// Naive all-reduce: everyone sends everything to everyone, and each adds up for itself. Nothing is
-// computed or carried for others; that is what the other algorithms are measured against.
+// Naive all-reduce: every rank sends its whole buffer to every other rank and reduces all N buffers
+// by itself. The other algorithms are measured against it.
 #pragma once
 
 #include "engine/comm/peers.hpp"

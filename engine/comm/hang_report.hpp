@@ -1,5 +1,5 @@
-// Reading a hang. Nothing goes on any more, and each rank has said what it did last and does now.
-// Most ranks wait, and do so for a good reason. The question is for whom.
+// Reading a hang. A job has stopped, and each rank has reported its last call and what it does now.
+// Most ranks wait in a correct line of code. The question is for whom.
 //
 //   rank 0   waits in all_reduce number 7 of the world, 1000 elements
 //   rank 1   has returned; it called 6 collectives of the world        early_exit, number 7
@@ -49,34 +49,34 @@ struct HangReport {
   std::vector<RankRecord> ranks;         // [N] by rank
 };
 
-// What happened. Where several are true, the first in this list is meant.
+// What happened. If several fit, the first in this list is meant.
 enum class HangKind : std::uint8_t {
-  // Some wait in the same collective of the same group (by its number), and it is not the same
-  // call. Most agree, and the others
+  // Ranks wait in the same collective of the same group (by its number), with different calls. Most
+  // agree, and the others
   wrong_call,   // call something of another kind
   wrong_root,   // name another root
   wrong_count,  // bring another number of elements
   // A rank waits for one that
   early_exit,  // has returned
-  // A rank waits for others, these for others, and at the end for the first: none can go on. What
-  // they wait in are
-  wrong_group,  // collectives of two groups: most are in one, and few went to the other
+  // Ranks wait for each other in a cycle, and none can go on. They wait in
+  wrong_group,  // collectives of two groups: most are in one, and a few are in the other
   left_out,     // collectives of one group, and messages, in which some wait instead
   cycle,        // messages only
-  // Whoever waits does so, in the end, for a rank that computes:
-  slow,  // nothing hangs, yet
+  // Every rank that waits does so, in the end, for a rank that computes:
+  slow,  // nothing hangs
 };
 std::string name_of(HangKind kind);  // "early_exit"
 
-// Who did it, and where.
+// Which ranks are to blame, and at which collective.
 struct Diagnosis {
   HangKind kind = HangKind::slow;
-  // Not who waits for them. wrong_call, wrong_root, wrong_count: the few that differ. early_exit:
-  // who has returned. wrong_group, left_out: who has not called the collective that most ranks wait
-  // in. cycle: all ranks of the cycle. slow: who computes and is waited for. Ascending.
+  // Not the ranks that wait for them. wrong_call, wrong_root, wrong_count: the few that differ.
+  // early_exit: those that have returned. wrong_group, left_out: those that have not called the
+  // collective that most ranks wait in. cycle: all ranks of the cycle. slow: those that compute and
+  // are waited for. Ascending.
   std::vector<int> culprits;
-  // Of the collective at which others wait for them, or at which they differ. 0: they are waited
-  // for in messages only; and always 0 for a cycle, whoever else waits for its ranks, and where.
+  // Of the collective in which others wait for them, or in which they differ. 0 if others wait for
+  // them in messages only, and always 0 for a cycle, even if other ranks wait for its ranks.
   std::int64_t number = 0;
   bool operator==(const Diagnosis&) const = default;
 };
@@ -86,7 +86,7 @@ std::string text_of(const HangReport& report);
 std::string text_of(const Diagnosis& diagnosis);  // "early_exit, culprit rank 1, number 7"
 
 // A part: defined in solutions/03_collectives/read_the_hang.cpp.
-//   Requires  something in the list of kinds is true of the report, in one place of it
+//   Requires  a kind of the list fits the report, in one place of it
 Diagnosis diagnose(const HangReport& report);
 
 }  // namespace lockstep::comm

@@ -1,7 +1,7 @@
-// How one group becomes several: the split of MPI and NCCL. Every rank names a color and a key.
-// Ranks of one color form a group, and the keys order them in it. What a rank has to know of its
-// new group is a decision from everybody's colors and keys, so a pure function;
-// `ProcessGroup::split` asks all ranks for theirs, calls it, and connects the members.
+// How one group becomes several: the split of MPI and NCCL. Every rank passes a color and a key.
+// Ranks of one color form a group, ordered by key. The new group of a rank follows from the colors
+// and keys of all ranks, so this is a pure function; `ProcessGroup::split` gathers them, calls it,
+// and connects the members.
 //
 //   rank            0  1  2  3  4  5  6
 //   color           7  7  2  7  -  2  2      (-: no_color)
@@ -17,12 +17,12 @@
 
 namespace lockstep::comm {
 
-// The color of a rank that takes part in a split and wants no place in any group.
+// The color of a rank that takes part in a split, but joins no group.
 inline constexpr int no_color = -1;
 
 struct ColorKey {
   int color = no_color;  // no_color, or 0 and above; colors need not be consecutive
-  int key = 0;           // any number; only its order counts
+  int key = 0;           // any number; only the order matters
 };
 
 struct GroupPlan {
@@ -33,10 +33,10 @@ struct GroupPlan {
 
 // A part: defined in solutions/02_processes_and_ranks/split_groups.cpp.
 //
-// The group of rank `rank`, from what all ranks of the old group named, by rank.
-//   Returns   nothing for a rank of no_color
+// The group of rank `rank`, from the colors and keys of all ranks of the old group, by rank.
+//   Returns   nullopt for a rank of no_color
 //   Ensures   members are the ranks with this rank's color, ordered by key, equal keys by rank; so
-//             all members get the same list, and the groups of all colors share out the ranks
+//             all members get the same list, and each rank with a color is in exactly one group
 //   Throws    ContractError when the rank is outside the old group, or a color below no_color
 //   Source    MPI 4.0 §7.4.2 (MPI_Comm_split); ncclCommSplit follows it
 std::optional<GroupPlan> split_groups(std::span<const ColorKey> of_all_ranks, int rank);

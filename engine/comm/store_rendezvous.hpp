@@ -1,6 +1,6 @@
-// How ranks that share nothing but a store learn each other's addresses. Each knows its number, how
-// many there are, and where the store is; nobody knows where the others listen, or whether they
-// have been started at all.
+// How ranks that share nothing but a store learn each other's addresses. Each knows its number, the
+// number of ranks, and the address of the store. No rank knows where the others listen, or whether
+// they have started at all.
 #pragma once
 
 #include <vector>
@@ -11,26 +11,25 @@
 
 namespace lockstep::comm {
 
-// The deadline has passed and some ranks have not come.
+// Some ranks did not arrive before the deadline.
 struct RanksMissing : CommError {
   RanksMissing(std::vector<int> missing, int size, double timeout_s);
-  std::vector<int> ranks;  // who is missing, in ascending order
+  std::vector<int> ranks;  // the missing ones, in ascending order
 };
 
 // Publishes this rank's address and returns those of all ranks. A part: defined in
 // solutions/02_processes_and_ranks.
-//   store      the group's own part of a store; a restarted group finds there what the attempts
-//              before it have left
+//   store      the group's own part of a store; a restarted group finds the keys of earlier
+//              attempts there
 //   mine       where this rank listens
-//   attempt    how often the group was started before; equal on all ranks of one start
-//   timeout_s  how long this rank waits for all others, from its call on
+//   attempt    the number of earlier starts of the group; equal on all ranks of one start
+//   timeout_s  how long this rank waits for all others, from its call
 //   Returns    [size] the address of rank 0, rank 1, …: the same vector on every rank
-//   Ensures    nothing of an earlier attempt is returned; no rank returns before the last has come
-//   Throws     RanksMissing, with all that have not come when timeout_s is over; CommError when the
-//              store is lost
+//   Ensures    no address of an earlier attempt; no rank returns before the last has published
+//   Throws     RanksMissing, with all ranks that did not arrive within timeout_s; CommError when
+//              the store is lost
 //   Requires   0 <= rank < size
-//   Comm       at most 2·size + 2 calls of the store a rank (from two ranks on), and none again and
-//              again until something has happened
+//   Comm       at most 2·size + 2 calls of the store per rank (from two ranks on), and no polling
 std::vector<Endpoint> rendezvous(Store& store, int rank, int size, const Endpoint& mine,
                                  int attempt, double timeout_s);
 

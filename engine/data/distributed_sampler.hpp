@@ -1,5 +1,5 @@
-// Which samples one rank sees in one epoch. A decision, so a pure function: it returns indices and
-// reads no data. Equal, index for index, to torch.utils.data.distributed.DistributedSampler.
+// Which samples one rank reads in one epoch. A pure function: it returns indices and reads no data.
+// It equals torch.utils.data.distributed.DistributedSampler, index for index.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace lockstep::data {
 
 enum class Order : std::uint8_t { shuffled, sequential };
-// What happens when ranks does not divide length: repeat the head of the epoch's order, or drop.
+// If the number of ranks does not divide the length: repeat the head of the order, or drop its end.
 enum class Tail : std::uint8_t { pad, drop };
 
 struct SamplerOptions {
@@ -22,9 +22,10 @@ struct SamplerOptions {
 };
 
 // The indices of rank `rank`, in the order it reads them.
-//   Ensures   every rank gets the same number: ⌈length/ranks⌉ (pad), ⌊length/ranks⌋ (drop)
-//             order: random_permutation(length, seed + epoch) or 0, 1, 2, …; then padded with its
-//             own head (repeated as often as needed) or cut; then rank, rank + ranks, …
+//   Ensures   every rank gets equally many: ⌈length/ranks⌉ (pad), ⌊length/ranks⌋ (drop)
+//             the order is random_permutation(length, seed + epoch) or 0, 1, 2, …; it is padded
+//             with its own head (several times if needed) or truncated; then positions rank,
+//             rank + ranks, …
 //   Throws    ContractError when rank is outside [0, ranks)
 //   Source    PyTorch torch/utils/data/distributed.py
 std::vector<std::int64_t> distributed_indices(const SamplerOptions& options);

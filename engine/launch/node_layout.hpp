@@ -1,14 +1,14 @@
-// Who is who when ranks are spread over nodes: a decision, so pure functions. Node n starts
+// The numbers of ranks that are spread over nodes: a decision, so pure functions. Node n starts
 // ranks_per_node[n] processes. Ranks are numbered node by node: first all of node 0, then all of
-// node 1, and so on, so that neighbours in rank are neighbours in the machine room, too.
+// node 1, and so on, so that ranks with neighboring numbers share a node where possible.
 //
 //   ranks_per_node   {2, 0, 3}
 //   node 0           rank 0 = local rank 0, rank 1 = local rank 1
-//   node 1           nobody; it is a node all the same, and keeps its number
+//   node 1           no rank; it is still a node, and keeps its number
 //   node 2           rank 2 = local rank 0, rank 3 = local rank 1, rank 4 = local rank 2
 //
-// A program learns its place from its environment, and from nothing else: the launcher sets the
-// variables below in each process it starts. It sets up no communication; that the program does.
+// A program learns its place from its environment alone: the launcher sets the variables below in
+// each process it starts. The launcher sets up no communication; the program does.
 #pragma once
 
 #include <map>
@@ -31,23 +31,23 @@ struct Place {
 
 // Two parts in one file: defined in solutions/02_processes_and_ranks.
 //
-// What the process of local rank `local_rank` on node `node` finds in its environment.
-//   Ensures   these eight variables and no others, numbers in plain decimal digits:
+// The environment of the process with local rank `local_rank` on node `node`.
+//   Ensures   these eight variables and no others, with numbers as plain decimal digits:
 //               RANK               its number in the world
 //               LOCAL_RANK         its number on its node: the device it uses
 //               GROUP_RANK         its node's number
 //               WORLD_SIZE         ranks of all nodes together
 //               LOCAL_WORLD_SIZE   ranks of its node
-//               GROUP_WORLD_SIZE   nodes, the empty ones too
-//               MASTER_ADDR        where all ranks meet: the host as it was given
+//               GROUP_WORLD_SIZE   nodes, including empty ones
+//               MASTER_ADDR        the host at which all ranks meet, as it was given
 //               MASTER_PORT        and its port
 //   Throws    ContractError when the node or the local rank does not exist
-//   Source    torchrun's names: PyTorch torch/distributed/run.py. It counts a "group" for each
-//             agent, which is one a node
+//   Source    torchrun's names: PyTorch torch/distributed/run.py. It counts one "group" per agent,
+//             and one agent per node
 WorkerEnv worker_environment(std::span<const int> ranks_per_node, int node, int local_rank,
                              const comm::Endpoint& master);
 
-// The inverse: where rank `rank` of the world runs.
+// The inverse: the place of rank `rank` of the world.
 //   Throws    ContractError when there is no such rank
 Place place_of(std::span<const int> ranks_per_node, int rank);
 

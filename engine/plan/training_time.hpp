@@ -1,16 +1,17 @@
-// How long a training runs on N ranks, and what that costs, before it is started. Two estimates:
+// How long training takes on N ranks and what it costs, computed before it starts. Two estimates:
 //
-//   measured   someone has timed one step on one rank. An epoch has as many steps as one rank's
+//   measured   from the time of one step on one rank. An epoch has as many steps as one rank's
 //              share of the samples has batches.
-//   counted    nobody has run anything. A training step costs about 6 floating-point operations for
-//              each parameter and token: 2 forward (one multiplication, one addition), and twice
-//              that backward, where gradients of inputs and of weights are made [KMH20 §2.1]. The
-//              time is that work over what the devices do in a second.
+//   counted    from the number of operations, before anything has run. Training takes about 6
+//              floating-point operations per parameter and token: 2 forward (a multiplication and
+//              an addition) and 4 backward, for the gradients of inputs and of weights
+//              [KMH20 §2.1]. The time is that work over what the devices do in a second.
 //
-// The cost is the sum of the seconds of all ranks: idle or waiting, they are paid for. A perfect
-// split would leave it as it is on one rank; every loss of efficiency adds to it.
+// The cost is the sum of the seconds of all ranks, computing or waiting. With an efficiency of 1 it
+// is that of one rank; every loss adds to it.
 //
-// Left out: attention over long sequences, recomputation, evaluation, checkpoints, failures.
+// Left out: embeddings, attention over long sequences, recomputation, evaluation, checkpoints,
+// failures.
 #pragma once
 
 #include <cstdint>
@@ -27,33 +28,33 @@ struct MeasuredRun {
 
 struct CountedRun {
   std::int64_t parameters = 0;    // a number, not bytes
-  std::int64_t tokens = 0;        // all that are trained on, repeats included
+  std::int64_t tokens = 0;        // of the whole run, repeats included
   std::int64_t batch_tokens = 1;  // tokens of one update, all ranks together
 };
 
 struct Accelerator {
-  double peak_flops_per_s = 0;  // of the type that is computed in
-  double utilisation = 1;       // the part of the peak that training reaches, in (0, 1]
+  double peak_flops_per_s = 0;  // of the type in which the device computes
+  double utilisation = 1;       // the share of the peak that training reaches, in (0, 1]
 };
 
 struct TimeEstimate {
-  std::int64_t updates = 0;  // of the parameters, in the whole training
+  std::int64_t updates = 0;  // of the parameters, in the whole run
   double seconds = 0;        // from start to end
-  double rank_seconds = 0;   // of all ranks together: what is paid for
+  double rank_seconds = 0;   // of all ranks together: the cost
 };
 
 // Two parts in one file: defined in solutions/01_why_distribute.
 //
-// Every epoch, each rank gets samples / ranks of them, rounded up (the sampler pads), and takes
-// them in batches of batch_size. The last batch may be short; it is a step like the others, with
-// an update, and takes as long.
+// In every epoch, each rank gets samples / ranks samples, rounded up because the sampler pads. It
+// takes them in batches of batch_size. The last batch may be short; it is still a step with an
+// update, and takes as long as the others.
 //   Throws  ContractError when ranks, batch_size or samples are below 1, epochs below 0, step_s
 //           negative, or efficiency not in (0, 1]
 TimeEstimate training_time(const MeasuredRun& run, int ranks);
 
-// 6 · parameters · tokens operations, shared by all ranks, at utilisation · peak each. The updates
-// follow batch_tokens, whatever the number of ranks; the last one may be short.
-//   Note    6 · P · tokens is far beyond 64-bit integers for large models
+// 6 · parameters · tokens operations, divided among all ranks, at utilisation · peak each. The
+// number of updates depends on batch_tokens and not on the ranks; the last update may be short.
+//   Note    6 · P · tokens does not fit into 64-bit integers for large models
 //   Throws  ContractError when ranks or batch_tokens are below 1, a count or the peak is not
 //           positive, or utilisation not in (0, 1]
 TimeEstimate training_time(const CountedRun& run, const Accelerator& device, int ranks);

@@ -1,5 +1,5 @@
-// A monitor [HOA74]: a lock for what strands share, and waiting for it to change. Made by Strands,
-// since what blocks a strand must know what kind of strand it is.
+// A monitor [HOA74]: a lock around what strands share, with waiting for a change. Strands make it,
+// because blocking depends on the kind of strand.
 //
 //     std::vector<int> queue;                            // guarded by the monitor
 //     {                                                  // one strand
@@ -15,17 +15,17 @@
 //
 // Invariants
 //   1. At most one strand is inside, that is, between lock() and unlock() and not in wait().
-//   2. wait() leaves the monitor and enters it again; when it returns, its condition holds, and
-//      nobody has been inside since it was looked at.
-//   3. A strand in wait() looks at its condition again after every notify_all() that came since.
-//      What makes a condition true without notifying may go unseen for ever.
+//   2. wait() leaves the monitor and enters it again. When it returns, its condition holds, and no
+//      other strand has been inside since the condition was checked.
+//   3. A strand in wait() checks its condition again after every later notify_all(). If a strand
+//      makes a condition true without notifying, the waiting strand may sleep forever.
 //
-// A strand that is inside should not block otherwise (read a file, wait for a message, join):
-// whoever wants to come in waits as long. Left out: waiting with a deadline; what a strand waits
-// for here is done by strands of the same rank.
+// A strand that is inside should not block in any other way (read a file, wait for a message,
+// join): all strands that want to enter would wait as long. Left out: waiting with a deadline,
+// because a strand waits here only for strands of the same rank.
 //
 //   Throws  ContractError in a player, where strands take turns, when a call that belongs inside
-//           comes from outside: threads would only sometimes show what that does
+//           comes from outside; with threads, that mistake would show only sometimes
 #pragma once
 
 #include <mutex>  // std::scoped_lock, with which strands come in
@@ -35,16 +35,16 @@ namespace lockstep {
 
 class Monitor {
  public:
-  virtual ~Monitor() = default;  // nobody is inside or waits
+  virtual ~Monitor() = default;  // no strand is inside or waits
 
   // The names that std::scoped_lock wants. A strand that is inside must not lock again.
   virtual void lock() = 0;
   virtual void unlock() = 0;
 
-  // Called inside: every strand in wait() looks again.
+  // Called inside: every strand in wait() checks its condition again.
   virtual void notify_all() = 0;
 
-  // Called inside: returns when holds() is true. `where` is named when nobody can make it true.
+  // Called inside: returns when holds() is true. A deadlock report names `where`.
   template <typename Condition>
   void wait(Condition holds, const std::source_location& where = std::source_location::current()) {
     while (!holds()) wait_for_change(where);

@@ -1,9 +1,9 @@
-// The training loop on one device: what every distributed loop must be equal to, and the shortest
-// program that uses the whole engine.
+// The training loop on one device. Every distributed loop must reach its losses, and it is the
+// shortest program that uses the whole engine.
 //
-// For each batch, in this order: the old gradients go, the model runs forward on a tape, the loss
-// is the mean cross-entropy of the batch, the tape runs backward, the optimizer updates. Backward
-// *adds* to the gradients that are there, so they must be gone before it.
+// For each batch, in this order: zero the gradients, run the model forward on a tape, take the mean
+// cross-entropy of the batch as the loss, run the tape backward, step. Backward *adds* to the
+// gradients that are there, so zero them first.
 //
 // Left out: evaluation, schedules, clipping, logs (engine/train/loop.hpp has them).
 #pragma once
@@ -17,11 +17,11 @@
 namespace lockstep::train {
 
 // Trains for `epochs` epochs. A part: defined in solutions/01_why_distribute.
-//   optimizer  of the model's parameters; their gradients are undefined when this begins
-//   loader     its epochs 0, 1, … are each begun once, and read to the end
-//   Returns    each epoch's mean loss over its samples, every loss as it was before its update.
-//              Batches are means themselves: a short last batch weighs by its size
-//   Requires   every epoch has a sample
+//   optimizer  of the model's parameters, whose gradients are undefined at the start
+//   loader     epochs 0, 1, … are each started once and read to the end
+//   Returns    the mean loss over the samples of each epoch, each loss taken before its update.
+//              A batch's loss is a mean already: weigh a short last batch by its size
+//   Requires   every epoch has at least one sample
 //   Throws     ContractError when epochs is negative
 std::vector<double> single_device_loop(nn::Module& model, optim::Optimizer& optimizer,
                                        data::Loader& loader, int epochs);

@@ -1,6 +1,6 @@
-// The complete loop of synchronous data parallelism: replicas made equal, an order of samples for
-// each epoch, steps, a rate for each step, a log, an end.
-//   N ranks of the group, B samples a rank and step; a step's global batch is N·B samples
+// The complete loop of synchronous data parallelism: equal replicas, an order of samples for each
+// epoch, steps, a rate for each step, a log, an end.
+//   N ranks of the group, B samples per rank and step; a step's global batch is N·B samples
 //
 // Left out: evaluation, workers, checkpoints, more than one observer (engine/train/loop.hpp has
 // them).
@@ -17,7 +17,7 @@
 
 namespace lockstep::train {
 
-// One optimizer step, as the log has it.
+// One optimizer step, as it is logged.
 struct LoggedStep {
   std::int64_t step = 0;  // optimizer steps before it, over all epochs
   int epoch = 0;          // from 0
@@ -34,17 +34,17 @@ struct LoopOptions {
 };
 
 // Trains the replicas. A part: defined in solutions/05_data_parallel.
-//   model      the same architecture on every rank; its numbers may differ on entry: rank 0's count
-//   optimizer  of the model's parameters, without state; its rate is set before each step
+//   model      the same architecture on every rank; on entry its numbers may differ: rank 0's win
+//   optimizer  of the model's parameters, without state; the loop sets its rate before each step
 //   Ensures    rank r reads data::distributed_indices of (seed, epoch), shuffled and padded, in
 //              batches of B; the last one of an epoch may be smaller, on all ranks alike.
 //              Before each step the model is told nn::Occasion{training, seed, step, r, N}: sample
 //              i of rank r is number r + i·N of the global batch, for any N.
 //              Replicas are equal bit for bit; runs of equal N·B have the same losses up to
 //              rounding. Each step is logged once, in order. No rank returns before rank 0 has
-//              logged the last step: rank 0 may be the one that hosts the store.
-//   Comm       once: a broadcast of the model; a step: data_parallel_step, and one reduction of the
-//              loss (8 bytes); at the end a barrier
+//              logged the last step, because rank 0 may host the store.
+//   Comm       once: a broadcast of the model; per step: data_parallel_step, and one reduction of
+//              the loss (8 bytes); at the end: a barrier
 //   Throws     CommError when a peer is lost
 //   Source     [DDP20] §2.2; PyTorch torch/utils/data/distributed.py (set_epoch)
 void distributed_train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,

@@ -1,8 +1,8 @@
-// Task: count the bytes that training holds on one device, by kind: weights, gradients, the master
-// copy of the weights, what the optimizer keeps between steps, activations, and their total. The
-// table in engine/plan/model_memory.hpp says how many bytes a parameter has in each kind. Counts
-// are exact: 175 billion parameters are far beyond 32 bits, and a count beyond 64 bits is refused,
-// for which exact_sum and exact_product (engine/base/exact.hpp) are there.
+// Task: count the bytes that training takes on one device, by kind: weights, gradients, the master
+// copy of the weights, optimizer state, activations, and their total. The table in
+// engine/plan/model_memory.hpp gives the bytes per parameter of each kind. Counts are exact: 175
+// billion parameters do not fit into 32 bits, and a count beyond 64 bits is refused. exact_sum and
+// exact_product (engine/base/exact.hpp) do both.
 #include "engine/plan/model_memory.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Task: train a model on one device. For every batch of every epoch: zero the gradients, forward,
 // loss, backward, step. Return each epoch's mean loss over its samples; the loss of a batch is a
-// mean already, and the last batch may be shorter than the others. You need five things of the
+// mean already, and the last batch may be shorter than the others. You need five things from the
 // engine: Tape (engine/autograd/tape.hpp), cross_entropy (engine/autograd/operations.hpp), Module
 // (engine/nn/module.hpp), Optimizer (engine/optim/optimizer.hpp), Loader (engine/data/loader.hpp).
-// The contract stands in engine/train/single_device_loop.hpp.
+// The contract is in engine/train/single_device_loop.hpp.
 #include "engine/train/single_device_loop.hpp"
 
 #include "engine/base/error.hpp"

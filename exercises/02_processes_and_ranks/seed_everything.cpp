@@ -1,7 +1,7 @@
-// Task: make of one run seed the seeds of every stream that a rank needs. Some streams must be the
-// same on many ranks, others must be different on each; which is which, and why, stands in
-// engine/base/seeds.hpp. random_bits (engine/base/random.hpp) mixes a seed and an index into 64
-// bits that look like no other pair's.
+// Task: from one run seed, make the seeds of every stream that a rank needs. Some streams must be
+// equal on many ranks, others must differ on each; engine/base/seeds.hpp says which, and why.
+// random_bits (engine/base/random.hpp) mixes a seed and an index into 64 bits that look like no
+// other pair's.
 #include "engine/base/seeds.hpp"
 
 #include <initializer_list>

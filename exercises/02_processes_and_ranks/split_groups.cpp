@@ -1,7 +1,7 @@
-// Task: split a group. Given the color and the key of every rank, find the group of one of them:
-// who is in it, in which order, and which number it has there itself. All ranks compute this on
-// their own from the same list, so all members must come to the same order without a word. The
-// contract and an example stand in engine/comm/split_groups.hpp.
+// Task: split a group. From the color and the key of every rank, find the group of one rank: its
+// members, their order, and the rank's own number in it. Each rank computes this alone from the
+// same list, so all members must find the same order without a message. The contract and an example
+// stand in engine/comm/split_groups.hpp.
 #include "engine/comm/split_groups.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// Task: let ranks find each other through a store. Each rank publishes where it listens, waits
-// until all have done so, and returns everybody's address in the order of ranks. A store outlives
-// the processes that write to it: after a restart it still holds the addresses of those that died,
-// so what is read must be of this attempt. When the time is up, say who has not come: "timeout"
-// alone does not tell anybody on which of a hundred machines to look. The contract stands in
+// Task: let ranks find each other through a store. Each rank publishes its address, waits until all
+// have published theirs, and returns all addresses in the order of ranks. A store may outlive the
+// processes that write to it: after a restart it still holds the addresses of dead processes, so
+// read only keys of this attempt. When the time is up, name the missing ranks: "timeout" alone does
+// not say which of a hundred machines to look at. The contract stands in
 // engine/comm/store_rendezvous.hpp.
 #include "engine/comm/store_rendezvous.hpp"
 

@@ -1,7 +1,7 @@
-// Task: all-gather by a ring. Every rank brings a block of B elements; in the end every rank holds
-// all N blocks, in the order of the ranks. Each rank may send (N-1)·B elements, so the blocks
-// travel round: in every step a rank passes on the block that it has just received. Use narrow,
-// copy_ and numel; the contract stands in engine/collectives/all_gather.hpp.
+// Task: all-gather by a ring. Every rank brings a block of B elements and ends with all N blocks,
+// in the order of the ranks. Each rank sends exactly (N-1)·B elements, so the blocks travel round
+// the ring: in every step a rank passes on the block that it has just received. Use narrow, copy_
+// and numel. The contract is in engine/collectives/all_gather.hpp.
 #include "engine/collectives/all_gather.hpp"
 
 #include "engine/base/error.hpp"

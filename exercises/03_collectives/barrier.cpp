@@ -1,7 +1,7 @@
-// Task: a barrier. No rank may return before every rank has called it. A message says "I am here",
-// and a rank that sends one may speak for all of whom it has heard: so ⌈log₂N⌉ steps are enough.
-// What is sent means nothing, but an empty tensor is no message: send `token`, and receive into
-// room that empty_like makes. The contract stands in engine/collectives/barrier.hpp.
+// Task: a barrier. No rank may return before every rank has called it. A message says "I have
+// entered", and it may speak for every rank that its sender has heard of, so ⌈log₂N⌉ steps are
+// enough. An empty tensor sends no message: send `token`, whose value means nothing, and receive
+// into room that empty_like makes. The contract is in engine/collectives/barrier.hpp.
 #include "engine/collectives/barrier.hpp"
 
 #include "engine/base/error.hpp"

@@ -1,6 +1,6 @@
 // Task: every rank sends `mine` to its right neighbour and receives `from_left` from its left one,
-// all at the same time. send does not return before the other side receives, so ranks that all send
-// first wait for ever. One rank alone is its own neighbour. The contract stands in
+// all at the same time. send returns only when the other side receives, so ranks that all send
+// first wait for ever. One rank alone is its own neighbour. The contract is in
 // engine/collectives/exchange.hpp.
 #include "engine/collectives/exchange.hpp"
 

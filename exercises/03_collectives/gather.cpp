@@ -1,6 +1,6 @@
-// Task: every rank brings a block of B elements; the root collects them in the order of the ranks,
-// its own by a copy. The others hold an empty `all`. The order in which blocks arrive means
-// nothing: each has its place. The contract stands in engine/collectives/gather.hpp.
+// Task: every rank brings a block of B elements, and the root collects them in the order of the
+// ranks, its own by a copy. All other ranks hold an empty `all`. The order of arrival does not
+// matter, because each block has its place. The contract is in engine/collectives/gather.hpp.
 #include "engine/collectives/gather.hpp"
 
 #include "engine/base/error.hpp"

@@ -1,7 +1,7 @@
-// Task: reduce by a binomial tree, the mirror of broadcast. Every rank brings D elements; in the
-// end the root holds their reduction, and all other ranks hold what they brought. If everyone sent
-// to the root, it would receive N-1 messages; in a tree nobody receives more than ⌈log₂N⌉, because
-// partial results are made on the way. Use empty_like, copy_ and reduce_; the contract stands in
+// Task: reduce by a binomial tree, the mirror of broadcast. Every rank brings D elements. The root
+// ends with their reduction, and every other rank with what it brought. If every rank sends to the
+// root, the root receives N-1 messages. In a tree no rank receives more than ⌈log₂N⌉, because
+// ranks add on the way. Use empty_like, copy_ and reduce_. The contract is in
 // engine/collectives/reduce.hpp.
 #include "engine/collectives/reduce.hpp"
 

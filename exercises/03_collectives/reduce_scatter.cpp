@@ -1,8 +1,8 @@
-// Task: reduce-scatter by a ring. Every rank brings D elements; in the end rank r holds block r of
-// their reduction, and `all` is as it was. All ranks together may send exactly (N-1)·D elements, so
-// a block collects one share at every stop of its way round and is finished where it belongs. D may
-// be 0, smaller than N, or not divisible by N. Use narrow, copy_, reduce_ and empty_like; the
-// contract stands in engine/collectives/reduce_scatter.hpp.
+// Task: reduce-scatter by a ring. Every rank brings D elements. Rank r ends with block r of their
+// reduction, and `all` is unchanged. All ranks together send exactly (N-1)·D elements, so each
+// block travels round the ring, collects one rank's numbers at every stop, and is finished at its
+// owner. D may be 0, smaller than N, or not divisible by N. Use narrow, copy_, reduce_ and
+// empty_like. The contract is in engine/collectives/reduce_scatter.hpp.
 #include "engine/collectives/reduce_scatter.hpp"
 
 #include "engine/base/error.hpp"

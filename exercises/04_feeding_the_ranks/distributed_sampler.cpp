@@ -1,10 +1,10 @@
 // Task: decide which samples each rank reads in one epoch. Every rank calls this function with its
-// own rank and otherwise equal options, and no rank talks to another: the same seed and epoch must
-// give all of them the same order. Together the ranks read every sample; each reads equally many,
-// since a rank with one batch less would leave the others waiting in the gradient reduction. What
-// to do when the length cannot be divided is `tail`. The result must equal PyTorch's
-// DistributedSampler index for index; the contract stands in engine/data/distributed_sampler.hpp,
-// and random_permutation (engine/base/random.hpp) is torch.randperm.
+// own rank and otherwise equal options, and no rank sends a message. So the same seed and epoch
+// must give all ranks the same order. Together the ranks read every sample. Each reads equally
+// many, because a rank with one batch less would leave the others waiting in an all-reduce. `tail`
+// says what to do when the ranks do not divide the length. The result must equal PyTorch's
+// DistributedSampler, index for index. The contract is in engine/data/distributed_sampler.hpp, and
+// random_permutation (engine/base/random.hpp) is torch.randperm.
 #include "engine/data/distributed_sampler.hpp"
 
 #include <numeric>

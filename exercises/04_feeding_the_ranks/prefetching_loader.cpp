@@ -17,6 +17,10 @@ namespace lockstep::data {
 namespace {
 
 // >>> your code
+// Step 1. A class that is a Loader, with one worker strand that reads `prefetch` batches ahead.
+// Step 2. `workers` strands: batches are finished in any order and handed out in the sampler's.
+// Step 3. Exceptions come out of the next() of their batch, start() abandons what is left of an
+//         epoch, and the destructor ends the strands at any time.
 // <<< your code
 
 }  // namespace

@@ -1,8 +1,7 @@
-// Task: loss and accuracy of a whole dataset, computed by all ranks together: exactly what one
-// device would say, for every number of ranks. The ranks share the samples, each sample is
-// evaluated once, and what the ranks tell each other are sums, in one all-reduce. Some ranks may
-// have a sample less than others, or none at all. No gradient is needed here, so nothing should be
-// recorded for one.
+// Task: loss and accuracy of a whole dataset, computed by all ranks together: exactly one device's
+// numbers, for every number of ranks. The ranks share the samples, evaluate each sample once, and
+// exchange sums in one all-reduce. Some ranks may have one sample less than others, or none at all.
+// Evaluation needs no gradients, so record nothing for them.
 // The contract stands in engine/train/evaluate.hpp.
 #include "engine/train/evaluate.hpp"
 

@@ -1,7 +1,7 @@
 // Task: the learning rate of each optimizer step when an update averages over more samples than the
-// rate was found for. The samples of an update are those of one batch, times the batches that a
-// rank adds up, times the ranks. The scaled rate is not used at once: the warm-up leads to it on a
-// straight line, from the base rate.
+// rate was tuned for. The samples of an update are those of one batch, times the batches that a
+// rank accumulates, times the ranks. A warm-up leads from the base rate to the scaled rate on a
+// straight line.
 // The contract stands in engine/optim/scale_learning_rate.hpp.
 #include "engine/optim/scale_learning_rate.hpp"
 

@@ -1,8 +1,8 @@
-// Task: the loop around the step. Make the replicas equal, and for every epoch read this rank's
-// samples in that epoch's order, batch by batch: set the rate of the step, tell the model what the
-// pass is for, take the step, and let rank 0 log the loss of all ranks together. In the end nobody
-// leaves before rank 0 has written its last line. You need: broadcast_parameters,
-// distributed_indices, make_plain_loader, learning_rate_at, data_parallel_step, and of the group
+// Task: the loop around the step. Make the replicas equal, and in every epoch read this rank's
+// samples in that epoch's order, batch by batch. For each batch, set the rate of the step, tell the
+// model what the pass is for, take the step, and let rank 0 log the loss of all ranks together. At
+// the end, no rank leaves before rank 0 has logged its last line. You need broadcast_parameters,
+// distributed_indices, make_plain_loader, learning_rate_at and data_parallel_step, and the group's
 // all_reduce and barrier.
 // The contract stands in engine/train/training_loop.hpp.
 #include "engine/train/training_loop.hpp"

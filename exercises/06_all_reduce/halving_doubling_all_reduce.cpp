@@ -1,10 +1,10 @@
 // Task: all-reduce by recursive halving and doubling. In each step of the first phase two ranks
-// that hold partial results of the same elements split them: each sends one half and reduces the
-// other. After log₂P steps a rank has 1/P of the elements, finished; the second phase walks the
-// same steps backwards and puts the halves together. If N is no power of two, the ranks beyond the
-// largest one hand their data to a partner first and get the result from it last. D may be 0,
-// smaller than N, or odd at any step. Use narrow, copy_, reduce_, empty_like and numel; the
-// contract stands in engine/collectives/halving_doubling_all_reduce.hpp.
+// hold partial results of the same elements and split them: each sends one half and reduces the
+// other. After log₂P steps a rank has 1/P of the elements, finished. The second phase walks the
+// same steps backwards and joins the halves. If N is no power of two, the N-P extra ranks send
+// their whole buffer to a partner first and receive the result last. D may be 0, smaller than N,
+// or odd at any step. Use narrow, copy_, reduce_, empty_like and numel. The contract is in
+// engine/collectives/halving_doubling_all_reduce.hpp.
 #include "engine/collectives/halving_doubling_all_reduce.hpp"
 
 #include <vector>

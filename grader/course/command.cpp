@@ -29,6 +29,9 @@ constexpr int not_started = 127;
 [[noreturn]] void become(char* const* argv, const char* folder, int output,
                          const CommandLimits& limits) {
   ::setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   const auto limit = [](auto resource, std::size_t value) {
     const rlimit both{value, value};
     if (value > 0) ::setrlimit(resource, &both);
@@ -44,25 +47,46 @@ constexpr int not_started = 127;
   ::_exit(not_started);
 }
 
-// Reads until the pipe closes or the deadline passes; true when it closed.
-bool read_until_closed(int from, Clock::time_point start, const CommandLimits& limits,
-                       const std::function<void(const std::string&)>& heard, std::string& output) {
+// What is done with what a command prints.
+struct Listener {
+  const std::function<void(const std::string&)>& heard;
+  const std::function<void(double)>& waits;
+};
+
+// Reads until the pipe closes, the deadline passes or there is something to read at limits.stop.
+void read_all(int from, Clock::time_point start, const CommandLimits& limits,
+              const Listener& listener, CommandResult& result) {
+  constexpr double tick_s = 1;
   char buffer[16384];
   std::string line;
+  double told = 0;
   for (;;) {
-    const double left = limits.deadline_s - seconds_since(start);
-    if (left <= 0) return false;
-    pollfd poll_for{from, POLLIN, 0};
-    if (::poll(&poll_for, 1, static_cast<int>(left * 1000) + 1) <= 0) continue;
+    const double now = seconds_since(start);
+    double left = limits.deadline_s - now;
+    result.timed_out = left <= 0;
+    if (result.timed_out) return;
+    if (listener.waits) {
+      if (now >= told + tick_s) {
+        told = now;
+        listener.waits(now);
+      }
+      left = std::min(left, told + tick_s - now);
+    }
+    pollfd lines[] = {{from, POLLIN, 0}, {limits.stop, POLLIN, 0}};  // -1 is left out
+    if (::poll(lines, 2, static_cast<int>(left * 1000) + 1) <= 0) continue;
+    result.stopped = (lines[1].revents & POLLIN) != 0;
+    if (result.stopped) return;
+    if (lines[0].revents == 0) continue;
     const ssize_t got = ::read(from, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return true;
-    const std::size_t room = limits.output_bytes - std::min(limits.output_bytes, output.size());
-    output.append(buffer, std::min(room, static_cast<std::size_t>(got)));
-    if (!heard) continue;
+    if (got <= 0) return;
+    const std::size_t room =
+        limits.output_bytes - std::min(limits.output_bytes, result.output.size());
+    result.output.append(buffer, std::min(room, static_cast<std::size_t>(got)));
+    if (!listener.heard) continue;
     line.append(buffer, static_cast<std::size_t>(got));
     for (std::size_t end; (end = line.find('\n')) != std::string::npos;) {
-      heard(line.substr(0, end));
+      listener.heard(line.substr(0, end));
       line.erase(0, end + 1);
     }
   }
@@ -72,13 +96,14 @@ bool read_until_closed(int from, Clock::time_point start, const CommandLimits& l
 
 CommandResult run_command(const std::vector<std::string>& argv, const std::filesystem::path& folder,
                           const CommandLimits& limits,
-                          const std::function<void(const std::string&)>& heard) {
+                          const std::function<void(const std::string&)>& heard,
+                          const std::function<void(double)>& waits) {
   std::vector<char*> arguments;
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
-    throw Error(text("no pipe for ", argv[0], ": ", strerror(errno)));
+    throw Error(text("cannot create a pipe for ", argv[0], ": ", strerror(errno)));
 
   const auto start = Clock::now();
   std::fflush(nullptr);  // what is buffered here must not leave through the child
@@ -90,8 +115,8 @@ CommandResult run_command(const std::vector<std::string>& argv, const std::files
     throw Error(text("cannot start ", argv[0], ": ", strerror(errno)));
   }
   CommandResult result;
-  result.timed_out = !read_until_closed(ends[0], start, limits, heard, result.output);
-  if (result.timed_out) ::kill(-child, SIGKILL);
+  read_all(ends[0], start, limits, {heard, waits}, result);
+  if (result.timed_out || result.stopped) ::kill(-child, SIGKILL);
   ::close(ends[0]);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -15,19 +15,23 @@ struct CommandLimits {
   std::size_t memory_bytes = 0;  // address space
   std::size_t cpu_s = 0;         // processor time
   std::size_t file_bytes = 0;    // of a file it writes
+  int stop = -1;                 // a descriptor; when there is something to read, it is ended
 };
 
 struct CommandResult {
   int exit_code = 0;       // 128 + signal when a signal ended it
   bool timed_out = false;  // killed at the deadline, with everything it had started
+  bool stopped = false;    // killed likewise, because limits.stop had something to read
   std::string output;      // stdout and stderr together
   double seconds = 0;
 };
 
-// argv[0] is looked up in PATH. Runs in `folder`. `heard` gets each line of output as it comes.
+// argv[0] is looked up in PATH. Runs in `folder`, and hears all signals. `heard` gets each line of
+// output as it comes; `waits` is called every second with the seconds since the start.
 //   Throws  Error when the program cannot be started
 CommandResult run_command(const std::vector<std::string>& argv, const std::filesystem::path& folder,
                           const CommandLimits& limits,
-                          const std::function<void(const std::string& line)>& heard = {});
+                          const std::function<void(const std::string& line)>& heard = {},
+                          const std::function<void(double seconds)>& waits = {});
 
 }  // namespace lockstep::grader

@@ -40,6 +40,7 @@ struct Exercise {
   int difficulty = 1;              // 1 easy, 2 medium, 3 hard
   bool core = false;               // on the shortest path through the course
   std::vector<std::string> after;  // exercises to solve before
+  std::string reading;             // folder of the lesson that leads to it: its own, or another
   // Of a code exercise:
   std::string header;                // the contract
   std::vector<std::string> symbols;  // what the file must define, as `nm -C` prints it

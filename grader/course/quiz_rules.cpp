@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "grader/course/quantity.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -24,78 +25,11 @@ std::string letters_of(const std::string& answer) {
   return letters;
 }
 
-// Bytes of one unit; 0 for a unit that is none of bytes. GB is 10⁹, GiB 2³⁰ (docs/glossary.md).
-double bytes_of_unit(const std::string& unit) {
-  const std::vector<std::pair<std::string, double>> units{
-      {"B", 1},          {"bytes", 1},      {"kB", 1e3},      {"KB", 1e3},
-      {"MB", 1e6},       {"GB", 1e9},       {"TB", 1e12},     {"KiB", 0x1.0p10},
-      {"MiB", 0x1.0p20}, {"GiB", 0x1.0p30}, {"TiB", 0x1.0p40}};
-  for (const auto& [name, bytes] : units) {
-    if (name == unit) return bytes;
-  }
-  return 0;
-}
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
-// "3,907" or "1_000_000" → the digits alone; nullopt for "1,6" and "12,34": separators stand
-// before groups of three.
-std::optional<std::string> without_separators(const std::string& whole) {
-  std::string digits;
-  std::size_t group = 0;
-  bool grouped = false;
-  for (const char c : whole) {
-    if (is_digit(c)) {
-      digits += c;
-      ++group;
-      continue;
-    }
-    if (group == 0 || group > 3 || (grouped && group != 3)) return std::nullopt;
-    grouped = true;
-    group = 0;
-  }
-  if (grouped && group != 3) return std::nullopt;
-  return digits;
-}
-
-struct Quantity {
-  double value = 0;
-  std::string unit;  // what follows the number, blanks skipped
-};
-
-// "7 GB", "3,907", ".8", "7e9"; nullopt when it does not begin with a number as people write them.
-std::optional<Quantity> quantity_of(const std::string& answer) {
-  std::size_t at = !answer.empty() && (answer[0] == '-' || answer[0] == '+') ? 1 : 0;
-  const std::string sign = at == 1 && answer[0] == '-' ? "-" : "";
-  std::string whole, rest;
-  while (at < answer.size() && (is_digit(answer[at]) || answer[at] == ',' || answer[at] == '_')) {
-    whole += answer[at++];
-  }
-  const auto take_digits = [&](std::size_t from) {
-    rest += answer.substr(at, from - at);
-    for (at = from; at < answer.size() && is_digit(answer[at]); ++at) rest += answer[at];
-  };
-  if (at < answer.size() && answer[at] == '.') take_digits(at + 1);
-  if (at < answer.size() && (answer[at] == 'e' || answer[at] == 'E')) {
-    std::size_t power = at + 1;
-    if (power < answer.size() && (answer[power] == '-' || answer[power] == '+')) ++power;
-    if (power < answer.size() && is_digit(answer[power])) take_digits(power);
-  }
-  const auto digits = without_separators(whole);
-  if (!digits || (digits->empty() && (rest.size() < 2 || !is_digit(rest[1])))) return std::nullopt;
-  Quantity quantity;
-  quantity.value = std::strtod((sign + *digits + rest).c_str(), nullptr);
-  if (!std::isfinite(quantity.value)) return std::nullopt;
-  const std::size_t unit = answer.find_first_not_of(' ', at);
-  if (unit != std::string::npos) quantity.unit = answer.substr(unit);
-  return quantity;
-}
-
 Reason no_number(const std::string& answer, const std::string& unit) {
   const bool comma = answer.find(',') != std::string::npos;
   return text("\"", answer, "\" is not a number: write a number such as ",
               unit.empty() ? "0.8" : "1.5 " + unit,
-              comma ? " (commas stand before groups of three, as in 1,234,567)" : "");
+              comma ? " (commas separate groups of three digits, as in 1,234,567)" : "");
 }
 
 bool close(double a, double b, double tolerance) {
@@ -127,7 +61,7 @@ Reason judge_order(const json& key, const std::string& answer) {
     const std::string before = key_text(edge, "before");
     const std::string after = key_text(edge, "after");
     if (order.find(before) < order.find(after)) continue;
-    reasons += (reasons.empty() ? "" : "\n") + after + " stands before " + before + ": " +
+    reasons += (reasons.empty() ? "" : "\n") + after + " comes before " + before + ": " +
                key_text(edge, "because");
   }
   return reasons.empty() ? Reason() : Reason(reasons);
@@ -146,7 +80,7 @@ Reason judge_number(const json& key, const std::string& answer) {
     if (given->unit.empty()) return text("a number of bytes needs its unit: B, MB, GB, GiB, …");
     if (given_scale == 0) {
       return text("\"", given->unit,
-                  "\" is no unit of bytes: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB");
+                  "\" is not a unit of bytes: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB");
     }
   }
   const double value = key.at("value").get<double>() * scale;
@@ -154,8 +88,8 @@ Reason judge_number(const json& key, const std::string& answer) {
   if (close(seen, value, tolerance)) return std::nullopt;
   if (!unit.empty() && close(given->value, key.at("value").get<double>(), tolerance)) {
     return text(
-        "the digits fit, the unit does not: 1 GB is 10^9 bytes, 1 GiB is 2^30 bytes, and "
-        "each step from k to M to G is a thousand (or 1024)");
+        "the digits fit, the unit does not: 1 GB is 10^9 bytes, 1 GiB is 2^30 bytes, and each "
+        "step from k to M to G is a factor of 1,000 (or 1,024)");
   }
   for (const json& mistake : key.value("mistake", json::array())) {
     if (close(seen, mistake.at("value").get<double>() * scale, tolerance)) {

@@ -101,11 +101,16 @@ void add_include(std::vector<std::string>& lines) {
 std::string stub_of(const std::string& reference, const std::string& name) {
   std::vector<std::string> stub;
   bool inside = false;
+  bool in_steps = false;  // in the comments that name the steps
   bool thrown = false;
   for (const std::string& line : lines_of(reference)) {
     const std::string_view content = without_indent(line);
     if (content.rfind(region_end, 0) == 0) inside = false;
-    if (!inside) stub.push_back(line);
+    if (content.rfind("// Step ", 0) == 0 && stub.back().rfind(region_begin, 0) == 0) {
+      in_steps = true;
+    }
+    in_steps = in_steps && content.rfind("// ", 0) == 0;
+    if (!inside || in_steps) stub.push_back(line);
     if (content.rfind(region_begin, 0) != 0) continue;
     inside = true;
     const std::string indent(line.size() - content.size(), ' ');

@@ -32,6 +32,8 @@ struct Places {
   }
   std::filesystem::path work(const Exercise& e) const { return root / "work" / e.file(); }
   std::filesystem::path progress() const { return root / "work" / ".progress"; }
+  std::filesystem::path predictions() const { return root / "work" / ".predictions"; }
+  std::filesystem::path lesson(const Lesson& l) const { return root / "lessons" / l.folder; }
   std::filesystem::path recipe(const Exercise& e) const {
     return build / "recipes" / (e.name + ".recipe");
   }

@@ -26,12 +26,12 @@ void check_presence(Bench& bench, const Played& played, const GradientPlan& plan
   const auto where = text("rank ", rank, ", parameter ", i);
   if (report.defined != (plan.has_grad[i] != 0)) {
     fail(bench, played, report.defined ? "gradient_invented" : "gradient_lost",
-         text("parameter ", i,
-              report.defined ? " had no gradient on any rank and has one now on rank "
-                             : " lost its gradient on rank ",
-              rank,
-              "; a parameter without gradient must stay without, or weight decay and momentum "
-              "will move it"),
+         report.defined
+             ? text("parameter ", i, " had no gradient on any rank and has one now on rank ", rank,
+                    "; a parameter without gradient must stay without, or weight decay and "
+                    "momentum will move it")
+             : text("parameter ", i, " had a gradient and has none now on rank ", rank,
+                    ": the optimizer would leave it out. Leave the mean in parameter.grad"),
          plan.has_grad[i] ? "a gradient" : "no gradient",
          report.defined ? "a gradient" : "no gradient", where);
   }
@@ -42,6 +42,48 @@ void check_presence(Bench& bench, const Played& played, const GradientPlan& plan
               "; only gradients are averaged here"),
          "the value untouched", "another value", where);
   }
+}
+
+std::string text_of_shape(std::span<const std::int64_t> shape) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) out += text(i > 0 ? ", " : "", shape[i]);
+  return out + "]";
+}
+
+void check_type(Bench& bench, const Played& played, const GradientPlan& plan, std::size_t i,
+                int rank, const GradientReport& report) {
+  if (report.dtype == plan.dtype) return;
+  fail(bench, played, "type_changed",
+       text("the gradient of parameter ", i, " of rank ", rank, " is of ", name_of(report.dtype),
+            " now, and was of ", name_of(plan.dtype),
+            ", as its parameter is: leave the type as it is"),
+       std::string(name_of(plan.dtype)), std::string(name_of(report.dtype)),
+       text("rank ", rank, ", parameter ", i));
+}
+
+void check_shape(Bench& bench, const Played& played, const GradientPlan& plan, std::size_t i,
+                 int rank, const GradientReport& report) {
+  const Shape right = shape_of_parameter(plan.sizes[i]);
+  if (std::equal(report.shape.begin(), report.shape.end(), right.begin(), right.end())) return;
+  const std::vector<std::int64_t> wanted(right.begin(), right.end());
+  fail(bench, played, "shape_lost",
+       text("the numbers are right, but the gradient of parameter ", i, " of rank ", rank,
+            " has the shape ", text_of_shape(report.shape), " where its parameter has the shape ",
+            text_of_shape(wanted),
+            ": reduce a view of the gradient, and leave parameter.grad itself as it is"),
+       text_of_shape(wanted), text_of_shape(report.shape), text("rank ", rank, ", parameter ", i));
+}
+
+// Whether a collective had twice the bytes of a gradient of a half type, or of all of them.
+bool travels_wider(const sim::Counters& counters, const GradientPlan& plan) {
+  if (bytes_of(plan.dtype) != 2) return false;
+  std::vector<std::int64_t> wide{2 * plan.bytes()};
+  for (const std::int64_t size : plan.sizes) wide.push_back(4 * size);
+  return std::any_of(counters.collectives.begin(), counters.collectives.end(),
+                     [&](const sim::CollectiveRecord& record) {
+                       return record.bytes > 0 &&
+                              std::find(wide.begin(), wide.end(), record.bytes) != wide.end();
+                     });
 }
 
 }  // namespace
@@ -84,6 +126,7 @@ void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan
     const GradientReport& report = of_ranks[static_cast<std::size_t>(rank)];
     check_presence(bench, played, plan, i, rank, report);
     if (!report.defined) continue;
+    check_type(bench, played, plan, i, rank, report);
     const auto where = text("rank ", rank, ", parameter ", i);
     const auto seen = as_doubles(plan.dtype, report.grad);
     if (const auto at = first_difference(seen, expected.values, expected.tolerance)) {
@@ -103,6 +146,7 @@ void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan
                 "likely cause: each rank summed in its own order. Replicas drift apart from here"),
            "the same bits on every rank", "different bits", where);
     }
+    check_shape(bench, played, plan, i, rank, report);
   }
 }
 
@@ -111,13 +155,17 @@ void check_one_reduction(Bench& bench, const Played& played, const GradientPlan&
   const double sent = busiest_rank_bytes(played.counters);
   // A tenth for a count or a flag that travels along; a second copy of the gradients does not fit.
   if (sent <= allowed * 1.1) return;
+  const bool wider = travels_wider(played.counters, plan);
   bench.fail(
       played,
-      wasteful("too_many_bytes", sent, allowed, "per rank",
-               text("the mean is right, but a rank sends ", number(sent),
-                    " bytes where one all-reduce of the ", plan.bytes(),
-                    " bytes of gradients costs 2(N-1)/N of them = ", number(allowed),
-                    "; likely cause: whole gradients are gathered, or reduced more than once")));
+      wasteful(
+          wider ? "wider_type" : "too_many_bytes", sent, allowed, "per rank",
+          text("the mean is right, but a rank sends ", number(sent),
+               " bytes where one all-reduce of the ", plan.bytes(),
+               " bytes of gradients costs 2(N-1)/N of them = ", number(allowed), "; likely cause: ",
+               wider ? text("gradients of ", name_of(plan.dtype),
+                            " travel in a wider type. The group adds them up as they are")
+                     : "whole gradients are gathered, or reduced more than once")));
 }
 
 bool resembles(std::span<const double> seen, std::span<const double> expected) {

@@ -1,6 +1,7 @@
 #include "grader/exam/traffic.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "engine/base/error.hpp"
 #include "grader/judge/compare.hpp"
@@ -82,6 +83,38 @@ Failure wasteful(std::string cause, double sent, double allowed, const std::stri
   failure.expected = text(number(allowed), " bytes ", by);
   failure.seen = text(number(sent), " bytes ", by);
   return failure;
+}
+
+void check_operations(Bench& bench, const Played& played, const Operations& most) {
+  std::map<sim::Collective, std::int64_t> of_kind;
+  for (const auto& record : played.counters.collectives) ++of_kind[record.kind];
+  const std::int64_t barriers = of_kind[sim::Collective::barrier];
+  const std::int64_t halves =
+      std::min(of_kind[sim::Collective::reduce_scatter], of_kind[sim::Collective::all_gather]);
+  const std::int64_t collectives = std::ssize(played.counters.collectives) - barriers - halves;
+  Failure failure;
+  failure.verdict = sim::Verdict::efficiency;
+  if (barriers > most.barriers) {
+    failure.cause = "needless_barriers";
+    failure.counters = {{"barriers", static_cast<double>(barriers)}};
+    failure.expected = most.barriers == 0 ? "no barrier" : text("at most ", most.barriers);
+    failure.seen = text(barriers, barriers == 1 ? " barrier" : " barriers");
+    failure.message =
+        text("the result is right, but the ranks met in ", failure.seen, " where ",
+             most.barriers == 0 ? "none is needed" : text(most.barriers, " suffices at most"),
+             ": in barriers all ranks wait for the slowest, and no data moves. A "
+             "collective waits for what it needs by itself");
+    bench.fail(played, std::move(failure));
+  }
+  if (collectives <= most.collectives) return;
+  failure.cause = "too_many_collectives";
+  failure.counters = {{"collectives", static_cast<double>(collectives)}};
+  failure.expected = text("at most ", most.collectives, " collectives");
+  failure.seen = text(collectives, " collectives");
+  failure.message =
+      text("the result is right, but the group had ", collectives, " collectives where ",
+           most.allowed, " suffices: each costs a latency, however few its bytes are");
+  bench.fail(played, std::move(failure));
 }
 
 void check_messages_only(Bench& bench, const Played& played, const std::string& wanted) {

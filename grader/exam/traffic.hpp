@@ -29,6 +29,15 @@ Failure wasteful(std::string cause, double sent, double allowed, const std::stri
 // What a ring all-reduce of `bytes` costs one rank: 2(N-1)/N · bytes.
 double ring_bytes(std::int64_t bytes, int ranks);
 
+// What a part may ask its group for beside messages. Bytes alone show neither a barrier nor many
+// small collectives.
+struct Operations {
+  std::int64_t collectives = 0;  // that carry data; reduce_scatter and all_gather together are one
+  std::int64_t barriers = 0;
+  std::string allowed;  // "one all-reduce for each of 6 gradients", as a sentence names them
+};
+void check_operations(Bench& bench, const Played& played, const Operations& most);
+
 // No rank used a collective of the group itself; `wanted` says what it was to use.
 void check_messages_only(Bench& bench, const Played& played, const std::string& wanted);
 

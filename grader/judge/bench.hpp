@@ -106,6 +106,12 @@ class Bench {
   // The judge's own sentence about a case it looked at.
   [[noreturn]] void fail(const Played& played, Failure failure) const;
 
+  // What a case that passed cost beside the best known solution; of each counter the case that is
+  // furthest from it is kept. Nothing is noted of a best of 0.
+  void note_par(const std::string& counter, double seen, double best, const Played& played);
+  const std::vector<ParCounter>& par() const { return par_; }
+  const std::string& exercise() const { return exercise_; }
+
   // For the timeline that is kept: the last case failed; there are no more.
   void note(const Failure& failure);
   void end() { kept_run_.end(); }
@@ -135,11 +141,19 @@ class Bench {
   std::uint64_t inputs_ = 0;
   Played last_, printed_;  // without their results
   KeptRun kept_run_;
+  std::vector<ParCounter> par_;
 };
 
 // What a check asks of a part: what its ranks end with, or also what that cost, which only the
 // judge's own world can tell.
 enum class Asks : unsigned char { values, cost };
+
+// A part that is written in steps is judged in steps: what one step asks for, and which part of the
+// points it earns. The percents of an exam's steps add up to 100.
+struct Step {
+  std::string name;  // "one worker", as a sentence goes on
+  int percent = 0;
+};
 
 // One check of an exam. It is run when all that it builds on passed, or only cost too much.
 struct Check {
@@ -149,6 +163,8 @@ struct Check {
   // before it.
   std::optional<std::vector<std::size_t>> builds_on{};
   Asks asks = Asks::values;
+  // The step that begins with this check; it ends where the next one begins.
+  std::optional<Step> begins{};
 };
 using Exam = std::vector<Check>;
 

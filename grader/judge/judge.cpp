@@ -71,11 +71,45 @@ class Judgement {
     } else if (options_.only_case) {
       report_.aside = text("case ", text_of(*options_.only_case), " alone");
     }
-    report_.points = !report_.aside.empty() ? 0 : points_for(report_.verdict, report_.max_points);
+    if (report_.verdict == sim::Verdict::pass && report_.aside.empty()) report_.par = bench_.par();
+    report_.points = points_for(report_.verdict, report_.max_points);
+    count_steps();
+    if (!report_.aside.empty()) report_.points = 0;
     return std::move(report_);
   }
 
  private:
+  // Of a part that is judged in steps: what the steps earn that hold, and which one is next.
+  void count_steps() {
+    const bool whole = report_.verdict == sim::Verdict::pass;
+    if (whole || report_.verdict == sim::Verdict::infrastructure || report_.only_case) return;
+    std::vector<std::size_t> first;
+    for (std::size_t i = 0; i < checks_.size(); ++i) {
+      if (checks_[i].begins) first.push_back(i);
+    }
+    int earned = 0;
+    for (std::size_t step = 0; step < first.size(); ++step) {
+      const std::size_t end = step + 1 < first.size() ? first[step + 1] : checks_.size();
+      const auto worst = std::find_if(
+          report_.checks.begin() + static_cast<std::ptrdiff_t>(first[step]),
+          report_.checks.begin() + static_cast<std::ptrdiff_t>(end), [](const CheckReport& check) {
+            return check.skipped || check.verdict != sim::Verdict::pass;
+          });
+      const Step& asked = *checks_[first[step]].begins;
+      if (worst == report_.checks.begin() + static_cast<std::ptrdiff_t>(end)) {
+        ++report_.steps_held;
+        earned += asked.percent;
+        continue;
+      }
+      const std::string number = text(step + 1, " of ", first.size());
+      report_.next_step = text("step ", number, " is next: ", asked.name);
+      break;
+    }
+    if (report_.steps_held > 0) {
+      report_.points = std::max(report_.points, report_.max_points * earned / 100);
+    }
+  }
+
   // Why check i says nothing after what was found; empty when it is to be run.
   std::string why_not(std::size_t i) const {
     if (options_.battery == Battery::whole) return {};

@@ -12,6 +12,7 @@
 #include "engine/sim/verdict.hpp"
 #include "engine/trace/timeline.hpp"
 #include "grader/judge/case_address.hpp"
+#include "grader/judge/par.hpp"
 
 namespace lockstep::grader {
 
@@ -36,6 +37,9 @@ struct Report {
   int points = 0, max_points = 0;
   std::string cause;    // short and stable: "summed_not_averaged", "cycle", "tail_lost", …
   std::string message;  // the first failing check's sentence
+  std::string
+      next_step;       // of a part that is judged in steps, and not whole yet: which step is next
+  int steps_held = 0;  // before that one
   std::vector<CheckReport> checks;
   std::optional<CaseAddress> only_case;  // the one case that was played, where --case chose it
   std::string aside;                     // why there are no points to be had in this way of judging
@@ -43,6 +47,7 @@ struct Report {
                                          // all is well, in the last case in which any did
   std::optional<std::uint64_t> seed;     // that drew the cases; nothing was drawn without
   std::uint64_t inputs = 0;              // a digest of all that ranks were given
+  std::vector<ParCounter> par;           // of a pass of the whole exam, where costs are known
 };
 
 // How many of a report's checks were run, and what came of them.

@@ -1,4 +1,4 @@
-// ./lab dev stubs, course, prove, matrix, affected: for those who change the course.
+// ./lab dev stubs, course, prove, matrix, predictions, affected: for those who change the course.
 #include <iostream>
 
 #include "engine/base/error.hpp"
@@ -8,6 +8,7 @@
 #include "grader/lab/course_check.hpp"
 #include "grader/lab/lab.hpp"
 #include "grader/lab/new_exercise.hpp"
+#include "grader/lab/predict_page.hpp"
 #include "grader/lab/prove.hpp"
 
 namespace lockstep::grader {
@@ -45,7 +46,8 @@ Exit affected(const Lab& lab, const Words& paths) {
 }  // namespace
 
 Exit dev_command(const Lab& lab, const Words& words) {
-  const std::vector<std::string> known{"new", "stubs", "course", "prove", "matrix", "affected"};
+  const std::vector<std::string> known{"new",    "stubs",       "course",  "prove",
+                                       "matrix", "predictions", "affected"};
   const std::string command = words.empty() ? "" : words.front();
   const Words rest(words.empty() ? words.begin() : words.begin() + 1, words.end());
   if (command == "new") return new_command(lab, rest);
@@ -53,12 +55,13 @@ Exit dev_command(const Lab& lab, const Words& words) {
   if (command == "course") return print_problems(course_problems(lab));
   if (command == "prove") return prove_command(lab, rest);
   if (command == "matrix") return matrix_command(lab, rest);
+  if (command == "predictions") return predictions_page_command(lab, rest);
   if (command == "affected") return affected(lab, rest);
   throw UsageError(
       text("usage: ./lab dev new NN/NAME --family F | stubs | course | prove [NAME…] [--afresh] | "
            "matrix [NAME…] [--write] "
            "| matrix --page "
-           "FILE | affected PATH…; '",
+           "FILE | predictions FOLDER | affected PATH…; '",
            command, "' is none of them", did_you_mean(command, known)));
 }
 

@@ -42,7 +42,9 @@ std::string unsolved_message(const Lab& lab, const Exercise& exercise,
 void say_where_it_is_unsolved(const Lab& lab, const Exercise& exercise,
                               const std::filesystem::path& source, Report& report) {
   if (report.verdict != sim::Verdict::unsolved) return;
-  report.message = unsolved_message(lab, exercise, source);
+  report.message = report.steps_held > 0 ? text("the steps before hold; ", report.next_step, " in ",
+                                                lab.places.shown(source))
+                                         : unsolved_message(lab, exercise, source);
   for (CheckReport& check : report.checks) {
     if (check.verdict == sim::Verdict::unsolved) check.message = report.message;
   }
@@ -50,7 +52,7 @@ void say_where_it_is_unsolved(const Lab& lab, const Exercise& exercise,
 
 // What a sanitizer printed is what the crash was.
 void read_sanitizers(const std::string& shown, Report& report) {
-  report.aside = "under sanitizers: no points";
+  report.aside = "with sanitizers: no points";
   report.points = 0;
   for (auto& [rank, output] : report.output) {
     const auto finding = sanitizer_finding(output, shown);

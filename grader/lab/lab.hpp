@@ -34,6 +34,8 @@ Exit next_command(const Lab& lab, const Words& words);
 Exit solution_command(const Lab& lab, const Words& words);
 Exit submit_command(const Lab& lab, const Words& words);
 Exit quiz_command(const Lab& lab, const Words& words);
+Exit predict_command(const Lab& lab, const Words& words);
+Exit myth_command(const Lab& lab, const Words& words);
 Exit hint_command(const Lab& lab, const Words& words);
 Exit list_command(const Lab& lab, const Words& words);
 Exit show_command(const Lab& lab, const Words& words);
@@ -44,6 +46,7 @@ Exit compare_command(const Lab& lab, const Words& words);
 Exit trace_command(const Lab& lab, const Words& words);
 Exit debug_command(const Lab& lab, const Words& words);
 Exit with_work_command(const Lab& lab, const Words& words);
+Exit break_command(const Lab& lab, const Words& words);
 Exit dev_command(const Lab& lab, const Words& words);
 
 // How an exercise stands:

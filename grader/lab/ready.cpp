@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <iostream>
-#include <set>
 #include <sstream>
 
 #include "engine/base/error.hpp"
@@ -56,8 +55,8 @@ class BuildLock {
       : file_(::open((lab.places.build / "building.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC,
                      0644)) {
     if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
-    std::cerr << "another build is at work in " << lab.places.shown(lab.places.build)
-              << "; this one begins when it is done\n";
+    std::cerr << "another build is running in " << lab.places.shown(lab.places.build)
+              << "; this one starts when it ends\n";
     while (::flock(file_, LOCK_EX) != 0 && errno == EINTR) {
     }
   }
@@ -86,16 +85,8 @@ std::string last_words(const std::string& output) {
 
 }  // namespace
 
-void make_ready(const Lab& lab, const std::vector<const Exercise*>& exercises, PlayerKind kind) {
-  std::set<std::string> targets;
-  for (const Exercise* exercise : exercises) {
-    if (exercise->kind != Kind::code) continue;
-    targets.insert("player-" + exercise->name);
-    targets.insert(lab.places.judge(*exercise).filename().string());
-  }
+void make_targets_ready(const Lab& lab, const std::set<std::string>& targets) {
   if (!lab.builds || targets.empty()) return;
-  if (kind == PlayerKind::shared) targets.insert("player-shared");
-  if (kind == PlayerKind::sanitized) targets.insert("player-sanitized");
   std::vector<std::string> words{"ninja", "-C", lab.places.build.string()};
   words.insert(words.end(), targets.begin(), targets.end());
   const BuildLock lock(lab);
@@ -109,6 +100,19 @@ void make_ready(const Lab& lab, const std::vector<const Exercise*>& exercises, P
   write_text(log, ninja.output);
   throw Error(text("building ", *targets.begin(), " failed; the whole log is in ",
                    lab.places.shown(log), last_words(ninja.output)));
+}
+
+void make_ready(const Lab& lab, const std::vector<const Exercise*>& exercises, PlayerKind kind) {
+  std::set<std::string> targets;
+  for (const Exercise* exercise : exercises) {
+    if (exercise->kind != Kind::code) continue;
+    targets.insert("player-" + exercise->name);
+    targets.insert(lab.places.judge(*exercise).filename().string());
+  }
+  if (targets.empty()) return;
+  if (kind == PlayerKind::shared) targets.insert("player-shared");
+  if (kind == PlayerKind::sanitized) targets.insert("player-sanitized");
+  make_targets_ready(lab, targets);
 }
 
 }  // namespace lockstep::grader

@@ -2,6 +2,8 @@
 // where they are missing or out of date.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "grader/lab/lab.hpp"
@@ -13,5 +15,8 @@ namespace lockstep::grader {
 //   Throws  Error with the compiler's last words when the lab itself does not build
 void make_ready(const Lab& lab, const std::vector<const Exercise*>& exercises,
                 PlayerKind kind = PlayerKind::usual);
+
+// The same for other targets of the build.
+void make_targets_ready(const Lab& lab, const std::set<std::string>& targets);
 
 }  // namespace lockstep::grader

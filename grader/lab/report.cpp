@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "grader/lab/paint.hpp"
+#include "grader/lab/par_text.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -130,7 +131,7 @@ std::string next_step(const Grade& grade, const Exercise& exercise) {
     case Verdict::pass:
       return "";
     case Verdict::unsolved:
-      return "./lab show " + exercise.handle() + " tells the task";
+      return "./lab show " + exercise.handle() + " prints the task";
     case Verdict::compile_error:
       if (grade.report.cause != "missing_symbol") return "";
       return "read " + exercise.header + " for the declaration";
@@ -177,7 +178,7 @@ std::string case_sentence(const Report& report) {
   if (!report.only_case || report.verdict == Verdict::unsolved) return "";
   return "case " + text_of(*report.only_case) +
          (report.verdict == Verdict::pass ? " passed" : " failed") +
-         "; the others were not run, and nothing is recorded";
+         "; no other case was run, and nothing is recorded";
 }
 
 }  // namespace
@@ -193,16 +194,19 @@ std::string words_of(const Grade& grade, const Lab& lab, const Exercise& exercis
     if (failed != nullptr) describe_failure(out, grade, *failed);
   }
   show_output(out, report);
+  const bool begun = report.verdict != Verdict::unsolved || report.steps_held > 0;
   if (report.verdict == Verdict::compile_error) {
     out += grade.compiler;
-  } else if (report.verdict != Verdict::unsolved || exercise.kind == Kind::quiz) {
+  } else if (begun || exercise.kind == Kind::quiz) {
     list_checks(out, grade, paint, exercise.kind);
   }
-  if (report.seed && report.verdict != Verdict::unsolved) field(out, "", tally_text(report));
+  if (report.seed && begun) field(out, "", tally_text(report));
+  if (begun) field(out, "steps", report.next_step);
   const bool built = report.verdict != Verdict::compile_error;
   if (built && report.verdict != Verdict::pass && !grade.compiler.empty()) {
     out += "  the compiler warned:\n" + grade.compiler;
   }
+  field(out, "par", par_text(report.par, exercise));
   field(out, "next", next_step(grade, exercise));
   if (times == Times::shown) {
     field(out, "time",
@@ -239,6 +243,7 @@ nlohmann::json json_of(const Grade& grade) {
       {"max_points", report.max_points},
       {"cause", report.cause},
       {"message", report.message},
+      {"next_step", report.next_step},
       {"checks", checks},
       {"tally",
        {{"checks", tally.checks},
@@ -247,6 +252,7 @@ nlohmann::json json_of(const Grade& grade) {
         {"skipped", tally.skipped},
         {"cases", tally.cases}}},
       {"output", output},
+      {"par", par_json(report.par)},
       {"seed", report.seed ? nlohmann::json(*report.seed) : nlohmann::json()},
       {"seconds", {{"compile", grade.compile_s}, {"link", grade.link_s}, {"run", grade.run_s}}}};
 }

@@ -9,16 +9,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The student's object with the engine's optimisation. The precompiled header belongs to another
+// The file's object with the engine's optimisation. The precompiled header belongs to another
 // level of optimisation (g++ 12 reads it all the same, and crashes): its plain text is read
 // instead.
-fs::path object_of(const Lab& lab, const Exercise& part) {
+fs::path object_of(const Lab& lab, const Replacement& replacement, const std::string& program) {
+  const Exercise& part = *replacement.part;
   Recipe recipe = read_recipe(lab.places.recipe(part));
   recipe.compile_flags.insert(recipe.compile_flags.end(), {"-O3", "-DNDEBUG"});
   recipe.pch = recipe.plain_header;
-  const fs::path object = lab.places.students() / (part.name + ".train.o");
+  const fs::path object = lab.places.students() / (program + "." + part.name + ".o");
   const StudentBuild build =
-      compile_student(lab.places, recipe, part, lab.places.work(part), object, lab.paint);
+      compile_student(lab.places, recipe, part, replacement.source, object, lab.paint);
   if (!build.cause.empty()) throw UsageError(build.message + "\n" + build.compiler);
   return object;
 }
@@ -37,10 +38,12 @@ StudentProgram::StudentProgram(const Lab& lab, std::string name)
 
 bool StudentProgram::has(const Exercise& part) const { return links_part(commands_, part); }
 
-fs::path StudentProgram::link(const std::vector<const Exercise*>& parts,
+fs::path StudentProgram::link(const std::vector<Replacement>& parts,
                               const std::string& file) const {
   std::vector<Exchange> exchanges;
-  for (const Exercise* part : parts) exchanges.push_back({part, object_of(lab_, *part)});
+  for (const Replacement& each : parts) {
+    exchanges.push_back({each.part, object_of(lab_, each, file)});
+  }
   fs::path program = lab_.places.students() / file;
   const CommandResult link =
       run_command(relinked(commands_, exchanges, program), lab_.places.build, {.deadline_s = 60});

@@ -1,4 +1,5 @@
-// A program of the engine with parts of the student in the places of their references.
+// A program of the engine with other parts in the places of their references: the student's, or one
+// that is wrong on purpose.
 #pragma once
 
 #include <string>
@@ -8,6 +9,12 @@
 
 namespace lockstep::grader {
 
+// A part, and the file that is linked instead of its reference.
+struct Replacement {
+  const Exercise* part;
+  std::filesystem::path source;
+};
+
 class StudentProgram {
  public:
   //   Throws  Error when the build knows no program of that name
@@ -16,10 +23,10 @@ class StudentProgram {
   // Whether it links the reference of `part`.
   bool has(const Exercise& part) const;
 
-  // Compiles these parts from work/ with the engine's optimisation and links them in.
+  // Compiles these files with the engine's optimisation and links them in.
   //   Returns  the program, <file> in the folder of what is the student's
   //   Throws   UsageError when a part does not compile, with the compiler's words
-  std::filesystem::path link(const std::vector<const Exercise*>& parts,
+  std::filesystem::path link(const std::vector<Replacement>& parts,
                              const std::string& file) const;
 
  private:

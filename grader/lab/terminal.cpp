@@ -26,15 +26,15 @@ void write_all(const std::string& words) {
 
 }  // namespace
 
-Signals::Signals() {
-  sigset_t heard;
-  sigemptyset(&heard);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT}) {
-    sigaddset(&heard, signal);
-  }
-  ::sigprocmask(SIG_BLOCK, &heard, &before_);
-  fd_ = ::signalfd(-1, &heard, SFD_NONBLOCK | SFD_CLOEXEC);
-  if (fd_ < 0) throw Error(text("no signalfd: ", strerror(errno)));
+Signals::Signals() : Signals({SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT}) {}
+
+Signals::Signals(std::initializer_list<int> heard) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : heard) sigaddset(&set, signal);
+  ::sigprocmask(SIG_BLOCK, &set, &before_);
+  fd_ = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (fd_ < 0) throw Error(text("cannot create a signalfd: ", strerror(errno)));
 }
 
 Signals::~Signals() {
@@ -63,7 +63,7 @@ ScreenSize Terminal::size() {
 
 Terminal::Terminal() {
   if (::tcgetattr(STDIN_FILENO, &before_) != 0) {
-    throw Error(text("standard input is no terminal: ", strerror(errno)));
+    throw Error(text("standard input is not a terminal: ", strerror(errno)));
   }
   enter();
 }

@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 #include <termios.h>
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -13,8 +14,9 @@ namespace lockstep::grader {
 // Signals that a loop reads between other things, instead of being interrupted by them.
 class Signals {
  public:
-  // SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP and SIGCONT of this process.
+  // Of this process; without a list SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP and SIGCONT.
   Signals();
+  explicit Signals(std::initializer_list<int> heard);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;

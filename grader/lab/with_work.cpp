@@ -92,14 +92,14 @@ std::string added_option(const CalledBy& called_by, const Words& run) {
 Exit with_work_command(const Lab& lab, const Words& words) {
   Options options("lab-tool with-work", "Links a program with your parts that pass.");
   options.option("program", "train", "which")
-      .list("always", "a part of yours that is linked though it may not pass")
-      .rest("ARGUMENTS", "of the run, if the program is the trainer");
+      .list("always", "a part of yours to link even if it does not pass")
+      .rest("ARGUMENTS", "arguments of the run, if the program is the trainer");
   const Arguments arguments = parsed(options, words);
   if (arguments.asks_help()) return print_help(options);
   const std::string& name = arguments.get("program");
   const Words& run = arguments.rest();
   const StudentProgram program(lab, name);
-  std::vector<const Exercise*> yours;
+  std::vector<Replacement> yours;
   std::set<std::string> added;
   for (const Exercise& part : lab.course.exercises) {
     if (part.kind != Kind::code || !program.has(part)) continue;
@@ -112,7 +112,7 @@ Exit with_work_command(const Lab& lab, const Words& words) {
                                  : "the reference (" + reason + ")")
               << "\n";
     if (!reason.empty()) continue;
-    yours.push_back(&part);
+    yours.push_back({&part, lab.places.work(part)});
     if (const auto option = added_option(called_by, run); !option.empty()) added.insert(option);
   }
   std::cout << program.link(yours, name).string() << "\n";

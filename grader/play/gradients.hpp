@@ -45,22 +45,31 @@ inline Gradients read_gradients(ByteReader& in) {
   return gradients;
 }
 
+// Weights have two dimensions, biases one: here what can be divided into eight rows has two.
+inline Shape shape_of_parameter(std::int64_t size) {
+  if (size % 8 == 0) return {8, size / 8};
+  return {size};
+}
+
 // What became of one parameter.
 struct GradientReport {
   bool defined = false;
+  DType dtype = DType::float32;     // of the gradient
+  std::vector<std::int64_t> shape;  // of the gradient
   Bytes grad, value;
 };
 
 inline GradientReport read_gradient_report(ByteReader& in) {
   GradientReport report;
   report.defined = in.get<std::uint8_t>() != 0;
+  report.dtype = in.get<DType>();
+  report.shape = in.get_list<std::int64_t>();
   report.grad = read_copy(in);
   report.value = read_copy(in);
   return report;
 }
 
-// The parameters themselves. Values are 1. Weights have two dimensions, biases one: here what can
-// be divided into eight rows has two.
+// The parameters themselves. Values are 1.
 class HeldParameters {
  public:
   HeldParameters(const Gradients& from, Device& device) : owned_(from.sizes.size()) {
@@ -70,8 +79,7 @@ class HeldParameters {
       owned_[i] = std::make_unique<Parameter>();
       Parameter& parameter = *owned_[i];
       parameter.name = text("parameter ", i);
-      Shape shape{from.sizes[i]};
-      if (from.sizes[i] % 8 == 0) shape = {8, from.sizes[i] / 8};
+      const Shape shape = shape_of_parameter(from.sizes[i]);
       parameter.value = full(shape, 1.0, from.dtype, device, MemoryKind::parameters);
       if (!from.has_grad[i]) continue;
       parameter.grad = empty(shape, from.dtype, device, MemoryKind::gradients);
@@ -90,6 +98,10 @@ class HeldParameters {
     for (const auto& parameter : owned_) {
       const Tensor& grad = parameter->grad;
       out.put(static_cast<std::uint8_t>(grad.defined()));
+      out.put(grad.defined() ? grad.dtype() : DType::float32);
+      std::vector<std::int64_t> shape;
+      if (grad.defined()) shape.assign(grad.shape().begin(), grad.shape().end());
+      out.put_list(std::span<const std::int64_t>(shape));
       out.put_bytes(grad.defined() ? grad.raw_bytes() : std::span<std::byte>{});
       out.put_bytes(parameter->value.raw_bytes());
     }

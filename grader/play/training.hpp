@@ -18,6 +18,29 @@ inline std::unique_ptr<optim::Optimizer> make_optimizer(nn::Module& model, Optim
   return optim::make_sgd(model.parameters(), {.learning_rate = 0.1, .momentum = 0.9});
 }
 
+// A model with one parameter more, which takes no part in forward: a layer that is switched off.
+class WithUnused final : public nn::Module {
+ public:
+  WithUnused(std::unique_ptr<nn::Module> used, DType dtype, Device& device)
+      : used_(std::move(used)) {
+    unused_.name = "unused";
+    unused_.value = full({3, 2}, unused_value, dtype, device, MemoryKind::parameters);
+  }
+  static constexpr double unused_value = 0.75;
+
+  Value forward(Tape& tape, const Value& input) override { return used_->forward(tape, input); }
+  // In front: what steps over a missing gradient must go on behind it.
+  std::vector<Parameter*> parameters() override {
+    std::vector<Parameter*> all{&unused_};
+    for (Parameter* parameter : used_->parameters()) all.push_back(parameter);
+    return all;
+  }
+
+ private:
+  std::unique_ptr<nn::Module> used_;
+  Parameter unused_;
+};
+
 // Gradients as something else may have left them before the first step: a step begins by zeroing.
 inline void leave_gradients(nn::Module& model) {
   for (Parameter* parameter : model.parameters()) {

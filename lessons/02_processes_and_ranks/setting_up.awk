@@ -23,8 +23,8 @@ END {
   split("away store agree group gives_up", order, " ")
   colour["away"] = "#d8dee4"; colour["store"] = "#fb8f44"; colour["agree"] = "#a8d1ff"
   colour["group"] = "#0a3069"; colour["gives_up"] = "#a8d1ff"
-  said["away"] = "not there yet"; said["store"] = "looks for the store"
-  said["agree"] = "waits for what the others have"; said["group"] = "joins the group"
+  said["away"] = "not started"; said["store"] = "looks for the store"
+  said["agree"] = "waits for the other ranks' answers"; said["group"] = "joins the group"
   bottom = 40 + runs * panel
   height = bottom + 36
   printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 740 %d\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#1f2328\">\n", height
@@ -45,7 +45,7 @@ END {
     words(left, y + 16, "start", title[r])
     for (k = 0; k < 4; k++) {
       words(left - 8, y + 28 + k * (bar + 5) + 14, "end", "rank " k)
-      if (!((r, k) in came)) words(left + 4, y + 28 + k * (bar + 5) + 14, "start", "(never comes)")
+      if (!((r, k) in came)) words(left + 4, y + 28 + k * (bar + 5) + 14, "start", "(never starts)")
     }
   }
   for (e = 1; e <= events; e++) {
@@ -60,7 +60,7 @@ END {
     long = x(end) - x(at)
     if (long < 1) long = 1
     printf "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", x(at), y, long, bar, colour[step[e]]
-    if (step[e] == "gives_up") words(x(end) - 6, y + 14, "end", "names rank 2, and gives up")
+    if (step[e] == "gives_up") words(x(end) - 6, y + 14, "end", "names rank 2 and gives up")
   }
   print "</svg>"
 }

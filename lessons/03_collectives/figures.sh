@@ -1,6 +1,7 @@
 #!/bin/sh
 # Regenerates this lesson's figures from runs on the simulator: moves.svg, what each collective moves; trees.svg,
-# three broadcasts of 100,000 bytes on eight ranks; growth.svg, the same on 2 to 1,024 ranks.
+# three broadcasts of 100,000 bytes on eight ranks; growth.svg, the same on 2 to 1,024 ranks; rings.svg, all-gather and
+# reduce-scatter step by step.
 set -eu
 here=$(cd "${0%/*}" && pwd)
 build=$here/../../build/release
@@ -17,3 +18,9 @@ for shape in chain star tree; do
     moves messages $shape $ranks 100000 | sed -n "s/^all/$shape $ranks/p"
   done
 done | awk -f "$here/growth.awk" >"$here/growth.svg"
+{
+  echo "one_quarter all-gather: each rank passes on the block that it has just received"
+  moves messages all_gather 4 40000
+  echo "case reduce-scatter: each rank adds its own numbers to the block that it has just received"
+  moves messages reduce_scatter 4 40000
+} | awk -v columns=4 -v size=40000 -f "$here/../06_all_reduce/steps.awk" >"$here/rings.svg"

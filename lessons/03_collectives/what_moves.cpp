@@ -5,12 +5,22 @@
 //     each message, in the order of sending, and then the whole:
 //       message SRC DST BYTES SENT ARRIVED DEPTH PLACE WHOSE        times in µs
 //       all TIME DEPTH FAN                          FAN: messages sent by the busiest rank
-//     PLACE is the first element that is sent, or 0 where it is not sent from the data itself;
-//     WHOSE are the ranks whose numbers are summed in it.
+//     PLACE is the first element that is sent, WHOSE are the ranks whose numbers are summed in it;
+//     on more than 16 ranks both are left out.
+//   build/release/bin/what-moves steps NAME RANKS COUNT
+//     what each rank sends in each step, and what it ends with. Rank 0 brings 1, 2, 3, …, rank 1
+//     ten times as much, and so on; to all_gather each brings its block of these.
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/base/error.hpp"
 #include "engine/collectives/all_gather.hpp"
@@ -40,8 +50,26 @@ void chain(comm::Peers& peers, const Tensor& data) {
   if (peers.rank() + 1 < peers.size()) peers.send(data, peers.rank() + 1);
 }
 void tree(comm::Peers& peers, const Tensor& data) { collectives::broadcast(peers, data, 0); }
-void ring(comm::Peers& peers, const Tensor& data) {
-  collectives::ring_all_reduce(peers, data, ReduceOp::sum);
+
+// Block r of the data is what rank r brings.
+void all_gather(comm::Peers& peers, const Tensor& data) {
+  const std::int64_t block = data.numel() / peers.size();
+  const Tensor mine = data.narrow(peers.rank() * block, block).clone();
+  data.fill_(0);
+  collectives::all_gather(peers, mine, data);
+}
+// Leaves nothing but the finished block.
+void reduce_scatter(comm::Peers& peers, const Tensor& data) {
+  const std::int64_t n = peers.size(), count = data.numel();
+  const std::int64_t begin = peers.rank() * count / n, end = (peers.rank() + 1) * count / n;
+  const Tensor mine = data.empty_like(end - begin);
+  collectives::reduce_scatter(peers, data, mine, ReduceOp::sum);
+  data.fill_(0);
+  data.narrow(begin, end - begin).copy_(mine);
+}
+template <void (*all_reduce)(comm::Peers&, Tensor, ReduceOp)>
+void summed(comm::Peers& peers, const Tensor& data) {
+  all_reduce(peers, data, ReduceOp::sum);
 }
 
 using Algorithm = void (*)(comm::Peers&, const Tensor&);
@@ -49,33 +77,25 @@ const std::map<std::string, Algorithm> algorithms{
     {"star", star},
     {"chain", chain},
     {"tree", tree},
-    {"ring_all_reduce", ring},
-    {"tree_all_reduce",
-     [](comm::Peers& peers, const Tensor& data) {
-       collectives::tree_all_reduce(peers, data, ReduceOp::sum);
-     }},
-    {"halving_doubling_all_reduce", [](comm::Peers& peers, const Tensor& data) {
-       collectives::halving_doubling_all_reduce(peers, data, ReduceOp::sum);
-     }}};
+    {"all_gather", all_gather},
+    {"reduce_scatter", reduce_scatter},
+    {"ring_all_reduce", summed<collectives::ring_all_reduce>},
+    {"tree_all_reduce", summed<collectives::tree_all_reduce>},
+    {"halving_doubling_all_reduce", summed<collectives::halving_doubling_all_reduce>}};
 
-// What a rank sends, in the order in which it does.
-struct Sent {
-  std::int64_t place, whose;
-};
+// What a rank sends, in the order in which it does: the first elements of each message.
+using Sent = std::vector<std::vector<std::int64_t>>;
 
-// Peers that look at what is sent from `data`.
+// Peers that look at what is sent.
 class Watched final : public comm::Peers {
  public:
-  Watched(comm::Peers& inner, const Tensor& data, std::vector<Sent>& sent)
-      : Peers(inner.rank(), inner.size()), inner_(inner), data_(data), sent_(sent) {}
+  Watched(comm::Peers& inner, Sent& sent)
+      : Peers(inner.rank(), inner.size()), inner_(inner), sent_(sent) {}
 
  private:
   void look(const Tensor& sent) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(data_.raw_bytes().data());
-    const auto at = reinterpret_cast<std::uintptr_t>(sent.raw_bytes().data());
-    const bool inside = at >= begin && at < begin + data_.bytes();
-    sent_.push_back(
-        {inside ? static_cast<std::int64_t>(at - begin) / 8 : 0, sent.data<std::int64_t>()[0]});
+    const auto all = sent.data<std::int64_t>();
+    sent_.emplace_back(all.begin(), all.begin() + std::min<std::ptrdiff_t>(8, std::ssize(all)));
   }
   comm::Work start_send(const Tensor& data, int dst, int tag, const comm::Where& where) override {
     look(data);
@@ -93,8 +113,7 @@ class Watched final : public comm::Peers {
   }
 
   comm::Peers& inner_;
-  const Tensor& data_;
-  std::vector<Sent>& sent_;
+  Sent& sent_;
 };
 
 sim::Counters played(int ranks, const std::function<void(comm::ProcessGroup&, Device&)>& program) {
@@ -110,37 +129,104 @@ sim::Counters played(int ranks, const std::function<void(comm::ProcessGroup&, De
   return core.counters();
 }
 
-// Every rank brings the bit of its number in each element, so that a sum says whose it is.
-void show_messages(Algorithm algorithm, int ranks, std::int64_t bytes) {
-  std::vector<std::vector<Sent>> sent(static_cast<std::size_t>(ranks));
-  const auto counters = played(ranks, [&](comm::ProcessGroup& group, Device& device) {
-    const Tensor data = empty({bytes / 8}, DType::int64, device);
-    const auto bit = static_cast<unsigned>(group.rank()) % 63;
-    std::ranges::fill(data.data<std::int64_t>(), std::int64_t{1} << bit);
-    Watched watched(group, data, sent[static_cast<std::size_t>(group.rank())]);
-    algorithm(watched, data);
+// A run of one algorithm, watched: its messages in the order of sending, each with its elements.
+struct Message {
+  sim::MessageRecord record;
+  std::vector<std::int64_t> values;
+};
+struct Play {
+  std::vector<Message> messages;
+  sim::Counters counters;
+};
+
+Play watched(Algorithm algorithm, int ranks, std::int64_t count,
+             std::int64_t (*brings)(int rank, std::int64_t element),
+             const std::function<void(int rank, const Tensor& data)>& at_the_end) {
+  std::vector<Sent> sent(static_cast<std::size_t>(ranks));
+  Play play;
+  play.counters = played(ranks, [&](comm::ProcessGroup& group, Device& device) {
+    const Tensor data = empty({count}, DType::int64, device);
+    const auto values = data.data<std::int64_t>();
+    for (std::int64_t i = 0; i < count; ++i) values[i] = brings(group.rank(), i);
+    Watched peers(group, sent[static_cast<std::size_t>(group.rank())]);
+    algorithm(peers, data);
+    at_the_end(group.rank(), data);
   });
-  std::vector<sim::MessageRecord> messages = counters.messages;
-  std::stable_sort(messages.begin(), messages.end(),
+  std::vector<sim::MessageRecord> records = play.counters.messages;
+  std::stable_sort(records.begin(), records.end(),
                    [](const auto& a, const auto& b) { return a.sent_s < b.sent_s; });
   std::vector<std::size_t> next(sent.size());
-  for (const auto& message : messages) {
-    const auto src = static_cast<std::size_t>(message.src);
-    const auto& [place, whose] = sent[src][next[src]++];
+  for (const auto& record : records) {
+    const auto src = static_cast<std::size_t>(record.src);
+    play.messages.push_back({record, sent[src][next[src]++]});
+  }
+  return play;
+}
+
+// Every rank brings a bit of its own and the number of each element, so that a sum says whose it is
+// and where it belongs.
+constexpr int ranks_that_fit = 16;
+constexpr std::int64_t one_element = std::int64_t{1} << ranks_that_fit;
+
+std::int64_t marked(int rank, std::int64_t element) {
+  return rank < ranks_that_fit ? (std::int64_t{1} << rank) + element * one_element : 0;
+}
+
+std::string place_and_whose(std::int64_t sum) {
+  const auto whose = static_cast<unsigned>(sum % one_element);
+  std::string words = text(" ", sum / one_element / std::popcount(whose), " ");
+  const char* comma = "";
+  for (int rank = 0; rank < ranks_that_fit; ++rank) {
+    if ((whose >> rank & 1) == 0) continue;
+    words += text(comma, rank);
+    comma = ",";
+  }
+  return words;
+}
+
+void show_messages(Algorithm algorithm, int ranks, std::int64_t bytes) {
+  const Play play = watched(algorithm, ranks, bytes / 8, marked, [](int, const Tensor&) {});
+  for (const auto& [message, values] : play.messages) {
     std::cout << "message " << message.src << " " << message.dst << " " << message.bytes << " "
               << message.sent_s * 1e6 << " " << message.arrived_s * 1e6 << " " << message.depth
-              << " " << place << " ";
-    const char* comma = "";
-    for (int rank = 0; rank < std::min(ranks, 63); ++rank) {
-      if ((whose >> rank & 1) == 0) continue;
-      std::cout << comma << rank;
-      comma = ",";
-    }
-    std::cout << "\n";
+              << (ranks <= ranks_that_fit ? place_and_whose(values[0]) : "") << "\n";
   }
   std::int64_t fan = 0;
-  for (const auto& rank : counters.ranks) fan = std::max(fan, rank.messages_sent);
-  std::cout << "all " << counters.makespan_s * 1e6 << " " << counters.depth << " " << fan << "\n";
+  for (const auto& rank : play.counters.ranks) fan = std::max(fan, rank.messages_sent);
+  std::cout << "all " << play.counters.makespan_s * 1e6 << " " << play.counters.depth << " " << fan
+            << "\n";
+}
+
+std::string joined(std::span<const std::int64_t> values) {
+  std::string words;
+  for (const std::int64_t value : values) words += text(" ", value);
+  return words;
+}
+
+void show_steps(Algorithm algorithm, int ranks, std::int64_t count) {
+  std::vector<std::string> ends(static_cast<std::size_t>(ranks));
+  const auto power_of_ten = [](int rank, std::int64_t element) {
+    return (element + 1) * static_cast<std::int64_t>(std::llround(std::pow(10, rank)));
+  };
+  const Play play =
+      watched(algorithm, ranks, count, power_of_ten, [&](int rank, const Tensor& data) {
+        ends[static_cast<std::size_t>(rank)] = joined(data.data<std::int64_t>());
+      });
+  std::map<std::pair<std::int64_t, int>, std::string> steps;  // by step and sender
+  for (const auto& [message, values] : play.messages) {
+    steps[{message.depth, message.src}] += text(" to ", message.dst, ":", joined(values));
+  }
+  std::int64_t shown = 0;
+  for (const auto& [at, words] : steps) {
+    const auto& [step, src] = at;
+    std::cout << (step == shown ? " | " : text(shown == 0 ? "" : "\n", "step ", step, "  ")) << src
+              << words;
+    shown = step;
+  }
+  if (shown > 0) std::cout << "\n";
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::cout << "rank " << rank << " ends with" << ends[static_cast<std::size_t>(rank)] << "\n";
+  }
 }
 
 // One collective of the table: what a rank brings, what it has room for, and the call. Brings its
@@ -223,11 +309,14 @@ int main(int argc, char** argv) {
     return 0;
   }
   const auto algorithm = algorithms.find(words.size() == 4 ? words[1] : "");
-  if (algorithm == algorithms.end() || words[0] != "messages") {
-    std::cerr << "what-moves values, or what-moves messages NAME RANKS BYTES; names are";
+  const bool steps = words.size() == 4 && words[0] == "steps";
+  if (algorithm == algorithms.end() || (!steps && words[0] != "messages")) {
+    std::cerr << "what-moves values, or what-moves messages NAME RANKS BYTES, or what-moves steps "
+                 "NAME RANKS COUNT; names are";
     for (const auto& [name, run] : algorithms) std::cerr << " " << name;
     std::cerr << "\n";
     return 2;
   }
-  show_messages(algorithm->second, std::stoi(words[2]), std::stoll(words[3]));
+  (steps ? show_steps : show_messages)(algorithm->second, std::stoi(words[2]),
+                                       std::stoll(words[3]));
 }

@@ -1,4 +1,4 @@
-// What reading ahead does to a training, in real time: a dataset that takes 30 ms a batch, a
+// The effect of reading ahead on training, in real time: a dataset that takes 30 ms a batch, a
 // training step that takes 20 ms, and 0, 1 or 2 workers. Prints what happened, a line each:
 //   WORKERS read|train BATCH LANE BEGIN_MS END_MS
 // LANE is the thread that read, from 0. The figure of this lesson is drawn from it.

@@ -1,12 +1,12 @@
 # Draws choosing.svg from runs of ./lab sim: left, the time of four all-reduces on 64 ranks over the size; right, over the
 # number of ranks, the size at which ring and tree take equally long. Called by figures.sh with lines
-#   NAME RANKS BYTES TIME UNIT
+#   NAME RANKS BYTES TIME UNIT      a run
+#   crossing RANKS SIZE UNIT        what `crossing ring tree RANKS` prints
+$1 == "crossing" { at[++crossings] = $2; cross[crossings] = $3 * ($4 == "MB" ? 1e6 : 1e3); next }
 {
-  seconds = $4 * ($5 == "s" ? 1 : $5 == "ms" ? 1e-3 : 1e-6)
-  time[$1, $2, $3] = seconds
-  if ($2 == 64 && !(($1, "seen") in place)) { place[$1, "seen"] = 1; name[++shapes] = $1 }
-  if ($2 == 64 && $1 == "ring_all_reduce") sizes[++size_count] = $3
-  if (!($3 in known_size)) { known_size[$3] = 1; bytes[++byte_count] = $3 }
+  time[$1, $2, $3] = $4 * ($5 == "s" ? 1 : $5 == "ms" ? 1e-3 : 1e-6)
+  if (!(($1, "seen") in place)) { place[$1, "seen"] = 1; name[++shapes] = $1 }
+  if ($1 == "ring_all_reduce") sizes[++size_count] = $3
 }
 function log10(v) { return log(v) / log(10) }
 function words(px, py, anchor, said, ink) {
@@ -47,22 +47,9 @@ END {
   for (n = 2; n <= 1024; n *= 8) words(xr(n), 312, "middle", n, "")
   words(598, 334, "middle", "ranks", "")
   printf "<path fill=\"none\" stroke=\"#1f2328\" stroke-width=\"2.2\" stroke-linejoin=\"round\" d=\""
-  pen = "M"
-  for (n = 2; n <= 1024; n *= 2) {
-    for (i = 2; i <= byte_count; i++) {
-      if (!(("ring_all_reduce", n, bytes[i]) in time)) continue
-      before = log(time["ring_all_reduce", n, bytes[i - 1]] / time["tree_all_reduce", n, bytes[i - 1]])
-      after = log(time["ring_all_reduce", n, bytes[i]] / time["tree_all_reduce", n, bytes[i]])
-      if (before <= 0 || after > 0) continue
-      cross = exp(log(bytes[i - 1]) + before / (before - after) * log(bytes[i] / bytes[i - 1]))
-      printf "%s%.1f %.1f", pen, xr(n), yr(cross)
-      pen = "L"
-      crossing[++crossings] = sprintf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"#1f2328\"/>", xr(n), yr(cross))
-      printf "crossing %d ranks: %s\n", n, unit(int(cross)) >"/dev/stderr"
-    }
-  }
+  for (i = 1; i <= crossings; i++) printf "%s%.1f %.1f", i == 1 ? "M" : "L", xr(at[i]), yr(cross[i])
   print "\"/>"
-  for (i = 1; i <= crossings; i++) print crossing[i]
+  for (i = 1; i <= crossings; i++) printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"#1f2328\"/>\n", xr(at[i]), yr(cross[i])
   words(500, 76, "start", "ring is faster", " fill=\"#0969da\"")
   words(706, 270, "end", "tree is faster", " fill=\"#bc4c00\"")
   print "</svg>"

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Regenerates this lesson's figures from runs on the simulator: ring.svg and two_more.svg, all-reduces step by step;
-# choosing.svg, the time of four all-reduces over sizes and ranks; nodes.svg, the same on nodes with faster links inside. Where ring and tree cross is also printed.
+# choosing.svg, the time of four all-reduces over sizes, and where ring and tree cross; nodes.svg, the time on nodes with
+# faster links inside, and what leaves a node.
 set -eu
 here=$(cd "${0%/*}" && pwd)
 build=$here/../../build/release
-ninja -C "$build" what-moves sim >/dev/null
+ninja -C "$build" what-moves crossing sim >/dev/null
 
 steps() {  # BYTES COLUMNS, then WORDS and NAME of each
   bytes=$1; columns=$2; shift 2
@@ -29,15 +30,12 @@ sizes="4 16 64 256 1024 4096 16384 65536 262144 1048576 4194304 16777216 6710886
   for program in naive_all_reduce ring_all_reduce tree_all_reduce halving_doubling_all_reduce; do
     for count in $sizes; do run $program 64 "$count"; done
   done
-  for ranks in 2 4 8 16 32 128 256 512 1024; do
-    for count in 256 1024 4096 16384 65536 262144 1048576 4194304; do
-      run ring_all_reduce $ranks "$count"
-      run tree_all_reduce $ranks "$count"
-    done
+  for ranks in 4 8 16 32 64 128 256 512 1024; do
+    "$build/bin/crossing" ring tree $ranks | sed "s/.*equal at \([^,]*\),.*/crossing $ranks \1/"
   done
 } | awk -f "$here/choosing.awk" >"$here/choosing.svg"
 
-for program in ring_all_reduce tree_all_reduce halving_doubling_all_reduce hierarchical_all_reduce; do
+for program in ring_all_reduce tree_all_reduce halving_doubling_all_reduce hierarchical_all_reduce all_reduce; do
   for count in 250 1000 4000 16000 64000 250000 1000000 4000000 16000000 64000000 250000000; do
     "$build/bin/sim" --cluster h100 --ranks 64 --count $count --sizes-only $program |
       awk -v name=$program -v bytes=$((count * 4)) '

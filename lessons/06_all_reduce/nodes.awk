@@ -1,5 +1,5 @@
-# Draws nodes.svg: four all-reduces on 8 nodes of 8 H100 over the size of the data, and what leaves a node. Called by
-# figures.sh with lines
+# Draws nodes.svg: four all-reduces and the library's on 8 nodes of 8 H100 over the size of the data, and what leaves a
+# node; the library's bytes are not counted. Called by figures.sh with lines
 #   NAME BYTES TIME UNIT LEFT     LEFT: bytes that left a node, of all nodes together
 {
   time[$1, $2] = $3 * ($4 == "s" ? 1 : $4 == "ms" ? 1e-3 : 1e-6)
@@ -20,6 +20,8 @@ END {
   colour["halving_doubling_all_reduce"] = "#1a7f37"; colour["hierarchical_all_reduce"] = "#8250df"
   said["ring_all_reduce"] = "ring"; said["tree_all_reduce"] = "tree"
   said["halving_doubling_all_reduce"] = "halving-doubling"; said["hierarchical_all_reduce"] = "hierarchical"
+  colour["all_reduce"] = "#57606a"; said["all_reduce"] = "NCCL's ring, as its own model prices it"
+  dashes["all_reduce"] = " stroke-dasharray=\"5 4\""
   print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 740 304\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#1f2328\">"
   print "<rect width=\"740\" height=\"304\" fill=\"#ffffff\"/>"
   words(66, 22, "start", "time on 8 nodes of 8 H100", " font-weight=\"bold\"")
@@ -31,11 +33,12 @@ END {
   words(220, 294, "middle", "bytes of each rank", "")
   words(452, 22, "start", "bytes that leave a node, over the data", " font-weight=\"bold\"")
   for (s = 1; s <= shapes; s++) {
-    printf "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2.2\" stroke-linejoin=\"round\" d=\"", colour[name[s]]
+    printf "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2.2\" stroke-linejoin=\"round\"%s d=\"", colour[name[s]], dashes[name[s]]
     for (i = 1; i <= size_count; i++) printf "%s%.1f %.1f", i == 1 ? "M" : "L", x(sizes[i]), y(time[name[s], sizes[i]])
     print "\"/>"
     top = 14 + 46 * s
     words(452, top + 4, "start", said[name[s]], "")
+    if (dashes[name[s]] != "") { printf "<path d=\"M452 %dh40\" stroke=\"%s\" stroke-width=\"2.2\"%s/>\n", top + 14, colour[name[s]], dashes[name[s]]; continue }
     printf "<rect x=\"452\" y=\"%d\" width=\"%.1f\" height=\"18\" fill=\"%s\"/>\n", top + 10, share[name[s]] * 15, colour[name[s]]
     words(458 + share[name[s]] * 15, top + 24, "start", sprintf("%.2f", share[name[s]]), "")
   }

@@ -1,9 +1,11 @@
-# Draws what each of four ranks holds after each step of an all-reduce: ring.svg, and tree and halving-doubling in
-# two_more.svg. Called by figures.sh with -v columns=NUMBER, panels side by side, and the lines of `what-moves
-# messages`, each run after a line
-#   case WORDS
+# Draws what each of four ranks holds after each step of a collective: ring.svg, tree and halving-doubling in
+# two_more.svg, and lesson 03's rings.svg. Called by figures.sh with -v columns=NUMBER, panels side by side, and the
+# lines of `what-moves messages`, each run after a line
+#   case WORDS          every rank begins with numbers of its own in all four quarters
+#   one_quarter WORDS   rank r begins with quarter r, and nothing is added
 # A square is a quarter of the data, its stripes the ranks whose numbers are in it.
 $1 == "case" { ++runs; title[runs] = substr($0, 6); next }
+$1 == "one_quarter" { ++runs; title[runs] = substr($0, 13); one_quarter[runs] = 1; next }
 $1 == "message" {
   step = $7
   if (step > steps[runs]) steps[runs] = step
@@ -37,14 +39,14 @@ function panel(r, s, at,    left, y, rank, quarter, k, i, new, count) {
       for (k = 0; k < 4; k++) count += holds[rank, quarter, k]
       for (k = 0; k < 4 && count < 4; k++)
         if (holds[rank, quarter, k])
-          box(left + quarter * (side + 4) + k * side / 4, y + 9 + rank * 28, side / 4, 22, colour[k], "none", 0)
+          box(left + quarter * (side + 4) + (one_quarter[r] ? 0 : k * side / 4), y + 9 + rank * 28, one_quarter[r] ? side : side / 4, 22, colour[k], "none", 0)
       box(left + quarter * (side + 4), y + 9 + rank * 28, side, 22, count == 4 ? "#0a3069" : "none", new ? "#bc4c00" : "#afb8c1", new ? 2.6 : 1)
     }
   }
 }
 function play(r,    rank, quarter, k, s, i, n, parts) {
   for (rank = 0; rank < 4; rank++) for (quarter = 0; quarter < 4; quarter++) for (k = 0; k < 4; k++)
-    holds[rank, quarter, k] = rank == k
+    holds[rank, quarter, k] = rank == k && (!one_quarter[r] || quarter == k)
   words(22, top - 4, "start", title[r], " font-weight=\"bold\"")
   top += 20
   panel(r, 0, 0)

@@ -1,7 +1,7 @@
-// Task: estimate how long a training takes on N ranks, how many updates the parameters get, and how
-// many seconds of all ranks together are paid for. Two forms: from the time of one measured step,
-// where batches and ranks rarely divide the samples, and from the number of operations, 6 for each
-// parameter and token. The contract of both stands in engine/plan/training_time.hpp.
+// Task: estimate how long training takes on N ranks, how many updates the parameters get, and the
+// seconds of all ranks together, which are the cost. Two forms: from the time of one measured step,
+// where batches and ranks rarely divide the samples, and from the number of operations, 6 per
+// parameter and token. The contract of both is in engine/plan/training_time.hpp.
 #include "engine/plan/training_time.hpp"
 
 #include "engine/base/error.hpp"

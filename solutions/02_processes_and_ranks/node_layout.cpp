@@ -1,7 +1,7 @@
-// Task: give every process its place. Nodes start different numbers of processes, some none. Say
-// what one process finds in its environment, which is all that it ever knows of where it is; and
-// say, of a rank, on which node it runs, and as which local rank. Ranks are numbered node by node.
-// Names, meanings and an example stand in engine/launch/node_layout.hpp; text(7) is "7".
+// Task: number the processes of a job. Nodes start different numbers of processes, some none.
+// Return the environment of one process, from which it learns its place; and for a rank, find its
+// node and its local rank. Ranks are numbered node by node. Names, meanings and an example stand in
+// engine/launch/node_layout.hpp; text(7) is "7".
 #include "engine/launch/node_layout.hpp"
 
 #include <numeric>

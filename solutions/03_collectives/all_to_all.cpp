@@ -1,7 +1,7 @@
-// Task: all-to-all with blocks of any lengths. Block j of `in` goes to rank j, where it becomes
-// block number `rank` of `out`; blocks lie one behind the other in the order of the ranks. Each is
-// sent once, straight to its owner; your own is copied. Begin with another partner than the other
-// ranks do, or all of them wait for one. Use narrow and copy_; the contract stands in
+// Task: all-to-all with blocks of any length. Block j of `in` goes to rank j and becomes block
+// number `rank` of `out` there. Blocks lie one after another, in the order of the ranks. Send each
+// block once, straight to its owner, and copy your own. Start with another partner than the other
+// ranks do, or all of them wait for one port. Use narrow and copy_. The contract is in
 // engine/collectives/all_to_all.hpp.
 #include "engine/collectives/all_to_all.hpp"
 

@@ -1,7 +1,8 @@
-// Task: broadcast by a binomial tree. The root holds D elements, everybody shall hold them. A root
-// that sends to everyone sends N-1 times; in a tree nobody sends more than ⌈log₂N⌉ times, because
-// whoever has the data helps. Any rank can be the root: number the ranks from it, so that it
-// becomes 0. N need not be a power of two. The contract stands in engine/collectives/broadcast.hpp.
+// Task: broadcast by a binomial tree. The root holds D elements, and every rank must end with
+// them. A root that sends to every rank sends N-1 times. In a tree no rank sends more than ⌈log₂N⌉
+// times, because every rank that has the data helps. Any rank can be the root: count places from
+// it, so that it is place 0. N need not be a power of two. The contract is in
+// engine/collectives/broadcast.hpp.
 #include "engine/collectives/broadcast.hpp"
 
 namespace lockstep::collectives {

@@ -1,5 +1,6 @@
-// Task: read a hang. Say what happened, who did it and at which collective, from what each rank
-// called last and does now. What there is to tell apart stands in engine/comm/hang_report.hpp.
+// Task: read a hang. From each rank's last call and its activity, say what happened, which ranks
+// are to blame, and at which collective. The kinds to tell apart are in
+// engine/comm/hang_report.hpp.
 #include <algorithm>
 #include <set>
 

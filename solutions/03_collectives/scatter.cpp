@@ -1,6 +1,6 @@
-// Task: the root holds N blocks of B elements and deals them: block r to rank r, its own to itself,
-// by a copy. The others hold an empty `all`. Nobody gets more than its block. The contract stands
-// in engine/collectives/scatter.hpp.
+// Task: the root holds N blocks of B elements and sends block r to rank r; it copies its own. All
+// other ranks hold an empty `all`. No rank receives more than its block. The contract is in
+// engine/collectives/scatter.hpp.
 #include "engine/collectives/scatter.hpp"
 
 namespace lockstep::collectives {

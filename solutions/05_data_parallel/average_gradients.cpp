@@ -1,8 +1,8 @@
-// Task: the one line that makes training data parallel. Each rank computed gradients from its own
-// samples; replace each gradient by its mean over the group, so that all replicas take the same
-// step. Multiply before you sum: the sum of N large gradients may overflow where their mean does not.
-// A parameter that no rank used has no gradient and keeps none. The group need not be the world.
-// The contract stands in engine/parallel/data_parallel/average_gradients.hpp.
+// Task: each rank computed gradients from its own samples. Replace each gradient by its mean over
+// the group, so that all replicas take the same step. Multiply by 1/N before you sum: the sum of N
+// large gradients can overflow where their mean fits. A parameter that no rank used has an
+// undefined gradient and keeps it. The group may be smaller than the world. The contract is in
+// engine/parallel/data_parallel/average_gradients.hpp.
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 
 namespace lockstep::data_parallel {

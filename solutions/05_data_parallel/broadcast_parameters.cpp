@@ -1,7 +1,7 @@
-// Task: make the replicas equal before the first step. Every rank built the same architecture, but
-// the numbers in it may differ: another seed, or a file that one rank alone has read. Afterwards
-// parameters and buffers of all ranks are those of the source, bit for bit, in the tensors that
-// were there. Buffers are part of the model though no gradient moves them, and some are integers.
+// Task: make the replicas equal before the first step. Every rank has built the same architecture,
+// but its numbers may differ: another seed, or a file that one rank alone has read. Afterwards, the
+// parameters and buffers of all ranks are those of the source, bit for bit, in the existing
+// tensors. Buffers belong to the model though no gradient changes them, and some are integers.
 // The contract stands in engine/replicas/broadcast_parameters.hpp.
 #include "engine/replicas/broadcast_parameters.hpp"
 

@@ -1,8 +1,8 @@
-// Task: one training step of a replica. Old gradients go, the model runs forward on this rank's
-// samples and backward from the mean cross-entropy loss, the group agrees on the gradients, their
-// norm is bounded, and the optimizer takes its step. Ten such steps on N ranks must lead where one
-// device would go that was given all samples as one batch, for every optimizer: think about which
-// pieces must see the averaged gradient. Returns this rank's loss before the update.
+// Task: one training step of a replica. Zero the old gradients, run the model forward on this
+// rank's samples and backward from the mean cross-entropy loss, average the gradients over the
+// group, bound their norm, and update. Ten such steps on N ranks must lead where one device leads
+// that receives all samples as one batch, for every optimizer: think about which pieces must see
+// the averaged gradient. Returns this rank's loss before the update.
 // The contract stands in engine/parallel/data_parallel/data_parallel_step.hpp.
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
 

@@ -1,8 +1,8 @@
-// Task: the mean over all samples when the ranks hold different numbers of them, as they do with
-// texts of different lengths or a short last batch. Each rank brings the sum of its losses, how
-// many positions that sum is over, and the gradient of the sum. Make of it what one device would
-// have had that held them all: return the mean loss, and leave in each grad the gradient of it. A
-// rank may have nothing to count, and so may all of them.
+// Task: the mean over all samples when the ranks hold different numbers of them, as with texts of
+// different lengths or a short last batch. Each rank passes the sum of its losses, the number of
+// positions in that sum, and the gradient of the sum. Compute what one device with all samples
+// would have: return the mean loss, and leave its gradient in each grad. A rank may have nothing to
+// count, and so may all of them.
 // The contract stands in engine/parallel/data_parallel/token_weighted_mean.hpp.
 #include "engine/parallel/data_parallel/token_weighted_mean.hpp"
 

@@ -1,7 +1,7 @@
 // Task: predict how long each of the five all-reduces takes, and pick the fastest. A step of x
-// bytes costs latency + gap + x / bandwidth of the link that it uses, and each algorithm is a
-// number of such steps. The table of steps, bytes and links stands in
-// engine/collectives/choose_all_reduce.hpp; it is all you need.
+// bytes costs latency + gap + x / bandwidth of its link, and each algorithm is a number of such
+// steps. The table of steps, bytes and links is in engine/collectives/choose_all_reduce.hpp; you
+// need nothing else.
 #include "engine/collectives/choose_all_reduce.hpp"
 
 #include <algorithm>

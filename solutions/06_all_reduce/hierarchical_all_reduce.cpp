@@ -1,9 +1,9 @@
-// Task: all-reduce on a cluster of k nodes with g ranks each, where links between nodes are slow.
+// Task: all-reduce on a cluster of k nodes with g ranks each, with slow links between nodes.
 // Reduce-scatter within the node, all-reduce this rank's shard across the nodes, all-gather within
-// the node: then a rank sends 1/g of the data between nodes, where a ring over all ranks sends
-// nearly all of it. You may call reduce_scatter of lesson 03 and the all-reduces of this lesson;
-// all_gather of lesson 03 takes blocks of equal length, and D need not be divisible by g. The
-// contract stands in engine/collectives/hierarchical_all_reduce.hpp.
+// the node. Then a rank sends about 2/g of the data between nodes, where one rank per node of a
+// flat ring sends about twice the data. You may call reduce_scatter of lesson 03 and the
+// all-reduces of this lesson. all_gather of lesson 03 takes blocks of equal length, and D need not
+// be divisible by g. The contract is in engine/collectives/hierarchical_all_reduce.hpp.
 #include "engine/collectives/hierarchical_all_reduce.hpp"
 
 #include "engine/collectives/reduce_scatter.hpp"

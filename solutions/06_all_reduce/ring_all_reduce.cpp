@@ -1,9 +1,8 @@
-// Task: all-reduce by a ring. Every rank brings D elements; in the end every rank holds the
-// reduction of all of them. You may talk to your two neighbours only, and all ranks together may
-// send exactly 2(N-1)·D elements: whole buffers are too much, so work in N chunks.
-// D may be 0, smaller than N, or not divisible by N. A buffer that is being sent must not change
-// until wait() has returned. Use narrow, copy_, reduce_, empty_like and numel; the contract stands
-// in engine/collectives/ring_all_reduce.hpp.
+// Task: all-reduce by a ring. Every rank brings D elements and ends with the reduction of all of
+// them. A rank talks to its two neighbours only, and all ranks together send exactly 2(N-1)·D
+// elements. Whole buffers are too much, so work in N chunks. D may be 0, smaller than N, or not
+// divisible by N. A buffer that is being sent must not change until wait() returns. Use narrow,
+// copy_, reduce_, empty_like and numel. The contract is in engine/collectives/ring_all_reduce.hpp.
 #include "engine/collectives/ring_all_reduce.hpp"
 
 namespace lockstep::collectives {

@@ -50,6 +50,16 @@ TEST_CASE("a stub: throws, mentions every parameter, and includes what it throws
   CHECK_THAT(stub, test::contains("add.hpp\"\n\n#include \"engine/base/error.hpp\"\n"));
 }
 
+TEST_CASE("a stub: comments that name the steps stay, and what follows them does not") {
+  std::string in_steps = reference;
+  const std::string helper = "int secret_helper()";
+  in_steps.insert(in_steps.find(helper),
+                  "// Step 1. One worker.\n// Step 2. Several.\n//\n// Invariants\n");
+  const std::string stub = stub_of(in_steps, "add");
+  CHECK_THAT(stub, test::contains("// >>> your code\n// Step 1. One worker.\n// Step 2. Several.\n"
+                                  "// <<< your code\n"));
+}
+
 TEST_CASE("a stub: the include goes to its sorted place and is not given twice") {
   const std::string tail = "\nvoid f() {\n  // >>> your code\n  // <<< your code\n}\n";
   const std::string two = "#include \"engine/x/f.hpp\"\n\n#include \"engine/z.hpp\"\n" + tail;

@@ -1,6 +1,8 @@
 // The way from a file to a player, with a toy part: a main program that prints what it returns.
 #include "grader/course/student_build.hpp"
 
+#include <unistd.h>
+
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
@@ -95,6 +97,21 @@ TEST_CASE("a student's file: what cannot be linked is told as that") {
       "int elsewhere();\nnamespace lockstep { int toy(int) { return elsewhere(); } }\n");
   CHECK(build.cause == "link");
   CHECK_THAT(build.compiler, test::contains("elsewhere"));
+}
+
+TEST_CASE("a command: ends when there is something to read where it was told to stop") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  int seconds = 0;
+  const auto stopped = run_command(
+      {"sh", "-c", "sleep 60 & sleep 60"}, "/", {.deadline_s = 50, .stop = ends[0]}, {},
+      [&](double) { seconds += static_cast<int>(::write(ends[1], "x", 1)); });
+  CHECK(stopped.stopped);
+  CHECK_FALSE(stopped.timed_out);
+  CHECK(seconds == 1);
+  CHECK(stopped.seconds < 40);
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST_CASE("a command: ends at its deadline with all it started, and its output is capped") {

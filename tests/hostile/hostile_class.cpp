@@ -53,16 +53,16 @@ std::string what_it_does(const std::string& content) {
 std::string table_of(const fs::path& root, const std::vector<fs::path>& folders) {
   std::string out =
       "# Hostile files\n\n"
-      "Each is graded in every run of the tests, must get this verdict, and must leave nothing "
-      "behind. In the\nsecond table a verdict of `pass` means that the attack was refused, did no "
-      "harm, and the right answer after it\nwas judged as any other. "
+      "Every run of the tests grades each of these files. It must get this verdict and leave "
+      "nothing behind. In the\nsecond table, `pass` means that the attack was refused, did no "
+      "harm, and the right answer after it was judged as\nusual. "
       "`hostile_class --table . tests/hostile/answers tests/hostile/sandboxed` writes this page.\n";
   for (const fs::path& folder : folders) {
     const std::string where = folder.filename();
     const bool open = where == "answers";
     out += open ? "\n## Answers that `check` and `grade` judge\n\n"
                   "| file | what it does | `check` | `grade` |\n|---|---|---|---|\n"
-                : "\n## What the sandbox is for\n\n"
+                : "\n## Attacks that need the sandbox\n\n"
                   "| file | what it does | `grade` |\n|---|---|---|\n";
     for (const fs::path& file : sources_in({folder})) {
       const test::HostileFile hostile(file, root);

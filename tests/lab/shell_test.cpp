@@ -1,6 +1,7 @@
 // The shell in front of the programs: ./lab with programs that only say how they were called.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "grader/course/command.hpp"
 #include "grader/course/manifest.hpp"
@@ -115,6 +116,17 @@ TEST_CASE("lab train: --with work is the shell's, and the tool is told what the 
   CHECK(programs.lab({"train", "--with", "solutions"}).exit_code == 2);
 }
 
+TEST_CASE("lab train: --break is the tool's, with the other options of the run") {
+  const Programs programs;
+  programs.program("lab-tool", "echo lab-tool \"$@\"");
+  CHECK(programs.lab({"train", "--ranks", "2", "--break", "no_average"}).output ==
+        "lab-tool break no_average -- --ranks 2\n");
+  CHECK(programs.lab({"train", "--break=no_average", "--json"}).output ==
+        "lab-tool break no_average --json --\n");
+  CHECK(programs.lab({"train", "--break"}).exit_code == 2);
+  CHECK(programs.lab({"train", "--break="}).exit_code == 2);
+}
+
 TEST_CASE("lab sim: --with work links the named program as it is, and what passes of the others") {
   const Programs programs;
   programs.program("sim", "echo sim \"$@\"");
@@ -165,6 +177,19 @@ TEST_CASE("lab doctor: says in JSON what is there, and a sandbox that is refused
   CHECK_THAT(refused.output, test::contains("bubblewrap is installed, but this system refuses"));
 }
 
+TEST_CASE("lab help: lists every command that the script knows") {
+  const std::string script = read_text(LOCKSTEP_ROOT "/lab");
+  const std::string start = "\ncommands=\"";
+  const auto at = script.find(start) + start.size();
+  std::istringstream commands(script.substr(at, script.find('"', at) - at));
+  const std::string help = Programs().lab({"help"}).output;
+  int listed = 0;
+  for (std::string command; commands >> command; ++listed) {
+    if (command != "help") CHECK_THAT(help, test::contains("\n  " + command + " "));
+  }
+  CHECK(listed > 20);
+}
+
 TEST_CASE("lab help: lists every exit code") {
   const std::string help = Programs().lab({"help"}).output;
   for (const char* code : {"  0  ", "  1  ", "  2  ", "  3  ", "  4  "}) {
@@ -181,7 +206,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a build folder that is half configured or another one's is configured anew, with one "
+    "a build folder that is only partly configured or another one's is configured again, with one "
     "sentence") {
   const Root root;
   const std::string anew = "--fresh --preset release\n";
@@ -196,29 +221,29 @@ TEST_CASE(
     CHECK(fs::exists(root.folder() / "bin/train"));
   };
   const auto because = [](const std::string& why) {
-    return "build/release " + why + ", so it is configured anew\n";
+    return "build/release " + why + ", so it is configured again\n";
   };
   configured_anew(":", "");
-  configured_anew("rm build/release/CMakeCache.txt", because("is half configured"));
-  configured_anew("rm build/release/build.ninja", because("is half configured"));
+  configured_anew("rm build/release/CMakeCache.txt", because("is only partly configured"));
+  configured_anew("rm build/release/build.ninja", because("is only partly configured"));
   configured_anew(
       "rm build/release/build.ninja build/release/CMakeCache.txt; mkdir build/release/CMakeFiles",
-      because("is half configured"));
+      because("is only partly configured"));
   // The remembered look is older than the cache, to the second.
   const std::string later = "touch -d '+10 seconds' build/release/CMakeCache.txt";
   configured_anew(Root::cache_of("/somewhere/else", "Ninja") + later,
                   because("was configured for another folder"));
   root.run("touch build/release/CMakeCache.txt");
   configured_anew(Root::cache_of("$PWD", "Unix Makefiles") + later,
-                  because("was configured for another generator than Ninja"));
+                  because("was configured for a generator other than Ninja"));
 }
 
-TEST_CASE("a clone that was moved is configured anew, though its build folder is whole") {
+TEST_CASE("a clone that was moved is configured again, though its build folder is complete") {
   const Root root;
   root.run("ready");
   root.asked();
   CHECK_THAT(root.run("mkdir moved; mv build moved; root=$root/moved; cd moved; ready").output,
-             test::contains("was configured for another folder, so it is configured anew"));
+             test::contains("was configured for another folder, so it is configured again"));
 }
 
 TEST_CASE("a cmake that was killed leaves a folder that the next command configures anew") {
@@ -228,10 +253,10 @@ TEST_CASE("a cmake that was killed leaves a folder that the next command configu
   const auto killed = root.run("rm build/release/CMakeCache.txt; ready");
   CHECK(killed.exit_code == 4);
   CHECK_THAT(killed.output,
-             test::contains("lab: configuring was ended by signal 9; the same command "
-                            "goes on with it\n"));
+             test::contains("lab: configuring was stopped by signal 9; run the same command "
+                            "to continue\n"));
   CHECK_THAT(root.run("ready").output,
-             test::contains("is half configured, so it is configured anew"));
+             test::contains("is only partly configured, so it is configured again"));
 }
 
 TEST_CASE("a build that fails says why: killed, a full disk, or the lab's own code") {
@@ -244,12 +269,12 @@ TEST_CASE("a build that fails says why: killed, a full disk, or the lab's own co
     CHECK_THAT(result.output, test::contains(sentence));
   };
   failed("kill -9 $$", 4,
-         "lab: building was ended by signal 9; the same command goes on with it\n");
+         "lab: building was stopped by signal 9; run the same command to continue\n");
   failed("echo 'x.cpp: No space left on device'; exit 1", 3,
          "lab: building failed because the disk of " + fs::canonical(root.scratch.path()).string() +
-             " is full; make room");
+             " is full. Free some space");
   failed("echo '[1/2] a'; echo 'x.cpp:1: error'; exit 1", 4,
-         "x.cpp:1: error\nlab: building failed. This is the lab's own code, not yours");
+         "x.cpp:1: error\nlab: building failed. The fault is in the lab's own code, not in yours");
   // A log that cannot be written is no failure.
   fs::remove(root.folder() / "build.log");
   fs::create_symlink("/dev/full", root.folder() / "build.log");

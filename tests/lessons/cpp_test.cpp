@@ -1,6 +1,7 @@
-// What lesson 00 says of C++ to people who come from Python, as tests: the lesson quotes them.
+// What docs/cpp.md tells Python programmers about C++, as tests: the page quotes them.
 #include <functional>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -114,4 +115,20 @@ TEST_CASE("C++: a Work is waited for once, by whoever has it") {
   comm::Work moved = std::move(sending);
   moved.wait();
   CHECK(moved.complete());
+}
+
+TEST_CASE("C++: std::move moves nothing by itself") {
+  std::vector<int> ranks = {0, 1, 2};
+  auto&& same = static_cast<std::vector<int>&&>(ranks);  // what std::move(ranks) is
+  CHECK(&same == &ranks);
+  CHECK(ranks.size() == 3);
+
+  const std::vector<int> fixed = {0, 1, 2};
+  const std::vector<int> taken = static_cast<const std::vector<int>&&>(fixed);
+  CHECK(taken == fixed);  // const: copied, although it was cast
+
+  auto owner = std::make_unique<int>(42);
+  const std::unique_ptr<int> next = std::move(owner);
+  CHECK(owner == nullptr);  // a promise of unique_ptr, not of every type
+  CHECK(*next == 42);
 }

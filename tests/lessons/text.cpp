@@ -24,31 +24,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-bool line_matches(std::string_view expected, std::string_view seen) {
-  const auto hole = expected.find(ellipsis);
-  if (hole == std::string_view::npos) return expected == seen;
-  if (seen.substr(0, hole) != expected.substr(0, hole)) return false;
-  const std::string_view rest = expected.substr(hole + ellipsis.size());
-  for (std::size_t at = hole; at <= seen.size(); ++at) {
-    if (line_matches(rest, seen.substr(at))) return true;
-  }
-  return false;
-}
-
-using Line = std::vector<std::string>::const_iterator;
-
-bool lines_match(Line expected, Line expected_end, Line seen, Line seen_end) {
-  if (expected == expected_end) return seen == seen_end;
-  if (*expected == ellipsis) {
-    for (Line at = seen;; ++at) {
-      if (lines_match(expected + 1, expected_end, at, seen_end)) return true;
-      if (at == seen_end) return false;
-    }
-  }
-  return seen != seen_end && line_matches(*expected, *seen) &&
-         lines_match(expected + 1, expected_end, seen + 1, seen_end);
-}
-
 // What stands between every `open` and the next `close` on one line.
 std::vector<std::string> between(const std::string& text, std::string_view open, char close) {
   std::vector<std::string> found;
@@ -102,22 +77,6 @@ std::string file_text(const std::string& path) {
 }
 
 bool exists(const std::string& path) { return fs::exists(fs::path(LOCKSTEP_ROOT) / path); }
-
-std::vector<Block> blocks_of(const std::string& text) {
-  std::vector<Block> blocks;
-  bool inside = false;
-  std::size_t number = 0;
-  for (const std::string& line : lines_of(text)) {
-    ++number;
-    if (line.rfind("```", 0) == 0) {
-      if (!inside) blocks.push_back({line.substr(3), "", number});
-      inside = !inside;
-    } else if (inside) {
-      blocks.back().text += line + "\n";
-    }
-  }
-  return blocks;
-}
 
 std::optional<std::string> quoted_file(const Block& block) {
   std::istringstream words(block.info);
@@ -176,23 +135,6 @@ std::vector<std::string> commands_of(const std::string& text) {
     if (end != at && end != std::string::npos) commands.push_back(text.substr(at, end - at));
   }
   return commands;
-}
-
-std::vector<Run> runs_of(const std::string& text) {
-  std::vector<Run> runs;
-  const std::vector<Block> blocks = blocks_of(text);
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    if (blocks[i].info != "sh run") continue;
-    const bool shown = i + 1 < blocks.size() && blocks[i + 1].info == "text";
-    runs.push_back({blocks[i].text, shown ? blocks[i + 1].text : "", blocks[i].line});
-  }
-  return runs;
-}
-
-bool output_matches(const std::string& expected, const std::string& seen) {
-  const auto wanted = lines_of(expected);
-  const auto got = lines_of(seen);
-  return lines_match(wanted.begin(), wanted.end(), got.begin(), got.end());
 }
 
 }  // namespace lockstep::lessons

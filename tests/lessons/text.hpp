@@ -1,19 +1,23 @@
 // Reading lessons and documentation: what in a Markdown text can be held against the repository.
 //   ```cpp file=engine/comm/peers.hpp      quotes the file, verbatim
-//   ```sh run  followed by  ```text        a command and what it prints; … stands for anything
+// Blocks and runs are read by grader/course/lesson_text.hpp, which the lab itself uses too.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "grader/course/lesson_text.hpp"
+
 namespace lockstep::lessons {
 
-struct Block {
-  std::string info;      // what follows the fence: "cpp file=engine/…"
-  std::string text;      // with a newline after every line
-  std::size_t line = 0;  // of the opening fence, from 1
-};
+using grader::Block;
+using grader::blocks_of;
+using grader::command_as_built;
+using grader::comparable_output;
+using grader::output_matches;
+using grader::Run;
+using grader::runs_of;
 
 struct Document {
   std::string path;  // from the root
@@ -25,7 +29,6 @@ std::vector<Document> documents();
 std::string file_text(const std::string& path);  // from the root; empty when there is none
 bool exists(const std::string& path);            // from the root
 
-std::vector<Block> blocks_of(const std::string& text);
 std::optional<std::string> quoted_file(const Block& block);
 
 // Targets of [text](target) that are files, without #fragment; relative to the document.
@@ -37,17 +40,5 @@ std::vector<std::string> tests_named_in(const std::string& text);
 std::vector<std::string> test_files();  // all .cpp below tests/, from the root
 // The words that follow "./lab ".
 std::vector<std::string> commands_of(const std::string& text);
-
-struct Run {
-  std::string command;
-  std::string expected;
-  std::size_t line = 0;
-};
-// A ```sh run block and the ```text block after it. One without the other has no output to compare,
-// which is reported by an empty `expected`.
-std::vector<Run> runs_of(const std::string& text);
-
-// Line by line. In a line … stands for any characters; a line … alone for any number of lines.
-bool output_matches(const std::string& expected, const std::string& seen);
 
 }  // namespace lockstep::lessons

@@ -156,22 +156,18 @@ TEST_CASE("broken programs: a child that gets to its end hands on what it return
 
 namespace {
 
-// docs/diagnoses.md, as the programs have it; {a} stands there as `file:line`.
+// docs/diagnoses.md, as the programs have it, with `file:line` for {a}.
 std::string page_of_diagnoses() {
   std::string page =
-      "# What is said of broken programs\n\n"
+      "# Broken programs and their diagnoses\n\n"
       "Each of these programs makes one mistake (`tests/sim/broken_messages.cpp` and its "
-      "neighbours).\n"
-      "Fibers and player processes say the same sentence, whatever the schedule, and at once: on a "
-      "machine\n"
-      "with two busy cores a deadlock of four player processes was named 0.6 ms after the last "
-      "call, and\n"
-      "three of 16,384 ranks in 0.3 s together (`test_sim` prints both). An endless loop is "
-      "watched "
-      "for a\n"
-      "while first. The second column is the word of the MPI Bugs Initiative [LSQ21], where it has "
+      "neighbours). Fibers and player\nprocesses report it with the same sentence, whatever the "
+      "schedule, and at once. On a machine with two busy cores, a\ndeadlock of four player "
+      "processes was named 0.6 ms after the last call. Three diagnoses of 16,384 ranks each took "
+      "0.3 s\ntogether (`test_sim` prints both). Only an endless loop is watched for a while "
+      "first. The second column is the class\nof the MPI Bugs Initiative [LSQ21], if it has "
       "one.\n\n"
-      "| mistake | class | what is said |\n|---|---|---|\n";
+      "| mistake | class | diagnosis |\n|---|---|---|\n";
   for (const BrokenProgram& program : broken_programs()) {
     std::string said = program.sentence;
     for (const char* hole : {"{a}", "{b}", "{m}"}) {

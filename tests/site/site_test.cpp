@@ -19,8 +19,8 @@ const fs::path site = root / "build" / "docs" / "html";
 // Once for all tests of this process.
 const std::vector<Page>& built() {
   static const std::vector<Page> pages = [] {
-    const std::string command = "cd '" LOCKSTEP_ROOT "' && ./lab --built '" LOCKSTEP_BUILD
-                                "' docs >build/docs.log 2>&1";
+    const std::string command =
+        "cd '" LOCKSTEP_ROOT "' && ./lab --built '" LOCKSTEP_BUILD "' docs >build/docs.log 2>&1";
     INFO("build/docs.log and build/docs/doxygen.log tell more");
     REQUIRE(std::system(command.c_str()) == 0);
     return pages_of(site);
@@ -84,6 +84,28 @@ void shows_tasks() {
   }
 }
 
+// How often `words` stand in a text.
+int count_of(const std::string& words, const std::string& text) {
+  int count = 0;
+  for (auto at = text.find(words); at != text.npos; at = text.find(words, at + 1)) ++count;
+  return count;
+}
+
+void asks_for_predictions() {
+  built();
+  CHECK(fs::exists(site / "predict.js"));
+  for (const auto& entry : fs::directory_iterator(root / "lessons")) {
+    std::ifstream file(entry.path() / "predict.toml");
+    const std::string toml{std::istreambuf_iterator<char>(file), {}};
+    const std::string page = "lesson_" + entry.path().filename().string().substr(0, 2) + ".html";
+    INFO(page);
+    if (!entry.is_directory()) continue;
+    CHECK(count_of("<form class=\"predict\"", text_of(site / page)) ==
+          count_of("\n[[run]]\n", "\n" + toml));
+    CHECK(count_of("<script src=\"predict.js\">", text_of(site / page)) == 1);
+  }
+}
+
 void draws_formulas() {
   CHECK(text_of(site / "lesson_05.html").find("<math display=\"block\">") != std::string::npos);
 }
@@ -128,6 +150,7 @@ TEST_CASE("the site: it is built without a warning, complete, and needs nothing 
   SECTION("it is built without a warning, and its first page has a title") { has_a_title(); }
   SECTION("every lesson is a page in the tree, with its figures") { shows_lessons(); }
   SECTION("every task is a page, whose hints are folded") { shows_tasks(); }
+  SECTION("each run that is to be predicted has its form") { asks_for_predictions(); }
   SECTION("a formula is drawn by the browser itself") { draws_formulas(); }
   SECTION("links lead to pages and places that are there") { leads_somewhere(); }
   SECTION("nothing is loaded from elsewhere") { loads_nothing(); }

@@ -1,4 +1,4 @@
-// The mean over all samples, when the ranks do not hold equally many.
+// The mean over all samples, when the ranks hold unequal numbers of them.
 #pragma once
 
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace lockstep::data_parallel {
 
-// What one rank's loss was taken over. A position is a sample, or a token of a text.
+// One rank's loss, and the positions it sums over. A position is a sample, or a token of a text.
 struct LossSum {
-  double sum = 0;            // of the losses of the positions that count
-  std::int64_t counted = 0;  // those positions; 0 on a rank that has none
-  std::int64_t padded = 0;   // positions that only fill up rows: no loss, no gradient
+  double sum = 0;            // of the losses of the counted positions
+  std::int64_t counted = 0;  // the number of these positions; 0 on a rank that has none
+  std::int64_t padded = 0;   // positions that only pad rows: no loss, no gradient
 };
 
 // Turns each rank's sums into the group's means: of the loss, and of the gradients.
@@ -24,8 +24,8 @@ struct LossSum {
 //               multiplied by 1 / Σ counted first and then summed. They stay zero when no rank
 //               counted anything. A parameter whose grad is undefined (on every rank) stays
 //               without.
-//   Comm        one all-reduce of 16 bytes; then one a tensor, or one over a flat copy:
-//               2(N-1)/N · bytes sent per rank
+//   Comm        sum and count once: one all-reduce of 16 bytes, or one of 8 for each; then one per
+//               tensor, or one over a flat copy: 2(N-1)/N · bytes sent per rank
 //   Throws      CommError when a peer is lost
 double weighted_average(comm::ProcessGroup& group, std::span<Parameter* const> parameters,
                         const LossSum& mine);

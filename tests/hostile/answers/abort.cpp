@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: SIGABRT
-// Gives up with abort().
+// Calls abort().
 #include <cstdlib>
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: average_gradients
 // verdict: traffic limit
 // says: Does a loop run too often
-// Barriers without an end: no byte is sent.
+// Calls barriers endlessly: no byte is sent.
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 
 namespace lockstep::data_parallel {

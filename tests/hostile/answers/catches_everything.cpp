@@ -1,7 +1,7 @@
 // exercise: ring_all_reduce
 // verdict: wrong answer
 // says: nothing was added
-// Swallows every exception, also the lab's.
+// Swallows every exception, including the lab's.
 #include "engine/collectives/ring_all_reduce.hpp"
 
 namespace lockstep::collectives {

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: unsolved
 // says: not written
-// Throws what stubs throw.
+// Throws the exception of a stub.
 #include "engine/base/error.hpp"
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: closed its connection
-// Closes fd 3 and goes on.
+// Closes fd 3 and continues.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: SIGFPE
-// Divides by a number that is zero.
+// Divides by zero.
 #include "engine/data/distributed_sampler.hpp"
 
 namespace lockstep::data {

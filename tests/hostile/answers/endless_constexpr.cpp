@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: compile error
 // says: constexpr
-// A computation without an end at compile time: the compiler gives up by itself.
+// An endless computation at compile time: the compiler gives up by itself.
 #include "engine/data/distributed_sampler.hpp"
 
 constexpr long count() {

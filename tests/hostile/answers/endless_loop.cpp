@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: time
 // says: endless loop
-// Computes for ever.
+// Computes endlessly.
 #include "engine/data/distributed_sampler.hpp"
 
 namespace lockstep::data {

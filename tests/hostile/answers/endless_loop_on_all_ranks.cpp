@@ -1,7 +1,7 @@
 // exercise: ring_all_reduce
 // verdict: time
 // says: endless loop
-// All ranks compute for ever, more of them than there are processors.
+// All ranks compute endlessly, more of them than there are processors.
 #include "engine/collectives/ring_all_reduce.hpp"
 
 namespace lockstep::collectives {

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: rank exited
 // says: called exit(0)
-// Exit code 0 is no evidence of anything.
+// Exits with code 0, which is no evidence of anything.
 #include <cstdlib>
 #include "engine/data/distributed_sampler.hpp"
 

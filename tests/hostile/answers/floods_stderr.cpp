@@ -1,7 +1,7 @@
 // exercise: ring_all_reduce
 // verdict: output
 // says: printed more than
-// Prints without an end, on all ranks at once, no newline.
+// Prints endlessly, on all ranks at once, without a newline.
 #include <iostream>
 #include "engine/collectives/ring_all_reduce.hpp"
 

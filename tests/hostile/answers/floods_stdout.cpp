@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: output
 // says: printed more than
-// Prints without an end.
+// Prints endlessly.
 #include <cstdio>
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: ring_all_reduce
 // verdict: crash
 // says: a result that cannot be read
-// Every rank hands in an empty result of its own making and waits.
+// Every rank sends a forged empty result and waits.
 #include <unistd.h>
 #include "engine/collectives/ring_all_reduce.hpp"
 

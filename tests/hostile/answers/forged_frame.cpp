@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: no frame
-// Writes noise where frames are expected.
+// Writes noise instead of frames.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"
 

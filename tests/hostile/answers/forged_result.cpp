@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: a result that cannot be read
-// A result frame of its own, without the answers that were asked for.
+// Sends a forged result frame without the expected answers.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"
 

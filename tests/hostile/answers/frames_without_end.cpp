@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: traffic limit
 // says: strands in one case
-// Starts and ends strands without an end: never silent, never asking.
+// Starts and ends strands endlessly: never silent, never asking.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: average_gradients
 // verdict: wrong answer
 // says: lost its gradient
-// Throws the gradients away.
+// Frees the gradients.
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 
 namespace lockstep::data_parallel {

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: memory
 // says: 512 MiB
-// Grows a list without an end.
+// Grows a list endlessly.
 #include "engine/data/distributed_sampler.hpp"
 
 namespace lockstep::data {

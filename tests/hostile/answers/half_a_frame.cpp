@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: time
 // says: waits for something
-// Begins a frame and never ends it.
+// Starts a frame and never ends it.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"
 

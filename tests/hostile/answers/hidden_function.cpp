@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: compile error
 // says: does not define
-// The function stands in an unnamed namespace.
+// Defines the function in an unnamed namespace.
 #include "engine/data/distributed_sampler.hpp"
 
 namespace lockstep::data {

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: memory
 // says: 512 MiB
-// Asks for more memory than there is.
+// Allocates more memory than there is.
 #include "engine/data/distributed_sampler.hpp"
 
 namespace lockstep::data {

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: no frame
-// Announces four gigabytes.
+// Announces a frame of four gigabytes.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: more than it may have
-// Statics larger than the address space it may have: it cannot even start.
+// Has statics larger than its address space: it cannot even start.
 #include "engine/data/distributed_sampler.hpp"
 
 static volatile char room[std::size_t{1} << 30];

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: time
 // says: endless loop
-// Ignores every signal it can and goes on for ever.
+// Ignores every signal it can and computes endlessly.
 #include <signal.h>
 #include "engine/data/distributed_sampler.hpp"
 

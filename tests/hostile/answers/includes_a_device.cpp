@@ -2,5 +2,5 @@
 // verdict: compile error
 // says: does not compile
 // sandboxed: compile error
-// Reads a file without an end at compile time.
+// Includes an endless file at compile time.
 #include "/dev/zero"

@@ -2,5 +2,5 @@
 // verdict: compile error
 // says: nested depth
 // sandboxed: compile error
-// A file that includes itself.
+// Includes itself.
 #include __FILE__

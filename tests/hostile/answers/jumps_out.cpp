@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: SIG
-// Jumps to where nobody waits.
+// Jumps through a jump buffer that was never set.
 #include <csetjmp>
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: wrong answer
 // says: was expected
-// A child that sleeps on: it is ended with its parent's process group.
+// Leaves a sleeping child: it ends with its parent's process group.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"
 

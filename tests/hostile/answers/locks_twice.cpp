@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: time
 // says: waits for something
-// Waits for a lock that it holds itself.
+// Locks a mutex that it already holds.
 #include <mutex>
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: SIGSEGV
-// Asks malloc and does not look at the answer.
+// Calls malloc endlessly and ignores the result.
 #include <cstdlib>
 #include <cstring>
 #include "engine/data/distributed_sampler.hpp"

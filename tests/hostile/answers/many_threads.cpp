@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: SIGABRT
-// Starts threads without an end.
+// Starts threads endlessly.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: ring_all_reduce
 // verdict: wrong answer
 // says: the group's own all_reduce
-// Finds the group behind the peers and lets it do the work.
+// Finds the group behind the peers and calls its collective.
 #include "engine/collectives/ring_all_reduce.hpp"
 #include "engine/comm/process_group.hpp"
 

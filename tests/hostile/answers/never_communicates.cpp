@@ -1,7 +1,7 @@
 // exercise: ring_all_reduce
 // verdict: wrong answer
 // says: nothing was added
-// Every rank keeps what it has.
+// Every rank keeps its own data.
 #include "engine/collectives/ring_all_reduce.hpp"
 
 namespace lockstep::collectives {

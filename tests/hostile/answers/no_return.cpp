@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: SIG
-// A function that should return something and does not.
+// A function without its return statement.
 #include "engine/data/distributed_sampler.hpp"
 
 namespace lockstep::data {

@@ -1,7 +1,7 @@
 // exercise: ring_all_reduce
 // verdict: time
 // says: rank 1
-// One rank computes for ever, the others wait for it.
+// One rank computes endlessly, and the others wait for it.
 #include "engine/collectives/ring_all_reduce.hpp"
 
 namespace lockstep::collectives {

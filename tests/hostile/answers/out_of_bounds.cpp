@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: SIGSEGV
-// Reads far behind the end of a list.
+// Reads far beyond the end of a list.
 #include "engine/data/distributed_sampler.hpp"
 
 namespace lockstep::data {

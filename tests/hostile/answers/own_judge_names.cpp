@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: compile error
-// says: which the lab brings already
-// Replaces the loop that serves the cases by one that serves none.
+// says: which the lab defines already
+// Replaces the loop that serves the cases by an empty one.
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/sim/player.hpp"
 

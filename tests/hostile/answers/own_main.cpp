@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: compile error
-// says: main() of its own
-// A program of its own in the file: the player has one already.
+// says: defines main()
+// Defines main, which the player has already.
 #include "engine/data/distributed_sampler.hpp"
 
 int main() { return 0; }

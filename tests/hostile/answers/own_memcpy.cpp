@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: SIGSEGV
-// Replaces memcpy by one that copies nothing.
+// Replaces memcpy by a function that copies nothing.
 #include <cstring>
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: wrong answer
 // says: was expected
-// Replaces operator new: it is the student's own process.
+// Replaces operator new, in the student's own process.
 #include <cstdlib>
 #include <new>
 #include "engine/data/distributed_sampler.hpp"

@@ -1,7 +1,7 @@
 // exercise: data_parallel_step
 // verdict: compile error
-// says: which the lab brings already
-// Brings its own average_gradients, which the player has already.
+// says: which the lab defines already
+// Defines average_gradients too, which the player has already.
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
 
 #include "engine/parallel/data_parallel/average_gradients.hpp"

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: rank exited
 // says: called exit(0)
-// Catches its own crash and leaves with exit code 0.
+// Catches its own crash and exits with code 0.
 #include <signal.h>
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"

@@ -1,7 +1,7 @@
 // exercise: ring_all_reduce
 // verdict: traffic limit
 // says: Does a loop run too often
-// Two ranks exchange one element for ever.
+// Two ranks exchange one element endlessly.
 #include "engine/collectives/ring_all_reduce.hpp"
 
 namespace lockstep::collectives {

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: wrong answer
 // says: was expected
-// What a rank prints is shown, never believed.
+// Prints PASS: output is shown, never trusted.
 #include <cstdio>
 #include "engine/data/distributed_sampler.hpp"
 

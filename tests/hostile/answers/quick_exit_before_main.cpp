@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: rank exited
 // says: called exit(0)
-// Leaves before main, in the constructor of a static object.
+// Exits before main, in the constructor of a static object.
 #include <cstdlib>
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: wrong answer
 // says: was expected
-// Asks for something to be typed: there is nothing to read.
+// Reads from standard input, which is empty.
 #include <iostream>
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: ring_all_reduce
 // verdict: traffic limit
 // says: Does a loop run too often
-// Posts receives without an end and waits for none.
+// Posts receives endlessly and waits for none.
 #include <vector>
 #include "engine/collectives/ring_all_reduce.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: wrong answer
 // says: was expected
-// Gives the first answer again and again.
+// Returns the first answer every time.
 #include "engine/data/distributed_sampler.hpp"
 
 namespace lockstep::data {

@@ -1,7 +1,7 @@
 // exercise: average_gradients
 // verdict: wrong answer
 // says: that is no number
-// A NaN is never near enough.
+// Returns NaN, which is never close enough.
 #include <cmath>
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 

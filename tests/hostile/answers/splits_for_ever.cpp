@@ -1,7 +1,7 @@
 // exercise: average_gradients
 // verdict: traffic limit
 // says: Does a loop run too often
-// New groups without an end.
+// Creates groups endlessly.
 #include "engine/parallel/data_parallel/average_gradients.hpp"
 
 namespace lockstep::data_parallel {

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: SIGSEGV
-// A recursion without an end.
+// Recurses endlessly.
 #include "engine/data/distributed_sampler.hpp"
 
 std::int64_t deep(std::int64_t n) {

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: compile error
 // says: expected
-// A semicolon is missing: the first error is the message.
+// Lacks a semicolon: the first error is the message.
 #include "engine/data/distributed_sampler.hpp"
 
 namespace lockstep::data {

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: compile error
 // says: template
-// A template without an end: the compiler gives up by itself.
+// An endless template: the compiler gives up by itself.
 #include "engine/data/distributed_sampler.hpp"
 
 template <int N>

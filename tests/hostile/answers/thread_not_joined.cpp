@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: SIGABRT
-// A thread that nobody joins.
+// Starts a thread and never joins it.
 #include <thread>
 #include "engine/data/distributed_sampler.hpp"
 

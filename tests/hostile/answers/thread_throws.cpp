@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: SIGABRT
-// A thread of its own ends in an exception.
+// Starts a thread that ends with an exception.
 #include <thread>
 #include "engine/data/distributed_sampler.hpp"
 

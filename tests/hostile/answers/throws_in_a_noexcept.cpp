@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: SIGABRT
-// An exception in a function that promised none.
+// Throws in a noexcept function.
 #include "engine/data/distributed_sampler.hpp"
 
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // exercise: ring_all_reduce
 // verdict: crash
 // says: rank 1 threw: lost my way
-// One rank throws, the others wait for it: it alone is to blame.
+// One rank throws while the others wait for it: only this rank is blamed.
 #include <stdexcept>
 #include "engine/collectives/ring_all_reduce.hpp"
 

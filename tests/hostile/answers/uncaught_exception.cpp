@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: crash
 // says: no such sample
-// An exception leaves the part: its text is the message.
+// Lets an exception escape: its text is the message.
 #include <stdexcept>
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: compile error
 // says: my_helper
-// A function is declared and called, but nowhere defined: the linker knows its name.
+// Declares and calls a function that is not defined: the linker names it.
 #include "engine/data/distributed_sampler.hpp"
 
 std::vector<std::int64_t> my_helper(int rank);

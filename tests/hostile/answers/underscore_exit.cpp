@@ -1,7 +1,7 @@
 // exercise: ring_all_reduce
 // verdict: rank exited
 // says: called exit(0) before
-// Leaves without a word.
+// Calls _exit.
 #include <unistd.h>
 #include "engine/collectives/ring_all_reduce.hpp"
 

@@ -2,7 +2,7 @@
 // verdict: crash
 // says: write a file
 // sandboxed: wrong answer
-// Writes a file: nothing may be written.
+// Writes a file, which is forbidden.
 #include <cstdio>
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: ring_all_reduce
 // verdict: compile error
 // says: it defines lockstep::collectives::ring_all_reduce(
-// The operator is missing among the parameters: the near miss is named.
+// Lacks the operator parameter: the near miss is named.
 #include "engine/collectives/ring_all_reduce.hpp"
 
 namespace lockstep::collectives {

@@ -2,7 +2,7 @@
 // verdict: crash
 // says: SIGSYS
 // then: the reference
-// Operations that no filter of calls sees.
+// Uses io_uring, whose operations no system-call filter sees.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -2,5 +2,5 @@
 // verdict: compile error
 // says:
 // then: the reference
-// A program of sixteen gigabytes.
+// Assembles a program of sixteen gigabytes.
 __asm__(".section .data\n.fill 0x400000000\n.text\n");

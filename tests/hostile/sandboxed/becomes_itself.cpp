@@ -2,7 +2,7 @@
 // verdict: time
 // says:
 // then: the reference
-// Starts itself again without an end.
+// Executes itself again, endlessly.
 #include <unistd.h>
 
 namespace {

@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Would be somebody else.
+// Tries to become root.
 #include <grp.h>
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
 // verdict: compile error
 // says:
 // then: the reference
-// Errors without an end.
+// Causes endless compiler errors.
 #define A B B B B B B B B
 #define B C C C C C C C C
 #define C D D D D D D D D

@@ -2,7 +2,7 @@
 // verdict: crash
 // says: SIGSYS
 // then: the reference
-// Calls of another architecture.
+// Makes system calls of another architecture.
 #include <sys/syscall.h>
 #include <unistd.h>
 

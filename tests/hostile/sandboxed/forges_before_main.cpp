@@ -2,7 +2,7 @@
 // verdict: crash
 // says:
 // then: the reference
-// Writes frames to the judge before any case was given.
+// Sends frames to the judge before the first case.
 #include <sys/socket.h>
 
 namespace {

@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Makes processes without an end.
+// Forks endlessly.
 #include <unistd.h>
 
 #include <cstdlib>

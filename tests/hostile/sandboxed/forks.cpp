@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Makes a second process.
+// Forks once.
 #include <sys/types.h>
 #include <unistd.h>
 

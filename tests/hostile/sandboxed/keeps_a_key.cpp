@@ -2,7 +2,7 @@
 // verdict: crash
 // says: SIGSYS
 // then: the reference
-// The kernel's key rings, which outlive a process.
+// Stores data in the kernel's key rings, which outlive a process.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Kills or stops whatever it can reach.
+// Kills or stops every process in reach.
 #include <signal.h>
 #include <unistd.h>
 

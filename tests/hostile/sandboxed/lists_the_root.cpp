@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Looks around.
+// Lists the root folder.
 #include <dirent.h>
 #include <fcntl.h>
 

@@ -2,7 +2,7 @@
 // verdict: crash
 // says: SIGSYS
 // then: the reference
-// Would run inside the kernel.
+// Tries to run code inside the kernel.
 #include <sys/syscall.h>
 #include <unistd.h>
 

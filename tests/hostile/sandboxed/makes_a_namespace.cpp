@@ -2,7 +2,7 @@
 // verdict: crash
 // says: SIGSYS
 // then: the reference
-// Would be root in a world of its own.
+// Tries to be root in a namespace of its own.
 #include <sched.h>
 
 #include <cstdlib>

@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// A file without a name, to run or to share.
+// Creates a file without a name, to run or to share.
 #include <sys/mman.h>
 
 #include <cstdlib>

@@ -2,7 +2,7 @@
 // verdict: crash
 // says: SIGSYS
 // then: the reference
-// Would change what the file system shows.
+// Tries to change what the file system shows.
 #include <sys/mount.h>
 
 #include <cstdlib>

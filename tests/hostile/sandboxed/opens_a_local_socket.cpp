@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Would talk to the other ranks beside the judge.
+// Tries to talk to the other ranks around the judge.
 #include <sys/socket.h>
 #include <sys/un.h>
 

@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Would tell the world about the hidden cases.
+// Tries to publish the hidden cases.
 #include <netinet/in.h>
 #include <sys/socket.h>
 

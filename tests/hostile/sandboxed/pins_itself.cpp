@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Would slow its neighbours down.
+// Tries to slow its neighbours down.
 #include <sched.h>
 #include <sys/resource.h>
 

@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Would have more than it may.
+// Tries to raise its limits.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 

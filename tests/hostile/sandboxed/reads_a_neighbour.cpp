@@ -2,7 +2,7 @@
 // verdict: crash
 // says: SIGSYS
 // then: the reference
-// Would read another process's memory.
+// Tries to read another process's memory.
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>

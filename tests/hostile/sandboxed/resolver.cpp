@@ -2,7 +2,7 @@
 // verdict: rank exited
 // says: called exit(0)
 // then: the reference
-// Runs before the first constructor, while addresses are still being looked up.
+// Runs before the first constructor, while addresses are being resolved.
 #include <sys/syscall.h>
 
 extern "C" {

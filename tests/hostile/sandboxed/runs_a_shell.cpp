@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Becomes another program: there is none.
+// Executes another program: there is none.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Clocks that wake it.
+// Sets timers that wake it.
 #include <sys/time.h>
 #include <sys/timerfd.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Memory and semaphores that outlive it.
+// Creates memory and semaphores that outlive it.
 #include <sys/ipc.h>
 #include <sys/sem.h>
 #include <sys/shm.h>

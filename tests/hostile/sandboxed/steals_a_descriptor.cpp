@@ -2,7 +2,7 @@
 // verdict: crash
 // says: SIGSYS
 // then: the reference
-// Would take over another process's files.
+// Tries to take over another process's files.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Threads with small stacks, without an end: the lab's own still start.
+// Starts threads with small stacks endlessly: the lab's own still start.
 #include <pthread.h>
 #include <unistd.h>
 #include <climits>

@@ -2,7 +2,7 @@
 // verdict: crash
 // says: SIGSYS
 // then: the reference
-// Would read another process as a debugger does.
+// Tries to read another process as a debugger does.
 #include <sys/ptrace.h>
 
 #include <cstdlib>

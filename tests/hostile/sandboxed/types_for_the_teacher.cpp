@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Puts letters into the terminal's input.
+// Types letters into the terminal's input.
 #include <sys/ioctl.h>
 
 #include <cstdlib>

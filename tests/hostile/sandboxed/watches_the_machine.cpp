@@ -2,7 +2,7 @@
 // verdict: crash
 // says: SIGSYS
 // then: the reference
-// The kernel's counters tell of other processes.
+// Reads the kernel's counters of other processes.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
 // verdict: pass
 // says:
 // then: the reference
-// Writes where others might read.
+// Writes to folders that others can read.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -7,52 +7,18 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/base/random.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
-#include "grader/play/training.hpp"
+#include "grader/parts/01_why_distribute/single_device_loop/oracle.hpp"
 
 namespace lockstep::grader::single_device_loop {
 namespace {
 
-constexpr std::int64_t width = 6, classes = 4;
-
-struct Problem {
-  std::int64_t samples = 23, batch = 5;
-  int epochs = 3;
-  OptimizerKind optimizer = OptimizerKind::momentum;
-  DType dtype = DType::float64;
-
-  std::string description() const {
-    return text(samples, " samples in batches of ", batch, ", ", epochs,
-                epochs == 1 ? " epoch, " : " epochs, ",
-                optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
-                dtype == DType::float32 ? ", float32" : "");
-  }
-};
-
-struct Samples {
-  std::vector<double> inputs;  // [count · width]
-  std::vector<std::int64_t> labels;
-};
-
-// The epoch's batches. Every epoch has its own order; a batch is never seen before it is served.
-std::vector<Samples> batches_of(const Problem& p, std::uint64_t salt, int epoch) {
-  std::vector<Samples> batches;
-  for (const std::int64_t i : random_permutation(p.samples, salt + static_cast<unsigned>(epoch))) {
-    const auto sample = static_cast<std::uint64_t>(i);
-    if (batches.empty() || std::cmp_equal(batches.back().labels.size(), p.batch)) {
-      batches.emplace_back();
-    }
-    const auto label = static_cast<std::int64_t>(random_bits(salt + 17, sample) % classes);
-    batches.back().labels.push_back(label);
-    for (std::int64_t j = 0; j < width; ++j) {
-      const double noise = random_uniform(salt + 29, sample * width + static_cast<unsigned>(j));
-      batches.back().inputs.push_back(3 * noise - 1.5 + (j == label ? 1.0 : 0.0));
-    }
-  }
-  return batches;
-}
+using Problem = LoopProblem;
+using Samples = LoopSamples;
+using Way = LoopWay;
+using Mean = LoopMean;
+using Trained = LoopTrained;
 
 class BatchService final : public sim::Service {
  public:
@@ -89,90 +55,12 @@ class BatchService final : public sim::Service {
   std::vector<Samples> batches_;
 };
 
-// How this loop usually goes wrong in what it does to the parameters …
-enum class Way : std::uint8_t {
-  right,
-  no_zero,
-  step_before_backward,
-  step_once_an_epoch,
-  last_batch_left_out,
-  unmoved
-};
-// … and in the loss it returns for an epoch.
-enum class Mean : std::uint8_t {
-  over_samples,
-  over_batches,
-  last_batch,
-  first_batch,
-  sum_of_batches,
-  over_all_epochs,
-  after_the_update
-};
-
-struct Trained {
-  std::vector<double> parameters;  // flat
-  std::vector<double> losses;      // of the epochs
-};
-
-struct Sums {
-  double losses = 0, weights = 0;
-};
-
-void add_batch(Sums& sums, Mean mean, double loss, double size) {
-  const bool first = sums.weights == 0;
-  if (mean == Mean::last_batch) sums = {};
-  if (mean == Mean::first_batch && !first) return;
-  const bool by_samples =
-      mean == Mean::over_samples || mean == Mean::over_all_epochs || mean == Mean::after_the_update;
-  const double weight = by_samples ? size : 1;
-  sums.losses += loss * weight;
-  sums.weights = mean == Mean::sum_of_batches ? 1 : sums.weights + weight;
-}
-
-Trained train(const Problem& p, std::uint64_t salt, std::uint64_t model_seed, Way way, Mean mean) {
-  CpuDevice device;
-  const std::vector<std::int64_t> widths{width, 8, classes};
-  const auto model = nn::make_mlp(widths, p.dtype, device, model_seed);
-  const auto optimizer = make_optimizer(*model, p.optimizer);
-  const auto loss_of = [&](Tape& tape, const data::Batch& batch) {
-    const Value logits = model->forward(tape, tape.constant(batch.inputs));
-    return autograd::cross_entropy(tape, logits, batch.labels);
-  };
-  Trained trained;
-  Sums sums;
-  for (int epoch = 0; epoch < p.epochs; ++epoch) {
-    if (mean != Mean::over_all_epochs) sums = {};
-    auto batches = batches_of(p, salt, epoch);
-    if (way == Way::last_batch_left_out) batches.pop_back();
-    for (std::size_t k = 0; k < batches.size(); ++k) {
-      const auto size = static_cast<std::int64_t>(batches[k].labels.size());
-      const data::Batch batch =
-          make_batch(batches[k].inputs, batches[k].labels, width, 0, size, p.dtype, device);
-      const bool collects = way == Way::no_zero || (way == Way::step_once_an_epoch && k > 0);
-      if (way == Way::step_before_backward) optimizer->step();
-      if (!collects) optimizer->zero_grad();
-      Tape tape(GradMode::record);
-      const Value loss = loss_of(tape, batch);
-      double number = loss.tensor.item();
-      tape.backward(loss);
-      const bool steps = way == Way::right || way == Way::no_zero ||
-                         way == Way::last_batch_left_out ||
-                         (way == Way::step_once_an_epoch && k + 1 == batches.size());
-      if (steps) optimizer->step();
-      if (mean == Mean::after_the_update) {
-        Tape again(GradMode::inference);
-        number = loss_of(again, batch).tensor.item();
-      }
-      add_batch(sums, mean, number, static_cast<double>(size));
-    }
-    trained.losses.push_back(sums.losses / sums.weights);
-  }
-  for (const Parameter* parameter : model->parameters()) {
-    for (double value : as_doubles(p.dtype, parameter->value.raw_bytes())) {
-      trained.parameters.push_back(value);
-    }
-  }
-  return trained;
+// One device adds the losses of an epoch in float64, in any order.
+std::vector<double> tolerance_of_losses(const Problem& p, std::span<const double> expected) {
+  const double relative = p.dtype == DType::float64 ? 1e-9 : 1e-3;
+  std::vector<double> tolerance;
+  for (double value : expected) tolerance.push_back(relative * std::max(1.0, std::fabs(value)));
+  return tolerance;
 }
 
 std::vector<double> tolerance_of(const Problem& p, std::span<const double> expected) {
@@ -226,6 +114,11 @@ Cause cause_of_parameters(const Play& play, std::span<const double> seen) {
   if (is(Way::last_batch_left_out)) {
     return {"last_batch_left_out", "the last batch of each epoch was read, but not trained on"};
   }
+  if (is(Way::even_batches_only) || is(Way::odd_batches_only)) {
+    return {"every_second_batch",
+            "every second batch was read and not trained on: each call of next() takes one. Call "
+            "it once in the condition of the loop, and keep what it returns"};
+  }
   return {"other_parameters",
           "the order of zero, forward, loss, backward and step, or an update "
           "that is not the optimizer's own"};
@@ -235,6 +128,10 @@ Cause cause_of_losses(const Play& play, std::span<const double> seen) {
   const auto is = [&](Mean mean) {
     return equal(play.problem, seen, play.trained(Way::right, mean).losses);
   };
+  if (is(Mean::over_samples)) {
+    return {"rounded_losses",
+            "that is right to seven digits: the losses were added, or kept, in float; use double"};
+  }
   if (is(Mean::over_batches)) {
     return {"mean_of_means",
             "that is the mean of the batches' means, where the short last batch "
@@ -257,7 +154,8 @@ Cause cause_of_losses(const Play& play, std::span<const double> seen) {
 }
 
 // What the judge saw itself while it served.
-std::optional<Failure> reading_failure(const Problem& p, const BatchService& service) {
+std::optional<Failure> reading_failure(const Play& play, const BatchService& service) {
+  const Problem& p = play.problem;
   Failure failure;
   std::string begun;
   for (const auto& epoch : service.epochs()) begun += text(begun.empty() ? "" : ", ", epoch.number);
@@ -268,6 +166,20 @@ std::optional<Failure> reading_failure(const Problem& p, const BatchService& ser
     failure.cause = "other_epochs";
     failure.expected = p.epochs == 1 ? "epoch 0" : text("each of 0 to ", p.epochs - 1);
     failure.seen = begun.empty() ? "none" : text("epoch ", begun);
+    if (service.epochs().size() == at && epoch >= 2) {
+      const auto losses = play.trained(Way::right, Mean::over_samples).losses;
+      if (losses[at - 1] > losses[at - 2]) {
+        failure.cause = "stopped_at_a_rise";
+        failure.message = text("the loader was told to begin epoch ", begun, " and no other where ",
+                               failure.expected,
+                               " was expected; likely cause: the loop ended "
+                               "after epoch ",
+                               epoch - 1,
+                               " because its mean loss had risen; "
+                               "`epochs` alone says how many there are");
+        return failure;
+      }
+    }
     failure.message = text("the loader was told to begin ", failure.seen, " where ",
                            failure.expected, " was expected; likely cause: ",
                            service.epochs().size() <= at
@@ -301,7 +213,7 @@ std::string shown(std::span<const double> values, std::size_t at) {
 
 void compare(Bench& bench, const Played& played, const Play& play, const BatchService& service) {
   const Problem& p = play.problem;
-  if (auto failure = reading_failure(p, service)) bench.fail(played, std::move(*failure));
+  if (auto failure = reading_failure(play, service)) bench.fail(played, std::move(*failure));
 
   const Trained expected = play.trained(Way::right, Mean::over_samples);
   ByteReader result(played.results.front());
@@ -331,7 +243,8 @@ void compare(Bench& bench, const Played& played, const Play& play, const BatchSe
                            " losses came back where each of the ", p.epochs, " epochs has one");
     bench.fail(played, std::move(failure));
   }
-  if (const auto at = first_difference(losses, expected.losses, tolerance_of(p, expected.losses))) {
+  if (const auto at =
+          first_difference(losses, expected.losses, tolerance_of_losses(p, expected.losses))) {
     const auto [cause, sentence] = cause_of_losses(play, losses);
     failure.cause = cause;
     failure.expected = shown(expected.losses, *at);
@@ -344,8 +257,19 @@ void compare(Bench& bench, const Played& played, const Play& play, const BatchSe
   }
 }
 
+// Whether the loss of an epoch rises before the last one.
+bool rises(const Play& play) {
+  const auto losses = play.trained(Way::right, Mean::over_samples).losses;
+  for (std::size_t epoch = 1; epoch + 1 < losses.size(); ++epoch) {
+    if (losses[epoch] > losses[epoch - 1]) return true;
+  }
+  return false;
+}
+
 void play(Bench& bench, const Problem& p) {
-  const std::uint64_t salt = bench.draw(), model_seed = bench.draw() >> 32;
+  std::uint64_t salt = bench.draw();
+  const std::uint64_t model_seed = bench.draw() >> 32;
+  while (p.turning && !rises({p, salt, model_seed})) ++salt;
   BatchService service(p, salt);
   LoopCase c;
   c.dtype = p.dtype;
@@ -374,6 +298,7 @@ Exam exam() {
        [](Bench& bench) {
          play(bench, {.samples = 20, .batch = 5, .epochs = 3});
          play(bench, {.samples = 9, .batch = 1, .epochs = 2});
+         play(bench, {.samples = 24, .batch = 4, .epochs = 4, .turning = true});
        }},
       {"a short last batch is trained on, and weighs by its samples",
        [](Bench& bench) {

@@ -8,6 +8,7 @@
 #include "engine/base/random.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_number.hpp"
 
 namespace lockstep::grader::training_time {
 namespace {
@@ -60,12 +61,12 @@ std::string text_of(const TimeQuestion& q) {
               number(q.device.peak_flops_per_s), " FLOP/s used to ", number(q.device.utilisation));
 }
 
-struct Cause {
-  std::string name, sentence;
-};
+std::int64_t in_32_bits(std::int64_t number) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(number));
+}
 
 std::optional<Cause> wrapped(std::int64_t seen, std::int64_t right) {
-  const auto left = static_cast<std::int32_t>(static_cast<std::uint32_t>(right));
+  const std::int64_t left = in_32_bits(right);
   if (left == right || seen != left) return std::nullopt;
   return Cause{"wrapped_32", "that is what is left of the right count in 32 bits"};
 }
@@ -73,6 +74,11 @@ std::optional<Cause> wrapped(std::int64_t seen, std::int64_t right) {
 Cause wrong_updates_measured(const TimeQuestion& q, std::int64_t seen) {
   const auto& m = q.measured;
   if (const auto cause = wrapped(seen, steps_of(q) * m.epochs)) return *cause;
+  TimeQuestion other = q;
+  other.measured.batch_size = std::max<std::int64_t>(in_32_bits(m.batch_size), 1);
+  if (in_32_bits(m.batch_size) != m.batch_size && seen == steps_of(other) * m.epochs) {
+    return {"wrapped_32", "the batch size went through 32 bits, which hold up to 2,147,483,647"};
+  }
   const std::int64_t together = m.batch_size * q.ranks;
   if (seen == steps_of(q)) return {"one_epoch", "that is one epoch's; there are more"};
   if (seen == rounded_up(m.samples, m.batch_size) * m.epochs) {
@@ -96,6 +102,12 @@ Cause wrong_updates_measured(const TimeQuestion& q, std::int64_t seen) {
 Cause wrong_updates_counted(const TimeQuestion& q, std::int64_t seen) {
   const auto& c = q.counted;
   if (const auto cause = wrapped(seen, rounded_up(c.tokens, c.batch_tokens))) return *cause;
+  if (const std::int64_t left = in_32_bits(c.batch_tokens); left != c.batch_tokens && left != 0) {
+    if (seen == rounded_up(c.tokens, left) || seen == (c.tokens + left - 1) / left) {
+      return {"wrapped_32",
+              "the tokens of an update went through 32 bits, which hold up to 2,147,483,647"};
+    }
+  }
   if (seen == c.tokens / c.batch_tokens) {
     return {"rounded_down", "that leaves out the last, short update"};
   }
@@ -127,7 +139,12 @@ Cause wrong_seconds_measured(const TimeQuestion& q, double seen, const TimeEstim
   if (near(seen, one_rank) || near(seen, one_rank / m.efficiency)) {
     return {"time_of_one_rank", "that is the time of one rank that does all the work"};
   }
-  return {"other_seconds", "the time is that of all updates, one step after the other"};
+  return {"other_seconds",
+          right.seconds == 0
+              ? text("there are no updates, or each takes no time, so that all of them take none")
+              : text("that is ", number(seen / right.seconds),
+                     " times what it should be; the time is that of all updates, one step after "
+                     "the other")};
 }
 
 Cause wrong_seconds_counted(const TimeQuestion& q, double seen, const TimeEstimate& right) {
@@ -165,7 +182,9 @@ Cause wrong_seconds_counted(const TimeQuestion& q, double seen, const TimeEstima
             "multiply in double"};
   }
   return {"other_seconds",
-          "6 operations for each parameter and token, over what all ranks do in a second"};
+          text("that is ", number(seen / right.seconds),
+               " times what it should be; the time is 6 operations for each parameter and token, "
+               "over what all ranks do in a second")};
 }
 
 Cause wrong_cost(const TimeQuestion& q, double seen, const TimeEstimate& right) {
@@ -191,35 +210,61 @@ Cause wrong_cost(const TimeQuestion& q, double seen, const TimeEstimate& right) 
   bench.fail(played, std::move(failure));
 }
 
-void compare(Bench& bench, const Played& played, const TimeQuestion& q, const TimeEstimate& seen) {
+// What was right for the questions before this one.
+struct Earlier {
+  std::vector<std::int64_t> updates;
+  std::vector<double> seconds, rank_seconds;
+
+  void add(const TimeEstimate& right) {
+    updates.push_back(right.updates);
+    seconds.push_back(right.seconds);
+    rank_seconds.push_back(right.rank_seconds);
+  }
+};
+
+// A misunderstanding of this function's, or else what any number may have suffered.
+template <typename Number>
+Cause first_of(const Cause& own, const Number& number) {
+  if (own.name.rfind("other_", 0) != 0) return own;
+  const auto any = likely_cause(number);
+  return any ? *any : own;
+}
+
+void compare(Bench& bench, const Played& played, const TimeQuestion& q, const TimeEstimate& seen,
+             Earlier& earlier) {
   const TimeEstimate right = expected_of(q);
   const bool measured = q.form == TimeForm::measured;
   if (seen.updates != right.updates) {
+    const Cause own =
+        measured ? wrong_updates_measured(q, seen.updates) : wrong_updates_counted(q, seen.updates);
     fail(bench, played, q, "updates", text(seen.updates), text(right.updates),
-         measured ? wrong_updates_measured(q, seen.updates)
-                  : wrong_updates_counted(q, seen.updates));
+         first_of(own, WrongInteger{seen.updates, right.updates, earlier.updates}));
   }
   if (!near(seen.seconds, right.seconds)) {
+    const Cause own = measured ? wrong_seconds_measured(q, seen.seconds, right)
+                               : wrong_seconds_counted(q, seen.seconds, right);
     fail(bench, played, q, "seconds", number(seen.seconds), number(right.seconds),
-         measured ? wrong_seconds_measured(q, seen.seconds, right)
-                  : wrong_seconds_counted(q, seen.seconds, right));
+         first_of(own, WrongNumber{seen.seconds, right.seconds, earlier.seconds}));
   }
   if (!near(seen.rank_seconds, right.rank_seconds)) {
     fail(bench, played, q, "rank_seconds", number(seen.rank_seconds), number(right.rank_seconds),
-         wrong_cost(q, seen.rank_seconds, right));
+         first_of(wrong_cost(q, seen.rank_seconds, right),
+                  WrongNumber{seen.rank_seconds, right.rank_seconds, earlier.rank_seconds}));
   }
+  earlier.add(right);
 }
 
 void ask(Bench& bench, const std::string& description, const std::vector<TimeQuestion>& questions) {
   const auto played = bench.ask(description, encode(questions));
   if (!played) return;
   ByteReader answers(played->results.front());
+  Earlier earlier;
   for (const auto& q : questions) {
     TimeEstimate seen;
     seen.updates = answers.get<std::int64_t>();
     seen.seconds = answers.get<double>();
     seen.rank_seconds = answers.get<double>();
-    compare(bench, *played, q, seen);
+    compare(bench, *played, q, seen, earlier);
   }
 }
 
@@ -275,7 +320,9 @@ Exam exam() {
              {measured(3, {100, 33, 3, 0.5, 1.0}), measured(3, {101, 34, 2, 0.5, 1.0}),
               measured(4, {10, 2, 3, 0.5, 1.0}), measured(8, {3, 32, 5, 0.5, 1.0}),
               measured(1, {1, 1, 1, 0.5, 1.0}), measured(5, {97, 7, 0, 0.5, 1.0}),
-              measured(7, {30'000 * billion, 1, 1, 1e-6, 1.0})});
+              measured(7, {30'000 * billion, 1, 1, 1e-6, 1.0}),
+              measured(3, {60 * billion, 5 * billion, 2, 0.5, 1.0}),
+              measured(2, {10, 2, 3, 0, 1.0})});
        }},
       {"what efficiency loses is waited for, and paid for on every rank",
        [](Bench& bench) {
@@ -294,6 +341,8 @@ Exam exam() {
          ask(bench, "random runs", random_runs(bench, TimeForm::counted));
          ask(bench, "one token an update",
              {counted(8, {billion, 20'000 * billion, 1}, {312e12, 0.4})});
+         ask(bench, "billions of tokens an update",
+             {counted(8, {billion, 20'000 * billion, 3 * billion}, {312e12, 0.4})});
        }},
   };
 }

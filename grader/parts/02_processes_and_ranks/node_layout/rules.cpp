@@ -107,6 +107,9 @@ std::vector<Guess> guesses_for(const std::string& name, const LayoutQuestion& q)
   if (name == "MASTER_ADDR") {
     return {{text(q.master.host, ":", q.master.port), "port_in_the_address",
              "the port has a variable of its own"},
+            {q.master.host.substr(0, q.master.host.find(':')), "cut_at_a_colon",
+             "the host was cut at its first colon; an IPv6 address has several, and all of it is "
+             "the host"},
             {"127.0.0.1", "own_machine",
              "on every other node that is another machine: all must meet at one place"},
             {"localhost", "own_machine",
@@ -133,6 +136,48 @@ bool is_same_number(const std::string& seen, const std::string& expected) {
   } catch (const std::exception&) {
     return false;
   }
+}
+
+// What the variable is, for a value that no usual mistake gives.
+std::string contract_of(const std::string& name) {
+  if (name == "RANK") return "it is the number of the process in the world, counted node by node";
+  if (name == "LOCAL_RANK") return "it is the number of the process on its node, from 0";
+  if (name == "GROUP_RANK") return "it is the number of the node, from 0";
+  if (name == "WORLD_SIZE") return "it is the sum of ranks_per_node";
+  if (name == "LOCAL_WORLD_SIZE") return "it is this node's own entry of ranks_per_node";
+  if (name == "GROUP_WORLD_SIZE") return "it is the number of nodes, those without ranks included";
+  if (name == "MASTER_ADDR") return "it is the host of `master`, as it was given";
+  return "it is the port of `master`";
+}
+
+// Of what the value that was seen would be right, if of anything.
+std::string meaning_of_other(const std::string& name, const LayoutQuestion& q,
+                             const std::string& seen) {
+  const bool digits =
+      !seen.empty() && seen.size() < 9 && seen.find_first_not_of("0123456789") == std::string::npos;
+  if (!digits || name.rfind("MASTER", 0) == 0) return contract_of(name);
+  const int value = std::stoi(seen);
+  const std::vector<Place> places = all_places(q.ranks_per_node);
+  const bool is_rank = std::cmp_less(value, places.size());
+  if (name == "RANK" && is_rank) {
+    const Place& other = places[static_cast<std::size_t>(value)];
+    return text("that is the rank of local rank ", other.local_rank, " on node ", other.node, "; ",
+                contract_of(name));
+  }
+  if (name == "RANK") {
+    return text("there are only ", places.size(), " ranks, counted from 0; ", contract_of(name));
+  }
+  if (name.find("WORLD_SIZE") == std::string::npos) return contract_of(name);
+  int before = 0;
+  for (std::size_t node = 0; node < q.ranks_per_node.size(); ++node) {
+    if (q.ranks_per_node[node] == value) {
+      return text("that is what node ", node, " starts; ", contract_of(name));
+    }
+    before += q.ranks_per_node[node];
+    if (before == value)
+      return text("that is what nodes 0 to ", node, " start; ", contract_of(name));
+  }
+  return contract_of(name);
 }
 
 }  // namespace
@@ -167,7 +212,7 @@ Guess likely_cause(const std::string& name, const LayoutQuestion& q, const std::
   if (name != "MASTER_ADDR" && is_same_number(seen, expected)) {
     return {seen, "other_digits", "the number is right, its text is not: digits and nothing else"};
   }
-  return {seen, "other_value", "the contract in engine/launch/node_layout.hpp says what each is"};
+  return {seen, "other_value", meaning_of_other(name, q, seen)};
 }
 
 Guess likely_cause(const LayoutQuestion& q, const Place& seen, const Place& right) {

@@ -3,6 +3,7 @@
 // should not and do.
 #include "grader/parts/02_processes_and_ranks/seed_everything/case.hpp"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <map>
@@ -186,6 +187,26 @@ void check_clock(Bench& bench, const Played& played, const std::vector<Asked>& a
   }
 }
 
+// Places and workers are numbers of 31 bits, so one run has more streams than 32 bits have values:
+// seeds of one run that all lie within 2^32 numbers of each other must collide somewhere.
+void check_width(Bench& bench, const Played& played, const std::vector<Asked>& of_one_run) {
+  for (const std::size_t purpose : {dropout, dropout_sharded, augmentation}) {
+    std::uint64_t least = ~std::uint64_t{0}, most = 0;
+    for (const Asked& asked : of_one_run) {
+      least = std::min(least, asked.seeds.*purposes[purpose]);
+      most = std::max(most, asked.seeds.*purposes[purpose]);
+    }
+    if (most - least >= std::uint64_t{1} << 32) continue;
+    fail(bench, played,
+         text("each ", names[purpose], " seed of ", of_one_run.size(), " places lies between ",
+              least, " and ", most),
+         "seeds of 64 bits", of_one_run.front(),
+         {"narrow",
+          "they have 32 bits (a hash, a cast or a generator of 32 bits). Of 200,000 streams with "
+          "seeds of 32 bits, some two share one in 99 of 100 runs"});
+  }
+}
+
 // The same questions to `processes` ranks, so that none can have an answer of its own.
 std::optional<Played> play(Bench& bench, const std::string& description,
                            const std::vector<SeedQuestion>& questions, int processes) {
@@ -318,6 +339,25 @@ Exam exam() {
              questions.push_back({run_seed, {data, 0, 0}, worker});
          }
          ask(bench, "2 ranks with 300 workers each", questions);
+         questions.clear();
+         for (int k = 0; k < 300; ++k) {
+           const MeshCoordinates where{drawn(bench, 20'000), drawn(bench, 64), drawn(bench, 128)};
+           questions.push_back({run_seed, where, drawn(bench, 256)});
+         }
+         if (const auto played = play(bench, "300 places in one run", questions, 1)) {
+           check_width(bench, *played, answers_of(*played, questions));
+         }
+         // Numbers by which people multiply one coordinate to make room for the next.
+         questions.clear();
+         for (const int by : {1,      10,     31,     37,      97,      100,       101,
+                              128,    131,    1000,   1009,    4096,    7919,      9973,
+                              10'000, 10'007, 65'536, 100'000, 100'003, 1'000'000, 1'000'003}) {
+           questions.push_back({run_seed, {by, 0, 0}, 0});
+           questions.push_back({run_seed, {0, by, 0}, 0});
+           questions.push_back({run_seed, {0, 0, by}, 0});
+           questions.push_back({run_seed, {0, 0, 0}, by});
+         }
+         ask(bench, "one coordinate at a time, up to a million", questions);
          // Numbers that are alike in their last eight, sixteen or more bits.
          questions.clear();
          for (const int apart : {0, 1 << 8, 1 << 10, 1 << 12, 1 << 16, 1 << 20}) {

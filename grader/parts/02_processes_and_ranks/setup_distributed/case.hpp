@@ -16,7 +16,8 @@ struct SetupStep {
   double timeout_s = 60;
   double hold_s = 1;  // how long a session lasts
   int gpus = 0;
-  std::uint8_t comes = 1;  // 0: this rank misses the step
+  std::uint8_t comes = 1;    // 0: this rank misses the step
+  std::uint8_t in_part = 0;  // 1: the part may be written in part; it is no stub for that
   launch::WorkerEnv variables;
 };
 
@@ -25,6 +26,7 @@ inline Bytes encode(const std::vector<SetupStep>& steps) {
   out.put(static_cast<std::uint32_t>(steps.size()));
   for (const SetupStep& step : steps) {
     out.put(step.after_s).put(step.timeout_s).put(step.hold_s).put(step.gpus).put(step.comes);
+    out.put(step.in_part);
     out.put(static_cast<std::uint32_t>(step.variables.size()));
     for (const auto& [name, value] : step.variables) out.put_text(name).put_text(value);
   }
@@ -39,6 +41,7 @@ inline std::vector<SetupStep> decode_setup_steps(ByteReader& in) {
     step.hold_s = in.get<double>();
     step.gpus = in.get<int>();
     step.comes = in.get<std::uint8_t>();
+    step.in_part = in.get<std::uint8_t>();
     const auto count = in.get<std::uint32_t>();
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::string name = in.get_text();
@@ -94,7 +97,8 @@ struct SessionReport {
     usage_error,
     comm_error,
     other_error,
-    closed,  // the session was destroyed
+    not_written,  // of a part that may be written in part: it stopped where the next step begins
+    closed,       // the session was destroyed
   };
   Kind kind = Kind::calls;
   std::uint32_t step = 0;

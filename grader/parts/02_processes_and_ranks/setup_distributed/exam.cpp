@@ -15,7 +15,8 @@ class World {
  public:
   World(Bench& bench, const std::vector<int>& ranks_per_node) : bench_(bench) {
     for (int node = 0; std::cmp_less(node, ranks_per_node.size()); ++node) {
-      cluster_.names.push_back(text("node-", bench.draw() % 100000));
+      const std::uint64_t drawn = bench.draw() % 100000;
+      cluster_.names.push_back(drawn % 2 == 0 ? text("node-", drawn) : text("fd00::", drawn));
       for (int local = 0; local < ranks_per_node[static_cast<std::size_t>(node)]; ++local) {
         cluster_.node_of.push_back(node);
         local_rank_.push_back(local);
@@ -64,9 +65,17 @@ class World {
     }
   }
 
-  void play(const std::string& description) {
+  // In the first step, the group of this rank fails while it is made.
+  void lose(int rank) { lost_ = rank; }
+
+  void play(const std::string& description, Written asks_for = Written::all) {
+    if (asks_for != Written::all) {
+      for (auto& steps : steps_) {
+        for (SetupStep& step : steps) step.in_part = 1;
+      }
+    }
     ServedStore store;
-    MachinesService machines(cluster_, store, launchers_);
+    MachinesService machines(cluster_, store, launchers_, lost_);
     SessionsService sessions;
     CaseSetup setup;
     setup.description = description;
@@ -77,7 +86,9 @@ class World {
     setup.limits.requests_max = steps * size() * (60 + 16 * size());
     setup.services = {&store, &machines, &sessions};
     const auto played = bench_.play(setup);
-    if (played) check_setup(bench_, *played, {steps_, machines, sessions, damaged_, store_});
+    if (!played) return;
+    check_setup(bench_, *played,
+                {steps_, store, machines, sessions, damaged_, store_, asks_for, lost_});
   }
 
  private:
@@ -88,6 +99,7 @@ class World {
   std::map<std::pair<std::uint32_t, int>, std::pair<std::string, std::string>> damaged_;
   std::optional<MachinesService::Place> launchers_;
   SetupRun::Store store_ = SetupRun::Store::answers;
+  int lost_ = -1;
   int port_ = 0;
 };
 
@@ -100,11 +112,13 @@ std::string text_of(const std::vector<int>& layout) {
 }
 
 void places(Bench& bench) {
-  for (const auto& layout : layouts) World(bench, layout).step().play(text_of(layout));
+  for (const auto& layout : layouts) {
+    World(bench, layout).step().play(text_of(layout), Written::group);
+  }
   World here(bench, {4});
   here.step();
   for (int rank = 0; rank < 4; ++rank) here.last(rank).variables["MASTER_ADDR"] = "127.0.0.1";
-  here.play("4 ranks, MASTER_ADDR 127.0.0.1");
+  here.play("4 ranks, MASTER_ADDR 127.0.0.1", Written::group);
 }
 
 void late(Bench& bench) {
@@ -123,11 +137,26 @@ void backends(Bench& bench) {
     World world(bench, {3, 3});
     world.step();
     for (int rank = 0; rank < 6; ++rank) world.last(rank).gpus = rank < 3 ? first : second;
-    world.play(text("3 + 3 ranks, ", first, " and ", second, " GPUs"));
+    world.play(text("3 + 3 ranks, ", first, " and ", second, " GPUs"), Written::group);
   }
 }
 
+// Rank 0 of 1; and rank 5 of 12, for which no other rank ever comes.
+void good_variables(Bench& bench) {
+  World world(bench, {1});
+  world.step();
+  world.step();
+  world.last(0).variables["TORCHELASTIC_RESTART_COUNT"] = "12";
+  world.step();
+  world.last(0).variables["RANK"] = "5";
+  world.last(0).variables["WORLD_SIZE"] = "12";
+  world.last(0).variables["LOCAL_RANK"] = "1";
+  world.last(0).variables["MASTER_PORT"] = "65535";
+  world.play("1 rank, variables that make sense", Written::variables);
+}
+
 void variables(Bench& bench) {
+  good_variables(bench);
   const std::vector<std::optional<std::string>> no_numbers{
       std::nullopt, "", "two", "2x", "-1", "1.0", "0x1", "4294967296"};
   World world(bench, {1});
@@ -142,6 +171,8 @@ void variables(Bench& bench) {
   // Right numbers, wrongly written.
   refuse("RANK", " 0");
   refuse("RANK", "+0");
+  refuse("RANK", "-0");
+  refuse("LOCAL_RANK", "-0");
   refuse("WORLD_SIZE", "1 ");
   refuse("WORLD_SIZE", "+1");
   refuse("LOCAL_RANK", "0 ");
@@ -156,8 +187,7 @@ void variables(Bench& bench) {
   refuse("TORCHELASTIC_RESTART_COUNT", "once");
   refuse("TORCHELASTIC_RESTART_COUNT", "1;");
   refuse("LOCKSTEP_STORE", "nowhere");
-  world.step();
-  world.play("1 rank, one bad variable after the other");
+  world.play("1 rank, one bad variable after the other", Written::variables);
 }
 
 void absent(Bench& bench) {
@@ -188,6 +218,21 @@ void absent(Bench& bench) {
   damaged.last(0).after_s = 1;
   damaged.damage(3, "LOCAL_RANK", "three");
   damaged.play("4 ranks, rank 3 with a bad LOCAL_RANK");
+}
+
+// A rank is lost while the group is made: everybody ends in time with an error, and nothing stays
+// open for the second session.
+void lost_rank(Bench& bench) {
+  for (const int lost : {0, 2}) {
+    World world(bench, {4});
+    world.step();
+    for (int rank = 0; rank < 4; ++rank) world.last(rank).timeout_s = 25;
+    world.last(1).after_s = 10;
+    world.step();
+    for (int rank = 0; rank < 4; ++rank) world.last(rank).after_s = rank == lost ? 60 : 40;
+    world.lose(lost);
+    world.play(text("4 ranks, of which rank ", lost, " is lost while the group is made"));
+  }
 }
 
 void one_after_the_other(Bench& bench) {
@@ -221,6 +266,16 @@ void launchers_store(Bench& bench) {
     }
     world.play(text(text_of(layout), ", a store of the launcher's, three attempts"));
   }
+  // Written without anything between them, attempt 1 and rank 10 are attempt 11 and rank 0. In
+  // attempt 11 rank 0 comes late, and what it finds under that key is of the rank without a GPU.
+  World many(bench, {12});
+  for (const int attempt : {1, 11}) {
+    many.step().launcher_serves(attempt);
+    for (int rank = 0; rank < 12; ++rank) many.last(rank).gpus = 12;
+    for (const int rank : {10, 11}) many.last(rank).gpus = attempt == 1 ? 0 : 12;
+    for (const int rank : {0, 1}) many.last(rank).after_s = attempt == 1 ? 0 : 5 * (rank + 1);
+  }
+  many.play("12 ranks, a store of the launcher's, attempts 1 and 11");
   World world(bench, {3});
   world.step().launcher_serves(5);
   world.last(0).comes = 0;
@@ -235,11 +290,18 @@ void launchers_store(Bench& bench) {
 
 Exam exam() {
   return {
-      {"rank, size and device are right on every node, and rank 0 serves the one store", places},
-      {"whoever comes late, all are set up together", late},
+      {.name = "a variable that is missing or makes no sense is named",
+       .run = variables,
+       .begins = Step{"read the variables", 30}},
+      {.name = "rank, size and device are right on every node, and rank 0 serves the one store",
+       .run = places,
+       .begins = Step{"make the group", 35}},
       {"all ranks agree: nccl if each has a GPU of its own, otherwise gloo", backends},
-      {"a variable that is missing or makes no sense is named", variables},
+      {.name = "whoever comes late, all are set up together, behind a barrier",
+       .run = late,
+       .begins = Step{"meet in time, and leave nothing behind", 35}},
       {"ranks that never come are named at the deadline of the whole", absent},
+      {"a rank that is lost while the group is made is everybody's error, in time", lost_rank},
       {"sessions one after the other, also after one that failed: nothing stays open",
        one_after_the_other},
       {"a store that the launcher serves is used, and each attempt stands for itself",

@@ -41,8 +41,8 @@ Answer ServedStore::expire(const sim::Actor& who, const sim::Request& request, d
 }
 
 MachinesService::MachinesService(Cluster cluster, ServedStore& store,
-                                 std::optional<Place> launchers)
-    : cluster_(std::move(cluster)), store_(store), launchers_(launchers) {
+                                 std::optional<Place> launchers, int lost)
+    : cluster_(std::move(cluster)), store_(store), launchers_(launchers), lost_(lost) {
   if (launchers_) store_.begin();
 }
 
@@ -58,8 +58,12 @@ std::optional<Answer> MachinesService::serve(const sim::Actor& who, const sim::R
       unhost(who.rank, call);
       break;
     case MachineCall::Kind::connect: {
+      if (looking_.insert(who.rank).second) {
+        connects.push_back({who.rank, now, {sim::printable(call.host, 80), call.port}});
+      }
       const Place place{cluster_.node_called(call.host, node), call.port};
       if (!served.contains(place) && launchers_ != place) return std::nullopt;
+      looking_.erase(who.rank);
       break;
     }
     case MachineCall::Kind::group:
@@ -92,6 +96,10 @@ std::optional<Answer> MachinesService::join(int who, const MachineCall& call, do
   if (waiting_.insert(who).second) {
     groups.push_back({who, now, call});
     const std::size_t number = joined_[who]++;
+    if (who == lost_ && number == 0) {
+      waiting_.erase(who);
+      throw Error("the network card of this machine has failed");
+    }
     if (gatherings_.size() <= number) gatherings_.resize(number + 1);
     gatherings_[number].asked[who] = call;
   }
@@ -120,6 +128,7 @@ double MachinesService::deadline_s(const sim::Request& request, double asked_s) 
 Answer MachinesService::expire(const sim::Actor& who, const sim::Request& request, double) {
   const MachineCall call = call_in(request);
   waiting_.erase(who.rank);
+  looking_.erase(who.rank);
   if (call.kind == MachineCall::Kind::connect) {
     throw Error(sim::printable(text("nobody serves a store at ", call.host, ":", call.port,
                                     " within ", call.timeout_s, " s"),

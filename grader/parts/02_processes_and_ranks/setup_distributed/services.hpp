@@ -30,6 +30,12 @@ class ServedStore final : public sim::Service {
   void begin() { store_ = std::make_unique<sim::StoreService>(setup_call_s); }
   void end() { store_.reset(); }
 
+  // What was asked of the store that is served now.
+  const std::vector<sim::StoreService::Record>& log() const {
+    static const std::vector<sim::StoreService::Record> nothing;
+    return store_ ? store_->log() : nothing;
+  }
+
   std::string_view name() const override { return "store"; }
   std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
                               double now) override;
@@ -44,10 +50,16 @@ class ServedStore final : public sim::Service {
 class MachinesService final : public sim::Service {
  public:
   using Place = std::pair<int, int>;  // node, port
-  // `launchers`: a store that the launcher serves from the beginning, or nothing.
-  MachinesService(Cluster cluster, ServedStore& store, std::optional<Place> launchers);
+  // `launchers`: a store that the launcher serves from the beginning, or nothing. `lost`: a rank
+  // whose first group fails, while all others wait for it; or -1.
+  MachinesService(Cluster cluster, ServedStore& store, std::optional<Place> launchers, int lost);
 
   struct Hosted {
+    int rank;
+    double at_s;
+    comm::Endpoint at;
+  };
+  struct Connected {
     int rank;
     double at_s;
     comm::Endpoint at;
@@ -58,6 +70,7 @@ class MachinesService final : public sim::Service {
     MachineCall group;
   };
   std::vector<Hosted> hosted;        // every time that a rank began to serve a store
+  std::vector<Connected> connects;   // every place at which a rank looked for a store
   std::vector<Asked> groups;         // every time that a rank asked for a group
   std::set<Place> served;            // by ranks, now
   std::optional<std::string> apart;  // why a group could not come together
@@ -80,6 +93,8 @@ class MachinesService final : public sim::Service {
   Cluster cluster_;
   ServedStore& store_;
   std::optional<Place> launchers_;
+  int lost_;
+  std::set<int> looking_;  // ranks that look for a store
   std::vector<Gathering> gatherings_;
   std::map<int, std::size_t> joined_;  // groups that a rank has asked for
   std::set<int> waiting_;              // ranks whose last group has not come together

@@ -53,9 +53,10 @@ Ranks ranks_of(int size, double store_timeout_s = 30) {
 
 using Rule = void (*)(Bench&, const Played&, const MeetingRun&);
 
-void play(Bench& bench, const std::string& description, const Ranks& ranks, Rule rule) {
-  sim::StoreService store(store_call_s);
-  MeetingsService meetings(store);
+void play(Bench& bench, const std::string& description, const Ranks& ranks, Rule rule,
+          double lost_s = sim::Service::forever) {
+  LosableStore store(store_call_s, lost_s);
+  MeetingsService meetings(store.store);
   CaseSetup setup;
   setup.description = description;
   std::int64_t calls = 0;
@@ -70,7 +71,7 @@ void play(Bench& bench, const std::string& description, const Ranks& ranks, Rule
   setup.limits.requests_max = calls;
   setup.services = {&store, &meetings};
   const auto played = bench.play(setup);
-  if (played) rule(bench, *played, {ranks, store, meetings});
+  if (played) rule(bench, *played, {ranks, store.store, meetings, lost_s});
 }
 
 void any_order(Bench& bench) {
@@ -102,6 +103,21 @@ void one_late(Bench& bench) {
   }
 }
 
+// Written without anything between them, attempt 1 and rank 10 are attempt 11 and rank 0, and rank
+// 1 of attempt 11 is rank 11 of attempt 1. In attempt 11 these two come last, one
+// after the other.
+void two_digits(Bench& bench) {
+  constexpr int size = 12;
+  Ranks ranks = ranks_of(size, 5);
+  for (const int attempt : {1, 11}) {
+    Plan plan{.attempt = attempt, .size = size};
+    for (int r = 0; r < size; ++r)
+      plan.after_s.push_back(attempt == 11 && r < 2 ? 10 * (r + 1) : 1);
+    add_meeting(bench, ranks, plan);
+  }
+  play(bench, "12 ranks, attempts 1 and 11", ranks, check_outcomes);
+}
+
 void another_attempt(Bench& bench) {
   for (const auto& attempts : std::vector<std::vector<int>>{{0, 1}, {1, 2}, {1, 11, 12}, {3, 4}}) {
     for (const int size : {2, 3, 5, 8}) {
@@ -120,6 +136,17 @@ void another_attempt(Bench& bench) {
       }
       play(bench, description, ranks, check_outcomes);
     }
+  }
+  two_digits(bench);
+}
+
+void lost_store(Bench& bench) {
+  for (const int size : {2, 5}) {
+    Plan plan{.size = size};
+    for (int r = 0; r < size; ++r) plan.after_s.push_back(r == size - 1 ? 20 : 0);
+    Ranks ranks = ranks_of(size);
+    add_meeting(bench, ranks, plan);
+    play(bench, text(size, " ranks, the store is lost at 10 s"), ranks, check_outcomes, 10);
   }
 }
 
@@ -168,6 +195,7 @@ Exam exam() {
       {"one rank is late: the others go on when it has come, not before, not without it", one_late},
       {"another attempt on the same store sees nothing of those before it", another_attempt},
       {"who is missing at the deadline is named, all of them and nobody else", missing_ranks},
+      {"a store that is lost is an error of its own, and no rank's fault", lost_store},
       {"2N+2 calls of the store a rank are enough, and nobody asks again and again", few_calls},
   };
 }

@@ -61,12 +61,52 @@ struct View {
   bench.fail(played, std::move(failure));
 }
 
-// Whether the address is one that some rank had in another meeting: which rank, which attempt.
-std::string other_meeting_of(const View& view, const Endpoint& seen) {
+// Whether the address is one that some rank had in another meeting, and why it was taken for that
+// of rank `place` in this one.
+std::string other_meeting_of(const View& view, const Endpoint& seen, std::ptrdiff_t place) {
   for (std::size_t rank = 0; rank < view.run.ranks.size(); ++rank) {
     for (const Meeting& m : view.run.ranks[rank].meetings) {
-      if (m.mine == seen) return text("rank ", rank, "'s in attempt ", m.attempt);
+      if (m.mine != seen) continue;
+      const int now = view.mine().attempt;
+      const bool glued =
+          text(m.attempt, rank) == text(now, place) || text(rank, m.attempt) == text(place, now);
+      return text("rank ", rank, "'s in attempt ", m.attempt,
+                  glued ? text(": written one after the other, attempt ", m.attempt, " and rank ",
+                               rank, " are the same text as attempt ", now, " and rank ", place,
+                               ". Put the numbers into the key with something between them")
+                        : ": the store holds the keys of all attempts. Do the keys say of which "
+                          "attempt they are?");
     }
+  }
+  return {};
+}
+
+bool cut_at_a_colon(const Endpoint& seen, const Endpoint& whole) {
+  return seen.host != whole.host && seen.host == whole.host.substr(0, whole.host.find(':'));
+}
+
+// A key that another rank deleted before this rank had read it, in a sentence; or nothing.
+std::string deletion_before(const View& view) {
+  using Call = sim::StoreCall::Kind;
+  const auto& log = view.run.store.log();
+  const auto asks_for = [&](const sim::StoreService::Record& record, const std::string& key) {
+    const auto& call = record.call;
+    const bool reads =
+        call.kind == Call::get || call.kind == Call::check || call.kind == Call::wait;
+    return reads && record.rank == view.rank &&
+           (call.key == key ||
+            std::find(call.keys.begin(), call.keys.end(), key) != call.keys.end());
+  };
+  for (auto deleted = log.begin(); deleted != log.end(); ++deleted) {
+    if (deleted->call.kind != Call::delete_key || deleted->rank == view.rank) continue;
+    const std::string& key = deleted->call.key;
+    if (std::none_of(deleted, log.end(), [&](const auto& one) { return asks_for(one, key); })) {
+      continue;
+    }
+    return text(" Key \"", sim::printable(key, 80), "\" was deleted by rank ", deleted->rank,
+                " at ", deleted->answered_s,
+                " s, and this rank still asked for it: who has read all keys ",
+                "does not know whether the others have");
   }
   return {};
 }
@@ -92,10 +132,14 @@ std::string other_meeting_of(const View& view, const Endpoint& seen) {
   } else if (owner != expected.end()) {
     cause = "anothers_address";
     why = text(". It is rank ", owner - expected.begin(), "'s");
-  } else if (const std::string old = other_meeting_of(view, *bad); !old.empty()) {
+  } else if (const std::string old = other_meeting_of(view, *bad, at); !old.empty()) {
     cause = "stale_address";
-    why = text(". It is ", old, ": the store holds the keys of all attempts. Do the keys say of ",
-               "which attempt they are?");
+    why = text(". It is ", old);
+  } else if (cut_at_a_colon(*bad, *good)) {
+    cause = "cut_at_a_colon";
+    why =
+        ". The host was cut at its first colon; an IPv6 address has several, and the port stands "
+        "behind the last one. endpoint_of knows that";
   } else {
     why = ". It is nobody's in this run: is something kept from an earlier call?";
   }
@@ -107,6 +151,7 @@ std::string other_meeting_of(const View& view, const Endpoint& seen) {
 
 // Why a rank gave up though all came.
 std::string why_in_vain(const View& view) {
+  if (std::string deleted = deletion_before(view); !deleted.empty()) return deleted;
   if (view.report().kind == Kind::ranks_missing) {
     const auto& missing = view.report().missing;
     const bool itself = std::find(missing.begin(), missing.end(), view.rank) != missing.end();
@@ -170,6 +215,30 @@ void check_missing(Bench& bench, const Played& played, const View& view) {
        text(deadline_s, " s"), text(at_s, " s"));
 }
 
+// The store is lost before all ranks have come: nobody can look any more who is missing.
+void check_lost(Bench& bench, const Played& played, const View& view) {
+  const MeetingReport& report = view.report();
+  const std::string expected = "the CommError of the store";
+  if (report.kind != Kind::comm_error) {
+    const bool blames = report.kind == Kind::ranks_missing;
+    fail(bench, played, view, blames ? "blames_a_rank" : "loss_unnoticed",
+         text("the store was lost at ", view.run.lost_s, " s, and it ",
+              blames ? text("names ", list_of_ranks(report.missing),
+                            " as missing, which nobody can know then")
+              : report.kind == Kind::returned
+                  ? text("returned ", report.addresses.size(), " addresses all the same")
+                  : text("threw \"", report.what, "\""),
+              ". An error of the store goes on to the caller as it is"),
+         expected, blames ? "RanksMissing" : report.what);
+  }
+  const double from_s = std::max(view.called_s(), view.run.lost_s), at_s = view.returned_s();
+  const double slack_s = 2 * static_cast<double>(store_calls_max(view.mine().size)) * store_call_s;
+  if (at_s <= from_s + slack_s) return;
+  fail(bench, played, view, "threw_late",
+       text("the store was lost at ", view.run.lost_s, " s, and it threw at ", at_s, " s only"),
+       text(from_s, " s"), text(at_s, " s"));
+}
+
 // A player that is not its adapter may have told less than that.
 void require_two_notes(const View& view) {
   const auto found = view.run.meetings.notes.find({view.meeting, view.rank});
@@ -192,6 +261,22 @@ void for_each_view(const MeetingRun& run, const Check& check) {
 
 }  // namespace
 
+std::optional<sim::Service::Answer> LosableStore::serve(const sim::Actor& who,
+                                                        const sim::Request& request, double now) {
+  if (now >= lost_s_) throw Error("the store does not answer any more");
+  return store.serve(who, request, now);
+}
+
+double LosableStore::deadline_s(const sim::Request& request, double asked_s) const {
+  return std::min(std::max(asked_s, lost_s_), store.deadline_s(request, asked_s));
+}
+
+sim::Service::Answer LosableStore::expire(const sim::Actor& who, const sim::Request& request,
+                                          double now) {
+  if (now >= lost_s_) throw Error("the store does not answer any more");
+  return store.expire(who, request, now);
+}
+
 std::optional<sim::Service::Answer> MeetingsService::serve(const sim::Actor& who,
                                                            const sim::Request& request,
                                                            double now) {
@@ -207,7 +292,9 @@ std::optional<sim::Service::Answer> MeetingsService::serve(const sim::Actor& who
 
 void check_outcomes(Bench& bench, const Played& played, const MeetingRun& run) {
   for_each_view(run, [&](const View& view) {
-    if (view.missing().empty()) {
+    if (run.lost_s < sim::Service::forever) {
+      check_lost(bench, played, view);
+    } else if (view.missing().empty()) {
       check_all_came(bench, played, view);
     } else {
       check_missing(bench, played, view);

@@ -32,10 +32,28 @@ class MeetingsService final : public sim::Service {
   const sim::StoreService& store_;
 };
 
+// A store that is there until `lost_s`: whoever waits then, or asks later, is told that it is lost.
+class LosableStore final : public sim::Service {
+ public:
+  LosableStore(double call_s, double lost_s) : store(call_s), lost_s_(lost_s) {}
+
+  sim::StoreService store;
+
+  std::string_view name() const override { return "store"; }
+  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
+                              double now) override;
+  double deadline_s(const sim::Request& request, double asked_s) const override;
+  Answer expire(const sim::Actor& who, const sim::Request& request, double now) override;
+
+ private:
+  double lost_s_;
+};
+
 struct MeetingRun {
   const std::vector<MeetingCase>& ranks;
   const sim::StoreService& store;
   const MeetingsService& meetings;
+  double lost_s = sim::Service::forever;  // when the store is lost
 };
 
 // Seconds that one call of the store takes.

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "engine/base/random.hpp"
+#include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -98,7 +100,30 @@ std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
   return all;
 }
 
-void compare(Bench& bench, const Played& played, const SamplerOptions& q, const Indices& seen) {
+// The question of this run that `seen` is the right answer to, if any: an order was kept from it.
+const SamplerOptions* earlier_question(std::span<const SamplerOptions> before,
+                                       const Indices& seen) {
+  for (auto q = before.rbegin(); q != before.rend(); ++q) {
+    const bool valid = q->rank >= 0 && q->rank < q->ranks;
+    if (valid && seen.size() > 1 && data::distributed_indices(*q) == seen) return &*q;
+  }
+  return nullptr;
+}
+
+// The order in which another question of this run was to be dealt out, dealt out as this one asks.
+const SamplerOptions* earlier_order(std::span<const SamplerOptions> before, const SamplerOptions& q,
+                                    const Indices& seen) {
+  for (auto other = before.rbegin(); other != before.rend(); ++other) {
+    SamplerOptions mixed = *other;
+    if (other->length != q.length || seen.size() < 2) continue;
+    mixed.rank = q.rank, mixed.ranks = q.ranks, mixed.tail = q.tail;
+    if (data::distributed_indices(mixed) == seen) return &*other;
+  }
+  return nullptr;
+}
+
+void compare(Bench& bench, const Played& played, const SamplerOptions& q, const Indices& seen,
+             std::span<const SamplerOptions> before, bool one_thing_changed) {
   const Indices expected = data::distributed_indices(q);
   if (seen == expected) return;
   Failure failure;
@@ -109,6 +134,16 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
     failure.cause = guess.cause;
     likely += guess.sentence;
     break;
+  }
+  const SamplerOptions* stale = earlier_question(before, seen);
+  if (stale == nullptr) stale = earlier_order(before, q, seen);
+  // Where one thing changed after another, all else was found right before.
+  if (stale != nullptr && (one_thing_changed || failure.cause == "other_indices")) {
+    failure.cause = "stale";
+    likely = text("likely cause: the order is that of an earlier question of this run (",
+                  text_of(*stale),
+                  "): what is kept between calls must be kept by all that it "
+                  "depends on, length, seed, epoch and order");
   }
   const auto outside = std::find_if(seen.begin(), seen.end(),
                                     [&](std::int64_t i) { return i < 0 || i >= q.length; });
@@ -132,21 +167,25 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
 
 using Questions = std::vector<SamplerOptions>;
 
-void ask_once(Bench& bench, const std::string& description, const Questions& questions) {
+void ask_once(Bench& bench, const std::string& description, const Questions& questions,
+              bool one_thing_changed) {
   const auto played = bench.ask(description, encode(questions));
   if (!played) return;
   ByteReader answers(played->results.front());
-  for (const auto& q : questions) {
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const SamplerOptions& q = questions[i];
     const bool valid = q.rank >= 0 && q.rank < q.ranks;
-    if (answers.get<SamplerAnswer>() == SamplerAnswer::refused) {
-      if (!valid) continue;
+    const Ending ending = read_ending(answers);
+    const auto seen = answers.get_list<std::int64_t>();
+    if (ending.kind != Ending::Kind::returned) {
+      if (!valid && ending.kind == Ending::Kind::threw_expected) continue;
+      if (!valid) bench.fail(*played, wrong_ending(ending, "ContractError", text_of(q)));
       Failure failure;
       failure.cause = "refused_a_valid_rank";
       failure.message = text("rank ", q.rank, " of ", q.ranks, " is a valid rank and was refused");
       failure.where = text_of(q);
       bench.fail(*played, std::move(failure));
     }
-    const auto seen = answers.get_list<std::int64_t>();
     if (!valid) {
       Failure failure;
       failure.cause = "bad_rank_accepted";
@@ -157,7 +196,7 @@ void ask_once(Bench& bench, const std::string& description, const Questions& que
       failure.where = text_of(q);
       bench.fail(*played, std::move(failure));
     }
-    compare(bench, *played, q, seen);
+    compare(bench, *played, q, seen, std::span(questions).first(i), one_thing_changed);
   }
 }
 
@@ -183,9 +222,36 @@ std::vector<Questions> smaller(const Questions& questions) {
   return offered;
 }
 
-void ask(Bench& bench, const std::string& description, const Questions& questions) {
+void ask(Bench& bench, const std::string& description, const Questions& questions,
+         bool one_thing_changed = false) {
   bench.examine<Questions>(
-      questions, [&](const Questions& some) { ask_once(bench, description, some); }, smaller);
+      questions,
+      [&](const Questions& some) { ask_once(bench, description, some, one_thing_changed); },
+      smaller);
+}
+
+// One question after another, each of which differs from the one before in one thing alone.
+Questions one_thing_at_a_time(Bench& bench) {
+  SamplerOptions q{23, 1, 4, bench.draw() % 1'000'000, 3, Order::shuffled, Tail::pad};
+  Questions questions{q};
+  const auto ask = [&](auto change) {
+    change(q);
+    questions.push_back(q);
+  };
+  for (int round = 0; round < 2; ++round) {
+    ask([&](SamplerOptions& one) { one.seed += 1000; });
+    ask([&](SamplerOptions& one) { one.epoch += 1; });
+    ask([&](SamplerOptions& one) { one.rank = 2; });
+    ask([&](SamplerOptions& one) { one.tail = Tail::drop; });
+    ask([&](SamplerOptions& one) { one.length = 29; });
+    ask([&](SamplerOptions& one) { one.ranks = 3; });
+    ask([&](SamplerOptions& one) { one.order = Order::sequential; });
+    ask([&](SamplerOptions& one) { one.length = 23; });
+    ask([&](SamplerOptions& one) { one.order = Order::shuffled; });
+    // The same sum of seed and epoch: the same order.
+    ask([&](SamplerOptions& one) { one.seed -= 2, one.epoch += 2; });
+  }
+  return questions;
 }
 
 // Every rank of every group size, for lengths that divide and lengths that do not.
@@ -251,6 +317,8 @@ Exam exam() {
          }
          ask(bench, "64 ranks", questions);
        }},
+      {"asked one question after another, each differs in one thing, and each has its own answer",
+       [](Bench& bench) { ask(bench, "one thing at a time", one_thing_at_a_time(bench), true); }},
       {"a rank outside the group is refused",
        [](Bench& bench) {
          ask(bench, "ranks that do not exist",

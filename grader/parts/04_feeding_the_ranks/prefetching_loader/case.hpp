@@ -11,11 +11,12 @@
 
 namespace lockstep::grader {
 
-enum class LoaderStep : std::uint8_t { start, next };  // start: the next epoch, 0 first
+enum class LoaderStep : std::uint8_t { start, next };
 
 struct LoaderCase {
   data::LoaderOptions options;
   std::vector<std::vector<std::int64_t>> orders;  // what the sampler says, by epoch
+  std::vector<int> epochs;                        // which of them each start is for
   std::vector<LoaderStep> steps;                  // then the loader is destroyed
 };
 
@@ -25,6 +26,7 @@ inline Bytes encode(const LoaderCase& c) {
   out.put(c.options.prefetch).put(c.options.dtype);
   out.put(static_cast<std::uint32_t>(c.orders.size()));
   for (const auto& order : c.orders) out.put_list(std::span<const std::int64_t>(order));
+  out.put_list(std::span<const int>(c.epochs));
   out.put_list(std::span<const LoaderStep>(c.steps));
   return out.take();
 }
@@ -38,6 +40,7 @@ inline LoaderCase decode_loader_case(ByteReader& in) {
   c.options.dtype = in.get<DType>();
   c.orders.resize(in.get<std::uint32_t>());
   for (auto& order : c.orders) order = in.get_list<std::int64_t>();
+  c.epochs = in.get_list<int>();
   c.steps = in.get_list<LoaderStep>();
   return c;
 }
@@ -53,7 +56,7 @@ enum class SamplesAnswer : std::uint8_t { good, damaged };  // then inputs and l
 
 constexpr std::size_t samples_asked_max = 4096;  // in one request
 
-// The service "trainer": told what the consumer of the batches does.
+// The service "trainer": told what the consumer of the batches does, and that the sampler is asked.
 inline constexpr const char* trainer_service = "trainer";
 struct TrainerReport {
   enum class Kind : std::uint8_t {
@@ -63,6 +66,7 @@ struct TrainerReport {
     got_end,    // next() has returned nothing
     caught,     // next() has thrown what the dataset threw
     caught_other,
+    sampling,    // the sampler is asked for an order
     destroying,  // is about to destroy the loader
     destroyed,
   };

@@ -14,8 +14,8 @@ namespace {
 
 using data::LastBatch;
 using Rule = void (*)(Bench&, const Played&, const LoaderRun&);
-const std::vector<Rule> all_rules{check_outcomes, check_reads, check_ahead, check_memory,
-                                  check_end};
+const std::vector<Rule> all_rules{check_outcomes, check_reads,  check_ahead,
+                                  check_prompt,   check_memory, check_end};
 
 // Some ten times what the wordiest case needs.
 constexpr std::int64_t requests_max = 5'000;
@@ -31,6 +31,7 @@ struct Problem {
   data::LoaderOptions options{};
   int epochs = 1;
   std::vector<LoaderStep> steps{};  // empty: every epoch to its end, and once more
+  std::vector<int> which{};         // epoch each start is for; empty: 0, 1, …
   Pace pace{};
   std::vector<std::size_t> damaged{};  // batches of epoch 0 that cannot be read
   std::int64_t repeated = 0;  // samples that the sampler gives twice, as a padding one does
@@ -54,10 +55,11 @@ std::vector<LoaderStep> steps_of(std::string_view letters) {
 }
 
 void play(Bench& bench, const Problem& p, const std::vector<Rule>& rules) {
-  LoaderCase c{p.options, {}, p.steps};
+  LoaderCase c{p.options, {}, p.which, p.steps};
   Samples samples{bench.draw(), {}};
   for (int epoch = 0; epoch < p.epochs; ++epoch) {
     c.orders.push_back(random_permutation(p.samples, bench.draw()));
+    if (p.which.empty()) c.epochs.push_back(epoch);
     auto& order = c.orders.back();
     for (std::int64_t i = 0; i < p.repeated; ++i)
       order.push_back(order[static_cast<std::size_t>(i)]);
@@ -89,8 +91,8 @@ void play(Bench& bench, const Problem& p, const std::vector<Rule>& rules) {
   for (const Rule rule : rules) rule(bench, *played, {c, samples, log});
 }
 
-void in_order(Bench& bench) {
-  for (const int workers : {1, 2, 3, 4}) {
+void in_order(Bench& bench, const std::vector<int>& of_workers) {
+  for (const int workers : of_workers) {
     for (const int prefetch : {1, 2, 5}) {
       for (const std::int64_t samples : {0, 1, 3, 4, 5, 17}) {
         const Problem p{.samples = samples,
@@ -101,31 +103,32 @@ void in_order(Bench& bench) {
   }
   const Problem p{
       .samples = 12,
-      .options = {.batch_size = 3, .workers = 2, .prefetch = 3, .dtype = DType::float64}};
+      .options = {
+          .batch_size = 3, .workers = of_workers.front(), .prefetch = 3, .dtype = DType::float64}};
   play(bench, p, {check_outcomes});
 }
 
-void ahead(Bench& bench) {
+void ahead(Bench& bench, const std::vector<int>& of_workers) {
   for (const int prefetch : {1, 2, 3, 4, 6}) {
-    for (const int workers : {prefetch, 1, 2, 4}) {
+    for (const int workers : of_workers) {
       // Batch 0 comes soon, and everything else is still under way while the trainer holds it.
       const Pace slow{[](std::size_t k) { return k == 0 ? 1.0 : 100.0; }, 10};
       const Problem p{.samples = 40,
                       .options = {.batch_size = 4, .workers = workers, .prefetch = prefetch},
                       .pace = slow};
-      play(bench, p, {check_outcomes, check_ahead});
+      play(bench, p, {check_outcomes, check_ahead, check_prompt});
     }
   }
 }
 
-void bounded(Bench& bench) {
-  for (const int workers : {1, 2, 4}) {
+void bounded(Bench& bench, const std::vector<int>& of_workers) {
+  for (const int workers : of_workers) {
     for (const int prefetch : {1, 2, 3, 8}) {
       const Pace slow_trainer{[](std::size_t) { return 1.0; }, 50};
       const Problem p{.samples = 48,
                       .options = {.batch_size = 4, .workers = workers, .prefetch = prefetch},
                       .pace = slow_trainer};
-      play(bench, p, {check_outcomes, check_reads, check_ahead, check_memory});
+      play(bench, p, all_rules);
     }
   }
 }
@@ -138,7 +141,6 @@ void later_first(Bench& bench) {
           [window](std::size_t k) { return static_cast<double>(10 * (window - k % window)); }, 3};
       const Problem p{.samples = 30,
                       .options = {.batch_size = 3, .workers = workers, .prefetch = prefetch},
-                      .epochs = 2,
                       .pace = reversed};
       play(bench, p, all_rules);
     }
@@ -167,6 +169,13 @@ void epochs(Bench& bench) {
                       .pace = {[](std::size_t) { return 4.0; }, 1}};
       play(bench, p, all_rules);
     }
+    // The epochs that start() is given need not be 0, 1, 2: a run that goes on begins later.
+    const Problem resumed{.samples = 15,
+                          .options = {.batch_size = 3, .workers = workers, .prefetch = 3},
+                          .epochs = 4,
+                          .steps = steps_of("snnnnnnsnnnnnnsnnnnnn"),
+                          .which = {3, 1, 3}};
+    play(bench, resumed, all_rules);
   }
 }
 
@@ -202,12 +211,32 @@ void early_end(Bench& bench) {
 
 Exam exam() {
   return {
-      {"every batch in the sampler's order, then the end, for any workers and prefetch", in_order},
-      {"while the trainer holds batch 0, the next `prefetch` batches are under way", ahead},
-      {"never more than `prefetch` batches are under way or waiting", bounded},
-      {"in order, although later batches are there first", later_first},
-      {"an exception comes out of the next() of its batch, and the next batches still come",
-       damaged},
+      {.name = "one worker: every batch in the sampler's order, then the end",
+       .run = [](Bench& bench) { in_order(bench, {1}); },
+       .begins = Step{"one worker", 30}},
+      {"one worker reads `prefetch` batches ahead and no more, and nobody waits for another batch",
+       [](Bench& bench) {
+         ahead(bench, {1});
+         bounded(bench, {1});
+       }},
+      {.name = "several workers: every batch in the sampler's order, for any prefetch",
+       .run =
+           [](Bench& bench) {
+             in_order(bench, {2, 3, 4});
+           },
+       .begins = Step{"several workers, and batches in order", 40}},
+      {"while the trainer holds batch 0, the next `prefetch` batches are under way",
+       [](Bench& bench) {
+         ahead(bench, {2, 4, 9});
+       }},
+      {"never more than `prefetch` batches are under way or waiting",
+       [](Bench& bench) {
+         bounded(bench, {2, 4});
+       }},
+      {"in order, although later batches are there first, and each when it is there", later_first},
+      {.name = "an exception comes out of the next() of its batch, and the next batches still come",
+       .run = damaged,
+       .begins = Step{"exceptions, epochs and the end", 30}},
       {"another epoch begins afresh, also in the middle of one", epochs},
       {"a short last batch is kept or dropped, whatever the sampler padded", tails},
       {"destroyed early, the loader begins nothing more and waits for what has begun", early_end},

@@ -88,16 +88,19 @@ Bytes play(sim::PlayerCase& played) {
   PoisonDevice device;
   const ServedDataset dataset(played.port);
   Trainer trainer(played.port, device);
-  const auto sampler = [&](int epoch) { return c.orders.at(static_cast<std::size_t>(epoch)); };
+  const auto sampler = [&](int epoch) {
+    trainer.report(TrainerReport::Kind::sampling);
+    return c.orders.at(static_cast<std::size_t>(epoch));
+  };
   auto loader = data::make_prefetching_loader(dataset, sampler, c.options, device, played.strands);
-  int epoch = 0;
+  std::size_t begun = 0;
   for (const LoaderStep step : c.steps) {
     if (step == LoaderStep::next) {
       trainer.report_next(*loader);
       continue;
     }
     trainer.report(TrainerReport::Kind::starting);
-    loader->start(epoch++);
+    loader->start(c.epochs.at(begun++));
     trainer.report(TrainerReport::Kind::started);
   }
   trainer.report(TrainerReport::Kind::destroying);

@@ -37,6 +37,7 @@ struct Walk {
   explicit Walk(const LoaderRun& the_run) : run(the_run) {}
 
   const LoaderRun& run;
+  int begun_epochs = 0;          // how often start() was called
   int epoch = -1;                // -1: none has begun
   bool open = false;             // between starting an epoch and destroying the loader
   std::vector<Indices> batches;  // of the epoch
@@ -49,7 +50,10 @@ struct Walk {
     const Kind kind = event.report.kind;
     if (kind == Kind::starting) {
       open = true;
-      batches = batches_of_epoch(++epoch);
+      const auto which = static_cast<std::size_t>(begun_epochs++);
+      if (which >= run.c.epochs.size()) throw MalformedMessage("a start that is not played");
+      epoch = run.c.epochs[which];
+      batches = batches_of_epoch(epoch);
       begun.assign(batches.size(), false);
       taken = 0;
     }
@@ -113,7 +117,12 @@ std::string name_of(const TrainerReport& seen, const Walk& walk) {
     default:
       break;
   }
-  for (int epoch = walk.epoch; epoch >= 0; --epoch) {
+  std::vector<int> epochs{walk.epoch};
+  for (int other = 0; std::cmp_less(other, walk.run.c.orders.size()); ++other) {
+    if (other != walk.epoch) epochs.push_back(other);
+  }
+  for (const int epoch : epochs) {
+    if (epoch < 0) continue;
     const auto batches = walk.batches_of_epoch(epoch);
     for (std::size_t k = 0; k < batches.size(); ++k) {
       if (!holds(seen, batches[k], walk.run)) continue;
@@ -167,8 +176,8 @@ void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
        text(asked, " gave ", got,
             later ? ": batches are to come in the sampler's order, not in that in which workers "
                     "finish them"
-            : old ? ": that epoch is over. Is what was left of it gone, and was the sampler asked "
-                    "for this one?"
+            : old ? ": that is another epoch. Is what was left of it gone, and was the sampler "
+                    "asked for the epoch that start() was given?"
                   : ""),
        text("batch ", walk.taken, ": samples ", text_of(batch)), got);
 }
@@ -271,6 +280,61 @@ void check_ahead(Bench& bench, const Played& played, const LoaderRun& run) {
     const Kind kind = event.report.kind;
     const bool lasts = event.until_s > event.at_s && walk.open;
     busy = lasts && kind != Kind::starting ? &event : nullptr;
+  }
+}
+
+void check_prompt(Bench& bench, const Played& played, const LoaderRun& run) {
+  Walk walk(run);
+  std::vector<std::pair<Indices, double>> read;  // in this epoch: which, until when
+  double asked_s = 0;                            // when the trainer called
+  double before_s = 0;                           // when the reads before the epoch are over
+  for (const LoaderEvent& event : run.log) {
+    if (event.read) {
+      if (event.strand == 0) {
+        fail(bench, played, "reads_itself",
+             text("samples ", text_of(*event.read),
+                  " were read by the strand that calls next(); the workers' strands read"),
+             "a read by a worker", "a read by the trainer's strand");
+      }
+      read.emplace_back(*event.read, event.until_s);
+      continue;
+    }
+    const Kind kind = event.report.kind;
+    if (kind == Kind::sampling) {
+      if (event.strand == 0) continue;
+      fail(bench, played, "samples_elsewhere",
+           "a worker asked the sampler for an order; it is asked by start(), on the strand that "
+           "made the loader, and need not bear being asked by several",
+           "the strand that made the loader", "a worker's strand");
+    }
+    double expected_s = asked_s;
+    std::string what = text("next() for ", walk.place());
+    if (kind == Kind::started) {
+      expected_s = std::max(asked_s, before_s);
+      what = text("start(", walk.epoch, ")");
+    }
+    if (is_outcome(kind) && walk.taken < walk.batches.size()) {
+      for (const auto& [indices, until_s] : read) {
+        if (indices == walk.batches[walk.taken]) expected_s = std::max(asked_s, until_s);
+      }
+    }
+    if ((is_outcome(kind) || kind == Kind::started) && event.at_s > expected_s) {
+      fail(bench, played, kind == Kind::started ? "start_waits" : "next_waits",
+           text(what, " was called at ", asked_s, " s and returned at ", event.at_s, " s, ",
+                kind == Kind::started
+                    ? "though no read of an epoch before was under way any more: the workers read "
+                      "ahead while the trainer goes on"
+                    : text("though its batch was there at ", expected_s,
+                           " s: it waits for its own batch, and for no other. Does a worker "
+                           "read inside the monitor, which nobody can enter then?")),
+           text(expected_s, " s"), text(event.at_s, " s"));
+    }
+    if (kind == Kind::starting) {
+      for (const auto& [indices, until_s] : read) before_s = std::max(before_s, until_s);
+      read.clear();
+    }
+    walk.follow(event);
+    asked_s = event.until_s;
   }
 }
 

@@ -26,6 +26,11 @@ void check_reads(Bench& bench, const Played& played, const LoaderRun& run);
 // as there were workers for them.
 void check_ahead(Bench& bench, const Played& played, const LoaderRun& run);
 
+// next() returned as soon as its own batch was there, and start() waited for nothing but reads of
+// an epoch before; the sampler was asked on the strand that made the loader, and batches were read
+// on others.
+void check_prompt(Bench& bench, const Played& played, const LoaderRun& run);
+
 // The player held no more tensors than the trainer's batch and `prefetch` others.
 void check_memory(Bench& bench, const Played& played, const LoaderRun& run);
 

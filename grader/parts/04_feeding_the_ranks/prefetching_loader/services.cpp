@@ -23,7 +23,7 @@ std::string Samples::damage_of(std::span<const std::int64_t> indices) const {
   return {};
 }
 
-std::optional<sim::Service::Answer> SamplesService::serve(const sim::Actor&,
+std::optional<sim::Service::Answer> SamplesService::serve(const sim::Actor& who,
                                                           const sim::Request& request, double now) {
   ByteReader in(request.data.bytes);
   auto indices = in.get_list<std::int64_t>();
@@ -47,11 +47,11 @@ std::optional<sim::Service::Answer> SamplesService::serve(const sim::Actor&,
     answer.put_list(std::span<const std::int64_t>(labels));
   }
   const double until_s = now + (indices.empty() ? 0 : read_s_(indices.front()));
-  log_.push_back({now, until_s, std::move(indices), {}});
+  log_.push_back({now, until_s, who.strand, std::move(indices), {}});
   return Answer{sim::payload_of(answer.take()), until_s};
 }
 
-std::optional<sim::Service::Answer> TrainerService::serve(const sim::Actor&,
+std::optional<sim::Service::Answer> TrainerService::serve(const sim::Actor& who,
                                                           const sim::Request& request, double now) {
   using Kind = TrainerReport::Kind;
   ByteReader in(request.data.bytes);
@@ -59,7 +59,7 @@ std::optional<sim::Service::Answer> TrainerService::serve(const sim::Actor&,
   const bool lasts =
       report.kind == Kind::started || report.kind == Kind::got_batch || report.kind == Kind::caught;
   const double until_s = now + (lasts ? hold_s_ : 0);
-  log_.push_back({now, until_s, std::nullopt, std::move(report)});
+  log_.push_back({now, until_s, who.strand, std::nullopt, std::move(report)});
   return Answer{{}, until_s};
 }
 

@@ -14,6 +14,7 @@ namespace lockstep::grader::prefetching_loader {
 
 struct LoaderEvent {
   double at_s = 0, until_s = 0;
+  int strand = 0;                                 // that asked: 0 made the loader
   std::optional<std::vector<std::int64_t>> read;  // the indices, or
   TrainerReport report;                           // what the trainer said
 };

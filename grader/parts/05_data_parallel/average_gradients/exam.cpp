@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "grader/exam/gradient_rules.hpp"
+#include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/members.hpp"
+#include "grader/exam/traffic.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_values.hpp"
@@ -165,6 +167,17 @@ void judge(Bench& bench, const Problem& p) {
       p, [&](const Problem& one) { play(bench, one); }, smaller);
 }
 
+void judge_cost(Bench& bench, const Problem& p) {
+  const auto played = play(bench, p);
+  if (!played) return;
+  check_one_reduction(bench, *played, p.plan, p.size());
+  const std::int64_t gradients =
+      std::count(p.plan.has_grad.begin(), p.plan.has_grad.end(), std::uint8_t{1});
+  check_operations(bench, *played,
+                   {.collectives = gradients,
+                    .allowed = text("one all-reduce for each of ", gradients, " gradients")});
+}
+
 Problem usual(int ranks, std::uint64_t schedule_seed) {
   return {whole_world(ranks),
           {DType::float32, {35, 7, 1, 64, 64, 13}, {1, 1, 1, 1, 1, 1}},
@@ -175,15 +188,17 @@ Problem usual(int ranks, std::uint64_t schedule_seed) {
 
 Exam exam() {
   return {
-      {"the mean over 2, 3, 4, 1, 5, 7 and 8 ranks, the same bits on all",
+      {"the mean over 1 to 8 and 13 ranks, the same bits on all",
        [](Bench& bench) {
-         for (int n : {2, 3, 4, 1, 5, 7, 8}) judge(bench, usual(n, bench.draw()));
+         for (int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) judge(bench, usual(n, bench.draw()));
        }},
-      {"float64 too",
+      {"float64 and bfloat16 too",
        [](Bench& bench) {
-         Problem p = usual(3, bench.draw());
-         p.plan.dtype = DType::float64;
-         judge(bench, p);
+         for (const DType dtype : {DType::float64, DType::bfloat16}) {
+           Problem p = usual(3, bench.draw());
+           p.plan.dtype = dtype;
+           judge(bench, p);
+         }
        }},
       {"a parameter without gradient stays without; an empty one does no harm",
        [](Bench& bench) {
@@ -200,17 +215,24 @@ Exam exam() {
          p.members.ranks = {6, 1, 4};
          judge(bench, p);
        }},
-      {"no more bytes than one all-reduce of the gradients",
+      {"a lost peer: CommError, and no mean of those who are left",
+       [](Bench& bench) {
+         const GradientPlan plan{DType::float32, {35, 64, 13}, {1, 1, 1}};
+         CaseSetup setup{.description = "4 ranks", .inputs = {}, .network = {}, .services = {}};
+         setup.schedule_seed = bench.draw();
+         const std::uint64_t salt = bench.draw();
+         for (int rank = 0; rank < 4; ++rank) {
+           setup.inputs.push_back(encode(GradientCase{{}, drawn_gradients(plan, salt, rank), 1}));
+         }
+         check_lost_peer(bench, std::move(setup), 2, 1);
+       }},
+      {"no more bytes than one all-reduce of the gradients, and nothing beside it",
        [](Bench& bench) {
          for (int n : {2, 4, 8}) {
            Problem p = usual(n, bench.draw());
-           p.plan.sizes = {400, 130, 50};
-           p.plan.has_grad = {1, 1, 1};
-           const auto judge_cost = [&](const Problem& one) {
-             const auto played = play(bench, one);
-             if (played) check_one_reduction(bench, *played, one.plan, one.size());
-           };
-           bench.examine<Problem>(p, judge_cost, smaller);
+           p.plan = {n == 4 ? DType::bfloat16 : DType::float32, {400, 130, 50}, {1, 1, 1}};
+           bench.examine<Problem>(
+               p, [&](const Problem& one) { judge_cost(bench, one); }, smaller);
          }
        },
        {},

@@ -6,202 +6,19 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/base/random.hpp"
+#include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/parts/05_data_parallel/data_parallel_step/oracle.hpp"
 #include "grader/play/training.hpp"
 
 namespace lockstep::grader::data_parallel_step {
 namespace {
 
-constexpr std::int64_t steps = 10;
-constexpr std::int64_t width = 6, classes = 4;
-
-struct Problem {
-  int ranks = 2;
-  std::int64_t batch = 3;
-  OptimizerKind optimizer = OptimizerKind::momentum;
-  double clip_norm = 0;
-  DType dtype = DType::float64;
-  std::uint64_t schedule_seed = 0;
-
-  std::string description() const {
-    return text(ranks, ranks == 1 ? " rank" : " ranks", ", ", batch, " samples each, ", steps,
-                " steps, ", optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
-                clip_norm > 0 ? text(", clipped to ", clip_norm) : "",
-                dtype == DType::float32 ? ", float32" : "");
-  }
-};
-
-// Players learn this one; what the other ranks' samples are drawn from stays with the judge.
-std::uint64_t model_seed_of(std::uint64_t salt) { return random_bits(salt, 1'000'003) >> 32; }
-
-StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
-  StepCase c;
-  c.dtype = p.dtype;
-  c.optimizer = p.optimizer;
-  c.clip_norm = p.clip_norm;
-  c.model_seed = model_seed_of(salt);
-  c.widths = {width, 8, classes};
-  c.batch = p.batch;
-  const auto samples = static_cast<std::size_t>(steps * p.batch);
-  for (std::size_t i = 0; i < samples; ++i) {
-    const auto label = static_cast<std::int64_t>(
-        random_bits(salt + 17, i * 16 + static_cast<std::uint64_t>(rank)) % classes);
-    c.labels.push_back(label);
-    for (std::int64_t j = 0; j < width; ++j) {
-      const double noise =
-          random_uniform(salt + 29, (i * 16 + static_cast<std::uint64_t>(rank)) * width +
-                                        static_cast<std::uint64_t>(j));
-      // Ranks draw from shifted clouds, so their gradients really differ.
-      c.inputs.push_back(2 * noise - 1 + 0.7 * static_cast<double>(rank) +
-                         (j == label ? 1.5 : 0.0));
-    }
-  }
-  return c;
-}
-
-// What one device ends with, in each of the ways this step usually goes wrong.
-enum class Way : std::uint8_t {
-  right,
-  no_average,
-  summed,
-  divided_twice,
-  clip_before,
-  not_clipped,
-  stale_by_one,
-  no_zero,
-  zero_last,
-  unmoved,
-  loss_after,  // right, but the losses are those after the update
-};
-
-struct Trained {
-  std::vector<double> parameters;           // flat
-  std::vector<std::vector<double>> losses;  // [rank][step]
-};
-
-// Trains all ranks' samples on one device. For Way::no_average the result is rank 0's alone.
-Trained train(const Problem& p, std::uint64_t salt, Way way) {
-  CpuDevice device;
-  std::vector<StepCase> cases;
-  for (int rank = 0; rank < p.ranks; ++rank) cases.push_back(case_of(p, salt, rank));
-  const auto model = nn::make_mlp(cases[0].widths, p.dtype, device, model_seed_of(salt));
-  const auto optimizer = make_optimizer(*model, p.optimizer);
-  const auto parameters = model->parameters();
-  Trained trained;
-  trained.losses.resize(cases.size());
-
-  for (std::int64_t step = 0; step < steps; ++step) {
-    if (way == Way::stale_by_one && step > 0) optimizer->step();
-    std::vector<Tensor> sums(parameters.size());
-    if (step == 0) leave_gradients(*model);
-    if (way == Way::no_zero || (way == Way::zero_last && step == 0)) {
-      for (std::size_t i = 0; i < parameters.size(); ++i) sums[i] = parameters[i]->grad.clone();
-    }
-    std::vector<data::Batch> batches;
-    for (std::size_t rank = 0; rank < cases.size(); ++rank) {
-      optimizer->zero_grad();
-      const auto batch = make_batch(cases[rank].inputs, cases[rank].labels, width, step * p.batch,
-                                    p.batch, p.dtype, device);
-      Tape tape(GradMode::record);
-      const Value logits = model->forward(tape, tape.constant(batch.inputs));
-      const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
-      trained.losses[rank].push_back(loss.tensor.item());
-      batches.push_back(batch);
-      tape.backward(loss);
-      if (way == Way::no_average && rank > 0) continue;
-      if (way == Way::clip_before) optim::clip_grad_norm(parameters, p.clip_norm);
-      for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const Tensor scaled = parameters[i]->grad.clone();
-        if (way != Way::summed && way != Way::no_average) scaled.scale_(1.0 / p.ranks);
-        if (way == Way::divided_twice) scaled.scale_(1.0 / p.ranks);
-        if (sums[i].defined()) {
-          sums[i].reduce_(scaled, ReduceOp::sum);
-        } else {
-          sums[i] = scaled;
-        }
-      }
-    }
-    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i]->grad.copy_(sums[i]);
-    const bool clips_mean = way != Way::clip_before && way != Way::not_clipped;
-    if (p.clip_norm > 0 && clips_mean) optim::clip_grad_norm(parameters, p.clip_norm);
-    if (way != Way::stale_by_one && way != Way::unmoved) optimizer->step();
-    for (std::size_t rank = 0; way == Way::loss_after && rank < cases.size(); ++rank) {
-      Tape tape(GradMode::inference);
-      const Value logits = model->forward(tape, tape.constant(batches[rank].inputs));
-      trained.losses[rank].back() =
-          autograd::cross_entropy(tape, logits, batches[rank].labels).tensor.item();
-    }
-  }
-  for (const Parameter* parameter : parameters) {
-    for (double value : as_doubles(p.dtype, parameter->value.raw_bytes())) {
-      trained.parameters.push_back(value);
-    }
-  }
-  return trained;
-}
-
-// The other usual mistake: every rank steps with its own gradient, and the parameters are averaged
-// afterwards. Equal to the right way for SGD, with momentum too, since all of it is linear in the
-// gradient; not for Adam or with clipping.
-std::vector<double> train_averaging_parameters(const Problem& p, std::uint64_t salt) {
-  CpuDevice device;
-  std::vector<std::unique_ptr<nn::Module>> models;
-  std::vector<std::unique_ptr<optim::Optimizer>> optimizers;
-  for (int rank = 0; rank < p.ranks; ++rank) {
-    models.push_back(
-        nn::make_mlp(case_of(p, salt, 0).widths, p.dtype, device, model_seed_of(salt)));
-    optimizers.push_back(make_optimizer(*models.back(), p.optimizer));
-  }
-  for (std::int64_t step = 0; step < steps; ++step) {
-    std::vector<Tensor> means(models.front()->parameters().size());
-    for (int rank = 0; rank < p.ranks; ++rank) {
-      const StepCase c = case_of(p, salt, rank);
-      nn::Module& model = *models[static_cast<std::size_t>(rank)];
-      optim::Optimizer& optimizer = *optimizers[static_cast<std::size_t>(rank)];
-      optimizer.zero_grad();
-      const auto batch =
-          make_batch(c.inputs, c.labels, width, step * p.batch, p.batch, p.dtype, device);
-      Tape tape(GradMode::record);
-      const Value logits = model.forward(tape, tape.constant(batch.inputs));
-      tape.backward(autograd::cross_entropy(tape, logits, batch.labels));
-      const auto parameters = model.parameters();
-      if (p.clip_norm > 0) optim::clip_grad_norm(parameters, p.clip_norm);
-      optimizer.step();
-      for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const Tensor share = parameters[i]->value.clone();
-        share.scale_(1.0 / p.ranks);
-        if (rank == 0) {
-          means[i] = share;
-        } else {
-          means[i].reduce_(share, ReduceOp::sum);
-        }
-      }
-    }
-    for (const auto& model : models) {
-      const auto parameters = model->parameters();
-      for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i]->value.copy_(means[i]);
-    }
-  }
-  std::vector<double> flat;
-  for (const Parameter* parameter : models.front()->parameters()) {
-    for (double value : as_doubles(p.dtype, parameter->value.raw_bytes())) flat.push_back(value);
-  }
-  return flat;
-}
-
-std::vector<double> tolerance_of(const Problem& p, std::span<const double> expected) {
-  // float64, ten steps: sums in another order move the result by some 1e-13; Adam divides by the
-  // root of the second moment and so magnifies that for tiny gradients. 1e-6 leaves room for every
-  // right order of summation and is far below what any mistake changes. In float32 the same sums
-  // differ by some 1e-6 after ten steps.
-  const double relative = p.dtype == DType::float64 ? 1e-6 : 1e-3;
-  std::vector<double> tolerance;
-  for (double value : expected) tolerance.push_back(relative * std::max(1.0, std::fabs(value)));
-  return tolerance;
-}
+using Problem = StepProblem;
+using Way = StepWay;
+using Trained = StepTrained;
 
 std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t salt,
                                                  std::span<const double> seen) {
@@ -245,6 +62,11 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
             "the gradients that were there before the first step went into it: zero them first, "
             "not last"};
   }
+  if (p.clip_norm < 0) {
+    return {"negative_bound",
+            text("clip_norm is ", number(p.clip_norm),
+                 ", and zero or less means no clipping; the gradient was scaled all the same")};
+  }
   if (is(Way::stale_by_one)) {
     return {"step_before_gradient",
             "the optimizer stepped before this batch's gradient was averaged"};
@@ -273,6 +95,32 @@ std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, int rank,
   return {};
 }
 
+// What became of the parameter that forward does not use, in front of all others.
+void check_unused(Bench& bench, const Played& played, int rank, std::vector<double>& parameters,
+                  bool has_gradient) {
+  constexpr std::ptrdiff_t count = 6;
+  Failure failure;
+  failure.where = text("rank ", rank, ", the parameter that no rank used");
+  const auto end = parameters.begin() + std::min(count, std::ssize(parameters));
+  if (std::any_of(parameters.begin(), end,
+                  [](double value) { return value != WithUnused::unused_value; })) {
+    failure.cause = "unused_moved";
+    failure.message = text("the parameter that no rank used moved on rank ", rank,
+                           ": no gradient is its own, so no step is. Was the gradient that was "
+                           "there on entry still used?");
+    bench.fail(played, std::move(failure));
+  }
+  parameters.erase(parameters.begin(), end);
+  if (!has_gradient) return;
+  failure.cause = "gradient_invented";
+  failure.expected = "no gradient";
+  failure.seen = "a gradient";
+  failure.message =
+      text("the parameter that no rank used has a gradient on rank ", rank,
+           " after the step; it must stay without, or weight decay and momentum will move it");
+  bench.fail(played, std::move(failure));
+}
+
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
   const Trained expected = train(p, salt, Way::right);
   const auto tolerance = tolerance_of(p, expected.parameters);
@@ -280,10 +128,12 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
   for (int rank = 0; rank < p.ranks; ++rank) {
     ByteReader result(played.results[static_cast<std::size_t>(rank)]);
     const auto losses = result.get_list<double>();
+    const bool first_has_gradient = result.get<std::uint8_t>() != 0;
     std::vector<double> seen;
     while (!result.done()) {
       for (double value : as_doubles(p.dtype, result.get_bytes())) seen.push_back(value);
     }
+    if (p.unused) check_unused(bench, played, rank, seen, first_has_gradient);
     Failure failure;
     failure.where = text("rank ", rank);
     if (rank == 0) rank_zero = seen;
@@ -338,12 +188,21 @@ std::optional<Played> play(Bench& bench, const Problem& p) {
   return played;
 }
 
+void check_meetings(Bench& bench, const Played& played) {
+  constexpr std::int64_t parameters = 4;
+  // One more in each step for a loss that travels along.
+  check_operations(bench, played,
+                   {.collectives = steps * (parameters + 1),
+                    .allowed = text("one all-reduce for each of the ", parameters,
+                                    " gradients in each of ", steps, " steps")});
+}
+
 void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   const std::int64_t elements = width * 8 + 8 + 8 * classes + classes;
   const double allowed = static_cast<double>(steps) * ring_bytes(elements * 8, p.ranks);
   const double sent = busiest_rank_bytes(played.counters);
   // A quarter for a loss or a count that travels along on this very small model.
-  if (sent <= allowed * 1.25) return;
+  if (sent <= allowed * 1.25) return check_meetings(bench, played);
   bench.fail(
       played,
       wasteful("too_many_bytes", sent, allowed, text("per rank in ", steps, " steps"),
@@ -373,10 +232,29 @@ Exam exam() {
          play(bench, {.ranks = 3, .optimizer = OptimizerKind::adam, .clip_norm = 0.1});
          // A bound that nothing exceeds changes nothing.
          play(bench, {.ranks = 3, .clip_norm = 1e4});
+         play(bench, {.ranks = 2, .clip_norm = -0.1});
        }},
       {"float32 too", [](Bench& bench) { play(bench, {.ranks = 3, .dtype = DType::float32}); }},
       {"eight ranks with one sample each",
        [](Bench& bench) { play(bench, {.ranks = 8, .batch = 1}); }},
+      {"a parameter that no rank used keeps its value, and has no gradient",
+       [](Bench& bench) {
+         play(bench, {.ranks = 2, .optimizer = OptimizerKind::adam, .unused = true});
+       }},
+      {"a lost peer: CommError, and no step from the gradients of those who are left",
+       [](Bench& bench) {
+         const Problem p{.ranks = 4, .schedule_seed = bench.draw()};
+         const std::uint64_t salt = bench.draw();
+         CaseSetup setup;
+         setup.description = p.description();
+         setup.schedule_seed = p.schedule_seed;
+         for (int rank = 0; rank < p.ranks; ++rank) {
+           StepCase c = case_of(p, salt, rank);
+           c.peer_dies = 1;
+           setup.inputs.push_back(encode(c));
+         }
+         check_lost_peer(bench, std::move(setup), 3, 6);
+       }},
       {"one reduction of the gradients a step",
        [](Bench& bench) {
          for (int n : {2, 8}) {

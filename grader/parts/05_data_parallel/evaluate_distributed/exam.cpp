@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "grader/exam/lost_peer_rules.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/evaluate_distributed/causes.hpp"
@@ -72,17 +73,30 @@ std::optional<Failure> reading_failure(const Problem& p, const DatasetService& s
 }
 
 std::optional<Failure> traffic_failure(const Problem& p, const sim::Counters& counters) {
-  int reductions = 0;
+  int reductions = 0, barriers = 0;
   std::int64_t bytes = 0;
   bool others = !counters.messages.empty();
   for (const auto& record : counters.collectives) {
     others = others || record.kind != sim::Collective::all_reduce;
+    barriers += record.kind == sim::Collective::barrier ? 1 : 0;
     ++reductions;
     bytes = std::max(bytes, record.bytes);
   }
   const bool alone = p.ranks == 1 && reductions <= p.evaluations;
-  if (!others && (reductions == p.evaluations || alone) && bytes <= 24) return std::nullopt;
+  const bool met = !others && (reductions == p.evaluations || alone);
+  const bool of_float64 = bytes == 24 || bytes == 16;  // who knows the labels sends two sums
+  if (met && (of_float64 || (alone && bytes <= 24))) return std::nullopt;
   Failure failure;
+  if (met && bytes < 24) {
+    failure.cause = "narrow_sums";
+    failure.expected = "an all-reduce of 24 bytes: three float64";
+    failure.seen = text("an all-reduce of ", bytes, " bytes");
+    failure.message =
+        text("the numbers are right for these samples, but the all-reduce has ", bytes,
+             " bytes where three float64 have 24: float32 counts to 16,777,216 and bfloat16 to "
+             "256. from_values(sums, {3}, DType::float64, device) makes them");
+    return failure;
+  }
   failure.verdict = sim::Verdict::efficiency;
   failure.cause = "other_traffic";
   failure.expected = text(p.evaluations, " all-reduce of 24 bytes");
@@ -91,12 +105,14 @@ std::optional<Failure> traffic_failure(const Problem& p, const sim::Counters& co
   const auto count = [](std::size_t number, const char* what) {
     return text(number, " ", what, number == 1 ? "" : "s");
   };
-  failure.message = text("the numbers are right, but ",
-                         count(static_cast<std::size_t>(p.evaluations), "evaluation"), " took ",
-                         count(counters.collectives.size(), "collective"), " of up to ", bytes,
-                         " bytes and ", count(counters.messages.size(), "message"),
-                         " where one all-reduce of three float64 each suffices",
-                         others ? "" : ": put the three sums into one tensor");
+  failure.message = text(
+      "the numbers are right, but ", count(static_cast<std::size_t>(p.evaluations), "evaluation"),
+      " took ", count(counters.collectives.size(), "collective"), " of up to ", bytes,
+      " bytes and ", count(counters.messages.size(), "message"),
+      " where one all-reduce of three float64 each suffices",
+      barriers > 0 ? text(": ", barriers, barriers == 1 ? " is a barrier" : " are barriers")
+      : others     ? ""
+                   : ": put the three sums into one tensor");
   return failure;
 }
 
@@ -186,10 +202,12 @@ class Comparison {
   const HiddenSamples& samples_;
 };
 
-void play(Bench& bench, const Problem& p) {
+enum class Peers : std::uint8_t { stay, one_dies };
+
+void play(Bench& bench, const Problem& p, Peers peers = Peers::stay) {
   const HiddenSamples samples{p.shape(), bench.draw()};
   DatasetService service(samples);
-  EvaluateCase c{{}, p.dtype, samples.shape, {}};
+  EvaluateCase c{{}, p.dtype, samples.shape, {}, peers == Peers::one_dies};
   for (int k = 0; k < p.evaluations; ++k) c.model_seeds.push_back(bench.draw() >> 32);
   std::vector<int> members = p.members;
   if (members.empty()) {
@@ -208,6 +226,7 @@ void play(Bench& bench, const Problem& p) {
     mine.group.key = static_cast<int>(place - members.begin());
     setup.inputs.push_back(encode(mine));
   }
+  if (peers == Peers::one_dies) return check_lost_peer(bench, setup, 1, 2);
   const auto played = bench.play(setup);
   if (!played) return;
   Comparison(bench, *played, p, samples).compare(members, c.model_seeds);
@@ -231,6 +250,7 @@ Exam exam() {
            play(bench, {.ranks = n, .samples = 13, .schedule_seed = bench.draw()});
          }
          play(bench, {.ranks = 4, .samples = 31});
+         play(bench, {.ranks = 13, .samples = 31});
        }},
       {"ranks without any sample take part",
        [](Bench& bench) {
@@ -250,6 +270,8 @@ Exam exam() {
        }},
       {"one evaluation after the other, each of its own model",
        [](Bench& bench) { play(bench, {.ranks = 3, .samples = 10, .evaluations = 3}); }},
+      {"a lost peer: CommError, and no mean of those who are left",
+       [](Bench& bench) { play(bench, {.ranks = 3, .samples = 10}, Peers::one_dies); }},
       {"a group that is not the world",
        [](Bench& bench) {
          play(bench, {.ranks = 3, .samples = 10, .members = {4, 0, 3}});

@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "engine/base/random.hpp"
+#include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_number.hpp"
 
 namespace lockstep::grader::scale_learning_rate {
 namespace {
@@ -77,6 +79,38 @@ std::vector<Misunderstanding> wrong_factors(const RateQuestion& q) {
   };
 }
 
+// What is left of a number in 32 bits.
+std::int64_t in_32_bits(std::int64_t number) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(number));
+}
+
+std::vector<Misunderstanding> lost_bits(const RateQuestion& q) {
+  const auto& [step, r] = q;
+  const std::int64_t samples = r.batch * r.accumulate * r.ranks;
+  const double base_batch = static_cast<double>(r.base_batch);
+  std::vector<Misunderstanding> lost;
+  if (in_32_bits(samples) != samples) {
+    lost.push_back({"wrapped_32",
+                    rate_with(q, static_cast<double>(in_32_bits(samples)) / base_batch),
+                    "the samples of an update went through 32 bits, which hold up to "
+                    "2,147,483,647: multiply in double"});
+  }
+  if (in_32_bits(step) == step && in_32_bits(r.warmup) == r.warmup) return lost;
+  RateQuestion other = q;
+  other.step = in_32_bits(step), other.rate.warmup = in_32_bits(r.warmup);
+  const char* steps =
+      "step and warm-up went through 32 bits, which hold up to 2,147,483,647: both are int64";
+  const double right = expected_of(q),
+               scaled = rate_with({r.warmup, r}, samples_of(r) / base_batch);
+  for (const double wrong :
+       {expected_of(other), expected_of({other.step, r}), expected_of({step, other.rate}),
+        r.base + (scaled - r.base) * static_cast<double>(step) / static_cast<double>(r.warmup),
+        scaled, r.base}) {
+    if (!near(wrong, right)) lost.push_back({"wrapped_32", wrong, steps});
+  }
+  return lost;
+}
+
 std::vector<Misunderstanding> wrong_warmups(const RateQuestion& q) {
   const auto& [whole_step, r] = q;
   const double k = samples_of(r) / static_cast<double>(r.base_batch);
@@ -131,6 +165,9 @@ Misunderstanding cause_of(const RateQuestion& q, double seen) {
   if (std::isnan(seen)) {
     return {"no_number", seen, "0 / 0: a warm-up may have no steps, or the base rate be reached"};
   }
+  for (const auto& wrong : lost_bits(q)) {
+    if (near(seen, wrong.rate)) return wrong;
+  }
   std::vector<Misunderstanding> all = wrong_factors(q);
   if (q.step < q.rate.warmup) {
     const auto more = wrong_warmups(q);
@@ -147,12 +184,18 @@ Misunderstanding cause_of(const RateQuestion& q, double seen) {
       "rate to the scaled one"};
 }
 
-void compare(Bench& bench, const Played& played, const RateQuestion& q, double seen) {
+// `earlier`: what was right for the questions before this one.
+void compare(Bench& bench, const Played& played, const RateQuestion& q, double seen,
+             std::vector<double>& earlier) {
   const double expected = expected_of(q);
-  if (near(seen, expected)) return;
-  const Misunderstanding likely = cause_of(q, seen);
+  if (near(seen, expected)) return earlier.push_back(expected);
+  const Misunderstanding own = cause_of(q, seen);
+  Cause likely{own.cause, own.sentence};
+  if (likely.name == "other_rate") {
+    if (const auto any = likely_cause(WrongNumber{seen, expected, earlier})) likely = *any;
+  }
   Failure failure;
-  failure.cause = likely.cause;
+  failure.cause = likely.name;
   failure.expected = number(expected);
   failure.seen = number(seen);
   failure.where = text_of(q);
@@ -171,11 +214,16 @@ void ask(Bench& bench, const std::string& description, const std::vector<RateQue
   const auto played = bench.ask(description, encode(questions));
   if (!played) return;
   ByteReader answers(played->results.front());
+  std::vector<double> earlier;
   for (const auto& q : questions) {
-    const bool refused = answers.get<RateAnswer>() == RateAnswer::refused;
-    const double seen = refused ? 0 : answers.get<double>();
+    const Ending ending = read_ending(answers);
+    const double seen = answers.get<double>();
+    const bool refused = ending.kind != Ending::Kind::returned;
+    if (ending.kind == Ending::Kind::threw_other && !sensible(q)) {
+      bench.fail(*played, wrong_ending(ending, "ContractError", text_of(q)));
+    }
     if (refused == !sensible(q)) {
-      if (!refused) compare(bench, *played, q, seen);
+      if (!refused) compare(bench, *played, q, seen, earlier);
       continue;
     }
     Failure failure;
@@ -244,8 +292,16 @@ Exam exam() {
          ask(bench, "no growth", at_steps({0.1, 96, 8, 4, 3, Scaling::linear, 5}, {0, 2, 5, 6}));
          ask(bench, "smaller", at_steps({0.4, 1000, 10, 3, 5, Scaling::linear, 4}, {0, 1, 3, 4}));
        }},
-      {"any rate, batch and warm-up",
-       [](Bench& bench) { ask(bench, "random rates", random_rates(bench)); }},
+      {"any rate, batch and warm-up, and numbers beyond 32 bits",
+       [](Bench& bench) {
+         ask(bench, "random rates", random_rates(bench));
+         constexpr std::int64_t billion = 1'000'000'000;
+         std::vector<RateQuestion> large =
+             at_steps({0.1, 7 * billion, 3'000'000, 7, 1000, Scaling::linear, 10}, {10, 0, 5});
+         const ScaledRate fast{0.1, 32, 32, 4, 1, Scaling::linear, 10};
+         for (const auto& q : at_steps(fast, {3 * billion})) large.push_back(q);
+         ask(bench, "billions of samples, and of steps", large);
+       }},
       {"what makes no sense is refused",
        [](Bench& bench) {
          const ScaledRate good{0.1, 32, 32, 4, 2, Scaling::linear, 5};

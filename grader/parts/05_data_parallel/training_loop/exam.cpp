@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
@@ -210,6 +211,18 @@ class Comparison {
     }
   }
 
+  // A model of four parameters and a buffer; in each step its gradients and the loss; a barrier at
+  // the end. One more of each does no harm.
+  void meetings(std::int64_t steps) const {
+    check_operations(
+        bench_, played_,
+        {.collectives = 6 + 6 * steps,
+         .barriers = 2,
+         .allowed = text("one broadcast for each tensor of the model, and in each of ", steps,
+                         " steps one all-reduce for each gradient and one for the "
+                         "loss,")});
+  }
+
   void traffic() const {
     const LoopProblem& p = drawn_.problem;
     const std::int64_t bytes =
@@ -218,7 +231,7 @@ class Comparison {
     const double allowed = static_cast<double>(bytes) * 3 + steps * ring_bytes(bytes + 16, p.ranks);
     const double sent = busiest_rank_bytes(played_.counters);
     // A tenth for those who log more than a loss; the beginning has its allowance.
-    if (sent <= allowed * 1.1) return;
+    if (sent <= allowed * 1.1) return meetings(static_cast<std::int64_t>(steps));
     Failure failure;
     failure.verdict = sim::Verdict::efficiency;
     failure.cause = "too_many_bytes";
@@ -275,7 +288,9 @@ class Comparison {
   const std::vector<int>& members_;
 };
 
-void play(Bench& bench, const DrawnLoop& drawn) {
+enum class Peers : std::uint8_t { stay, one_dies };
+
+void play(Bench& bench, const DrawnLoop& drawn, Peers peers = Peers::stay) {
   const LoopProblem& p = drawn.problem;
   DatasetService dataset(drawn.samples());
   LogService log(p.log_s);
@@ -294,8 +309,10 @@ void play(Bench& bench, const DrawnLoop& drawn) {
     c.group.split = p.members.empty() ? 0 : 1;
     c.group.color = member ? 1 : comm::ProcessGroup::no_color;
     c.group.key = rank;
+    c.peer_dies = peers == Peers::one_dies;
     setup.inputs.push_back(encode(c));
   }
+  if (peers == Peers::one_dies) return check_lost_peer(bench, setup, 1, 20);
   const auto played = bench.play(setup);
   if (!played) return;
   for (int rank = 0; rank < p.ranks; ++rank) {
@@ -311,6 +328,20 @@ void play(Bench& bench, const DrawnLoop& drawn) {
   comparison.end(log.lines());
   comparison.one_broadcast();
   comparison.traffic();
+}
+
+// Steps so large that the loss of some epoch is larger than that of the epoch before, well before
+// the last one.
+void play_rising(Bench& bench) {
+  LoopProblem p{.ranks = 2, .samples = 16, .epochs = 4, .rate = 2};
+  const std::uint64_t salt = bench.draw();
+  const auto rises = [&] {
+    const auto losses =
+        epoch_losses(p, train_on_one_device(DrawnLoop{p, salt}, LoopWay::right).losses);
+    return losses[1] > losses[0] || losses[2] > losses[1];
+  };
+  while (p.rate < 100 && !rises()) p.rate *= 2;
+  play(bench, DrawnLoop{p, salt});
 }
 
 void play(Bench& bench, const LoopProblem& p) { play(bench, DrawnLoop{p, bench.draw()}); }
@@ -348,9 +379,14 @@ Exam exam() {
            play(bench, DrawnLoop{{.ranks = n, .samples = 64, .batch = 16 / n}, salt});
          }
        }},
+      {"as many epochs as were asked for, also when the loss rises", play_rising},
       {"nobody leaves while rank 0 still writes",
        [](Bench& bench) {
          for (int n : {2, 4}) play(bench, {.ranks = n, .epochs = 1, .log_s = 0.5});
+       }},
+      {"a lost peer: CommError, and nobody trains on",
+       [](Bench& bench) {
+         play(bench, DrawnLoop{{.ranks = 3}, bench.draw()}, Peers::one_dies);
        }},
       {"a group that is not the world",
        [](Bench& bench) {

@@ -1,6 +1,7 @@
 #include "grader/parts/05_data_parallel/training_loop/oracle.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
@@ -71,6 +72,7 @@ std::string LoopProblem::description() const {
               batch, " a step and rank, ", epochs, epochs == 1 ? " epoch, " : " epochs, ",
               optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
               clip_norm > 0 ? text(", clipped to ", clip_norm) : "",
+              rate > 0 ? text(", a rate of ", rate) : "",
               dtype == DType::float32 ? ", float32" : "");
 }
 
@@ -91,7 +93,8 @@ TrainingLoopCase DrawnLoop::case_of(int rank) const {
   c.options.seed = random_bits(salt + 5, 0) >> 40;
   c.options.clip_norm = problem.clip_norm;
   const std::int64_t steps = std::max<std::int64_t>(problem.epochs * problem.steps_in_epoch(), 1);
-  const double base = problem.optimizer == OptimizerKind::adam ? 0.02 : 0.3;
+  const double usual = problem.optimizer == OptimizerKind::adam ? 0.02 : 0.3;
+  const double base = problem.rate > 0 ? problem.rate : usual;
   c.options.schedule = {optim::Decay::linear, base, 2, steps, 0};
   return c;
 }
@@ -156,6 +159,17 @@ std::vector<double> beginning_of(const DrawnLoop& drawn) {
   CpuDevice device;
   return OccasionalModel(drawn.samples().shape, drawn.problem.dtype, device, drawn.model_seed(0))
       .numbers();
+}
+
+std::vector<double> epoch_losses(const LoopProblem& problem, std::span<const double> of_steps) {
+  const auto per_epoch = static_cast<std::size_t>(problem.steps_in_epoch());
+  std::vector<double> means;
+  for (std::size_t first = 0; first + per_epoch <= of_steps.size(); first += per_epoch) {
+    const auto epoch = of_steps.subspan(first, per_epoch);
+    means.push_back(std::accumulate(epoch.begin(), epoch.end(), 0.0) /
+                    static_cast<double>(per_epoch));
+  }
+  return means;
 }
 
 LoopTrained train_on_one_device(const DrawnLoop& drawn, LoopWay way) {

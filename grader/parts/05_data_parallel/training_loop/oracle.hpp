@@ -22,6 +22,7 @@ struct LoopProblem {
   int epochs = 2;
   OptimizerKind optimizer = OptimizerKind::momentum;
   double clip_norm = 0;
+  double rate = 0;  // the schedule's base; 0: a usual one
   DType dtype = DType::float64;
   std::uint64_t schedule_seed = 0;
   double log_s = 0;               // what writing a line of the log takes
@@ -80,6 +81,9 @@ struct LoopTrained {
 };
 // The numbers of rank 0's replica before any step.
 std::vector<double> beginning_of(const DrawnLoop& drawn);
+
+// Mean loss of each epoch, from the losses of its steps.
+std::vector<double> epoch_losses(const LoopProblem& problem, std::span<const double> of_steps);
 
 LoopTrained train_on_one_device(const DrawnLoop& drawn, LoopWay way);
 

@@ -39,6 +39,21 @@ Indices read_with(const DrawnLoop& drawn, int rank,
   return all;
 }
 
+// Why the reading ended after so many samples: at the end of an epoch whose loss had risen?
+Cause cause_of_stop(const DrawnLoop& drawn, int rank, std::size_t samples) {
+  const std::size_t share =
+      joined(drawn.reads_of(rank)).size() / static_cast<std::size_t>(drawn.problem.epochs);
+  const std::size_t epochs = samples / share;
+  const auto losses =
+      epoch_losses(drawn.problem, train_on_one_device(drawn, LoopWay::right).losses);
+  if (samples % share == 0 && epochs >= 2 && losses[epochs - 1] > losses[epochs - 2]) {
+    return {"stopped_at_a_rise",
+            text("the reading stopped after epoch ", epochs - 1,
+                 ", where its loss had risen; options.epochs says how many epochs there are")};
+  }
+  return {"stopped_early", "the reading stopped before the last epoch was through"};
+}
+
 Cause likely_cause(const DrawnLoop& drawn, int rank, const Indices& seen) {
   const auto is = [&](const std::function<void(data::SamplerOptions&)>& change) {
     return seen == read_with(drawn, rank, change);
@@ -83,7 +98,7 @@ Cause likely_cause(const DrawnLoop& drawn, int rank, const Indices& seen) {
   }
   const Indices right = joined(drawn.reads_of(rank));
   if (seen.size() < right.size() && std::equal(seen.begin(), seen.end(), right.begin())) {
-    return {"stopped_early", "the reading stopped before the last epoch was through"};
+    return cause_of_stop(drawn, rank, seen.size());
   }
   if (seen.size() > right.size() && std::equal(right.begin(), right.end(), seen.begin())) {
     return {"went_on", "there was more than was asked for"};

@@ -74,7 +74,7 @@ Session setup_distributed(const WorkerEnv& environment, Machine& machine, double
                                              .rank = rank,
                                              .size = size,
                                              .device = local,
-                                             .timeout_s = timeout_s});
+                                             .timeout_s = end_s - machine.now_s()});
   session.group->barrier();
   return session;
 }

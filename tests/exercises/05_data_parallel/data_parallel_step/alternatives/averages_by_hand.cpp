@@ -12,6 +12,7 @@ double data_parallel_step(comm::ProcessGroup& group, nn::Module& model, optim::O
   for (Parameter* parameter : model.parameters()) parameter->grad = Tensor();
   tape.backward(loss);
   for (Parameter* parameter : model.parameters()) {
+    if (!parameter->grad.defined()) continue;
     parameter->grad.scale_(1.0 / group.size());
     group.all_reduce(parameter->grad.view({parameter->grad.numel()}), ReduceOp::sum);
   }

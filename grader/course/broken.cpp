@@ -1,0 +1,91 @@
+#include "grader/course/broken.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "engine/base/error.hpp"
+#include "grader/course/toml_file.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class BrokenReader {
+ public:
+  BrokenReader(const fs::path& folder, const Course& course)
+      : folder_(folder), file_((folder / "broken.toml").string()), course_(course) {}
+
+  std::vector<Broken> all() const {
+    std::vector<Broken> found;
+    for (const json& table : read_toml_with_lines(file_).value("break", json::array())) {
+      found.push_back(one(table));
+    }
+    return found;
+  }
+
+ private:
+  Broken one(const json& table) const {
+    Broken broken;
+    broken.name = words(table, "name");
+    broken.source = folder_ / (broken.name + ".cpp");
+    if (!fs::exists(broken.source)) fail(table, "name", "there is no " + broken.source.string());
+    try {
+      broken.part = &exercise_named(course_, words(table, "part"));
+    } catch (const UsageError& error) {
+      fail(table, "part", error.what());
+    }
+    std::istringstream options(words(table, "run"));
+    for (std::string option; options >> option;) broken.run.push_back(option);
+    static const std::map<std::string, Symptom> symptoms{{"replicas", Symptom::replicas},
+                                                         {"loss", Symptom::loss},
+                                                         {"order", Symptom::order},
+                                                         {"end", Symptom::end}};
+    const auto symptom = symptoms.find(words(table, "shows"));
+    if (symptom == symptoms.end())
+      fail(table, "shows", "'shows' must be replicas, loss, order or end");
+    broken.shows = symptom->second;
+    broken.what = words(table, "what");
+    broken.why = words(table, "why");
+    return broken;
+  }
+
+  std::string words(const json& table, const std::string& key) const {
+    const auto found = table.find(key);
+    if (found == table.end() || !found->is_string() || found->get<std::string>().empty()) {
+      fail(table, key, "'" + key + "' must be a non-empty text in quotes");
+    }
+    return found->get<std::string>();
+  }
+
+  [[noreturn]] void fail(const json& table, const std::string& key, const std::string& what) const {
+    const json& lines = table.at(toml_lines);
+    throw UsageError(text(file_, ":", lines.value(lines.contains(key) ? key : "", 0), ": ", what));
+  }
+
+  fs::path folder_;
+  std::string file_;
+  const Course& course_;
+};
+
+}  // namespace
+
+std::vector<Broken> broken_parts(const fs::path& root, const Course& course) {
+  std::vector<fs::path> folders;
+  for (const auto& lesson : fs::directory_iterator(root / "lessons")) {
+    if (fs::exists(lesson.path() / "broken" / "broken.toml")) {
+      folders.push_back(lesson.path() / "broken");
+    }
+  }
+  std::ranges::sort(folders);
+  std::vector<Broken> all;
+  for (const fs::path& folder : folders) {
+    for (Broken& broken : BrokenReader(folder, course).all()) all.push_back(std::move(broken));
+  }
+  return all;
+}
+
+}  // namespace lockstep::grader

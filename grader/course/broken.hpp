@@ -1,0 +1,43 @@
+// Parts that are wrong on purpose, lessons/<lesson>/broken/<name>.cpp: a run of the trainer with
+// one in the place of its reference shows what a mistake looks like. broken.toml beside them says
+// which part each is and with which options the mistake shows.
+//
+//   [[break]]
+//   name = "no_average"              # of the file
+//   part = "average_gradients"       # whose place it takes
+//   run = "--ranks 4 --no-overlap"   # options of ./lab train
+//   shows = "replicas"               # where the mistake is seen: replicas, loss, order or end
+//   what = "…"                       # half a sentence: what the file does wrong
+//   why = "…"                        # what the reader has seen, and why
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "grader/course/manifest.hpp"
+
+namespace lockstep::grader {
+
+// How a broken run differs from the sound one.
+enum class Symptom : unsigned char {
+  replicas,  // the ranks end with different models
+  loss,      // the last loss is higher
+  order,     // two epochs take the same batches in the same order
+  end,       // the run stops before its last step
+};
+
+struct Broken {
+  std::string name;
+  const Exercise* part = nullptr;
+  std::vector<std::string> run;
+  Symptom shows = Symptom::loss;
+  std::string what, why;
+  std::filesystem::path source;
+};
+
+// Those of all lessons, in order; `course` must outlive them.
+//   Throws  UsageError with file and line when a broken.toml is malformed or names no part
+std::vector<Broken> broken_parts(const std::filesystem::path& root, const Course& course);
+
+}  // namespace lockstep::grader

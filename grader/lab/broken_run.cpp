@@ -1,0 +1,206 @@
+// lab-tool break: two training runs, one as it should be and one with a part that is wrong on
+// purpose, and what tells them apart.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "engine/base/error.hpp"
+#include "engine/base/nearest.hpp"
+#include "engine/base/step_counter.hpp"
+#include "engine/base/temporary_folder.hpp"
+#include "grader/course/broken.hpp"
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+#include "grader/lab/command_line.hpp"
+#include "grader/lab/curve_chart.hpp"
+#include "grader/lab/paint.hpp"
+#include "grader/lab/ready.hpp"
+#include "grader/lab/student_program.hpp"
+#include "grader/lab/training_log.hpp"
+#include "grader/lab/wrap.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr double run_deadline_s = 300;
+constexpr std::size_t chart_rows = 12;
+
+TrainingRun trained(const fs::path& program, const Words& options, const fs::path& log) {
+  std::vector<std::string> argv{program.string()};
+  argv.insert(argv.end(), options.begin(), options.end());
+  argv.insert(argv.end(), {"--log", log.string()});
+  return training_run(log, run_command(argv, fs::current_path(), {.deadline_s = run_deadline_s}));
+}
+
+// The options of the break, without those that the caller gives again.
+Words options_of(const Broken& broken, const Words& given) {
+  Words options;
+  for (std::size_t i = 0; i < broken.run.size(); ++i) {
+    if (std::ranges::count(given, broken.run[i]) > 0) {
+      const bool has_value = i + 1 < broken.run.size() && !broken.run[i + 1].starts_with("--");
+      i += has_value ? 1 : 0;
+      continue;
+    }
+    options.push_back(broken.run[i]);
+  }
+  options.insert(options.end(), given.begin(), given.end());
+  return options;
+}
+
+std::string joined(const Words& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+// Whether the broken run shows what its manifest says it shows.
+bool shows(const Broken& broken, const TrainingRun& sound, const TrainingRun& wrong) {
+  if (sound.ended || sound.different != 1) return false;
+  switch (broken.shows) {
+    case Symptom::replicas:
+      return wrong.different > 1;
+    case Symptom::end:
+      return wrong.ended;
+    case Symptom::order:
+      return repetition(wrong) > 0.9 && repetition(sound) < 0.5;
+    case Symptom::loss:
+      break;
+  }
+  // Written so that a loss that is no number counts as higher.
+  return wrong.ended || wrong.losses.empty() ||
+         !(wrong.losses.back() < 1.2 * sound.losses.back() &&
+           *wrong.test_loss < 1.2 * *sound.test_loss);
+}
+
+std::string number(std::optional<double> value, const char* format, double factor = 1) {
+  if (!value) return "none";
+  char out[32];
+  std::snprintf(out, sizeof out, format, *value * factor);
+  return out;
+}
+
+std::string replicas_of(const TrainingRun& run) {
+  if (run.replicas == 0) return "not compared";
+  if (run.different == 1) return text("equal on all ", run.replicas, " ranks");
+  return text(run.different, " different models on ", run.replicas, " ranks");
+}
+
+void print_row(const char* name, const std::string& sound, const std::string& wrong) {
+  std::cout << "  " << padded(name, 16) << padded(sound, 28) << wrong << "\n";
+}
+
+void print(const Lab& lab, const Broken& broken, const TrainingRun& sound,
+           const TrainingRun& wrong) {
+  const std::size_t columns = lab.columns == 0 ? 96 : std::min<std::size_t>(lab.columns, 120);
+  if (broken.shows == Symptom::order && wrong.epoch_ends.size() > 1) {
+    std::cout << "\nthe broken run's loss: o last epoch but one, x last epoch, # both\n"
+              << chart_of({'o', epoch_of(wrong, 1)}, {'x', epoch_of(wrong, 0)}, columns,
+                          chart_rows);
+  } else {
+    std::cout << "\nloss of each step: o sound, x broken, # both\n"
+              << chart_of({'o', sound.losses}, {'x', wrong.losses}, columns, chart_rows);
+  }
+  std::cout << "\n";
+  print_row("", "sound", "broken");
+  const auto last = [](const TrainingRun& run) {
+    return run.losses.empty() ? std::nullopt : std::optional(run.losses.back());
+  };
+  print_row("steps", text(sound.losses.size()), text(wrong.losses.size()));
+  print_row("last loss", number(last(sound), "%.4f"), number(last(wrong), "%.4f"));
+  print_row("test loss", number(sound.test_loss, "%.4f"), number(wrong.test_loss, "%.4f"));
+  print_row("test accuracy", number(sound.accuracy, "%.2f %%", 100),
+            number(wrong.accuracy, "%.2f %%", 100));
+  if (broken.shows == Symptom::order) {
+    print_row("repetition", number(repetition(sound), "%.2f"), number(repetition(wrong), "%.2f"));
+  }
+  print_row("replicas", replicas_of(sound), replicas_of(wrong));
+  if (wrong.ended) std::cout << "\n  it stopped: " << wrong.words << "\n";
+  std::cout << "\n" << broken.why << "\n";
+}
+
+json json_of(const TrainingRun& run) {
+  json object{{"losses", run.losses}, {"ended", run.ended}, {"different_replicas", run.different}};
+  object["test_loss"] = run.test_loss ? json(*run.test_loss) : json();
+  object["test_accuracy"] = run.accuracy ? json(*run.accuracy) : json();
+  if (run.ended) object["words"] = run.words;
+  return object;
+}
+
+const Broken& broken_named(const std::vector<Broken>& all, const std::string& name) {
+  const auto found = std::ranges::find(all, name, &Broken::name);
+  if (found != all.end()) return *found;
+  std::vector<std::string> names;
+  for (const Broken& broken : all) names.push_back(broken.name);
+  throw UsageError(text("no part is broken as '", name, "'; ", did_you_mean(name, names),
+                        "./lab train --break list lists them all"));
+}
+
+}  // namespace
+
+Exit break_command(const Lab& lab, const Words& words) {
+  Options options("./lab train --break",
+                  "Trains twice: with the right parts, then with one part that is wrong.");
+  options.words("NAME", "the mistake; list lists all")
+      .flag("json", "print one JSON document in place of the chart")
+      .rest("OPTIONS", "options of ./lab train that replace the mistake's own");
+  const Arguments arguments = parsed(options, words);
+  if (arguments.asks_help()) return print_help(options);
+  const std::vector<Broken> all = broken_parts(lab.places.root, lab.course);
+  if (arguments.words().size() != 1) throw UsageError("--break takes one name, or 'list'");
+  if (arguments.words().front() == "list") {
+    for (const Broken& broken : all) {
+      std::cout << "  " << padded(broken.name, 16) << broken.what << "\n";
+    }
+    return Exit::passed;
+  }
+  const Broken& broken = broken_named(all, arguments.words().front());
+  const Words run = options_of(broken, arguments.rest());
+  const bool as_json = arguments.flag("json");
+  if (!as_json) {
+    std::cout << bold(lab.paint, broken.name) << ": " << broken.what << "\n"
+              << "  part   " << broken.part->name << ", replaced by "
+              << lab.places.shown(broken.source) << "\n"
+              << "  run    ./lab train " << joined(run) << "\n"
+              << std::flush;
+  }
+
+  make_ready(lab, {broken.part});
+  const StudentProgram train(lab, "train");
+  const TemporaryFolder logs("break");
+  StepCounter progress(3);
+  progress.begin("linking the trainer with the broken part");
+  const fs::path program = train.link({{broken.part, broken.source}}, "train." + broken.name);
+  progress.begin("the sound run");
+  const TrainingRun sound = trained(lab.places.build / "bin" / "train", run, logs.path() / "sound");
+  if (sound.ended) {
+    progress.clear();
+    throw UsageError("the sound run stopped too, so nothing can be compared: " + sound.words);
+  }
+  progress.begin("the broken run");
+  const TrainingRun wrong = trained(program, run, logs.path() / "broken");
+  progress.clear();
+
+  const bool visible = shows(broken, sound, wrong);
+  if (as_json) {
+    std::cout
+        << json{{"break", broken.name},    {"part", broken.part->address()}, {"run", run},
+                {"sound", json_of(sound)}, {"broken", json_of(wrong)},       {"visible", visible}}
+               .dump(2)
+        << "\n";
+  } else {
+    print(lab, broken, sound, wrong);
+    if (!visible) {
+      std::cout << "\nWith these options the mistake does not show: that is what makes it "
+                   "dangerous. Leave the options out to see it.\n";
+    }
+  }
+  return Exit::passed;
+}
+
+}  // namespace lockstep::grader

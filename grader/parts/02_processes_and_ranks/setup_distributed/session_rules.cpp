@@ -1,0 +1,171 @@
+#include "grader/parts/02_processes_and_ranks/setup_distributed/view.hpp"
+
+#include <map>
+
+namespace lockstep::grader::setup_distributed {
+namespace {
+
+using launch::Backend;
+using Kind = SessionReport::Kind;
+
+struct Claim {
+  const char* what;
+  int seen, expected;
+  const char* hint;
+};
+
+void check_place(Bench& bench, const Played& played, const View& view, const char* where,
+                 const std::vector<Claim>& claims) {
+  for (const Claim& claim : claims) {
+    if (claim.seen == claim.expected) continue;
+    fail(bench, played, view, text("wrong_", claim.what),
+         text(where, " has ", claim.what, " ", claim.seen, " where ", claim.expected,
+              " was expected", claim.hint),
+         text(claim.what, " ", claim.expected), text(claim.what, " ", claim.seen));
+  }
+}
+
+// A key that two ranks have written: their numbers and those of the attempts run into each other.
+std::string shared_key(const View& view) {
+  std::map<std::string, int> written_by;
+  for (const auto& record : view.run.store_service.log()) {
+    if (record.call.kind != sim::StoreCall::Kind::set) continue;
+    const int first = written_by.emplace(record.call.key, record.rank).first->second;
+    if (first == record.rank) continue;
+    return text("Key \"", sim::printable(record.call.key, 80), "\" was written by rank ", first,
+                " and later by rank ", record.rank,
+                ": put attempt and rank into the key with something between them");
+  }
+  return {};
+}
+
+[[noreturn]] void fail_apart(Bench& bench, const Played& played, const View& view) {
+  const bool again = view.step > 0 && view.launcher_serves();
+  const std::string shared = again ? shared_key(view) : "";
+  const char* why = again ? "The store still holds what the attempt before has written: do the "
+                            "keys say of which attempt they are?"
+                          : "A choice that all must share cannot be made by each alone";
+  fail(bench, played, view, shared.empty() ? "ranks_disagree" : "keys_run_together",
+       text(*view.run.machines.apart, ": they wait for each other in different groups. ",
+            shared.empty() ? why : shared),
+       "one group of all ranks", *view.run.machines.apart, sim::Verdict::mismatch);
+}
+
+// Where it looked for the store, if not where it is told.
+std::string looked_elsewhere(const View& view) {
+  const comm::Endpoint right = view.store();
+  for (const auto& connected : view.in_this_step(view.run.machines.connects)) {
+    if (connected.at == right) continue;
+    const bool cut = connected.at.host == right.host.substr(0, right.host.find(':'));
+    return text(
+        ". It looked for the store at ", sim::printable(text_of(connected.at), 80), ", and ",
+        view.launcher_serves() ? "LOCKSTEP_STORE says " : "MASTER_ADDR and MASTER_PORT say ",
+        text_of(right),
+        cut ? ": the host was cut at its first colon; an IPv6 address has several, and the "
+              "port stands behind the last one"
+            : "");
+  }
+  return {};
+}
+
+// What the part may still lack is not asked for.
+bool may_stop(const View& view) {
+  return view.run.asks_for != Written::all && view.outcome().kind == Kind::not_written;
+}
+
+void check_group(Bench& bench, const Played& played, const View& view) {
+  const SessionReport& report = view.outcome();
+  const auto groups = view.in_this_step(view.run.machines.groups);
+  if (groups.empty() && may_stop(view)) {
+    fail(bench, played, view, "stub", "the group is not made yet", "a group", "none",
+         sim::Verdict::unsolved);
+  }
+  if (groups.empty()) {
+    fail(bench, played, view, "no_group", "it made no group on its machine", "one group", "none");
+  }
+  const MachinesService::Asked& asked = groups.front();
+  const int device = view.number("LOCAL_RANK");
+  const char* devices =
+      ": a device is counted on its own machine. LOCAL_RANK is what tells the ranks of one machine "
+      "apart";
+  if (report.kind == Kind::has_session) {
+    check_place(bench, played, view, "its session",
+                {{"rank", report.rank, view.rank, ""},
+                 {"size", report.size, view.size(), ""},
+                 {"device", report.device, device, devices}});
+  }
+  check_place(bench, played, view, "the group it made",
+              {{"rank", asked.group.rank, view.rank, ""},
+               {"size", asked.group.size, view.size(), ""},
+               {"device", asked.group.device, device, devices}});
+  const Backend right = view.backend();
+  const Backend told = report.kind == Kind::has_session ? report.backend : right;
+  for (const Backend seen : {asked.group.backend, told}) {
+    if (seen == right) continue;
+    fail(bench, played, view, "wrong_backend",
+         text("the backend is ", name_of(seen), " where ", name_of(right), " was expected: ",
+              right == Backend::nccl ? "every rank has a GPU of its own"
+                                     : "some rank has no GPU of its own, here or on another "
+                                       "machine"),
+         name_of(right), name_of(seen));
+  }
+  if (view.run.asks_for != Written::all) return;
+  const double left_s = view.deadline_s() - asked.at_s;
+  if (asked.group.timeout_s <= left_s + view.slack_s()) return;
+  fail(bench, played, view, "whole_time_again",
+       text("it gave the group ", asked.group.timeout_s, " s at ", asked.at_s, " s, when ", left_s,
+            " s were left of its ", view.mine().timeout_s,
+            " s: each wait may take what is left of the whole, and no more"),
+       text(left_s, " s"), text(asked.group.timeout_s, " s"));
+}
+
+}  // namespace
+
+void check_session(Bench& bench, const Played& played, const View& view) {
+  const SessionReport& report = view.outcome();
+  if (report.kind != Kind::has_session && !may_stop(view)) {
+    if (view.run.machines.apart) fail_apart(bench, played, view);
+    fail(bench, played, view, "not_set_up",
+         text("all ranks came, the last at ", view.last_came_s(), " s, and there was time until ",
+              view.deadline_s(), " s; but at ", view.outcome_s(), " s ", words_of(report),
+              looked_elsewhere(view)),
+         "a session", words_of(report));
+  }
+  if (report.kind == Kind::has_session && (!report.has_store || !report.has_group)) {
+    fail(bench, played, view, "half_a_session",
+         text("its session has no ", report.has_store ? "group" : "store",
+              ": what cannot be made is an error, and the error goes on to the caller"),
+         "store and group", "");
+  }
+  check_group(bench, played, view);
+  const double last_s = view.last_came_s();
+  if (view.outcome_s() > last_s + view.slack_s()) {
+    fail(
+        bench, played, view, "late",
+        text("the last rank came at ", last_s, " s, and it was set up at ", view.outcome_s(), " s"),
+        text("soon after ", last_s, " s"), text(view.outcome_s(), " s"));
+  }
+}
+
+// Rank 0, once in each step, where it should. (Who finds a bad variable may have begun already.)
+void check_hosting(Bench& bench, const Played& played, const View& view) {
+  if (view.damaged(view.rank)) return;
+  const auto mine = view.in_this_step(view.run.machines.hosted);
+  const bool right = view.rank == 0 && !view.launcher_serves();
+  if (mine.size() != (right ? 1 : 0)) {
+    fail(bench, played, view, "hosts",
+         text("it began to serve ", mine.size(), mine.size() == 1 ? " store" : " stores",
+              right ? " where rank 0 serves one"
+                    : " where it should serve none: there is one store, and all use it"),
+         right ? "one store" : "none", text(mine.size()));
+  }
+  if (!right) return;
+  const comm::Endpoint at{view.mine().variables.at("MASTER_ADDR"), view.number("MASTER_PORT")};
+  if (mine.front().at == at) return;
+  fail(bench, played, view, "hosts_elsewhere",
+       text("it serves the store at ", sim::printable(text_of(mine.front().at), 80),
+            " where MASTER_ADDR and MASTER_PORT say ", text_of(at)),
+       text_of(at), text_of(mine.front().at));
+}
+
+}  // namespace lockstep::grader::setup_distributed

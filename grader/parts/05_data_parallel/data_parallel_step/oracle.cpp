@@ -1,0 +1,174 @@
+#include "grader/parts/05_data_parallel/data_parallel_step/oracle.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/random.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/play/training.hpp"
+
+namespace lockstep::grader::data_parallel_step {
+namespace {
+
+using Problem = StepProblem;
+using Way = StepWay;
+using Trained = StepTrained;
+
+// Players learn this one; what the other ranks' samples are drawn from stays with the judge.
+std::uint64_t model_seed_of(std::uint64_t salt) { return random_bits(salt, 1'000'003) >> 32; }
+
+}  // namespace
+
+std::string StepProblem::description() const {
+  return text(ranks, ranks == 1 ? " rank" : " ranks", ", ", batch, " samples each, ", steps,
+              " steps, ", optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
+              clip_norm > 0 ? text(", clipped to ", clip_norm) : "",
+              clip_norm < 0 ? text(", clip_norm ", clip_norm) : "",
+              unused ? ", a parameter that no rank used" : "",
+              dtype == DType::float32 ? ", float32" : "");
+}
+
+StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
+  StepCase c;
+  c.dtype = p.dtype;
+  c.optimizer = p.optimizer;
+  c.clip_norm = p.clip_norm;
+  c.unused = p.unused ? 1 : 0;
+  c.model_seed = model_seed_of(salt);
+  c.widths = {width, 8, classes};
+  c.batch = p.batch;
+  const auto samples = static_cast<std::size_t>(steps * p.batch);
+  for (std::size_t i = 0; i < samples; ++i) {
+    const auto label = static_cast<std::int64_t>(
+        random_bits(salt + 17, i * 16 + static_cast<std::uint64_t>(rank)) % classes);
+    c.labels.push_back(label);
+    for (std::int64_t j = 0; j < width; ++j) {
+      const double noise =
+          random_uniform(salt + 29, (i * 16 + static_cast<std::uint64_t>(rank)) * width +
+                                        static_cast<std::uint64_t>(j));
+      // Ranks draw from shifted clouds, so their gradients really differ.
+      c.inputs.push_back(2 * noise - 1 + 0.7 * static_cast<double>(rank) +
+                         (j == label ? 1.5 : 0.0));
+    }
+  }
+  return c;
+}
+
+Trained train(const Problem& p, std::uint64_t salt, Way way) {
+  CpuDevice device;
+  std::vector<StepCase> cases;
+  for (int rank = 0; rank < p.ranks; ++rank) cases.push_back(case_of(p, salt, rank));
+  const auto model = nn::make_mlp(cases[0].widths, p.dtype, device, model_seed_of(salt));
+  const auto optimizer = make_optimizer(*model, p.optimizer);
+  const auto parameters = model->parameters();
+  Trained trained;
+  trained.losses.resize(cases.size());
+
+  for (std::int64_t step = 0; step < steps; ++step) {
+    if (way == Way::stale_by_one && step > 0) optimizer->step();
+    std::vector<Tensor> sums(parameters.size());
+    if (step == 0) leave_gradients(*model);
+    if (way == Way::no_zero || (way == Way::zero_last && step == 0)) {
+      for (std::size_t i = 0; i < parameters.size(); ++i) sums[i] = parameters[i]->grad.clone();
+    }
+    std::vector<data::Batch> batches;
+    for (std::size_t rank = 0; rank < cases.size(); ++rank) {
+      optimizer->zero_grad();
+      const auto batch = make_batch(cases[rank].inputs, cases[rank].labels, width, step * p.batch,
+                                    p.batch, p.dtype, device);
+      Tape tape(GradMode::record);
+      const Value logits = model->forward(tape, tape.constant(batch.inputs));
+      const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
+      trained.losses[rank].push_back(loss.tensor.item());
+      batches.push_back(batch);
+      tape.backward(loss);
+      if (way == Way::no_average && rank > 0) continue;
+      if (way == Way::clip_before) optim::clip_grad_norm(parameters, p.clip_norm);
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const Tensor scaled = parameters[i]->grad.clone();
+        if (way != Way::summed && way != Way::no_average) scaled.scale_(1.0 / p.ranks);
+        if (way == Way::divided_twice) scaled.scale_(1.0 / p.ranks);
+        if (sums[i].defined()) {
+          sums[i].reduce_(scaled, ReduceOp::sum);
+        } else {
+          sums[i] = scaled;
+        }
+      }
+    }
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i]->grad.copy_(sums[i]);
+    const bool clips_mean = way != Way::clip_before && way != Way::not_clipped;
+    if (p.clip_norm > 0 && clips_mean) optim::clip_grad_norm(parameters, p.clip_norm);
+    if (way != Way::stale_by_one && way != Way::unmoved) optimizer->step();
+    for (std::size_t rank = 0; way == Way::loss_after && rank < cases.size(); ++rank) {
+      Tape tape(GradMode::inference);
+      const Value logits = model->forward(tape, tape.constant(batches[rank].inputs));
+      trained.losses[rank].back() =
+          autograd::cross_entropy(tape, logits, batches[rank].labels).tensor.item();
+    }
+  }
+  for (const Parameter* parameter : parameters) {
+    for (double value : as_doubles(p.dtype, parameter->value.raw_bytes())) {
+      trained.parameters.push_back(value);
+    }
+  }
+  return trained;
+}
+
+std::vector<double> train_averaging_parameters(const Problem& p, std::uint64_t salt) {
+  CpuDevice device;
+  std::vector<std::unique_ptr<nn::Module>> models;
+  std::vector<std::unique_ptr<optim::Optimizer>> optimizers;
+  for (int rank = 0; rank < p.ranks; ++rank) {
+    models.push_back(
+        nn::make_mlp(case_of(p, salt, 0).widths, p.dtype, device, model_seed_of(salt)));
+    optimizers.push_back(make_optimizer(*models.back(), p.optimizer));
+  }
+  for (std::int64_t step = 0; step < steps; ++step) {
+    std::vector<Tensor> means(models.front()->parameters().size());
+    for (int rank = 0; rank < p.ranks; ++rank) {
+      const StepCase c = case_of(p, salt, rank);
+      nn::Module& model = *models[static_cast<std::size_t>(rank)];
+      optim::Optimizer& optimizer = *optimizers[static_cast<std::size_t>(rank)];
+      optimizer.zero_grad();
+      const auto batch =
+          make_batch(c.inputs, c.labels, width, step * p.batch, p.batch, p.dtype, device);
+      Tape tape(GradMode::record);
+      const Value logits = model.forward(tape, tape.constant(batch.inputs));
+      tape.backward(autograd::cross_entropy(tape, logits, batch.labels));
+      const auto parameters = model.parameters();
+      if (p.clip_norm > 0) optim::clip_grad_norm(parameters, p.clip_norm);
+      optimizer.step();
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const Tensor share = parameters[i]->value.clone();
+        share.scale_(1.0 / p.ranks);
+        if (rank == 0) {
+          means[i] = share;
+        } else {
+          means[i].reduce_(share, ReduceOp::sum);
+        }
+      }
+    }
+    for (const auto& model : models) {
+      const auto parameters = model->parameters();
+      for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i]->value.copy_(means[i]);
+    }
+  }
+  std::vector<double> flat;
+  for (const Parameter* parameter : models.front()->parameters()) {
+    for (double value : as_doubles(p.dtype, parameter->value.raw_bytes())) flat.push_back(value);
+  }
+  return flat;
+}
+
+std::vector<double> tolerance_of(const Problem& p, std::span<const double> expected) {
+  // float64, ten steps: sums in another order move the result by some 1e-13; Adam divides by the
+  // root of the second moment and so magnifies that for tiny gradients. 1e-6 leaves room for every
+  // right order of summation and is far below what any mistake changes. In float32 the same sums
+  // differ by some 1e-6 after ten steps.
+  const double relative = p.dtype == DType::float64 ? 1e-6 : 1e-3;
+  std::vector<double> tolerance;
+  for (double value : expected) tolerance.push_back(relative * std::max(1.0, std::fabs(value)));
+  return tolerance;
+}
+
+}  // namespace lockstep::grader::data_parallel_step

@@ -1,0 +1,108 @@
+// Parts that are wrong on purpose: each one's run shows what its manifest says it shows, beside a
+// sound run that shows nothing of the kind.
+#include <nlohmann/json.hpp>
+
+#include "grader/course/broken.hpp"
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+#include "grader/lab/curve_chart.hpp"
+#include "grader/lab/training_log.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+
+namespace {
+
+const std::string root_of_lab = LOCKSTEP_ROOT;
+
+std::string epoch_line(const std::string& hashes) {
+  return R"({"event":"epoch","test_loss":0.5,"test_accuracy":0.9,"parameters_hash":[)" + hashes +
+         "]}\n";
+}
+
+// A log of epochs with these losses.
+std::string log_of(const std::vector<std::vector<double>>& epochs) {
+  std::string log = "{\"event\":\"start\"}\n";
+  for (const auto& losses : epochs) {
+    for (const double loss : losses) {
+      log += nlohmann::json{{"event", "step"}, {"loss", loss}}.dump() + "\n";
+    }
+    log += epoch_line(R"("a","a","b")");
+  }
+  return log;
+}
+
+TrainingRun run_with(const std::string& log, const CommandResult& result = {}) {
+  const test::Scratch scratch;
+  write_text(scratch.path() / "log", log);
+  return training_run(scratch.path() / "log", result);
+}
+
+const std::vector<double> noisy{2.0, 1.5, 1.9, 1.2, 1.7, 1.1, 1.6, 1.0, 1.5, 0.9, 1.3, 0.8};
+
+}  // namespace
+
+TEST_CASE("a broken run: every one of the course shows what it is said to show") {
+  if (LOCKSTEP_SANITIZED) return;  // the trainer is linked anew without the sanitizer's flags
+  const Course course = read_course(root_of_lab + "/exercises/course.toml");
+  const auto all = broken_parts(root_of_lab, course);
+  CHECK(all.size() >= 6);
+  for (const Broken& broken : all) {
+    const CommandResult result =
+        run_command({LOCKSTEP_TOOL, "--root", root_of_lab, "break", broken.name, "--json"},
+                    root_of_lab, {.deadline_s = 120});
+    INFO(broken.name << "\n" << result.output);
+    REQUIRE(result.exit_code == 0);
+    const auto report = nlohmann::json::parse(result.output.substr(result.output.find('{')));
+    CHECK(report.at("visible") == true);
+    CHECK(report.at("sound").at("losses").size() > 50);
+  }
+}
+
+TEST_CASE("a training log: a run without its last line ended early, and says why") {
+  CHECK_FALSE(run_with(log_of({{1, 2}}) + "{\"event\":\"end\"}\n").ended);
+  const TrainingRun cut = run_with(
+      log_of({{1, 2}}) + "{\"event\":\"st",
+      {.exit_code = 1, .output = "[rank 2] lab train: the loss became nan\n[rank 1] bye\n"});
+  CHECK(cut.ended);
+  CHECK(cut.words == "the loss became nan");
+  CHECK(cut.losses == std::vector<double>{1, 2});
+  CHECK(cut.replicas == 3);
+  CHECK(cut.different == 2);
+}
+
+TEST_CASE("a training log: repetition tells the same batches from batches mixed anew") {
+  std::vector<double> lower;
+  for (const double loss : noisy) lower.push_back(loss * 0.3);
+  std::vector<double> mixed(noisy.rbegin(), noisy.rend());
+  CHECK(*repetition(run_with(log_of({noisy, lower}))) > 0.999);
+  CHECK(*repetition(run_with(log_of({noisy, mixed}))) < 0.5);
+  CHECK_FALSE(repetition(run_with(log_of({noisy}))).has_value());
+  CHECK_FALSE(repetition(run_with(log_of({noisy, {1, 2, 3}}))).has_value());
+}
+
+TEST_CASE("a chart: two curves in as many lines and columns as asked, with both ends labelled") {
+  CHECK(chart_of({'o', {3, 2, 1}}, {'x', {3, 3, 3}}, 40, 3) ==
+        "      3 |#xx\n"
+        "      2 | o\n"
+        "      1 |  o\n"
+        "        +---\n"
+        "         1 3\n");
+  const std::string wide =
+      chart_of({'o', std::vector<double>(1000, 1.0)}, {'x', std::vector<double>(500, 2.0)}, 60, 4);
+  CHECK(wide.find(std::string(51, 'o') + "\n") != std::string::npos);
+  CHECK(wide.find(" " + std::string(26, 'x') + "\n") == std::string::npos);  // the bar is before it
+  CHECK(wide.find("|" + std::string(26, 'x') + "\n") != std::string::npos);
+}
+
+TEST_CASE("a chart: what is not finite is left out, and a large range is drawn in powers") {
+  CHECK(chart_of({'o', {NAN, INFINITY}}, {'x', {}}, 40, 3).empty());
+  CHECK(chart_of({'o', {100, 10, 1}}, {'x', {NAN}}, 40, 3) ==
+        "    100 |o\n"
+        "     10 | o\n"
+        "      1 |  o\n"
+        "        +---\n"
+        "         1 3\n");
+}
