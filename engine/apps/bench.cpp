@@ -21,18 +21,17 @@ using Words = std::vector<std::string>;
 Options declared() {
   Options options(
       "lab bench",
-      "Trains models, data parallel over several ranks if they are named, on one thread "
-      "a rank, and prints speed, memory and start-up, beside those of PyTorch when it "
-      "is named as the peer.");
+      "Trains models on one or more ranks with one thread each, and prints speed, memory and "
+      "start-up time. With --peer torch, it prints those of PyTorch beside them.");
   options.words("train", "what to measure")
       .choice("peer", {"none", "torch", "torch-as-installed"}, "none",
-              "PyTorch as fast as it can be made here, or as it comes")
+              "PyTorch at its fastest on this machine, or with its defaults")
       .choice("model", {"all", "mlp", "gpt-small", "gpt"}, "all", "what to train")
-      .option("ranks", "1", "sizes of the group, with commas")
-      .option("repeats", "5", "rounds, each fresh processes of each side")
-      .option("steps", "", "steps of one repetition, of which a process makes three")
-      .flag("json", "one JSON document instead of the table")
-      .option("torch-python", "python3", "the Python that has PyTorch; also TORCH_PYTHON=…")
+      .option("ranks", "1", "numbers of ranks, separated by commas")
+      .option("repeats", "5", "rounds, each with new processes of both sides")
+      .option("steps", "", "steps per repetition; a process runs three")
+      .flag("json", "print one JSON document in place of the table")
+      .option("torch-python", "python3", "a Python with PyTorch; also TORCH_PYTHON=…")
       .option("torch-script", "tests/bench/torch_train.py", "the peer's program");
   return options;
 }
@@ -203,7 +202,7 @@ std::vector<int> groups_of(const Arguments& arguments) {
   for (const std::string& word : parts_of(arguments.get("ranks"))) {
     groups.push_back(ranks_of(word, 1));
   }
-  if (groups.empty()) throw UsageError("--ranks: no number; pass numbers such as 1 or 2,4");
+  if (groups.empty()) throw UsageError("--ranks: not a number; pass numbers such as 1 or 2,4");
   return groups;
 }
 

@@ -29,16 +29,17 @@ using Words = std::vector<std::string>;
 
 Options declared() {
   Options options("lab bench",
-                  "Times the in-place float32 sum over N processes, beside others if they are "
-                  "named, and beside what the memory allows.");
+                  "Times the in-place float32 all-reduce over N processes, beside the peers that "
+                  "you name and the limit of the memory.");
   options.words("all_reduce", "what to measure")
-      .option("ranks", "2,4", "sizes of the group, with commas")
-      .option("sizes", "4K,64K,1M,16M,256M", "of the buffer in bytes, with commas; K, M: KiB, MiB")
-      .option("peer", "none", "torch, mpi, or both with a comma")
-      .choice("transport", {"auto", "gloo", "shm"}, "auto", "how ours talk; see train --help")
-      .option("repeats", "5", "rounds, each fresh processes of each side")
-      .flag("json", "one JSON document instead of the table")
-      .option("torch-python", "python3", "the Python that has PyTorch; also TORCH_PYTHON=…")
+      .option("ranks", "2,4", "numbers of ranks, separated by commas")
+      .option("sizes", "4K,64K,1M,16M,256M",
+              "sizes of the buffer in bytes, separated by commas; K, M: KiB, MiB")
+      .option("peer", "none", "torch, mpi, or torch,mpi")
+      .choice("transport", {"auto", "gloo", "shm"}, "auto", "transport of ours; see train --help")
+      .option("repeats", "5", "rounds, each with new processes of all sides")
+      .flag("json", "print one JSON document in place of the table")
+      .option("torch-python", "python3", "a Python with PyTorch; also TORCH_PYTHON=…")
       .option("torch-script", "tests/bench/torch_all_reduce.py", "PyTorch's program")
       .option("mpirun", "mpirun", "MPI's launcher");
   return options;
@@ -109,9 +110,9 @@ std::vector<Side> sides_of(const Arguments& arguments, int ranks, Runner& runner
       const std::string program = here / "bench-mpi-all-reduce";
       if (!fs::exists(program) || !runner.succeeds({arguments.get("mpirun"), "--version"})) {
         throw apps::Lacking(
-            "there is no MPI here; it is only needed for this comparison: apt-get install "
-            "libopenmpi-dev openmpi-bin, then cmake --preset release, which finds it, and this "
-            "command again; or leave mpi out of --peer");
+            "MPI is not installed, and only this comparison needs it. Run apt-get install "
+            "libopenmpi-dev openmpi-bin and cmake --preset release, then this command again; or "
+            "leave mpi out of --peer");
       }
       sides.push_back({"MPI",
                        {arguments.get("mpirun"), "--allow-run-as-root", "--oversubscribe", "-np",

@@ -160,11 +160,11 @@ Json rows_of(const std::vector<LinkTime>& times, const std::string& what, const 
 int run(int argc, const char* const* argv) {
   Options options("lab bench links",
                   "Measures α and β between processes of this machine, predicts a ring all-reduce "
-                  "with them, and measures that too.");
+                  "with them, and measures the ring too.");
   options.option("ranks", "4", "of the ring")
       .option("calls", "40", "of each size, of which the median counts")
-      .option("plot", "", "draw it beside published times of GPUs, into this SVG file")
-      .flag("json", "one JSON document instead of the tables");
+      .option("plot", "", "draw it beside published times of GPUs into this SVG file")
+      .flag("json", "print one JSON document in place of the tables");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();

@@ -54,8 +54,8 @@ void print_rows(const std::vector<Measured>& rows, const std::vector<sim::Cluste
 int run(int argc, const char* const* argv) {
   Options options("lab bench native",
                   "Compares published measurements of collectives with the built-in clusters.");
-  options.option("measured", "tests/bench/measured_collectives.csv", "the measurements")
-      .flag("rows", "every row, not only the errors of each source");
+  options.option("measured", "tests/bench/measured_collectives.csv", "the file of measurements")
+      .flag("rows", "print every row, not only the errors of each source");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();

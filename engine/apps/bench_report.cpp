@@ -148,7 +148,7 @@ std::string table(const std::vector<Rounds>& all, const Machine& machine, const 
                                      : text("pinned to core ", machine.pinned_to_core))
       << "\n";
   if (machine.load > 0.5) {
-    out << "         others use it too: the speed by processor time is the steadier one\n";
+    out << "         other programs use the core too, so speed by processor time is steadier\n";
   }
   const Rounds& first = all.front();
   out << "ours     " << first.ours.front().program << ": " << first.ours.front().how << "\n";

@@ -210,13 +210,14 @@ std::string table_of(const Json& report, const Missing& missing) {
 
 int run(int argc, const char* const* argv) {
   Options options("lab bench sim",
-                  "Times the simulator, beside SimGrid's SMPI on up to 1024 ranks when it is named "
-                  "as the peer.");
-  options.option("ranks", "1024,4096", "of the ring all-reduce, with commas")
-      .option("repeats", "3", "rounds, each fresh processes of each side")
+                  "Times the simulator. With --peer smpi, it times SimGrid's SMPI beside it on up "
+                  "to 1024 ranks.");
+  options
+      .option("ranks", "1024,4096", "numbers of ranks of the ring all-reduce, separated by commas")
+      .option("repeats", "3", "rounds, each with new processes of both sides")
       .choice("peer", {"none", "smpi"}, "none", "SimGrid's MPI")
       .option("smpi-source", "tests/bench/smpi_ring.cpp", "the peer's program")
-      .flag("json", "one JSON document instead of the table");
+      .flag("json", "print one JSON document in place of the table");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();

@@ -17,22 +17,23 @@ namespace {
 using namespace lockstep;
 
 Options declared() {
-  Options options("lab generate",
-                  "Writes text with a model that lab train --model gpt has trained.");
-  options.option("checkpoint", "", "folder of checkpoints (the latest is read), or one checkpoint")
-      .option("prompt", "A rank ", "text to begin with")
-      .option("tokens", "400", "tokens to add")
-      .option("temperature", "0.8", "0: always the likeliest token; 1: as the model weighs them")
-      .option("top-k", "0", "draw among the k likeliest tokens; 0: among all")
-      .option("seed", "0", "of the draws");
+  Options options("lab generate", "Writes text with a model that lab train --model gpt trained.");
+  options
+      .option("checkpoint", "",
+              "a checkpoint, or a folder of checkpoints, of which it reads the latest")
+      .option("prompt", "A rank ", "text to start with")
+      .option("tokens", "400", "number of tokens to add")
+      .option("temperature", "0.8",
+              "0: always the likeliest token; 1: the probabilities of the model")
+      .option("top-k", "0", "draw from the k likeliest tokens; 0: from all")
+      .option("seed", "0", "seed of the draws");
   return options;
 }
 
 std::filesystem::path chosen(const Arguments& arguments) {
   if (!arguments.given("checkpoint")) {
     throw UsageError(
-        "generate needs --checkpoint FOLDER, as lab train --model gpt --checkpoint "
-        "FOLDER writes it");
+        "generate needs --checkpoint FOLDER; lab train --model gpt --checkpoint FOLDER writes one");
   }
   const std::filesystem::path folder = arguments.get("checkpoint");
   if (std::filesystem::exists(folder / "model.safetensors")) return folder;
@@ -48,7 +49,8 @@ std::filesystem::path chosen(const Arguments& arguments) {
 std::unique_ptr<data::Tokenizer> tokenizer_of(const std::filesystem::path& checkpoint) {
   std::ifstream file(checkpoint / "tokenizer.txt");
   if (!file) {
-    throw UsageError(text(checkpoint.string(), " has no tokenizer.txt: its model reads no text"));
+    throw UsageError(
+        text(checkpoint.string(), " has no tokenizer.txt: its model does not read text"));
   }
   return data::read_tokenizer({std::istreambuf_iterator<char>(file), {}});
 }

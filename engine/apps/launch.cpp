@@ -23,25 +23,27 @@ int count_of(const Arguments& arguments, const std::string& name, int at_least, 
 Options launcher_options() {
   Options options(
       "lab run",
-      "Starts PROGRAM once per rank, on this machine or on several, and watches over it.");
-  options.option("ranks", "1", "how many processes to start on this node");
-  options.choice("prefix", {"all", "others", "none"}, "all",
-                 "whose lines begin with [rank R]; with others, rank 0 keeps the terminal");
-  options.option("max-restarts", "0", "how often all ranks are started again when one fails");
-  options.option("grace", "0.5", "seconds between SIGTERM and SIGKILL when ranks are stopped");
+      "Starts PROGRAM once per rank, on one or more machines, and stops all ranks if one fails.");
+  options.option("ranks", "1", "number of processes on this node");
+  options.choice(
+      "prefix", {"all", "others", "none"}, "all",
+      "ranks whose lines are prefixed with [rank R]; otherwise rank 0 keeps the terminal");
+  options.option("max-restarts", "0", "how often to restart all ranks after a failure");
+  options.option("grace", "0.5", "seconds between SIGTERM and SIGKILL for ranks that are stopped");
   options.option("log-dir", "", "folder for each rank's stdout.log, stderr.log and error.json");
   options.option("nnodes", "1",
-                 "how many nodes take part: type the same command on each, "
-                 "or let mpirun or srun start it there, which tells the rest");
-  options.option("node-rank", "", "this node's number; without it they count as they come");
-  options.option("rdzv-endpoint", "",
-                 "HOST:PORT where the launchers meet: an address of node 0, port 29400 if none");
+                 "number of nodes; run the same command on each, or start it with mpirun or srun, "
+                 "which set the rest");
+  options.option("node-rank", "", "number of this node (default: in the order of arrival)");
+  options.option(
+      "rdzv-endpoint", "",
+      "HOST:PORT at which the launchers meet: an address of node 0 (default port: 29400)");
   options.option("rdzv-timeout", "600", "seconds to wait for the other nodes");
-  options.option("rdzv-id", "none", "name of this run, for the ranks and the log folder");
-  options.option("local-addr", "", "this node's address as the others reach it");
-  options.option("port", "0", "port of the store the ranks meet at; 0 takes a free one");
+  options.option("rdzv-id", "none", "name of this run, for its ranks and its log folder");
+  options.option("local-addr", "", "address at which other nodes reach this one");
+  options.option("port", "0", "port of the store at which the ranks meet; 0: any free port");
   options.option("master-port", "0",
-                 "MASTER_PORT, where a PyTorch program's rank 0 listens; 0 takes a free one");
+                 "MASTER_PORT, at which rank 0 of a PyTorch program listens; 0: any free port");
   options.rest("PROGRAM ARGS", "the program and its arguments");
   return options;
 }
@@ -77,7 +79,7 @@ int run(int argc, const char* const* argv) {
     std::cout << options.help();
     return 0;
   }
-  constexpr const char* last_port = ", the last port there is; 0 takes a free one";
+  constexpr const char* last_port = ", the highest port; 0: any free port";
   launch::LaunchOptions launch;
   launch.command = arguments.rest();
   launch.ranks = count_of(arguments, "ranks", 1, 4096, "");

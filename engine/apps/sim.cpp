@@ -28,11 +28,10 @@ const SimProgram& program_of(const std::vector<std::string>& words) {
     known += text(known.empty() ? "" : ", ", program.name);
   }
   if (words.empty()) {
-    throw UsageError(
-        text("what shall run? One of ", known, ", as in: ./lab sim --ranks 8 ring_all_reduce"));
+    throw UsageError(text("name a program to run. One of ", known,
+                          ", as in ./lab sim --ranks 8 ring_all_reduce"));
   }
-  throw UsageError(
-      text("there is no program '", words.back(), "'; one at a time, there are: ", known));
+  throw UsageError(text("there is no program '", words.back(), "'; name one of: ", known));
 }
 
 struct Setting {
@@ -144,32 +143,28 @@ int simulate(const Setting& setting, const SimProgram& program, const sim::Fiber
 }
 
 int run(int argc, const char* const* argv) {
-  Options options("lab sim", "Runs an algorithm on simulated ranks and says what it cost.");
-  options.option("ranks", "8", "how many; each is a fiber of this process")
-      .option(
-          "count", "1024",
-          "elements that every rank brings; where it brings a block for each rank, of one block")
-      .option("dtype", "float32", "their type")
+  Options options("lab sim", "Runs an algorithm on simulated ranks and prints its costs.");
+  options.option("ranks", "8", "number of ranks; each is a fiber of this process")
+      .option("count", "1024",
+              "elements per rank; elements per block if a rank brings a block for each rank")
+      .option("dtype", "float32", "element type")
       .option("cluster", "",
-              "the modelled cluster, or a file that ends in .toml; built in are:\n" +
-                  sim::list_of_clusters(18))
-      .option("seed", "0", "another one lets ranks run in another order")
-      .list(
-          "fault",
-          "kill:RANK@TIME, kill:RANK@step:K (its K-th call), link:A-B:slow:FACTOR or link:A-B:cut; "
-          "several may be given")
-      .list("slow", "RANK:FACTOR: that rank computes so many times as long")
-      .option("jitter", "0", "each latency is up to this share longer, drawn by the seed")
+              "a built-in cluster or a .toml file; built in are:\n" + sim::list_of_clusters(18))
+      .option("seed", "0", "seed of the order in which ranks run")
+      .list("fault",
+            "kill:RANK@TIME, kill:RANK@step:K (its K-th call), link:A-B:slow:FACTOR or "
+            "link:A-B:cut; can be repeated")
+      .list("slow", "RANK:FACTOR, a rank that computes FACTOR times as slowly; can be repeated")
+      .option("jitter", "0", "each latency is longer by a random share up to this one")
       .option("trace", "", "write the timeline: FILE.html to look at, FILE.json for Perfetto")
       .choice("traffic", {"none", "ranks", "nodes"}, "none",
-              "also who sent how much to whom; keeps every message, 56 bytes each")
-      .flag("sizes-only", "messages have sizes and no values: for very many ranks")
-      .flag("prove", "with --sizes-only: follow which ranks contributed to each element of a sum")
-      .flag("json", "one JSON document instead of words")
-      .words(
-          "PROGRAM",
-          "a part of lesson 03 or 06; all_reduce and native_… are the group's own, priced as one "
-          "operation; star_… what one writes first");
+              "also print the traffic between each pair; keeps every message, 56 bytes each")
+      .flag("sizes-only", "send sizes without values, for very many ranks")
+      .flag("prove", "with --sizes-only: prove which ranks contributed to each element of a sum")
+      .flag("json", "print one JSON document in place of text")
+      .words("PROGRAM",
+             "a part of lesson 03 or 06; all_reduce and native_… are the library's own, priced as "
+             "one operation; star_… are naive versions");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
@@ -191,7 +186,7 @@ int run(int argc, const char* const* argv) {
                         faults_of(arguments, static_cast<int>(ranks), network),
                         arguments.get("traffic")};
   if (setting.prove && (!setting.sizes_only || program.leaves != apps::Leaves::sums)) {
-    throw UsageError(text("--prove follows sums made of messages, without their numbers, as in: ",
+    throw UsageError(text("--prove works for sums made of messages, without their values, as in ",
                           "./lab sim --sizes-only --prove ring_all_reduce"));
   }
   if (!setting.trace_file.empty()) trace::check_file_name(setting.trace_file);

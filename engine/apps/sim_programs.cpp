@@ -63,16 +63,44 @@ Tensor blocks_at_root(const SimRank& self) {
   return all;
 }
 
-// All elements of the tensor are sums of ones over all ranks.
-void expect_sum(const SimRank& self, const Tensor& seen) {
-  if (const auto* sets = contributors_of(self.device)) sets->expect_all(seen, self.group.size());
-  expect(self, seen, self.group.size());
+// The whole numbers up to this one are exact in the element type.
+double exact_up_to(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return 1 << 24;
+    case DType::float16:
+      return 1 << 11;
+    case DType::bfloat16:
+      return 1 << 8;
+    case DType::int8:
+      return 127;
+    case DType::uint8:
+      return 255;
+    case DType::int32:
+      return 0x7fffffff;
+    default:
+      return 9007199254740992.0;  // 2^53
+  }
 }
 
-// Every rank brings ones; so every element becomes the number of ranks.
+// Rank r brings r + 1 to a sum, so that one rank left out and another counted twice shows; ones
+// where the sum of all would not be exact.
+bool adds_numbers(const SimRank& self) {
+  const double ranks = self.group.size();
+  return ranks * (ranks + 1) / 2 <= exact_up_to(self.dtype);
+}
+double addend_of(const SimRank& self) { return adds_numbers(self) ? self.group.rank() + 1 : 1; }
+
+// All elements of the tensor are the sums of what all ranks bring.
+void expect_sum(const SimRank& self, const Tensor& seen) {
+  if (const auto* sets = contributors_of(self.device)) sets->expect_all(seen, self.group.size());
+  const double ranks = self.group.size();
+  expect(self, seen, adds_numbers(self) ? ranks * (ranks + 1) / 2 : ranks);
+}
+
 template <auto part>
-void sum_of_ones(const SimRank& self) {
-  const Tensor data = filled(self, self.count, 1);
+void run_all_reduce_part(const SimRank& self) {
+  const Tensor data = filled(self, self.count, addend_of(self));
   part(self.group, data, ReduceOp::sum);
   expect_sum(self, data);
 }
@@ -83,7 +111,7 @@ void run_hierarchical(const SimRank& self) {
     throw UsageError(text("hierarchical_all_reduce needs full nodes, and ", ranks,
                           " ranks do not fill nodes of ", each));
   }
-  const Tensor data = filled(self, self.count, 1);
+  const Tensor data = filled(self, self.count, addend_of(self));
   run_all_reduce(AllReduce::hierarchical, self.group, each, data, ReduceOp::sum);
   expect_sum(self, data);
 }
@@ -104,10 +132,10 @@ void run_broadcast(const SimRank& self) {
 
 template <auto part>
 void run_reduce(const SimRank& self) {
-  const Tensor data = filled(self, self.count, 1);
+  const Tensor data = filled(self, self.count, addend_of(self));
   part(self.group, data, root, ReduceOp::sum);
   if (self.group.rank() == root) return expect_sum(self, data);
-  expect(self, data, 1);
+  expect(self, data, addend_of(self));
 }
 
 template <auto part>
@@ -137,7 +165,7 @@ void run_reduce_scatter(const SimRank& self) {
   const std::int64_t rank = self.group.rank(), size = self.group.size();
   const std::int64_t begin = rank * self.count / size, end = (rank + 1) * self.count / size;
   const Tensor mine = filled(self, end - begin, 0);
-  part(self.group, filled(self, self.count, 1), mine, ReduceOp::sum);
+  part(self.group, filled(self, self.count, addend_of(self)), mine, ReduceOp::sum);
   expect_sum(self, mine);
 }
 
@@ -212,16 +240,18 @@ constexpr std::array programs{
     SimProgram{"all_to_all", run_all_to_all<all_to_all>, all_to_all_cost},
     SimProgram{"barrier", run_barrier<barrier>,
                [](int ranks, std::int64_t) { return barrier_cost(ranks); }},
-    SimProgram{"naive_all_reduce", sum_of_ones<naive_all_reduce>, naive_all_reduce_cost,
+    SimProgram{"naive_all_reduce", run_all_reduce_part<naive_all_reduce>, naive_all_reduce_cost,
                Leaves::sums},
-    SimProgram{"ring_all_reduce", sum_of_ones<ring_all_reduce>, ring_all_reduce_cost, Leaves::sums},
-    SimProgram{"tree_all_reduce", sum_of_ones<tree_all_reduce>, tree_all_reduce_cost, Leaves::sums},
-    SimProgram{"halving_doubling_all_reduce", sum_of_ones<halving_doubling_all_reduce>,
+    SimProgram{"ring_all_reduce", run_all_reduce_part<ring_all_reduce>, ring_all_reduce_cost,
+               Leaves::sums},
+    SimProgram{"tree_all_reduce", run_all_reduce_part<tree_all_reduce>, tree_all_reduce_cost,
+               Leaves::sums},
+    SimProgram{"halving_doubling_all_reduce", run_all_reduce_part<halving_doubling_all_reduce>,
                halving_doubling_all_reduce_cost, Leaves::sums},
     SimProgram{"hierarchical_all_reduce", run_hierarchical, nullptr, Leaves::sums},
     SimProgram{"star_broadcast", run_broadcast<star_broadcast>, nullptr},
     SimProgram{"star_reduce", run_reduce<star_reduce>, nullptr},
-    SimProgram{"all_reduce", sum_of_ones<native_all_reduce>, nullptr},
+    SimProgram{"all_reduce", run_all_reduce_part<native_all_reduce>, nullptr},
     SimProgram{"native_broadcast", run_broadcast<native_broadcast>, nullptr},
     SimProgram{"native_reduce", run_reduce<native_reduce>, nullptr},
     SimProgram{"native_scatter", run_scatter<native_scatter>, nullptr},

@@ -40,7 +40,7 @@ int train_here(const Arguments& arguments) {
     throw UsageError(text("--ranks ", arguments.get("ranks"),
                           " disagrees with the launcher, which ", "started ", world.group->size(),
                           world.group->size() == 1 ? " rank" : " ranks",
-                          "; give --ranks to one of them"));
+                          "; pass --ranks to only one of them"));
   }
   const auto strands = make_thread_strands();
   const int ranks_per_node = world.joined ? world.joined->environment.local_world_size : 0;
@@ -78,29 +78,29 @@ void check_files(const Arguments& arguments) {
     }
   }
   if (arguments.given("checkpoint") && folder.empty()) {
-    throw UsageError("--checkpoint is empty; it names a folder");
+    throw UsageError("--checkpoint is empty; pass a folder");
   }
   arguments.integer("save-every", 0);
   if (arguments.flag("resume") && arguments.given("init")) {
     throw UsageError(
-        "--resume goes on with the checkpoint's weights, --init begins with others; "
-        "give one of them");
+        "--resume continues with the checkpoint's weights, --init starts with others; pass only "
+        "one");
   }
   const auto latest = folder.empty() ? std::nullopt : checkpoint::latest_in(folder);
   if (arguments.flag("resume") && !latest) {
     throw UsageError(text("--resume: there is no checkpoint in '", folder,
-                          "'; leave --resume out to begin one"));
+                          "'; to start a new run, leave out --resume"));
   }
   if (!arguments.flag("resume") && latest) {
     throw UsageError(text("--checkpoint: ", latest->string(),
-                          " is of an earlier run; pass --resume ",
-                          "to go on with it, or another folder"));
+                          " belongs to an earlier run; pass --resume ",
+                          "to continue it, or another folder"));
   }
   if (arguments.given("trace")) trace::check_file_name(arguments.get("trace"));
   if (!arguments.given("export")) return;
   const auto parent = (std::filesystem::path(".") / arguments.get("export")).parent_path();
   if (!std::filesystem::is_directory(parent)) {
-    throw UsageError(text("--export: the folder ", parent.string(), " is not there"));
+    throw UsageError(text("--export: the folder ", parent.string(), " does not exist"));
   }
 }
 
@@ -118,8 +118,8 @@ int run(int argc, const char* const* argv) {
   if (arguments.get("backend") == "sim") {
     if (launched) {
       throw UsageError(
-          "--backend sim runs all ranks in one process, which nobody has to launch; type ./lab "
-          "train --backend sim --ranks N");
+          "--backend sim runs all ranks in one process and needs no launcher; run ./lab train "
+          "--backend sim --ranks N");
     }
     return apps::train_simulated(arguments, static_cast<int>(ranks));
   }

@@ -60,7 +60,7 @@ void resume(Checkpoints& checkpoints, nn::Module& model, optim::Optimizer& optim
     if (theirs != saved.end() && theirs->second == mine) continue;
     throw UsageError(text("--resume: the model in ", latest->string(), " has ", name, " ",
                           theirs == saved.end() ? "of its own" : theirs->second, ", this one ",
-                          mine, "; pass what the run began with"));
+                          mine, "; pass the values of the first run"));
   }
   const checkpoint::TrainState state = checkpoint::load(*latest, model, optimizer);
   for (const auto& [name, mine] : checkpoints.notes) {
@@ -68,8 +68,7 @@ void resume(Checkpoints& checkpoints, nn::Module& model, optim::Optimizer& optim
     if (saved != state.notes.end() && saved->second == mine) continue;
     throw UsageError(text("--resume: the run in ", latest->string(), " has ", name, " ",
                           saved == state.notes.end() ? "of its own" : saved->second, ", this one ",
-                          mine,
-                          "; it would not see the samples that the whole run would have seen"));
+                          mine, "; the samples would differ from those of an uninterrupted run"));
   }
   checkpoints.first_step = state.step;
 }
@@ -112,7 +111,7 @@ void tell_what_is_left(const Arguments& arguments, const Device& device, nn::Mod
   if (arguments.given("checkpoint")) {
     std::cout << "checkpoint: " << arguments.get("checkpoint") << "\n";
     if (spec.kind == nn::ModelKind::gpt) {
-      std::cout << "to read what it has learnt: ./lab generate --checkpoint "
+      std::cout << "to see what it learned: ./lab generate --checkpoint "
                 << arguments.get("checkpoint") << " --prompt \"A rank is\"\n";
     }
   }
@@ -141,7 +140,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   options.first_step = checkpoints.first_step;
   const std::int64_t steps = train::total_steps(options, datasets.train->size(), group->size());
   if (options.first_step >= steps) {
-    throw UsageError(text("--resume: the run has taken ", options.first_step,
+    throw UsageError(text("--resume: the run has already taken ", options.first_step,
                           " steps, and this one asks for ", steps, "; pass a larger --steps"));
   }
   if (!checkpoints.folder.empty() && group->rank() == 0) {

@@ -1,5 +1,5 @@
-// Barrier by dissemination: in step i every rank tells the rank 2^i to its right that it, and all
-// of whom it has heard, have come.
+// Barrier by dissemination: in step i every rank tells the rank 2^i to its right that it has
+// entered, and so has every rank that it has heard of.
 #pragma once
 
 #include "engine/comm/peers.hpp"
@@ -7,7 +7,8 @@
 namespace lockstep::collectives {
 
 // No rank returns before every rank has called.
-//   token    [1], any dtype: what may be sent, so that there is a message; its value means nothing
+//   token    [1], any dtype: something to send, because an empty tensor sends no message; its value
+//            means nothing
 //   Comm     ⌈log₂N⌉ steps; a rank sends and receives one token in each. A barrier of another shape
 //            is right too, if no chain of messages and no rank's sends or receives are more than
 //            2⌈log₂N⌉

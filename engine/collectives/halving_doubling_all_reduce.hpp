@@ -1,8 +1,8 @@
 // All-reduce by recursive halving and doubling: pairs of ranks share the work of reducing, then
 // pairs of pairs, each with half of what was left; the same steps backwards bring the halves
 // together again. As few bytes as a ring, as few steps as a tree.
-//   P is the largest power of two that is not above N. The N-P ranks beyond it give their data to
-//   one of the P, and get the result from it.
+//   P is the largest power of two that is not above N. Each of the N-P ranks beyond it sends its
+//   data to one of the P first, and receives the result from it at the end.
 #pragma once
 
 #include "engine/comm/peers.hpp"

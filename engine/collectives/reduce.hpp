@@ -1,5 +1,5 @@
 // Reduce by a binomial tree, the mirror of broadcast: in every step half of the ranks that still
-// hold something hand it to one of the others.
+// hold a partial result send it to the other half.
 //   N = 8, root 0:   1→0 3→2 5→4 7→6 │ 2→0 6→4 │ 4→0
 #pragma once
 

@@ -45,7 +45,8 @@ class BrokenReader {
                                                          {"order", Symptom::order},
                                                          {"end", Symptom::end}};
     const auto symptom = symptoms.find(words(table, "shows"));
-    if (symptom == symptoms.end()) fail(table, "shows", "'shows' is replicas, loss, order or end");
+    if (symptom == symptoms.end())
+      fail(table, "shows", "'shows' must be replicas, loss, order or end");
     broken.shows = symptom->second;
     broken.what = words(table, "what");
     broken.why = words(table, "why");
@@ -55,7 +56,7 @@ class BrokenReader {
   std::string words(const json& table, const std::string& key) const {
     const auto found = table.find(key);
     if (found == table.end() || !found->is_string() || found->get<std::string>().empty()) {
-      fail(table, key, "'" + key + "' is a text in quotes, and not empty");
+      fail(table, key, "'" + key + "' must be a non-empty text in quotes");
     }
     return found->get<std::string>();
   }

@@ -103,7 +103,7 @@ CommandResult run_command(const std::vector<std::string>& argv, const std::files
   arguments.push_back(nullptr);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
-    throw Error(text("no pipe for ", argv[0], ": ", strerror(errno)));
+    throw Error(text("cannot create a pipe for ", argv[0], ": ", strerror(errno)));
 
   const auto start = Clock::now();
   std::fflush(nullptr);  // what is buffered here must not leave through the child

@@ -131,16 +131,15 @@ struct Advice {
   std::string_view sign, words;
 };
 constexpr std::array advices{
-    Advice{"or ‘;’ before", "a ; is missing at the end of the statement before"},
-    Advice{"expected ‘;’ before", "a ; is missing at the end of the statement before"},
+    Advice{"or ‘;’ before", "a ; is missing at the end of the previous statement"},
+    Advice{"expected ‘;’ before", "a ; is missing at the end of the previous statement"},
     Advice{"expected ';'", "a ; is missing"},
     Advice{"expected ‘}’ at end of input", "a { is never closed"},
     Advice{"expected '}'", "a { is never closed"},
-    Advice{"to be of abstract type", "it can only be passed by reference: write & behind its type"},
-    Advice{"has incomplete type", "the header that defines it is not included"},
-    Advice{"discards qualifiers", "what is const stays const: take it by value or by const &"},
-    Advice{"no match for ‘operator",
-           "that type has no such operator; its header lists what it has"},
+    Advice{"to be of abstract type", "it can only be passed by reference: write & after its type"},
+    Advice{"has incomplete type", "include the header that defines it"},
+    Advice{"discards qualifiers", "it is const here: take it by value or by const &"},
+    Advice{"no match for ‘operator", "its type has no such operator; see its header"},
 };
 
 }  // namespace
@@ -172,7 +171,7 @@ std::string readable_diagnostics(const std::string& output, const std::string& f
   }
   if (errors.size() > errors_max) {
     const std::size_t left = errors.size() - errors_max;
-    out += text("… and ", left, " more, which may come from these\n");
+    out += text("… and ", left, " more, which may follow from these\n");
   }
   return out;
 }
@@ -195,7 +194,7 @@ std::string advice_for(std::string_view error) {
   // A copy constructor that is deleted: "use of deleted function ‘X::X(const X&)’".
   if (error.find("deleted") != std::string_view::npos &&
       error.find("(const ") != std::string_view::npos) {
-    return "; it cannot be copied: take a reference, or std::move it";
+    return "; it cannot be copied: use a reference, or std::move";
   }
   for (const Advice& advice : advices) {
     if (error.find(advice.sign) != std::string_view::npos) return text("; ", advice.words);

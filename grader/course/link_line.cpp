@@ -27,7 +27,7 @@ std::vector<std::string> link_words(const std::string& commands) {
   for (std::string word; in >> word;) {
     if (word != ":" && word != "&&") words.push_back(word);
   }
-  if (words.empty()) throw Error("the build system names no command that links the program");
+  if (words.empty()) throw Error("the build system has no command that links the program");
   return words;
 }
 

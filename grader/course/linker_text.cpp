@@ -49,20 +49,19 @@ std::string link_error(const std::string& linker_output) {
   if (const std::size_t files = twice.rfind(".o: "); files != std::string::npos) {
     twice.erase(0, files + 4);
   }
-  if (twice == "main") return "it has a main() of its own; the lab calls your function itself";
+  if (twice == "main") return "it defines main(); the lab calls your function itself";
   if (!twice.empty()) {
     return "it defines " + twice +
-           ", which the lab brings already; give yours another name, or put it in an unnamed "
-           "namespace";
+           ", which the lab defines already; rename yours, or put it in an unnamed namespace";
   }
   std::string nowhere = symbol_after("undefined reference to `", "'\n");
   if (nowhere.empty()) nowhere = symbol_after("undefined symbol: ", "\n");
   if (!nowhere.empty()) {
     return "it uses " + nowhere +
-           ", which is defined nowhere; a part may call what its header and the engine's rooms "
-           "below it declare";
+           ", which is not defined; a part may call what its header and the rooms below it in the "
+           "engine declare";
   }
-  return "the linker's words are below";
+  return "the linker's message is below";
 }
 
 std::optional<std::string> missing_symbol(const std::string& nm_output,

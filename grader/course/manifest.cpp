@@ -73,7 +73,7 @@ Entry entry_of(const fs::path& file, const fs::path& manifests) {
 void check_range(const Entry& entry, const char* key, int value, int low, int high) {
   if (value >= low && value <= high) return;
   throw UsageError(
-      text(entry.where(key), key, " is ", value, "; it goes from ", low, " to ", high));
+      text(entry.where(key), key, " is ", value, "; its range is ", low, " to ", high));
 }
 
 void read_work(Entry& entry, Exercise& exercise) {
@@ -111,7 +111,8 @@ Exercise code_exercise(const std::string& lesson, const fs::path& file, Entry& e
   exercise.called_by.not_with = entry.get("not_with", Words{});
   exercise.called_by.unused = entry.get("unused", std::string());
   entry.refuse_unknown_keys();
-  if (exercise.symbols.empty()) throw UsageError(entry.where("symbols") + "symbols names none");
+  if (exercise.symbols.empty())
+    throw UsageError(entry.where("symbols") + "symbols must not be empty");
   return exercise;
 }
 
@@ -174,7 +175,7 @@ void lay_path(const Entry& entry, const std::vector<std::string>& named, Course&
     };
     if (!add(is_named)) {
       throw UsageError(entry.where("path") + "the path names '" + name +
-                       "', which is no lesson with exercises and no exercise's address");
+                       "', which is neither a lesson with exercises nor an exercise");
     }
   }
   add([](const Exercise&) { return true; });
@@ -195,7 +196,7 @@ void check_consistent(const Draft& draft) {
     for (const std::string& before : exercise.after) {
       if (handles.contains(before)) continue;
       throw UsageError(text(entry.where("after"), exercise.name, " comes after '", before,
-                            "', which is not before it on the path"));
+                            "', which does not come before it on the path"));
     }
     if (!handles.insert(exercise.handle()).second) {
       throw UsageError(entry.where("") + "another lesson has an exercise of this name");
@@ -253,7 +254,7 @@ const Exercise& exercise_named(const Course& course, std::string_view name) {
       all += exercise->address();
     }
     throw UsageError(
-        text("there are ", same_name.size(), " exercises named '", name, "'; say which: ", all));
+        text("there are ", same_name.size(), " exercises named '", name, "'; choose one: ", all));
   }
   throw UsageError(text("there is no exercise '", name, "'", did_you_mean(address, known),
                         " (./lab list shows all)"));

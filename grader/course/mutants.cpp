@@ -34,7 +34,7 @@ class Reader {
     Mutant mutant;
     mutant.name = words(table, "name");
     if (!std::ranges::all_of(mutant.name, in_name)) {
-      fail(table, "name", "a mutant's name is made of a to z, 0 to 9 and _");
+      fail(table, "name", "a mutant's name consists of a to z, 0 to 9 and _");
     }
     mutant.verdict = words(table, "verdict");
     mutant.says = words(table, "says");
@@ -71,7 +71,7 @@ class Reader {
   std::string optional(const json& table, const std::string& key) const {
     const auto found = table.find(key);
     if (found == table.end()) return "";
-    if (!found->is_string()) fail(table, key, "'" + key + "' is a text in quotes");
+    if (!found->is_string()) fail(table, key, "'" + key + "' must be a text in quotes");
     return found->get<std::string>();
   }
 
@@ -79,7 +79,8 @@ class Reader {
     Edit edit;
     edit.find = words(table, "find");
     edit.where = where(table, "find");
-    if (!table.contains("put")) fail(table, "", "the mutant has no 'put' (nothing: put = '')");
+    if (!table.contains("put"))
+      fail(table, "", "the mutant has no 'put' (to delete the text: put = '')");
     edit.put = optional(table, "put");
     edit.through = optional(table, "through");
     edit.in = optional(table, "in");
@@ -122,16 +123,16 @@ Passage passage_of(std::string_view reference, const Edit& edit) {
   const std::string_view seen = reference.substr(within.begin, within.end - within.begin);
   const std::size_t at = seen.find(edit.find);
   if (at == std::string_view::npos) {
-    throw UsageError(edit.where + ": the reference does not have this text to find");
+    throw UsageError(edit.where + ": the reference does not contain this text");
   }
   if (seen.find(edit.find, at + 1) != std::string_view::npos) {
-    throw UsageError(edit.where + ": the reference has this text to find more than once");
+    throw UsageError(edit.where + ": the reference contains this text more than once");
   }
   std::size_t end = at + edit.find.size();
   if (!edit.through.empty()) {
     const std::size_t last = seen.find(edit.through, end);
     if (last == std::string_view::npos) {
-      throw UsageError(edit.where + ": in the reference no 'through' follows this text to find");
+      throw UsageError(edit.where + ": in the reference, no 'through' follows this text");
     }
     end = last + edit.through.size();
   }
@@ -179,15 +180,15 @@ std::string mutated(const std::string& reference, const Mutant& mutant) {
   std::size_t done = 0;
   for (const Passage& passage : passages) {
     if (passage.begin < done) {
-      throw UsageError(passage.edit->where + ": this edit overlaps another of its mutant");
+      throw UsageError(passage.edit->where + ": this edit overlaps another edit of its mutant");
     }
     result += reference.substr(done, passage.begin - done) + passage.edit->put;
     done = passage.end;
   }
   result += reference.substr(done);
   if (result == reference) {
-    throw UsageError(text(mutant.edits.front().where, ": the mutant '", mutant.name,
-                          "' is the reference, unchanged"));
+    throw UsageError(
+        text(mutant.edits.front().where, ": the mutant '", mutant.name, "' equals the reference"));
   }
   return result;
 }

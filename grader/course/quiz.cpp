@@ -29,7 +29,7 @@ const json& question_of(const json& answers, const std::string& id,
   }
   throw UsageError(text(file.string(), " has no question with id \"", id, "\"; ./lab reset ",
                         file.parent_path().filename().string(), "/", file.stem().string(),
-                        " gives a fresh copy"));
+                        " restores the original"));
 }
 
 // Numbers may be written without quotes.
@@ -45,7 +45,7 @@ Reason judge(const json& key, const std::string& answer, const QuizRules& rules)
   if (type == "order") return judge_order(key, answer);
   if (type == "number") return judge_number(key, answer);
   if (type == "formula") return judge_formula(key, answer, rules);
-  throw Error("the quiz key knows no type '" + type + "'");
+  throw Error("the quiz key has an unknown type '" + type + "'");
 }
 
 }  // namespace

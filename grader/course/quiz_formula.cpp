@@ -70,12 +70,12 @@ Reason cannot_be_computed(const std::string& answer, const std::vector<Point>& p
     for (const Point& point : points) {
       if (!std::isfinite(value_of(answer, point))) {
         return text("\"", answer, "\" has no value for ", text_of(point),
-                    ": is something divided by zero?");
+                    ": does it divide by zero?");
       }
     }
   } catch (const mu::Parser::exception_type& error) {
     return text("\"", answer, "\" cannot be computed: ", error.GetMsg(),
-                " (write * for times and / for divided by)");
+                " (write * to multiply and / to divide)");
   }
   return std::nullopt;
 }
@@ -88,7 +88,7 @@ Reason differs_from_measured(const json& key, const std::string& answer, const Q
     const double said = value_of(answer, point);
     if (!same(said, counted)) {
       return text("for ", text_of(point), " your formula says ", said, ", but ", counted,
-                  " was counted when it ran");
+                  " was counted in a run");
     }
   }
   return std::nullopt;

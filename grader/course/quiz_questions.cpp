@@ -67,7 +67,7 @@ std::vector<Question> questions_of(const std::filesystem::path& file) {
       const auto& answer = entry.at("answer");
       question.answer = answer.is_string() ? answer.get<std::string>() : answer.dump();
     } catch (const nlohmann::json::exception& error) {
-      throw UsageError(text("a question of ", file.string(), " is not whole: ", error.what()));
+      throw UsageError(text("a question of ", file.string(), " is incomplete: ", error.what()));
     }
     question.expects = expected_of(content, question.id);
     questions.push_back(std::move(question));

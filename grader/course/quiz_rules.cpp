@@ -29,7 +29,7 @@ Reason no_number(const std::string& answer, const std::string& unit) {
   const bool comma = answer.find(',') != std::string::npos;
   return text("\"", answer, "\" is not a number: write a number such as ",
               unit.empty() ? "0.8" : "1.5 " + unit,
-              comma ? " (commas stand before groups of three, as in 1,234,567)" : "");
+              comma ? " (commas separate groups of three digits, as in 1,234,567)" : "");
 }
 
 bool close(double a, double b, double tolerance) {
@@ -61,7 +61,7 @@ Reason judge_order(const json& key, const std::string& answer) {
     const std::string before = key_text(edge, "before");
     const std::string after = key_text(edge, "after");
     if (order.find(before) < order.find(after)) continue;
-    reasons += (reasons.empty() ? "" : "\n") + after + " stands before " + before + ": " +
+    reasons += (reasons.empty() ? "" : "\n") + after + " comes before " + before + ": " +
                key_text(edge, "because");
   }
   return reasons.empty() ? Reason() : Reason(reasons);
@@ -80,7 +80,7 @@ Reason judge_number(const json& key, const std::string& answer) {
     if (given->unit.empty()) return text("a number of bytes needs its unit: B, MB, GB, GiB, …");
     if (given_scale == 0) {
       return text("\"", given->unit,
-                  "\" is no unit of bytes: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB");
+                  "\" is not a unit of bytes: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB");
     }
   }
   const double value = key.at("value").get<double>() * scale;
@@ -88,8 +88,8 @@ Reason judge_number(const json& key, const std::string& answer) {
   if (close(seen, value, tolerance)) return std::nullopt;
   if (!unit.empty() && close(given->value, key.at("value").get<double>(), tolerance)) {
     return text(
-        "the digits fit, the unit does not: 1 GB is 10^9 bytes, 1 GiB is 2^30 bytes, and "
-        "each step from k to M to G is a thousand (or 1024)");
+        "the digits fit, the unit does not: 1 GB is 10^9 bytes, 1 GiB is 2^30 bytes, and each "
+        "step from k to M to G is a factor of 1,000 (or 1,024)");
   }
   for (const json& mistake : key.value("mistake", json::array())) {
     if (close(seen, mistake.at("value").get<double>() * scale, tolerance)) {

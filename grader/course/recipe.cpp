@@ -46,7 +46,7 @@ Recipe read_recipe(const std::filesystem::path& file) {
       recipe.shared_libraries.emplace_back(value);
     } else {
       throw Error(text(file.string(), ":", number, ": unknown key '", key,
-                       "': configure again (cmake --preset release)"));
+                       "': configure again with cmake --preset release"));
     }
   }
   if (recipe.compiler.empty()) throw Error(file.string() + " names no compiler: configure again");

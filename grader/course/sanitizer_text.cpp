@@ -14,19 +14,16 @@ namespace {
 std::string meaning_of(const std::string& kind) {
   static const std::map<std::string, std::string> meanings{
       {"heap-buffer-overflow",
-       "outside of what was allocated: an index beyond the last element, "
-       "or below the first"},
+       "outside of an allocated array: an index beyond the last element, or below the first"},
       {"stack-buffer-overflow", "outside of a local variable or array"},
       {"global-buffer-overflow", "outside of a global variable or array"},
-      {"heap-use-after-free",
-       "in memory that was given back: a span or pointer outlived what it "
-       "pointed into"},
+      {"heap-use-after-free", "in freed memory: a span or pointer outlived its target"},
       {"stack-use-after-return", "in a local variable of a function that has returned"},
       {"stack-use-after-scope", "in a local variable whose block has ended"},
-      {"stack-overflow", "beyond the end of the stack: a recursion without end"},
-      {"attempting", "by giving back memory a second time"},
-      {"alloc-dealloc-mismatch", "by giving memory back in another way than it was taken"},
-      {"SEGV", "at an address that is nobody's: a null pointer, or one never set"}};
+      {"stack-overflow", "beyond the end of the stack: an endless recursion"},
+      {"attempting", "by freeing memory twice"},
+      {"alloc-dealloc-mismatch", "by freeing memory in another way than it was allocated"},
+      {"SEGV", "at an invalid address: a null pointer, or one that was never set"}};
   const auto found = meanings.find(kind);
   return found == meanings.end() ? "(" + kind + ")" : found->second;
 }

@@ -10,7 +10,7 @@ namespace lockstep::grader {
 std::string read_text(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in || std::filesystem::is_directory(file)) {
-    throw UsageError(text("cannot read ", file.string(), ": is it there, and a file?"));
+    throw UsageError(text("cannot read ", file.string(), ": does this file exist?"));
   }
   std::ostringstream content;
   content << in.rdbuf();

@@ -48,7 +48,7 @@ nlohmann::json read(const std::filesystem::path& file, Lines lines) {
     const bool in_text = problem.find("string: ") != std::string::npos;
     throw UsageError(text(
         file.string(), ":", error.source().begin.line, ": not valid TOML: ", problem,
-        in_text ? " (a closing quote is missing?)" : " (text answers stand in \"double quotes\")"));
+        in_text ? " (is a closing quote missing?)" : " (write text answers in \"double quotes\")"));
   }
 }
 

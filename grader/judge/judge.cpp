@@ -81,7 +81,8 @@ class Judgement {
  private:
   // Of a part that is judged in steps: what the steps earn that hold, and which one is next.
   void count_steps() {
-    if (report_.verdict == sim::Verdict::pass || report_.only_case) return;
+    const bool whole = report_.verdict == sim::Verdict::pass;
+    if (whole || report_.verdict == sim::Verdict::infrastructure || report_.only_case) return;
     std::vector<std::size_t> first;
     for (std::size_t i = 0; i < checks_.size(); ++i) {
       if (checks_[i].begins) first.push_back(i);

@@ -35,10 +35,11 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
 Options bench_check_options() {
-  Options options("./lab bench check", "From a save to its verdict, for every exercise.");
-  options.words("[NAME…|NN]", "exercises or lessons; without: all")
-      .option("repeats", "3", "saves of each exercise, whose median counts")
-      .flag("json", "one JSON document instead of a table");
+  Options options("./lab bench check",
+                  "Measures the time from a save to its verdict, for every exercise.");
+  options.words("[NAME…|NN]", "exercises or lessons (default: all)")
+      .option("repeats", "3", "saves per exercise; the median counts")
+      .flag("json", "print one JSON document in place of a table");
   return options;
 }
 
@@ -67,7 +68,7 @@ class WatchProcess {
   WatchProcess(const fs::path& root, const std::string& exercise, Signals& signals)
       : signals_(signals) {
     int ends[2];
-    if (::pipe(ends) != 0) throw Error(text("no pipe for a watch: ", strerror(errno)));
+    if (::pipe(ends) != 0) throw Error(text("cannot create a pipe for a watch: ", strerror(errno)));
     child_ = ::fork();
     if (child_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -138,16 +138,17 @@ const Broken& broken_named(const std::vector<Broken>& all, const std::string& na
   std::vector<std::string> names;
   for (const Broken& broken : all) names.push_back(broken.name);
   throw UsageError(text("no part is broken as '", name, "'; ", did_you_mean(name, names),
-                        "./lab train --break list tells them all"));
+                        "./lab train --break list lists them all"));
 }
 
 }  // namespace
 
 Exit break_command(const Lab& lab, const Words& words) {
-  Options options("./lab train --break", "Trains twice: as it should be, and with one part wrong.");
-  options.words("NAME", "which mistake; list: all of them")
-      .flag("json", "one JSON document instead of the chart")
-      .rest("OPTIONS", "of ./lab train, instead of the mistake's own");
+  Options options("./lab train --break",
+                  "Trains twice: with the right parts, then with one part that is wrong.");
+  options.words("NAME", "the mistake; list lists all")
+      .flag("json", "print one JSON document in place of the chart")
+      .rest("OPTIONS", "options of ./lab train that replace the mistake's own");
   const Arguments arguments = parsed(options, words);
   if (arguments.asks_help()) return print_help(options);
   const std::vector<Broken> all = broken_parts(lab.places.root, lab.course);

@@ -22,17 +22,17 @@ using sim::Verdict;
 
 Options check_options() {
   Options options("./lab check", "Judges your version of one or more exercises.");
-  options.words("[NAME…|NN]", "exercises or lessons; without: the one you edited last")
+  options.words("[NAME…|NN]", "exercises or lessons (default: the one you edited last)")
       .flag("all", "every exercise")
-      .option("from", "work", "judge the files below this folder instead (solutions, or any)")
-      .option("seed", "1", "draw other cases")
-      .option("case", "", "run this case only")
+      .option("from", "work", "judge the files in this folder (solutions, or any other)")
+      .option("seed", "1", "the seed that draws the cases")
+      .option("case", "", "run only this case")
       .choice("world", {"judge", "gloo", "nccl"}, "judge",
-              "where the ranks talk; the others than the judge's confirm values only, no points")
-      .flag("sanitize", "with checks of every memory access and of arithmetic; no points")
-      .flag("output", "what the ranks printed, also when all is well")
-      .flag("json", "one JSON document instead of words")
-      .flag("time", "where the time went");
+              "where the ranks run; gloo and nccl compare results only and give no points")
+      .flag("sanitize", "check every memory access and all arithmetic; no points")
+      .flag("output", "show what the ranks printed, even after a pass")
+      .flag("json", "print one JSON document in place of text")
+      .flag("time", "show where the time went");
   return options;
 }
 
@@ -48,7 +48,7 @@ void refuse_other_folder(const Lab& lab, const std::string& word, const std::str
   if (!names_folder || !path.has_extension()) return;
   const fs::path folder = (path.is_relative() ? lab.places.root / path : path).parent_path();
   if (folder.parent_path() == folder_named(lab, from)) return;
-  throw UsageError(text(word, " lies outside ", from, "/, whose files are judged; use --from ",
+  throw UsageError(text(word, " is outside of ", from, "/, the folder that is judged; use --from ",
                         lab.places.shown(folder.parent_path())));
 }
 
@@ -78,12 +78,12 @@ fs::path file_of(const Lab& lab, const Exercise& exercise, const std::string& fr
   const fs::path file = folder_named(lab, from) / exercise.file();
   if (fs::is_regular_file(file)) return file;
   if (from == "work" && fs::exists(file)) {
-    throw UsageError(lab.places.shown(file) + " is no file: ./lab reset " + exercise.handle() +
-                     " moves it aside and puts a fresh one in place");
+    throw UsageError(lab.places.shown(file) + " is not a file: ./lab reset " + exercise.handle() +
+                     " moves it aside and restores the original");
   }
   if (from == "work") {
-    throw UsageError(lab.places.shown(file) + " is not there: ./lab reset " + exercise.handle() +
-                     " puts a fresh one in place");
+    throw UsageError(lab.places.shown(file) + " does not exist: ./lab reset " + exercise.handle() +
+                     " restores the original");
   }
   throw UsageError("there is no " + lab.places.shown(file) + " to judge");
 }
@@ -91,15 +91,15 @@ fs::path file_of(const Lab& lab, const Exercise& exercise, const std::string& fr
 CaseAddress address_given(const std::string& written) {
   if (auto address = case_address(written)) return *std::move(address);
   throw UsageError("--case " + written +
-                   ": a case is a number from 1 on, or the address of a smaller variant as a "
-                   "report names it (3.0.2)");
+                   " is no case: pass a number from 1, or the address of a smaller variant from a "
+                   "report (3.0.2)");
 }
 
 // How the file is to be linked, and what the judge is to know of it.
 PlayerKind kind_of_player(const Arguments& arguments, JudgeOptions& judging) {
   const bool processes = arguments.get("world") == "gloo";
   if (processes && arguments.flag("sanitize")) {
-    throw UsageError("--sanitize plays in the judge's world: leave --world out");
+    throw UsageError("--sanitize works only under the judge: leave out --world");
   }
   if (arguments.flag("sanitize")) {
     judging.replay_with += judging.replay_with.empty() ? "--sanitize" : " --sanitize";
@@ -114,11 +114,10 @@ PlayerKind kind_of_player(const Arguments& arguments, JudgeOptions& judging) {
 // "" when the machine can play in the world that is asked for.
 std::string what_is_missing(const std::string& world) {
   if (world == "nccl") {
-    return "--world nccl needs GPUs with NCCL, and players that use them; here are none "
-           "(./lab doctor)";
+    return "--world nccl needs GPUs with NCCL, and this machine has none (./lab doctor)";
   }
   if (world == "gloo" && ::access("/dev/shm", W_OK) != 0) {
-    return "--world gloo needs shared memory in /dev/shm, and nothing can be written there";
+    return "--world gloo needs shared memory in /dev/shm, which is not writable";
   }
   return {};
 }
@@ -157,12 +156,12 @@ Exit check_command(const Lab& lab, const Words& words) {
   make_ready(lab, exercises, kind);
   for (const Exercise* exercise : exercises) {
     if (judging.only_case && exercise->kind == Kind::quiz) {
-      throw UsageError(exercise->handle() + " has questions, not cases: leave --case out");
+      throw UsageError(exercise->handle() + " has questions, not cases: leave out --case");
     }
     if (kind == PlayerKind::shared && !exercise->among_processes) {
       throw UsageError(exercise->handle() +
-                       " is judged in the judge's own world only: what it does is not seen in the "
-                       "results of real processes alone");
+                       " is judged only under the judge: the results of real processes do not show "
+                       "what it does");
     }
     const fs::path file = file_of(lab, *exercise, from);
     if (kind == PlayerKind::usual) judging.timeline_file = lab.places.timeline(*exercise).string();

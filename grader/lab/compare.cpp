@@ -1,6 +1,6 @@
-// ./lab compare: what a collective costs on simulated ranks, yours beside the reference, what one
-// writes first, and the group's own. Each runs as a program of its own under a deadline, so that a
-// part which crashes or never ends is a row of the table too.
+// ./lab compare: what a collective costs on number of simulated ranks, yours beside the reference,
+// what one writes first, and the group's own. Each runs as a program of its own under a deadline,
+// so that a part which crashes or never ends is a row of the table too.
 #include <cmath>
 #include <iomanip>
 #include <iostream>
@@ -32,15 +32,15 @@ struct ComparedRow {
 
 Options compare_options() {
   Options options("./lab compare",
-                  "What a collective costs: yours, the reference, what one writes first, and the "
-                  "group's own.");
+                  "Shows the costs of a collective: yours, the reference, the naive one, and the "
+                  "library's own.");
   options.words("NAME", "the exercise")
-      .option("ranks", "8", "simulated ranks")
-      .option("count", "65536", "elements on every rank")
-      .option("dtype", "float32", "their type")
+      .option("ranks", "8", "number of simulated ranks")
+      .option("count", "65536", "elements per rank")
+      .option("dtype", "float32", "element type")
       .option("cluster", "", "the modelled cluster (./lab sim --help lists them)")
-      .flag("sizes-only", "messages have sizes and no values: for very many ranks")
-      .flag("json", "one JSON document instead of words");
+      .flag("sizes-only", "send sizes without values, for very many ranks")
+      .flag("json", "print one JSON document in place of text");
   return options;
 }
 
@@ -74,13 +74,13 @@ ComparedRow run_row(const std::string& who, const fs::path& binary, const std::s
   row.report = report_in(ran.output);
   if (ran.timed_out) {
     row.verdict = "time";
-    row.message = text("ended by the deadline of ", deadline_s, " s: an endless loop?");
+    row.message = text("stopped at the deadline of ", deadline_s, " s: an endless loop?");
   } else if (row.report.is_object() && row.report["finding"].is_object()) {
     row.verdict = row.report["finding"]["verdict"];
     row.message = row.report["finding"]["message"];
   } else if (ran.exit_code > 128) {
     row.verdict = "crash";
-    row.message = text("ended by signal ", ran.exit_code - 128);
+    row.message = text("stopped by signal ", ran.exit_code - 128);
   } else if (ran.exit_code == 2) {
     throw UsageError(last_line(ran.output));
   } else if (ran.exit_code != 0 || !row.report.is_object()) {
@@ -176,9 +176,8 @@ void print_table(const std::vector<ComparedRow>& rows) {
           priced ? "-" : whole(row.report["messages"]), seconds_text(row.report["virtual_s"]),
           seconds_text(row.report["wall_s"])});
   }
-  std::cout << "steps: the longest chain of messages; bytes: of the busiest rank\n";
-  if (modelled)
-    std::cout << "* modelled: priced as one operation, at its usual algorithm's volume\n";
+  std::cout << "steps: the longest chain of messages; bytes: those of the busiest rank\n";
+  if (modelled) std::cout << "* modelled: one operation, with the traffic of its usual algorithm\n";
 }
 
 }  // namespace
@@ -189,8 +188,8 @@ Exit compare_command(const Lab& lab, const Words& words) {
   const Exercise& part = one_exercise(lab, arguments);
   const StudentProgram sim(lab, "sim");
   if (part.kind == Kind::quiz || !sim.has(part)) {
-    throw UsageError(text("compare runs collectives, and ", part.handle(), " is none; ./lab check ",
-                          part.handle(), " judges it"));
+    throw UsageError(text("compare works for collectives, and ", part.handle(),
+                          " is not one; ./lab check ", part.handle(), " judges it"));
   }
   const fs::path engine = lab.places.build / "bin" / "sim";
   const auto run = words_of_run(arguments);

@@ -53,7 +53,7 @@ void check_task(const Lab& lab, const Exercise& exercise, Problems& problems) {
   const Task task = read_task(file);
   if (task.hints.size() != 3) {
     problems.push_back(text(lab.places.shown(file), " has ", task.hints.size(),
-                            " hints; there are three: concept, strategy, pseudo-code"));
+                            " hints; it needs three: concept, strategy, pseudo-code"));
   }
   for (std::size_t i = 0; i < task.hints.size(); ++i) {
     const std::string heading = text("## Hint ", i + 1, ": ");
@@ -102,7 +102,7 @@ void check_causes(const Lab& lab, const fs::path& file, const std::set<std::stri
     for (const std::string& cause : hint.causes) {
       if (is_cause(cause, causes)) continue;
       problems.push_back(text(lab.places.shown(file), " has a hint for '", cause,
-                              "', which is no cause that a check can give",
+                              "', which is not a cause of any check",
                               did_you_mean(cause, Problems(causes.begin(), causes.end()))));
     }
   }
@@ -118,7 +118,7 @@ void check_code(const Lab& lab, const Exercise& exercise, Problems& problems) {
     problems.push_back(exercise.name + " has no recipe: configure again (./lab start)");
   } else if (read_recipe(places.recipe(exercise)).uses != exercise.may_use) {
     problems.push_back("the player of " + exercise.name +
-                       " is linked with other parts than its may_use in the manifest");
+                       " is linked with parts that differ from its may_use in the manifest");
   }
 }
 
@@ -137,7 +137,7 @@ void check_exercise(const Lab& lab, const Exercise& exercise, Problems& problems
   if (!fs::exists(places.solution(exercise)) || !fs::exists(places.stub(exercise))) return;
   if (read_text(places.stub(exercise)) != fresh_stub(lab, exercise)) {
     problems.push_back(places.shown(places.stub(exercise)) +
-                       " is not what its reference makes: ./lab dev stubs");
+                       " differs from the stub of its reference: ./lab dev stubs");
   }
 }
 

@@ -17,14 +17,13 @@ namespace fs = std::filesystem;
 
 Options debug_options() {
   Options options("./lab debug",
-                  "Opens one rank of the case that failed last in gdb, at the beginning of your "
-                  "part.");
+                  "Opens one rank of the last failing case in gdb, at the start of your part.");
   options.words("NAME", "the exercise")
-      .option("rank", "0", "which rank; the others run as they do in a check")
-      .option("from", "work", "the files below this folder instead")
-      .option("seed", "", "of another case than the one that failed last")
+      .option("rank", "0", "the rank to debug; the others run as in a check")
+      .option("from", "work", "debug the files in this folder")
+      .option("seed", "", "the seed of another case")
       .option("case", "", "another case")
-      .rest("GDB OPTIONS", "for gdb, such as --batch -ex backtrace");
+      .rest("GDB OPTIONS", "arguments for gdb, such as --batch -ex backtrace");
   return options;
 }
 
@@ -96,7 +95,7 @@ Exit debug_command(const Lab& lab, const Words& words) {
   const Exercise& exercise = one_exercise(lab, arguments);
   if (exercise.kind == Kind::quiz) throw UsageError(exercise.handle() + " has questions, no code");
   if (!fs::exists("/usr/bin/gdb")) {
-    std::cerr << "lab: there is no gdb on this machine: apt-get install gdb\n";
+    std::cerr << "lab: gdb is not installed: apt-get install gdb\n";
     return Exit::machine;
   }
   make_ready(lab, {&exercise}, PlayerKind::debugged);

@@ -52,7 +52,7 @@ void say_where_it_is_unsolved(const Lab& lab, const Exercise& exercise,
 
 // What a sanitizer printed is what the crash was.
 void read_sanitizers(const std::string& shown, Report& report) {
-  report.aside = "under sanitizers: no points";
+  report.aside = "with sanitizers: no points";
   report.points = 0;
   for (auto& [rank, output] : report.output) {
     const auto finding = sanitizer_finding(output, shown);

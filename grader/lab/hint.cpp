@@ -12,12 +12,12 @@ namespace lockstep::grader {
 namespace {
 
 Options hint_options() {
-  Options options("./lab hint",
-                  "The next hint: for what the last check said, then the concept, the strategy, "
-                  "the pseudo-code.");
-  options.words("[NAME]", "the exercise; without: the one you edited last")
-      .option("rung", "", "this one: 1 the concept, 2 the strategy, 3 the pseudo-code")
-      .flag("all", "all of them");
+  Options options(
+      "./lab hint",
+      "Shows the next hint: on the last failure, then the concept, the strategy, the pseudo-code.");
+  options.words("[NAME]", "the exercise (default: the one you edited last)")
+      .option("rung", "", "show this hint: 1 the concept, 2 the strategy, 3 the pseudo-code")
+      .flag("all", "show all hints");
   return options;
 }
 
@@ -68,8 +68,8 @@ ShownHint next_hint(const Task& task, const Task& common, const Exercise& exerci
   if (by_failure != nullptr) {
     const std::string rung = "for " + by_failure->causes.front();
     if (!standing.hints.contains(rung)) {
-      return {rung, text(because(*standing.last), readable(*by_failure), "\nMore: ./lab hint ",
-                         exercise.handle(), " again climbs the ladder\n")};
+      return {rung, text(because(*standing.last), readable(*by_failure),
+                         "\nFor the next hint: ./lab hint ", exercise.handle(), "\n")};
     }
   }
   for (std::size_t rung = 1; rung <= task.hints.size(); ++rung) {
@@ -77,8 +77,8 @@ ShownHint next_hint(const Task& task, const Task& common, const Exercise& exerci
     return {text(rung), with_next_command(exercise, task, rung)};
   }
   if (task.hints.empty()) return {"", text(exercise.handle(), " has no hints\n")};
-  return {"", text(task.hints.back(), "\nThat was the last one; ./lab hint ", exercise.handle(),
-                   " --all shows all of them again\n")};
+  return {"", text(task.hints.back(), "\nThat was the last hint; ./lab hint ", exercise.handle(),
+                   " --all shows show all hints again\n")};
 }
 
 std::string take_hint(const Lab& lab, const Exercise& exercise) {

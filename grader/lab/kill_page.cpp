@@ -127,8 +127,8 @@ std::string checks_where(const std::string& title, const std::vector<ExerciseKil
 std::string weak_checks(const std::vector<ExerciseKills>& all) {
   return checks_where("Checks that no mutant fails:", all,
                       [](const ExerciseKills& k, std::size_t c) { return k.kills_of(c) == 0; }) +
-         checks_where("Checks that are the first for no mutant, so that others stand before them:",
-                      all, [](const ExerciseKills& k, std::size_t c) {
+         checks_where("Checks that are never the first to fail:", all,
+                      [](const ExerciseKills& k, std::size_t c) {
                         return k.kills_of(c) > 0 && k.first_kills_of(c) == 0;
                       });
 }
@@ -216,19 +216,15 @@ std::string kill_page(const std::vector<ExerciseKills>& all) {
   std::string page = text(
       "# The kill matrix\n\n**", sentence_of(totals),
       "**\n\n"
-      "A check that no wrong answer fails proves nothing. So every exercise brings *mutants*, "
-      "wrong\n"
-      "answers such as a student might hand in, and *alternatives*, right answers written "
-      "otherwise\n"
-      "than the reference. Here every check was run on every mutant, also after another had "
-      "failed:\n"
-      "● the check fails, it *kills* the mutant; · it holds. Verdict and cause are what a student\n"
-      "with that answer reads. *First* counts the mutants that a check is the first to kill:\n",
+      "A check that rejects no wrong answer proves nothing. So every exercise has *mutants*, wrong "
+      "answers\nthat a student might write, and *alternatives*, right answers that differ from the "
+      "reference. Every\ncheck ran on every mutant, even after another check had failed. ● means "
+      "that the check fails and\n*kills* the mutant; · means that it holds. Verdict and cause are "
+      "what a student would read.\n*First* counts the mutants that a check is the first to kill:\n",
       totals.checks_first, " of the ", totals.checks,
-      " checks are the first for some. The first row, where there is one, is\n"
-      "no mutant: it is the part whose body does nothing, made from the stub. Mutants and tables "
-      "are\n"
-      "in `tests/exercises/`, and every proof holds its exercise's table to what it sees.\n\n",
+      " checks are the first for at least one. The first row, if present, is no mutant\nbut the "
+      "part with an empty body, made from the stub. Mutants and tables are in "
+      "`tests/exercises/`,\nand every proof compares its exercise's table with what it finds.\n\n",
       overview_of(all), "\n", weak_checks(all));
   for (std::size_t i = 0; i < all.size(); ++i) {
     page += text(i ? "\n" : "", "## ", all[i].handle, "\n\n", tables_of(all[i]));

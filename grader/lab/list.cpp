@@ -14,8 +14,8 @@ namespace lockstep::grader {
 namespace {
 
 Options list_options() {
-  Options options("./lab list", "Shows all exercises, how they stand, and what is next.");
-  options.flag("json", "one JSON document instead of words");
+  Options options("./lab list", "Shows all exercises, their state, and what comes next.");
+  options.flag("json", "print one JSON document in place of text");
   return options;
 }
 
@@ -145,7 +145,7 @@ std::string list_text(const Lab& lab, const std::vector<Row>& rows) {
                                    [](const Row& row) { return row.state == State::updated; });
   if (updated) {
     out +=
-        "updated: the course hands this exercise out anew; check yours again, or begin afresh "
+        "updated: the course has a new version of this exercise; check yours again, or start over "
         "with ./lab reset\n";
   }
   return out;

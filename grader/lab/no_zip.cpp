@@ -6,8 +6,8 @@ namespace lockstep::grader {
 
 void write_zip(const std::filesystem::path& file, const std::vector<Member>&) {
   throw UsageError(text("cannot write ", file.string(),
-                        ": this lab was built without libarchive. apt-get install libarchive-dev, "
-                        "then rm -r build/release and ./lab submit again"));
+                        ": this lab was built without libarchive. Run apt-get install "
+                        "libarchive-dev and rm -r build/release, then ./lab submit again"));
 }
 
 }  // namespace lockstep::grader

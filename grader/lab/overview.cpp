@@ -81,17 +81,17 @@ std::string why_text(const Lab& lab, const std::vector<Row>& rows, const Exercis
                                 [&](const Row& row) { return row.exercise == &exercise; });
   const bool first = own == rows.begin() || (own - 1)->exercise->lesson != exercise.lesson;
   if (own->state == State::updated) {
-    return "the course hands it out anew since you worked on it";
+    return "the course has a new version of it";
   }
   if (own->state == State::not_yet || own->state == State::changed) {
-    return "you have begun it" + (own->verdict.empty() ? "" : "; last verdict: " + own->verdict);
+    return "you have started it" + (own->verdict.empty() ? "" : "; last verdict: " + own->verdict);
   }
   const auto opens = opened_by(exercise, rows);
   if (!opens.empty()) return joined(opens) + (opens.size() == 1 ? " builds" : " build") + " on it";
   const auto of_lesson = [&](const Lesson& lesson) { return lesson.folder == exercise.lesson; };
   const auto lesson = std::find_if(lab.course.lessons.begin(), lab.course.lessons.end(), of_lesson);
   if (exercise.kind == Kind::quiz) return "the questions on " + lesson->title;
-  return (first ? "the first of " : "the next of ") + lesson->title;
+  return (first ? "the first in " : "the next in ") + lesson->title;
 }
 
 nlohmann::json overview_json(const std::vector<Row>& rows, const Progress& progress,
@@ -139,8 +139,8 @@ std::string overview_text(const Lab& lab, const Progress& progress, const std::v
   if (next == nullptr) return out + "next      nothing: you have solved the whole course\n";
   return out + text("next      ", bold(lab.paint, next->handle()), ", about ", next->minutes,
                     " minutes: ./lab next\n",
-                    "          ./lab watch gives a verdict at each save, ./lab hint a hint, "
-                    "./lab help the commands\n");
+                    "          ./lab watch judges at every save, ./lab hint shows a hint, ./lab "
+                    "help the commands\n");
 }
 
 std::string next_text(const Lab& lab, const std::vector<Row>& rows, const Exercise& next) {
@@ -158,8 +158,9 @@ std::string next_text(const Lab& lab, const std::vector<Row>& rows, const Exerci
 }
 
 Exit overview_command(const Lab& lab, const Words& words) {
-  Options options("./lab", "Where you are: lessons, exercises solved, points, and what is next.");
-  options.flag("json", "one JSON document instead of words");
+  Options options("./lab",
+                  "Shows your progress: lessons, solved exercises, points, and what comes next.");
+  options.flag("json", "print one JSON document in place of text");
   const Arguments arguments = parsed(options, words);
   if (arguments.asks_help()) return print_help(options);
   const Progress progress = read_progress(lab.places.progress());
@@ -174,8 +175,8 @@ Exit overview_command(const Lab& lab, const Words& words) {
 }
 
 Exit next_command(const Lab& lab, const Words& words) {
-  Options options("./lab next", "The next exercise: why it comes, and what to type.");
-  options.flag("json", "one JSON document instead of words");
+  Options options("./lab next", "Shows the next exercise: why it is next, and what to type.");
+  options.flag("json", "print one JSON document in place of text");
   const Arguments arguments = parsed(options, words);
   if (arguments.asks_help()) return print_help(options);
   const Progress progress = read_progress(lab.places.progress());

@@ -109,8 +109,8 @@ class Prover {
     if (!kept_) return complain(nothing_kept_);
     const std::string why = first_difference(*kept_, proof_.kills);
     if (why.empty()) return;
-    complain(text(lab_.places.shown(kills_file(lab_, exercise_)), " is of another time: ", why,
-                  ". Look, and then: ./lab dev matrix ", exercise_.handle(), " --write"));
+    complain(text(lab_.places.shown(kills_file(lab_, exercise_)), " is out of date: ", why,
+                  ". Check it, then run: ./lab dev matrix ", exercise_.handle(), " --write"));
   }
 
   void complain(const std::string& what) {
@@ -126,7 +126,7 @@ class Prover {
       write_text(file_of(name), with_throws_replaced(stub, instead));
       judge(file_of(name));
       if (report_.verdict == Verdict::compile_error) continue;
-      if (report_.verdict == Verdict::pass) complain("a body that does nothing passes");
+      if (report_.verdict == Verdict::pass) complain("an empty body passes");
       for (const CheckReport& check : report_.checks) {
         proof_.kills.fails_nothing_done.push_back(check.verdict != Verdict::pass);
       }

@@ -72,7 +72,7 @@ Proof proof_of(const Lab& lab, const Exercise& exercise, Recall recall, Telling&
   if (recall == Recall::allowed) {
     if (const auto sentence = remembered_proof(lab, exercise, digest)) {
       return {
-          .holds = true, .summary = *sentence + ": as before, from the same files\n", .kills = {}};
+          .holds = true, .summary = *sentence + ": as before, with the same files\n", .kills = {}};
     }
   }
   Proof proof = prove_exercise(lab, exercise, judged);

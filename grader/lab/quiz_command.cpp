@@ -19,9 +19,9 @@ namespace lockstep::grader {
 namespace {
 
 Options quiz_options() {
-  Options options("./lab quiz", "Asks the questions of a lesson; answers are judged at once.");
-  options.words("[NN]", "the lesson; without: the first whose quiz is not solved")
-      .flag("json", "the questions and your answers as one JSON document");
+  Options options("./lab quiz", "Asks the questions of a lesson and judges each answer at once.");
+  options.words("[NN]", "the lesson (default: the first with an unsolved quiz)")
+      .flag("json", "print the questions and your answers as one JSON document");
   return options;
 }
 
@@ -75,8 +75,8 @@ void talk(const Lab& lab, const Exercise& quiz) {
       },
       lab.paint);
   std::cout << wrapped(
-      "Enter goes on to the next question, back to the one before, quit ends; what "
-      "you answered is kept in work/" +
+      "Enter goes to the next question, back to the previous one, quit ends; your answers are "
+      "saved in work/" +
           quiz.file() + ".\n",
       lab.columns);
   while (!conversation.over()) {
@@ -98,7 +98,7 @@ std::string all_questions(const Lab& lab, const Exercise& quiz) {
     out += "\n";
   }
   return out + text("Write your answers into work/", quiz.file(), ", then ./lab check ",
-                    quiz.handle(), "; on a terminal ./lab quiz asks one by one.\n");
+                    quiz.handle(), "; on a terminal, ./lab quiz asks one by one.\n");
 }
 
 nlohmann::json questions_json(const Lab& lab, const Exercise& quiz) {

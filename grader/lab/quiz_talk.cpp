@@ -72,7 +72,7 @@ std::string QuizTalk::heard(const std::string& line) {
   }
   tries_again_ = true;
   return text(red(paint_, "not right"), report.reason.empty() ? "" : ": ", report.reason,
-              "\nAgain, or Enter to go on.\n");
+              "\nTry again, or press Enter to continue.\n");
 }
 
 }  // namespace lockstep::grader

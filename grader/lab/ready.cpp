@@ -55,8 +55,8 @@ class BuildLock {
       : file_(::open((lab.places.build / "building.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC,
                      0644)) {
     if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
-    std::cerr << "another build is at work in " << lab.places.shown(lab.places.build)
-              << "; this one begins when it is done\n";
+    std::cerr << "another build is running in " << lab.places.shown(lab.places.build)
+              << "; this one starts when it ends\n";
     while (::flock(file_, LOCK_EX) != 0 && errno == EINTR) {
     }
   }

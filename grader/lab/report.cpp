@@ -131,7 +131,7 @@ std::string next_step(const Grade& grade, const Exercise& exercise) {
     case Verdict::pass:
       return "";
     case Verdict::unsolved:
-      return "./lab show " + exercise.handle() + " tells the task";
+      return "./lab show " + exercise.handle() + " prints the task";
     case Verdict::compile_error:
       if (grade.report.cause != "missing_symbol") return "";
       return "read " + exercise.header + " for the declaration";
@@ -178,7 +178,7 @@ std::string case_sentence(const Report& report) {
   if (!report.only_case || report.verdict == Verdict::unsolved) return "";
   return "case " + text_of(*report.only_case) +
          (report.verdict == Verdict::pass ? " passed" : " failed") +
-         "; the others were not run, and nothing is recorded";
+         "; no other case was run, and nothing is recorded";
 }
 
 }  // namespace

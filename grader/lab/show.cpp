@@ -14,15 +14,15 @@ namespace {
 
 Options declared_show() {
   Options options("./lab show", "Shows the task of an exercise, or one of its hints.");
-  options.words("[NAME]", "the exercise; without: the one you edited last")
-      .option("hint", "", "1 the concept, 2 the strategy, 3 the pseudo-code");
+  options.words("[NAME]", "the exercise (default: the one you edited last)")
+      .option("hint", "", "show this hint: 1 the concept, 2 the strategy, 3 the pseudo-code");
   return options;
 }
 
 Options declared_reset() {
-  Options options("./lab reset", "Puts a fresh copy of an exercise's file in work/.");
+  Options options("./lab reset", "Restores the original file of an exercise in work/.");
   options.words("NAME", "the exercise; your file is kept as .bak, .bak.1, …")
-      .flag("yes", "do not ask (always so without a terminal)");
+      .flag("yes", "do not ask (the default without a terminal)");
   return options;
 }
 
@@ -80,12 +80,12 @@ Exit reset_command(const Lab& lab, const Words& words) {
   if (arguments.asks_help()) return print_help(declared_reset());
   const Exercise& exercise = one_exercise(lab, arguments);
   if (is_pristine(lab.places, exercise)) {
-    std::cout << "work/" << exercise.file() << " is fresh already; nothing changed\n";
+    std::cout << "work/" << exercise.file() << " is the original already; nothing changed\n";
     return Exit::passed;
   }
   const bool ask = !arguments.flag("yes") && ::isatty(STDIN_FILENO) == 1;
   if (ask && std::filesystem::exists(lab.places.work(exercise))) {
-    std::cout << "replace work/" << exercise.file() << " by a fresh copy? [y/N] " << std::flush;
+    std::cout << "replace work/" << exercise.file() << " by the original? [y/N] " << std::flush;
     std::string answer;
     std::getline(std::cin, answer);
     if (answer != "y" && answer != "yes") {
@@ -95,14 +95,14 @@ Exit reset_command(const Lab& lab, const Words& words) {
   }
   const std::filesystem::path kept = reset_work(lab.places, exercise);
   note_begun(lab, {&exercise});
-  std::cout << "work/" << exercise.file() << " is fresh";
-  if (!kept.empty()) std::cout << "; what was there is kept as " << lab.places.shown(kept);
+  std::cout << "work/" << exercise.file() << " is the original again";
+  if (!kept.empty()) std::cout << "; the old file is kept as " << lab.places.shown(kept);
   std::cout << "\n";
   return Exit::passed;
 }
 
 Exit begin_command(const Lab& lab, const Words& words) {
-  Options options("./lab begin", "Copies the files that work/ lacks; never overwrites one.");
+  Options options("./lab begin", "Copies the files that work/ lacks and never overwrites one.");
   if (parsed(options, words).asks_help()) return print_help(options);
   const auto copied = copy_missing_stubs(lab.places, lab.course);
   note_begun(lab, copied);

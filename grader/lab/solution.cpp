@@ -12,9 +12,9 @@ namespace lockstep::grader {
 namespace {
 
 Options solution_options() {
-  Options options("./lab solution", "The reference of an exercise, once yours has passed.");
+  Options options("./lab solution", "Prints the reference of an exercise, once yours has passed.");
   options.words("NAME", "the exercise")
-      .flag("reveal", "also before it has passed; that is noted in work/.progress");
+      .flag("reveal", "print it before yours has passed; work/.progress records this");
   return options;
 }
 
@@ -50,8 +50,8 @@ Exit solution_command(const Lab& lab, const Words& words) {
   const bool passed = found != progress.end() && found->second.passed;
   if (!passed && !arguments.flag("reveal")) {
     std::cout << wrapped(text(exercise.handle(), " has not passed yet. ./lab hint ",
-                              exercise.handle(), " helps a step at a time; ./lab solution ",
-                              exercise.handle(), " --reveal shows the reference all the same\n"),
+                              exercise.handle(), " helps step by step; ./lab solution ",
+                              exercise.handle(), " --reveal prints the reference anyway\n"),
                          lab.columns);
     return Exit::failed;
   }
@@ -62,11 +62,10 @@ Exit solution_command(const Lab& lab, const Words& words) {
             << (exercise.kind == Kind::quiz ? reference : highlighted(reference, lab.paint));
   if (!passed) {
     std::cout << wrapped(
-        "\nNoted that you looked. Close it, and write it in your own words: that "
-        "is how it stays.\n",
+        "\nRecorded that you looked. Now close it and write your own version from memory.\n",
         lab.columns);
   } else if (exercise.header.find("collectives/") != std::string::npos) {
-    std::cout << "\nWhat yours costs beside it: ./lab compare " << exercise.handle() << "\n";
+    std::cout << "\nTo compare its costs with yours: ./lab compare " << exercise.handle() << "\n";
   }
   return Exit::passed;
 }

@@ -82,8 +82,8 @@ void ensure_file(const Lab& lab, const Exercise& exercise) {
   const auto file = lab.places.work(exercise);
   if (std::filesystem::is_regular_file(file)) return;
   if (std::filesystem::exists(file)) {
-    throw UsageError(lab.places.shown(file) + " is no file: ./lab reset " + exercise.handle() +
-                     " moves it aside and puts a fresh one in place");
+    throw UsageError(lab.places.shown(file) + " is not a file: ./lab reset " + exercise.handle() +
+                     " moves it aside and restores the original");
   }
   reset_work(lab.places, exercise);
   note_begun(lab, {&exercise});

@@ -48,7 +48,7 @@ fs::path StudentProgram::link(const std::vector<Replacement>& parts,
   const CommandResult link =
       run_command(relinked(commands_, exchanges, program), lab_.places.build, {.deadline_s = 60});
   if (link.exit_code != 0) {
-    throw Error("linking " + name_ + " with other parts failed: " + link.output);
+    throw Error("linking " + name_ + " with your parts failed: " + link.output);
   }
   return program;
 }

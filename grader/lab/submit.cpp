@@ -17,9 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 Options submit_options() {
-  Options options("./lab submit", "Packs your files into an archive to hand in.");
+  Options options("./lab submit", "Packs your files into one archive to hand in.");
   options.option("out", "submission.zip", "the archive to write")
-      .flag("json", "what is in it, as one JSON document instead of words");
+      .flag("json", "list its contents as one JSON document in place of text");
   return options;
 }
 
@@ -47,7 +47,7 @@ std::string summary(const Lab& lab, const std::vector<Row>& rows, const std::str
   std::string out =
       text(archive, " holds ", files, files == 1 ? " file: " : " files: ", totals.solved, " of ",
            totals.exercises, " exercises solved, ", totals.points, " of ", totals.points_max,
-           " points as far as judged here\n");
+           " points, as judged on this machine\n");
   const auto line = [&](const char* label, auto applies) {
     std::string names;
     for (const Row& row : rows) {
@@ -74,7 +74,7 @@ std::vector<Member> submission_of(const Lab& lab, const std::vector<Row>& rows) 
     if (is_there(lab, row)) present.push_back(row);
   }
   if (present.empty()) {
-    throw UsageError("work/ has none of the course's files: ./lab start puts them there");
+    throw UsageError("work/ has none of the course's files: ./lab start copies them");
   }
   std::sort(present.begin(), present.end(),
             [](const Row& a, const Row& b) { return a.exercise->file() < b.exercise->file(); });

@@ -34,7 +34,7 @@ Signals::Signals(std::initializer_list<int> heard) {
   for (const int signal : heard) sigaddset(&set, signal);
   ::sigprocmask(SIG_BLOCK, &set, &before_);
   fd_ = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-  if (fd_ < 0) throw Error(text("no signalfd: ", strerror(errno)));
+  if (fd_ < 0) throw Error(text("cannot create a signalfd: ", strerror(errno)));
 }
 
 Signals::~Signals() {
@@ -63,7 +63,7 @@ ScreenSize Terminal::size() {
 
 Terminal::Terminal() {
   if (::tcgetattr(STDIN_FILENO, &before_) != 0) {
-    throw Error(text("standard input is no terminal: ", strerror(errno)));
+    throw Error(text("standard input is not a terminal: ", strerror(errno)));
   }
   enter();
 }

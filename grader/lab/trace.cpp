@@ -13,12 +13,12 @@ namespace {
 namespace fs = std::filesystem;
 
 Options trace_options() {
-  Options options("./lab trace",
-                  "Writes the timeline of an exercise's last check: the case that failed, or the "
-                  "largest.");
+  Options options(
+      "./lab trace",
+      "Writes the timeline of an exercise's last check: the failing case, or the largest.");
   options.words("NAME", "the exercise")
-      .option("out", "", "the page's file (build/traces/NAME.html)")
-      .flag("chrome", "also NAME.json, for ui.perfetto.dev and chrome://tracing");
+      .option("out", "", "the file of the page (default: build/traces/NAME.html)")
+      .flag("chrome", "also write NAME.json for ui.perfetto.dev and chrome://tracing");
   return options;
 }
 
@@ -26,16 +26,13 @@ trace::Timeline last_run(const Lab& lab, const Exercise& exercise) {
   const fs::path file = lab.places.timeline(exercise);
   if (exercise.kind == Kind::quiz) throw UsageError(exercise.handle() + " has questions, no runs");
   if (!fs::exists(file)) {
-    throw UsageError(text("nothing was recorded of ", exercise.handle(), " yet: ./lab check ",
-                          exercise.handle(),
-                          " plays its cases, then ./lab trace shows the one "
-                          "that failed, or the largest"));
+    throw UsageError(
+        text("there is no record of ", exercise.handle(), " yet: ./lab check ", exercise.handle(),
+             " runs its cases; then ./lab trace shows the failing one, or the largest"));
   }
   trace::Timeline run = trace::read_data(read_text(file));
   if (run.spans.empty() && run.messages.empty() && !run.finding) {
-    throw UsageError(exercise.handle() +
-                     " talks to nobody and waits for nobody: there is nothing "
-                     "to draw");
+    throw UsageError(exercise.handle() + " runs without communication: there is nothing to draw");
   }
   return run;
 }
@@ -62,7 +59,7 @@ Exit trace_command(const Lab& lab, const Words& words) {
   if (fs::exists(mine) &&
       fs::last_write_time(mine) > fs::last_write_time(lab.places.timeline(exercise))) {
     std::cout << "  your file has changed since: ./lab check " << exercise.handle()
-              << " plays it again\n";
+              << " runs it again\n";
   }
   return Exit::passed;
 }

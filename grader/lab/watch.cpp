@@ -29,10 +29,10 @@ constexpr auto look_again = 500ms;
 constexpr auto just_now = 2s;
 
 Options watch_options() {
-  Options options("./lab watch", "Judges your file now, and again at each save.");
-  options.words("[NAME]", "the exercise; without: the one you edited last")
-      .flag("once", "one verdict, then done")
-      .flag("json", "a JSON document a verdict, one line each, for editors");
+  Options options("./lab watch", "Judges your file now, and again at every save.");
+  options.words("[NAME]", "the exercise (default: the one you edited last)")
+      .flag("once", "print one verdict and exit")
+      .flag("json", "print one JSON document per verdict, one line each, for editors");
   return options;
 }
 
@@ -62,7 +62,7 @@ std::string praise(const Exercise& exercise, int points, const Exercise* next, K
   if (next->lesson != exercise.lesson) {
     out += text("A new lesson comes next: lessons/", next->reading, "/README.md\n");
   }
-  return out + text(keys == Keys::there ? "n goes on to " : "Next: ./lab watch ", next->handle(),
+  return out + text(keys == Keys::there ? "n goes to " : "Next: ./lab watch ", next->handle(),
                     ", about ", next->minutes, " minutes, in work/", next->file(), "\n");
 }
 
@@ -200,7 +200,7 @@ void Watch::press(char key) {
     case 'h':
       turn_to(PageForm::markdown,
               bold(lab_.paint, exercise_->address()) + "\n\n" + take_hint(lab_, *exercise_));
-      say("h the next hint, r back to the verdict");
+      say("h shows the next hint, r goes back to the verdict");
       break;
     case 'l':
       show_list();
@@ -210,7 +210,7 @@ void Watch::press(char key) {
       break;
     case 'x':
       asked_ = Asked::reset;
-      say(text("replace work/", exercise_->file(), " by a fresh copy? yours is kept as .bak  y/n"));
+      say(text("replace work/", exercise_->file(), " by the original? yours is kept as .bak  y/n"));
       break;
     default:
       scroll(key);
@@ -224,14 +224,14 @@ void Watch::press_answer(char key) {
   note_begun(lab_, {exercise_});
   file_->changed();
   start_check(Clock::now());
-  if (!kept.empty()) say(text("fresh; yours is ", lab_.places.shown(kept)));
+  if (!kept.empty()) say(text("restored; yours is ", lab_.places.shown(kept)));
 }
 
 void Watch::go_on() {
   const Progress progress = read_progress(lab_.places.progress());
   const Exercise* next = next_exercise(lab_, progress, exercise_);
   if (next == nullptr) return say("every exercise is solved");
-  if (next == exercise_) return say("this is the only one that is not solved yet");
+  if (next == exercise_) return say("this is the only unsolved one");
   open(*next);
 }
 
@@ -244,7 +244,7 @@ void Watch::show_list() {
   });
   const auto above = static_cast<std::size_t>(ours - lines.begin());
   page_.first = above > 8 ? above - 8 : 0;
-  say("r back to the verdict");
+  say("r goes back to the verdict");
 }
 
 void Watch::scroll(char key) {

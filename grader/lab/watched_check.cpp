@@ -57,7 +57,8 @@ void write_all(int to, const std::string& words) {
 
 WatchedCheck::WatchedCheck(const Lab& lab, const Exercise& exercise, const Signals& signals) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(text("no pipe for a check: ", strerror(errno)));
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    throw Error(text("cannot create a pipe for a check: ", strerror(errno)));
   std::cout << std::flush;
   std::fflush(nullptr);  // what is buffered here must not leave through the child
   const pid_t watch = ::getpid();

@@ -13,9 +13,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/base/error.hpp"
 #include "engine/collectives/all_gather.hpp"

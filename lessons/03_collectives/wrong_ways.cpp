@@ -4,8 +4,12 @@
 //     send_first, take_turns, one_buffer, exchange   everybody passes 25,000 float32 to the right
 //     own_first, rank_order                          everybody sums 1,000 float32 of all ranks
 #include <cstring>
+#include <functional>
 #include <iostream>
 #include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "engine/base/error.hpp"
 #include "engine/base/random.hpp"

@@ -9,6 +9,9 @@
 #include <iostream>
 #include <optional>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"

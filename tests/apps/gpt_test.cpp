@@ -57,7 +57,7 @@ TEST_CASE("train gpt: stopped and gone on with, it ends with the weights of the 
       0);
   const auto fresh = apps.train(with({"--steps", "7", "--checkpoint", "run"}));
   CHECK(fresh.exit_code == 2);
-  CHECK_THAT(fresh.output, contains("step_000007 is of an earlier run"));
+  CHECK_THAT(fresh.output, contains("step_000007 belongs to an earlier run"));
   const auto rest = apps.train(with({"--steps", "12", "--checkpoint", "run", "--resume", "--export",
                                      "rest.safetensors", "--log", "run.jsonl"}));
   CAPTURE(rest.output);
@@ -68,7 +68,7 @@ TEST_CASE("train gpt: stopped and gone on with, it ends with the weights of the 
 
   const auto again = apps.train(with({"--steps", "12", "--checkpoint", "run", "--resume"}));
   CHECK(again.exit_code == 2);
-  CHECK_THAT(again.output, contains("has taken 12 steps"));
+  CHECK_THAT(again.output, contains("has already taken 12 steps"));
   const auto other =
       apps.train({"--steps", "14", "--checkpoint", "run", "--resume", "--dropout", "0.2"});
   CHECK(other.exit_code == 2);
@@ -111,7 +111,7 @@ TEST_CASE("train gpt: what cannot be is one sentence and exit code 2") {
     CHECK_THAT(result.output, contains(says));
     CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
   };
-  refused({"--heads", "3"}, "--heads 3 do not divide --width 16");
+  refused({"--heads", "3"}, "--heads 3 must divide --width 16");
   refused({"--data", "fashion-mnist"}, "reads text");
   refused({"--data", "lesons"}, "did you mean lessons?");
   refused({"--data", "text:gone.txt"}, "gone.txt");
@@ -121,9 +121,9 @@ TEST_CASE("train gpt: what cannot be is one sentence and exit code 2") {
   refused({"--resume"}, "--checkpoint FOLDER");
   refused({"--resume", "--checkpoint", "empty"}, "there is no checkpoint in 'empty'");
   refused({"--sequence", "2000"}, "shorter sequences");
-  refused({"--export", "gone/a.safetensors"}, "is not there");
+  refused({"--export", "gone/a.safetensors"}, "does not exist");
   refused({"--checkpoint="}, "--checkpoint is empty");
-  refused({"--resume", "--init", "a", "--checkpoint", "b"}, "give one of them");
+  refused({"--resume", "--init", "a", "--checkpoint", "b"}, "pass only one");
   refused({"--workers", "4294967297"}, "pass at most 64");
   refused({"--width", "4611686018427387904"}, "more than 65,536");
   const auto mlp = apps.run(LOCKSTEP_TRAIN, {"--data", "synthetic", "--layers", "3"});

@@ -148,7 +148,8 @@ TEST_CASE("train on sim: what makes no sense is a matter of usage") {
     return run.result.output;
   };
   CHECK_THAT(refused({"--sizes-only"}), contains("--sizes-only belongs to --backend sim"));
-  CHECK_THAT(refused({"--backend", "sim", "--dtype", "bfloat16"}), contains("only with --sizes-only"));
+  CHECK_THAT(refused({"--backend", "sim", "--dtype", "bfloat16"}),
+             contains("only with --sizes-only"));
   CHECK_THAT(refused({"--slow", "0:2"}), contains("--slow belongs to --backend sim"));
   CHECK_THAT(refused({"--backend", "sim", "--sizes-only", "--data", "synthetic"}),
              contains("--data belongs to runs with numbers"));

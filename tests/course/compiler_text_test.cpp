@@ -63,7 +63,7 @@ TEST_CASE("diagnostics: three different errors are told, and how many there are 
   }
   CHECK(readable_diagnostics(output, file, "/lab") ==
         "work/ring.cpp:1:1: error: no\nwork/ring.cpp:2:1: error: no\nwork/ring.cpp:3:1: error: "
-        "no\n… and 2 more, which may come from these\n");
+        "no\n… and 2 more, which may follow from these\n");
 }
 
 TEST_CASE("diagnostics: the usual beginner's errors say what mends them") {

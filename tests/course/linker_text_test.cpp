@@ -32,15 +32,15 @@ TEST_CASE("compiler text: a symbol counts when it is defined for other files") {
 
 TEST_CASE("link_error: names what is defined twice or nowhere, as mold and GNU ld say it") {
   CHECK_THAT(link_error("mold: error: duplicate symbol: /b/player_main.cpp.o: /b/1f-2.o: main\n"),
-             test::contains("a main() of its own"));
+             test::contains("it defines main()"));
   CHECK_THAT(link_error("mold: error: duplicate symbol: /b/a.cpp.o: /b/1f-2.o: lockstep::f(int)\n"),
-             test::contains("it defines lockstep::f(int), which the lab brings already"));
+             test::contains("it defines lockstep::f(int), which the lab defines already"));
   CHECK_THAT(link_error("ld: a.o: in function `f':\nx: multiple definition of `g(int)'; y\n"),
              test::contains("it defines g(int), which"));
   CHECK_THAT(link_error("mold: error: undefined symbol: helper(int)\n>>> referenced by x\n"),
-             test::contains("it uses helper(int), which is defined nowhere"));
+             test::contains("it uses helper(int), which is not defined"));
   CHECK_THAT(link_error("ld: x.cpp:(.text+0x1): undefined reference to `helper(int)'\n"),
-             test::contains("it uses helper(int), which is defined nowhere"));
+             test::contains("it uses helper(int), which is not defined"));
   CHECK_THAT(link_error("killed\n"), test::contains("below"));
 }
 

@@ -60,7 +60,7 @@ TEST_CASE("the manifest: an exercise is found by name, address and any of its pa
 
 TEST_CASE("the manifest: a name that several lessons use is asked back, with all of them") {
   CHECK_THROWS_WITH(exercise_named(real_course(), "quiz"),
-                    test::contains("say which: 01_why_distribute/quiz, "));
+                    test::contains("choose one: 01_why_distribute/quiz, "));
 }
 
 TEST_CASE("the manifest: a typing error is answered with the nearest name") {
@@ -112,10 +112,10 @@ TEST_CASE("the manifest: what is missing, unknown or inconsistent is named with 
   fails({{"a", manifest_of("a()", "minuts = 3\n")}},
         "exercises/01_x/a.toml:10: there is no key 'minuts'; did you mean minutes?");
   fails({{"a", manifest_of("a()", "difficulty = 4\n")}},
-        "a.toml:10: difficulty is 4; it goes from 1");
+        "a.toml:10: difficulty is 4; its range is 1");
   fails({{"a", manifest_of("a()", "difficulty = \"x\"\n")}}, "has the wrong type");
   fails({{"a", manifest_of("a()", "after = [\"b\"]\n")}, {"b", manifest_of("b()")}},
-        "a.toml:10: a comes after 'b', which is not before it on the path");
+        "a.toml:10: a comes after 'b', which does not come before it on the path");
   fails({{"a", manifest_of("a()", "may_use = [\"ring\"]\n")}},
         "a.toml:10: there is no part 'ring'");
   fails({{"a", manifest_of("a()")}, {"b", manifest_of("a()")}},

@@ -18,7 +18,7 @@ TEST_CASE("lab begin: copies every stub once, and list shows nothing as solved")
   const auto list = tree.lab({"list"});
   CHECK(list.exit_code == 0);
   CHECK_THAT(list.output, test::contains("0 of "));
-  CHECK_THAT(list.output, test::contains("next: model_memory"));
+  CHECK_THAT(list.output, test::contains("next: average_gradients"));
 }
 
 TEST_CASE("lab check: a stub is unsolved, a solution passes, and both are remembered") {
@@ -79,7 +79,7 @@ TEST_CASE("lab check: one case alone earns nothing, and one that is not there is
   CHECK(alone.exit_code == 0);
   CHECK_THAT(alone.output, test::contains("pass  case 3 alone"));
   CHECK_THAT(alone.output,
-             test::contains("case 3 passed; the others were not run, and nothing is recorded"));
+             test::contains("case 3 passed; no other case was run, and nothing is recorded"));
   CHECK_THAT(alone.output, test::contains("ok  shuffled by seed + epoch"));
   CHECK_THAT(alone.output, test::contains("[3, 7, 1] (not run)"));
   CHECK_THAT(alone.output, !test::contains("10/10"));
@@ -175,8 +175,9 @@ TEST_CASE("lab next: says why, what is open before it, and what to type") {
   tree.lab({"begin"});
   const auto first = tree.lab({"next"});
   CHECK(first.exit_code == 0);
-  CHECK_THAT(first.output, test::contains("training_time builds on it") &&
-                               test::contains("./lab watch model_memory"));
+  CHECK_THAT(first.output,
+             test::contains("data_parallel_step and token_weighted_mean build on it") &&
+                 test::contains("./lab watch average_gradients"));
   tree.solve("03_collectives/broadcast.cpp");
   tree.lab({"check", "broadcast"});
   CHECK_THAT(tree.lab({"next"}).output, test::contains("03_collectives/reduce"));
@@ -196,7 +197,7 @@ TEST_CASE("lab: alone it says where one is, in 24 lines") {
   CHECK(lines_of(overview.output).size() <= 24);
   CHECK_THAT(overview.output, test::contains("0 of 39") && test::contains("All-reduce") &&
                                   test::contains("exchange, unsolved, just now") &&
-                                  test::contains("next      model_memory"));
+                                  test::contains("next      average_gradients"));
   const auto document = nlohmann::json::parse(tree.lab({"overview", "--json"}).output);
   CHECK(document.at("solved") == 0);
   CHECK(document.at("last").at("exercise") == "03_collectives/exchange");
@@ -213,14 +214,15 @@ TEST_CASE("lab solution: is shown after a pass, or when asked for, which is note
   CHECK_THAT(early.output, test::contains("--reveal") && !test::contains("scale_"));
   const auto revealed = tree.lab({"solution", "average_gradients", "--reveal"});
   CHECK(revealed.exit_code == 0);
-  CHECK_THAT(revealed.output, test::contains("grad.scale_(share)") && test::contains("Noted"));
+  CHECK_THAT(revealed.output, test::contains("grad.scale_(share)") && test::contains("Recorded"));
   CHECK_THAT(read_text(tree.root() / "work/.progress"),
              test::contains("revealed\t05_data_parallel/average_gradients"));
   tree.solve("03_collectives/exchange.cpp");
   tree.lab({"check", "exchange"});
   const auto earned = tree.lab({"solution", "exchange"});
   CHECK(earned.exit_code == 0);
-  CHECK_THAT(earned.output, test::contains("./lab compare exchange") && !test::contains("Noted"));
+  CHECK_THAT(earned.output,
+             test::contains("./lab compare exchange") && !test::contains("Recorded"));
 }
 
 TEST_CASE("lab list: a stub that a newer course changed is told, and a check settles it") {

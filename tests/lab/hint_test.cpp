@@ -95,7 +95,7 @@ TEST_CASE("lab hint: each call shows one more, and --rung and --all show any") {
 TEST_CASE("lab hint: without a name it is about the file that was edited last") {
   const Tree tree;
   tree.lab({"begin"});
-  CHECK_THAT(tree.lab({"hint"}).output, contains("./lab hint model_memory"));
-  write_text(tree.root() / "work/05_data_parallel/average_gradients.cpp", "int x;\n");
   CHECK_THAT(tree.lab({"hint"}).output, contains("./lab hint average_gradients"));
+  write_text(tree.root() / "work/03_collectives/exchange.cpp", "int x;\n");
+  CHECK_THAT(tree.lab({"hint"}).output, contains("./lab hint exchange"));
 }

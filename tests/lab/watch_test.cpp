@@ -56,7 +56,7 @@ TEST_CASE(
   fs::rename(student.work().string() + ".new", student.work());
   const std::string passed = watch.wait_for("in work/");
   CHECK_THAT(passed, contains("pass  10/10 points") && !contains("compile error"));
-  CHECK_THAT(passed, contains("Next: ./lab watch data_parallel_step"));
+  CHECK_THAT(passed, contains("Next: ./lab watch model_memory"));
   watch.send(SIGTERM);
   CHECK(watch.exit_code() == 0);
   CHECK_THAT(student.lab({"list"}).output, contains("1 of "));
@@ -105,9 +105,9 @@ TEST_CASE("watch: on a terminal the keys show hints and the list, go on, reset a
   watch.type("l");
   watch.wait_for("Data parallelism");
   watch.type("n");
-  watch.wait_for("05_data_parallel/data_parallel_step  unsolved");
+  watch.wait_for("01_why_distribute/model_memory  unsolved");
   watch.wait_for("judge 0");
-  write_text(student.root() / "work/05_data_parallel/data_parallel_step.cpp", "mine\n");
+  write_text(student.root() / "work/01_why_distribute/model_memory.cpp", "mine\n");
   watch.wait_for("compile error");
   watch.type("x");
   watch.wait_for("y/n");
@@ -115,7 +115,7 @@ TEST_CASE("watch: on a terminal the keys show hints and the list, go on, reset a
   watch.wait_for("nothing changed");
   watch.type("xy");
   watch.wait_for("unsolved");
-  CHECK(read_text(student.root() / "work/05_data_parallel/data_parallel_step.cpp.bak") == "mine\n");
+  CHECK(read_text(student.root() / "work/01_why_distribute/model_memory.cpp.bak") == "mine\n");
   watch.resize(12, 60);
   watch.wait_for("of 39 solved");
   watch.type("q");

@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
 // verdict: compile error
-// says: main() of its own
+// says: defines main()
 // Defines main, which the player has already.
 #include "engine/data/distributed_sampler.hpp"
 
