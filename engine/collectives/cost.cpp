@@ -229,4 +229,28 @@ LevelsCost hierarchical_all_reduce_cost(int ranks, int ranks_per_node, std::int6
   return cost;
 }
 
+std::optional<Cost> cost_of(std::string_view part, int ranks, std::int64_t count) {
+  struct Named {
+    std::string_view part;
+    Cost (*cost)(int ranks, std::int64_t count);
+  };
+  constexpr Named all[] = {{"exchange", exchange_cost},
+                           {"broadcast", broadcast_cost},
+                           {"reduce", reduce_cost},
+                           {"scatter", scatter_cost},
+                           {"gather", gather_cost},
+                           {"all_gather", all_gather_cost},
+                           {"reduce_scatter", reduce_scatter_cost},
+                           {"all_to_all", all_to_all_cost},
+                           {"naive_all_reduce", naive_all_reduce_cost},
+                           {"ring_all_reduce", ring_all_reduce_cost},
+                           {"tree_all_reduce", tree_all_reduce_cost},
+                           {"halving_doubling_all_reduce", halving_doubling_all_reduce_cost}};
+  if (part == "barrier") return barrier_cost(ranks);
+  for (const Named& named : all) {
+    if (named.part == part) return named.cost(ranks, count);
+  }
+  return std::nullopt;
+}
+
 }  // namespace lockstep::collectives

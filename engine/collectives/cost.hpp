@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "engine/sim/network.hpp"
 
@@ -55,5 +57,9 @@ struct LevelsCost {
   Path within, between;
 };
 LevelsCost hierarchical_all_reduce_cost(int ranks, int ranks_per_node, std::int64_t count);
+
+// That of the part with this name ("ring_all_reduce") among equal links; nullopt: it has none. Of
+// all_to_all with equal blocks; of barrier whatever the count.
+std::optional<Cost> cost_of(std::string_view part, int ranks, std::int64_t count);
 
 }  // namespace lockstep::collectives

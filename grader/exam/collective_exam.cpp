@@ -124,10 +124,11 @@ Problems wide_integers(Roots roots, Reduces reduces) {
   return problems;
 }
 
-// The first rank, the last, and one between them die early and late.
+// The first rank, the last, and one between them die, early, in the middle and near the end.
 Problems deaths(Roots roots) {
   Problems problems;
-  for (const auto& [n, rank, request] : {std::tuple{2, 1, 1}, {4, 0, 1}, {4, 3, 2}, {5, 2, 4}}) {
+  for (const auto& [n, rank, request] :
+       {std::tuple{2, 1, 1}, {4, 0, 1}, {4, 3, 2}, {5, 2, 4}, {3, 2, 8}, {2, 0, 5}}) {
     problems.push_back({.members = whole_world(n),
                         .count = 2 * n + 1,
                         .root = roots == Roots::all ? (rank + 1) % n : 0,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "grader/exam/par_rules.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -176,6 +177,7 @@ void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
                            "; likely cause: ", price.why_time);
     bench.fail(played, failure);
   }
+  note_par(bench, played, p);
 }
 
 double message_seconds(const CollectiveProblem& p, std::int64_t count) {

@@ -44,4 +44,19 @@ std::optional<Played> play_with_a_death(Bench& bench, const CaseSetup& setup) {
   }
 }
 
+void check_lost_peer(Bench& bench, CaseSetup setup, int rank, std::int64_t at_request) {
+  setup.description += text(", rank ", rank, " dies");
+  setup.faults.kills.push_back({.rank = rank, .at_call = at_request});
+  const auto played = play_with_a_death(bench, setup);
+  if (!played) return;
+  for (std::size_t other = 0; other < played->results.size(); ++other) {
+    if (played->results[other].empty()) continue;
+    ByteReader result(played->results[other]);
+    const LostPeerEnding seen = read_lost_peer_ending(result);
+    if (auto failure = failure_of(seen, static_cast<int>(other))) {
+      bench.fail(*played, std::move(*failure));
+    }
+  }
+}
+
 }  // namespace lockstep::grader

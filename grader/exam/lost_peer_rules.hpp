@@ -17,4 +17,8 @@ std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank);
 // as the death's.
 std::optional<Played> play_with_a_death(Bench& bench, const CaseSetup& setup);
 
+// Plays a case in which `rank` dies at its `at_request`-th request, and every other rank reports
+// how its part ended (play_with_a_lost_peer): nobody may swallow what it was told of that death.
+void check_lost_peer(Bench& bench, CaseSetup setup, int rank, std::int64_t at_request);
+
 }  // namespace lockstep::grader

@@ -201,6 +201,18 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
   return played;
 }
 
+void Bench::note_par(const std::string& counter, double seen, double best, const Played& played) {
+  if (best <= 0 || trying_) return;
+  const ParCounter noted{counter, seen, best, heading(played.at, played.description)};
+  const auto same = [&](const ParCounter& known) { return known.name == counter; };
+  const auto known = std::ranges::find_if(par_, same);
+  if (known == par_.end()) {
+    par_.push_back(noted);
+  } else if (noted.ratio() > known->ratio()) {
+    *known = noted;
+  }
+}
+
 void Bench::note(const Failure& failure) {
   if (failure.at != last_.at) return;
   kept_run_.failed({.verdict = failure.verdict,

@@ -106,6 +106,12 @@ class Bench {
   // The judge's own sentence about a case it looked at.
   [[noreturn]] void fail(const Played& played, Failure failure) const;
 
+  // What a case that passed cost beside the best known solution; of each counter the case that is
+  // furthest from it is kept. Nothing is noted of a best of 0.
+  void note_par(const std::string& counter, double seen, double best, const Played& played);
+  const std::vector<ParCounter>& par() const { return par_; }
+  const std::string& exercise() const { return exercise_; }
+
   // For the timeline that is kept: the last case failed; there are no more.
   void note(const Failure& failure);
   void end() { kept_run_.end(); }
@@ -135,6 +141,7 @@ class Bench {
   std::uint64_t inputs_ = 0;
   Played last_, printed_;  // without their results
   KeptRun kept_run_;
+  std::vector<ParCounter> par_;
 };
 
 // What a check asks of a part: what its ranks end with, or also what that cost, which only the

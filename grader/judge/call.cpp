@@ -53,10 +53,15 @@ void fields(Archive& archive, CheckReport& check) {
 }
 
 template <typename Archive>
+void fields(Archive& archive, ParCounter& counter) {
+  archive(counter.name, counter.seen, counter.best, counter.where);
+}
+
+template <typename Archive>
 void fields(Archive& archive, Report& report) {
   archive(report.exercise, report.verdict, report.points, report.max_points, report.cause,
           report.message, report.next_step, report.steps_held, report.checks, report.only_case,
-          report.aside, report.output, report.seed, report.inputs);
+          report.aside, report.output, report.seed, report.inputs, report.par);
 }
 
 template <typename Archive>

@@ -71,6 +71,7 @@ class Judgement {
     } else if (options_.only_case) {
       report_.aside = text("case ", text_of(*options_.only_case), " alone");
     }
+    if (report_.verdict == sim::Verdict::pass && report_.aside.empty()) report_.par = bench_.par();
     report_.points = points_for(report_.verdict, report_.max_points);
     count_steps();
     if (!report_.aside.empty()) report_.points = 0;
@@ -80,7 +81,8 @@ class Judgement {
  private:
   // Of a part that is judged in steps: what the steps earn that hold, and which one is next.
   void count_steps() {
-    if (report_.verdict == sim::Verdict::pass || report_.only_case) return;
+    const bool whole = report_.verdict == sim::Verdict::pass;
+    if (whole || report_.verdict == sim::Verdict::infrastructure || report_.only_case) return;
     std::vector<std::size_t> first;
     for (std::size_t i = 0; i < checks_.size(); ++i) {
       if (checks_[i].begins) first.push_back(i);

@@ -12,6 +12,7 @@
 #include "engine/sim/verdict.hpp"
 #include "engine/trace/timeline.hpp"
 #include "grader/judge/case_address.hpp"
+#include "grader/judge/par.hpp"
 
 namespace lockstep::grader {
 
@@ -46,6 +47,7 @@ struct Report {
                                          // all is well, in the last case in which any did
   std::optional<std::uint64_t> seed;     // that drew the cases; nothing was drawn without
   std::uint64_t inputs = 0;              // a digest of all that ranks were given
+  std::vector<ParCounter> par;           // of a pass of the whole exam, where costs are known
 };
 
 // How many of a report's checks were run, and what came of them.

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "grader/lab/paint.hpp"
+#include "grader/lab/par_text.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -205,6 +206,7 @@ std::string words_of(const Grade& grade, const Lab& lab, const Exercise& exercis
   if (built && report.verdict != Verdict::pass && !grade.compiler.empty()) {
     out += "  the compiler warned:\n" + grade.compiler;
   }
+  field(out, "par", par_text(report.par, exercise));
   field(out, "next", next_step(grade, exercise));
   if (times == Times::shown) {
     field(out, "time",
@@ -250,6 +252,7 @@ nlohmann::json json_of(const Grade& grade) {
         {"skipped", tally.skipped},
         {"cases", tally.cases}}},
       {"output", output},
+      {"par", par_json(report.par)},
       {"seed", report.seed ? nlohmann::json(*report.seed) : nlohmann::json()},
       {"seconds", {{"compile", grade.compile_s}, {"link", grade.link_s}, {"run", grade.run_s}}}};
 }

@@ -64,4 +64,13 @@ class LostPeer {
   sim::PlayerCase watched_;
 };
 
+// What a rank reports of a case in which a peer may die: how run(watched case) ended, and no
+// result.
+inline Bytes play_with_a_lost_peer(sim::PlayerCase& played, const auto& run) {
+  LostPeer lost(played);
+  ByteWriter out;
+  write(out, lost.ending_of([&] { run(lost.watched()); }));
+  return out.take();
+}
+
 }  // namespace lockstep::grader

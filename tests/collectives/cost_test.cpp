@@ -53,6 +53,16 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("collectives: a part's cost is found by its name") {
+  for (const auto& program : made_of_messages()) {
+    INFO(program.name);
+    const auto named = collectives::cost_of(program.name, 7, 31);
+    REQUIRE(named.has_value());
+    CHECK(*named == program.cost(7, 31));
+  }
+  CHECK_FALSE(collectives::cost_of("all_reduce", 7, 31).has_value());
+}
+
 TEST_CASE("collectives: virtual time is the formula's where all blocks are equally long") {
   const sim::Link link = sim::Network{}.within();
   for (const auto& program : made_of_messages()) {

@@ -111,6 +111,29 @@ TEST_CASE("an exam: a check is skipped, with the reason, when what it builds on 
   CHECK(tally_of(report).failed == 1);
 }
 
+TEST_CASE(
+    "an exam in steps: those that hold earn their part, and the first that does not is next") {
+  const auto in_steps = [](Check first, const Check& second, Check third) {
+    first.begins = Step{"one of them", 30};
+    third.begins = Step{"the rest", 70};
+    return Exam{first, second, third};
+  };
+  const Report half = judged(in_steps(right, right, wrong), {3, 3, 3});
+  CHECK(half.verdict == Verdict::wrong_answer);
+  CHECK(half.points == 3);
+  CHECK(half.steps_held == 1);
+  CHECK(half.next_step == "step 2 of 2 is next: the rest");
+  const Report none = judged(in_steps(right, wrong, right), {3, 3, 3});
+  CHECK(none.points == 0);
+  CHECK(none.next_step == "step 1 of 2 is next: one of them");
+  const Report whole = judged(in_steps(right, right, right), {3, 3, 3});
+  CHECK(whole.points == 10);
+  CHECK(whole.next_step.empty());
+  JudgeOptions one_case;
+  one_case.only_case = CaseAddress{1, {}};
+  CHECK(judged(in_steps(right, right, wrong), {3, 3, 3}, one_case).points == 0);
+}
+
 TEST_CASE("a failing case: the smallest that fails alike is handed back, and replays exactly") {
   const Report report = judged({right, wrong}, {3, 3});
   const CheckReport& failed = report.checks[1];

@@ -54,6 +54,18 @@ TEST_CASE("a report: says what, where, expected, seen, measured, replay, and wha
   CHECK(words.find("compile 0") == std::string::npos);
 }
 
+TEST_CASE("a report: of a part that is written in steps, what holds is shown beside what is next") {
+  Grade grade = failed();
+  grade.report.verdict = sim::Verdict::unsolved;
+  grade.report.steps_held = 1;
+  grade.report.next_step = "step 2 of 3 is next: several workers";
+  grade.report.checks[0].verdict = sim::Verdict::pass;
+  const std::string words = words_of(grade, Lab{}, reported(), Times::hidden);
+  CHECK_THAT(words, test::contains("ok  values"));
+  CHECK_THAT(words, test::contains("step 2 of 3 is next: several workers"));
+  CHECK(json_of(grade).at("next_step") == grade.report.next_step);
+}
+
 TEST_CASE("a report: colours and times appear when asked for") {
   Lab lab;
   lab.paint = Paint::colour;

@@ -5,6 +5,7 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/plan/model_memory.hpp"
+#include "grader/play/ending.hpp"
 #include "grader/play/part.hpp"
 
 namespace lockstep::grader {
@@ -37,9 +38,6 @@ inline std::vector<MemoryQuestion> decode_memory_questions(ByteReader& in) {
   }
   return questions;
 }
-
-// One answer: the report, or that the part refused the question.
-enum class MemoryAnswer : std::uint8_t { report, refused };
 
 inline void write(ByteWriter& out, const plan::MemoryReport& r) {
   out.put(r.weights).put(r.gradients).put(r.master_weights).put(r.optimizer_state);

@@ -6,8 +6,10 @@
 #include <limits>
 #include <optional>
 
+#include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_number.hpp"
 
 namespace lockstep::grader::model_memory {
 namespace {
@@ -75,10 +77,6 @@ std::string text_of(const MemoryQuestion& q) {
               q.saved_per_sample.size(), q.saved_per_sample.size() == 1 ? " layer" : " layers",
               ", batch ", q.batch);
 }
-
-struct Cause {
-  std::string name, sentence;
-};
 
 // What is wrong with any count, whichever field it is in.
 std::optional<Cause> wrong_scale(Wide seen, Wide expected) {
@@ -192,12 +190,24 @@ std::string text_of(Wide bytes) {
   return grouped(static_cast<std::int64_t>(bytes));
 }
 
+// `earlier`: what was right for the questions before this one, by field.
+using Earlier = std::array<std::vector<std::int64_t>, field_count>;
+
 void compare(Bench& bench, const Played& played, const MemoryQuestion& q,
-             const MemoryReport& report) {
+             const MemoryReport& report, Earlier& earlier) {
   const Fields seen = fields_of(report), expected = expected_of(q);
   for (std::size_t field = 0; field < field_count; ++field) {
-    if (seen[field] == expected[field]) continue;
-    const auto [cause, sentence] = likely_cause(q, seen, expected, field);
+    const auto right = static_cast<std::int64_t>(expected[field]);
+    if (seen[field] == expected[field]) {
+      earlier[field].push_back(right);
+      continue;
+    }
+    auto [cause, sentence] = likely_cause(q, seen, expected, field);
+    if (cause.rfind("other_", 0) == 0) {
+      const auto any = grader::likely_cause(
+          WrongInteger{static_cast<std::int64_t>(seen[field]), right, earlier[field]});
+      if (any) cause = any->name, sentence = any->sentence;
+    }
     Failure failure;
     failure.cause = cause;
     failure.expected = text(names[field], " ", text_of(expected[field]));
@@ -215,13 +225,18 @@ void ask(Bench& bench, const std::string& description,
   const auto played = bench.ask(description, encode(questions));
   if (!played) return;
   ByteReader answers(played->results.front());
+  Earlier earlier;
   for (const auto& q : questions) {
-    const bool refused = answers.get<MemoryAnswer>() == MemoryAnswer::refused;
-    const MemoryReport report = refused ? MemoryReport{} : read_memory_report(answers);
-    if (refused && !valid(q)) continue;
+    const Ending ending = read_ending(answers);
+    const MemoryReport report = read_memory_report(answers);
+    const bool refused = ending.kind != Ending::Kind::returned;
+    if (ending.kind == Ending::Kind::threw_expected && !valid(q)) continue;
     if (!refused && valid(q)) {
-      compare(bench, *played, q, report);
+      compare(bench, *played, q, report, earlier);
       continue;
+    }
+    if (ending.kind == Ending::Kind::threw_other && !valid(q)) {
+      bench.fail(*played, wrong_ending(ending, "ContractError", text_of(q)));
     }
     Failure failure;
     failure.where = text_of(q);

@@ -6,12 +6,11 @@ namespace lockstep::grader {
 Bytes play(sim::PlayerCase& played) {
   ByteWriter out;
   for (const MemoryQuestion& q : decode_memory_questions(played.input)) {
-    try {
-      const auto report = plan::model_memory(q.parameters, q.recipe, q.saved_per_sample, q.batch);
-      write(out.put(MemoryAnswer::report), report);
-    } catch (const ContractError&) {
-      out.put(MemoryAnswer::refused);
-    }
+    plan::MemoryReport report;
+    write(out, ending_of<ContractError>([&] {
+            report = plan::model_memory(q.parameters, q.recipe, q.saved_per_sample, q.batch);
+          }));
+    write(out, report);
   }
   return out.take();
 }

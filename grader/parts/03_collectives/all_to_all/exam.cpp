@@ -171,7 +171,7 @@ Exam exam() {
       {"a lost peer: CommError, and nobody takes half a result for a whole one",
        [](Bench& bench) {
          for (const auto& [n, rank, request] :
-              {std::tuple{2, 1, 1}, {4, 0, 1}, {4, 3, 2}, {5, 2, 4}}) {
+              {std::tuple{2, 1, 1}, {4, 0, 1}, {4, 3, 2}, {5, 2, 4}, {3, 2, 5}}) {
            play(bench,
                 {.members = whole_world(n),
                  .calls = 1,

@@ -5,6 +5,7 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/data/distributed_sampler.hpp"
+#include "grader/play/ending.hpp"
 #include "grader/play/part.hpp"
 
 namespace lockstep::grader {
@@ -31,8 +32,5 @@ inline std::vector<data::SamplerOptions> decode_sampler_case(ByteReader& in) {
   }
   return questions;
 }
-
-// One answer: the indices, or that the part refused the question.
-enum class SamplerAnswer : std::uint8_t { indices, refused };
 
 }  // namespace lockstep::grader

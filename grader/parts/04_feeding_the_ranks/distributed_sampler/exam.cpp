@@ -7,6 +7,7 @@
 #include <span>
 
 #include "engine/base/random.hpp"
+#include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -174,15 +175,17 @@ void ask_once(Bench& bench, const std::string& description, const Questions& que
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const SamplerOptions& q = questions[i];
     const bool valid = q.rank >= 0 && q.rank < q.ranks;
-    if (answers.get<SamplerAnswer>() == SamplerAnswer::refused) {
-      if (!valid) continue;
+    const Ending ending = read_ending(answers);
+    const auto seen = answers.get_list<std::int64_t>();
+    if (ending.kind != Ending::Kind::returned) {
+      if (!valid && ending.kind == Ending::Kind::threw_expected) continue;
+      if (!valid) bench.fail(*played, wrong_ending(ending, "ContractError", text_of(q)));
       Failure failure;
       failure.cause = "refused_a_valid_rank";
       failure.message = text("rank ", q.rank, " of ", q.ranks, " is a valid rank and was refused");
       failure.where = text_of(q);
       bench.fail(*played, std::move(failure));
     }
-    const auto seen = answers.get_list<std::int64_t>();
     if (!valid) {
       Failure failure;
       failure.cause = "bad_rank_accepted";

@@ -6,12 +6,9 @@ namespace lockstep::grader {
 Bytes play(sim::PlayerCase& played) {
   ByteWriter out;
   for (const data::SamplerOptions& question : decode_sampler_case(played.input)) {
-    try {
-      const auto indices = data::distributed_indices(question);
-      out.put(SamplerAnswer::indices).put_list(std::span<const std::int64_t>(indices));
-    } catch (const ContractError&) {
-      out.put(SamplerAnswer::refused);
-    }
+    std::vector<std::int64_t> indices;
+    write(out, ending_of<ContractError>([&] { indices = data::distributed_indices(question); }));
+    out.put_list(std::span<const std::int64_t>(indices));
   }
   return out.take();
 }

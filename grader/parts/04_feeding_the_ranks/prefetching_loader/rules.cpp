@@ -325,7 +325,8 @@ void check_prompt(Bench& bench, const Played& played, const LoaderRun& run) {
                     ? "though no read of an epoch before was under way any more: the workers read "
                       "ahead while the trainer goes on"
                     : text("though its batch was there at ", expected_s,
-                           " s: it waits for its own batch, and for no other")),
+                           " s: it waits for its own batch, and for no other. Does a worker "
+                           "read inside the monitor, which nobody can enter then?")),
            text(expected_s, " s"), text(event.at_s, " s"));
     }
     if (kind == Kind::starting) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "grader/exam/gradient_rules.hpp"
+#include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/members.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/bench.hpp"
@@ -213,6 +214,17 @@ Exam exam() {
          Problem p = usual(8, bench.draw());
          p.members.ranks = {6, 1, 4};
          judge(bench, p);
+       }},
+      {"a lost peer: CommError, and no mean of those who are left",
+       [](Bench& bench) {
+         const GradientPlan plan{DType::float32, {35, 64, 13}, {1, 1, 1}};
+         CaseSetup setup{.description = "4 ranks", .inputs = {}, .network = {}, .services = {}};
+         setup.schedule_seed = bench.draw();
+         const std::uint64_t salt = bench.draw();
+         for (int rank = 0; rank < 4; ++rank) {
+           setup.inputs.push_back(encode(GradientCase{{}, drawn_gradients(plan, salt, rank), 1}));
+         }
+         check_lost_peer(bench, std::move(setup), 2, 1);
        }},
       {"no more bytes than one all-reduce of the gradients, and nothing beside it",
        [](Bench& bench) {

@@ -24,6 +24,7 @@ struct Replica {
 struct ReplicaCase {
   GroupChoice group;
   std::vector<Replica> replicas;
+  std::uint8_t peer_dies = 0;  // then a rank reports only how its calls ended
 };
 
 inline void write(ByteWriter& out, const std::vector<ReplicaTensor>& tensors) {
@@ -44,7 +45,7 @@ inline std::vector<ReplicaTensor> read_replica_tensors(ByteReader& in) {
 inline Bytes encode(const ReplicaCase& c) {
   ByteWriter out;
   write(out, c.group);
-  out.put(static_cast<std::uint32_t>(c.replicas.size()));
+  out.put(c.peer_dies).put(static_cast<std::uint32_t>(c.replicas.size()));
   for (const Replica& replica : c.replicas) {
     out.put(replica.source).put(replica.allocation_seed);
     write(out, replica.parameters);
@@ -56,6 +57,7 @@ inline Bytes encode(const ReplicaCase& c) {
 inline ReplicaCase decode_replica_case(ByteReader& in) {
   ReplicaCase c;
   c.group = read_group_choice(in);
+  c.peer_dies = in.get<std::uint8_t>();
   c.replicas.resize(in.get<std::uint32_t>());
   for (Replica& replica : c.replicas) {
     replica.source = in.get<int>();

@@ -3,58 +3,21 @@
 #include "grader/parts/05_data_parallel/broadcast_parameters/case.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "engine/base/random.hpp"
+#include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/members.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/parts/05_data_parallel/broadcast_parameters/causes.hpp"
 
 namespace lockstep::grader::broadcast_parameters {
 namespace {
 
-struct TensorPlan {
-  DType dtype = DType::float32;
-  std::int64_t count = 0;
-};
-
-struct ModelPlan {
-  int source = 0;  // a rank of the group
-  std::vector<TensorPlan> parameters, buffers;
-
-  std::size_t size() const { return parameters.size() + buffers.size(); }
-  const TensorPlan& tensor(std::size_t i) const {
-    return i < parameters.size() ? parameters[i] : buffers[i - parameters.size()];
-  }
-  std::string name(std::size_t i) const {
-    return i < parameters.size() ? text("parameter ", i) : text("buffer ", i - parameters.size());
-  }
-};
-
-struct Problem {
-  Members members;
-  std::vector<ModelPlan> models;
-  std::uint64_t schedule_seed = 0;
-
-  std::int64_t bytes() const {
-    std::int64_t sum = 0;
-    for (const ModelPlan& model : models) {
-      for (std::size_t i = 0; i < model.size(); ++i) {
-        const TensorPlan& tensor = model.tensor(i);
-        sum += tensor.count * static_cast<std::int64_t>(bytes_of(tensor.dtype));
-      }
-    }
-    return sum;
-  }
-  std::string description() const {
-    const ModelPlan& first = models.front();
-    return text(members.description(), ", ", first.parameters.size(), " parameters and ",
-                first.buffers.size(), " buffers, source ", first.source,
-                models.size() > 1 ? text(", then another model from ", models[1].source) : "");
-  }
-};
+using Problem = ReplicaProblem;
+using Guess = ReplicaGuess;
 
 // The elements of tensor i of model m on a group rank: integers use all their bits, beyond the 2^53
 // that a double can hold; floating-point numbers are never zero.
@@ -88,85 +51,6 @@ std::string shown(DType dtype, const Bytes& bytes, std::size_t element) {
   const auto one = std::span(bytes).subspan(at, size);
   if (dtype == DType::int64) return text(as_integers(one).front());
   return number(as_doubles(dtype, one).front());
-}
-
-struct Guess {
-  std::string cause, sentence;
-};
-
-bool is_mean(DType dtype, const std::vector<double>& seen, const std::vector<Bytes>& of_ranks) {
-  std::vector<double> sum(seen.size(), 0.0);
-  for (const Bytes& bytes : of_ranks) {
-    const auto values = as_doubles(dtype, bytes);
-    for (std::size_t e = 0; e < sum.size(); ++e) sum[e] += values[e];
-  }
-  const auto n = static_cast<double>(of_ranks.size());
-  for (std::size_t e = 0; e < sum.size(); ++e) {
-    const double mean = sum[e] / n;
-    if (!(std::fabs(seen[e] - mean) <= 8 * epsilon_of(dtype) * n * (1 + std::fabs(mean)))) {
-      return false;
-    }
-  }
-  return true;
-}
-
-// Whether an integer went through a floating-point number on its way.
-bool was_rounded(DType dtype, const Bytes& seen, const Bytes& right) {
-  if (dtype != DType::int64) return false;
-  const auto a = as_integers(seen), b = as_integers(right);
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](std::int64_t x, std::int64_t y) {
-    return std::fabs(static_cast<double>(x) - static_cast<double>(y)) <=
-           0x1.0p-23 * std::fabs(static_cast<double>(y));
-  });
-}
-
-// Whether every rank ended with the numbers that one rank had, which is not the source.
-std::optional<int> other_source(int source, const std::vector<TensorReport>& seen,
-                                const std::vector<Bytes>& of_ranks) {
-  for (int r = 0; std::cmp_less(r, of_ranks.size()); ++r) {
-    const Bytes& values = of_ranks[static_cast<std::size_t>(r)];
-    const bool everywhere = std::all_of(
-        seen.begin(), seen.end(), [&](const TensorReport& one) { return one.values == values; });
-    if (r != source && everywhere) return r;
-  }
-  return std::nullopt;
-}
-
-Guess likely_cause(const Problem& p, const ModelPlan& model, std::size_t i, int rank,
-                   const std::vector<TensorReport>& of_all, const std::vector<Bytes>& of_ranks) {
-  const DType dtype = model.tensor(i).dtype;
-  const Bytes& seen = of_all[static_cast<std::size_t>(rank)].values;
-  const Bytes& right = of_ranks[static_cast<std::size_t>(model.source)];
-  if (seen.size() != right.size()) return {"length", "the tensor changed its size"};
-  if (const auto other = other_source(model.source, of_all, of_ranks)) {
-    return {"other_source",
-            text("all ranks have the numbers of rank ", *other, ", and the source is rank ",
-                 model.source, ": pass `source` as the root")};
-  }
-  if (!is_integer(dtype) && is_mean(dtype, as_doubles(dtype, seen), of_ranks)) {
-    return {"averaged", text("that is the mean over the ", p.members.size(),
-                             " replicas, a model that no rank has drawn: copy, do not average")};
-  }
-  if (was_rounded(dtype, seen, right)) {
-    return {"rounded",
-            "the integer went through a floating-point type, which has no room for all its digits"};
-  }
-  if (rank == model.source) {
-    return {"source_changed",
-            "the source's own numbers were changed; they are what the others must get"};
-  }
-  if (seen == of_ranks[static_cast<std::size_t>(rank)]) {
-    if (i < model.parameters.size()) {
-      return {"parameter_left_out",
-              "those are this rank's own numbers: nothing was received into this parameter"};
-    }
-    return {"buffer_left_out",
-            "those are this rank's own numbers: buffers belong to the model too, integers among "
-            "them; model.buffers() lists them"};
-  }
-  return {"other_values",
-          "part of another tensor, or only a part of this one was sent; the ranks must go through "
-          "the same tensors in the same order, each whole"};
 }
 
 Failure failure_of(std::string cause, std::string message, std::string where) {
@@ -238,14 +122,14 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
   }
 }
 
-std::optional<Played> play(Bench& bench, const Problem& p) {
-  const std::uint64_t salt = bench.draw();
+CaseSetup setup_of(const Problem& p, std::uint64_t salt, std::uint8_t peer_dies) {
   CaseSetup setup;
   setup.description = p.description();
   setup.schedule_seed = p.schedule_seed;
   for (int world_rank = 0; world_rank < p.members.world; ++world_rank) {
     ReplicaCase one;
     one.group = p.members.choice_of(world_rank);
+    one.peer_dies = peer_dies;
     for (std::size_t m = 0; m < p.models.size() && p.members.contain(world_rank); ++m) {
       const ModelPlan& model = p.models[m];
       Replica& replica = one.replicas.emplace_back();
@@ -260,7 +144,12 @@ std::optional<Played> play(Bench& bench, const Problem& p) {
     }
     setup.inputs.push_back(encode(one));
   }
-  auto played = bench.play(setup);
+  return setup;
+}
+
+std::optional<Played> play(Bench& bench, const Problem& p) {
+  const std::uint64_t salt = bench.draw();
+  auto played = bench.play(setup_of(p, salt, 0));
   if (played) compare(bench, *played, p, salt);
   return played;
 }
@@ -379,6 +268,11 @@ Exam exam() {
          Problem p{whole_world(8), {mixed_model(1), plain_model(2)}, bench.draw()};
          p.members.ranks = {6, 1, 4};
          play(bench, p);
+       }},
+      {"a lost peer: CommError, and no replica that has only a part of the model",
+       [](Bench& bench) {
+         const Problem p{whole_world(4), {plain_model(0)}, bench.draw()};
+         check_lost_peer(bench, setup_of(p, bench.draw(), 1), 2, 3);
        }},
       {"each rank receives the model once, and no rank sends it to all",
        [](Bench& bench) {

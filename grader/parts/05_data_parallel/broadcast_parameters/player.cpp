@@ -6,6 +6,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/replicas/broadcast_parameters.hpp"
+#include "grader/play/lost_peer.hpp"
 #include "grader/play/poison_device.hpp"
 
 namespace lockstep::grader {
@@ -84,10 +85,7 @@ bool gradient_kept(const Parameter& parameter, int rank) {
   return true;
 }
 
-}  // namespace
-
-Bytes play(sim::PlayerCase& played) {
-  const ReplicaCase c = decode_replica_case(played.input);
+Bytes make_equal(sim::PlayerCase& played, const ReplicaCase& c) {
   PoisonDevice device;
   std::unique_ptr<comm::ProcessGroup> world;
   const auto group = make_group(played, c.group, world);
@@ -109,6 +107,14 @@ Bytes play(sim::PlayerCase& played) {
     }
   }
   return out.take();
+}
+
+}  // namespace
+
+Bytes play(sim::PlayerCase& played) {
+  const ReplicaCase c = decode_replica_case(played.input);
+  if (!c.peer_dies) return make_equal(played, c);
+  return play_with_a_lost_peer(played, [&](sim::PlayerCase& watched) { make_equal(watched, c); });
 }
 
 }  // namespace lockstep::grader

@@ -16,7 +16,8 @@ struct StepCase {
   DType dtype = DType::float64;
   OptimizerKind optimizer = OptimizerKind::momentum;
   double clip_norm = 0;
-  std::uint8_t unused = 0;  // the model has a parameter that forward does not use
+  std::uint8_t unused = 0;     // the model has a parameter that forward does not use
+  std::uint8_t peer_dies = 0;  // then a rank reports only how its steps ended
   std::uint64_t model_seed = 0;
   std::vector<std::int64_t> widths;
   std::int64_t batch = 0;            // samples of this rank in each step
@@ -27,7 +28,12 @@ struct StepCase {
 inline Bytes encode(const StepCase& c) {
   ByteWriter out;
   write(out, c.group);
-  out.put(c.dtype).put(c.optimizer).put(c.clip_norm).put(c.unused).put(c.model_seed);
+  out.put(c.dtype)
+      .put(c.optimizer)
+      .put(c.clip_norm)
+      .put(c.peer_dies)
+      .put(c.unused)
+      .put(c.model_seed);
   out.put_list(std::span<const std::int64_t>(c.widths)).put(c.batch);
   out.put_list(std::span<const double>(c.inputs));
   out.put_list(std::span<const std::int64_t>(c.labels));
@@ -40,6 +46,7 @@ inline StepCase decode_step_case(ByteReader& in) {
   c.dtype = in.get<DType>();
   c.optimizer = in.get<OptimizerKind>();
   c.clip_norm = in.get<double>();
+  c.peer_dies = in.get<std::uint8_t>();
   c.unused = in.get<std::uint8_t>();
   c.model_seed = in.get<std::uint64_t>();
   c.widths = in.get_list<std::int64_t>();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
@@ -239,6 +240,20 @@ Exam exam() {
       {"a parameter that no rank used keeps its value, and has no gradient",
        [](Bench& bench) {
          play(bench, {.ranks = 2, .optimizer = OptimizerKind::adam, .unused = true});
+       }},
+      {"a lost peer: CommError, and no step from the gradients of those who are left",
+       [](Bench& bench) {
+         const Problem p{.ranks = 4, .schedule_seed = bench.draw()};
+         const std::uint64_t salt = bench.draw();
+         CaseSetup setup;
+         setup.description = p.description();
+         setup.schedule_seed = p.schedule_seed;
+         for (int rank = 0; rank < p.ranks; ++rank) {
+           StepCase c = case_of(p, salt, rank);
+           c.peer_dies = 1;
+           setup.inputs.push_back(encode(c));
+         }
+         check_lost_peer(bench, std::move(setup), 3, 6);
        }},
       {"one reduction of the gradients a step",
        [](Bench& bench) {

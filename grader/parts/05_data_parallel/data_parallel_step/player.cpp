@@ -2,13 +2,14 @@
 #include "grader/parts/05_data_parallel/data_parallel_step/case.hpp"
 
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
+#include "grader/play/lost_peer.hpp"
 #include "grader/play/poison_device.hpp"
 #include "grader/play/training.hpp"
 
 namespace lockstep::grader {
+namespace {
 
-Bytes play(sim::PlayerCase& played) {
-  const StepCase c = decode_step_case(played.input);
+Bytes take_steps(sim::PlayerCase& played, const StepCase& c) {
   PoisonDevice device;
   std::unique_ptr<comm::ProcessGroup> world;
   const auto group = make_group(played, c.group, world);
@@ -32,6 +33,14 @@ Bytes play(sim::PlayerCase& played) {
   for (const Parameter* parameter : model->parameters())
     out.put_bytes(parameter->value.raw_bytes());
   return out.take();
+}
+
+}  // namespace
+
+Bytes play(sim::PlayerCase& played) {
+  const StepCase c = decode_step_case(played.input);
+  if (!c.peer_dies) return take_steps(played, c);
+  return play_with_a_lost_peer(played, [&](sim::PlayerCase& watched) { take_steps(watched, c); });
 }
 
 }  // namespace lockstep::grader

@@ -16,6 +16,7 @@ struct EvaluateCase {
   DType dtype = DType::float64;
   DatasetShape dataset;
   std::vector<std::uint64_t> model_seeds;  // one evaluation each, of a model of its own
+  std::uint8_t peer_dies = 0;              // then a rank reports only how its calls ended
 };
 
 inline Bytes encode(const EvaluateCase& c) {
@@ -23,7 +24,7 @@ inline Bytes encode(const EvaluateCase& c) {
   write(out, c.group);
   out.put(c.dtype);
   write(out, c.dataset);
-  out.put_list(std::span<const std::uint64_t>(c.model_seeds));
+  out.put_list(std::span<const std::uint64_t>(c.model_seeds)).put(c.peer_dies);
   return out.take();
 }
 
@@ -33,6 +34,7 @@ inline EvaluateCase decode_evaluate_case(ByteReader& in) {
   c.dtype = in.get<DType>();
   c.dataset = read_dataset_shape(in);
   c.model_seeds = in.get_list<std::uint64_t>();
+  c.peer_dies = in.get<std::uint8_t>();
   return c;
 }
 

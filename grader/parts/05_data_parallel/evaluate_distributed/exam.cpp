@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "grader/exam/lost_peer_rules.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/evaluate_distributed/causes.hpp"
@@ -201,10 +202,12 @@ class Comparison {
   const HiddenSamples& samples_;
 };
 
-void play(Bench& bench, const Problem& p) {
+enum class Peers : std::uint8_t { stay, one_dies };
+
+void play(Bench& bench, const Problem& p, Peers peers = Peers::stay) {
   const HiddenSamples samples{p.shape(), bench.draw()};
   DatasetService service(samples);
-  EvaluateCase c{{}, p.dtype, samples.shape, {}};
+  EvaluateCase c{{}, p.dtype, samples.shape, {}, peers == Peers::one_dies};
   for (int k = 0; k < p.evaluations; ++k) c.model_seeds.push_back(bench.draw() >> 32);
   std::vector<int> members = p.members;
   if (members.empty()) {
@@ -223,6 +226,7 @@ void play(Bench& bench, const Problem& p) {
     mine.group.key = static_cast<int>(place - members.begin());
     setup.inputs.push_back(encode(mine));
   }
+  if (peers == Peers::one_dies) return check_lost_peer(bench, setup, 1, 2);
   const auto played = bench.play(setup);
   if (!played) return;
   Comparison(bench, *played, p, samples).compare(members, c.model_seeds);
@@ -266,6 +270,8 @@ Exam exam() {
        }},
       {"one evaluation after the other, each of its own model",
        [](Bench& bench) { play(bench, {.ranks = 3, .samples = 10, .evaluations = 3}); }},
+      {"a lost peer: CommError, and no mean of those who are left",
+       [](Bench& bench) { play(bench, {.ranks = 3, .samples = 10}, Peers::one_dies); }},
       {"a group that is not the world",
        [](Bench& bench) {
          play(bench, {.ranks = 3, .samples = 10, .members = {4, 0, 3}});

@@ -2,12 +2,13 @@
 #include "grader/parts/05_data_parallel/evaluate_distributed/case.hpp"
 
 #include "engine/train/evaluate.hpp"
+#include "grader/play/lost_peer.hpp"
 #include "grader/play/poison_device.hpp"
 
 namespace lockstep::grader {
+namespace {
 
-Bytes play(sim::PlayerCase& played) {
-  const EvaluateCase c = decode_evaluate_case(played.input);
+Bytes evaluate(sim::PlayerCase& played, const EvaluateCase& c) {
   PoisonDevice device;
   const ServedDataset dataset(played.port, c.dataset, c.dtype);
   std::unique_ptr<comm::ProcessGroup> world;
@@ -26,6 +27,14 @@ Bytes play(sim::PlayerCase& played) {
                               model.left_training()});
   }
   return out.take();
+}
+
+}  // namespace
+
+Bytes play(sim::PlayerCase& played) {
+  const EvaluateCase c = decode_evaluate_case(played.input);
+  if (!c.peer_dies) return evaluate(played, c);
+  return play_with_a_lost_peer(played, [&](sim::PlayerCase& watched) { evaluate(watched, c); });
 }
 
 }  // namespace lockstep::grader

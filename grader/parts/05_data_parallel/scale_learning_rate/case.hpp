@@ -6,6 +6,7 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/optim/scale_learning_rate.hpp"
+#include "grader/play/ending.hpp"
 #include "grader/play/part.hpp"
 
 namespace lockstep::grader {
@@ -39,8 +40,5 @@ inline std::vector<RateQuestion> decode_rate_questions(ByteReader& in) {
   }
   return questions;
 }
-
-// One answer: the rate, or that the part refused the question.
-enum class RateAnswer : std::uint8_t { rate, refused };
 
 }  // namespace lockstep::grader

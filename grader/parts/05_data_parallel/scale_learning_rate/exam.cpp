@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "engine/base/random.hpp"
+#include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_number.hpp"
 
 namespace lockstep::grader::scale_learning_rate {
 namespace {
@@ -182,12 +184,18 @@ Misunderstanding cause_of(const RateQuestion& q, double seen) {
       "rate to the scaled one"};
 }
 
-void compare(Bench& bench, const Played& played, const RateQuestion& q, double seen) {
+// `earlier`: what was right for the questions before this one.
+void compare(Bench& bench, const Played& played, const RateQuestion& q, double seen,
+             std::vector<double>& earlier) {
   const double expected = expected_of(q);
-  if (near(seen, expected)) return;
-  const Misunderstanding likely = cause_of(q, seen);
+  if (near(seen, expected)) return earlier.push_back(expected);
+  const Misunderstanding own = cause_of(q, seen);
+  Cause likely{own.cause, own.sentence};
+  if (likely.name == "other_rate") {
+    if (const auto any = likely_cause(WrongNumber{seen, expected, earlier})) likely = *any;
+  }
   Failure failure;
-  failure.cause = likely.cause;
+  failure.cause = likely.name;
   failure.expected = number(expected);
   failure.seen = number(seen);
   failure.where = text_of(q);
@@ -206,11 +214,16 @@ void ask(Bench& bench, const std::string& description, const std::vector<RateQue
   const auto played = bench.ask(description, encode(questions));
   if (!played) return;
   ByteReader answers(played->results.front());
+  std::vector<double> earlier;
   for (const auto& q : questions) {
-    const bool refused = answers.get<RateAnswer>() == RateAnswer::refused;
-    const double seen = refused ? 0 : answers.get<double>();
+    const Ending ending = read_ending(answers);
+    const double seen = answers.get<double>();
+    const bool refused = ending.kind != Ending::Kind::returned;
+    if (ending.kind == Ending::Kind::threw_other && !sensible(q)) {
+      bench.fail(*played, wrong_ending(ending, "ContractError", text_of(q)));
+    }
     if (refused == !sensible(q)) {
-      if (!refused) compare(bench, *played, q, seen);
+      if (!refused) compare(bench, *played, q, seen, earlier);
       continue;
     }
     Failure failure;

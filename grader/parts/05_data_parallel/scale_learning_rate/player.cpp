@@ -8,12 +8,9 @@ namespace lockstep::grader {
 Bytes play(sim::PlayerCase& played) {
   ByteWriter out;
   for (const auto& [step, rate] : decode_rate_questions(played.input)) {
-    try {
-      const double answer = optim::lr_at(step, rate);
-      out.put(RateAnswer::rate).put(answer);
-    } catch (const ContractError&) {
-      out.put(RateAnswer::refused);
-    }
+    double answer = 0;
+    write(out, ending_of<ContractError>([&] { answer = optim::lr_at(step, rate); }));
+    out.put(answer);
   }
   return out.take();
 }

@@ -16,11 +16,13 @@ struct WeightedCall {
 struct WeightedCase {
   GroupChoice group;
   std::vector<WeightedCall> calls;
+  std::uint8_t peer_dies = 0;  // then a rank reports only how its calls ended
 };
 
 inline Bytes encode(const WeightedCase& c) {
   ByteWriter out;
   write(out, c.group);
+  out.put(c.peer_dies);
   out.put(static_cast<std::uint32_t>(c.calls.size()));
   for (const WeightedCall& call : c.calls) {
     out.put(call.loss.sum).put(call.loss.counted).put(call.loss.padded);
@@ -32,6 +34,7 @@ inline Bytes encode(const WeightedCase& c) {
 inline WeightedCase decode_weighted_case(ByteReader& in) {
   WeightedCase c;
   c.group = read_group_choice(in);
+  c.peer_dies = in.get<std::uint8_t>();
   c.calls.resize(in.get<std::uint32_t>());
   for (WeightedCall& call : c.calls) {
     call.loss.sum = in.get<double>();

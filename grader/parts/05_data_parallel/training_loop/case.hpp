@@ -21,6 +21,7 @@ struct TrainingLoopCase {
   std::uint64_t model_seed = 0;  // of this rank
   DatasetShape dataset;
   train::LoopOptions options;
+  std::uint8_t peer_dies = 0;  // then a rank reports only how its call ended
 };
 
 inline Bytes encode(const TrainingLoopCase& c) {
@@ -31,7 +32,7 @@ inline Bytes encode(const TrainingLoopCase& c) {
   const auto& [batch_size, epochs, seed, schedule, clip_norm, log] = c.options;
   out.put(batch_size).put(epochs).put(seed).put(clip_norm);
   out.put(schedule.decay).put(schedule.base).put(schedule.warmup);
-  out.put(schedule.total).put(schedule.last);
+  out.put(schedule.total).put(schedule.last).put(c.peer_dies);
   return out.take();
 }
 
@@ -51,6 +52,7 @@ inline TrainingLoopCase decode_training_loop_case(ByteReader& in) {
   c.options.schedule.warmup = in.get<std::int64_t>();
   c.options.schedule.total = in.get<std::int64_t>();
   c.options.schedule.last = in.get<double>();
+  c.peer_dies = in.get<std::uint8_t>();
   return c;
 }
 

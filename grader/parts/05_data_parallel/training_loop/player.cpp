@@ -2,12 +2,13 @@
 // judge serves, and passes on what the loop logs.
 #include "grader/parts/05_data_parallel/training_loop/case.hpp"
 
+#include "grader/play/lost_peer.hpp"
 #include "grader/play/poison_device.hpp"
 
 namespace lockstep::grader {
+namespace {
 
-Bytes play(sim::PlayerCase& played) {
-  TrainingLoopCase c = decode_training_loop_case(played.input);
+Bytes train_in_group(sim::PlayerCase& played, TrainingLoopCase c) {
   PoisonDevice device;
   const ServedDataset dataset(played.port, c.dataset, c.dtype);
   std::unique_ptr<comm::ProcessGroup> world;
@@ -31,6 +32,15 @@ Bytes play(sim::PlayerCase& played) {
   const std::vector<double> numbers = model.numbers();
   out.put_list(std::span<const double>(numbers));
   return out.take();
+}
+
+}  // namespace
+
+Bytes play(sim::PlayerCase& played) {
+  const TrainingLoopCase c = decode_training_loop_case(played.input);
+  if (!c.peer_dies) return train_in_group(played, c);
+  return play_with_a_lost_peer(played,
+                               [&](sim::PlayerCase& watched) { train_in_group(watched, c); });
 }
 
 }  // namespace lockstep::grader

@@ -157,7 +157,8 @@ void deaths(Bench& bench) {
   for (const auto& [layout, rank, request] : {std::tuple{Layout{1, 2}, 1, 3},
                                               {Layout{2, 1}, 0, 3},
                                               {Layout{2, 2}, 0, 5},
-                                              {Layout{2, 3}, 4, 7}}) {
+                                              {Layout{2, 3}, 4, 7},
+                                              {Layout{1, 3}, 1, 11}}) {
     auto p = problem_of(layout, 2 * layout.nodes * layout.each + 1);
     p.calls = 1;
     p.death = Death{rank, request};
@@ -210,14 +211,11 @@ Exam exam() {
              }
            }
          }
-         for (const Layout& layout : {Layout{2, 4}, Layout{3, 4}}) {
-           const int n = layout.nodes * layout.each;
-           for (const std::int64_t count : {1, n - 1, n + 1}) {
-             auto p = problem_of(layout, count);
-             p.op = ReduceOp::max;
-             p.calls = 1;
-             check_cost(bench, p);
-           }
+         for (const Layout& layout : {Layout{2, 4}, Layout{3, 4}, Layout{9, 1}}) {
+           auto p = problem_of(layout, 240 * layout.nodes * layout.each + 5);
+           p.op = ReduceOp::max;
+           p.calls = 1;
+           check_cost(bench, p);
          }
        }},
       {"3,000,000,019 elements, for which 32 bits are too few",

@@ -1,0 +1,13 @@
+// What a collective over messages cost beside the closed form of its part
+// (engine/collectives/cost.hpp).
+#pragma once
+
+#include "grader/exam/collective_rules.hpp"
+
+namespace lockstep::grader {
+
+// Notes it on the bench, for the case that was played; nothing for a part without a closed form.
+//   Requires  a problem of the whole world with one call
+void note_par(Bench& bench, const Played& played, const CollectiveProblem& p);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,90 @@
+#include "grader/parts/05_data_parallel/broadcast_parameters/causes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::broadcast_parameters {
+namespace {
+
+bool is_mean(DType dtype, const std::vector<double>& seen, const std::vector<Bytes>& of_ranks) {
+  std::vector<double> sum(seen.size(), 0.0);
+  for (const Bytes& bytes : of_ranks) {
+    const auto values = as_doubles(dtype, bytes);
+    for (std::size_t e = 0; e < sum.size(); ++e) sum[e] += values[e];
+  }
+  const auto n = static_cast<double>(of_ranks.size());
+  for (std::size_t e = 0; e < sum.size(); ++e) {
+    const double mean = sum[e] / n;
+    if (!(std::fabs(seen[e] - mean) <= 8 * epsilon_of(dtype) * n * (1 + std::fabs(mean)))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether an integer went through a floating-point number on its way.
+bool was_rounded(DType dtype, const Bytes& seen, const Bytes& right) {
+  if (dtype != DType::int64) return false;
+  const auto a = as_integers(seen), b = as_integers(right);
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](std::int64_t x, std::int64_t y) {
+    return std::fabs(static_cast<double>(x) - static_cast<double>(y)) <=
+           0x1.0p-23 * std::fabs(static_cast<double>(y));
+  });
+}
+
+// Whether every rank ended with the numbers that one rank had, which is not the source.
+std::optional<int> other_source(int source, const std::vector<TensorReport>& seen,
+                                const std::vector<Bytes>& of_ranks) {
+  for (int r = 0; std::cmp_less(r, of_ranks.size()); ++r) {
+    const Bytes& values = of_ranks[static_cast<std::size_t>(r)];
+    const bool everywhere = std::all_of(
+        seen.begin(), seen.end(), [&](const TensorReport& one) { return one.values == values; });
+    if (r != source && everywhere) return r;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ReplicaGuess likely_cause(const ReplicaProblem& p, const ModelPlan& model, std::size_t i, int rank,
+                          const std::vector<TensorReport>& of_all,
+                          const std::vector<Bytes>& of_ranks) {
+  const DType dtype = model.tensor(i).dtype;
+  const Bytes& seen = of_all[static_cast<std::size_t>(rank)].values;
+  const Bytes& right = of_ranks[static_cast<std::size_t>(model.source)];
+  if (seen.size() != right.size()) return {"length", "the tensor changed its size"};
+  if (const auto other = other_source(model.source, of_all, of_ranks)) {
+    return {"other_source",
+            text("all ranks have the numbers of rank ", *other, ", and the source is rank ",
+                 model.source, ": pass `source` as the root")};
+  }
+  if (!is_integer(dtype) && is_mean(dtype, as_doubles(dtype, seen), of_ranks)) {
+    return {"averaged", text("that is the mean over the ", p.members.size(),
+                             " replicas, a model that no rank has drawn: copy, do not average")};
+  }
+  if (was_rounded(dtype, seen, right)) {
+    return {"rounded",
+            "the integer went through a floating-point type, which has no room for all its digits"};
+  }
+  if (rank == model.source) {
+    return {"source_changed",
+            "the source's own numbers were changed; they are what the others must get"};
+  }
+  if (seen == of_ranks[static_cast<std::size_t>(rank)]) {
+    if (i < model.parameters.size()) {
+      return {"parameter_left_out",
+              "those are this rank's own numbers: nothing was received into this parameter"};
+    }
+    return {"buffer_left_out",
+            "those are this rank's own numbers: buffers belong to the model too, integers among "
+            "them; model.buffers() lists them"};
+  }
+  return {"other_values",
+          "part of another tensor, or only a part of this one was sent; the ranks must go through "
+          "the same tensors in the same order, each whole"};
+}
+
+}  // namespace lockstep::grader::broadcast_parameters

@@ -1,0 +1,124 @@
+#include "grader/parts/05_data_parallel/token_weighted_mean/causes.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lockstep::grader::token_weighted_mean {
+namespace {
+
+struct Mistake {
+  GradientGuess guess;
+  Weights weights;
+};
+
+// What rank `self` may have done instead; the first that fits is named.
+std::vector<Mistake> mistakes(const Round& round, int self) {
+  const std::size_t n = round.counted.size();
+  const auto total = static_cast<double>(round.total()), ranks = static_cast<double>(n);
+  const double positions = total + static_cast<double>(std::accumulate(
+                                       round.padded.begin(), round.padded.end(), std::int64_t{0}));
+  const auto count = [&](std::size_t r) { return static_cast<double>(round.counted[r]); };
+  const auto share = [&](std::size_t r) { return count(r) > 0 ? 1 / count(r) : 0.0; };
+  const auto each = [&](auto weight) {
+    Weights weights(n);
+    for (std::size_t r = 0; r < n; ++r) weights[r] = weight(r);
+    return weights;
+  };
+  const auto all = [&](double weight) { return Weights(n, weight); };
+  const auto own = static_cast<std::size_t>(self);
+  constexpr double not_this = std::numeric_limits<double>::quiet_NaN();
+  const auto in_32_bits = [](std::int64_t number) {
+    return static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(number)));
+  };
+  double counts_32 = 0;
+  for (const std::int64_t counted : round.counted) counts_32 += in_32_bits(counted);
+  const double total_32 = in_32_bits(round.total());
+  const auto only_own = [&](double weight) {
+    return each([&](std::size_t r) { return r == own ? weight : 0.0; });
+  };
+  return {
+      {{"mean_of_means",
+        "that is the mean of the ranks' means: a rank with few positions weighs as much as one "
+        "with many; add sums and counts, and divide once"},
+       each([&](std::size_t r) { return share(r) / ranks; })},
+      {{"summed", "the sums were added, and not divided by the number of positions"}, all(1)},
+      {{"divided_by_ranks",
+        "the sums were divided by the number of ranks; they are sums over positions, so the "
+        "positions of all ranks divide them"},
+       all(1 / ranks)},
+      {{"padding_counted",
+        "padding was counted: it has no loss and no gradient, and makes the mean too small"},
+       all(positions > total ? 1 / positions : not_this)},
+      {{"wrapped_32", "the ranks' counts went through 32 bits, which hold up to 2,147,483,647"},
+       all(counts_32 != total ? 1 / counts_32 : not_this)},
+      {{"wrapped_32", "the sum of the counts went through 32 bits, which hold up to 2,147,483,647"},
+       all(total_32 != total ? 1 / total_32 : not_this)},
+      {{"weighted_twice",
+        "each rank's sum was multiplied by its count; a sum over its positions has that weight "
+        "already"},
+       each([&](std::size_t r) { return count(r) / total; })},
+      {{"weighted_twice",
+        "each rank's sum was multiplied by its count and divided by N; a sum over its positions "
+        "has that weight already, and N has no part in this"},
+       each([&](std::size_t r) { return count(r) / ranks; })},
+      {{"averaged_too", "divided by the number of ranks on top of the number of positions"},
+       all(1 / total / ranks)},
+      {{"times_ranks", "N times too large: scaled for an average, and then summed"},
+       all(ranks / total)},
+      {{"divided_twice", "divided by the number of positions twice"}, all(1 / total / total)},
+      {{"own_count",
+        "divided by this rank's own count; the ranks hold different numbers of positions"},
+       all(share(own))},
+      {{"own_count",
+        "divided by N times this rank's own count; the ranks hold different numbers of positions"},
+       all(share(own) / ranks)},
+      {{"own_count", "divided by N times rank 0's count; the ranks hold different numbers"},
+       all(share(0) / ranks)},
+      {{"sum_of_means", "the ranks' own means were added"}, each(share)},
+      {{"not_added", "that is this rank's share alone: nothing was added"}, only_own(1 / total)},
+      {{"not_added", "that is this rank's own sum: it was left as it was"}, only_own(1)},
+      {{"not_added", "that is this rank's own mean: nothing was added"}, only_own(share(own))},
+  };
+}
+
+}  // namespace
+
+std::vector<double> weighted(const std::vector<std::vector<double>>& sums, const Weights& weights) {
+  std::vector<double> result(sums.front().size(), 0.0);
+  for (std::size_t r = 0; r < sums.size(); ++r) {
+    for (std::size_t e = 0; e < result.size(); ++e) result[e] += weights[r] * sums[r][e];
+  }
+  return result;
+}
+
+GradientGuess likely_cause(const Round& round, int self, std::span<const double> seen,
+                           const std::vector<std::vector<double>>& sums) {
+  if (!all_finite(seen)) {
+    return {"no_number",
+            round.total() == 0
+                ? "0 / 0: no rank counted anything, and then there is nothing to divide"
+                : "that is no number: a rank without positions divided by its own count of 0, or "
+                  "memory was read that nothing was written to"};
+  }
+  if (std::all_of(seen.begin(), seen.end(), [](double v) { return v == 0; })) {
+    return {"zero",
+            "everything is 0 where other ranks have counted something: a whole number divided by a "
+            "larger "
+            "one is 0 (write 1.0 /), or a rank without positions did not take part"};
+  }
+  const Weights right(sums.size(),
+                      1 / static_cast<double>(std::max<std::int64_t>(round.total(), 1)));
+  if (resembles(seen, weighted(sums, right))) {
+    return {"nearly",
+            "it is right but for its last digits: something small was added to the count (an "
+            "epsilon), or the factor was rounded to a smaller type"};
+  }
+  for (const Mistake& mistake : mistakes(round, self)) {
+    const auto other = weighted(sums, mistake.weights);
+    if (all_finite(other) && resembles(seen, other)) return mistake.guess;
+  }
+  return {"other_values",
+          "other tensors were added, or the ranks went through the parameters in different orders"};
+}
+
+}  // namespace lockstep::grader::token_weighted_mean
