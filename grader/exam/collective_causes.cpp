@@ -119,6 +119,14 @@ std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
     }
     return false;
   };
+  // A float keeps 24 bits of a sum.
+  const double expected = held.after[at];
+  if (story.empty() && sums.of.dtype == DType::int64 && expected > 0x1p24 &&
+      std::fabs(seen[at] - expected) <= 0x1p-22 * expected) {
+    return Cause{"rounded",
+                 "the sum went through a float, in which integers beyond 16,777,216 lose their "
+                 "last digits"};
+  }
   // 0 says that all values are missing, and also what -1 and a 1 make.
   if ((story.empty() || seen[at] == 0) && holds_empty_room()) {
     return Cause{"adds_empty_room",

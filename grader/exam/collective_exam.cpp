@@ -1,7 +1,6 @@
 #include "grader/exam/collective_rules.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "grader/judge/compare.hpp"
 
@@ -127,13 +126,16 @@ Problems wide_integers(Roots roots, Reduces reduces) {
 // The first rank, the last, and one between them die, early, in the middle and near the end.
 Problems deaths(Roots roots) {
   Problems problems;
-  for (const auto& [n, rank, request] :
-       {std::tuple{2, 1, 1}, {4, 0, 1}, {4, 3, 2}, {5, 2, 4}, {3, 2, 8}, {2, 0, 5}}) {
-    problems.push_back({.members = whole_world(n),
-                        .count = 2 * n + 1,
-                        .root = roots == Roots::all ? (rank + 1) % n : 0,
+  struct One {
+    int ranks, dies, at_request, root;
+  };
+  for (const One& one : {One{2, 1, 1, 0}, One{4, 0, 1, 1}, One{4, 1, 1, 1}, One{4, 3, 2, 0},
+                         One{5, 2, 4, 3}, One{5, 0, 2, 0}, One{3, 2, 8, 0}, One{2, 0, 5, 1}}) {
+    problems.push_back({.members = whole_world(one.ranks),
+                        .count = 2 * one.ranks + 1,
+                        .root = roots == Roots::all ? one.root : 0,
                         .calls = 1,
-                        .death = Death{rank, request}});
+                        .death = Death{one.dies, one.at_request}});
   }
   return problems;
 }

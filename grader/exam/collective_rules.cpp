@@ -61,7 +61,7 @@ std::vector<double> seen_values(const CollectiveProblem& p, const Holding& held,
 
 // As a person is told it: with its offset.
 std::string value_text(const CollectiveProblem& p, const Holding& held, double value) {
-  if (p.offset == 0 || std::isnan(value)) return number(value);
+  if (p.dtype != DType::int64) return number(value);
   const auto above = static_cast<std::uint64_t>(offset_of(p, held));
   return text(static_cast<std::int64_t>(
       static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) + above));

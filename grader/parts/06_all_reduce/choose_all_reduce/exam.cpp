@@ -176,6 +176,12 @@ const std::vector<Misreading>& misreadings() {
       {"top_level_free",
        "where N is a power of two the topmost level costs its latency on the way down, too",
        with_the_top_level_free},
+      {"overflow", "an int holds no more than 2,147,483,647 bytes: keep them in int64_t, or double",
+       [](const ChoiceQuestion& q, std::size_t, std::vector<Steps> steps) {
+         const double kept = static_cast<double>(static_cast<std::int32_t>(q.bytes));
+         for (Steps& s : steps) s.bytes *= kept / static_cast<double>(q.bytes);
+         return seconds_of(steps);
+       }},
       {"whole_numbers", "a part of the data is rarely whole: divide in double",
        with([](const ChoiceQuestion&, Steps& s) { s.bytes = std::floor(s.bytes); })},
       {"shard_crosses_whole",
@@ -197,7 +203,7 @@ std::string ratio_sentence(double seen, double expected, const std::vector<Steps
   std::string in_all = "no step at all";
   double count = 0;
   for (const Steps& s : steps) count += s.count;
-  if (!steps.empty()) in_all = text(count, " steps");
+  if (!steps.empty()) in_all = text(count, count == 1 ? " step" : " steps");
   const double ratio = std::round(seen / expected * 1000) / 1000;
   return text("that is ", ratio, " times what the header's table gives, ", in_all,
               " in all: compare your count of steps, and the bytes of each, with its row");
