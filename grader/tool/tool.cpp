@@ -64,8 +64,9 @@ int run_tool(int argc, char** argv, const std::map<std::string, Command>& comman
     std::cerr << wrapped(text("lab: ", error.what(), "\n"), columns_of_terminal(STDERR_FILENO));
     return static_cast<int>(Exit::usage);
   } catch (const std::exception& error) {
-    std::cerr << wrapped(text("lab: the lab itself failed, this is not your code: ", error.what(), "\n"),
-                         columns_of_terminal(STDERR_FILENO));
+    std::cerr << wrapped(
+        text("lab: the lab itself failed, this is not your code: ", error.what(), "\n"),
+        columns_of_terminal(STDERR_FILENO));
     return static_cast<int>(Exit::lab_failed);
   }
 }
