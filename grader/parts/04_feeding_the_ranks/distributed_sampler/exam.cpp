@@ -154,7 +154,15 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
   } else if (failure.cause == "other_indices") {
     likely +=
         seen.size() == expected.size()
-            ? "the order before the ranks take turns is not that of the contract"
+            ? std::string(q.order == Order::sequential
+                              ? "the order that the ranks take turns through is not 0, 1, 2, …"
+                          : std::is_permutation(seen.begin(), seen.end(), expected.begin(),
+                                                expected.end()) &&
+                                  q.ranks > 1
+                              ? "those are this rank's samples, in another order than that of the "
+                                "epoch"
+                              : "the order that the ranks take turns through is not "
+                                "random_permutation(length, seed + epoch)")
             : text("it has ", seen.size(), " indices, every rank should have ", expected.size());
   }
   failure.message = text("rank ", q.rank, " of ", q.ranks, " reads ", listed(seen), " where ",
