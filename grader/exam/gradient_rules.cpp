@@ -27,11 +27,11 @@ void check_presence(Bench& bench, const Played& played, const GradientPlan& plan
   if (report.defined != (plan.has_grad[i] != 0)) {
     fail(bench, played, report.defined ? "gradient_invented" : "gradient_lost",
          report.defined
-             ? text("parameter ", i, " had no gradient on any rank and has one now on rank ", rank,
-                    "; a parameter without gradient must stay without, or weight decay and "
-                    "momentum will move it")
-             : text("parameter ", i, " had a gradient and has none now on rank ", rank,
-                    ": the optimizer would leave it out. Leave the mean in parameter.grad"),
+             ? text("parameter ", i, " has a gradient on rank ", rank,
+                    " now, though no rank had one; a parameter without a gradient must keep none, "
+                    "or weight decay and momentum move it")
+             : text("parameter ", i, " lost its gradient on rank ", rank,
+                    ", so the optimizer would skip it. Leave the mean in parameter.grad"),
          plan.has_grad[i] ? "a gradient" : "no gradient",
          report.defined ? "a gradient" : "no gradient", where);
   }
@@ -39,8 +39,8 @@ void check_presence(Bench& bench, const Played& played, const GradientPlan& plan
   if (!std::all_of(value.begin(), value.end(), [](double v) { return v == 1.0; })) {
     fail(bench, played, "value_changed",
          text("the value of parameter ", i, " changed on rank ", rank,
-              "; only gradients are averaged here"),
-         "the value untouched", "another value", where);
+              "; average only the gradients"),
+         "an unchanged value", "another value", where);
   }
 }
 
@@ -54,9 +54,8 @@ void check_type(Bench& bench, const Played& played, const GradientPlan& plan, st
                 int rank, const GradientReport& report) {
   if (report.dtype == plan.dtype) return;
   fail(bench, played, "type_changed",
-       text("the gradient of parameter ", i, " of rank ", rank, " is of ", name_of(report.dtype),
-            " now, and was of ", name_of(plan.dtype),
-            ", as its parameter is: leave the type as it is"),
+       text("the gradient of parameter ", i, " on rank ", rank, " is now ", name_of(report.dtype),
+            "; keep it ", name_of(plan.dtype), ", the type of its parameter"),
        std::string(name_of(plan.dtype)), std::string(name_of(report.dtype)),
        text("rank ", rank, ", parameter ", i));
 }
@@ -67,10 +66,10 @@ void check_shape(Bench& bench, const Played& played, const GradientPlan& plan, s
   if (std::equal(report.shape.begin(), report.shape.end(), right.begin(), right.end())) return;
   const std::vector<std::int64_t> wanted(right.begin(), right.end());
   fail(bench, played, "shape_lost",
-       text("the numbers are right, but the gradient of parameter ", i, " of rank ", rank,
-            " has the shape ", text_of_shape(report.shape), " where its parameter has the shape ",
+       text("the numbers are right, but the gradient of parameter ", i, " on rank ", rank,
+            " has the shape ", text_of_shape(report.shape), " and its parameter has the shape ",
             text_of_shape(wanted),
-            ": reduce a view of the gradient, and leave parameter.grad itself as it is"),
+            "; reduce a view of the gradient, and keep parameter.grad itself as it is"),
        text_of_shape(wanted), text_of_shape(report.shape), text("rank ", rank, ", parameter ", i));
 }
 
@@ -130,7 +129,7 @@ void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan
     const auto where = text("rank ", rank, ", parameter ", i);
     const auto seen = as_doubles(plan.dtype, report.grad);
     if (const auto at = first_difference(seen, expected.values, expected.tolerance)) {
-      GradientGuess guess{"length", "the gradient changed its size"};
+      GradientGuess guess{"length", "the size of the gradient changed"};
       if (seen.size() == expected.values.size()) guess = expected.likely_cause(seen, rank);
       const auto shown = *at < seen.size() ? number(seen[*at]) : "nothing";
       const auto wanted = *at < expected.values.size() ? number(expected.values[*at]) : "nothing";
@@ -143,7 +142,7 @@ void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan
       fail(bench, played, "bits_differ",
            text("parameter ", i, ": ranks 0 and ", rank,
                 " hold means that differ in their last bits; "
-                "likely cause: each rank summed in its own order. Replicas drift apart from here"),
+                "likely cause: each rank sums in its own order, so the replicas drift apart"),
            "the same bits on every rank", "different bits", where);
     }
     check_shape(bench, played, plan, i, rank, report);
@@ -161,10 +160,10 @@ void check_one_reduction(Bench& bench, const Played& played, const GradientPlan&
       wasteful(
           wider ? "wider_type" : "too_many_bytes", sent, allowed, "per rank",
           text("the mean is right, but a rank sends ", number(sent),
-               " bytes where one all-reduce of the ", plan.bytes(),
-               " bytes of gradients costs 2(N-1)/N of them = ", number(allowed), "; likely cause: ",
+               " bytes where one all-reduce of ", plan.bytes(),
+               " bytes of gradients needs 2(N-1)/N of them, ", number(allowed), "; likely cause: ",
                wider ? text("gradients of ", name_of(plan.dtype),
-                            " travel in a wider type. The group adds them up as they are")
+                            " travel in a wider type; all-reduce them in their own type")
                      : "whole gradients are gathered, or reduced more than once")));
 }
 
