@@ -200,7 +200,7 @@ void check_width(Bench& bench, const Played& played, const std::vector<Asked>& o
     fail(bench, played,
          text("each ", names[purpose], " seed of ", of_one_run.size(), " places lies between ",
               least, " and ", most),
-         "seeds of 64 bits", of_one_run.front(),
+         "a seed of 64 bits", of_one_run.front(),
          {"narrow",
           "they have 32 bits (a hash, a cast or a generator of 32 bits). Of 200,000 streams with "
           "seeds of 32 bits, some two share one in 99 of 100 runs"});

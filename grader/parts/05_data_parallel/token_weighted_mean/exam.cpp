@@ -259,7 +259,7 @@ Exam exam() {
       {"a lost peer: CommError, and no mean of those who are left",
        [](Bench& bench) {
          const Problem p = drawn_problem(bench, 4, Padding::some);
-         check_lost_peer(bench, setup_of(p, bench.draw(), Peers::one_dies), 1, 2);
+         check_lost_peer(bench, setup_of(p, bench.draw(), Peers::one_dies), 1, 3);
        }},
       {"the gradients are reduced once, and the totals once",
        [](Bench& bench) {
