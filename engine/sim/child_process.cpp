@@ -101,9 +101,8 @@ struct Plan {
 std::string signal_text(int number) {
   switch (number) {
     case SIGSEGV:
-      return "SIGSEGV: it used memory that is not its own (a null pointer, an index out of range, "
-             "a "
-             "recursion without end), or more than it may have";
+      return "SIGSEGV: it accessed memory outside its own (a null pointer, an index out of range, "
+             "infinite recursion), or exceeded its memory limit";
     case SIGABRT:
       return "SIGABRT: abort(), a failed assertion, or an exception nobody could catch";
     case SIGFPE:

@@ -74,9 +74,9 @@ std::vector<BrokenProgram> broken_ends() {
        reads_at_null,
        Verdict::crash,
        {1},
-       "rank 1 crashed: SIGSEGV: it used memory that is not its own (a null pointer, an "
-       "index out of range, a recursion without end), or more than it may have; its last "
-       "call was at {m}",
+       "rank 1 crashed: SIGSEGV: it accessed memory outside its own (a null pointer, an index "
+       "out of range, infinite recursion), or exceeded its memory limit; its last call was at "
+       "{m}",
        Runs::in_processes},
       {"one rank never ends",
        "",

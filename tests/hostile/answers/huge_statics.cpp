@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
 // verdict: crash
-// says: more than it may have
+// says: exceeded its memory limit
 // Has statics larger than its address space: it cannot even start.
 #include "engine/data/distributed_sampler.hpp"
 

@@ -1,7 +1,7 @@
 // exercise: distributed_sampler
 // verdict: time
 // says: waits for something
-// Joins a thread that waits for ever.
+// Joins a thread that waits forever.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"
 
