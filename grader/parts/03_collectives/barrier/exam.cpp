@@ -80,12 +80,15 @@ void check_tokens(Bench& bench, const Played& played, const Meeting& meeting) {
   const bool silent =
       std::ranges::none_of(messages, [&](const auto& message) { return message.src == late; });
   const std::string why =
-      silent ? text("rank ", meeting.members.group_rank(late),
-                    " sent no message at all; it takes no step, or it sends an empty tensor, which "
-                    "is no message")
-             : text("no message from rank ", meeting.members.group_rank(late),
-                    " had reached it, directly or through other ranks",
-                    call ? ", in this barrier; what it received belonged to the previous one" : "");
+      silent
+          ? text("rank ", meeting.members.group_rank(late),
+                 " sent no message at all; it takes no step, or it sends an empty tensor, which "
+                 "is no message")
+          : text("no message from rank ", meeting.members.group_rank(late), " had reached rank ",
+                 meeting.members.group_rank(early), ", directly or through other ranks",
+                 call
+                     ? ", in this barrier; the messages that it received belong to the previous one"
+                     : "");
   failure.message =
       text("rank ", meeting.members.group_rank(early), " left the barrier ", between_s * 1e6,
            " µs before rank ", meeting.members.group_rank(late), " arrived; likely cause: ", why);
