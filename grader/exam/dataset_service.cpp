@@ -51,10 +51,10 @@ std::optional<sim::Service::Answer> DatasetService::serve(const sim::Actor& who,
   auto indices = in.get_list<std::int64_t>();
   for (const std::int64_t index : indices) {
     if (index < 0 || index >= samples_.shape.size)
-      throw Error(text("sample ", index, " is not there"));
+      throw Error(text("sample ", index, " does not exist"));
   }
   served_ += indices.size();
-  if (served_ > samples_served_max) throw Error("too many samples were asked for");
+  if (served_ > samples_served_max) throw Error("too many samples were requested");
   ByteWriter answer;
   answer.put_list(std::span<const double>(samples_.inputs_of(indices)));
   answer.put_list(std::span<const std::int64_t>(samples_.labels_of(indices)));
