@@ -114,6 +114,9 @@ Cause cause_of_parameters(const Play& play, std::span<const double> seen) {
   if (is(Way::last_batch_left_out)) {
     return {"last_batch_left_out", "the last batch of each epoch was read but not trained on"};
   }
+  if (is(Way::steps_twice)) {
+    return {"steps_twice", "the optimizer stepped twice for each batch"};
+  }
   if (is(Way::even_batches_only) || is(Way::odd_batches_only)) {
     return {"every_second_batch",
             "every second batch was read but not trained on: each call of next() takes a batch. "
@@ -179,6 +182,14 @@ std::optional<Failure> reading_failure(const Play& play, const BatchService& ser
             epoch - 1, " because its mean loss rose; `epochs` alone sets the number of epochs");
         return failure;
       }
+    }
+    if (service.epochs().size() == at && at > 0) {
+      failure.cause = "stopped_early";
+      failure.message = text(
+          "the loader was told to start epoch ", begun, " and no other where ", failure.expected,
+          " was expected; likely cause: the loop ended after epoch ", epoch - 1,
+          ", or start() was not called again; `epochs` alone sets the number of epochs");
+      return failure;
     }
     failure.message = text("the loader was told to start ", failure.seen, " where ",
                            failure.expected, " was expected; likely cause: ",
@@ -299,6 +310,7 @@ Exam exam() {
          play(bench, {.samples = 20, .batch = 5, .epochs = 3});
          play(bench, {.samples = 9, .batch = 1, .epochs = 2});
          play(bench, {.samples = 24, .batch = 4, .epochs = 4, .turning = true});
+         play(bench, {.samples = 24, .batch = 4, .epochs = 8, .easy = true});
        }},
       {"a short last batch is trained on and weighted by its samples",
        [](Bench& bench) {

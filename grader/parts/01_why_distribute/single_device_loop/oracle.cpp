@@ -35,6 +35,7 @@ bool every_second(Way way) { return way == Way::even_batches_only || way == Way:
 std::string LoopProblem::description() const {
   return text(samples, " samples in batches of ", batch, ", ", epochs,
               epochs == 1 ? " epoch, " : " epochs, ", turning ? "labels that change, " : "",
+              easy ? "easy labels, " : "",
               optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
               dtype == DType::float32 ? ", float32" : "");
 }
@@ -50,7 +51,7 @@ std::vector<Samples> batches_of(const Problem& p, std::uint64_t salt, int epoch)
     batches.back().labels.push_back((label + (p.turning ? epoch : 0)) % classes);
     for (std::int64_t j = 0; j < width; ++j) {
       const double noise = random_uniform(salt + 29, sample * width + static_cast<unsigned>(j));
-      batches.back().inputs.push_back(3 * noise - 1.5 + (j == label ? 1.0 : 0.0));
+      batches.back().inputs.push_back(3 * noise - 1.5 + (j == label ? (p.easy ? 8.0 : 1.0) : 0.0));
     }
   }
   return batches;
@@ -85,8 +86,10 @@ Trained train(const Problem& p, std::uint64_t salt, std::uint64_t model_seed, Wa
       tape.backward(loss);
       const bool steps = way == Way::right || way == Way::no_zero ||
                          way == Way::last_batch_left_out || every_second(way) ||
+                         way == Way::steps_twice ||
                          (way == Way::step_once_an_epoch && k + 1 == batches.size());
       if (steps) optimizer->step();
+      if (way == Way::steps_twice) optimizer->step();
       if (mean == Mean::after_the_update) {
         Tape again(GradMode::inference);
         number = loss_of(again, batch).tensor.item();

@@ -15,6 +15,7 @@ struct LoopProblem {
   int epochs = 3;
   OptimizerKind optimizer = OptimizerKind::momentum;
   DType dtype = DType::float64;
+  bool easy = false;     // labels that are soon learnt, so the loss becomes small
   bool turning = false;  // every epoch has other labels than the one before, so the loss rises
 
   std::string description() const;
@@ -37,6 +38,7 @@ enum class LoopWay : std::uint8_t {
   last_batch_left_out,
   even_batches_only,
   odd_batches_only,
+  steps_twice,
   unmoved
 };
 // … and in the loss it returns for an epoch.

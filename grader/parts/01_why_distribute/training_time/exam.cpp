@@ -121,12 +121,26 @@ Cause wrong_updates_counted(const TimeQuestion& q, std::int64_t seen) {
   return {"other_updates", "the number of updates is tokens / batch_tokens, rounded up"};
 }
 
+// What `seen` counts if it is the right time in another unit; or nullptr.
+const char* other_unit(double seen, double seconds) {
+  if (near(seen, seconds / 60)) return "minutes";
+  if (near(seen, seconds / 3600)) return "hours";
+  if (near(seen, seconds / 86400)) return "days";
+  return nullptr;
+}
+
 Cause wrong_seconds_measured(const TimeQuestion& q, double seen, const TimeEstimate& right) {
   const auto& m = q.measured;
   const double one_rank =
       static_cast<double>(rounded_up(m.samples, m.batch_size) * m.epochs) * m.step_s;
   if (near(seen, right.seconds * m.efficiency)) {
     return {"efficiency_ignored", "this is the time at efficiency 1; efficiency was left out"};
+  }
+  if (m.efficiency < 1 && near(seen, right.seconds / m.efficiency)) {
+    return {"efficiency_twice", "the time was divided by efficiency twice; divide by it once"};
+  }
+  if (const char* unit = other_unit(seen, right.seconds)) {
+    return {"unit", text("this is in ", unit, "; the contract asks for seconds")};
   }
   if (near(seen, right.seconds * m.efficiency * m.efficiency)) {
     return {"multiplied_by_efficiency",
@@ -179,6 +193,9 @@ Cause wrong_seconds_counted(const TimeQuestion& q, double seen, const TimeEstima
     }
   }
   if (!std::isfinite(seen)) return {"no_number", "this is not a finite number"};
+  if (const char* unit = other_unit(seen, right.seconds)) {
+    return {"unit", text("this is in ", unit, "; the contract asks for seconds")};
+  }
   if (seen <= 0 || seen < right.seconds / 1000) {
     return {"overflow",
             "this is far too small: 6 · parameters · tokens does not fit in 64 bits; multiply in "

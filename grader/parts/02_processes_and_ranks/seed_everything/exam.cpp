@@ -200,7 +200,7 @@ void check_width(Bench& bench, const Played& played, const std::vector<Asked>& o
     fail(bench, played,
          text("each ", names[purpose], " seed of ", of_one_run.size(), " places lies between ",
               least, " and ", most),
-         "seeds of 64 bits", of_one_run.front(),
+         "a seed of 64 bits", of_one_run.front(),
          {"narrow",
           "the seeds have only 32 bits (a 32-bit hash, cast or generator). Among 200,000 streams "
           "with 32-bit seeds, two streams share a seed in 99 of 100 runs"});

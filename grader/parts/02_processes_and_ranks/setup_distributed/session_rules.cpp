@@ -56,7 +56,8 @@ std::string looked_elsewhere(const View& view) {
   const comm::Endpoint right = view.store();
   for (const auto& connected : view.in_this_step(view.run.machines.connects)) {
     if (connected.at == right) continue;
-    const bool cut = connected.at.host == right.host.substr(0, right.host.find(':'));
+    const bool cut = connected.at.host != right.host &&
+                     connected.at.host == right.host.substr(0, right.host.find(':'));
     return text(
         ". It looked for the store at ", sim::printable(text_of(connected.at), 80), ", but ",
         view.launcher_serves() ? "LOCKSTEP_STORE says " : "MASTER_ADDR and MASTER_PORT say ",

@@ -151,7 +151,14 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
   } else if (failure.cause == "other_indices") {
     likely +=
         seen.size() == expected.size()
-            ? "the order that the ranks take turns in is not the contract's"
+            ? std::string(q.order == Order::sequential
+                              ? "the order that is dealt out to the ranks is not 0, 1, 2, …"
+                          : std::is_permutation(seen.begin(), seen.end(), expected.begin(),
+                                                expected.end()) &&
+                                  q.ranks > 1
+                              ? "these are this rank's samples, but not in the epoch's order"
+                              : "the order that is dealt out to the ranks is not "
+                                "random_permutation(length, seed + epoch)")
             : text("it has ", seen.size(), " indices; every rank should have ", expected.size());
   }
   failure.message = text("rank ", q.rank, " of ", q.ranks, " reads ", listed(seen), " where ",

@@ -109,7 +109,7 @@ void in_order(Bench& bench, const std::vector<int>& of_workers) {
 }
 
 void ahead(Bench& bench, const std::vector<int>& of_workers) {
-  for (const int prefetch : {1, 2, 3, 4, 6}) {
+  for (const int prefetch : {1, 2, 3, 4, 6, 10}) {
     for (const int workers : of_workers) {
       // Batch 0 comes soon, and everything else is still under way while the trainer holds it.
       const Pace slow{[](std::size_t k) { return k == 0 ? 1.0 : 100.0; }, 10};

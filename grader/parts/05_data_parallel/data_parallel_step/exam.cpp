@@ -73,6 +73,11 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
     return {"step_before_gradient",
             "the optimizer stepped before this batch's gradient was averaged"};
   }
+  if (p.clip_norm > 0) {
+    return {"other_norm",
+            text("the steps without clipping are right, so clip_norm ", number(p.clip_norm),
+                 " bounds something other than the norm of all averaged gradients together")};
+  }
   return {"other_parameters",
           "zero, forward, loss, backward, average, clip and step ran in another order, or "
           "something other than the gradients was averaged"};

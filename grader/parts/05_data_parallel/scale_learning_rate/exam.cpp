@@ -40,9 +40,11 @@ double rate_with(const RateQuestion& q, double k) {
                    static_cast<double>(q.rate.warmup));
 }
 
-double expected_of(const RateQuestion& q) {
-  return rate_with(q, samples_of(q.rate) / static_cast<double>(q.rate.base_batch));
+double k_of(const RateQuestion& q) {
+  return samples_of(q.rate) / static_cast<double>(q.rate.base_batch);
 }
+
+double expected_of(const RateQuestion& q) { return rate_with(q, k_of(q)); }
 
 struct Misunderstanding {
   const char* cause;
@@ -180,6 +182,12 @@ Misunderstanding cause_of(const RateQuestion& q, double seen) {
   for (const auto& wrong : all) {
     if (near(seen, wrong.rate)) return wrong;
   }
+  const auto [least, most] = std::minmax(q.rate.base, rate_with({q.rate.warmup, q.rate}, k_of(q)));
+  if (q.step < q.rate.warmup && seen >= least && seen <= most) {
+    return {"other_way", seen,
+            "the rate lies between the base rate and the scaled one, but not on the straight line "
+            "between them: add the same amount in each step"};
+  }
   return {"other_rate", seen,
           "the factor is not batch · accumulate · ranks / base_batch, or the warm-up is not a "
           "straight line from the base rate to the scaled rate"};
@@ -192,7 +200,7 @@ void compare(Bench& bench, const Played& played, const RateQuestion& q, double s
   if (near(seen, expected)) return earlier.push_back(expected);
   const Misunderstanding own = cause_of(q, seen);
   Cause likely{own.cause, own.sentence};
-  if (likely.name == "other_rate") {
+  if (likely.name.rfind("other_", 0) == 0) {
     if (const auto any = likely_cause(WrongNumber{seen, expected, earlier})) likely = *any;
   }
   Failure failure;

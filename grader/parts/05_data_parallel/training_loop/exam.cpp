@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
@@ -282,9 +281,7 @@ class Comparison {
   const std::vector<int>& members_;
 };
 
-enum class Peers : std::uint8_t { stay, one_dies };
-
-void play(Bench& bench, const DrawnLoop& drawn, Peers peers = Peers::stay) {
+void play(Bench& bench, const DrawnLoop& drawn) {
   const LoopProblem& p = drawn.problem;
   DatasetService dataset(drawn.samples());
   LogService log(p.log_s);
@@ -303,10 +300,8 @@ void play(Bench& bench, const DrawnLoop& drawn, Peers peers = Peers::stay) {
     c.group.split = p.members.empty() ? 0 : 1;
     c.group.color = member ? 1 : comm::ProcessGroup::no_color;
     c.group.key = rank;
-    c.peer_dies = peers == Peers::one_dies;
     setup.inputs.push_back(encode(c));
   }
-  if (peers == Peers::one_dies) return check_lost_peer(bench, setup, 1, 20);
   const auto played = bench.play(setup);
   if (!played) return;
   for (int rank = 0; rank < p.ranks; ++rank) {
@@ -378,10 +373,6 @@ Exam exam() {
       {"no rank leaves while rank 0 still writes its log",
        [](Bench& bench) {
          for (int n : {2, 4}) play(bench, {.ranks = n, .epochs = 1, .log_s = 0.5});
-       }},
-      {"a lost peer causes a CommError, and no rank trains on",
-       [](Bench& bench) {
-         play(bench, DrawnLoop{{.ranks = 3}, bench.draw()}, Peers::one_dies);
        }},
       {"a subgroup trains like a world of its own",
        [](Bench& bench) {
