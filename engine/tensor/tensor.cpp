@@ -147,9 +147,13 @@ void Tensor::check_type(DType asked) const {
 Tensor Tensor::narrow(std::int64_t start, std::int64_t length) const {
   LOCKSTEP_CHECK(defined(), "narrow: the tensor is undefined");
   LOCKSTEP_CHECK(!shape_.empty(), "narrow: a tensor of shape [] has no axis to narrow");
+  constexpr std::int64_t far_below = -(std::int64_t{1} << 24);  // further than a modulus goes
   LOCKSTEP_CHECK(start >= 0 && length >= 0 && start <= shape_[0] - length, "narrow: start ", start,
                  " and length ", length, " leave the first axis of ", text_of(shape_),
-                 start < 0 ? "; in C++ a % n is negative where a is: (a + n) % n" : "");
+                 start >= 0 ? ""
+                 : start > far_below
+                     ? "; in C++ a % n is negative where a is: (a + n) % n"
+                     : "; an int ends at 2,147,483,647: compute places in std::int64_t");
   const std::int64_t row = shape_.size() == 1 ? 1 : shape_[0] == 0 ? 0 : numel_ / shape_[0];
   Tensor part = *this;
   part.shape_[0] = length;

@@ -109,7 +109,7 @@ Answer answer_of(archive_entry* entry, std::optional<std::string> content,
     return refused("symbolic_link", path + " is a link");
   }
   if (archive_entry_filetype(entry) != AE_IFREG) {
-    return refused("not_a_file", path + " is no regular file");
+    return refused("not_a_file", path + " is not a regular file");
   }
   if (!content) {
     return refused("too_large", text(path, " has more than ", limits.file_bytes, " bytes"));
@@ -136,7 +136,7 @@ void read_members(const std::filesystem::path& file, const std::vector<const Exe
       Answer& answer = submission.answers[found->second];
       const bool first = answer.state == Answer::State::missing;
       answer = first ? answer_of(entry, std::move(content), limits, path)
-                     : Answer{Answer::State::refused, "", "twice", path + " is there twice"};
+                     : Answer{Answer::State::refused, "", "twice", path + " is contained twice"};
     }
   } catch (const Refusal& refusal) {
     submission.cause = refusal.cause;
@@ -186,7 +186,7 @@ void read_archive(const std::filesystem::path& file, const std::vector<const Exe
   work_through({read}, crew, [&](std::size_t, const Outcome& outcome) {
     if (outcome.state == Outcome::State::answered) return unpack(outcome.answer, submission);
     submission.cause = "bad_archive";
-    submission.reason = "reading the archive did not end well: " + outcome.how;
+    submission.reason = "the archive is damaged: " + outcome.how;
   });
 }
 

@@ -48,7 +48,7 @@ void hand_in(int to, const std::string& answer) {
     answer = error.what();
   } catch (...) {
     kind = '-';
-    answer = "something unknown was thrown";
+    answer = "an unknown exception";
   }
   hand_in(to, kind + answer);
   ::_exit(0);  // nothing of the parent's is to be flushed or destroyed twice
@@ -59,7 +59,8 @@ class Worker {
   Worker(std::size_t number, const std::function<std::string()>& task, std::size_t memory)
       : number_(number), start_(Clock::now()) {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(text("no pipe: ", std::strerror(errno)));
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      throw Error(text("cannot create a pipe: ", std::strerror(errno)));
     std::fflush(nullptr);
     const pid_t parent = ::getpid();
     pid_ = ::fork();
@@ -68,7 +69,7 @@ class Worker {
     from_ = ends[0];
     if (pid_ > 0) return;
     ::close(from_);
-    throw Error(text("no process for a submission: ", std::strerror(errno)));
+    throw Error(text("cannot start a process for a submission: ", std::strerror(errno)));
   }
   ~Worker() {
     if (pid_ > 0) kill_and_reap();
@@ -106,7 +107,7 @@ class Worker {
       outcome.how = said_.substr(1);
     } else {
       outcome.how = WIFSIGNALED(status)
-                        ? text("the judge was ended by ", ::strsignal(WTERMSIG(status)))
+                        ? text("the judge was stopped by ", ::strsignal(WTERMSIG(status)))
                         : "the judge ended without an answer";
     }
     return outcome;

@@ -48,7 +48,7 @@ Answer read_file(int folder, const std::string& path, const SubmissionLimits& li
   if (name.fd < 0 || ::fstat(name.fd, &about) != 0) {
     return refused("unreadable", path + " cannot be read: " + std::strerror(errno));
   }
-  if (!S_ISREG(about.st_mode)) return refused("not_a_file", path + " is no regular file");
+  if (!S_ISREG(about.st_mode)) return refused("not_a_file", path + " is not a regular file");
   if (std::cmp_greater(about.st_size, limits.file_bytes)) {
     return refused("too_large", text(path, " has ", about.st_size, " bytes; at most ",
                                      limits.file_bytes, " are read"));

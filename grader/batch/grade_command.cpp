@@ -31,15 +31,15 @@ Options grade_options() {
   Options options("./lab grade",
                   "Grades a class in the sandbox: one row for every student and exercise.");
   options.words("SUBMISSIONS", "a folder with a folder, zip or tar for each student")
-      .option("out", "", "where grades, reports and the journal go (required)")
-      .option("exercises", "", "names or lessons, with commas between; without: all")
-      .option("seed-file", "", "a secret of your own, mode 600; without: one is drawn")
-      .option("jobs", "", "files judged at a time; without: one for each processor")
-      .option("roster", "", "CSV whose first column names all students")
+      .option("out", "", "the folder for grades, reports and the journal (required)")
+      .option("exercises", "", "names or lessons, separated by commas (default: all)")
+      .option("seed-file", "", "your own secret seed, mode 600 (default: a new one)")
+      .option("jobs", "", "files judged at the same time (default: one per processor)")
+      .option("roster", "", "CSV file with the names of all students in its first column")
       .option("limits", "", "such as idle=3,case=60,cpu=10,memory=512,submission=300 (s, MiB)")
       .option("format", "json,csv", "json, csv, or both")
-      .flag("resume", "go on where an interrupted run stopped")
-      .flag("json", "grades.json on standard output as well");
+      .flag("resume", "continue an interrupted run")
+      .flag("json", "also print grades.json");
   return options;
 }
 
@@ -75,7 +75,7 @@ double positive(const std::string& name, const std::string& value) {
     read = 0;
   }
   if (read == 0 || read != value.size() || !(number > 0)) {
-    throw UsageError("--limits " + name + "=" + value + ": a number above 0 is needed");
+    throw UsageError("--limits " + name + "=" + value + ": pass a number above 0");
   }
   return number;
 }
@@ -97,7 +97,7 @@ void set_limits(const std::string& list, sim::PlayerLimits& player, ClassLimits&
       whole.submission_s = value;
     } else {
       throw UsageError("--limits " + name +
-                       ": there are idle, case, cpu, submission (seconds) and memory (MiB)");
+                       ": the limits are idle, case, cpu, submission (seconds) and memory (MiB)");
     }
   }
 }
@@ -146,14 +146,14 @@ void begin(Journal& journal, const Plan& plan, Begun begun) {
     journal.append(plan.settings);
   } else if (begun == Begun::refused) {
     throw UsageError(text("there are grades in ", plan.out.string(),
-                          " already: --resume goes on with them, or choose another --out"));
+                          " already: continue with --resume, or choose another --out"));
   } else if (*before != plan.settings) {
     std::string differs;
     for (const auto& [key, value] : plan.settings.items()) {
       if (before->value(key, json()) != value) differs += (differs.empty() ? "" : ", ") + key;
     }
-    throw UsageError(text("the grades in ", plan.out.string(), " were begun with another ", differs,
-                          ": they cannot be mixed; choose another --out"));
+    throw UsageError(text("the grades in ", plan.out.string(), " come from a run with another ",
+                          differs, ": they cannot be mixed; choose another --out"));
   }
   const json record = plan_record(plan.exercises, plan.submissions);
   const json* known = last_of(journal, "plan");
@@ -213,7 +213,7 @@ void write_grades(const Plan& plan, const std::vector<json>& records, const json
 }
 
 fs::path output_folder(const std::string& name) {
-  if (name.empty()) throw UsageError("./lab grade needs --out DIR, where the grades go");
+  if (name.empty()) throw UsageError("./lab grade needs --out DIR for the grades");
   const fs::path out = fs::absolute(name).lexically_normal();
   if (fs::create_directories(out)) fs::permissions(out, fs::perms::owner_all);
   return out;
@@ -270,7 +270,7 @@ std::string summary_of(const Plan& plan, const Proven& proven, const json& grade
   const std::size_t lost = not_judged(grades);
   std::string out =
       text("sandbox  ", name_of(proven.sandbox->profile()), ", ", proven.layers.size(),
-           " layers shown to hold\n", "seed     SHA-256 ",
+           " layers tested\n", "seed     SHA-256 ",
            plan.settings.at("seed_sha256").get<std::string>(), "\n", "class    ",
            plan.submissions.size(), " students, ", plan.exercises.size(), " exercises; ", judged,
            " different files judged now\n", "grades   ", plan.out.string(), "\n");
@@ -281,7 +281,7 @@ std::string summary_of(const Plan& plan, const Proven& proven, const json& grade
   }
   if (lost > 0) {
     out += text("the lab itself failed at ", lost,
-                " rows (infrastructure): ./lab grade … --resume tries them again\n");
+                " rows (infrastructure): ./lab grade … --resume repeats them\n");
   }
   return out;
 }

@@ -55,7 +55,7 @@ Journal::Journal(const fs::path& file) {
   if (file_ < 0) throw Error(text("cannot open ", file.string(), ": ", std::strerror(errno)));
   if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
     ::close(file_);
-    throw UsageError(text("another ./lab grade is at work on ", file.string()));
+    throw UsageError(text("another ./lab grade is running on ", file.string()));
   }
   const std::string content = read_text(file);
   std::size_t good = 0;
@@ -65,7 +65,7 @@ Journal::Journal(const fs::path& file) {
     records_.push_back(std::move(*record));
   }
   if (good < content.size() && ::ftruncate(file_, static_cast<off_t>(good)) != 0) {
-    throw Error(text("cannot mend ", file.string(), ": ", std::strerror(errno)));
+    throw Error(text("cannot repair ", file.string(), ": ", std::strerror(errno)));
   }
 }
 

@@ -6,8 +6,9 @@
 namespace lockstep::grader {
 
 Exit grade_command(const Lab&, const Words&) {
-  std::cerr << "lab: this build cannot grade: apt-get install bubblewrap libseccomp-dev "
-               "libarchive-dev libssl-dev, then ./lab start (builds with a sanitizer never can)\n";
+  std::cerr << "lab: this build cannot grade. Run apt-get install bubblewrap libseccomp-dev "
+               "libarchive-dev libssl-dev, then ./lab start (a build with a sanitizer cannot grade "
+               "at all)\n";
   return Exit::machine;
 }
 

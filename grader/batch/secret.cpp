@@ -18,13 +18,13 @@ constexpr std::size_t length_min = 16;
 std::string read_secret(const std::filesystem::path& file) {
   struct stat about;
   if (::stat(file.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) {
-    throw UsageError(text("there is no seed file ", file.string(),
-                          "; without --seed-file a seed is drawn and kept in the output folder"));
+    throw UsageError(
+        text("there is no seed file ", file.string(),
+             "; without --seed-file, a new seed is drawn and kept in the output folder"));
   }
   if (about.st_uid != ::geteuid() || (about.st_mode & 077) != 0) {
     throw UsageError(text("the seed in ", file.string(),
-                          " is no secret: others can read it. Make it your own: chmod 600 ",
-                          file.string()));
+                          " is not secret: others can read it. Run chmod 600 ", file.string()));
   }
   std::string secret = read_text(file);
   if (secret.size() < length_min) {

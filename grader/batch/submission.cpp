@@ -105,7 +105,7 @@ std::vector<Submission> take_in(const fs::path& folder,
     if (first) continue;
     at->second.answers.clear();
     at->second.cause = "twice";
-    at->second.reason = "there are two submissions of this name: a folder, an archive?";
+    at->second.reason = "there are two submissions with this name, perhaps a folder and an archive";
   }
   for (const std::string& student : expected) {
     if (all.contains(student)) continue;

@@ -4,7 +4,7 @@
 //   [[mutant]]
 //   name = "own_value_twice"
 //   verdict = "wrong answer"     what it must be judged
-//   says = "came 2 times"        words of the reason
+//   says = "is added 2 times"    words of the reason
 //   find = 'sum.copy_(data);'    text that stands in the reference exactly once
 //   put = 'sum.reduce_(data);'   what stands there in the mutant
 //

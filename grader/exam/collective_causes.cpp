@@ -10,7 +10,7 @@
 namespace lockstep::grader {
 namespace {
 
-// Where a value comes from, when some rank brought it: "element 3 of rank 2's data".
+// Where a value comes from if it is in some rank's input: "element 3 of rank 2's data".
 std::string origin_of(const std::vector<Scene>& calls, std::size_t call, double value) {
   for (std::size_t c = 0; c < calls.size(); ++c) {
     for (std::size_t rank = 0; rank < calls[c].ranks.size(); ++rank) {
@@ -18,7 +18,7 @@ std::string origin_of(const std::vector<Scene>& calls, std::size_t call, double 
         const auto at = std::find(held.before.begin(), held.before.end(), value);
         if (at == held.before.end()) continue;
         return text("element ", at - held.before.begin(), " of rank ", rank, "'s ", held.name,
-                    c == call ? "" : text(", as it was in call ", c + 1));
+                    c == call ? "" : text(", from call ", c + 1));
       }
     }
   }
@@ -49,7 +49,7 @@ double reduced(ReduceOp op, double a, double b) {
   }
 }
 
-// What an operator other than the sum was to give, and did not.
+// Explains a wrong result of an operator other than the sum.
 Cause likely_cause_of_operator(const Sums& sums, std::size_t first, std::span<const double> seen) {
   // All elements are what `op` makes of every rank's value, without rank `missing`.
   const auto all_are = [&](ReduceOp op, std::size_t missing) {
@@ -68,18 +68,19 @@ Cause likely_cause_of_operator(const Sums& sums, std::size_t first, std::span<co
   };
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::product, ReduceOp::min, ReduceOp::max}) {
     if (op == sums.of.op || !all_are(op, sums.inputs.size())) continue;
-    return {"operator", op == ReduceOp::sum
-                            ? std::string("that is the sum: the operator was ignored")
-                            : text("that is the ", name_of(op), ", not the ", name_of(sums.of.op))};
+    return {"operator",
+            op == ReduceOp::sum
+                ? std::string("the value seen is the sum; the operator was ignored")
+                : text("the value seen is the ", name_of(op), ", not the ", name_of(sums.of.op))};
   }
   for (std::size_t rank = 0; rank < sums.inputs.size() && sums.inputs.size() > 1; ++rank) {
     if (!all_are(sums.of.op, rank)) continue;
-    return {"rank_missing", text("that is the ", name_of(sums.of.op), " without rank ", rank,
-                                 ", whose value is missing")};
+    return {"rank_missing", text("rank ", rank, "'s value is missing; the value seen is the ",
+                                 name_of(sums.of.op), " of the other ranks' values")};
   }
-  return {"operator", text("the ", name_of(sums.of.op),
-                           " of all ranks' values is something else: is the operator passed on in "
-                           "each step, and each rank's value taken once?")};
+  return {"operator", text("the value seen is not the ", name_of(sums.of.op),
+                           " of all ranks' values; pass the operator on in every step, and take "
+                           "each rank's value exactly once")};
 }
 
 // What is wrong with the whole of a reduction says more than one element of it.
@@ -98,19 +99,19 @@ std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
         return std::fabs(seen[e] * n - held.after[e]) <=
                std::max(2 * n * sums.tolerance[first + e], rounding);
       })) {
-    return Cause{"averaged", text("everything is ", n,
-                                  " times too small: a reduction sums, it does not average")};
+    return Cause{"averaged", text("every value is ", n,
+                                  " times too small; the sum is divided by the number of ranks")};
   }
   if (sums.of.op != ReduceOp::sum) return likely_cause_of_operator(sums, first, seen);
-  // Of one block of a sum the end says nothing: the remainder is that of all blocks together.
+  // The end of a single block says nothing: the remainder belongs to all blocks together.
   const bool all_blocks = seen.size() == sums.inputs.front().size();
   const std::size_t tail = seen.size() % static_cast<std::size_t>(sums.of.ranks);
   const bool whole = tail == seen.size() && !std::ranges::equal(seen, held.before);
   if (all_blocks && tail != 0 && !whole && at >= seen.size() - tail) {
     const auto last = tail == 1 ? std::string("only the last element is wrong")
                                 : text("only the last ", tail, " elements are wrong");
-    return Cause{"tail_lost", text(last, ", the remainder of ", seen.size(), " / ", n,
-                                   ": some blocks must be one element longer")};
+    return Cause{"tail_lost", text(last, "; ", seen.size(), " is not divisible by ", n,
+                                   ", so some blocks must be one element longer")};
   }
   const std::string story = provenance(sums, first + at, seen[at]);
   const auto holds_empty_room = [&] {
@@ -119,11 +120,19 @@ std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
     }
     return false;
   };
+  // A float keeps 24 bits of a sum.
+  const double expected = held.after[at];
+  if (story.empty() && sums.of.dtype == DType::int64 && expected > 0x1p24 &&
+      std::fabs(seen[at] - expected) <= 0x1p-22 * expected) {
+    return Cause{"rounded",
+                 "the sum went through a float, in which integers beyond 16,777,216 lose their "
+                 "last digits"};
+  }
   // 0 says that all values are missing, and also what -1 and a 1 make.
   if ((story.empty() || seen[at] == 0) && holds_empty_room()) {
     return Cause{"adds_empty_room",
-                 "room that nothing was written to was added up: what empty_like makes holds -1 "
-                 "here, and anything elsewhere"};
+                 "an uninitialized tensor is added to the sum; in this lab empty_like fills a "
+                 "tensor with -1, elsewhere its values are arbitrary"};
   }
   if (story.empty()) return std::nullopt;
   if (story.find(',') != std::string::npos) return Cause{"provenance", story};
@@ -157,22 +166,24 @@ Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t cal
                    std::size_t buffer, std::span<const double> seen, std::size_t at) {
   const Holding& held = calls[call].ranks[rank][buffer];
   if (seen.size() != static_cast<std::size_t>(held.count)) {
-    return {"length", "the buffer has another length than before"};
+    return {"length", "the length of the buffer changed"};
   }
   if (!held.before.empty() && held.before == held.after) {
-    return {"scribbled", text("the contract says that this rank's ", held.name,
-                              " does not change, and something was written to it")};
+    return {"scribbled",
+            text("`", held.name, "` must not change on rank ", rank, ", but the call wrote to it")};
   }
   if (was_posted(dtype, seen[at], calls[call].ranks.size())) {
     return {"posted_room",
-            "that place was read after an irecv had been posted for it; from irecv until wait() "
-            "returns nothing in it counts, so post the receive into room of its own, or later"};
+            "this element was read after an irecv was posted into its buffer; until wait() "
+            "returns, the contents of that buffer are undefined. Receive into another buffer, or "
+            "post the irecv later"};
   }
   if (std::isnan(seen[at]) || seen[at] == -1) {
-    return {"unwritten", "nothing was ever received or copied into that place"};
+    return {"unwritten", "nothing was ever received or copied into this element"};
   }
   if (std::ranges::equal(seen, held.before) && seen.size() >= calls[call].ranks.size()) {
-    return {"unchanged", "that is what the rank held before the call: nothing was added to it"};
+    return {"unchanged",
+            "the element still has its value from before the call; nothing was added to it"};
   }
   if (calls[call].sums) {
     const auto guess = likely_cause_of_sum(*calls[call].sums, held, seen, at);
@@ -180,14 +191,14 @@ Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t cal
   }
   const std::string origin = origin_of(calls, call, seen[at]);
   if (auto cause = likely_cause_of_all(calls, call, rank, buffer, seen)) {
-    if (!origin.empty()) cause->sentence += text(" (that is ", origin, ")");
+    if (!origin.empty()) cause->sentence += text(" (the value seen is ", origin, ")");
     return *std::move(cause);
   }
   if (at < held.before.size() && seen[at] == held.before[at]) {
-    return {"unchanged", "that is what the rank held before the call"};
+    return {"unchanged", "the element still has its value from before the call"};
   }
-  if (!origin.empty()) return {"wrong_place", text("that is ", origin)};
-  return {"value", "no rank brought this value"};
+  if (!origin.empty()) return {"wrong_place", text("the value seen is ", origin)};
+  return {"value", "no rank's input contains the value seen"};
 }
 
 }  // namespace lockstep::grader

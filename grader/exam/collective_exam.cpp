@@ -1,7 +1,6 @@
 #include "grader/exam/collective_rules.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "grader/judge/compare.hpp"
 
@@ -127,13 +126,16 @@ Problems wide_integers(Roots roots, Reduces reduces) {
 // The first rank, the last, and one between them die, early, in the middle and near the end.
 Problems deaths(Roots roots) {
   Problems problems;
-  for (const auto& [n, rank, request] :
-       {std::tuple{2, 1, 1}, {4, 0, 1}, {4, 3, 2}, {5, 2, 4}, {3, 2, 8}, {2, 0, 5}}) {
-    problems.push_back({.members = whole_world(n),
-                        .count = 2 * n + 1,
-                        .root = roots == Roots::all ? (rank + 1) % n : 0,
+  struct One {
+    int ranks, dies, at_request, root;
+  };
+  for (const One& one : {One{2, 1, 1, 0}, One{4, 0, 1, 1}, One{4, 1, 1, 1}, One{4, 3, 2, 0},
+                         One{5, 2, 4, 3}, One{5, 0, 2, 0}, One{3, 2, 8, 0}, One{2, 0, 5, 1}}) {
+    problems.push_back({.members = whole_world(one.ranks),
+                        .count = 2 * one.ranks + 1,
+                        .root = roots == Roots::all ? one.root : 0,
                         .calls = 1,
-                        .death = Death{rank, request}});
+                        .death = Death{one.dies, one.at_request}});
   }
   return problems;
 }
@@ -173,10 +175,10 @@ void check_schedules(Bench& bench, const CollectiveContract& contract) {
       failure.verdict = sim::Verdict::nondeterministic;
       failure.cause = "order_of_arrival";
       failure.message =
-          "the same inputs gave other bits under another schedule; likely cause: values are added "
-          "in the order in which they happen to arrive, not in a fixed one";
+          "the same inputs gave different bits under another schedule; likely cause: values are "
+          "added in order of arrival, not in a fixed order";
       failure.expected = "the same bits in every run";
-      failure.seen = "other bits";
+      failure.seen = "different bits";
       bench.fail(*played, failure);
     }
     if (!first) first = std::move(played);
@@ -237,8 +239,8 @@ Exam collective_exam(const CollectiveContract& contract) {
     const auto played = play_collective(bench, p, described(contract, p), oracle, &bytes_peak);
     if (played) check_price(bench, *played, p, contract.price(p), bytes_peak);
   };
-  // Where the values of the plain case are wrong, nothing else says anything; but what fails for
-  // some operators or groups only may still cost what it should.
+  // If the values of the plain case are wrong, no other check says anything. A part that fails only
+  // for some operators or groups may still have the right cost.
   const auto on_values = [](Check check) {
     check.builds_on = {0};
     return check;
@@ -247,20 +249,20 @@ Exam collective_exam(const CollectiveContract& contract) {
   exam.push_back(check_of(
       contract.values, [roots](Bench& bench) { return sizes_and_roots(bench, roots); }, values));
   exam.push_back(on_values(check_of(
-      "a group whose ranks are not those of the world",
+      "the same holds in a group whose ranks differ from the global ranks",
       [roots](Bench&) { return sub_groups(roots); }, values)));
   if (reduces == Reduces::yes) {
     exam.push_back(on_values(check_of(
-        "product, min and max as well as sum", [](Bench&) { return operators(); }, values)));
+        "product, min and max are right, too", [](Bench&) { return operators(); }, values)));
   }
   Check wide = check_of(
-      "int64 beyond 2^53, to the last digit",
+      "int64 values beyond 2^53 are exact to the last digit",
       [roots, reduces](Bench&) { return wide_integers(roots, reduces); }, values);
   wide.builds_on = {0};
   if (reduces == Reduces::yes) wide.builds_on->push_back(exam.size() - 1);  // the operators
   exam.push_back(std::move(wide));
   if (reduces == Reduces::yes) {
-    exam.push_back({"the same bits under every schedule",
+    exam.push_back({"the bits are the same under every schedule",
                     [contract](Bench& bench) { check_schedules(bench, contract); },
                     std::vector<std::size_t>{0}});
   }
@@ -273,7 +275,7 @@ Exam collective_exam(const CollectiveContract& contract) {
   priced_check.asks = Asks::cost;
   exam.push_back(std::move(priced_check));
   Check lost_check = on_values(check_of(
-      "a lost peer: CommError, and nobody takes half a result for a whole one",
+      "when a peer is lost, a rank throws CommError and never returns a partial result",
       [roots](Bench&) { return deaths(roots); }, values));
   lost_check.asks = Asks::cost;
   exam.push_back(std::move(lost_check));

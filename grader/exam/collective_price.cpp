@@ -46,10 +46,9 @@ class PriceCheck {
               const char* what, const std::string& cause, const std::string& why) {
     if (seen >= range.least && seen <= range.most) return;
     const bool above = seen > range.most;
-    Failure failure = outside(range, seen, who, verb, what, cause,
-                              above ? why
-                                    : "other ranks do the work of this one, or what it should have "
-                                      "sent was known in another way");
+    Failure failure = outside(
+        range, seen, who, verb, what, cause,
+        above ? why : "other ranks do the work of this rank, or its data travels in another way");
     failure.verdict = above ? sim::Verdict::efficiency : sim::Verdict::wrong_answer;
     failure.cause = text(above ? "too_many_" : "too_few_", cause);
     bench_.fail(played_, std::move(failure));
@@ -65,7 +64,7 @@ class PriceCheck {
     failure.counters = {{cause, static_cast<double>(seen)},
                         {cause + "_max", static_cast<double>(range.most)}};
     failure.message = text("the result is right, but ", who, " ", verb, " ", failure.seen,
-                           " where ", price_.shape, " has ", failure.expected,
+                           " where ", price_.shape, " needs ", failure.expected,
                            why.empty() ? std::string() : text("; likely cause: ", why));
     return failure;
   }
@@ -91,7 +90,7 @@ std::int64_t ranks_met(const Played& played, const auto& peer) {
 // Too many messages, and not to too many ranks.
 std::string why_pieces(std::int64_t messages, std::int64_t ranks, const char* way) {
   return text(messages, " messages go ", way, " ", ranks, ranks == 1 ? " rank" : " ranks",
-              ": the buffer travels in pieces, or more often than once");
+              "; the buffer travels in pieces, or more than once");
 }
 
 // Who sends to whom is part of what an algorithm is.
@@ -106,8 +105,9 @@ void check_reach(Bench& bench, const Played& played, const CollectiveProblem& p,
     failure.seen = text("rank ", message.src, " sent to rank ", message.dst);
     failure.expected = "messages to a neighbour on the ring";
     failure.where = text("rank ", message.src);
-    failure.message = text("the result is right, but ", failure.seen,
-                           ", which is no neighbour: that is another algorithm than ", price.shape);
+    failure.message =
+        text("the result is right, but ", failure.seen, ", which is not its neighbour; ",
+             price.shape, " sends to neighbours only");
     bench.fail(played, failure);
   }
 }
@@ -116,7 +116,7 @@ void check_reach(Bench& bench, const Played& played, const CollectiveProblem& p,
 
 void check_price(Bench& bench, const Played& played, const CollectiveProblem& p, const Price& price,
                  std::int64_t bytes_peak) {
-  check_messages_only(bench, played, text("messages, as ", price.shape, " sends them"));
+  check_messages_only(bench, played, text("the messages of ", price.shape));
   PriceCheck check(bench, played, price);
   const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
   std::int64_t total = 0;
@@ -159,12 +159,13 @@ void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
   }
   if (price.depth != any) {
     check.within(upto(price.depth), played.counters.depth, "the longest chain",
-                 "of messages that wait for each other is", "message", "messages", price.why_depth);
+                 "of messages that wait for each other has", "message", "messages",
+                 price.why_depth);
   }
   if (price.reach != any) check_reach(bench, played, p, price);
   if (price.room) {
-    check.within(upto(*price.room), bytes_peak / size, "one rank", "made room for", "element",
-                 "room", price.why_room);
+    check.within(upto(*price.room), bytes_peak / size, "one rank", "allocated", "element", "room",
+                 price.why_room);
   }
   if (played.counters.makespan_s > price.seconds) {
     Failure failure;

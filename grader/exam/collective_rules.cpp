@@ -23,8 +23,8 @@ std::string place_of(int rank, std::size_t call, const Holding& held) {
   failure.cause = "bits_differ";
   failure.message = text("ranks 0 and ", rank,
                          " hold results that differ in their last bits; likely cause: each rank "
-                         "adds in an order of its own. All must add in the same order, or one must "
-                         "finish an element and the others copy it");
+                         "adds in an order of its own. All ranks must add in the same order, or "
+                         "one rank must finish an element and the others copy it");
   failure.expected = "the same bits on every rank";
   failure.seen = "different bits";
   failure.where = place_of(rank, call, held);
@@ -46,7 +46,7 @@ Bytes bytes_before(const CollectiveProblem& p, const Holding& held) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Integers that an offset was added to, without it. They are exact, however large the offset.
+// Integers without the offset that was added to them. They are exact, however large the offset is.
 std::vector<double> seen_values(const CollectiveProblem& p, const Holding& held,
                                 std::span<const std::byte> raw) {
   if (p.offset == 0 || p.dtype != DType::int64) return as_doubles(p.dtype, raw);
@@ -59,9 +59,9 @@ std::vector<double> seen_values(const CollectiveProblem& p, const Holding& held,
   return values;
 }
 
-// As a person is told it: with its offset.
+// The value as messages show it, with its offset.
 std::string value_text(const CollectiveProblem& p, const Holding& held, double value) {
-  if (p.offset == 0 || std::isnan(value)) return number(value);
+  if (p.dtype != DType::int64) return number(value);
   const auto above = static_cast<std::uint64_t>(offset_of(p, held));
   return text(static_cast<std::int64_t>(
       static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) + above));
@@ -107,7 +107,7 @@ class Comparison {
  private:
   // Whether the rank holds a result, in a case in which another one dies.
   bool returned(int rank, ByteReader& result) {
-    if (result.done()) return false;  // it is the one
+    if (result.done()) return false;  // this rank died
     const LostPeerEnding seen = read_lost_peer_ending(result);
     if (auto failure = failure_of(seen, rank)) bench_.fail(played_, std::move(*failure));
     return seen.ending.kind == Ending::Kind::returned;
@@ -201,7 +201,7 @@ std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,
       asked.root = p.root;
       for (const Holding& held : calls[call].ranks[place]) {
         asked.buffers.push_back({held.count, bytes_before(p, held)});
-        // The hard cap: some times what everyone-to-everyone would send.
+        // The hard cap: a multiple of what the naive algorithm sends.
         setup.limits.bytes_max +=
             8 * p.size() * held.count * static_cast<std::int64_t>(bytes_of(p.dtype));
       }

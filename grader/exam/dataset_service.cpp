@@ -50,11 +50,10 @@ std::optional<sim::Service::Answer> DatasetService::serve(const sim::Actor& who,
   ByteReader in(request.data.bytes);
   auto indices = in.get_list<std::int64_t>();
   for (const std::int64_t index : indices) {
-    if (index < 0 || index >= samples_.shape.size)
-      throw Error(text("sample ", index, " does not exist"));
+    if (index < 0 || index >= samples_.shape.size) throw Error(text("there is no sample ", index));
   }
   served_ += indices.size();
-  if (served_ > samples_served_max) throw Error("too many samples were requested");
+  if (served_ > samples_served_max) throw Error("the part asked for too many samples");
   ByteWriter answer;
   answer.put_list(std::span<const double>(samples_.inputs_of(indices)));
   answer.put_list(std::span<const std::int64_t>(samples_.labels_of(indices)));

@@ -27,10 +27,11 @@ void check_presence(Bench& bench, const Played& played, const GradientPlan& plan
   if (report.defined != (plan.has_grad[i] != 0)) {
     fail(bench, played, report.defined ? "gradient_invented" : "gradient_lost",
          report.defined
-             ? text("parameter ", i, " had no gradient on any rank, but now has one on rank ", rank,
-                    "; leave it without a gradient, or weight decay and momentum will move it")
-             : text("parameter ", i, " had a gradient and now has none on rank ", rank,
-                    ", so the optimizer would skip it; write the mean to parameter.grad"),
+             ? text("parameter ", i, " has a gradient on rank ", rank,
+                    " now, though no rank had one; a parameter without a gradient must keep none, "
+                    "or weight decay and momentum move it")
+             : text("parameter ", i, " lost its gradient on rank ", rank,
+                    ", so the optimizer would skip it. Leave the mean in parameter.grad"),
          plan.has_grad[i] ? "a gradient" : "no gradient",
          report.defined ? "a gradient" : "no gradient", where);
   }
@@ -38,8 +39,8 @@ void check_presence(Bench& bench, const Played& played, const GradientPlan& plan
   if (!std::all_of(value.begin(), value.end(), [](double v) { return v == 1.0; })) {
     fail(bench, played, "value_changed",
          text("the value of parameter ", i, " changed on rank ", rank,
-              "; only gradients may change here"),
-         "the value unchanged", "another value", where);
+              "; average only the gradients"),
+         "an unchanged value", "another value", where);
   }
 }
 
@@ -54,7 +55,7 @@ void check_type(Bench& bench, const Played& played, const GradientPlan& plan, st
   if (report.dtype == plan.dtype) return;
   fail(bench, played, "type_changed",
        text("the gradient of parameter ", i, " on rank ", rank, " is now ", name_of(report.dtype),
-            "; it was ", name_of(plan.dtype), ", like its parameter: keep its type"),
+            "; keep it ", name_of(plan.dtype), ", the type of its parameter"),
        std::string(name_of(plan.dtype)), std::string(name_of(report.dtype)),
        text("rank ", rank, ", parameter ", i));
 }
@@ -66,9 +67,9 @@ void check_shape(Bench& bench, const Played& played, const GradientPlan& plan, s
   const std::vector<std::int64_t> wanted(right.begin(), right.end());
   fail(bench, played, "shape_lost",
        text("the numbers are right, but the gradient of parameter ", i, " on rank ", rank,
-            " has the shape ", text_of_shape(report.shape), " where its parameter has the shape ",
+            " has the shape ", text_of_shape(report.shape), " and its parameter has the shape ",
             text_of_shape(wanted),
-            ": reduce a flat view of the gradient and leave parameter.grad in its shape"),
+            "; reduce a view of the gradient, and keep parameter.grad itself as it is"),
        text_of_shape(wanted), text_of_shape(report.shape), text("rank ", rank, ", parameter ", i));
 }
 
@@ -128,20 +129,20 @@ void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan
     const auto where = text("rank ", rank, ", parameter ", i);
     const auto seen = as_doubles(plan.dtype, report.grad);
     if (const auto at = first_difference(seen, expected.values, expected.tolerance)) {
-      GradientGuess guess{"length", "the gradient's size changed"};
+      GradientGuess guess{"length", "the size of the gradient changed"};
       if (seen.size() == expected.values.size()) guess = expected.likely_cause(seen, rank);
       const auto shown = *at < seen.size() ? number(seen[*at]) : "nothing";
       const auto wanted = *at < expected.values.size() ? number(expected.values[*at]) : "nothing";
       fail(bench, played, guess.cause,
-           text("the gradient of parameter ", i, " is ", shown, " at element ", *at, " on rank ",
+           text("the gradient of parameter ", i, " is ", shown, " at element ", *at, " of rank ",
                 rank, " where ", expected.name, " is ", wanted, "; likely cause: ", guess.sentence),
            wanted, shown, text(where, ", element ", *at));
     }
     if (report.grad != of_ranks.front().grad) {
       fail(bench, played, "bits_differ",
            text("parameter ", i, ": ranks 0 and ", rank,
-                " hold means that differ in their last bits; likely cause: each rank added in its "
-                "own order. From here on the replicas drift apart"),
+                " hold means that differ in their last bits; "
+                "likely cause: each rank sums in its own order, so the replicas drift apart"),
            "the same bits on every rank", "different bits", where);
     }
     check_shape(bench, played, plan, i, rank, report);
@@ -159,10 +160,10 @@ void check_one_reduction(Bench& bench, const Played& played, const GradientPlan&
       wasteful(
           wider ? "wider_type" : "too_many_bytes", sent, allowed, "per rank",
           text("the mean is right, but a rank sends ", number(sent),
-               " bytes where one all-reduce of the ", plan.bytes(),
-               " bytes of gradients sends 2(N-1)/N of them = ", number(allowed), "; likely cause: ",
-               wider ? text("the ", name_of(plan.dtype),
-                            " gradients travel in a wider type; all_reduce takes them as they are")
+               " bytes where one all-reduce of ", plan.bytes(),
+               " bytes of gradients needs 2(N-1)/N of them, ", number(allowed), "; likely cause: ",
+               wider ? text("gradients of ", name_of(plan.dtype),
+                            " travel in a wider type; all-reduce them in their own type")
                      : "whole gradients are gathered, or reduced more than once")));
 }
 

@@ -15,18 +15,18 @@ std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank) {
     failure.message =
         text("rank ", rank, " threw ", failure.seen, " when a peer was lost",
              seen.failed.empty() ? std::string() : text(" (", seen.failed, ")"),
-             ", where CommError was expected; likely cause: the error is caught and another one "
-             "thrown: callers tell a lost peer by the type");
+             ", where CommError was expected; likely cause: the part catches the CommError and "
+             "throws another type; callers recognize a lost peer by CommError");
     return failure;
   }
   if (seen.failed.empty()) return std::nullopt;
   failure.cause = "peer_lost";
   failure.seen = "a normal return";
   failure.expected = "a CommError";
-  failure.message = text(
-      "rank ", rank, " returned as if all were well, though one of its calls failed: ", seen.failed,
-      "; likely cause: the CommError of that call is caught. Let it leave the "
-      "part, so that nobody takes half a result for a whole one");
+  failure.message =
+      text("rank ", rank, " returned normally, though one of its calls failed: ", seen.failed,
+           "; likely cause: the CommError of that call is caught. Let it leave the part, so that "
+           "no caller mistakes a partial result for a complete one");
   return failure;
 }
 
@@ -37,8 +37,9 @@ std::optional<Played> play_with_a_death(Bench& bench, const CaseSetup& setup) {
     if (failure.verdict == sim::Verdict::rank_exited) {
       failure.verdict = sim::Verdict::wrong_answer;
       failure.cause = "peer_lost";
-      failure.message = text(
-          "the judge let a rank die, and the others did not end with CommError: ", failure.message);
+      failure.message =
+          text("the judge killed a rank, and the other ranks did not end with CommError: ",
+               failure.message);
     }
     throw;
   }

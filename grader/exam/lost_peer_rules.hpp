@@ -1,5 +1,5 @@
 // What is asked of ranks when one of them dies: a contract that throws CommError when a peer is
-// lost promises that nobody takes half a result for a whole one.
+// lost promises that no caller mistakes a partial result for a complete one.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank);
 std::optional<Played> play_with_a_death(Bench& bench, const CaseSetup& setup);
 
 // Plays a case in which `rank` dies at its `at_request`-th request, and every other rank reports
-// how its part ended (play_with_a_lost_peer): nobody may swallow what it was told of that death.
+// how its part ended (play_with_a_lost_peer): no rank may swallow what it was told of that death.
 void check_lost_peer(Bench& bench, CaseSetup setup, int rank, std::int64_t at_request);
 
 }  // namespace lockstep::grader

@@ -9,8 +9,8 @@
 namespace lockstep::grader {
 namespace {
 
-// What a rank's digit of a sum is: so wide that it holds three times the largest value, and so
-// narrow that a double holds the digits of all ranks.
+// A rank's digit of a sum. It is wide enough for three times the largest value, and narrow enough
+// that a double holds the digits of all ranks.
 struct Digits {
   int bits;
   std::uint64_t values;  // 1 to this
@@ -94,7 +94,7 @@ std::string provenance(const Sums& sums, std::size_t e, double seen) {
     if (digit % own != 0) return {};
     if (digit == own) continue;
     story += text(story.empty() ? "" : ", ", "rank ", rank, "'s value ");
-    story += digit == 0 ? "is missing" : text("came ", digit / own, " times");
+    story += digit == 0 ? "is missing" : text("is added ", digit / own, " times");
   }
   return rest == 0 ? story : std::string{};
 }

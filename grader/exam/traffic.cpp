@@ -100,10 +100,10 @@ void check_operations(Bench& bench, const Played& played, const Operations& most
     failure.expected = most.barriers == 0 ? "no barrier" : text("at most ", most.barriers);
     failure.seen = text(barriers, barriers == 1 ? " barrier" : " barriers");
     failure.message =
-        text("the result is right, but the ranks met in ", failure.seen, " where ",
-             most.barriers == 0 ? "none is needed" : text(most.barriers, " suffices at most"),
-             ": in barriers all ranks wait for the slowest, and no data moves. A "
-             "collective waits for what it needs by itself");
+        text("the result is right, but the part uses ", failure.seen, " and needs ",
+             most.barriers == 0 ? std::string("none") : text("at most ", most.barriers),
+             "; at a barrier all ranks wait for the slowest, and no data moves. Collectives "
+             "already wait for the data that they need");
     bench.fail(played, std::move(failure));
   }
   if (collectives <= most.collectives) return;
@@ -112,8 +112,8 @@ void check_operations(Bench& bench, const Played& played, const Operations& most
   failure.expected = text("at most ", most.collectives, " collectives");
   failure.seen = text(collectives, " collectives");
   failure.message =
-      text("the result is right, but the group had ", collectives, " collectives where ",
-           most.allowed, " suffices: each costs a latency, however few its bytes are");
+      text("the result is right, but the group ran ", collectives, " collectives where ",
+           most.allowed, " is enough; each collective costs a latency, however few bytes it moves");
   bench.fail(played, std::move(failure));
 }
 
@@ -124,8 +124,8 @@ void check_messages_only(Bench& bench, const Played& played, const std::string& 
   failure.cause = "native_collective";
   failure.seen = text("the group's own ", kind);
   failure.expected = wanted;
-  failure.message = text("the result came by the group's own ", kind,
-                         "; this exercise is to build it from send and recv");
+  failure.message = text("the part called the group's own ", kind,
+                         "; build the collective from send and recv instead");
   bench.fail(played, failure);
 }
 

@@ -16,15 +16,15 @@ Failure wrong_ending(const Ending& ending, std::string_view wanted, const std::s
     failure.cause = "not_refused";
     failure.seen = "a normal return";
     failure.message =
-        text("asked for ", asked, ", the part returned where it throws ", wanted,
-             "; likely cause: that value is not checked, or the check comes too late");
+        text("the part returned normally for ", asked, " where ", wanted,
+             " was expected; likely cause: the part does not check a value, or checks it too late");
     return failure;
   }
   failure.cause = "wrong_error";
   failure.seen = thrown_text(ending);
-  failure.message = text("asked for ", asked, ", the part threw ", failure.seen, " where ", wanted,
-                         " was expected: callers tell errors apart by their type; throw ", wanted,
-                         wanted == "ContractError" ? ", which LOCKSTEP_CHECK does" : "");
+  failure.message = text("the part threw ", failure.seen, " for ", asked, " where ", wanted,
+                         " was expected; callers distinguish errors by type, so throw ", wanted,
+                         wanted == "ContractError" ? ", as LOCKSTEP_CHECK does" : "");
   return failure;
 }
 

@@ -225,8 +225,9 @@ Failure Bench::unreadable_result(const std::string& why) const {
   Failure failure;
   failure.verdict = sim::Verdict::crash;
   failure.cause = "unreadable_result";
-  failure.message = text("a rank sent a result that cannot be read (", why,
-                         "): was fd 3 written to, or memory overwritten?");
+  failure.message =
+      text("a rank sent a result that cannot be read (", why,
+           "); the part may have written to file descriptor 3, or overwritten memory");
   failure.where = heading(last_.at, last_.description);
   failure.at = last_.at;
   failure.output = last_.output;

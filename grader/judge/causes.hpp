@@ -9,7 +9,7 @@ namespace lockstep::grader {
 
 struct CauseMeaning {
   std::string_view name;     // "tail_lost"
-  std::string_view meaning;  // "only the elements that N equal blocks leave over are wrong"
+  std::string_view meaning;  // "only the elements left over by N equal blocks are wrong"
 };
 
 std::span<const CauseMeaning> common_causes();

@@ -47,7 +47,7 @@ class Judgement {
 
   Report report() {
     if (checks_.size() < declared_.size()) {
-      lab_failed(text("the exam of ", exercise_, " has ", checks_.size(), " checks and declares ",
+      lab_failed(text("the exam of ", exercise_, " has ", checks_.size(), " checks but declares ",
                       declared_.size()));
     }
     for (std::size_t i = 0; i < checks_.size(); ++i) {
@@ -67,7 +67,7 @@ class Judgement {
     if (report_.verdict == sim::Verdict::pass) show_output(bench_.printed().output);
     report_.inputs = bench_.inputs();
     if (options_.world == World::processes) {
-      report_.aside = "values only, among real processes: no points";
+      report_.aside = "values only, on real processes: no points";
     } else if (options_.only_case) {
       report_.aside = text("case ", text_of(*options_.only_case), " alone");
     }
@@ -115,7 +115,7 @@ class Judgement {
     if (options_.battery == Battery::whole) return {};
     if (stopped_) return text("not run: ", *stopped_);
     if (options_.world == World::processes && checks_[i].asks == Asks::cost) {
-      return "not run: what real processes send is not measured";
+      return "not run: the traffic of real processes is not measured";
     }
     const auto& chosen = checks_[i].builds_on;
     for (std::size_t before = 0; before < i; ++before) {
@@ -153,13 +153,13 @@ class Judgement {
       return note(*failure, line);
     }
     line.skipped = options_.only_case && line.cases == 0;
-    if (line.skipped) line.message = "not run: the case is another check's";
+    if (line.skipped) line.message = "not run: the case belongs to another check";
     const int least = i < declared_.size() ? declared_[i] : 1;
     if (options_.only_case || line.cases >= least) return;
     line.verdict = sim::Verdict::infrastructure;
     line.cause = "too_few_cases";
     line.message = text("the check '", line.name, "' of ", exercise_, " played ", line.cases,
-                        line.cases == 1 ? " case" : " cases", " and declares ", least);
+                        line.cases == 1 ? " case" : " cases", " but declares ", least);
     lab_failed(line.message);
   }
 
@@ -175,7 +175,7 @@ class Judgement {
     line.origin = failure.origin;
     line.replay = replay_line(exercise_, options_, failure);
     if (failure.verdict == sim::Verdict::unsolved) stopped_ = "the part is not written yet";
-    if (failure.verdict == sim::Verdict::time) stopped_ = "a case before it ran out of time";
+    if (failure.verdict == sim::Verdict::time) stopped_ = "an earlier case ran out of time";
     // Right but wasteful gives way to what is wrong.
     const bool first =
         report_.verdict == sim::Verdict::pass || (report_.verdict == sim::Verdict::efficiency &&

@@ -20,17 +20,18 @@ bool near(double a, double b, double relative) {
 
 Cause kept(std::size_t before) {
   return {"stale",
-          text("that is right for the question ",
-               before == 1 ? std::string("before this one") : text(before, " before this one"),
-               ": something is kept from one call to the next, such as a static variable")};
+          text("this is the answer to ",
+               before == 1 ? std::string("the previous question")
+                           : text("the question ", before, " before this one"),
+               "; something is kept from one call to the next, such as a static variable")};
 }
 
 // 0 and 1 are right for many questions, and infinity for whatever is impossible.
 bool tells(double value) { return std::isfinite(value) && std::fabs(value) != 1 && value != 0; }
 
 const char* too_large_for_an_int =
-    "an int holds no more than 2,147,483,647, and a product or sum went beyond it: compute in "
-    "int64_t, from the first factor on";
+    "an int holds at most 2,147,483,647, and a product or sum exceeds it; compute in int64_t, from "
+    "the first factor on";
 
 bool wrapped(std::int64_t seen, std::int64_t expected) {
   const std::uint64_t apart =
@@ -54,8 +55,8 @@ std::optional<Cause> likely_cause(const WrongNumber& number) {
   }
   if (near(seen, expected, float_digits)) {
     return Cause{"rounded",
-                 "the first seven digits are right, which is all that a float holds: compute in "
-                 "double, and write no number as 0.1f"};
+                 "only the first seven digits are right, all that a float holds; compute in "
+                 "double, and write 0.1, not 0.1f"};
   }
   if (expected > int_max && seen < 0) return Cause{"overflow", too_large_for_an_int};
   return std::nullopt;
@@ -72,13 +73,13 @@ std::optional<Cause> likely_cause(const WrongInteger& number) {
   const auto a = static_cast<double>(seen), b = static_cast<double>(expected);
   if (std::abs(b) > static_cast<double>(double_whole) && near(a, b, 1e-15)) {
     return Cause{"rounded",
-                 "the number went through a double, which holds no more than 53 bits: integers "
-                 "beyond 9,007,199,254,740,992 lose their last digits there"};
+                 "the number went through a double, which holds 53 bits; integers beyond "
+                 "9,007,199,254,740,992 lose their last digits there"};
   }
   if (std::abs(b) > static_cast<double>(float_whole) && near(a, b, float_digits)) {
     return Cause{"rounded",
-                 "the first seven digits are right, which is all that a float holds: integers "
-                 "beyond 16,777,216 lose their last digits there"};
+                 "only the first seven digits are right, all that a float holds; integers beyond "
+                 "16,777,216 lose their last digits there"};
   }
   return std::nullopt;
 }

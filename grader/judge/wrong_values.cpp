@@ -25,7 +25,7 @@ bool everywhere(const WrongValues& values, const std::function<double(std::size_
 
 std::size_t ranks_of(const WrongValues& values) { return static_cast<std::size_t>(values.ranks); }
 
-// Elements of a block when there are N of the same length; 0 when there are not.
+// Elements of a block if there are N blocks of the same length, otherwise 0.
 std::size_t block_of(const WrongValues& values) {
   const std::size_t n = ranks_of(values);
   return n > 1 && values.seen.size() % n == 0 ? values.seen.size() / n : 0;
@@ -41,7 +41,9 @@ std::optional<Cause> own_data_only(const WrongValues& values) {
   if (values.inputs.empty() || values.ranks < 2) return std::nullopt;
   const auto own = values.inputs[static_cast<std::size_t>(values.rank)];
   if (!everywhere(values, [&](std::size_t e) { return own[e]; })) return std::nullopt;
-  return Cause{"unchanged", "that is what the rank held before the call: nothing was added to it"};
+  return Cause{
+      "unchanged",
+      "the elements still have their values from before the call; nothing was added to them"};
 }
 
 std::optional<Cause> one_rank_wrong(const WrongValues& values) {
@@ -52,9 +54,9 @@ std::optional<Cause> one_rank_wrong(const WrongValues& values) {
                         [&](std::size_t e) { return values.expected[e] + count * brought[e]; });
     };
     if (times(-1)) {
-      return Cause{"rank_missing", text("rank ", rank, "'s values are missing in every sum")};
+      return Cause{"rank_missing", text("rank ", rank, "'s values are missing from every sum")};
     }
-    if (times(1)) return Cause{"rank_twice", text("rank ", rank, "'s values came 2 times")};
+    if (times(1)) return Cause{"rank_twice", text("rank ", rank, "'s values are added 2 times")};
   }
   return std::nullopt;
 }
@@ -63,7 +65,7 @@ std::optional<Cause> stale(const WrongValues& values) {
   if (values.previous.size() != values.seen.size()) return std::nullopt;
   if (!everywhere(values, [&](std::size_t e) { return values.previous[e]; })) return std::nullopt;
   return Cause{"stale",
-               "those are the values of the call before: something is kept from one call to the "
+               "these are the values of the previous call; something is kept from one call to the "
                "next, such as a static variable or a buffer that is filled once"};
 }
 
@@ -93,16 +95,15 @@ std::optional<Cause> blocks_moved(const WrongValues& values) {
       sorted, [&](std::size_t place) { return at[place] == (place + shift) % n; });
   if (turned && n == 2 && shift == 1) {
     return Cause{"off_by_one_chunk",
-                 "both blocks are right, and each stands where the other belongs: an index is off "
-                 "by one, modulo 2"};
+                 "both blocks are right but swapped; an index is off by one, modulo 2"};
   }
   if (turned && (shift == 1 || shift == n - 1)) {
     return Cause{"off_by_one_chunk",
-                 text("every block is right and stands one place too ",
-                      shift == 1 ? "early" : "late", ": an index is off by one, modulo ", n)};
+                 text("every block is right, but one position too ", shift == 1 ? "early" : "late",
+                      "; an index is off by one, modulo ", n)};
   }
   return Cause{"permuted", text(
-                               "every block is right, but they stand in the order ",
+                               "every block is right, but the blocks are in the order ",
                                [&] {
                                  std::string order;
                                  for (const auto from : at) {
@@ -110,7 +111,7 @@ std::optional<Cause> blocks_moved(const WrongValues& values) {
                                  }
                                  return order;
                                }(),
-                               ": whose block belongs where?")};
+                               "; check the index of each block")};
 }
 
 std::optional<Cause> transposed(const WrongValues& values) {
@@ -136,8 +137,8 @@ std::optional<Cause> tail_missing(const WrongValues& values) {
   }
   const auto last = tail == 1 ? std::string("only the last element is wrong")
                               : text("only the last ", tail, " elements are wrong");
-  return Cause{"tail_lost", text(last, ", the remainder of ", size, " / ", values.ranks,
-                                 ": some blocks must be one element longer")};
+  return Cause{"tail_lost", text(last, "; ", size, " is not divisible by ", values.ranks,
+                                 ", so some blocks must be one element longer")};
 }
 
 std::optional<Cause> rounding_only(const WrongValues& values) {
@@ -153,13 +154,13 @@ std::optional<Cause> rounding_only(const WrongValues& values) {
   }
   if (error > narrow * largest) return std::nullopt;
   return Cause{"rounded",
-               "everything is nearly right: values went through a narrower type on the way (float "
-               "for double, or less), or something is subtracted again that was added before"};
+               "every value is nearly right; the values went through a narrower type, such as "
+               "float instead of double, or a term was added and later subtracted again"};
 }
 
 std::optional<Cause> unwritten(const WrongValues& values, std::size_t at) {
   if (!std::isnan(values.seen[at]) && values.seen[at] != -1) return std::nullopt;
-  return Cause{"unwritten", "nothing was ever received or copied into that place"};
+  return Cause{"unwritten", "nothing was ever received or copied into this element"};
 }
 
 std::optional<Cause> likely_cause(const WrongValues& values, std::size_t first_wrong) {

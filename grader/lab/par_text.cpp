@@ -11,7 +11,7 @@ namespace lockstep::grader {
 namespace {
 
 std::string quantity_text(const ParCounter& counter, double value) {
-  if (counter.name == "time") return seconds_text(value);
+  if (counter.name == "time") return lockstep::seconds_text(value);
   const std::string whole = grouped(static_cast<std::int64_t>(value));
   return counter.name == "bytes" ? whole + " bytes of the busiest rank" : whole;
 }
@@ -45,7 +45,7 @@ std::string par_text(const std::vector<ParCounter>& par, const Exercise& exercis
   for (std::size_t i = 0; i < best.size(); ++i) {
     out += text(i == 0 ? " " : i + 1 == best.size() ? " and " : ", ", best[i]);
   }
-  if (!best.empty()) out += " as in the best known solution";
+  if (!best.empty()) out += " as in the best known " + exercise.handle();
   if (beyond.empty()) return out;
   return text(out, "\n", beyond, "./lab compare ", exercise.handle(),
               " sets yours beside the reference");

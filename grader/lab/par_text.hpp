@@ -10,7 +10,7 @@
 
 namespace lockstep::grader {
 
-// "★★★ bytes, steps, messages and time as in the best known solution"; with fewer stars also what
+// "★★★ bytes, steps, messages and time as in the best known broadcast"; with fewer stars also what
 // is not, and where to see it. "" when nothing was counted.
 std::string par_text(const std::vector<ParCounter>& par, const Exercise& exercise);
 

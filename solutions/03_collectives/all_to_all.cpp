@@ -1,8 +1,8 @@
 // Task: all-to-all with blocks of any length. Block j of `in` goes to rank j and becomes block
 // number `rank` of `out` there. Blocks lie one after another, in the order of the ranks. Send each
-// block once, straight to its owner, and copy your own. Start with another partner than the other
-// ranks do, or all of them wait for one port. Use narrow and copy_. The contract is in
-// engine/collectives/all_to_all.hpp.
+// block once, straight to its owner, and copy your own. Ranks that wait for one message after another
+// start with different partners, or all of them wait for one. Use narrow and copy_. The contract is
+// in engine/collectives/all_to_all.hpp.
 #include "engine/collectives/all_to_all.hpp"
 
 #include <numeric>

@@ -169,5 +169,5 @@ TEST_CASE("grade: what cannot be graded is said in one sentence, with exit code 
   says({submissions, "--out", out, "--exercises", "ring_al_reduce"}, "ring_all_reduce");
   says({submissions, "--out", out, "--format", "html"}, "json and csv");
   says({submissions, "--out", out, "--limits", "idle=soon"}, "idle=soon");
-  says({submissions, "--out", out, "--limits", "sleep=3"}, "there are idle");
+  says({submissions, "--out", out, "--limits", "sleep=3"}, "the limits are idle");
 }

@@ -29,9 +29,9 @@ TEST_CASE("par in words: what is at the best known, what is not, and where to se
   CHECK(par_text({}, broadcast()).empty());
   CHECK(par_json({}).is_null());
   const ParCounter bytes{"bytes", 700, 700, "case 1"}, time{"time", 2e-3, 1.6e-3, "case 2"};
-  CHECK(par_text({bytes}, broadcast()) == "★★★ bytes as in the best known solution");
+  CHECK(par_text({bytes}, broadcast()) == "★★★ bytes as in the best known broadcast");
   const std::string words = par_text({bytes, time}, broadcast());
-  CHECK_THAT(words, contains("★★☆ bytes as in the best known solution\n") &&
+  CHECK_THAT(words, contains("★★☆ bytes as in the best known broadcast\n") &&
                         contains("time: 2 ms, 1.25 times the best known, 1.6 ms (case 2)\n") &&
                         contains("./lab compare broadcast"));
   CHECK(par_json({bytes, time}).at("stars") == 2);

@@ -78,7 +78,7 @@ TEST_CASE("lab check --world gloo: real processes confirm values, and only value
   write_changed(tree, ring_file, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
   const auto wrong = tree.lab({"check", "ring_all_reduce", "--world", "gloo"});
   CHECK(wrong.exit_code == 1);
-  CHECK_THAT(wrong.output, test::contains("values only, among real processes: no points"));
+  CHECK_THAT(wrong.output, test::contains("values only, on real processes: no points"));
   CHECK(tree.lab({"check", "model_memory", "--world", "gloo"}).exit_code == 2);
   CHECK(tree.lab({"check", "ring_all_reduce", "--world", "nccl"}).exit_code == 3);
 }

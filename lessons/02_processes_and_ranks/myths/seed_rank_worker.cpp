@@ -19,8 +19,9 @@ int main() {
   }
   for (const std::uint64_t seed : added) shared += added.contains(seed + 1);
   std::cout << ranks * workers << " workers get\n"
-            << "  " << added.size() << " different seeds when the numbers are added, " << shared
-            << " of them those of the next run\n"
+            << "  " << added.size()
+            << " different seeds when the numbers are added; the next run has " << shared
+            << " of them, too\n"
             << "  " << mixed.size() << " different seeds when they are mixed\n";
   return myth::refuted_if(added.size() == 31 && shared == 30 && mixed.size() == 256);
 }

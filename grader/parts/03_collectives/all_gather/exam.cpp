@@ -29,8 +29,8 @@ Price price(const CollectiveProblem& p) {
   price.received = price.sent;
   price.depth = p.size() - 1;
   price.why_bytes =
-      "one rank collects the blocks and sends them out again, or more than the block "
-      "that has just come is passed on";
+      "one rank collects the blocks and sends them out again, or a rank passes on more than the "
+      "block that just arrived";
   price.why_depth = "ranks take turns instead of all sending in every step";
   return price;
 }

@@ -1,4 +1,5 @@
-// The exam of all_to_all: every block at its owner's, each sent once, and nobody waited for.
+// The exam of all_to_all: every block reaches its owner and is sent once, and no rank waits for
+// another.
 #include <tuple>
 
 #include "engine/base/random.hpp"
@@ -102,10 +103,10 @@ void check_cost(Bench& bench, int n, const Counts& counts, Lengths lengths,
     price.sent.push_back({sent, sent});
     price.received.push_back({received, received});
   }
-  price.why_bytes = "blocks are sent to others than their owner, or more than once";
+  price.why_bytes = "blocks are sent to ranks other than their owner, or more than once";
   if (lengths == Lengths::equal) {
     price.seconds = 1.1 * (n - 1) * message_seconds(p, counts[0][0]);
-    price.why_time = "all ranks begin with the same partner, which can serve one of them at a time";
+    price.why_time = "all ranks begin with the same partner, which serves one of them at a time";
   }
   check_price(bench, *played, p, price);
 }
@@ -114,7 +115,7 @@ void check_cost(Bench& bench, int n, const Counts& counts, Lengths lengths,
 
 Exam exam() {
   return {
-      {"block j of rank i is block i of rank j, for equal lengths",
+      {"block j of rank i becomes block i of rank j, for equal lengths",
        [](Bench& bench) {
          for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
            for (const std::int64_t count : {3, 1, 0}) {
@@ -127,7 +128,7 @@ Exam exam() {
                 "2 elements");
          }
        }},
-      {"the same for lengths from none to very many",
+      {"the same holds for blocks of different lengths, some of them empty",
        [](Bench& bench) {
          for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
            for (int i = 0; i < 3; ++i) {
@@ -141,7 +142,7 @@ Exam exam() {
          play(bench, {.members = whole_world(17), .calls = 1, .sends = drawn_counts(bench, 17)},
               "different lengths");
        }},
-      {"int64 beyond 2^53, to the last digit",
+      {"int64 values beyond 2^53 are exact to the last digit",
        [](Bench& bench) {
          play(bench,
               {.members = whole_world(5),
@@ -151,12 +152,12 @@ Exam exam() {
               "different lengths");
        },
        std::vector<std::size_t>{0}},
-      {"a group whose ranks are not those of the world",
+      {"the same holds in a group whose ranks differ from the global ranks",
        [](Bench& bench) {
          play(bench, {.members = split_members(), .sends = drawn_counts(bench, 5)},
               "different lengths");
        }},
-      {"each block is sent once, and with equal lengths nobody waits for others",
+      {"each block is sent once, and with equal lengths no rank waits for another",
        [](Bench& bench) {
          for (const int n : {2, 3, 4, 5, 6, 7, 8, 13}) {
            check_cost(bench, n, drawn_counts(bench, n), Lengths::different);
@@ -168,7 +169,7 @@ Exam exam() {
        },
        {},
        Asks::cost},
-      {"a lost peer: CommError, and nobody takes half a result for a whole one",
+      {"when a peer is lost, a rank throws CommError and never returns a partial result",
        [](Bench& bench) {
          for (const auto& [n, rank, request] :
               {std::tuple{2, 1, 1}, {4, 0, 1}, {4, 3, 2}, {5, 2, 4}, {3, 2, 5}}) {

@@ -1,4 +1,4 @@
-// The exam of barrier: nobody leaves before the last has come, whoever is late; and few messages.
+// The exam of barrier: no rank leaves before the last rank arrives, and messages are few.
 #include "grader/parts/03_collectives/barrier/case.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 // Much longer than any barrier takes.
 constexpr double late_s = 1e-3;
 
-// Holds up those who are late before they come, and notes when everybody came and left.
+// Delays the late ranks before they arrive, and records when each rank arrives and leaves.
 class Turnstile final : public sim::Service {
  public:
   explicit Turnstile(std::vector<int> late) : late_(std::move(late)) {}
@@ -34,7 +34,7 @@ class Turnstile final : public sim::Service {
       return Answer{{}, now};
     }
     const std::size_t call = passage.came_s.size();
-    if (call >= late_.size()) throw Error("there are no more barriers than the case says");
+    if (call >= late_.size()) throw Error("a rank called more barriers than the case has");
     passage.came_s.push_back(who.rank == late_[call] ? now + late_s : now);
     return Answer{{}, passage.came_s.back()};
   }
@@ -43,14 +43,14 @@ class Turnstile final : public sim::Service {
   std::vector<int> late_;
 };
 
-// Some ranks of a world meet as often as `late` is long; late[i] comes late to barrier i, -1:
-// nobody.
+// Some ranks of a world meet as often as `late` is long; late[i] is late for barrier i, -1: no
+// rank.
 struct Meeting {
   Members members;
   std::vector<int> late;
 };
 
-// Each rank has another, so that what is received into it shows.
+// Each rank has another token, so that a receive into it shows.
 Bytes token_of(int rank) { return to_bytes(DType::int64, std::vector<double>{1234567.0 + rank}); }
 
 void check_tokens(Bench& bench, const Played& played, const Meeting& meeting) {
@@ -63,7 +63,7 @@ void check_tokens(Bench& bench, const Played& played, const Meeting& meeting) {
       failure.cause = "scribbled";
       failure.where = text("rank ", meeting.members.group_rank(rank));
       failure.message = text("the token of rank ", meeting.members.group_rank(rank),
-                             " is not what it was; likely cause: something was received into it");
+                             " changed; likely cause: the rank received something into it");
       bench.fail(played, failure);
     }
   }
@@ -74,21 +74,21 @@ void check_tokens(Bench& bench, const Played& played, const Meeting& meeting) {
   Failure failure;
   failure.cause = "left_too_early";
   failure.where = text("rank ", meeting.members.group_rank(early), call ? ", second call" : "");
-  failure.expected = "nobody leaves before the last has come";
+  failure.expected = "no rank leaves before the last rank arrives";
   failure.seen = text(between_s * 1e6, " µs too early");
   const auto& messages = played.counters.messages;
   const bool silent =
       std::ranges::none_of(messages, [&](const auto& message) { return message.src == late; });
   const std::string why =
-      silent
-          ? text("rank ", meeting.members.group_rank(late),
-                 " sent no message at all: it takes no step, or what it sends is an empty tensor, "
-                 "which is no message")
-          : text("it had not heard of that rank, neither from it nor through others",
-                 call ? ", in this call: what it heard belonged to the one before" : "");
-  failure.message = text("rank ", meeting.members.group_rank(early), " left the barrier ",
-                         between_s * 1e6, " µs before rank ", meeting.members.group_rank(late),
-                         " came to it; likely cause: ", why);
+      silent ? text("rank ", meeting.members.group_rank(late),
+                    " sent no message at all; it takes no step, or it sends an empty tensor, which "
+                    "is no message")
+             : text("no message from rank ", meeting.members.group_rank(late),
+                    " had reached it, directly or through other ranks",
+                    call ? ", in this barrier; what it received belonged to the previous one" : "");
+  failure.message =
+      text("rank ", meeting.members.group_rank(early), " left the barrier ", between_s * 1e6,
+           " µs before rank ", meeting.members.group_rank(late), " arrived; likely cause: ", why);
   bench.fail(played, failure);
 }
 
@@ -118,7 +118,7 @@ std::optional<Played> meet(Bench& bench, const Meeting& meeting) {
     int last = meeting.members.ranks.front(), first = last;
     auto& passages = turnstile.passages;
     for (const int rank : meeting.members.ranks) {
-      if (passages[rank].left_s.size() <= call) throw MalformedMessage("a barrier was left out");
+      if (passages[rank].left_s.size() <= call) throw MalformedMessage("a rank left out a barrier");
       if (passages[rank].came_s[call] > passages[last].came_s[call]) last = rank;
       if (passages[rank].left_s[call] < passages[first].left_s[call]) first = rank;
     }
@@ -137,7 +137,7 @@ void check_death(Bench& bench, int ranks, const Death& death) {
   setup.schedule_seed = bench.draw();
   setup.limits.bytes_max = 1 << 16;
   setup.description = text(ranks, " ranks, rank ", death.rank, " dies ",
-                           death.at_request == 1 ? "before it comes" : "in the barrier");
+                           death.at_request == 1 ? "before it arrives" : "in the barrier");
   setup.faults.kills.push_back({.rank = death.rank, .at_call = death.at_request});
   for (int rank = 0; rank < ranks; ++rank) {
     CollectiveCase one;
@@ -158,11 +158,12 @@ void check_death(Bench& bench, int ranks, const Death& death) {
     Failure failure;
     failure.cause = "left_too_early";
     failure.where = text("rank ", rank);
-    failure.expected = "a CommError: not all have come";
+    failure.expected = "a CommError, because not all ranks arrived";
     failure.seen = "a normal return";
-    failure.message = text("rank ", rank, " left the barrier, to which rank ", death.rank,
-                           " never came: it died before; likely cause: rank ", rank,
-                           " had not heard of that rank, neither from it nor through others");
+    failure.message =
+        text("rank ", rank, " left the barrier, though rank ", death.rank,
+             " died before it arrived; likely cause: rank ", rank, " does not wait for rank ",
+             death.rank, ", directly or through other ranks");
     bench.fail(*played, failure);
   }
 }
@@ -173,9 +174,10 @@ void check_cost(Bench& bench, int ranks) {
   Price price;
   price.shape = "a barrier";
   price.depth = price.sends = price.receives = 2 * tree_depth(ranks);
-  price.why_depth = "the ranks tell each other in turn; all of them can send in every step";
+  price.why_depth = "the ranks send one after the other; all of them can send in every step";
   price.why_fan =
-      "one rank hears of all the others itself; each can speak for those it has heard of";
+      "one rank exchanges messages with all the others; a message can also report the ranks that "
+      "its sender has heard from";
   check_price(bench, *played, {.members = whole_world(ranks), .calls = 1}, price);
   for (const auto& message : played->counters.messages) {
     if (message.bytes <= 8) continue;
@@ -185,8 +187,8 @@ void check_cost(Bench& bench, int ranks) {
     failure.expected = "at most 8 bytes a message";
     failure.seen = text(message.bytes, " bytes");
     failure.message = text("rank ", message.src, " sent a message of ", message.bytes,
-                           " bytes; likely cause: more than the token is sent, where the message "
-                           "itself is all there is to say");
+                           " bytes; likely cause: the part sends more than the token, although a "
+                           "message only has to arrive");
     bench.fail(*played, failure);
   }
 }
@@ -195,7 +197,7 @@ void check_cost(Bench& bench, int ranks) {
 
 Exam exam() {
   return {
-      {"nobody leaves before the last has come, whoever is late",
+      {"no rank leaves before the last rank arrives, whichever rank is late",
        [](Bench& bench) {
          for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
            for (int late = 0; late < n; ++late) meet(bench, {whole_world(n), {late}});
@@ -204,7 +206,7 @@ Exam exam() {
            meet(bench, {whole_world(n), {late}});
          }
        }},
-      {"two barriers in a row, with another late rank each, do not mix",
+      {"two barriers in a row do not mix, even if a different rank is late each time",
        [](Bench& bench) {
          for (const int n : {2, 3, 5, 8}) {
            for (int late = 0; late < n; ++late) {
@@ -212,15 +214,15 @@ Exam exam() {
            }
          }
        }},
-      {"a group whose ranks are not those of the world",
+      {"the same holds in a group whose ranks differ from the global ranks",
        [](Bench& bench) {
          for (const int late : {6, 1, 4}) meet(bench, {split_members(), {late, 3}});
        }},
-      {"few messages: no chain, and no rank's sends or receives, beyond 2·log2 N",
+      {"no chain of messages, no rank's sends and no rank's receives exceed 2·log2 N",
        [](Bench& bench) {
          for (const int n : {2, 3, 4, 5, 6, 7, 8, 12, 13, 17}) check_cost(bench, n);
        }},
-      {"a lost peer: CommError, and nobody returns before all have come",
+      {"when a peer is lost, a rank throws CommError and never returns before all ranks arrive",
        [](Bench& bench) {
          for (const auto& [n, rank, request] :
               {std::tuple{2, 1, 1}, {4, 0, 1}, {5, 4, 1}, {4, 3, 2}, {5, 2, 4}}) {

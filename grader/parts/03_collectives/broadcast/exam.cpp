@@ -25,11 +25,11 @@ Price price(const CollectiveProblem& p) {
   price.received[static_cast<std::size_t>(p.root)] = {0, 0};
   price.total = (p.size() - 1) * p.count;
   price.depth = price.sends = tree_depth(p.size());
-  price.why_bytes = "somebody who has the data gets it again";
+  price.why_bytes = "a rank that has the data receives it again";
   price.why_depth =
-      "the ranks pass the data on one after the other; each rank that has it can "
-      "give it to another one in every step";
-  price.why_fan = "one rank serves all the others; those it has served should help";
+      "the ranks pass the data on one after the other; every rank that has it can send it in every "
+      "step";
+  price.why_fan = "one rank serves all the others; the ranks that it has served should send, too";
   return price;
 }
 
@@ -37,8 +37,9 @@ Price price(const CollectiveProblem& p) {
 
 Exam exam() {
   return collective_exam(
-      {.values = "the root's elements arrive on every rank, for any root, number and count",
-       .cost = "a tree: (N-1)·D elements in all, no chain and no rank's sends beyond log2 N",
+      {.values =
+           "the root's elements arrive on every rank, for any root, number of ranks and count",
+       .cost = "a tree sends (N-1)·D elements; no chain and no rank's sends exceed log2 N",
        .roots = Roots::all,
        .oracle = scene,
        .counts = counts,

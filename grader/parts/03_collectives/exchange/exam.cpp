@@ -1,5 +1,4 @@
-// The exam of exchange: what the left neighbour brought, by messages of which none waits for
-// another.
+// The exam of exchange: the left neighbour's data, by messages that do not wait for each other.
 #include "grader/exam/collective_rules.hpp"
 #include "grader/judge/bench.hpp"
 
@@ -22,14 +21,14 @@ std::vector<std::int64_t> counts(const CollectiveProblem& p, int) { return {p.co
 Price price(const CollectiveProblem& p) {
   Price price;
   const std::int64_t sent = p.size() > 1 ? p.count : 0;
-  price.shape = "a shift in which all send at once";
+  price.shape = "a shift in which all ranks send at once";
   price.sent.assign(p.ranks(), {sent, sent});
   price.received = price.sent;
   price.sends = price.depth = 1;
   price.seconds = 1.1 * message_seconds(p, p.count);
-  price.why_bytes = "something else than `mine`, once, to the right was sent";
-  price.why_depth = "some ranks receive before they send; with isend all can send first";
-  price.why_fan = "`mine` is cut into pieces, or sent to others than the right neighbour";
+  price.why_bytes = "a rank sends something other than `mine`, or sends it more than once";
+  price.why_depth = "some ranks receive before they send; with isend all ranks can send first";
+  price.why_fan = "`mine` is cut into pieces, or sent to ranks other than the right neighbour";
   price.why_time = "ranks take turns";
   return price;
 }
@@ -38,8 +37,8 @@ Price price(const CollectiveProblem& p) {
 
 Exam exam() {
   return collective_exam(
-      {.values = "everybody has what its left neighbour brought, and nobody waits for ever",
-       .cost = "one message a rank, and all of them at once",
+      {.values = "every rank has its left neighbour's data, and no rank waits forever",
+       .cost = "each rank sends one message, and all ranks send at once",
        .oracle = scene,
        .counts = counts,
        .price = price});

@@ -37,8 +37,8 @@ Price price(const CollectiveProblem& p) {
 }  // namespace
 
 Exam exam() {
-  return collective_exam({.values = "the root has every rank's block, in the order of the ranks",
-                          .cost = "the root receives (N-1)·B elements, and sends nothing",
+  return collective_exam({.values = "the root has every rank's block, in rank order",
+                          .cost = "the root receives (N-1)·B elements and sends nothing",
                           .roots = Roots::all,
                           .oracle = scene,
                           .counts = counts,

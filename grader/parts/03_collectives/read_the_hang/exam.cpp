@@ -64,13 +64,13 @@ Check check(std::string name, std::vector<std::size_t> which) {
 
 Exam exam() {
   return {
-      check("a rank that is late is no hang: it computes, and all others wait for it",
-            {11, 12, 13}),
-      check("messages: all ranks of a cycle are named, and none that waits behind it", {0, 1, 2}),
-      check("who has returned never comes: it is named, not those who wait", {8, 9, 10}),
-      check("one collective, several calls of it: the few that differ are named", {4, 5, 6, 7}),
-      check("a rank that waits elsewhere, in a message or in another group", {3, 14}),
-      check("several kinds at once: the first of the list is meant", {15, 16, 17}),
+      check("a rank that still computes is reported as slow, not as a hang", {11, 12, 13}),
+      check("all ranks of a message cycle are named, and no rank that waits behind it", {0, 1, 2}),
+      check("a rank that returned early is named, not the ranks that wait for it", {8, 9, 10}),
+      check("if ranks call one collective differently, the few that differ are named",
+            {4, 5, 6, 7}),
+      check("a rank that waits elsewhere, in a message or in another group, is named", {3, 14}),
+      check("if several kinds apply, the first kind in the list is reported", {15, 16, 17}),
   };
 }
 

@@ -26,7 +26,7 @@ struct Run {
     }
   }
 
-  // What `rank` waits in is over; so is it for all others that wait in the same.
+  // Ends the call in which `rank` waits, for all ranks that wait in it.
   bool go_on(std::size_t rank) {
     if (report.ranks[rank].doing != Activity::waiting) return false;
     const CallRecord call = report.ranks[rank].last;
@@ -84,23 +84,25 @@ std::string about_kind(const HangReport& report, const Diagnosis& right) {
     case HangKind::wrong_call:
     case HangKind::wrong_root:
     case HangKind::wrong_count:
-      return text("all members have come to collective number ", right.number,
-                  " of a group, and not all called the same: compare the calls of those who wait "
-                  "in the same collective");
+      return text("all members reached collective number ", right.number,
+                  " of a group, but not all made the same call; compare the calls of the ranks "
+                  "that wait in it");
     case HangKind::early_exit:
-      return text("somebody waits for ", who, ", and who has returned answers nobody");
+      return text("other ranks wait for ", who, "; a rank that has returned makes no more calls");
     case HangKind::wrong_group:
       return text(
-          "ranks wait in collectives of two groups for each other; look at the group of "
-          "each, not only at its kind and number");
+          "ranks wait for each other in collectives of two groups; compare the groups of the "
+          "calls, not only kind and number");
     case HangKind::left_out:
       return text("ranks wait in collective number ", right.number, " for ", who,
-                  ", and there somebody waits in a message for one of them");
+                  right.culprits.size() == 1 ? ", which waits" : ", one of which waits",
+                  " in a message for one of them");
     case HangKind::cycle:
-      return text("of ", who, " each waits in a message for another one of them");
+      return text("each of ", who, " waits in a message for another of them");
     case HangKind::slow:
-      return text("whoever waits does so, in the end, for ", who,
-                  ", and who computes may still come: nothing hangs");
+      return text("all waiting ranks wait for ", who,
+                  ", directly or through other ranks; a rank that computes may still arrive, so "
+                  "nothing hangs");
   }
   return comm::text_of(report);
 }
@@ -108,13 +110,13 @@ std::string about_kind(const HangReport& report, const Diagnosis& right) {
 // Why this rank is no culprit.
 std::string why_not(const HangReport& report, const Diagnosis& right, int rank) {
   if (right.kind <= HangKind::wrong_count) {
-    return text("rank ", rank, " is not one of the few that differ in that collective");
+    return text("rank ", rank, " is not one of the few ranks that differ in that collective");
   }
   const bool known = rank >= 0 && rank < static_cast<int>(report.ranks.size());
   if (!known || report.ranks[static_cast<std::size_t>(rank)].doing != Activity::waiting) {
-    return text("nobody waits for rank ", rank);
+    return text("no rank waits for rank ", rank);
   }
-  return text("rank ", rank, " waits for others, and did nothing wrong");
+  return text("rank ", rank, " waits for others and did nothing wrong");
 }
 
 }  // namespace
@@ -155,26 +157,28 @@ HangGuess likely_cause(const HangReport& report, const Diagnosis& seen, const Di
   if (seen.kind != right.kind) return {"kind", about_kind(report, right)};
   if (seen.culprits != right.culprits) {
     if (!std::is_sorted(seen.culprits.begin(), seen.culprits.end())) {
-      return {"not_ascending", "culprits are listed in ascending order"};
+      return {"not_ascending", "list the culprits in ascending order"};
     }
     for (const int rank : seen.culprits) {
       if (!holds(right.culprits, rank)) return {"culprit_too_many", why_not(report, right, rank)};
     }
     for (const int rank : right.culprits) {
       if (holds(seen.culprits, rank)) continue;
-      return {"culprit_missed", text("rank ", rank, " is one: ", about_kind(report, right))};
+      return {"culprit_missed",
+              text("rank ", rank, " is also a culprit; ", about_kind(report, right))};
     }
-    return {"culprit_twice", "each culprit is named once"};
+    return {"culprit_twice", "name each culprit once"};
   }
   if (right.kind == HangKind::cycle) {
-    return {
-        "number",
-        "what holds a cycle up are its own messages: number 0, whoever else waits for its ranks"};
+    return {"number",
+            "messages hold a cycle up, not a collective, so the number is 0, whichever ranks wait "
+            "for it"};
   }
-  if (right.number == 0) return {"number", "nobody waits for them in a collective: number 0"};
-  return {"number",
-          text("the collective at which others wait for them, or at which they differ, is number ",
-               right.number, " of its group")};
+  if (right.number == 0)
+    return {"number", "no rank waits for the culprits in a collective, so the number is 0"};
+  return {"number", text("the collective in which other ranks wait for the culprits, or in which "
+                         "they differ, is number ",
+                         right.number, " of its group")};
 }
 
 }  // namespace lockstep::grader::read_the_hang

@@ -1,4 +1,5 @@
-// The exam of reduce: the reduction on the root, by a tree, and everybody else's data as it was.
+// The exam of reduce: the reduction on the root, by a tree; the data of all other ranks is
+// unchanged.
 #include "grader/exam/collective_rules.hpp"
 #include "grader/judge/bench.hpp"
 
@@ -30,10 +31,10 @@ Price price(const CollectiveProblem& p) {
   price.sent[static_cast<std::size_t>(p.root)] = {0, 0};
   price.total = (p.size() - 1) * p.count;
   price.depth = price.receives = tree_depth(p.size());
-  price.why_bytes = "a partial result travels more often than once, or to more than one rank";
+  price.why_bytes = "a partial result travels more than once, or to more than one rank";
   price.why_depth = "the ranks add one after the other; pairs of them can add at the same time";
   price.why_fan =
-      "one rank receives from all the others; they should add up among themselves first";
+      "one rank receives from all the others; those ranks should add among themselves first";
   return price;
 }
 
@@ -41,8 +42,9 @@ Price price(const CollectiveProblem& p) {
 
 Exam exam() {
   return collective_exam(
-      {.values = "the root has every rank's value exactly once, and nobody else's data changed",
-       .cost = "a tree: (N-1)·D elements in all, no chain and no rank's receives beyond log2 N",
+      {.values = "the root has every rank's value exactly once, and the data of all other ranks is "
+                 "unchanged",
+       .cost = "a tree sends (N-1)·D elements; no chain and no rank's receives exceed log2 N",
        .roots = Roots::all,
        .reduces = Reduces::yes,
        .oracle = scene,

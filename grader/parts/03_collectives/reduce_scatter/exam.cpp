@@ -37,8 +37,7 @@ Price price(const CollectiveProblem& p) {
   price.total = (n - 1) * p.count;
   price.depth = p.size() - 1;
   price.why_bytes =
-      "whole buffers travel, or the finished blocks go round as well, where each rank "
-      "needs its own only";
+      "whole buffers travel, or finished blocks travel too, although each rank needs only its own";
   price.why_depth = "ranks take turns instead of all sending in every step";
   return price;
 }
@@ -46,12 +45,13 @@ Price price(const CollectiveProblem& p) {
 }  // namespace
 
 Exam exam() {
-  return collective_exam({.values = "rank r has block r of the reduction, and `all` is unchanged",
-                          .cost = "(N-1)/N of the data per rank, (N-1)·D in all, in N-1 steps",
-                          .reduces = Reduces::yes,
-                          .oracle = scene,
-                          .counts = counts,
-                          .price = price});
+  return collective_exam(
+      {.values = "rank r has block r of the reduction, and `all` is unchanged",
+       .cost = "each rank sends (N-1)/N of the data, all ranks send (N-1)·D elements, in N-1 steps",
+       .reduces = Reduces::yes,
+       .oracle = scene,
+       .counts = counts,
+       .price = price});
 }
 
 }  // namespace lockstep::grader::reduce_scatter

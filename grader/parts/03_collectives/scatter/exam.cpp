@@ -31,14 +31,14 @@ Price price(const CollectiveProblem& p) {
   price.sent[static_cast<std::size_t>(p.root)] = {others, others};
   price.received.assign(p.ranks(), {p.count, Range{}.most});
   price.received[static_cast<std::size_t>(p.root)] = {0, 0};
-  price.why_bytes = "ranks are sent blocks that are not theirs";
+  price.why_bytes = "ranks receive blocks that are not theirs";
   return price;
 }
 
 }  // namespace
 
 Exam exam() {
-  return collective_exam({.values = "every rank has its block of what the root dealt",
+  return collective_exam({.values = "every rank has its block of the root's data",
                           .cost = "the root sends (N-1)·B elements, and nothing to itself",
                           .roots = Roots::all,
                           .oracle = scene,

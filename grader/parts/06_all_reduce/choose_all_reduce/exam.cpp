@@ -83,7 +83,7 @@ bool near(double seen, double expected) {
   return std::fabs(seen - expected) <= 1e-9 * std::fabs(expected);
 }
 
-// A way to read the table wrongly: what it makes of the steps of an algorithm.
+// A way to misread the table, and the seconds that it gives for the steps of an algorithm.
 struct Misreading {
   const char *cause, *sentence;
   std::function<double(const ChoiceQuestion&, std::size_t, std::vector<Steps>)> seconds;
@@ -131,31 +131,31 @@ const std::vector<Misreading>& misreadings() {
          const auto& link = steps.front().link;
          return bytes_s + link.latency_s + link.gap_s;
        }},
-      {"gap_left_out", "each message occupies its port for a gap, beside its bytes",
+      {"gap_left_out", "each message occupies its port for a gap in addition to its bytes",
        with([](const ChoiceQuestion&, Steps& s) { s.link.gap_s = 0; })},
       {"latency_left_out", "a step ends when the message has arrived, a latency later",
        with([](const ChoiceQuestion&, Steps& s) { s.link.latency_s = 0; })},
-      {"whole_buffer", "what travels in a step is a part of the buffer, not the whole of it",
+      {"whole_buffer", "each step sends a part of the buffer, not all of it",
        with([](const ChoiceQuestion& q, Steps& s) { s.bytes = static_cast<double>(q.bytes); })},
       {"bits", "the bandwidth is in bytes per second, not in bits",
        with([](const ChoiceQuestion&, Steps& s) { s.link.bandwidth_bytes_s /= 8; })},
-      {"one_way", "that is one way: reduce the data, and bring the result back",
+      {"one_way", "this covers one way; the data is reduced, and then the result is sent back",
        with([](const ChoiceQuestion&, Steps& s) { s.count /= 2, s.latencies /= 2; })},
       {"links_within", "ranks of different nodes talk over the link between nodes",
        with([](const ChoiceQuestion& q, Steps& s) { s.link = q.links.within; })},
       {"links_between", "ranks that share a node talk over the link within it",
        with([](const ChoiceQuestion& q, Steps& s) { s.link = q.links.between; })},
       {"latency_of_the_top_level",
-       "going down, the topmost level costs no latency where N is no power of two",
+       "on the way down, the topmost level costs no latency if N is not a power of two",
        with([](const ChoiceQuestion&, Steps& s) { s.latencies = s.count; })},
-      {"one_step_more", "N ranks need N-1 steps to meet, not N",
+      {"one_step_more", "N ranks need N-1 steps, not N",
        [](const ChoiceQuestion& q, std::size_t, std::vector<Steps> steps) {
          return seconds_of(steps) * q.ranks / (q.ranks - 1.0);
        }},
       {"levels_rounded_down", "a tree of N ranks has log2 N levels, rounded up", without_top_level},
       {"not_folded",
-       "the ranks beyond the power of two hand their data over first, and get the result last: two "
-       "more steps of the whole buffer",
+       "the ranks beyond the power of two send their data first and get the result last, which "
+       "takes two more steps of the whole buffer",
        [](const ChoiceQuestion&, std::size_t algorithm, std::vector<Steps> steps) {
          if (algorithm == 3) steps.pop_back();
          return seconds_of(steps);
@@ -166,20 +166,26 @@ const std::vector<Misreading>& misreadings() {
          return seconds_of(steps);
        }},
       {"level_by_distance",
-       "a level is within a node where 2·apart divides g; if it does not, some of its pairs stand "
-       "in two nodes, though they are close",
+       "a level stays within a node only if 2·apart divides g; otherwise some of its pairs span "
+       "two nodes, though they are close",
        with_levels(
            [](const ChoiceQuestion& q, int apart) { return 2 * apart <= q.ranks_per_node; })},
       {"level_by_distance",
-       "a level is within a node where 2·apart divides g, not where apart is below g",
+       "a level stays within a node only if 2·apart divides g, not whenever apart is below g",
        with_levels([](const ChoiceQuestion& q, int apart) { return apart < q.ranks_per_node; })},
       {"top_level_free",
-       "where N is a power of two the topmost level costs its latency on the way down, too",
+       "if N is a power of two, the topmost level costs its latency on the way down, too",
        with_the_top_level_free},
-      {"whole_numbers", "a part of the data is rarely whole: divide in double",
+      {"overflow", "an int holds at most 2,147,483,647 bytes; keep the bytes in int64_t or double",
+       [](const ChoiceQuestion& q, std::size_t, std::vector<Steps> steps) {
+         const double kept = static_cast<double>(static_cast<std::int32_t>(q.bytes));
+         for (Steps& s : steps) s.bytes *= kept / static_cast<double>(q.bytes);
+         return seconds_of(steps);
+       }},
+      {"whole_numbers", "a part of the data is rarely a whole number of bytes; divide in double",
        with([](const ChoiceQuestion&, Steps& s) { s.bytes = std::floor(s.bytes); })},
       {"shard_crosses_whole",
-       "between nodes the shard of D/g is cut once more, among the N/g ranks that hold it: D/N",
+       "between nodes the shard of D/g is cut once more, to D/N, among the N/g ranks that hold it",
        [](const ChoiceQuestion& q, std::size_t algorithm, std::vector<Steps> steps) {
          if (algorithm == 4) steps.back().bytes = static_cast<double>(q.bytes) / q.ranks_per_node;
          return seconds_of(steps);
@@ -197,10 +203,11 @@ std::string ratio_sentence(double seen, double expected, const std::vector<Steps
   std::string in_all = "no step at all";
   double count = 0;
   for (const Steps& s : steps) count += s.count;
-  if (!steps.empty()) in_all = text(count, " steps");
+  if (!steps.empty()) in_all = text(count, count == 1 ? " step" : " steps");
   const double ratio = std::round(seen / expected * 1000) / 1000;
-  return text("that is ", ratio, " times what the header's table gives, ", in_all,
-              " in all: compare your count of steps, and the bytes of each, with its row");
+  return text("the prediction is ", ratio, " times the value of the header's table, which has ",
+              in_all,
+              " in all; compare your number of steps, and the bytes of each step, with its row");
 }
 
 [[noreturn]] void fail_of_seconds(Bench& bench, const Played& played,
@@ -214,11 +221,11 @@ std::string ratio_sentence(double seen, double expected, const std::vector<Steps
   if (!possible(q, algorithm)) {
     failure.cause = "one_node";
     sentence =
-        "all ranks are on one node, where there is nothing to be hierarchical about: "
+        "all ranks are on one node, where the hierarchical all-reduce cannot run; its time is "
         "infinity";
   } else if (q.ranks == 1) {
     failure.cause = "one_rank";
-    sentence = "one rank has nobody to send to";
+    sentence = "a single rank sends no message";
   } else {
     for (const Misreading& misread : misreadings()) {
       const double wrong = misread.seconds(q, algorithm, steps);
@@ -255,9 +262,9 @@ std::string ratio_sentence(double seen, double expected, const std::vector<Steps
   failure.where = text_of(q);
   failure.message =
       text(text_of(q), ": all predictions are right, but ", seen, " was chosen where ", names[best],
-           " takes the least, ", number(expected_of(q, best)),
-           " s; likely cause: the smallest prediction is not looked for among all five, or its "
-           "place in the list was taken for an AllReduce, which counts from native");
+           " takes the least time, ", number(expected_of(q, best)),
+           " s; likely cause: the search does not cover all five predictions, or its index is used "
+           "as an AllReduce, whose values start at native");
   bench.fail(played, std::move(failure));
 }
 
@@ -269,9 +276,9 @@ std::string ratio_sentence(double seen, double expected, const std::vector<Steps
   failure.expected = names[first];
   failure.where = text_of(q);
   failure.message =
-      text(text_of(q), ": your predictions of ", names[first], " and ", names[chosen],
-           " are equal, and the later one was chosen; likely cause: of equals the "
-           "first in the header's order is asked for, so that all ranks choose alike");
+      text(text_of(q), ": your predictions for ", names[first], " and ", names[chosen],
+           " are equal, and the later one was chosen; likely cause: ties are not broken in the "
+           "header's order, which makes all ranks choose alike");
   bench.fail(played, std::move(failure));
 }
 
@@ -365,17 +372,17 @@ std::vector<ChoiceQuestion> crossings(Bench& bench) {
 
 Exam exam() {
   return {
-      {"one node: steps and bytes of each algorithm, for any number of ranks",
+      {"on one node, steps and bytes of each algorithm are right for any number of ranks",
        [](Bench& bench) {
          ask(bench, "one node", clusters(bench, {1}, {8, 2, 4, 16, 3, 5, 6, 7, 13, 24, 100, 1024}));
        }},
-      {"several nodes: each step over the link that it uses",
+      {"on several nodes, each step is charged to the link that it uses",
        [](Bench& bench) {
          ask(bench, "several nodes", clusters(bench, {2, 4, 16, 3, 125}, {8, 4, 2, 1, 6, 3}));
        }},
-      {"the fastest changes where the formulas cross",
+      {"the fastest algorithm is chosen on both sides of each crossing",
        [](Bench& bench) { ask(bench, "around the crossings", crossings(bench)); }},
-      {"one rank has nothing to do",
+      {"a single rank takes no time",
        [](Bench& bench) { ask(bench, "one rank", clusters(bench, {1}, {1})); }},
   };
 }

@@ -21,19 +21,20 @@ Price price(const CollectiveProblem& p) {
   price.total = 2 * (p.size() - 1) * d;
   price.depth = 2 * tree_depth(static_cast<int>(inner)) + (folded ? 2 : 0);
   price.why_bytes =
-      "whole buffers travel, or the same half in every step, where what travels should "
-      "get shorter from step to step";
+      "whole buffers travel, or the same half in every step, although each step should send half "
+      "as much as the one before";
   price.why_depth =
-      "ranks take turns, or every pair is waited for, where all pairs can exchange at "
-      "the same time";
+      "ranks take turns or wait for every pair, although all pairs can exchange at the same time";
   return price;
 }
 
 }  // namespace
 
 Exam exam() {
-  return all_reduce_exam("2log2 P steps (2 more where N is no power of two), 2(P-1)/P of the data",
-                         price);
+  return all_reduce_exam(
+      "2·log2 P steps and 2(P-1)/P of the data suffice, with 2 more steps if N is not a power of "
+      "two",
+      price);
 }
 
 }  // namespace lockstep::grader::halving_doubling_all_reduce

@@ -1,6 +1,6 @@
 // The exam of hierarchical_all_reduce: the reduction everywhere, and a share of 1/g of it between
-// nodes. Who is on which node only the judge knows: it counts the bytes of every link by the ranks
-// that each message joins.
+// nodes. Only the judge knows which rank is on which node: it counts the bytes of every link by the
+// ranks that each message joins.
 #include <algorithm>
 #include <tuple>
 
@@ -73,7 +73,7 @@ Price price(const CollectiveProblem& p) {
       static_cast<double>(up(p.count, p.size()) * static_cast<std::int64_t>(bytes_of(p.dtype)));
   price.seconds =
       1.01 * 2 * (p.size() - 1) * (link.latency_s + link.gap_s + chunk / link.bandwidth_bytes_s);
-  price.why_bytes = "whole buffers travel where shards should, or they travel twice";
+  price.why_bytes = "whole buffers travel instead of shards, or shards travel twice";
   price.why_depth = "ranks take turns instead of all sending in every step";
   price.why_time = "ranks wait for each other at one receiver; a ring over all ranks is faster";
   return price;
@@ -99,11 +99,11 @@ void check_slow_link(Bench& bench, const Played& played, const CollectiveProblem
     if (!wasteful) failure.expected = text("at least ", grouped(range.least), " elements");
     failure.where = text("rank ", rank);
     failure.message = text("the result is right, but rank ", rank, " sent ", failure.seen,
-                           " to other nodes where ", failure.expected,
-                           " are its part, 2(k-1)/k of its shard; likely cause: ",
-                           wasteful ? "more than the shard crosses the slow link: only what is "
-                                      "reduced within the node and is this rank's own should"
-                                    : "another rank of the node carries what is this one's");
+                           " to other nodes where its part, 2(k-1)/k of its shard, is ",
+                           failure.expected, "; likely cause: ",
+                           wasteful ? "more than the shard crosses the slow link; send only this "
+                                      "rank's shard, after it is reduced within the node"
+                                    : "another rank of the node sends this rank's shard");
     bench.fail(played, failure);
   }
 }
@@ -193,11 +193,12 @@ void turned(Bench& bench) {
 Exam exam() {
   return {
       {"every rank's value arrives exactly once, with the same bits everywhere", values},
-      {"float32, and product, min and max as well as sum", other_values},
-      {"nodes that number their ranks in another order", turned},
-      {"int64 beyond 2^53, to the last digit", wide_integers, std::vector<std::size_t>{0}},
-      {"between nodes 2(k-1)/k of the shard and no more; 2(g-1) + 2(k-1) steps; no slower than a "
-       "ring",
+      {"float32, product, min and max are right, too", other_values},
+      {"the result is right if nodes number their ranks in another order", turned},
+      {"int64 values beyond 2^53 are exact to the last digit", wide_integers,
+       std::vector<std::size_t>{0}},
+      {"a rank sends 2(k-1)/k of its shard between nodes, in 2(g-1) + 2(k-1) steps, no slower than "
+       "a ring",
        [](Bench& bench) {
          for (const Layout& layout : layouts) {
            const int n = layout.nodes * layout.each;
@@ -218,7 +219,7 @@ Exam exam() {
            check_cost(bench, p);
          }
        }},
-      {"3,000,000,019 elements, for which 32 bits are too few",
+      {"the cost is also right for 3,000,000,019 elements, for which 32 bits are too few",
        [](Bench& bench) {
          for (const Layout& layout : {Layout{2, 4}, Layout{4, 2}, Layout{2, 6}}) {
            auto p = problem_of(layout, 3'000'000'019);
@@ -228,7 +229,7 @@ Exam exam() {
            check_cost(bench, p);
          }
        }},
-      {"a lost peer: CommError, and nobody takes half a result for a whole one", deaths,
+      {"when a peer is lost, a rank throws CommError and never returns a partial result", deaths,
        std::vector<std::size_t>{0}},
   };
 }

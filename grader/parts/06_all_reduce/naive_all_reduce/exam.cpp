@@ -8,23 +8,23 @@ namespace {
 Price price(const CollectiveProblem& p) {
   Price price;
   const std::int64_t each = (p.size() - 1) * p.count;
-  price.shape = "everyone to everyone";
+  price.shape = "the naive all-reduce";
   price.sent.assign(p.ranks(), {each, each});
   price.depth = p.size() - 1;
   price.room = p.size() * p.count;
-  price.why_bytes = "somebody gets the same buffer twice";
+  price.why_bytes = "a rank gets the same buffer twice";
   price.why_depth =
-      "ranks wait for what others bring before they send their own data: that is another "
-      "algorithm, or they take turns";
+      "ranks wait for other ranks' data before they send their own; this is another algorithm, or "
+      "the ranks take turns";
   price.why_room =
-      "room is made for every message in every step; N buffers hold all that arrives and your own";
+      "every step allocates a new buffer; N buffers hold all data that arrives and your own";
   return price;
 }
 
 }  // namespace
 
 Exam exam() {
-  return all_reduce_exam("(N-1)·D elements from every rank, in chains of at most N-1 messages",
+  return all_reduce_exam("every rank sends (N-1)·D elements, in chains of at most N-1 messages",
                          price);
 }
 

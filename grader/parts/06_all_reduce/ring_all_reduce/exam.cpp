@@ -15,11 +15,11 @@ Price price(const CollectiveProblem& p) {
   price.depth = 2 * (p.size() - 1);
   price.reach = 1;
   price.why_bytes =
-      "whole buffers travel where chunks of 1/N should, or some chunks travel more often than once "
-      "each way round";
+      "whole buffers travel instead of chunks of 1/N, or some chunks travel more than once in a "
+      "phase";
   price.why_uneven =
-      "the chunks' lengths differ by more than one: chunk c from ⌊c·D/N⌋ to ⌊(c+1)·D/N⌋ shares the "
-      "remainder among them";
+      "the lengths of the chunks differ by more than one; a chunk c from ⌊c·D/N⌋ to ⌊(c+1)·D/N⌋ "
+      "spreads the remainder";
   price.why_depth = "ranks take turns instead of all sending in every step";
   return price;
 }
@@ -27,7 +27,8 @@ Price price(const CollectiveProblem& p) {
 }  // namespace
 
 Exam exam() {
-  return all_reduce_exam("2(N-1)/N of the data per rank, 2(N-1) steps, neighbours only", price);
+  return all_reduce_exam("each rank sends 2(N-1)/N of the data to its neighbours, in 2(N-1) steps",
+                         price);
 }
 
 }  // namespace lockstep::grader::ring_all_reduce

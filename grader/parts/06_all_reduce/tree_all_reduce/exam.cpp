@@ -8,16 +8,16 @@ namespace {
 Price price(const CollectiveProblem& p) {
   Price price;
   const int levels = tree_depth(p.size());
-  price.shape = "a tree, up and down,";
+  price.shape = "one pass up and down a tree";
   price.total = 2 * (p.size() - 1) * p.count;
   price.messages = 2 * (p.size() - 1);
   price.depth = 2 * levels;
   price.sends = price.receives = levels + 1;
-  price.why_bytes = "somebody sends or gets a buffer more often than once each way";
+  price.why_bytes = "a rank sends or receives a buffer more than once each way";
   price.why_messages =
-      "the buffer travels in pieces, where every message should be the whole of it";
-  price.why_depth = "the ranks add, or pass the result on, one after the other";
-  price.why_fan = "one rank talks to all the others; pairs of ranks can do it at the same time";
+      "the buffer travels in pieces, although every message should carry all of it";
+  price.why_depth = "the ranks add, or pass on the result, one after the other";
+  price.why_fan = "one rank talks to all the others; pairs of ranks can exchange at the same time";
   return price;
 }
 
@@ -25,7 +25,8 @@ Price price(const CollectiveProblem& p) {
 
 Exam exam() {
   return all_reduce_exam(
-      "a tree: 2(N-1) messages of D elements, no chain and no rank's share beyond log2 N each way",
+      "a tree sends 2(N-1) messages of D elements; no chain and no rank's share exceed log2 N each "
+      "way",
       price);
 }
 
