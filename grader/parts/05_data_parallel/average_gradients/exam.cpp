@@ -224,7 +224,7 @@ Exam exam() {
          p.members.ranks = {6, 1, 4};
          judge(bench, p);
        }},
-      {"a lost peer causes a CommError, not a mean over the remaining ranks",
+      {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
        [](Bench& bench) {
          const GradientPlan plan{DType::float32, {35, 64, 13}, {1, 1, 1}};
          CaseSetup setup{.description = "4 ranks", .inputs = {}, .network = {}, .services = {}};

@@ -266,7 +266,7 @@ Exam exam() {
          p.members.ranks = {6, 1, 4};
          play(bench, p);
        }},
-      {"a lost peer causes a CommError, not a replica with only part of the model",
+      {"when a peer is lost, a rank throws CommError and never returns a partial copy of the model",
        [](Bench& bench) {
          const Problem p{whole_world(4), {plain_model(0)}, bench.draw()};
          check_lost_peer(bench, setup_of(p, bench.draw(), 1), 2, 3);

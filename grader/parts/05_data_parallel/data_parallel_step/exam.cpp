@@ -248,7 +248,8 @@ Exam exam() {
        [](Bench& bench) {
          play(bench, {.ranks = 2, .optimizer = OptimizerKind::adam, .unused = true});
        }},
-      {"a lost peer causes a CommError, not a step with the remaining ranks' gradients",
+      {"when a peer is lost, a rank throws CommError and takes no step with the remaining "
+       "gradients",
        [](Bench& bench) {
          const Problem p{.ranks = 4, .schedule_seed = bench.draw()};
          const std::uint64_t salt = bench.draw();

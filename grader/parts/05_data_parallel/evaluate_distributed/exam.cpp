@@ -269,7 +269,7 @@ Exam exam() {
        }},
       {"each of several evaluations in a row uses its own model",
        [](Bench& bench) { play(bench, {.ranks = 3, .samples = 10, .evaluations = 3}); }},
-      {"a lost peer causes a CommError, not a mean over the remaining ranks",
+      {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
        [](Bench& bench) { play(bench, {.ranks = 3, .samples = 10}, Peers::one_dies); }},
       {"a subgroup evaluates like a world of its own",
        [](Bench& bench) {

@@ -258,7 +258,7 @@ Exam exam() {
          p.plan.has_grad = {1, 0, 1, 1};
          play(bench, p);
        }},
-      {"a lost peer causes a CommError, not a mean over the remaining ranks",
+      {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
        [](Bench& bench) {
          const Problem p = drawn_problem(bench, 4, Padding::some);
          check_lost_peer(bench, setup_of(p, bench.draw(), Peers::one_dies), 1, 2);
