@@ -1,6 +1,7 @@
 # Turns a text of the repository into what Doxygen makes a page of. The text stays as every Markdown
 # reader shows it; what differs in Doxygen is done here:
 #   - the page gets a name that depends on its path only (page_of), and links lead to pages
+#   - links within the page lead to its headings
 #   - links to headers lead to their documentation, links to other files to a page that shows them
 #   - code blocks get a language, and those that quote a file say which
 #   - ```math blocks become MathML, which browsers draw without any help
@@ -45,9 +46,30 @@ function page_of_file(path) { gsub(/[^A-Za-z0-9]/, "_", path); return "file_" pa
 
 function html_text(text) { gsub(/&/, "\\&amp;", text); gsub(/</, "\\&lt;", text); gsub(/"/, "\\&quot;", text); return text }
 
+# The name that a heading has for links within its page, as on GitHub.
+function slug_of(heading) {
+  heading = tolower(heading)
+  gsub(/[^a-z0-9 _-]/, "", heading)
+  gsub(/ /, "-", heading)
+  return heading
+}
+
+# The headings that the page links to: they get a name.
+function read_links_within(    line) {
+  split("", linked)
+  while ((getline line <FILENAME) > 0) {
+    while (match(line, /\]\(#[^) ]+\)/)) {
+      linked[substr(line, RSTART + 3, RLENGTH - 4)] = 1
+      line = substr(line, RSTART + RLENGTH)
+    }
+  }
+  close(FILENAME)
+}
+
 # Where a link of this page leads.
 function led(target,    path) {
-  if (target ~ /:\/\// || target ~ /^#/) return target
+  if (target ~ /:\/\//) return target
+  if (target ~ /^#/) return "@ref " page "_" substr(target, 2)
   sub(/#.*/, "", target)
   path = resolved(folder, target)
   if (path ~ /\.md$/) return "@ref " page_of(path)
@@ -184,6 +206,7 @@ FNR == 1 {
   titled = hints = runs = awaits_output = 0
   ask = why = ""
   block = ""
+  read_links_within()
 }
 
 /^```/ {
@@ -211,6 +234,13 @@ block == "code" || /^    / { print; next }
 }
 
 page == "index" && $0 == "## The way through" { list_of_lessons() }
+
+/^##/ {
+  heading = $0
+  sub(/^#+ */, "", heading)
+  heading = slug_of(heading)
+  if (heading in linked) { before = $0; print line_of($0) " {#" page "_" heading "}"; next }
+}
 
 /^What you will be able to say/ { print "" }
 

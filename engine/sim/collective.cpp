@@ -164,6 +164,10 @@ void Core::State::enter(const OperationPtr& operation) {
   auto& slot = group.open[static_cast<std::size_t>(index)];
   slot.by_member[member] = operation;
   if (std::cmp_less(++slot.count, group.members.size())) return;
+  // A rank that is gone may have entered before: what it brought is not summed, and who waits is
+  // told.
+  const auto is_lost = [&](int rank) { return !lost_[static_cast<std::size_t>(rank)].empty(); };
+  if (any_lost_ && std::ranges::any_of(group.members, is_lost)) return;
   // Full, and so is every earlier one (invariant 3): this is the front.
   Group::Slot full = std::move(group.open.front());
   group.open.pop_front();

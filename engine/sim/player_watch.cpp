@@ -15,7 +15,7 @@ namespace {
 // A player that waits for a processor is not idle: when it could run, but got less than half of the
 // time, the limit is stretched up to this often.
 constexpr double starved_stretch = 4;
-constexpr double foreign_wait_s = 1;  // of all players together
+constexpr double foreign_wait_s = 3;  // of all players together
 
 }  // namespace
 

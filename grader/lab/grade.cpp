@@ -42,9 +42,10 @@ std::string unsolved_message(const Lab& lab, const Exercise& exercise,
 void say_where_it_is_unsolved(const Lab& lab, const Exercise& exercise,
                               const std::filesystem::path& source, Report& report) {
   if (report.verdict != sim::Verdict::unsolved) return;
-  report.message = report.steps_held > 0 ? text("the steps before hold; ", report.next_step, " in ",
-                                                lab.places.shown(source))
-                                         : unsolved_message(lab, exercise, source);
+  report.message = report.steps_held > 0
+                       ? text(report.next_step, "; the steps before it pass. Go on in ",
+                              lab.places.shown(source))
+                       : unsolved_message(lab, exercise, source);
   for (CheckReport& check : report.checks) {
     if (check.verdict == sim::Verdict::unsolved) check.message = report.message;
   }

@@ -26,8 +26,7 @@ class StudentProgram {
   // Compiles these files with the engine's optimisation and links them in.
   //   Returns  the program, <file> in the folder of what is the student's
   //   Throws   UsageError when a part does not compile, with the compiler's words
-  std::filesystem::path link(const std::vector<Replacement>& parts,
-                             const std::string& file) const;
+  std::filesystem::path link(const std::vector<Replacement>& parts, const std::string& file) const;
 
  private:
   const Lab& lab_;

@@ -103,9 +103,9 @@ TEST_CASE("a command: ends when there is something to read where it was told to 
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   int seconds = 0;
-  const auto stopped = run_command(
-      {"sh", "-c", "sleep 60 & sleep 60"}, "/", {.deadline_s = 50, .stop = ends[0]}, {},
-      [&](double) { seconds += static_cast<int>(::write(ends[1], "x", 1)); });
+  const auto stopped =
+      run_command({"sh", "-c", "sleep 60 & sleep 60"}, "/", {.deadline_s = 50, .stop = ends[0]}, {},
+                  [&](double) { seconds += static_cast<int>(::write(ends[1], "x", 1)); });
   CHECK(stopped.stopped);
   CHECK_FALSE(stopped.timed_out);
   CHECK(seconds == 1);

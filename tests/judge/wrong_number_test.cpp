@@ -56,8 +56,9 @@ TEST_CASE("endings: what was thrown is said by its type") {
   REQUIRE(ending.kind == Ending::Kind::threw_other);
   const Failure failure = wrong_ending(ending, "ContractError", "3 ranks on nodes of 2");
   CHECK(failure.cause == "wrong_error");
-  CHECK_THAT(failure.message, test::contains("threw std::length_error (\"too many bytes\") where "
-                                             "ContractError was expected"));
+  CHECK_THAT(failure.message,
+             test::contains("threw std::length_error (\"too many bytes\") for 3 ranks on "
+                            "nodes of 2 where ContractError was expected"));
   CHECK(wrong_ending(ending_of<Error>([] {}), "Error", "0 ranks").cause == "not_refused");
   CHECK(ending_of<Error>([] { throw ContractError("no"); }).kind == Ending::Kind::threw_expected);
   CHECK(ending_of<Error>([] { throw 3; }).kind == Ending::Kind::threw_other);

@@ -87,7 +87,7 @@ TEST_CASE("lab check: one case alone earns nothing, and one that is not there is
   const auto none = tree.lab({"check", "distributed_sampler", "--case", "99999"});
   CHECK(none.exit_code == 2);
   CHECK_THAT(none.output, test::contains("there is no case 99999; distributed_sampler has cases 1 "
-                                         "to 11"));
+                                         "to 12"));
   tree.lab({"begin"});
   CHECK(tree.lab({"check", "05_data_parallel/quiz", "--case", "1"}).exit_code == 2);
 }

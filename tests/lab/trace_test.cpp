@@ -54,7 +54,7 @@ TEST_CASE("lab trace: after a pass it shows the largest case, as a page and for 
   tree.solve(traced_ring);
   REQUIRE(tree.lab({"check", "ring_all_reduce"}).exit_code == 0);
   const trace::Timeline run = kept_run(tree);
-  CHECK(run.ranks == 8);
+  CHECK(run.ranks == 13);
   CHECK(!run.messages.empty());
   CHECK(!run.finding);
   const auto traced = tree.lab({"trace", "ring_all_reduce", "--chrome"});

@@ -221,6 +221,24 @@ TEST_CASE(
   CHECK(core.finding()->ranks == std::vector<int>{1});
 }
 
+TEST_CASE("a collective that a lost rank had entered is not run for it, and who waits is told") {
+  Core core(world(3));
+  Request started = collective(Collective::all_reduce, {1, 2});
+  started.op = Op::icollective;
+  core.ask({1, 0}, started);
+  const auto handles = core.advance();
+  REQUIRE(handles.size() == 1);
+  core.give_up(1, "rank 1 gave up");
+  core.ask({0, 0}, collective(Collective::all_reduce, {1, 2}));
+  core.ask({2, 0}, collective(Collective::all_reduce, {1, 2}));
+  const auto resumes = core.advance();
+  REQUIRE(resumes.size() == 2);
+  for (const auto& resume : resumes) {
+    CHECK(resume.reply.status == Status::failed);
+    CHECK(resume.reply.error == "rank 1 gave up");
+  }
+}
+
 TEST_CASE("strands of a rank that all wait to be notified are a deadlock that says so") {
   Core core(world(1));
   core.start({0, 1}, {0, 0});

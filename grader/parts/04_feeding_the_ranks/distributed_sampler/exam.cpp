@@ -109,6 +109,9 @@ const SamplerOptions* earlier_question(std::span<const SamplerOptions> before,
   return nullptr;
 }
 
+// Questions of one run: chosen freely, or each differs from the one before in one thing alone.
+enum class Series : unsigned char { free, one_thing_changed };
+
 // The order in which another question of this run was to be dealt out, dealt out as this one asks.
 const SamplerOptions* earlier_order(std::span<const SamplerOptions> before, const SamplerOptions& q,
                                     const Indices& seen) {
@@ -122,7 +125,7 @@ const SamplerOptions* earlier_order(std::span<const SamplerOptions> before, cons
 }
 
 void compare(Bench& bench, const Played& played, const SamplerOptions& q, const Indices& seen,
-             std::span<const SamplerOptions> before, bool one_thing_changed) {
+             std::span<const SamplerOptions> before, Series series) {
   const Indices expected = data::distributed_indices(q);
   if (seen == expected) return;
   Failure failure;
@@ -137,7 +140,8 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
   const SamplerOptions* stale = earlier_question(before, seen);
   if (stale == nullptr) stale = earlier_order(before, q, seen);
   // Where one thing changed after another, all else was found right before.
-  if (stale != nullptr && (one_thing_changed || failure.cause == "other_indices")) {
+  if (stale != nullptr &&
+      (series == Series::one_thing_changed || failure.cause == "other_indices")) {
     failure.cause = "stale";
     likely = text("likely cause: this is the order of an earlier question in this run (",
                   text_of(*stale), "); a cached order depends on length, seed, epoch and order");
@@ -172,7 +176,7 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
 using Questions = std::vector<SamplerOptions>;
 
 void ask_once(Bench& bench, const std::string& description, const Questions& questions,
-              bool one_thing_changed) {
+              Series series) {
   const auto played = bench.ask(description, encode(questions));
   if (!played) return;
   ByteReader answers(played->results.front());
@@ -199,7 +203,7 @@ void ask_once(Bench& bench, const std::string& description, const Questions& que
       failure.where = text_of(q);
       bench.fail(*played, std::move(failure));
     }
-    compare(bench, *played, q, seen, std::span(questions).first(i), one_thing_changed);
+    compare(bench, *played, q, seen, std::span(questions).first(i), series);
   }
 }
 
@@ -226,10 +230,9 @@ std::vector<Questions> smaller(const Questions& questions) {
 }
 
 void ask(Bench& bench, const std::string& description, const Questions& questions,
-         bool one_thing_changed = false) {
+         Series series = Series::free) {
   bench.examine<Questions>(
-      questions,
-      [&](const Questions& some) { ask_once(bench, description, some, one_thing_changed); },
+      questions, [&](const Questions& some) { ask_once(bench, description, some, series); },
       smaller);
 }
 
@@ -321,7 +324,9 @@ Exam exam() {
          ask(bench, "64 ranks", questions);
        }},
       {"questions that differ in one thing each get their own answer",
-       [](Bench& bench) { ask(bench, "one thing at a time", one_thing_at_a_time(bench), true); }},
+       [](Bench& bench) {
+         ask(bench, "one thing at a time", one_thing_at_a_time(bench), Series::one_thing_changed);
+       }},
       {"a rank outside the group is refused",
        [](Bench& bench) {
          ask(bench, "ranks that do not exist",

@@ -261,7 +261,7 @@ Exam exam() {
            c.peer_dies = 1;
            setup.inputs.push_back(encode(c));
          }
-         check_lost_peer(bench, std::move(setup), 3, 6);
+         check_lost_peer(bench, std::move(setup), 3, 5);
        }},
       {"each step reduces the gradients once",
        [](Bench& bench) {
