@@ -134,7 +134,7 @@ void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan
       const auto shown = *at < seen.size() ? number(seen[*at]) : "nothing";
       const auto wanted = *at < expected.values.size() ? number(expected.values[*at]) : "nothing";
       fail(bench, played, guess.cause,
-           text("the gradient of parameter ", i, " is ", shown, " at element ", *at, " of rank ",
+           text("element ", *at, " of the gradient of parameter ", i, " is ", shown, " on rank ",
                 rank, " where ", expected.name, " is ", wanted, "; likely cause: ", guess.sentence),
            wanted, shown, text(where, ", element ", *at));
     }
