@@ -80,7 +80,7 @@ TEST_CASE("lab check: one case alone earns nothing, and one that is not there is
   CHECK_THAT(alone.output, test::contains("pass  case 3 alone"));
   CHECK_THAT(alone.output,
              test::contains("case 3 passed; no other case was run, and nothing is recorded"));
-  CHECK_THAT(alone.output, test::contains("ok  shuffled by seed + epoch"));
+  CHECK_THAT(alone.output, test::contains("ok  seed + epoch gives one permutation"));
   CHECK_THAT(alone.output, test::contains("[3, 7, 1] (not run)"));
   CHECK_THAT(alone.output, !test::contains("10/10"));
   CHECK_THAT(tree.lab({"list"}).output, test::contains("0 of "));

@@ -1,6 +1,6 @@
 // exercise: average_gradients
 // verdict: wrong answer
-// says: that is no number
+// says: this value is not finite
 // Returns NaN, which is never close enough.
 #include <cmath>
 #include "engine/parallel/data_parallel/average_gradients.hpp"

@@ -1,6 +1,6 @@
 // exercise: data_parallel_step
 // verdict: wrong answer
-// says: that is no number
+// says: this value is not finite
 // All replicas end with NaN, the same on every rank.
 #include <cmath>
 

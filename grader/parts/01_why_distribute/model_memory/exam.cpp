@@ -82,12 +82,13 @@ std::string text_of(const MemoryQuestion& q) {
 std::optional<Cause> wrong_scale(Wide seen, Wide expected) {
   const auto low = static_cast<std::int32_t>(static_cast<std::uint32_t>(expected));
   if (seen == low || seen == static_cast<std::uint32_t>(low)) {
-    return Cause{"wrapped_32", "that is what is left of the right count in 32 bits"};
+    return Cause{"wrapped_32", "this is the right count truncated to 32 bits"};
   }
   if (expected >= billion && (seen == expected / billion || seen == expected / (1 << 30))) {
-    return Cause{"not_bytes", "that is in GB or GiB; the report is in bytes"};
+    return Cause{"not_bytes", "this is the count in GB or GiB; the report is in bytes"};
   }
-  if (seen == expected * 8) return Cause{"bits", "that counts bits; the report is in bytes"};
+  if (seen == expected * 8)
+    return Cause{"bits", "this is the count in bits; the report is in bytes"};
   return std::nullopt;
 }
 
@@ -97,18 +98,20 @@ std::optional<Cause> wrong_state(const MemoryQuestion& q, Wide seen, Wide expect
   const Wide kept = expected / 4 / parameters;  // numbers for each parameter
   if (q.recipe.precision != Precision::float32 && seen == kept * 2 * parameters) {
     return Cause{"state_in_bfloat16",
-                 "the optimizer keeps its numbers in float32 whatever the weights' type"};
+                 "in these recipes the optimizer state is float32, even with bfloat16 weights"};
   }
   if (q.recipe.precision == Precision::bfloat16_with_master && seen == expected + 4 * parameters) {
-    return Cause{"master_in_state", "the master copy has a field of its own"};
+    return Cause{"master_in_state",
+                 "this includes the master copy, which belongs in master_weights"};
   }
   if (q.recipe.rule == UpdateRule::adam && seen == 4 * parameters) {
-    return Cause{"one_moment", "Adam keeps two numbers for each parameter, both moments"};
+    return Cause{"one_moment",
+                 "Adam keeps two numbers per parameter, the first and the second moment"};
   }
   if (q.recipe.rule != UpdateRule::adam && seen == 8 * parameters) {
-    return Cause{"state_of_adam",
-                 "two numbers for each parameter are what Adam keeps; SGD keeps "
-                 "none and momentum one"};
+    return Cause{
+        "state_of_adam",
+        "this is Adam's state, two numbers per parameter; SGD keeps none, and momentum keeps one"};
   }
   return std::nullopt;
 }
@@ -116,26 +119,32 @@ std::optional<Cause> wrong_state(const MemoryQuestion& q, Wide seen, Wide expect
 std::optional<Cause> wrong_activations(const MemoryQuestion& q, Wide seen, Wide expected) {
   const int bytes = bytes_per_parameter(q.recipe)[weights];
   if (expected != 0 && q.parameters > 1 && seen == expected * q.parameters) {
-    return Cause{"activations_of_parameters",
-                 "that is multiplied by the parameters; what the layers save is a count already"};
-  }
-  if (seen == Wide{2} * q.parameters * bytes || seen == Wide{q.parameters} * bytes) {
     return Cause{
         "activations_of_parameters",
-        "activations do not follow the parameters but what the layers save, and the batch"};
+        "this was multiplied by the number of parameters; saved_per_sample already counts numbers"};
+  }
+  if (seen == Wide{2} * q.parameters * bytes || seen == Wide{q.parameters} * bytes) {
+    return Cause{"activations_of_parameters",
+                 "activations do not depend on the number of parameters; they depend on what the "
+                 "layers save and on the batch"};
   }
   if (seen * q.batch == expected) {
-    return Cause{"without_batch", "every sample of the batch has activations of its own"};
+    return Cause{"without_batch",
+                 "this is for one sample; every sample of the batch has its own activations"};
   }
   if (seen * bytes == expected) {
-    return Cause{"elements", "that counts numbers; each has the bytes of the weights' type"};
+    return Cause{
+        "elements",
+        "this counts numbers, not bytes; each number takes the bytes of the weights' type"};
   }
   if (bytes == 2 && seen == expected * 2) {
-    return Cause{"activations_in_float32", "in bfloat16 the layers save bfloat16"};
+    return Cause{"activations_in_float32",
+                 "with bfloat16 weights the layers save bfloat16 activations, 2 bytes each"};
   }
   if (!q.saved_per_sample.empty() && seen == Wide{q.saved_per_sample.back()} * q.batch * bytes) {
     return Cause{"last_layer_only",
-                 "all layers keep what they saved until backward reaches them, not only the last"};
+                 "this counts the last layer only; every layer keeps its activations until "
+                 "backward reaches it"};
   }
   return std::nullopt;
 }
@@ -149,10 +158,12 @@ Cause likely_cause(const MemoryQuestion& q, const Fields& seen, const Fields& ex
     return {"no_master_copy", "the float32 master copy of the weights is missing"};
   }
   if (field == master) {
-    return {"needless_master", "only bfloat16 with a master copy has one, 4 bytes a parameter"};
+    return {"needless_master",
+            "only bfloat16_with_master has a master copy, 4 bytes per parameter"};
   }
   if (field == gradients && value == 4 * parameters) {
-    return {"float32_gradients", "here gradients are of the weights' type, 2 bytes in bfloat16"};
+    return {"float32_gradients",
+            "in these recipes gradients have the weights' type, 2 bytes each in bfloat16"};
   }
   if (field == state) {
     if (const auto cause = wrong_state(q, value, expected[field])) return *cause;
@@ -168,25 +179,24 @@ Cause likely_cause(const MemoryQuestion& q, const Fields& seen, const Fields& ex
     }
     if (value == 16 * parameters || value == 16 * parameters + expected[activations]) {
       return {"sixteen_for_all",
-              "16 bytes a parameter are Adam's in float32 and in bfloat16 with "
-              "a master copy; other recipes need less"};
+              "16 bytes per parameter is the total of Adam in float32 and in bfloat16 with a "
+              "master copy; other recipes need less"};
     }
-    return {"other_total", "the total is not the sum of the five kinds"};
+    return {"other_total", "the total is not the sum of the five other fields"};
   }
   if (field != activations && q.parameters > 0 && value > 0 && value % parameters == 0) {
-    return {"other_bytes", text("that is ", static_cast<std::int64_t>(value / parameters),
-                                " bytes for each parameter where the contract's table has ",
+    return {"other_bytes", text("this is ", static_cast<std::int64_t>(value / parameters),
+                                " bytes per parameter; the contract's table has ",
                                 static_cast<std::int64_t>(expected[field] / parameters))};
   }
-  return {"other_bytes",
-          field == activations
-              ? "activations are what all layers save for one sample, times the batch, times the "
-                "bytes of the weights' type"
-              : "another number of bytes for each parameter than in the contract's table"};
+  return {"other_bytes", field == activations
+                             ? "activations are the numbers that all layers save for one sample, "
+                               "times the batch, times the bytes of the weights' type"
+                             : "the bytes per parameter are not those of the contract's table"};
 }
 
 std::string text_of(Wide bytes) {
-  if (bytes > largest) return "more than 64 bits hold";
+  if (bytes > largest) return "more than 64 bits can hold";
   return grouped(static_cast<std::int64_t>(bytes));
 }
 
@@ -214,7 +224,7 @@ void compare(Bench& bench, const Played& played, const MemoryQuestion& q,
     failure.seen = text(names[field], " ", text_of(seen[field]));
     failure.where = text_of(q);
     failure.message =
-        text(text_of(q), ": ", names[field], " has ", text_of(seen[field]), " bytes where ",
+        text(text_of(q), ": ", names[field], " is ", text_of(seen[field]), " bytes where ",
              text_of(expected[field]), " were expected; likely cause: ", sentence);
     bench.fail(played, std::move(failure));
   }
@@ -241,12 +251,11 @@ void ask(Bench& bench, const std::string& description,
     Failure failure;
     failure.where = text_of(q);
     failure.cause = refused ? "refused_what_fits" : "accepted_what_does_not_fit";
-    failure.message = refused
-                          ? text(text_of(q), " was refused, and all its counts fit into 64 bits")
-                          : text(text_of(q),
-                                 ": a ContractError was expected, since a count does not fit into "
-                                 "64 bits, and a total of ",
-                                 grouped(report.total), " came back");
+    failure.message = refused ? text(text_of(q), " was refused, but all its counts fit in 64 bits")
+                              : text(text_of(q),
+                                     ": a ContractError was expected because a count does not fit "
+                                     "in 64 bits, but it returned a total of ",
+                                     grouped(report.total), " came back");
     bench.fail(*played, std::move(failure));
   }
 }
@@ -285,34 +294,34 @@ Exam exam() {
   const Recipe plain{UpdateRule::sgd, Precision::float32};
   const Recipe mixed{UpdateRule::adam, Precision::bfloat16_with_master};
   return {
-      {"1.5, 175 and 540 billion float32 weights are 6, 700 and 2,160 GB, and training doubles "
-       "that",
+      {"1.5, 175 and 540 billion float32 weights take 6, 700 and 2,160 GB; gradients take as much "
+       "again",
        [=](Bench& bench) {
          ask(bench, "SGD, float32",
              {{3 * billion / 2, plain, {}, 1},
               {175 * billion, plain, {}, 1},
               {540 * billion, plain, {}, 1}});
        }},
-      {"each of the nine recipes has its own bytes for each parameter",
+      {"each of the nine recipes has the right bytes per parameter",
        [](Bench& bench) {
          ask(bench, "nine recipes", all_recipes(drawn(bench, 1'000'000, 2'000'000), {}, 1));
          ask(bench, "nine recipes, no parameters", all_recipes(0, {}, 1));
        }},
-      {"Adam with a master copy: 7 billion parameters need 112 GB, 175 billion 2.8 TB",
+      {"Adam with a master copy takes 112 GB for 7 billion parameters, 2.8 TB for 175 billion",
        [=](Bench& bench) {
          ask(bench, "Adam, mixed", {{7 * billion, mixed, {}, 1}, {175 * billion, mixed, {}, 1}});
          ask(bench, "7 billion parameters", all_recipes(7 * billion, {}, 1));
        }},
-      {"activations follow the batch and what the layers save, not the parameters",
+      {"activations depend on the batch and on what the layers save, not on the parameters",
        [](Bench& bench) {
          ask(bench, "two layers, batch 8", all_recipes(1000, {10, 30}, 8));
          ask(bench, "the same with batch 16", all_recipes(1000, {10, 30}, 16));
          ask(bench, "the same layers, more parameters", all_recipes(1'000'000, {10, 30}, 16));
          ask(bench, "no batch", all_recipes(1000, {10, 30}, 0));
        }},
-      {"any model: every kind and the total, to the byte",
+      {"for any model every field is right to the byte",
        [](Bench& bench) { ask(bench, "random models", random_models(bench)); }},
-      {"a count beyond 64 bits is refused, one just within them is not",
+      {"a count that overflows 64 bits is refused; the largest that fits is not",
        [=](Bench& bench) {
          const std::int64_t most = largest / 16;  // parameters that Adam's 16 bytes still allow
          const std::int64_t wrapping = (std::int64_t{1} << 62) + 4000;

@@ -92,39 +92,39 @@ Cause cause_of_parameters(const Play& play, std::span<const double> seen) {
     return equal(play.problem, seen, play.trained(way, Mean::over_samples).parameters);
   };
   if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
-    return {"no_number", "that is no number; the steps went wild"};
+    return {"no_number", "this value is not finite; the training diverged"};
   }
   if (is(Way::unmoved)) {
     return {"unmoved",
-            "nothing moved: no step was taken, or none found a gradient (they are gone "
-            "if zero_grad stands between backward and step)"};
+            "no parameter moved: no step was taken, or no step found a gradient (zero_grad between "
+            "backward and step removes it)"};
   }
   if (is(Way::no_zero)) {
     return {"not_zeroed",
-            "backward adds to the gradients that are there, and those of all batches "
-            "before still were: zero them for every batch"};
+            "backward adds to existing gradients, and those of the earlier batches were still "
+            "there: zero the gradients for every batch"};
   }
   if (is(Way::step_before_backward)) {
     return {"step_before_backward",
-            "the optimizer stepped before backward: it used the gradient of the batch before"};
+            "the optimizer stepped before backward, so it used the previous batch's gradient"};
   }
   if (is(Way::step_once_an_epoch)) {
-    return {"step_once_an_epoch", "there was one update an epoch; every batch has its own"};
+    return {"step_once_an_epoch", "there was one update per epoch; every batch needs its own"};
   }
   if (is(Way::last_batch_left_out)) {
-    return {"last_batch_left_out", "the last batch of each epoch was read, but not trained on"};
+    return {"last_batch_left_out", "the last batch of each epoch was read but not trained on"};
   }
   if (is(Way::steps_twice)) {
     return {"steps_twice", "the optimizer stepped twice for each batch"};
   }
   if (is(Way::even_batches_only) || is(Way::odd_batches_only)) {
     return {"every_second_batch",
-            "every second batch was read and not trained on: each call of next() takes one. Call "
-            "it once in the condition of the loop, and keep what it returns"};
+            "every second batch was read but not trained on: each call of next() takes a batch. "
+            "Call next() once, in the loop's condition, and keep the batch it returns"};
   }
   return {"other_parameters",
-          "the order of zero, forward, loss, backward and step, or an update "
-          "that is not the optimizer's own"};
+          "zero, forward, loss, backward and step ran in another order, or the update is not the "
+          "optimizer's"};
 }
 
 Cause cause_of_losses(const Play& play, std::span<const double> seen) {
@@ -133,27 +133,29 @@ Cause cause_of_losses(const Play& play, std::span<const double> seen) {
   };
   if (is(Mean::over_samples)) {
     return {"rounded_losses",
-            "that is right to seven digits: the losses were added, or kept, in float; use double"};
+            "this is right to seven digits: the losses were added or stored as float; use double"};
   }
   if (is(Mean::over_batches)) {
     return {"mean_of_means",
-            "that is the mean of the batches' means, where the short last batch "
-            "weighs as much as a full one; weigh each by its samples"};
+            "this is the mean of the batch means, which gives the short last batch the weight of a "
+            "full one; weight each batch by its samples"};
   }
-  if (is(Mean::last_batch)) return {"last_batch", "that is the loss of the last batch alone"};
-  if (is(Mean::first_batch)) return {"first_batch", "that is the loss of the first batch alone"};
+  if (is(Mean::last_batch)) return {"last_batch", "this is the loss of the last batch alone"};
+  if (is(Mean::first_batch)) return {"first_batch", "this is the loss of the first batch alone"};
   if (is(Mean::sum_of_batches)) {
-    return {"sum_of_batches", "that is the sum of the batches' losses; a mean is asked for"};
+    return {"sum_of_batches",
+            "this is the sum of the batch losses; the contract asks for their mean"};
   }
   if (is(Mean::over_all_epochs)) {
-    return {"over_all_epochs", "the sums went on from the epoch before: each epoch begins its own"};
+    return {"over_all_epochs",
+            "the sums carried over from the previous epoch; each epoch starts its own"};
   }
   if (is(Mean::after_the_update)) {
     return {"after_the_update",
-            "that is the loss after the update; what is asked for is the loss "
-            "that backward began from"};
+            "this is the loss after the update; the contract asks for the loss that backward "
+            "started from"};
   }
-  return {"other_losses", "a mean over something else than the samples of the epoch"};
+  return {"other_losses", "this is not the mean over exactly the epoch's samples"};
 }
 
 // What the judge saw itself while it served.
@@ -167,41 +169,39 @@ std::optional<Failure> reading_failure(const Play& play, const BatchService& ser
     const auto at = static_cast<std::size_t>(epoch);
     if (at < service.epochs().size() && service.epochs()[at].number == epoch) continue;
     failure.cause = "other_epochs";
-    failure.expected = p.epochs == 1 ? "epoch 0" : text("each of 0 to ", p.epochs - 1);
-    failure.seen = begun.empty() ? "none" : text("epoch ", begun);
+    failure.expected = p.epochs == 1 ? "epoch 0" : text("each epoch from 0 to ", p.epochs - 1);
+    failure.seen = begun.empty() ? "no epoch" : text("epoch ", begun);
     if (service.epochs().size() == at && epoch >= 2) {
       const auto losses = play.trained(Way::right, Mean::over_samples).losses;
       if (losses[at - 1] > losses[at - 2]) {
         failure.cause = "stopped_at_a_rise";
-        failure.message = text("the loader was told to begin epoch ", begun, " and no other where ",
-                               failure.expected,
-                               " was expected; likely cause: the loop ended "
-                               "after epoch ",
-                               epoch - 1,
-                               " because its mean loss had risen; "
-                               "`epochs` alone says how many there are");
+        failure.message = text(
+            "the loader was told to start epoch ", begun, " and no other where ", failure.expected,
+            " was expected; likely cause: the loop ended "
+            "after epoch ",
+            epoch - 1, " because its mean loss rose; `epochs` alone sets the number of epochs");
         return failure;
       }
     }
     if (service.epochs().size() == at && at > 0) {
       failure.cause = "stopped_early";
       failure.message = text(
-          "the loader was told to begin epoch ", begun, " and no other where ", failure.expected,
+          "the loader was told to start epoch ", begun, " and no other where ", failure.expected,
           " was expected; likely cause: the loop ended after epoch ", epoch - 1,
-          ", or start() was called only then; `epochs` alone says how many there are");
+          ", or start() was not called again; `epochs` alone sets the number of epochs");
       return failure;
     }
-    failure.message = text("the loader was told to begin ", failure.seen, " where ",
+    failure.message = text("the loader was told to start ", failure.seen, " where ",
                            failure.expected, " was expected; likely cause: ",
                            service.epochs().size() <= at
-                               ? "every epoch needs a start() of its own, or there were too few"
-                               : "start() needs the number of the epoch, counted from 0, or every "
-                                 "epoch has the same order");
+                               ? "every epoch needs its own start(), or the loop ran too few epochs"
+                               : "start() needs the epoch's number, counted from 0; with one "
+                                 "number for all, every epoch has the same order");
     return failure;
   }
   if (std::cmp_greater(service.epochs().size(), p.epochs)) {
     failure.cause = "other_epochs";
-    failure.message = text("the loader was told to begin ", service.epochs().size(),
+    failure.message = text("the loader was told to start ", service.epochs().size(),
                            " epochs where ", p.epochs, " were asked for: ", begun);
     return failure;
   }
@@ -210,9 +210,9 @@ std::optional<Failure> reading_failure(const Play& play, const BatchService& ser
     failure.cause = "not_read_to_the_end";
     failure.expected = text(all, " batches");
     failure.seen = text(epoch.served, " batches");
-    failure.message = text("of epoch ", epoch.number, " ", epoch.served, " of ", all,
+    failure.message = text("in epoch ", epoch.number, ", ", epoch.served, " of ", all,
                            " batches were read; likely cause: the loop over batches ends too soon; "
-                           "it goes on until next() returns nothing");
+                           "it must run until next() returns nothing");
     return failure;
   }
   return std::nullopt;
@@ -242,7 +242,7 @@ void compare(Bench& bench, const Played& played, const Play& play, const BatchSe
     failure.seen = shown(parameters, *at);
     failure.where = text("parameter element ", *at);
     failure.message = text("after ", p.epochs, p.epochs == 1 ? " epoch" : " epochs",
-                           " parameter element ", *at, " is ", failure.seen, " where ",
+                           ", parameter element ", *at, " is ", failure.seen, " where ",
                            failure.expected, " was expected; likely cause: ", sentence);
     bench.fail(played, std::move(failure));
   }
@@ -250,8 +250,8 @@ void compare(Bench& bench, const Played& played, const Play& play, const BatchSe
     failure.cause = "other_number_of_losses";
     failure.expected = text(expected.losses.size(), " losses");
     failure.seen = text(losses.size(), " losses");
-    failure.message = text("the parameters are right, but ", losses.size(),
-                           " losses came back where each of the ", p.epochs, " epochs has one");
+    failure.message = text("the parameters are right, but it returned ", losses.size(),
+                           " losses where each of the ", p.epochs, " epochs has one");
     bench.fail(played, std::move(failure));
   }
   if (const auto at =
@@ -300,27 +300,28 @@ void play(Bench& bench, const Problem& p) {
 
 Exam exam() {
   return {
-      {"one epoch: every batch is trained on, once, from its own gradient",
+      {"in one epoch every batch is trained on once, with its own gradient",
        [](Bench& bench) {
          play(bench, {.samples = 20, .batch = 5, .epochs = 1});
          play(bench, {.samples = 4, .batch = 4, .epochs = 1});
        }},
-      {"several epochs, each in its own order and with its own mean loss",
+      {"each of several epochs has its own order and its own mean loss",
        [](Bench& bench) {
          play(bench, {.samples = 20, .batch = 5, .epochs = 3});
          play(bench, {.samples = 9, .batch = 1, .epochs = 2});
          play(bench, {.samples = 24, .batch = 4, .epochs = 4, .turning = true});
          play(bench, {.samples = 24, .batch = 4, .epochs = 8, .easy = true});
        }},
-      {"a short last batch is trained on, and weighs by its samples",
+      {"a short last batch is trained on and weighted by its samples",
        [](Bench& bench) {
          play(bench, {.samples = 23, .batch = 10, .epochs = 2});
          play(bench, {.samples = 3, .batch = 10, .epochs = 2});
        }},
-      {"Adam too: it sees one gradient a batch",
+      {"Adam sees one gradient per batch",
        [](Bench& bench) { play(bench, {.optimizer = OptimizerKind::adam}); }},
-      {"float32 too", [](Bench& bench) { play(bench, {.epochs = 2, .dtype = DType::float32}); }},
-      {"no epochs change nothing", [](Bench& bench) { play(bench, {.epochs = 0}); }},
+      {"float32 parameters train the same way",
+       [](Bench& bench) { play(bench, {.epochs = 2, .dtype = DType::float32}); }},
+      {"zero epochs change nothing", [](Bench& bench) { play(bench, {.epochs = 0}); }},
   };
 }
 

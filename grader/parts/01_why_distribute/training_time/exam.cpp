@@ -53,12 +53,13 @@ std::string text_of(const TimeQuestion& q) {
   if (q.form == TimeForm::measured) {
     const auto& m = q.measured;
     return text(grouped(m.samples), " samples", ranks, ", batches of ", m.batch_size, ", ",
-                m.epochs, " epochs, ", number(m.step_s), " s a step, efficiency ",
+                m.epochs, " epochs, ", number(m.step_s), " s per step, efficiency ",
                 number(m.efficiency));
   }
   return text(grouped(q.counted.parameters), " parameters, ", grouped(q.counted.tokens), " tokens",
-              ranks, ", ", grouped(q.counted.batch_tokens), " tokens an update, ",
-              number(q.device.peak_flops_per_s), " FLOP/s used to ", number(q.device.utilisation));
+              ranks, ", ", grouped(q.counted.batch_tokens), " tokens per update, ",
+              number(q.device.peak_flops_per_s), " FLOP/s at utilisation ",
+              number(q.device.utilisation));
 }
 
 std::int64_t in_32_bits(std::int64_t number) {
@@ -68,7 +69,7 @@ std::int64_t in_32_bits(std::int64_t number) {
 std::optional<Cause> wrapped(std::int64_t seen, std::int64_t right) {
   const std::int64_t left = in_32_bits(right);
   if (left == right || seen != left) return std::nullopt;
-  return Cause{"wrapped_32", "that is what is left of the right count in 32 bits"};
+  return Cause{"wrapped_32", "this is the right count truncated to 32 bits"};
 }
 
 Cause wrong_updates_measured(const TimeQuestion& q, std::int64_t seen) {
@@ -77,26 +78,26 @@ Cause wrong_updates_measured(const TimeQuestion& q, std::int64_t seen) {
   TimeQuestion other = q;
   other.measured.batch_size = std::max<std::int64_t>(in_32_bits(m.batch_size), 1);
   if (in_32_bits(m.batch_size) != m.batch_size && seen == steps_of(other) * m.epochs) {
-    return {"wrapped_32", "the batch size went through 32 bits, which hold up to 2,147,483,647"};
+    return {"wrapped_32", "the batch size was stored in 32 bits, which hold at most 2,147,483,647"};
   }
   const std::int64_t together = m.batch_size * q.ranks;
-  if (seen == steps_of(q)) return {"one_epoch", "that is one epoch's; there are more"};
+  if (seen == steps_of(q))
+    return {"one_epoch", "this is the number of updates in one epoch; the run has more epochs"};
   if (seen == rounded_up(m.samples, m.batch_size) * m.epochs) {
     return {"updates_of_one_rank",
-            "that is one device's number: one update uses the samples of all ranks, so there are "
-            "fewer of them"};
+            "this is one device's number; each update uses the samples of all ranks, so a run "
+            "needs fewer updates"};
   }
   if (seen == m.samples / together * m.epochs ||
       seen == rounded_up(m.samples / q.ranks, m.batch_size) * m.epochs) {
     return {"rounded_down",
-            "that leaves out the samples that fill no whole share or batch: both "
-            "round up, and a short batch is a step like the others"};
+            "this leaves out the samples that do not fill a whole share or batch; round both up, "
+            "because a short batch takes a step too"};
   }
   if (seen == rounded_up(m.samples * m.epochs, together)) {
-    return {"epochs_run_together",
-            "an epoch does not begin in the middle of a batch: round up in each epoch"};
+    return {"epochs_run_together", "a batch does not span two epochs: round up in each epoch"};
   }
-  return {"other_updates", "the updates of an epoch are the batches of one rank's share"};
+  return {"other_updates", "an epoch has as many updates as one rank's share has batches"};
 }
 
 Cause wrong_updates_counted(const TimeQuestion& q, std::int64_t seen) {
@@ -105,19 +106,19 @@ Cause wrong_updates_counted(const TimeQuestion& q, std::int64_t seen) {
   if (const std::int64_t left = in_32_bits(c.batch_tokens); left != c.batch_tokens && left != 0) {
     if (seen == rounded_up(c.tokens, left) || seen == (c.tokens + left - 1) / left) {
       return {"wrapped_32",
-              "the tokens of an update went through 32 bits, which hold up to 2,147,483,647"};
+              "the tokens per update were stored in 32 bits, which hold at most 2,147,483,647"};
     }
   }
   if (seen == c.tokens / c.batch_tokens) {
-    return {"rounded_down", "that leaves out the last, short update"};
+    return {"rounded_down", "this leaves out the last, short update"};
   }
   if (q.ranks > 1 && (seen == rounded_up(c.tokens, c.batch_tokens * q.ranks) ||
                       seen == rounded_up(c.tokens, c.batch_tokens) / q.ranks)) {
     return {"divided_by_ranks",
-            "batch_tokens are those of all ranks together: the number of ranks "
-            "does not change the updates"};
+            "batch_tokens counts the tokens of all ranks together, so the number of ranks does not "
+            "change the updates"};
   }
-  return {"other_updates", "the updates are the tokens over those of one update, rounded up"};
+  return {"other_updates", "the number of updates is tokens / batch_tokens, rounded up"};
 }
 
 // What `seen` counts if it is the right time in another unit; or nullptr.
@@ -133,32 +134,32 @@ Cause wrong_seconds_measured(const TimeQuestion& q, double seen, const TimeEstim
   const double one_rank =
       static_cast<double>(rounded_up(m.samples, m.batch_size) * m.epochs) * m.step_s;
   if (near(seen, right.seconds * m.efficiency)) {
-    return {"efficiency_ignored", "that is without any loss; efficiency was left out"};
+    return {"efficiency_ignored", "this is the time at efficiency 1; efficiency was left out"};
   }
   if (m.efficiency < 1 && near(seen, right.seconds / m.efficiency)) {
-    return {"efficiency_twice", "efficiency was divided by twice; it makes a step longer once"};
+    return {"efficiency_twice", "the time was divided by efficiency twice; divide by it once"};
   }
   if (const char* unit = other_unit(seen, right.seconds)) {
-    return {"unit", text("that is in ", unit, "; the contract asks for seconds")};
+    return {"unit", text("this is in ", unit, "; the contract asks for seconds")};
   }
   if (near(seen, right.seconds * m.efficiency * m.efficiency)) {
     return {"multiplied_by_efficiency",
-            "an efficiency below 1 makes a step longer; multiplying by it makes it shorter"};
+            "an efficiency below 1 makes a step longer; multiplying by efficiency makes the step "
+            "shorter"};
   }
   if (near(seen, one_rank / q.ranks) || near(seen, one_rank / q.ranks / m.efficiency)) {
     return {"divided_by_ranks",
-            "that is one rank's time divided by the ranks; the steps must be counted, since a rank "
-            "cannot take a part of one"};
+            "this is one rank's time divided by the number of ranks; count steps instead, because "
+            "a rank cannot take a fraction of a step"};
   }
   if (near(seen, one_rank) || near(seen, one_rank / m.efficiency)) {
-    return {"time_of_one_rank", "that is the time of one rank that does all the work"};
+    return {"time_of_one_rank", "this is the time one rank needs for all the work"};
   }
   return {"other_seconds",
           right.seconds == 0
-              ? text("there are no updates, or each takes no time, so that all of them take none")
-              : text("that is ", number(seen / right.seconds),
-                     " times what it should be; the time is that of all updates, one step after "
-                     "the other")};
+              ? text("there are no updates, or each takes no time, so the total is 0")
+              : text("this is ", number(seen / right.seconds),
+                     " times the right value; seconds = updates · step_s / efficiency")};
 }
 
 Cause wrong_seconds_counted(const TimeQuestion& q, double seen, const TimeEstimate& right) {
@@ -169,49 +170,51 @@ Cause wrong_seconds_counted(const TimeQuestion& q, double seen, const TimeEstima
   };
   const Factor factors[] = {
       {4, "bytes_for_parameters",
-       "four times too long: the formula takes the number of parameters, "
+       "four times the right value: the formula takes the number of parameters, "
        "not their bytes in float32"},
       {2, "bytes_for_parameters",
-       "twice too long: the formula takes the number of parameters, not "
+       "twice the right value: the formula takes the number of parameters, not "
        "their bytes"},
       {1.0 / 3, "forward_only",
-       "a third: 2 operations for each parameter and token are the forward "
-       "pass alone"},
-      {2.0 / 3, "backward_only", "two thirds: that is the backward pass without the forward pass"},
+       "a third of the right value: 2 operations per parameter and token cover the forward pass "
+       "alone"},
+      {2.0 / 3, "backward_only",
+       "two thirds of the right value: this counts the backward pass without the forward pass"},
       {utilisation * utilisation, "multiplied_by_utilisation",
-       "a device that reaches less than its peak needs longer, so utilisation divides"},
-      {utilisation, "utilisation_ignored", "that is at the peak; no training reaches it"},
-      {static_cast<double>(q.ranks), "time_of_one_rank", "that is the time of one rank"},
-      {1.0 / q.ranks, "divided_twice", "the work was divided by the ranks twice"},
+       "a device that runs below its peak takes longer, so divide by utilisation"},
+      {utilisation, "utilisation_ignored",
+       "this is the time at peak speed, which no training run reaches"},
+      {static_cast<double>(q.ranks), "time_of_one_rank", "this is the time of one rank"},
+      {1.0 / q.ranks, "divided_twice", "the work was divided by the number of ranks twice"},
   };
   for (const Factor& factor : factors) {
     if (factor.of != 1 && near(seen, right.seconds * factor.of)) {
       return {factor.name, factor.sentence};
     }
   }
-  if (!std::isfinite(seen)) return {"no_number", "that is no number"};
+  if (!std::isfinite(seen)) return {"no_number", "this is not a finite number"};
   if (const char* unit = other_unit(seen, right.seconds)) {
-    return {"unit", text("that is in ", unit, "; the contract asks for seconds")};
+    return {"unit", text("this is in ", unit, "; the contract asks for seconds")};
   }
   if (seen <= 0 || seen < right.seconds / 1000) {
     return {"overflow",
-            "that is far too small: 6 · parameters · tokens does not fit into 64 bits; "
-            "multiply in double"};
+            "this is far too small: 6 · parameters · tokens does not fit in 64 bits; multiply in "
+            "double"};
   }
-  return {"other_seconds",
-          text("that is ", number(seen / right.seconds),
-               " times what it should be; the time is 6 operations for each parameter and token, "
-               "over what all ranks do in a second")};
+  return {"other_seconds", text("this is ", number(seen / right.seconds),
+                                " times the right value; seconds = 6 · parameters · tokens / the "
+                                "operations per second of all ranks")};
 }
 
 Cause wrong_cost(const TimeQuestion& q, double seen, const TimeEstimate& right) {
   if (near(seen, right.seconds)) {
-    return {"cost_of_one_rank", "that is what one rank costs; all of them are paid for"};
+    return {"cost_of_one_rank", "this is the cost of one rank; every rank is paid for"};
   }
   if (q.form == TimeForm::measured && near(seen, right.rank_seconds * q.measured.efficiency)) {
-    return {"cost_without_losses", "lost time is paid for too: the cost rises by 1 / efficiency"};
+    return {"cost_without_losses",
+            "lost time is paid for too: the cost rises by a factor of 1 / efficiency"};
   }
-  return {"other_cost", "the cost is the seconds from start to end, of every rank"};
+  return {"other_cost", "the cost is seconds times the number of ranks"};
 }
 
 [[noreturn]] void fail(Bench& bench, const Played& played, const TimeQuestion& q,
@@ -323,7 +326,7 @@ std::vector<TimeQuestion> random_runs(Bench& bench, TimeForm form) {
 Exam exam() {
   const plan::CountedRun gpt3{175 * billion, 300 * billion, 3'200'000};
   return {
-      {"a million samples, ten epochs: 86.8, 43.4 and 10.85 hours on 1, 2 and 8 ranks",
+      {"ten epochs of a million samples take 86.8, 43.4 and 10.85 hours on 1, 2 and 8 ranks",
        [](Bench& bench) {
          std::vector<TimeQuestion> questions;
          for (const int ranks : {1, 2, 8}) {
@@ -331,7 +334,7 @@ Exam exam() {
          }
          ask(bench, "a million samples", questions);
        }},
-      {"the last batch of an epoch is a step, however short",
+      {"the last batch of an epoch takes a step, even a short batch",
        [](Bench& bench) {
          ask(bench, "shares and batches that do not divide",
              {measured(3, {100, 33, 3, 0.5, 1.0}), measured(3, {101, 34, 2, 0.5, 1.0}),
@@ -341,24 +344,24 @@ Exam exam() {
               measured(3, {60 * billion, 5 * billion, 2, 0.5, 1.0}),
               measured(2, {10, 2, 3, 0, 1.0})});
        }},
-      {"what efficiency loses is waited for, and paid for on every rank",
+      {"an efficiency below 1 lengthens the run and raises the cost of every rank",
        [](Bench& bench) {
          ask(bench, "8 ranks at 0.8",
              {measured(8, {1'000'000, 32, 10, 1.0, 0.8}), measured(2, {4096, 64, 1, 0.25, 0.5})});
          ask(bench, "random runs", random_runs(bench, TimeForm::measured));
        }},
-      {"GPT-3 on one device: 356 years at 28 TFLOP/s, 200 at 40 % of 125 TFLOP/s",
+      {"GPT-3 takes one device 356 years at 28 TFLOP/s, 200 at 40 % of 125 TFLOP/s",
        [=](Bench& bench) {
          ask(bench, "GPT-3",
              {counted(1, gpt3, {28e12, 1.0}), counted(1, gpt3, {125e12, 0.4}),
               counted(1024, gpt3, {312e12, 0.45})});
        }},
-      {"any counted run: the last update may be short",
+      {"any counted run is right, even with a short last update",
        [](Bench& bench) {
          ask(bench, "random runs", random_runs(bench, TimeForm::counted));
-         ask(bench, "one token an update",
+         ask(bench, "one token per update",
              {counted(8, {billion, 20'000 * billion, 1}, {312e12, 0.4})});
-         ask(bench, "billions of tokens an update",
+         ask(bench, "billions of tokens per update",
              {counted(8, {billion, 20'000 * billion, 3 * billion}, {312e12, 0.4})});
        }},
   };

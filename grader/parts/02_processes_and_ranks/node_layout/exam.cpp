@@ -48,7 +48,7 @@ void compare(Bench& bench, const Played& played, const LayoutQuestion& q, const 
     const auto found = seen.find(name);
     if (found == seen.end()) {
       fail(bench, played, q, text("no ", name), text(name, "=", value),
-           {"", "variable_missing", "a program that asks for it stops there"});
+           {"", "variable_missing", "a program that reads this variable stops with an error"});
     }
     if (found->second == value) continue;
     fail(bench, played, q, text(name, "=\"", found->second, "\""), text("\"", value, "\""),
@@ -57,7 +57,7 @@ void compare(Bench& bench, const Played& played, const LayoutQuestion& q, const 
   for (const auto& [name, value] : seen) {
     if (expected.contains(name)) continue;
     fail(bench, played, q, text(name, "=\"", value, "\""), "no such variable",
-         {"", "variable_too_many", "the contract lists eight names, each spelled exactly"});
+         {"", "variable_too_many", "the contract lists exactly eight names; check the spelling"});
   }
 }
 
@@ -85,13 +85,13 @@ void ask(Bench& bench, const std::string& description,
       fail(bench, *played, q, text("it threw \"", what, "\""),
            exists ? "an answer" : "a ContractError",
            {"", "other_exception",
-            exists ? "this process exists"
-                   : "the contract says ContractError; LOCKSTEP_CHECK throws one"});
+            exists ? "the layout has this process"
+                   : "the contract asks for a ContractError; LOCKSTEP_CHECK throws one"});
     }
     if (form == LayoutAnswer::refused) {
       if (!exists) continue;
       fail(bench, *played, q, "a ContractError", "an answer",
-           {"", "refused_a_valid_place", "this process exists"});
+           {"", "refused_a_valid_place", "the layout has this process"});
     }
     if (q.form == LayoutForm::environment) {
       compare(bench, *played, q, read_environment_of(answers));
@@ -104,7 +104,7 @@ void ask(Bench& bench, const std::string& description,
       fail(bench, *played, q, text("node ", seen.node, ", local rank ", seen.local_rank),
            "a ContractError",
            {"", "no_such_rank",
-            text("the nodes start ", all_places(q.ranks_per_node).size(), " ranks together")});
+            text("the nodes start ", all_places(q.ranks_per_node).size(), " ranks in all")});
     }
     compare(bench, *played, q, seen);
   }
@@ -159,18 +159,18 @@ Layout drawn_layout(Bench& bench, int nodes, int least) {
 
 Exam exam() {
   return {
-      {"two nodes of four: rank 5 is local rank 1 of node 1",
+      {"with two nodes of four, rank 5 is local rank 1 of node 1",
        [](Bench& bench) {
          ask(bench, "two nodes of four: rank 5",
              {{LayoutForm::environment, {4, 4}, 1, 1, {"node-0", 29400}, 0}});
          ask_both(bench, "two nodes of four", {4, 4});
        }},
-      {"one node: rank and local rank are the same; one process: a world of one",
+      {"on one node rank and local rank are equal; one process is a world of one",
        [](Bench& bench) {
          ask_both(bench, "one node", {drawn(bench, 2, 8)});
          ask_both(bench, "one process", {1});
        }},
-      {"unequal nodes: the ranks of a node begin where those in front end",
+      {"with unequal nodes, a node's ranks start after those of the nodes before it",
        [](Bench& bench) {
          ask_both(bench, "small, large, one", {2, 8, 1});
          ask_both(bench, "large, small, large", {5, 1, 7});
@@ -178,14 +178,14 @@ Exam exam() {
            ask_both(bench, text(nodes, " unequal nodes"), drawn_layout(bench, nodes, 1));
          }
        }},
-      {"nodes that start nobody keep their numbers, wherever they stand",
+      {"nodes without processes keep their numbers, first, last or in the middle",
        [](Bench& bench) {
          ask_both(bench, "the first node is empty", {0, 3, 2});
          ask_both(bench, "two in the middle are empty", {2, 0, 0, 3});
          ask_both(bench, "the last node is empty", {3, 1, 0});
          ask_both(bench, "drawn, with empty nodes", drawn_layout(bench, 12, 0));
        }},
-      {"300 nodes of 8: every rank has one place, every place one rank",
+      {"with 300 nodes of 8, every rank has one place and every place has one rank",
        [](Bench& bench) {
          const Layout layout(300, 8);
          const std::vector<LayoutQuestion> all = environments(bench, layout);
@@ -197,7 +197,7 @@ Exam exam() {
          for (int i = 0; i < 40; ++i) some.push_back(ranks[bench.draw() % ranks.size()]);
          ask(bench, "300 nodes: the places", some);
        }},
-      {"a rank that does not exist has no place",
+      {"a rank that does not exist is refused",
        [](Bench& bench) {
          std::vector<LayoutQuestion> questions;
          for (const Layout& layout : {Layout{4, 4}, {2, 0, 3}, {3, 0}, {0, 0}, {}}) {

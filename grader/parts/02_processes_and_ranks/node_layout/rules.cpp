@@ -45,82 +45,87 @@ std::vector<Guess> guesses_for_ranks(const std::string& name, const LayoutQuesti
   const Numbers n = numbers_of(q);
   if (name == "RANK") {
     return {{text(q.node * n.local_size + q.local_rank), "equal_nodes",
-             "node · local world size + local rank holds only when all nodes start equally many; "
-             "add up the nodes in front"},
+             "node · local world size + local rank is right only if all nodes start the same "
+             "number of ranks; add up the ranks of the nodes before this one"},
             {text(q.node * q.ranks_per_node.front() + q.local_rank), "equal_nodes",
-             "that takes every node for one like node 0; add up the nodes in front"},
+             "this assumes that every node has as many ranks as node 0; add up the ranks of the "
+             "nodes before this one"},
             {text(q.node * n.largest + q.local_rank), "equal_nodes",
-             "that leaves places free for processes which smaller nodes do not start"},
+             "this leaves gaps for processes that smaller nodes do not start"},
             {text(q.local_rank), "local_for_global",
-             "that is the local rank: two nodes would have the same ranks"},
+             "this is the local rank: two nodes would have the same ranks"},
             {text(rank_by_turns(q)), "round_robin",
-             "that numbers the nodes in turns; ranks are numbered node by node"},
+             "this deals the ranks out to the nodes in turn; number them node by node"},
             {text(q.local_rank * n.nodes + q.node), "round_robin",
-             "that numbers the nodes in turns; ranks are numbered node by node"},
+             "this deals the ranks out to the nodes in turn; number them node by node"},
             {text(n.rank + 1), "from_one", "ranks count from 0"},
-            {text(n.size - 1 - n.rank), "reversed", "that counts from the last rank backwards"}};
+            {text(n.size - 1 - n.rank), "reversed", "this counts backwards from the last rank"}};
   }
   if (name == "LOCAL_RANK") {
     return {{text(n.rank), "global_for_local",
-             "that is RANK; the local rank begins again at 0 on every node, and is the device that "
-             "the process uses"},
-            {text(q.node), "node_for_local", "that is the node's number"}};
+             "this is RANK; the local rank restarts at 0 on every node and selects the process's "
+             "device"},
+            {text(q.node), "node_for_local", "this is the node's number"}};
   }
   const int used_before =
       static_cast<int>(std::count_if(q.ranks_per_node.begin(), q.ranks_per_node.begin() + q.node,
                                      [](int ranks) { return ranks > 0; }));
   return {{text(used_before), "empty_node_skipped",
-           "a node that starts nobody is a node all the same, and keeps its number"},
-          {text(n.rank), "rank_for_node", "that is RANK; the group here is the node"},
-          {text(q.local_rank), "local_for_node", "that is LOCAL_RANK; the group here is the node"}};
+           "a node without processes is still a node and keeps its number"},
+          {text(n.rank), "rank_for_node", "this is RANK; here a group is a node"},
+          {text(q.local_rank), "local_for_node", "this is LOCAL_RANK; here a group is a node"}};
 }
 
 std::vector<Guess> guesses_for_sizes(const std::string& name, const LayoutQuestion& q) {
   const Numbers n = numbers_of(q);
   if (name == "WORLD_SIZE") {
     return {{text(n.nodes), "nodes_for_ranks",
-             "that is the number of nodes; the world is made of ranks, one for each process"},
+             "this is the number of nodes; the world counts ranks, one per process"},
             {text(n.nodes * n.local_size), "equal_nodes",
-             "that holds only when all nodes start as many as this one"},
+             "this is right only if every node starts as many ranks as this one"},
             {text(n.nodes * n.largest), "equal_nodes",
-             "that holds only when all nodes start as many as the largest"},
+             "this is right only if every node starts as many ranks as the largest"},
             {text(n.nodes * q.ranks_per_node.front()), "equal_nodes",
-             "that holds only when all nodes start as many as node 0"},
-            {text(n.local_size), "local_for_global", "that is the ranks of one node"},
-            {text(n.size - 1), "last_rank", "that is the last rank's number; ranks count from 0"}};
+             "this is right only if every node starts as many ranks as node 0"},
+            {text(n.local_size), "local_for_global", "this is the number of ranks on one node"},
+            {text(n.size - 1), "last_rank", "this is the last rank's number; ranks count from 0"}};
   }
   if (name == "LOCAL_WORLD_SIZE") {
-    return {
-        {text(n.size), "global_for_local", "that is the ranks of all nodes together"},
-        {text(n.largest), "equal_nodes", "that is the largest node's; nodes may be unequal"},
-        {text(q.ranks_per_node.front()), "equal_nodes", "that is node 0's; nodes may be unequal"},
-        {text(n.size / n.nodes), "equal_nodes", "that is the mean; nodes may be unequal"}};
+    return {{text(n.size), "global_for_local", "this is the number of ranks on all nodes together"},
+            {text(n.largest), "equal_nodes",
+             "this is the largest node's number of ranks; nodes may be unequal"},
+            {text(q.ranks_per_node.front()), "equal_nodes",
+             "this is node 0's number of ranks; nodes may be unequal"},
+            {text(n.size / n.nodes), "equal_nodes",
+             "this is the mean over the nodes; nodes may be unequal"}};
   }
-  return {{text(n.used_nodes), "empty_node_skipped",
-           "a node that starts nobody is a node all the same"},
-          {text(n.size), "ranks_for_nodes", "that is the number of ranks; groups here are nodes"},
-          {text(n.local_size), "ranks_for_nodes",
-           "that is the ranks of one node; groups here are nodes"}};
+  return {
+      {text(n.used_nodes), "empty_node_skipped", "a node without processes still counts as a node"},
+      {text(n.size), "ranks_for_nodes", "this is the number of ranks; here a group is a node"},
+      {text(n.local_size), "ranks_for_nodes",
+       "this is the number of ranks on one node; here a group is a node"}};
 }
 
 std::vector<Guess> guesses_for(const std::string& name, const LayoutQuestion& q) {
   if (name == "MASTER_ADDR") {
-    return {{text(q.master.host, ":", q.master.port), "port_in_the_address",
-             "the port has a variable of its own"},
-            {q.master.host.substr(0, q.master.host.find(':')), "cut_at_a_colon",
-             "the host was cut at its first colon; an IPv6 address has several, and all of it is "
-             "the host"},
-            {"127.0.0.1", "own_machine",
-             "on every other node that is another machine: all must meet at one place"},
-            {"localhost", "own_machine",
-             "on every other node that is another machine: all must meet at one place"}};
+    return {
+        {text(q.master.host, ":", q.master.port), "port_in_the_address",
+         "the port has its own variable"},
+        {q.master.host.substr(0, q.master.host.find(':')), "cut_at_a_colon",
+         "the host was cut at its first colon; an IPv6 address contains colons, and all of it is "
+         "the host"},
+        {"127.0.0.1", "own_machine",
+         "on another node this address names that node itself; all ranks must meet at one address"},
+        {"localhost", "own_machine",
+         "on another node this address names that node itself; all ranks must meet at one "
+         "address"}};
   }
   if (name == "MASTER_PORT") {
-    return {{"29500", "default_port", "that is torchrun's default; the port is given"},
+    return {{"29500", "default_port", "this is torchrun's default; use the given port"},
             {text(q.master.port + numbers_of(q).rank), "port_of_its_own",
-             "every rank gets another port, and nobody meets anybody"},
+             "every rank gets a different port, so no two ranks meet"},
             {text(q.master.port + q.local_rank), "port_of_its_own",
-             "every local rank gets another port, and nobody meets anybody"}};
+             "every local rank gets a different port, so the ranks of a node never meet"}};
   }
   return name.find("SIZE") == std::string::npos ? guesses_for_ranks(name, q)
                                                 : guesses_for_sizes(name, q);
@@ -140,17 +145,18 @@ bool is_same_number(const std::string& seen, const std::string& expected) {
 
 // What the variable is, for a value that no usual mistake gives.
 std::string contract_of(const std::string& name) {
-  if (name == "RANK") return "it is the number of the process in the world, counted node by node";
-  if (name == "LOCAL_RANK") return "it is the number of the process on its node, from 0";
-  if (name == "GROUP_RANK") return "it is the number of the node, from 0";
-  if (name == "WORLD_SIZE") return "it is the sum of ranks_per_node";
-  if (name == "LOCAL_WORLD_SIZE") return "it is this node's own entry of ranks_per_node";
-  if (name == "GROUP_WORLD_SIZE") return "it is the number of nodes, those without ranks included";
-  if (name == "MASTER_ADDR") return "it is the host of `master`, as it was given";
-  return "it is the port of `master`";
+  if (name == "RANK") return "RANK is the process's number in the world, counted node by node";
+  if (name == "LOCAL_RANK") return "LOCAL_RANK is the process's number on its node, from 0";
+  if (name == "GROUP_RANK") return "GROUP_RANK is the node's number, from 0";
+  if (name == "WORLD_SIZE") return "WORLD_SIZE is the sum of ranks_per_node";
+  if (name == "LOCAL_WORLD_SIZE") return "LOCAL_WORLD_SIZE is this node's entry in ranks_per_node";
+  if (name == "GROUP_WORLD_SIZE")
+    return "GROUP_WORLD_SIZE is the number of nodes, including nodes without ranks";
+  if (name == "MASTER_ADDR") return "MASTER_ADDR is the host of `master`, as given";
+  return "MASTER_PORT is the port of `master`";
 }
 
-// Of what the value that was seen would be right, if of anything.
+// What the seen value would be right for, if for anything.
 std::string meaning_of_other(const std::string& name, const LayoutQuestion& q,
                              const std::string& seen) {
   const bool digits =
@@ -161,7 +167,7 @@ std::string meaning_of_other(const std::string& name, const LayoutQuestion& q,
   const bool is_rank = std::cmp_less(value, places.size());
   if (name == "RANK" && is_rank) {
     const Place& other = places[static_cast<std::size_t>(value)];
-    return text("that is the rank of local rank ", other.local_rank, " on node ", other.node, "; ",
+    return text("this is the rank of local rank ", other.local_rank, " on node ", other.node, "; ",
                 contract_of(name));
   }
   if (name == "RANK") {
@@ -171,11 +177,11 @@ std::string meaning_of_other(const std::string& name, const LayoutQuestion& q,
   int before = 0;
   for (std::size_t node = 0; node < q.ranks_per_node.size(); ++node) {
     if (q.ranks_per_node[node] == value) {
-      return text("that is what node ", node, " starts; ", contract_of(name));
+      return text("this is the number of ranks on node ", node, "; ", contract_of(name));
     }
     before += q.ranks_per_node[node];
     if (before == value)
-      return text("that is what nodes 0 to ", node, " start; ", contract_of(name));
+      return text("this is the number of ranks on nodes 0 to ", node, "; ", contract_of(name));
   }
   return contract_of(name);
 }
@@ -210,7 +216,8 @@ Guess likely_cause(const std::string& name, const LayoutQuestion& q, const std::
     if (guess.value == seen && guess.value != expected) return guess;
   }
   if (name != "MASTER_ADDR" && is_same_number(seen, expected)) {
-    return {seen, "other_digits", "the number is right, its text is not: digits and nothing else"};
+    return {seen, "other_digits",
+            "the number is right, but its text is not: write digits and nothing else"};
   }
   return {seen, "other_value", meaning_of_other(name, q, seen)};
 }
@@ -222,29 +229,31 @@ Guess likely_cause(const LayoutQuestion& q, const Place& seen, const Place& righ
   }
   const int of_node = layout[static_cast<std::size_t>(seen.node)];
   if (of_node == 0) {
-    return {"", "empty_node", text("node ", seen.node, " starts nobody: go on to the next one")};
+    return {"", "empty_node",
+            text("node ", seen.node, " starts no process; go on to the next node")};
   }
   if (seen.local_rank < 0 || seen.local_rank >= of_node) {
     const char* why = seen.node == right.node && seen.local_rank == q.rank
-                          ? "that is the rank in the world"
-                          : "the local rank begins again at 0 on every node";
+                          ? "this is the rank in the world"
+                          : "the local rank restarts at 0 on every node";
     return {"", "no_such_local_rank",
             text("node ", seen.node, " has only ", of_node, of_node == 1 ? " rank" : " ranks",
                  ", counted from 0; ", why)};
   }
   for (const int equal : {layout.front(), *std::max_element(layout.begin(), layout.end())}) {
     if (equal > 0 && seen == Place{q.rank / equal, q.rank % equal}) {
-      return {"", "equal_nodes", text("that takes every node for one of ", equal, " ranks")};
+      return {"", "equal_nodes", text("this assumes that every node has ", equal, " ranks")};
     }
   }
   LayoutQuestion turns = q;
   turns.node = seen.node, turns.local_rank = seen.local_rank;
   if (rank_by_turns(turns) == q.rank) {
-    return {"", "round_robin", "that numbers the nodes in turns; ranks are numbered node by node"};
+    return {"", "round_robin",
+            "this deals the ranks out to the nodes in turn; number them node by node"};
   }
   return {"", "other_place",
-          text("there runs rank ", numbers_of(turns).rank,
-               ": the nodes in front have other numbers of ranks")};
+          text("this is the place of rank ", numbers_of(turns).rank,
+               ": add up the ranks of the nodes before it")};
 }
 
 }  // namespace lockstep::grader::node_layout

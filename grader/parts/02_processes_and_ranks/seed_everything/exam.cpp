@@ -58,32 +58,31 @@ Guess cause_of_difference(std::size_t purpose, const Asked& a, const Asked& b) {
                           p.where.pipeline == q.where.pipeline &&
                           p.loader_worker == q.loader_worker;
   if (same_place) {
-    return {"not_repeatable",
-            a.process == b.process
-                ? "the same question was asked twice; a clock, a counter or a random device gives "
-                  "runs that nobody can repeat"
-                : "two processes were asked the same; a process number, a clock or a random device "
-                  "gives runs that nobody can repeat"};
+    return {"not_repeatable", a.process == b.process
+                                  ? "the same question was asked twice; a clock, a counter or a "
+                                    "random device makes a run unrepeatable"
+                                  : "two processes were asked the same question; a process number, "
+                                    "a clock or a random device makes a run unrepeatable"};
   }
   if (purpose == model) {
     return {"model_differs",
-            "the replicas begin with different weights, and the mean of their gradients is the "
-            "gradient of none"};
+            "the replicas start with different weights, so the mean of their gradients is no "
+            "replica's gradient"};
   }
   if (purpose == sampler) {
     return {"sampler_differs",
-            "every rank cuts its share from another order: some samples are read twice, others "
-            "never"};
+            "the ranks take their shares from different orders: some samples are read twice, "
+            "others never"};
   }
   if (p.where.tensor != q.where.tensor) {
     return {"tensor_peers_differ",
             purpose == dropout
-                ? "tensor ranks hold the same activations in replicated regions; with other masks "
-                  "they hold different ones afterwards"
-                : "tensor ranks work on the same samples, which must be changed in the same way"};
+                ? "tensor ranks hold the same activations in replicated regions; with different "
+                  "masks the activations differ afterwards"
+                : "tensor ranks work on the same samples and must augment them in the same way"};
   }
   if (p.loader_worker != q.loader_worker) {
-    return {"worker_matters", "which worker asks changes the augmentation only"};
+    return {"worker_matters", "the worker's number may change only the augmentation"};
   }
   return {"place_matters", "the ranks of one data rank work on the same samples"};
 }
@@ -95,23 +94,25 @@ Guess cause_of_sharing(std::size_t purpose, const Asked& a, const Asked& b) {
   for (std::size_t i = 0; i < of_a.size(); ++i) different += of_a[i] != of_b[i];
   if (different > 1) {
     return {"sum_collides",
-            "numbers that are added, or packed too tightly, give the same for other pairs: 0 + 1 "
-            "is 1 + 0; mix them in one after the other"};
+            "adding the numbers, or packing them too tightly, gives different inputs one seed: 0 + "
+            "1 is 1 + 0; mix the numbers in one after another"};
   }
   if (of_a[0] != of_b[0]) {
-    return {"run_seed_ignored", "another run seed is to give another run"};
+    return {"run_seed_ignored", "a different run seed must give a different run"};
   }
   if (of_a[1] != of_b[1]) {
-    return {"rank_ignored", "data ranks have different samples, and would treat them all alike"};
+    return {"rank_ignored",
+            "data ranks hold different samples but would use the same noise for all"};
   }
   if (of_a[2] != of_b[2]) {
     return {"tensor_ignored",
-            "each tensor rank holds its own part here, and the parts would have the same mask"};
+            "here each tensor rank holds its own part, and all parts would have the same mask"};
   }
   if (of_a[3] != of_b[3]) {
-    return {"stage_ignored", "pipeline stages hold different layers, with the same masks then"};
+    return {"stage_ignored",
+            "pipeline stages hold different layers, which would have the same masks"};
   }
-  return {"worker_ignored", "the workers of a rank would change different samples alike"};
+  return {"worker_ignored", "the workers of a rank would augment different samples alike"};
 }
 
 [[noreturn]] void fail(Bench& bench, const Played& played, const std::string& what,
@@ -145,7 +146,7 @@ void check_purpose(Bench& bench, const Played& played, const std::vector<Asked>&
       fail(bench, played,
            text(names[purpose], " is ", seed, " both for ", text_of(holder.question), " and for ",
                 text_of(asked.question)),
-           "a seed for each", asked, cause_of_sharing(purpose, holder, asked));
+           "a different seed for each", asked, cause_of_sharing(purpose, holder, asked));
     }
   }
 }
@@ -161,10 +162,9 @@ void check_across(Bench& bench, const Played& played, const std::vector<Asked>& 
       fail(bench, played,
            text(names[other], " (", text_of(holder->question), ") and ", names[purpose], " (",
                 text_of(asked.question), ") are both ", seed),
-           "a seed for each", asked,
+           "a different seed for each", asked,
            {"purposes_share",
-            "the same numbers would decide two things that have nothing to do "
-            "with each other; mix in what the seed is for"});
+            "two unrelated purposes would draw the same numbers; mix the purpose into the seed"});
     }
   }
 }
@@ -180,8 +180,8 @@ void check_clock(Bench& bench, const Played& played, const std::vector<Asked>& a
         const auto age = now - static_cast<std::int64_t>(seed - base);
         if (age < -5000 || age > 5000) continue;
         fail(bench, played, text(names[purpose], " is ", seed, " for ", text_of(asked.question)),
-             "a seed made of the run's", asked,
-             {"clock", "that is the time of day, and tomorrow's run would be another one"});
+             "a seed derived from the run seed", asked,
+             {"clock", "this is the time of day, so tomorrow's run would differ"});
       }
     }
   }
@@ -202,8 +202,8 @@ void check_width(Bench& bench, const Played& played, const std::vector<Asked>& o
               least, " and ", most),
          "a seed of 64 bits", of_one_run.front(),
          {"narrow",
-          "they have 32 bits (a hash, a cast or a generator of 32 bits). Of 200,000 streams with "
-          "seeds of 32 bits, some two share one in 99 of 100 runs"});
+          "the seeds have only 32 bits (a 32-bit hash, cast or generator). Among 200,000 streams "
+          "with 32-bit seeds, two streams share a seed in 99 of 100 runs"});
   }
 }
 
@@ -256,7 +256,7 @@ int drawn(Bench& bench, int below) {
 
 Exam exam() {
   return {
-      {"asked again, in this process or in another, the answer is the same",
+      {"the same question gets the same seeds, in one process and in another",
        [](Bench& bench) {
          const SeedQuestion question{drawn_run_seed(bench), {3, 1, 2}, 1};
          const std::vector<SeedQuestion> again(3, question);
@@ -264,14 +264,14 @@ Exam exam() {
          if (!played) return;
          check_purposes(bench, *played, answers_of(*played, again));
        }},
-      {"replicas begin equal and share one order of samples; their noise is their own",
+      {"replicas start equal and share one sample order; each has its own noise",
        [](Bench& bench) {
          const std::uint64_t run_seed = drawn_run_seed(bench);
          std::vector<SeedQuestion> questions;
          for (int data = 0; data < 8; ++data) questions.push_back({run_seed, {data, 0, 0}, 0});
          ask(bench, "8 data ranks", questions);
        }},
-      {"tensor ranks share the masks of what they hold alike, and of nothing else",
+      {"tensor ranks share the masks of replicated activations and no others",
        [](Bench& bench) {
          const std::uint64_t run_seed = drawn_run_seed(bench);
          std::vector<SeedQuestion> questions;
@@ -289,7 +289,7 @@ Exam exam() {
          }
          ask(bench, "a mesh of 4 by 4 by 4", questions);
        }},
-      {"64 ranks with 16 workers each, in two runs whose seeds differ by 1: no stream twice",
+      {"64 ranks with 16 workers each share no stream, even across two runs with adjacent seeds",
        [](Bench& bench) {
          const std::uint64_t run_seed = drawn_run_seed(bench);
          std::vector<SeedQuestion> workers;
@@ -306,7 +306,7 @@ Exam exam() {
          }
          ask(bench, "64 ranks, 16 workers, 2 run seeds", questions);
        }},
-      {"small run seeds, as people type them",
+      {"small run seeds such as 0, 1 and 42 give distinct streams",
        [](Bench& bench) {
          std::vector<SeedQuestion> questions;
          for (const std::uint64_t seed : {0, 1, 2, 3, 42, 1234}) {
@@ -318,7 +318,7 @@ Exam exam() {
          }
          ask(bench, "run seeds 0, 1, 2, 3, 42 and 1234", questions);
        }},
-      {"thousands of ranks, hundreds of workers: the numbers may be large",
+      {"thousands of ranks and hundreds of workers get distinct streams",
        [](Bench& bench) {
          std::vector<SeedQuestion> questions;
          for (int k = 0; k < 600; ++k) {

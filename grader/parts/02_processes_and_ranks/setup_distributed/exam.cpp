@@ -194,7 +194,7 @@ void absent(Bench& bench) {
   for (const auto& missing : std::vector<std::vector<int>>{{0}, {3}, {1, 2}, {0, 1}}) {
     World world(bench, {2, 2});
     world.step();
-    // Rank 0 comes last, so that the store it serves is there as long as somebody waits.
+    // Rank 0 comes last, so its store is served as long as any rank waits.
     for (int rank = 0; rank < 4; ++rank) {
       world.last(rank).after_s = 4 - rank;
       world.last(rank).timeout_s = 25;
@@ -220,7 +220,7 @@ void absent(Bench& bench) {
   damaged.play("4 ranks, rank 3 with a bad LOCAL_RANK");
 }
 
-// A rank is lost while the group is made: everybody ends in time with an error, and nothing stays
+// A rank is lost while the group is made: every rank gets an error in time, and nothing stays
 // open for the second session.
 void lost_rank(Bench& bench) {
   for (const int lost : {0, 2}) {
@@ -245,7 +245,7 @@ void one_after_the_other(Bench& bench) {
     }
     world.play(text(text_of(layout), ", three sessions at one address"));
   }
-  // After a failure: who waits for a rank in vain closes what it has opened, too.
+  // After a failure: a rank that waits in vain also closes what it has opened.
   World again(bench, {3});
   again.step();
   again.last(1).comes = 0;
@@ -290,22 +290,21 @@ void launchers_store(Bench& bench) {
 
 Exam exam() {
   return {
-      {.name = "a variable that is missing or makes no sense is named",
+      {.name = "the error names a variable that is missing or invalid",
        .run = variables,
        .begins = Step{"read the variables", 30}},
       {.name = "rank, size and device are right on every node, and rank 0 serves the one store",
        .run = places,
        .begins = Step{"make the group", 35}},
       {"all ranks agree: nccl if each has a GPU of its own, otherwise gloo", backends},
-      {.name = "whoever comes late, all are set up together, behind a barrier",
+      {.name = "if a rank is late, all ranks are set up together, behind a barrier",
        .run = late,
        .begins = Step{"meet in time, and leave nothing behind", 35}},
-      {"ranks that never come are named at the deadline of the whole", absent},
-      {"a rank that is lost while the group is made is everybody's error, in time", lost_rank},
-      {"sessions one after the other, also after one that failed: nothing stays open",
+      {"ranks that never arrive are named when the whole setup's timeout ends", absent},
+      {"if a rank is lost while the group is made, every rank gets an error in time", lost_rank},
+      {"sessions can follow each other, even after a failed one: nothing stays open",
        one_after_the_other},
-      {"a store that the launcher serves is used, and each attempt stands for itself",
-       launchers_store},
+      {"the launcher's store is used, and attempts on it do not mix", launchers_store},
   };
 }
 

@@ -39,7 +39,7 @@ void check_in_time(Bench& bench, const Played& played, const View& view, double 
   fail(bench, played, view, at_s < from_s ? "too_early" : "too_late",
        text("it was called at ", view.called_s(), " s with a timeout of ", view.mine().timeout_s,
             " s, and threw at ", at_s, " s",
-            at_s < from_s ? "" : ": the time is that of all it does together"),
+            at_s < from_s ? "" : ": the timeout covers the whole setup"),
        text(from_s, " s"), text(at_s, " s"));
 }
 
@@ -53,13 +53,12 @@ void check_refused(Bench& bench, const Played& played, const View& view) {
   }
   if (report.kind != Kind::usage_error) {
     fail(bench, played, view, "accepted",
-         text(damage, ", and ", words_of(report), " where a ", expected, " was expected"), expected,
+         text(damage, ", but ", words_of(report), " where a ", expected, " was expected"), expected,
          words_of(report));
   }
   if (!names(report.what, variable) || variables_named(report.what) > 2) {
     fail(bench, played, view, "variable_unnamed",
-         text(damage, ", and its error does not say that it is ", variable, ": \"", report.what,
-              "\""),
+         text(damage, ", but the error does not name ", variable, ": \"", report.what, "\""),
          expected, report.what);
   }
   check_in_time(bench, played, view, view.called_s());
@@ -75,12 +74,12 @@ void check_missing(Bench& bench, const Played& played, const View& view) {
   if (report.kind != Kind::ranks_missing) {
     fail(bench, played, view,
          report.kind == Kind::has_session ? "missing_unnoticed" : "missing_unnamed",
-         text(who, " never came, and ", words_of(report), " where ", expected, " was expected"),
+         text(who, " never arrived, but ", words_of(report), " where ", expected, " was expected"),
          expected, words_of(report));
   }
   if (report.missing != view.named()) {
     fail(bench, played, view, "wrong_ranks_named",
-         text(who, " never came, and it names ", list_of_ranks(report.missing)), expected,
+         text(who, " never arrived, but the error names ", list_of_ranks(report.missing)), expected,
          list_of_ranks(report.missing));
   }
   check_in_time(bench, played, view, view.deadline_s());
@@ -95,21 +94,21 @@ void check_taken(Bench& bench, const Played& played, const View& view) {
     variables += text(variables.empty() ? "" : ", ", name, "=", value);
   }
   fail(bench, played, view, "refused",
-       text("all variables make sense (", variables, "), and ", words_of(report)),
-       "no error of the variables", words_of(report));
+       text("all variables are valid (", variables, "), but ", words_of(report)),
+       "no error about the variables", words_of(report));
 }
 
 // One rank's group fails while it is made. The others wait for it until their time is up.
 void check_lost(Bench& bench, const Played& played, const View& view) {
   const SessionReport& report = view.outcome();
-  const std::string lost = text("the group of rank ", view.run.lost, " failed while it was made");
+  const std::string lost = text("make_group failed on rank ", view.run.lost);
   if (report.kind != Kind::comm_error) {
     fail(
         bench, played, view,
         report.kind == Kind::has_session && !report.has_group ? "half_a_session" : "loss_unnoticed",
-        text(lost, ", and ",
+        text(lost, ", but ",
              report.kind == Kind::has_session && !report.has_group
-                 ? "its session has no group: what make_group throws goes on to the caller"
+                 ? "its session has no group: let the error of make_group reach the caller"
                  : words_of(report)),
         "the CommError of make_group", words_of(report));
   }
@@ -119,17 +118,17 @@ void check_lost(Bench& bench, const Played& played, const View& view) {
   fail(bench, played, view, "too_late",
        text(lost, "; it was called at ", view.called_s(), " s with a timeout of ",
             view.mine().timeout_s, " s, and threw at ", view.outcome_s(),
-            " s: the time is that of all it does together"),
+            " s: the timeout covers the whole setup"),
        text(until_s, " s"), text(view.outcome_s(), " s"));
 }
 
-// The launcher's store does not answer: all may be here, and nobody is missing.
+// The launcher's store does not answer: all ranks may be here, and none is missing.
 void check_no_store(Bench& bench, const Played& played, const View& view) {
   const SessionReport& report = view.outcome();
   if (report.kind != Kind::comm_error) {
     fail(bench, played, view, "blames_a_rank",
-         text("nobody answers at LOCKSTEP_STORE, which is the launcher's, and ", words_of(report),
-              ": that is no rank's fault. The error of connect_store says what is wrong"),
+         text("no server answers at LOCKSTEP_STORE, the launcher's store, but ", words_of(report),
+              ": no rank is at fault. Let the error of connect_store reach the caller"),
          "the CommError of connect_store", words_of(report));
   }
   check_in_time(bench, played, view, view.deadline_s());
@@ -141,7 +140,7 @@ void require_notes(const View& view) {
   const std::size_t seen = found == view.run.sessions.notes.end() ? 0 : found->second.size();
   const bool session = seen > 1 && found->second[1].report.kind == Kind::has_session;
   if (seen == (session ? 3 : 2)) return;
-  throw MalformedMessage(text(view.name(), " did not say what came of its session"));
+  throw MalformedMessage(text(view.name(), " did not report how its session ended"));
 }
 
 // A barrier is the last thing before a session is handed out, so there is one for each. (A rank
@@ -155,8 +154,8 @@ void check_barriers(Bench& bench, const Played& played, const std::vector<View>&
   const std::string expected = text(steps.size(), steps.size() == 1 ? " barrier" : " barriers");
   fail(bench, played, whole.front(), "no_barrier",
        text("the ranks were set up ", steps.size() == 1 ? "once" : text(steps.size(), " times"),
-            ", and their group had ", barriers == 0 ? "no" : text(barriers), " barriers. Without ",
-            "one a rank begins to work, or leaves, while others are still being set up"),
+            ", but their group had ", barriers == 0 ? "no" : text(barriers), " barriers. Without ",
+            "a barrier a rank starts work, or leaves, while others are still being set up"),
        expected, text(barriers));
 }
 
@@ -175,9 +174,9 @@ void fail(Bench& bench, const Played& played, const View& view, std::string caus
 }
 
 std::string words_of(const SessionReport& report) {
-  if (report.kind == Kind::has_session) return "it returned a session";
-  if (report.kind == Kind::not_written) return "it is not written to the end";
-  return text("it threw \"", report.what, "\"");
+  if (report.kind == Kind::has_session) return "the call returned a session";
+  if (report.kind == Kind::not_written) return "the part is not finished";
+  return text("the call threw \"", report.what, "\"");
 }
 
 void check_setup(Bench& bench, const Played& played, const SetupRun& run) {
@@ -214,7 +213,7 @@ void check_setup(Bench& bench, const Played& played, const SetupRun& run) {
   if (run.asks_for == Written::all) check_barriers(bench, played, whole);
   if (run.machines.served.empty()) return;
   fail(bench, played, views.begin()->second, "left_open",
-       "the store is still served when all sessions are over: the port stays in use", "closed",
+       "the store is still served after all sessions have ended: the port stays in use", "closed",
        "open");
 }
 

@@ -1,5 +1,5 @@
-// What a run of setup_distributed must show: of every rank and step what came of it and when, and
-// what the machines saw.
+// What a run of setup_distributed must show: how and when every step of every rank ended, and what
+// the machines saw.
 #pragma once
 
 #include "grader/judge/bench.hpp"

@@ -26,7 +26,7 @@ int Cluster::node_called(const std::string& host, int from) const {
 }
 
 sim::StoreService& ServedStore::there() const {
-  if (!store_) throw Error("nobody serves this store any more");
+  if (!store_) throw Error("this store is no longer served");
   return *store_;
 }
 std::optional<Answer> ServedStore::serve(const sim::Actor& who, const sim::Request& request,
@@ -76,7 +76,7 @@ void MachinesService::host(int who, const MachineCall& call, double now) {
   const int here = cluster_.node_of[static_cast<std::size_t>(who)];
   const std::string at = sim::printable(text(call.host, ":", call.port), 80);
   if (cluster_.node_called(call.host, here) != here) {
-    throw Error(text("cannot serve a store at ", at, ": that is no address of this machine"));
+    throw Error(text("cannot serve a store at ", at, ": this machine does not have that address"));
   }
   const Place place{here, call.port};
   if (served.contains(place) || launchers_ == place) {
@@ -130,12 +130,11 @@ Answer MachinesService::expire(const sim::Actor& who, const sim::Request& reques
   waiting_.erase(who.rank);
   looking_.erase(who.rank);
   if (call.kind == MachineCall::Kind::connect) {
-    throw Error(sim::printable(text("nobody serves a store at ", call.host, ":", call.port,
+    throw Error(sim::printable(text("no store was served at ", call.host, ":", call.port,
                                     " within ", call.timeout_s, " s"),
                                200));
   }
-  throw Error(
-      text("not all ", call.size, " ranks came to the group within ", call.timeout_s, " s"));
+  throw Error(text("not all ", call.size, " ranks joined the group within ", call.timeout_s, " s"));
 }
 
 std::optional<Answer> SessionsService::serve(const sim::Actor& who, const sim::Request& request,

@@ -24,7 +24,7 @@ struct Cluster {
   int node_called(const std::string& host, int from) const;
 };
 
-// The store there is, as long as somebody serves it; a new one is empty.
+// The store, as long as a rank serves it; a new store is empty.
 class ServedStore final : public sim::Service {
  public:
   void begin() { store_ = std::make_unique<sim::StoreService>(setup_call_s); }

@@ -34,7 +34,7 @@ std::string shared_key(const View& view) {
     if (first == record.rank) continue;
     return text("Key \"", sim::printable(record.call.key, 80), "\" was written by rank ", first,
                 " and later by rank ", record.rank,
-                ": put attempt and rank into the key with something between them");
+                ": put a separator between attempt and rank in the key");
   }
   return {};
 }
@@ -42,9 +42,9 @@ std::string shared_key(const View& view) {
 [[noreturn]] void fail_apart(Bench& bench, const Played& played, const View& view) {
   const bool again = view.step > 0 && view.launcher_serves();
   const std::string shared = again ? shared_key(view) : "";
-  const char* why = again ? "The store still holds what the attempt before has written: do the "
-                            "keys say of which attempt they are?"
-                          : "A choice that all must share cannot be made by each alone";
+  const char* why = again ? "The store still holds the keys of the previous attempt: does each key "
+                            "contain the attempt?"
+                          : "A rank cannot make a shared choice alone";
   fail(bench, played, view, shared.empty() ? "ranks_disagree" : "keys_run_together",
        text(*view.run.machines.apart, ": they wait for each other in different groups. ",
             shared.empty() ? why : shared),
@@ -59,11 +59,11 @@ std::string looked_elsewhere(const View& view) {
     const bool cut = connected.at.host != right.host &&
                      connected.at.host == right.host.substr(0, right.host.find(':'));
     return text(
-        ". It looked for the store at ", sim::printable(text_of(connected.at), 80), ", and ",
+        ". It looked for the store at ", sim::printable(text_of(connected.at), 80), ", but ",
         view.launcher_serves() ? "LOCKSTEP_STORE says " : "MASTER_ADDR and MASTER_PORT say ",
         text_of(right),
-        cut ? ": the host was cut at its first colon; an IPv6 address has several, and the "
-              "port stands behind the last one"
+        cut ? ": the host was cut at its first colon; an IPv6 address has several, and the port "
+              "follows the last one"
             : "");
   }
   return {};
@@ -87,8 +87,7 @@ void check_group(Bench& bench, const Played& played, const View& view) {
   const MachinesService::Asked& asked = groups.front();
   const int device = view.number("LOCAL_RANK");
   const char* devices =
-      ": a device is counted on its own machine. LOCAL_RANK is what tells the ranks of one machine "
-      "apart";
+      ": devices are numbered per machine. LOCAL_RANK tells the ranks of one machine apart";
   if (report.kind == Kind::has_session) {
     check_place(bench, played, view, "its session",
                 {{"rank", report.rank, view.rank, ""},
@@ -105,9 +104,9 @@ void check_group(Bench& bench, const Played& played, const View& view) {
     if (seen == right) continue;
     fail(bench, played, view, "wrong_backend",
          text("the backend is ", name_of(seen), " where ", name_of(right), " was expected: ",
-              right == Backend::nccl ? "every rank has a GPU of its own"
-                                     : "some rank has no GPU of its own, here or on another "
-                                       "machine"),
+              right == Backend::nccl
+                  ? "every rank has a GPU of its own"
+                  : "some rank has no GPU of its own, on this machine or another"),
          name_of(right), name_of(seen));
   }
   if (view.run.asks_for != Written::all) return;
@@ -116,7 +115,7 @@ void check_group(Bench& bench, const Played& played, const View& view) {
   fail(bench, played, view, "whole_time_again",
        text("it gave the group ", asked.group.timeout_s, " s at ", asked.at_s, " s, when ", left_s,
             " s were left of its ", view.mine().timeout_s,
-            " s: each wait may take what is left of the whole, and no more"),
+            " s: each wait may use only what is left of the whole timeout"),
        text(left_s, " s"), text(asked.group.timeout_s, " s"));
 }
 
@@ -127,24 +126,24 @@ void check_session(Bench& bench, const Played& played, const View& view) {
   if (report.kind != Kind::has_session && !may_stop(view)) {
     if (view.run.machines.apart) fail_apart(bench, played, view);
     fail(bench, played, view, "not_set_up",
-         text("all ranks came, the last at ", view.last_came_s(), " s, and there was time until ",
-              view.deadline_s(), " s; but at ", view.outcome_s(), " s ", words_of(report),
-              looked_elsewhere(view)),
+         text("all ranks arrived, the last at ", view.last_came_s(),
+              " s, and there was time until ", view.deadline_s(), " s; but at ", view.outcome_s(),
+              " s ", words_of(report), looked_elsewhere(view)),
          "a session", words_of(report));
   }
   if (report.kind == Kind::has_session && (!report.has_store || !report.has_group)) {
     fail(bench, played, view, "half_a_session",
          text("its session has no ", report.has_store ? "group" : "store",
-              ": what cannot be made is an error, and the error goes on to the caller"),
+              ": if a store or a group cannot be made, let the error reach the caller"),
          "store and group", "");
   }
   check_group(bench, played, view);
   const double last_s = view.last_came_s();
   if (view.outcome_s() > last_s + view.slack_s()) {
-    fail(
-        bench, played, view, "late",
-        text("the last rank came at ", last_s, " s, and it was set up at ", view.outcome_s(), " s"),
-        text("soon after ", last_s, " s"), text(view.outcome_s(), " s"));
+    fail(bench, played, view, "late",
+         text("the last rank arrived at ", last_s, " s, but it was set up at ", view.outcome_s(),
+              " s"),
+         text("soon after ", last_s, " s"), text(view.outcome_s(), " s"));
   }
 }
 
@@ -155,9 +154,9 @@ void check_hosting(Bench& bench, const Played& played, const View& view) {
   const bool right = view.rank == 0 && !view.launcher_serves();
   if (mine.size() != (right ? 1 : 0)) {
     fail(bench, played, view, "hosts",
-         text("it began to serve ", mine.size(), mine.size() == 1 ? " store" : " stores",
+         text("it started to serve ", mine.size(), mine.size() == 1 ? " store" : " stores",
               right ? " where rank 0 serves one"
-                    : " where it should serve none: there is one store, and all use it"),
+                    : " where it should serve none: all ranks share one store"),
          right ? "one store" : "none", text(mine.size()));
   }
   if (!right) return;

@@ -36,15 +36,15 @@ struct View {
     return ranks;
   }
   bool launcher_serves() const { return mine().variables.contains("LOCKSTEP_STORE"); }
-  // Who is to be named: where rank 0 should serve the store, nobody else can be told.
+  // The ranks to name. If rank 0 should serve the store and is missing, only rank 0 can be named.
   std::vector<int> named() const {
     const auto ranks = missing();
     if (!launcher_serves() && !ranks.empty() && ranks.front() == 0) return {0};
     return ranks;
   }
   double deadline_s() const { return called_s() + mine().timeout_s; }
-  // Rank 0 gives up before this rank does, and the store that it serves goes with it: then nobody
-  // can be told any more who is missing.
+  // Rank 0 gives up before this rank does, and its store goes with it: from then on no rank
+  // can learn which ranks are missing.
   bool loses_the_store() const {
     if (rank == 0 || launcher_serves() || !of(0).comes || damaged(0)) return false;
     return View{run, step, 0}.deadline_s() < deadline_s();

@@ -70,22 +70,23 @@ Guess cause_of_order(const Named& named, int rank, const GroupPlan& seen, const 
     return seen.members == ordered_by(right.members, number);
   };
   if (sorted_by([](int r) { return r; })) {
-    return {"by_rank_only", "they stand in the order of their ranks; the keys come first"};
+    return {"by_rank_only", "the members are ordered by rank; order them by key first"};
   }
   if (sorted_by([&](int r) { return -key(r); })) {
-    return {"largest_first", "they stand from the largest key to the smallest"};
+    return {"largest_first", "the members are ordered from the largest key to the smallest"};
   }
   if (sorted_by([&](int r) { return std::pair(key(r), -r); })) {
-    return {"ties_reversed", "equal keys keep the order of the ranks"};
+    return {"ties_reversed", "order members with equal keys by rank"};
   }
   if (sorted_by([&](int r) { return std::abs(key(r)); }) ||
       sorted_by([&](int r) { return static_cast<unsigned>(key(r)); })) {
-    return {"negative_keys", "a negative key is smaller than 0, and stands first"};
+    return {"negative_keys", "a negative key is smaller than 0 and comes first"};
   }
   if (seen.members.front() == rank && right.rank != 0) {
-    return {"caller_first", "every member must come to the same order, whoever asks"};
+    return {"caller_first",
+            "every member must compute the same order; the calling rank does not come first"};
   }
-  return {"other_order", "members are ordered by key, and those with equal keys by rank"};
+  return {"other_order", "members are ordered by key, and by rank if their keys are equal"};
 }
 
 Guess cause_of_members(const Named& named, int rank, const GroupPlan& seen,
@@ -97,43 +98,42 @@ Guess cause_of_members(const Named& named, int rank, const GroupPlan& seen,
     if (r < 0 || r >= size) return {"no_such_rank", text("the old group has no rank ", r)};
     const int other = named[static_cast<std::size_t>(r)].color;
     if (other == no_color) {
-      return {"no_color_in_a_group", text("rank ", r, " named no_color and wants no place")};
+      return {"no_color_in_a_group", text("rank ", r, " passed no_color, so it is in no group")};
     }
     if (other != color) {
-      return {"other_color", text("rank ", r, " has color ", other, ", and this group ", color)};
+      return {"other_color",
+              text("rank ", r, " has color ", other, ", but this group has color ", color)};
     }
   }
   for (const int r : right.members) {
     if (!in.contains(r)) {
-      return {"member_missing", text("rank ", r, " has the same color and is not among them")};
+      return {"member_missing", text("rank ", r, " has the same color but is missing")};
     }
   }
-  if (in.size() < seen.members.size()) return {"twice", "a rank stands there twice"};
+  if (in.size() < seen.members.size()) return {"twice", "a rank is listed twice"};
   return cause_of_order(named, rank, seen, right);
 }
 
 Guess cause_of_rank(const Named& named, int rank, const GroupPlan& seen, const GroupPlan& right) {
   const auto by_rank = ordered_by(right.members, [](int r) { return r; });
   if (seen.rank == rank) {
-    return {"old_rank",
-            "that is the rank in the old group; in the new one ranks count from 0 again"};
+    return {"old_rank", "this is the rank in the old group; ranks in the new group count from 0"};
   }
   if (std::cmp_equal(seen.rank, std::ranges::find(by_rank, rank) - by_rank.begin())) {
-    return {"rank_without_key", "that counts the members with smaller ranks, whatever their keys"};
+    return {"rank_without_key", "this counts the members with smaller ranks and ignores the keys"};
   }
   if (seen.rank == named[static_cast<std::size_t>(rank)].key) {
-    return {"key_for_rank", "that is the key; keys order the members, they do not number them"};
+    return {"key_for_rank", "this is the key; keys order the members but do not number them"};
   }
-  return {"other_rank", "it is the place of this rank among its members, counted from 0"};
+  return {"other_rank", "plan.rank is this rank's place among the members, counted from 0"};
 }
 
 Guess likely_cause(const Named& named, int rank, const Plan& seen, const Plan& right) {
   if (!right) {
     return {"group_of_no_color",
-            "no_color is no color: these ranks are in no group, not together "
-            "in one"};
+            "no_color is not a color: ranks that pass it are in no group, not in one together"};
   }
-  if (!seen) return {"no_group", "this rank named a color, so it is in a group, be it alone"};
+  if (!seen) return {"no_group", "this rank passed a color, so it is in a group, even if alone"};
   if (seen->members != right->members) return cause_of_members(named, rank, *seen, *right);
   return cause_of_rank(named, rank, *seen, *right);
 }
@@ -166,7 +166,7 @@ void ask(Bench& bench, const std::string& description,
 void ask(Bench& bench, const std::string& description, const std::vector<Named>& groups) {
   std::vector<SplitQuestion> questions;
   for (const Named& named : groups) {
-    // From the last: of rank 0 many misunderstandings say the same.
+    // From the last: for rank 0 many mistakes give the same plan.
     for (int rank = static_cast<int>(named.size()) - 1; rank >= 0; --rank) {
       questions.push_back({named, rank});
     }
@@ -213,9 +213,10 @@ void check_tokens(Bench& bench, const Played& played, const Named& named,
     if (seen == expected) continue;
     Failure failure;
     failure.cause = "other_tokens";
-    failure.message = text("rank ", rank, " of ", text_of(named), " received ", listed(seen),
-                           " in its group where its members' ", listed(expected),
-                           " were expected; likely cause: the plan changed what it was given");
+    failure.message =
+        text("rank ", rank, " of ", text_of(named), " received the tokens ", listed(seen),
+             " in its group where its members' tokens ", listed(expected),
+             " were expected; likely cause: the plan modified its input");
     bench.fail(played, std::move(failure));
   }
 }
@@ -229,14 +230,14 @@ void check_reach(Bench& bench, const Played& played, const Named& named) {
     Failure failure;
     failure.cause = "left_the_group";
     failure.message = text("rank ", message.src, " sent to rank ", message.dst, " of ",
-                           text_of(named), "; a collective of a group reaches its members only");
+                           text_of(named), "; a group's collectives reach its members only");
     bench.fail(played, std::move(failure));
   }
 }
 
 void split_for_real(Bench& bench, const Named& named) {
   CaseSetup setup;
-  setup.description = text(named.size(), " ranks split, and tokens passed round");
+  setup.description = text(named.size(), " ranks split and pass tokens around");
   setup.schedule_seed = bench.draw();
   std::vector<std::int64_t> tokens;
   for (const ColorKey& one : named) {
@@ -255,26 +256,26 @@ void split_for_real(Bench& bench, const Named& named) {
 
 Exam exam() {
   return {
-      {"the example of the contract: seven ranks, two colors, one rank without",
+      {"the contract's example is right: seven ranks, two colors, one rank with no_color",
        [](Bench& bench) {
          ask(bench, "seven ranks",
              std::vector<Named>{{{7, 9}, {7, 0}, {2, 4}, {7, 9}, {no_color, 0}, {2, 8}, {2, 1}}});
        }},
-      {"ranks of one color are together, whatever the colors' numbers",
+      {"ranks with one color form one group, for any color numbers",
        [](Bench& bench) {
          ask(bench, "one color", std::vector<Named>{drawn(bench, 5, {0}, {0})});
          ask(bench, "even and odd", std::vector<Named>{drawn(bench, 8, {0, 1}, {0})});
          ask(bench, "colors far apart", drawn_of_all_sizes(bench, {0, 3, 1000, INT_MAX}, {0}));
          ask(bench, "a color for each", std::vector<Named>{drawn(bench, 8, numbers(0, 1000), {0})});
        }},
-      {"the keys order the members, and equal keys leave them in the order of ranks",
+      {"keys order the members, and ranks order members with equal keys",
        [](Bench& bench) {
          ask(bench, "the order reversed", std::vector<Named>{{{0, 3}, {0, 2}, {0, 1}, {0, 0}}});
          ask(bench, "keys drawn", drawn_of_all_sizes(bench, {4}, numbers(0, 100)));
          ask(bench, "many equal keys", drawn_of_all_sizes(bench, {0, 1}, {5, 6}));
          ask(bench, "colors and keys", drawn_of_all_sizes(bench, {9, 2, 5}, {8, 1, 3, 3}));
        }},
-      {"keys may be negative, and as large as they get",
+      {"keys may be negative or as large as an int can be",
        [](Bench& bench) {
          ask(bench, "below and above zero",
              std::vector<Named>{{{0, 1}, {0, -3}, {0, 0}, {0, -1}, {0, 2}}});
@@ -284,22 +285,21 @@ Exam exam() {
          ask(bench, "far apart",
              drawn_of_all_sizes(bench, {0, 1}, {INT_MIN, INT_MIN + 1, -1, 0, 1, INT_MAX}));
        }},
-      {"a rank of no_color is in no group, and in nobody's way",
+      {"a rank with no_color is in no group and does not affect the others",
        [](Bench& bench) {
          ask(bench, "two of them",
              std::vector<Named>{{{no_color, 0}, {0, 0}, {0, 0}, {no_color, 0}}});
-         ask(bench, "nobody wants a place",
-             std::vector<Named>{drawn(bench, 4, {no_color}, {0, 1})});
+         ask(bench, "all pass no_color", std::vector<Named>{drawn(bench, 4, {no_color}, {0, 1})});
          ask(bench, "some", drawn_of_all_sizes(bench, {no_color, 0, 1}, {-1, 0, 1}));
        }},
-      {"ranks that know only their own color and key find each other, and reach nobody else",
+      {"ranks that know only their own color and key find each other and reach no other rank",
        [](Bench& bench) {
          split_for_real(bench, {{1, 0}, {0, 0}, {1, -1}, {0, 5}, {no_color, 0}});
          for (const int ranks : {2, 3, 7, 8}) {
            split_for_real(bench, drawn(bench, ranks, {no_color, 3, 70}, {-2, 0, 2}));
          }
        }},
-      {"300 ranks in rows and columns of a mesh",
+      {"300 ranks form the rows and columns of a mesh",
        [](Bench& bench) {
          Named rows, columns;
          for (int rank = 0; rank < 300; ++rank) {

@@ -157,7 +157,7 @@ void missing_ranks(Bench& bench) {
     all_but_two.erase(all_but_two.begin() + 1, all_but_two.begin() + std::min(3, size));
     for (const auto& missing : std::vector<std::vector<int>>{{0}, {size - 1}, all_but_two}) {
       Plan plan{.size = size, .timeout_s = 12, .missing = missing};
-      // Those who come do so one after the other.
+      // The ranks that come arrive one after the other.
       for (int r = 0; r < size; ++r) plan.after_s.push_back(r);
       Ranks ranks = ranks_of(size, 5);
       add_meeting(bench, ranks, plan);
@@ -191,12 +191,13 @@ void few_calls(Bench& bench) {
 
 Exam exam() {
   return {
-      {"every rank has all addresses in the order of ranks, whoever comes first", any_order},
-      {"one rank is late: the others go on when it has come, not before, not without it", one_late},
-      {"another attempt on the same store sees nothing of those before it", another_attempt},
-      {"who is missing at the deadline is named, all of them and nobody else", missing_ranks},
-      {"a store that is lost is an error of its own, and no rank's fault", lost_store},
-      {"2N+2 calls of the store a rank are enough, and nobody asks again and again", few_calls},
+      {"every rank gets all addresses in rank order, for any order of arrival", any_order},
+      {"if one rank is late, the others return when it arrives, not earlier and not without it",
+       one_late},
+      {"a later attempt on the same store sees no address of an earlier one", another_attempt},
+      {"at the deadline the error names all missing ranks and no others", missing_ranks},
+      {"a lost store causes the store's own error, which blames no rank", lost_store},
+      {"each rank makes at most 2N+2 calls of the store, and no rank polls", few_calls},
   };
 }
 

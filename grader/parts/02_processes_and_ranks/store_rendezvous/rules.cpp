@@ -70,12 +70,12 @@ std::string other_meeting_of(const View& view, const Endpoint& seen, std::ptrdif
       const int now = view.mine().attempt;
       const bool glued =
           text(m.attempt, rank) == text(now, place) || text(rank, m.attempt) == text(place, now);
-      return text("rank ", rank, "'s in attempt ", m.attempt,
-                  glued ? text(": written one after the other, attempt ", m.attempt, " and rank ",
-                               rank, " are the same text as attempt ", now, " and rank ", place,
-                               ". Put the numbers into the key with something between them")
-                        : ": the store holds the keys of all attempts. Do the keys say of which "
-                          "attempt they are?");
+      return text(
+          "rank ", rank, "'s address from attempt ", m.attempt,
+          glued ? text(": without a separator, attempt ", m.attempt, " and rank ", rank,
+                       " give the same key as attempt ", now, " and rank ", place,
+                       ". Put a separator between the numbers in the key")
+                : ": the store keeps the keys of all attempts. Does each key contain the attempt?");
     }
   }
   return {};
@@ -105,7 +105,7 @@ std::string deletion_before(const View& view) {
     }
     return text(" Key \"", sim::printable(key, 80), "\" was deleted by rank ", deleted->rank,
                 " at ", deleted->answered_s,
-                " s, and this rank still asked for it: who has read all keys ",
+                " s, but this rank still asked for it: a rank that has read all keys ",
                 "does not know whether the others have");
   }
   return {};
@@ -127,8 +127,7 @@ std::string deletion_before(const View& view) {
   if (std::is_permutation(seen.begin(), seen.end(), expected.begin())) {
     cause = "not_in_rank_order";
     why = text(". It is rank ", owner - expected.begin(),
-               "'s: all are there, but not in the order of ranks. Are they in the order in which "
-               "ranks came?");
+               "'s: all addresses are there, but not in rank order. Are they in order of arrival?");
   } else if (owner != expected.end()) {
     cause = "anothers_address";
     why = text(". It is rank ", owner - expected.begin(), "'s");
@@ -138,29 +137,29 @@ std::string deletion_before(const View& view) {
   } else if (cut_at_a_colon(*bad, *good)) {
     cause = "cut_at_a_colon";
     why =
-        ". The host was cut at its first colon; an IPv6 address has several, and the port stands "
-        "behind the last one. endpoint_of knows that";
+        ". The host was cut at its first colon; an IPv6 address has several, and the port follows "
+        "the last one. Use endpoint_of to parse it";
   } else {
-    why = ". It is nobody's in this run: is something kept from an earlier call?";
+    why = ". No rank in this run has that address: is a value kept from an earlier call?";
   }
-  fail(
-      bench, played, view, cause,
-      text("place ", at, " holds ", text_of(*bad), " where ", text_of(*good), " was expected", why),
-      text_of(*good), text_of(*bad));
+  fail(bench, played, view, cause,
+       text("entry ", at, " is ", text_of(*bad), " where ", text_of(*good), " was expected", why),
+       text_of(*good), text_of(*bad));
 }
 
-// Why a rank gave up though all came.
+// Why a rank gave up although all ranks arrived.
 std::string why_in_vain(const View& view) {
   if (std::string deleted = deletion_before(view); !deleted.empty()) return deleted;
   if (view.report().kind == Kind::ranks_missing) {
     const auto& missing = view.report().missing;
     const bool itself = std::find(missing.begin(), missing.end(), view.rank) != missing.end();
-    return itself ? " It misses itself: is its own address written before it waits?" : "";
+    return itself ? " It counts itself as missing: does it write its own address before it waits?"
+                  : "";
   }
   const double waited_s = view.returned_s() - view.called_s();
   const double store_s = view.run.ranks[static_cast<std::size_t>(view.rank)].store_timeout_s;
   if (waited_s < store_s || waited_s >= view.mine().timeout_s) return {};
-  return " get() waits only as long as the store was made with; wait() as long as it is told";
+  return " get() waits only for the store's own timeout; wait() takes a timeout";
 }
 
 void check_all_came(Bench& bench, const Played& played, const View& view) {
@@ -168,7 +167,7 @@ void check_all_came(Bench& bench, const Played& played, const View& view) {
   const double last_s = view.last_came_s();
   if (report.kind != Kind::returned) {
     fail(bench, played, view, "gave_up",
-         text("all ranks came, the last at ", last_s, " s, and there was time until ",
+         text("all ranks arrived, the last at ", last_s, " s, and there was time until ",
               view.called_s() + view.mine().timeout_s, " s; but at ", view.returned_s(),
               " s it threw \"", report.what, "\".", why_in_vain(view)),
          "all addresses", report.what);
@@ -177,7 +176,8 @@ void check_all_came(Bench& bench, const Played& played, const View& view) {
   const double slack_s = 2 * static_cast<double>(store_calls_max(view.mine().size)) * store_call_s;
   if (view.returned_s() <= last_s + slack_s) return;
   fail(bench, played, view, "returned_late",
-       text("the last rank came at ", last_s, " s, but it returned at ", view.returned_s(), " s"),
+       text("the last rank arrived at ", last_s, " s, but the call returned at ", view.returned_s(),
+            " s"),
        text("soon after ", last_s, " s"), text(view.returned_s(), " s"));
 }
 
@@ -186,21 +186,21 @@ void check_missing(Bench& bench, const Played& played, const View& view) {
   const std::string expected = text("RanksMissing with ", list_of_ranks(view.missing()));
   if (report.kind == Kind::returned) {
     fail(bench, played, view, "missing_unnoticed",
-         text(list_of_ranks(view.missing()), " never came, and it returned ",
-              report.addresses.size(), " addresses all the same"),
+         text(list_of_ranks(view.missing()), " never arrived, but the call returned ",
+              report.addresses.size(), " addresses"),
          expected, "addresses");
   }
   if (report.kind != Kind::ranks_missing) {
     fail(bench, played, view, "missing_unnamed",
          text(list_of_ranks(view.missing()),
-              " never came, and it threw an error that does not say who: "
+              " never arrived, but the error does not name the missing ranks: "
               "\"",
-              report.what, "\". Who reads it has to know on which machine to look"),
+              report.what, "\". Its reader must know which machine to check"),
          expected, report.what);
   }
   if (report.missing != view.missing()) {
     fail(bench, played, view, "wrong_ranks_named",
-         text(list_of_ranks(view.missing()), " never came, and it names ",
+         text(list_of_ranks(view.missing()), " never arrived, but the error names ",
               list_of_ranks(report.missing)),
          expected, list_of_ranks(report.missing));
   }
@@ -211,31 +211,32 @@ void check_missing(Bench& bench, const Played& played, const View& view) {
   fail(bench, played, view, at_s < deadline_s ? "threw_early" : "threw_late",
        text("it was called at ", view.called_s(), " s with a timeout of ", view.mine().timeout_s,
             " s and threw at ", at_s, " s",
-            at_s < deadline_s ? "" : ": the time is that of the whole call, not of each wait"),
+            at_s < deadline_s ? "" : ": the timeout covers the whole call, not each wait"),
        text(deadline_s, " s"), text(at_s, " s"));
 }
 
-// The store is lost before all ranks have come: nobody can look any more who is missing.
+// The store is lost before all ranks have arrived: no rank can tell which ranks are missing.
 void check_lost(Bench& bench, const Played& played, const View& view) {
   const MeetingReport& report = view.report();
   const std::string expected = "the CommError of the store";
   if (report.kind != Kind::comm_error) {
     const bool blames = report.kind == Kind::ranks_missing;
     fail(bench, played, view, blames ? "blames_a_rank" : "loss_unnoticed",
-         text("the store was lost at ", view.run.lost_s, " s, and it ",
+         text("the store was lost at ", view.run.lost_s, " s, but the call ",
               blames ? text("names ", list_of_ranks(report.missing),
-                            " as missing, which nobody can know then")
+                            " as missing, which it cannot know without the store")
               : report.kind == Kind::returned
-                  ? text("returned ", report.addresses.size(), " addresses all the same")
+                  ? text("returned ", report.addresses.size(), " addresses")
                   : text("threw \"", report.what, "\""),
-              ". An error of the store goes on to the caller as it is"),
+              ". Let the store's error reach the caller unchanged"),
          expected, blames ? "RanksMissing" : report.what);
   }
   const double from_s = std::max(view.called_s(), view.run.lost_s), at_s = view.returned_s();
   const double slack_s = 2 * static_cast<double>(store_calls_max(view.mine().size)) * store_call_s;
   if (at_s <= from_s + slack_s) return;
   fail(bench, played, view, "threw_late",
-       text("the store was lost at ", view.run.lost_s, " s, and it threw at ", at_s, " s only"),
+       text("the store was lost at ", view.run.lost_s, " s, but the call threw only at ", at_s,
+            " s"),
        text(from_s, " s"), text(at_s, " s"));
 }
 
@@ -243,7 +244,7 @@ void check_lost(Bench& bench, const Played& played, const View& view) {
 void require_two_notes(const View& view) {
   const auto found = view.run.meetings.notes.find({view.meeting, view.rank});
   if (found != view.run.meetings.notes.end() && found->second.size() == 2) return;
-  throw MalformedMessage(text(view.name(), " did not say what came of its meeting"));
+  throw MalformedMessage(text(view.name(), " did not report how its meeting ended"));
 }
 
 template <typename Check>
@@ -263,7 +264,7 @@ void for_each_view(const MeetingRun& run, const Check& check) {
 
 std::optional<sim::Service::Answer> LosableStore::serve(const sim::Actor& who,
                                                         const sim::Request& request, double now) {
-  if (now >= lost_s_) throw Error("the store does not answer any more");
+  if (now >= lost_s_) throw Error("the store no longer answers");
   return store.serve(who, request, now);
 }
 
@@ -273,7 +274,7 @@ double LosableStore::deadline_s(const sim::Request& request, double asked_s) con
 
 sim::Service::Answer LosableStore::expire(const sim::Actor& who, const sim::Request& request,
                                           double now) {
-  if (now >= lost_s_) throw Error("the store does not answer any more");
+  if (now >= lost_s_) throw Error("the store no longer answers");
   return store.expire(who, request, now);
 }
 
@@ -285,7 +286,7 @@ std::optional<sim::Service::Answer> MeetingsService::serve(const sim::Actor& who
   auto& noted = notes[{report.meeting, who.rank}];
   report.what = sim::printable(report.what, 300);
   for (Endpoint& address : report.addresses) address.host = sim::printable(address.host, 80);
-  if (noted.size() > 1) throw Error("a meeting has a beginning and an end");
+  if (noted.size() > 1) throw Error("a meeting has one beginning and one end");
   noted.push_back({now, store_.log().size(), std::move(report)});
   return Answer{{}, now};
 }
@@ -314,10 +315,9 @@ void check_calls(Bench& bench, const Played& played, const MeetingRun& run) {
     Failure failure;
     failure.verdict = sim::Verdict::efficiency;
     failure.cause = "too_many_calls";
-    failure.message =
-        text(view.name(), ": it called the store ", calls, " times; 2N+2 = ", allowed,
-             " are enough. Every rank asks the same one server: what each does once, it does N "
-             "times. wait() takes all keys at once");
+    failure.message = text(view.name(), ": it called the store ", calls, " times; 2N+2 = ", allowed,
+                           " are enough. One server answers all N ranks, so it serves each call N "
+                           "times. wait() takes all keys at once");
     failure.expected = text("at most ", allowed, " calls");
     failure.seen = text(calls, " calls");
     failure.where = view.name();

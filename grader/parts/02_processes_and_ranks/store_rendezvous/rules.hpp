@@ -1,5 +1,5 @@
 // What a run of store_rendezvous must show. The judge serves the store and knows, for every meeting
-// of every rank, when it was called, what came of it and when, and how often it called the store.
+// of every rank, when it began, how and when it ended, and how often it called the store.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ class MeetingsService final : public sim::Service {
     std::size_t log_at = 0;
     MeetingReport report;
   };
-  // By (meeting, rank): the call, and what came of it.
+  // By (meeting, rank): the call and its end.
   std::map<std::pair<std::uint32_t, int>, std::vector<Note>> notes;
 
   std::string_view name() const override { return meetings_service; }
@@ -32,7 +32,7 @@ class MeetingsService final : public sim::Service {
   const sim::StoreService& store_;
 };
 
-// A store that is there until `lost_s`: whoever waits then, or asks later, is told that it is lost.
+// A store that answers until `lost_s`: a rank that waits then, or asks later, gets an error.
 class LosableStore final : public sim::Service {
  public:
   LosableStore(double call_s, double lost_s) : store(call_s), lost_s_(lost_s) {}
@@ -61,7 +61,7 @@ inline constexpr double store_call_s = 0.001;
 // The calls of the store that one rank may make in one meeting.
 inline std::size_t store_calls_max(int size) { return 2 * static_cast<std::size_t>(size) + 2; }
 
-// Each rank got everybody's address, or was told, at its deadline, exactly who was missing.
+// Each rank got all addresses, or at its deadline an error that names exactly the missing ranks.
 void check_outcomes(Bench& bench, const Played& played, const MeetingRun& run);
 // No rank made more calls of the store than it may.
 void check_calls(Bench& bench, const Played& played, const MeetingRun& run);

@@ -48,17 +48,16 @@ std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
     return data::distributed_indices(other);
   };
   if (q.epoch != 0) {
-    all.push_back({"epoch_ignored",
-                   "that is the order of epoch 0: the epoch must be part of the seed",
+    all.push_back({"epoch_ignored", "this is epoch 0's order: the epoch must be part of the seed",
                    right_for([](auto& o) { o.epoch = 0; })});
   }
   all.push_back({"seed_per_rank",
-                 "that is another permutation than the other ranks': with a seed per rank the "
-                 "shares overlap and leave holes",
+                 "this rank shuffles with its own seed: with a seed per rank the shares overlap "
+                 "and miss samples",
                  right_for([](auto& o) { o.seed += static_cast<std::uint64_t>(o.rank); })});
-  all.push_back({"not_shuffled", "that is the unshuffled order",
+  all.push_back({"not_shuffled", "this is the unshuffled order",
                  right_for([](auto& o) { o.order = Order::sequential; })});
-  all.push_back({"shuffled", "that is shuffled; sequential is 0, 1, 2, …",
+  all.push_back({"shuffled", "this order is shuffled; Order::sequential is 0, 1, 2, …",
                  right_for([](auto& o) { o.order = Order::shuffled; })});
 
   Indices order(static_cast<std::size_t>(q.length));
@@ -70,8 +69,8 @@ std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
   const std::size_t padded = (order.size() + ranks - 1) / ranks * ranks;
   if (q.tail == Tail::pad) {
     all.push_back({"no_padding",
-                   "without padding the ranks get unequal numbers of samples, and the "
-                   "longer ones wait for ever in the last step's all-reduce",
+                   "without padding the ranks get unequal numbers of samples, and those with more "
+                   "wait forever in the last step's all-reduce",
                    strided(order, q, order.size())});
     Indices zeros = order;
     zeros.resize(padded, 0);
@@ -91,11 +90,11 @@ std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
   }
   const std::size_t share = blocks.size() / ranks;
   all.push_back({"contiguous_blocks",
-                 "that is a contiguous block; the ranks take turns: rank, rank + ranks, …",
+                 "this is a contiguous block; the ranks take turns: rank, rank + ranks, …",
                  Indices(blocks.begin() + static_cast<std::ptrdiff_t>(share * q.rank),
                          blocks.begin() + static_cast<std::ptrdiff_t>(share * (q.rank + 1)))});
   all.push_back(
-      {"tail_rule", "that is what the other tail rule gives (pad and drop exchanged)",
+      {"tail_rule", "this follows the other tail rule: pad and drop are swapped",
        right_for([](auto& o) { o.tail = o.tail == Tail::pad ? Tail::drop : Tail::pad; })});
   return all;
 }
@@ -144,30 +143,27 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
   if (stale != nullptr &&
       (series == Series::one_thing_changed || failure.cause == "other_indices")) {
     failure.cause = "stale";
-    likely = text("likely cause: the order is that of an earlier question of this run (",
-                  text_of(*stale),
-                  "): what is kept between calls must be kept by all that it "
-                  "depends on, length, seed, epoch and order");
+    likely = text("likely cause: this is the order of an earlier question in this run (",
+                  text_of(*stale), "); a cached order depends on length, seed, epoch and order");
   }
   const auto outside = std::find_if(seen.begin(), seen.end(),
                                     [&](std::int64_t i) { return i < 0 || i >= q.length; });
   if (outside != seen.end()) {
     failure.cause = "no_such_sample";
-    likely = text("there is no sample ", *outside, " of ", q.length,
-                  ": the order was read past its end, or padded with something else");
+    likely = text("sample ", *outside, " is outside the dataset of ", q.length,
+                  " samples: the order was read past its end, or padded with other numbers");
   } else if (failure.cause == "other_indices") {
     likely +=
         seen.size() == expected.size()
             ? std::string(q.order == Order::sequential
-                              ? "the order that the ranks take turns through is not 0, 1, 2, …"
+                              ? "the order that is dealt out to the ranks is not 0, 1, 2, …"
                           : std::is_permutation(seen.begin(), seen.end(), expected.begin(),
                                                 expected.end()) &&
                                   q.ranks > 1
-                              ? "those are this rank's samples, in another order than that of the "
-                                "epoch"
-                              : "the order that the ranks take turns through is not "
+                              ? "these are this rank's samples, but not in the epoch's order"
+                              : "the order that is dealt out to the ranks is not "
                                 "random_permutation(length, seed + epoch)")
-            : text("it has ", seen.size(), " indices, every rank should have ", expected.size());
+            : text("it has ", seen.size(), " indices; every rank should have ", expected.size());
   }
   failure.message = text("rank ", q.rank, " of ", q.ranks, " reads ", listed(seen), " where ",
                          listed(expected), " was expected; ", likely);
@@ -194,7 +190,7 @@ void ask_once(Bench& bench, const std::string& description, const Questions& que
       if (!valid) bench.fail(*played, wrong_ending(ending, "ContractError", text_of(q)));
       Failure failure;
       failure.cause = "refused_a_valid_rank";
-      failure.message = text("rank ", q.rank, " of ", q.ranks, " is a valid rank and was refused");
+      failure.message = text("rank ", q.rank, " of ", q.ranks, " is a valid rank but was refused");
       failure.where = text_of(q);
       bench.fail(*played, std::move(failure));
     }
@@ -202,9 +198,8 @@ void ask_once(Bench& bench, const std::string& description, const Questions& que
       Failure failure;
       failure.cause = "bad_rank_accepted";
       failure.message = text("rank ", q.rank, " of ", q.ranks,
-                             " does not exist: a ContractError was "
-                             "expected, and ",
-                             listed(seen), " came back");
+                             " does not exist: a ContractError was expected, but ", listed(seen),
+                             " was returned");
       failure.where = text_of(q);
       bench.fail(*played, std::move(failure));
     }
@@ -294,29 +289,29 @@ Exam exam() {
          }
          ask(bench, "ten samples, four ranks", questions);
        }},
-      {"in order, padded with the head: equal shares for any length",
+      {"in order and padded with the head, the shares are equal for any length",
        [=](Bench& bench) {
          ask(bench, "in order, padded", all_ranks(bench, Order::sequential, Tail::pad, lengths));
        }},
-      {"shuffled by seed + epoch: one permutation for all ranks",
+      {"seed + epoch gives one permutation for all ranks",
        [=](Bench& bench) {
          ask(bench, "shuffled, padded", all_ranks(bench, Order::shuffled, Tail::pad, lengths));
        }},
-      {"drop: the tail is cut before the ranks take turns",
+      {"with drop, the tail is cut before the ranks take turns",
        [=](Bench& bench) {
          ask(bench, "in order, tail dropped",
              all_ranks(bench, Order::sequential, Tail::drop, lengths));
          ask(bench, "shuffled, tail dropped",
              all_ranks(bench, Order::shuffled, Tail::drop, lengths));
        }},
-      {"fewer samples than ranks, one sample, none",
+      {"fewer samples than ranks, one sample and none are shared right",
        [](Bench& bench) {
          for (Tail tail : {Tail::pad, Tail::drop}) {
            ask(bench, "small datasets", all_ranks(bench, Order::sequential, tail, {0, 1, 2, 3}));
            ask(bench, "small datasets, shuffled", all_ranks(bench, Order::shuffled, tail, {1, 3}));
          }
        }},
-      {"64 ranks and some thousand samples",
+      {"64 ranks share 4,099 samples",
        [](Bench& bench) {
          std::vector<SamplerOptions> questions;
          for (Order order : {Order::sequential, Order::shuffled}) {
@@ -328,7 +323,7 @@ Exam exam() {
          }
          ask(bench, "64 ranks", questions);
        }},
-      {"asked one question after another, each differs in one thing, and each has its own answer",
+      {"questions that differ in one thing each get their own answer",
        [](Bench& bench) {
          ask(bench, "one thing at a time", one_thing_at_a_time(bench), Series::one_thing_changed);
        }},

@@ -211,35 +211,38 @@ void early_end(Bench& bench) {
 
 Exam exam() {
   return {
-      {.name = "one worker: every batch in the sampler's order, then the end",
+      {.name =
+           "with one worker every batch comes in the sampler's order, then the end of the epoch",
        .run = [](Bench& bench) { in_order(bench, {1}); },
        .begins = Step{"one worker", 30}},
-      {"one worker reads `prefetch` batches ahead and no more, and nobody waits for another batch",
+      {"one worker reads `prefetch` batches ahead and no more; next() waits for its own batch only",
        [](Bench& bench) {
          ahead(bench, {1});
          bounded(bench, {1});
        }},
-      {.name = "several workers: every batch in the sampler's order, for any prefetch",
+      {.name = "with several workers every batch comes in the sampler's order, for any prefetch",
        .run =
            [](Bench& bench) {
              in_order(bench, {2, 3, 4});
            },
        .begins = Step{"several workers, and batches in order", 40}},
-      {"while the trainer holds batch 0, the next `prefetch` batches are under way",
+      {"while the trainer holds batch 0, the next `prefetch` batches are in flight",
        [](Bench& bench) {
          ahead(bench, {2, 4, 9});
        }},
-      {"never more than `prefetch` batches are under way or waiting",
+      {"at most `prefetch` batches are in flight or waiting",
        [](Bench& bench) {
          bounded(bench, {2, 4});
        }},
-      {"in order, although later batches are there first, and each when it is there", later_first},
-      {.name = "an exception comes out of the next() of its batch, and the next batches still come",
+      {"batches come in order, each as soon as it is ready, even if later ones are ready first",
+       later_first},
+      {.name = "an exception leaves the next() of its batch, and later batches still come",
        .run = damaged,
        .begins = Step{"exceptions, epochs and the end", 30}},
-      {"another epoch begins afresh, also in the middle of one", epochs},
-      {"a short last batch is kept or dropped, whatever the sampler padded", tails},
-      {"destroyed early, the loader begins nothing more and waits for what has begun", early_end},
+      {"start() begins a new epoch afresh, even in the middle of another", epochs},
+      {"a short last batch is kept or dropped, with or without padding by the sampler", tails},
+      {"a loader that is destroyed early starts no more reads and waits for those in progress",
+       early_end},
   };
 }
 

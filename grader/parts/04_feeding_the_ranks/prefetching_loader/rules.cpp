@@ -129,7 +129,7 @@ std::string name_of(const TrainerReport& seen, const Walk& walk) {
       return text("batch ", k, epoch == walk.epoch ? "" : text(" of epoch ", epoch));
     }
   }
-  return text("a batch of ", seen.labels.size(), " samples that is none of the epoch's");
+  return text("a batch of ", seen.labels.size(), " samples that matches no batch of any epoch");
 }
 
 void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
@@ -142,8 +142,8 @@ void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
     const std::string got =
         tail ? text("a batch of ", seen.labels.size(), " samples") : name_of(seen, walk);
     fail(bench, played, tail ? "keeps_the_tail" : "goes_on",
-         text("epoch ", walk.epoch, " has ", walk.batches.size(), " batches; then next() gave ",
-              got, tail ? ": the last, short batch is to be dropped" : ""),
+         text("epoch ", walk.epoch, " has ", walk.batches.size(), " batches, but next() then gave ",
+              got, tail ? ": drop the last, short batch" : ""),
          "nothing: the end of the epoch", got);
   }
   const Indices& batch = walk.batches[walk.taken];
@@ -154,8 +154,8 @@ void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
     const bool other = seen.kind == Kind::caught_other;
     fail(bench, played, other ? "other_exception" : "exception_lost",
          text("reading ", walk.place(), " throws '", damage, "'; next() for that batch gave ", got,
-              other ? ", of another type: rethrow what was caught (std::exception_ptr)"
-                    : ": an exception belongs to its batch and comes out of that next()"),
+              other ? ", of another type: rethrow the caught exception (std::exception_ptr)"
+                    : ": an exception belongs to its batch and must leave that next()"),
          "DamagedSample: " + damage, got);
   }
   if (holds(seen, batch, run)) {
@@ -174,10 +174,10 @@ void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
        : later ? "other_order"
                : "other_batch",
        text(asked, " gave ", got,
-            later ? ": batches are to come in the sampler's order, not in that in which workers "
-                    "finish them"
-            : old ? ": that is another epoch. Is what was left of it gone, and was the sampler "
-                    "asked for the epoch that start() was given?"
+            later ? ": batches must come in the sampler's order, not in the order in which workers "
+                    "finish"
+            : old ? ": this batch is from another epoch. Was the rest of that epoch discarded, and "
+                    "was the sampler asked for the epoch passed to start()?"
                   : ""),
        text("batch ", walk.taken, ": samples ", text_of(batch)), got);
 }
@@ -205,26 +205,27 @@ void check_reads(Bench& bench, const Played& played, const LoaderRun& run) {
     const std::string what = text("samples ", text_of(*event.read));
     if (!batch && walk.epoch >= 0 && !walk.open) {
       fail(bench, played, "reads_after_the_end",
-           text("after the destructor was called the loader began to read ", what,
-                ": it should begin nothing more, and wait only for what is being read"),
+           text("after the destructor was called, the loader began to read ", what,
+                ": it must start no more reads and wait only for those in progress"),
            "no read", what);
     }
     if (!batch) {
       fail(bench, played, "reads_something_else",
            text("the loader read ", what,
-                walk.epoch < 0 ? " before an epoch was started"
-                               : text(", which is no batch of epoch ", walk.epoch,
-                                      " that was not read yet: was an epoch abandoned and still "
-                                      "read, or a batch read twice?")),
+                walk.epoch < 0
+                    ? " before an epoch was started"
+                    : text(", which is not an unread batch of epoch ", walk.epoch,
+                           ": was an abandoned epoch still read, or a batch read twice?")),
            "each batch of the epoch once", what);
     }
     if (*batch >= walk.window_end()) {
-      fail(bench, played, "too_far_ahead",
-           text("batch ", *batch, " was begun while the trainer had had ", walk.taken,
-                " batches: with prefetch ", options.prefetch, ", batch ", walk.window_end() - 1,
-                " is the last that may be under way or waiting; a queue without a bound fills the "
-                "memory"),
-           text("batches up to ", walk.window_end() - 1), text("batch ", *batch));
+      fail(
+          bench, played, "too_far_ahead",
+          text(
+              "batch ", *batch, " was begun when the trainer had received ", walk.taken,
+              " batches: with prefetch ", options.prefetch, ", batch ", walk.window_end() - 1,
+              " is the last that may be in flight or waiting; an unbounded queue fills the memory"),
+          text("batches up to ", walk.window_end() - 1), text("batch ", *batch));
     }
     if (const auto reading = walk.reading(event.at_s); reading > options.workers) {
       fail(bench, played, "too_many_workers",
@@ -246,14 +247,14 @@ void check_ahead(Bench& bench, const Played& played, const LoaderRun& run) {
     const auto taken = static_cast<std::int64_t>(walk.taken);
     const std::string seen =
         text(reading, reading == 1 ? " batch was" : " batches were", " being read and ",
-             std::max<std::int64_t>(begun - taken - reading, 0), " waited");
+             std::max<std::int64_t>(begun - taken - reading, 0), " waiting");
     fail(bench, played, reading == 0 ? "not_ahead" : "too_few_ahead",
          text(taken == 0 ? "after start(), before the first next()"
                          : text("while the trainer held batch ", taken - 1),
               ", ", seen, "; with prefetch ", options.prefetch, " and ", options.workers,
               options.workers == 1 ? " worker" : " workers", ", batch ", begun,
-              reading == 0 ? " should have been under way. Does next() read it itself?"
-                           : " should have been under way too"),
+              reading == 0 ? " should have been in flight. Does next() read it itself?"
+                           : " should have been in flight too"),
          text("batch ", begun, " begun: the last of the next ", options.prefetch, " is batch ",
               walk.window_end() - 1),
          seen);
@@ -293,7 +294,7 @@ void check_prompt(Bench& bench, const Played& played, const LoaderRun& run) {
       if (event.strand == 0) {
         fail(bench, played, "reads_itself",
              text("samples ", text_of(*event.read),
-                  " were read by the strand that calls next(); the workers' strands read"),
+                  " were read by the strand that calls next(); only the workers' strands may read"),
              "a read by a worker", "a read by the trainer's strand");
       }
       read.emplace_back(*event.read, event.until_s);
@@ -303,8 +304,8 @@ void check_prompt(Bench& bench, const Played& played, const LoaderRun& run) {
     if (kind == Kind::sampling) {
       if (event.strand == 0) continue;
       fail(bench, played, "samples_elsewhere",
-           "a worker asked the sampler for an order; it is asked by start(), on the strand that "
-           "made the loader, and need not bear being asked by several",
+           "a worker asked the sampler for an order; only start() may ask it, on the strand that "
+           "made the loader: a sampler need not be thread-safe",
            "the strand that made the loader", "a worker's strand");
     }
     double expected_s = asked_s;
@@ -322,11 +323,11 @@ void check_prompt(Bench& bench, const Played& played, const LoaderRun& run) {
       fail(bench, played, kind == Kind::started ? "start_waits" : "next_waits",
            text(what, " was called at ", asked_s, " s and returned at ", event.at_s, " s, ",
                 kind == Kind::started
-                    ? "though no read of an epoch before was under way any more: the workers read "
+                    ? "although no read of an earlier epoch was in progress: the workers must read "
                       "ahead while the trainer goes on"
-                    : text("though its batch was there at ", expected_s,
-                           " s: it waits for its own batch, and for no other. Does a worker "
-                           "read inside the monitor, which nobody can enter then?")),
+                    : text("although its batch was ready at ", expected_s,
+                           " s: next() waits for its own batch only. Does a worker read inside the "
+                           "monitor and so lock the trainer out?")),
            text(expected_s, " s"), text(event.at_s, " s"));
     }
     if (kind == Kind::starting) {
@@ -355,7 +356,7 @@ void check_memory(Bench& bench, const Played& played, const LoaderRun& run) {
     failure.cause = "keeps_batches";
     failure.message =
         text("while the trainer held batch ", walk.taken - 1, ", ", alive,
-             " batches were in memory; with prefetch ", options.prefetch, " there are at most ",
+             " batches were in memory; with prefetch ", options.prefetch, " there may be at most ",
              options.prefetch + 1, ": is a batch still kept after it was handed out?");
     failure.expected = text("at most ", options.prefetch + 1, " batches");
     failure.seen = text(alive, " batches");
@@ -373,7 +374,7 @@ void check_end(Bench& bench, const Played& played, const LoaderRun& run) {
   const double expected_s = std::max(called_s, over_s);
   if (returned_s == expected_s) return;
   fail(bench, played, returned_s > expected_s ? "ends_late" : "ends_early",
-       text("the destructor was called at ", called_s, " s and the last read was over at ", over_s,
+       text("the destructor was called at ", called_s, " s and the last read ended at ", over_s,
             " s, but it returned at ", returned_s, " s"),
        text(expected_s, " s"), text(returned_s, " s"));
 }

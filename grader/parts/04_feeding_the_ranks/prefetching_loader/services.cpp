@@ -29,7 +29,7 @@ std::optional<sim::Service::Answer> SamplesService::serve(const sim::Actor& who,
   auto indices = in.get_list<std::int64_t>();
   if (indices.size() > samples_asked_max) {
     throw Error(text("a batch of ", indices.size(), " samples; ", samples_asked_max,
-                     " can be asked for at once"));
+                     " can be requested at once"));
   }
   ByteWriter answer;
   if (const std::string damage = samples_.damage_of(indices); !damage.empty()) {

@@ -20,7 +20,7 @@ struct LoaderEvent {
 };
 using LoaderLog = std::vector<LoaderEvent>;
 
-// What a sample holds: drawn from the salt, so that nobody can know it who has not read it.
+// What a sample holds: drawn from the salt, so only a read reveals it.
 struct Samples {
   std::uint64_t salt = 0;
   std::set<std::int64_t> damaged;

@@ -23,12 +23,13 @@ struct Problem {
 
   int size() const { return members.size(); }
   std::string description() const {
-    return text(members.description(), ", ", plan.sizes.size(), " parameters of ",
-                name_of(plan.dtype));
+    return text(members.description(), ", ", plan.sizes.size(),
+                plan.sizes.size() == 1 ? " parameter of " : " parameters of ", name_of(plan.dtype));
   }
 };
 
-// What the whole gradient says: whose share is missing or came twice, or that it is nearly right.
+// What the whole gradient shows: which rank's share is missing or doubled, or that only rounding is
+// wrong.
 std::optional<Cause> cause_of_shares(const ExpectedGradient& expected,
                                      const std::vector<std::vector<double>>& inputs,
                                      std::span<const double> seen) {
@@ -48,7 +49,7 @@ GradientGuess likely_cause(int ranks, std::span<const double> seen, std::span<co
   const double n = ranks;
   if (!all_finite(seen)) {
     return {"no_number",
-            "that is no number: divided by zero, or read from memory that nothing was written to"};
+            "this value is not finite: a division by zero, or a read of uninitialised memory"};
   }
   const auto is_scaled = [&](std::span<const double> of, double factor) {
     std::vector<double> scaled(of.begin(), of.end());
@@ -56,16 +57,17 @@ GradientGuess likely_cause(int ranks, std::span<const double> seen, std::span<co
     return resembles(seen, scaled);
   };
   if (ranks > 1 && std::all_of(seen.begin(), seen.end(), [](double v) { return v == 0; })) {
-    return {"zero", "everything is 0: 1 / group.size() divides whole numbers; write 1.0 /"};
+    return {
+        "zero",
+        "every element is 0: 1 / group.size() is an integer division; write 1.0 / group.size()"};
   }
   if (resembles(seen, mean)) {
     return {"rounded",
-            "it is right but for its last digits: it was rounded to a smaller type on "
-            "the way, or the sum was"};
+            "only the last digits are wrong: a gradient or the sum was rounded to a smaller type"};
   }
   if (ranks > 2 && is_scaled(mean, n / (n - 1))) {
     return {"wrong_divisor",
-            text("it was divided by ", ranks - 1, ", and the group has ", ranks, " ranks")};
+            text("the sum was divided by ", ranks - 1, ", but the group has ", ranks, " ranks")};
   }
   if (is_scaled(mean, n)) {
     return {"summed_not_averaged", text("it is ", ranks, " times too large: summed, not averaged")};
@@ -74,10 +76,12 @@ GradientGuess likely_cause(int ranks, std::span<const double> seen, std::span<co
     return {"divided_twice", text("it is ", ranks, " times too small: divided twice")};
   }
   if (std::equal(seen.begin(), seen.end(), own.begin(), own.end())) {
-    return {"not_averaged", "that is this rank's own gradient: this parameter was left out"};
+    return {"not_averaged", "the value is this rank's own gradient: this parameter was left out"};
   }
   if (is_scaled(own, 1 / n)) {
-    return {"divided_only", "that is this rank's own gradient divided by N: nothing was added"};
+    return {
+        "divided_only",
+        "the value is this rank's own gradient divided by N: no other rank's gradient was added"};
   }
   for (const double factor : {1.0 / 8, 1.0 / 16, 1.0 / 32, 1.0 / 64}) {
     if (is_scaled(mean, factor * n) || is_scaled(mean, factor)) {
@@ -85,7 +89,7 @@ GradientGuess likely_cause(int ranks, std::span<const double> seen, std::span<co
     }
   }
   return {"other_values",
-          "other tensors were added, or the ranks went through the parameters in different orders"};
+          "the wrong tensors were added, or the ranks visited the parameters in different orders"};
 }
 
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
@@ -192,11 +196,12 @@ Problem usual(int ranks, std::uint64_t schedule_seed) {
 
 Exam exam() {
   return {
-      {"the mean over 1 to 8 and 13 ranks, the same bits on all",
+      {"on 1 to 8 and 13 ranks every gradient is the mean over the ranks, with the same bits on "
+       "all",
        [](Bench& bench) {
          for (int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) judge(bench, usual(n, bench.draw()));
        }},
-      {"float64 and bfloat16 too",
+      {"float64 and bfloat16 gradients are averaged and keep their type",
        [](Bench& bench) {
          for (const DType dtype : {DType::float64, DType::bfloat16}) {
            Problem p = usual(3, bench.draw());
@@ -204,7 +209,7 @@ Exam exam() {
            judge(bench, p);
          }
        }},
-      {"a parameter without gradient stays without; an empty one does no harm",
+      {"a parameter without a gradient stays without one; an empty parameter does no harm",
        [](Bench& bench) {
          Problem p = usual(4, bench.draw());
          p.plan.sizes = {5, 3, 0, 8};
@@ -213,13 +218,13 @@ Exam exam() {
          p.plan.has_grad = {0, 0, 0, 0};
          judge(bench, p);
        }},
-      {"a subgroup divides by its own size",
+      {"the mean over a subgroup divides by the subgroup's size",
        [](Bench& bench) {
          Problem p = usual(8, bench.draw());
          p.members.ranks = {6, 1, 4};
          judge(bench, p);
        }},
-      {"a lost peer: CommError, and no mean of those who are left",
+      {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
        [](Bench& bench) {
          const GradientPlan plan{DType::float32, {35, 64, 13}, {1, 1, 1}};
          CaseSetup setup{.description = "4 ranks", .inputs = {}, .network = {}, .services = {}};
@@ -230,7 +235,7 @@ Exam exam() {
          }
          check_lost_peer(bench, std::move(setup), 2, 1);
        }},
-      {"no more bytes than one all-reduce of the gradients, and nothing beside it",
+      {"the traffic is one all-reduce of the gradients and nothing else",
        [](Bench& bench) {
          for (int n : {2, 4, 8}) {
            Problem p = usual(n, bench.draw());

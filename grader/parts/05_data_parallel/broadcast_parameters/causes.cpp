@@ -55,36 +55,37 @@ ReplicaGuess likely_cause(const ReplicaProblem& p, const ModelPlan& model, std::
   const DType dtype = model.tensor(i).dtype;
   const Bytes& seen = of_all[static_cast<std::size_t>(rank)].values;
   const Bytes& right = of_ranks[static_cast<std::size_t>(model.source)];
-  if (seen.size() != right.size()) return {"length", "the tensor changed its size"};
+  if (seen.size() != right.size()) return {"length", "the tensor's size changed"};
   if (const auto other = other_source(model.source, of_all, of_ranks)) {
     return {"other_source",
-            text("all ranks have the numbers of rank ", *other, ", and the source is rank ",
+            text("every rank holds the values of rank ", *other, ", but the source is rank ",
                  model.source, ": pass `source` as the root")};
   }
   if (!is_integer(dtype) && is_mean(dtype, as_doubles(dtype, seen), of_ranks)) {
-    return {"averaged", text("that is the mean over the ", p.members.size(),
-                             " replicas, a model that no rank has drawn: copy, do not average")};
+    return {"averaged",
+            text("this is the mean over the ", p.members.size(),
+                 " replicas, which is no rank's model: copy the source, do not average")};
   }
   if (was_rounded(dtype, seen, right)) {
     return {"rounded",
-            "the integer went through a floating-point type, which has no room for all its digits"};
+            "the integer was converted to a floating-point type, which cannot hold all its digits"};
   }
   if (rank == model.source) {
     return {"source_changed",
-            "the source's own numbers were changed; they are what the others must get"};
+            "the source's own values changed; the other ranks must receive them as they were"};
   }
   if (seen == of_ranks[static_cast<std::size_t>(rank)]) {
     if (i < model.parameters.size()) {
       return {"parameter_left_out",
-              "those are this rank's own numbers: nothing was received into this parameter"};
+              "the values are this rank's own: nothing was received into this parameter"};
     }
     return {"buffer_left_out",
-            "those are this rank's own numbers: buffers belong to the model too, integers among "
-            "them; model.buffers() lists them"};
+            "the values are this rank's own: buffers belong to the model too, including integer "
+            "buffers; model.buffers() lists them"};
   }
   return {"other_values",
-          "part of another tensor, or only a part of this one was sent; the ranks must go through "
-          "the same tensors in the same order, each whole"};
+          "another tensor, or only a part of this one, was sent; every rank must broadcast the "
+          "same whole tensors in the same order"};
 }
 
 }  // namespace lockstep::grader::broadcast_parameters

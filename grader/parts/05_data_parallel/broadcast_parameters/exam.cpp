@@ -68,13 +68,13 @@ void compare_tensor(Bench& bench, const Played& played, const Problem& p, std::u
   const TensorReport& report = of_all[static_cast<std::size_t>(rank)];
   const auto where = text("rank ", rank, ", ", model.name(i));
   if (!report.same_tensor) {
-    bench.fail(played,
-               failure_of("tensor_replaced",
-                          text(model.name(i), " of rank ", rank,
-                               " is another tensor after the call; the optimizer holds a handle to "
-                               "the one that was there and would go on updating that: receive into "
-                               "the value itself"),
-                          where));
+    bench.fail(
+        played,
+        failure_of("tensor_replaced",
+                   text(model.name(i), " on rank ", rank,
+                        " is another tensor after the call; the optimizer still holds the old "
+                        "tensor and would update that one: receive into the existing value"),
+                   where));
   }
   std::vector<Bytes> of_ranks;
   for (int r = 0; r < p.members.size(); ++r) of_ranks.push_back(values_of(p, salt, m, i, r));
@@ -93,7 +93,7 @@ void compare_tensor(Bench& bench, const Played& played, const Problem& p, std::u
     failure.seen = shown(dtype, report.values, element);
     failure.where = text(where, ", element ", element);
     failure.message = text(m == 0 ? "" : "in the second call of this run, ", model.name(i), " (",
-                           name_of(dtype), ") of rank ", rank, " has ", failure.seen,
+                           name_of(dtype), ") on rank ", rank, " has ", failure.seen,
                            " at element ", element, " where the source, rank ", model.source,
                            ", has ", failure.expected, "; likely cause: ", guess.sentence);
     bench.fail(played, std::move(failure));
@@ -201,36 +201,33 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   const double budget = (n - 1) * bytes, sent = total_bytes(played.counters);
   // A tenth for a checksum or a number that travels along; a second copy does not fit.
   if (sent > 1.1 * budget && travels_wider(played.counters, p.models.front())) {
-    bench.fail(played,
-               wasteful("wider_type", sent, budget, "from all ranks together",
-                        text("the replicas are right, but all ranks together send ", number(sent),
-                             " bytes where (N-1) times the model's ", number(bytes),
-                             " bytes = ", number(budget),
-                             " suffice; likely cause: numbers of 16 bits travel in a wider type. "
-                             "broadcast takes a tensor of any type as it is")));
+    bench.fail(played, wasteful("wider_type", sent, budget, "from all ranks together",
+                                text("the replicas are right, but all ranks together send ",
+                                     number(sent), " bytes where (N-1) times the model's ",
+                                     number(bytes), " bytes = ", number(budget),
+                                     " are enough; likely cause: 16-bit tensors travel in a wider "
+                                     "type; broadcast takes a tensor of any type as it is")));
   }
   if (sent > 1.1 * budget) {
-    bench.fail(
-        played,
-        wasteful("too_many_bytes", sent, budget, "from all ranks together",
-                 text("the replicas are right, but all ranks together send ", number(sent),
-                      " bytes where ", n, " ranks need (N-1) times the model's ", number(bytes),
-                      " bytes = ", number(budget),
-                      "; likely cause: tensors are reduced or gathered, or sent more than once, "
-                      "where a broadcast brings each rank each number once")));
+    bench.fail(played,
+               wasteful("too_many_bytes", sent, budget, "from all ranks together",
+                        text("the replicas are right, but all ranks together send ", number(sent),
+                             " bytes where ", n, " ranks need (N-1) times the model's ",
+                             number(bytes), " bytes = ", number(budget),
+                             "; likely cause: tensors are reduced, gathered or sent more than "
+                             "once; a broadcast delivers each number to each rank once")));
   }
   int rounds = 0;
   while ((1 << rounds) < n) ++rounds;
   const double busiest = busiest_rank_bytes(played.counters), allowed = rounds * bytes;
   if (busiest > 1.1 * allowed) {
-    bench.fail(
-        played,
-        wasteful("star", busiest, allowed, "from one rank",
-                 text("the replicas are right, but one rank sends ", number(busiest),
-                      " bytes, the model's ", number(bytes),
-                      " once to each other rank, while these wait; those that have it can pass it "
-                      "on: group.broadcast does, with at most ⌈log₂N⌉ = ",
-                      rounds, " times the model from one rank")));
+    bench.fail(played,
+               wasteful("star", busiest, allowed, "from one rank",
+                        text("the replicas are right, but one rank sends ", number(busiest),
+                             " bytes, the model's ", number(bytes),
+                             " bytes once per other rank. Ranks that have the model can pass it "
+                             "on: with group.broadcast no rank sends more than ⌈log₂N⌉ = ",
+                             rounds, " times the model")));
   }
   const auto tensors = static_cast<std::int64_t>(p.models.front().size());
   check_operations(
@@ -243,13 +240,13 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
 
 Exam exam() {
   return {
-      {"the parameters of rank 0 on all of 1 to 8 and 13 ranks",
+      {"on 1 to 8 and 13 ranks every rank ends with rank 0's parameters",
        [](Bench& bench) {
          for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
            play(bench, {whole_world(n), {plain_model(0)}, bench.draw()});
          }
        }},
-      {"buffers too, and every element type: counters keep all their digits",
+      {"buffers and every element type are copied exactly; counters keep all their digits",
        [](Bench& bench) {
          play(bench, {whole_world(3), {mixed_model(0)}, bench.draw()});
          play(bench, {whole_world(2),
@@ -257,24 +254,24 @@ Exam exam() {
                       bench.draw()});
          play(bench, {whole_world(2), {{0, {}, of_type(DType::float32, {4})}}, bench.draw()});
        }},
-      {"any rank can be the source, and the next model may have another",
+      {"any rank can be the source, and the next model can have another source",
        [](Bench& bench) {
          for (const int n : {2, 5, 8}) {
            play(bench, {whole_world(n), {mixed_model(n - 1), mixed_model(n / 2)}, bench.draw()});
          }
        }},
-      {"in a part of the world the source is a rank of the group",
+      {"in a subgroup `source` is a rank of that subgroup",
        [](Bench& bench) {
          Problem p{whole_world(8), {mixed_model(1), plain_model(2)}, bench.draw()};
          p.members.ranks = {6, 1, 4};
          play(bench, p);
        }},
-      {"a lost peer: CommError, and no replica that has only a part of the model",
+      {"when a peer is lost, a rank throws CommError and never returns a partial copy of the model",
        [](Bench& bench) {
          const Problem p{whole_world(4), {plain_model(0)}, bench.draw()};
          check_lost_peer(bench, setup_of(p, bench.draw(), 1), 2, 3);
        }},
-      {"each rank receives the model once, and no rank sends it to all",
+      {"each rank receives the model once, and no rank sends it to every other rank",
        [](Bench& bench) {
          for (const int n : {2, 4, 8, 13}) {
            ModelPlan model{n - 1, of_type(DType::float32, {400, 130, 50}),

@@ -28,14 +28,14 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
   };
   if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
     return {"no_number",
-            "that is no number: divided by zero, or read from memory that nothing was written to"};
+            "this value is not finite: a division by zero, or a read of uninitialised memory"};
   }
   if (is(Way::unmoved)) {
-    return {"unmoved", "nothing moved: the optimizer did not step, or found no gradient"};
+    return {"unmoved", "no parameter moved: the optimizer did not step, or found no gradient"};
   }
   if (p.ranks > 1 && is(Way::divided_twice)) {
-    return {"divided_twice",
-            text("the gradients were ", p.ranks, " times too small: averaged, and divided again")};
+    return {"divided_twice", text("the gradients were ", p.ranks,
+                                  " times too small: they were averaged and then divided again")};
   }
   if (p.clip_norm > 0 && is(Way::not_clipped)) {
     return {"not_clipped", "the gradient was not clipped: clip_norm was ignored"};
@@ -46,26 +46,28 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
   if (is(Way::no_average)) return {"not_averaged", "rank 0 trained on its own samples only"};
   if (p.clip_norm > 0 && is(Way::clip_before)) {
     return {"clipped_before_averaging",
-            "the gradient was clipped before it was averaged: the norm that counts is the mean's"};
+            "the gradient was clipped before it was averaged: clip by the norm of the averaged "
+            "gradient"};
   }
   if (const auto other = train_averaging_parameters(p, salt);
       !first_difference(seen, other, tolerance_of(p, other))) {
-    return {"averaged_parameters",
-            "the parameters were averaged after each rank had stepped with its own gradient; that "
-            "comes to the same for SGD, also with momentum, but not with Adam or clipping"};
+    return {
+        "averaged_parameters",
+        "the parameters were averaged after each rank stepped with its own gradient; the result is "
+        "the same for SGD, with or without momentum, but not for Adam or with clipping"};
   }
   if (is(Way::no_zero)) {
-    return {"not_zeroed", "the last step's gradients were still there: zero them first"};
+    return {"not_zeroed", "the last step's gradients were still there: zero the gradients first"};
   }
   if (is(Way::zero_last)) {
     return {"zeroed_last",
-            "the gradients that were there before the first step went into it: zero them first, "
-            "not last"};
+            "gradients left from before the first step went into it: zero the gradients first, not "
+            "last"};
   }
   if (p.clip_norm < 0) {
     return {"negative_bound",
             text("clip_norm is ", number(p.clip_norm),
-                 ", and zero or less means no clipping; the gradient was scaled all the same")};
+                 "; zero or less means no clipping, but the gradient was scaled")};
   }
   if (is(Way::stale_by_one)) {
     return {"step_before_gradient",
@@ -73,14 +75,12 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
   }
   if (p.clip_norm > 0) {
     return {"other_norm",
-            text("the steps without clipping are right, so something else is bounded by ",
-                 number(p.clip_norm),
-                 " than the norm of all averaged gradients together, on every "
-                 "rank alike")};
+            text("the steps without clipping are right, so clip_norm ", number(p.clip_norm),
+                 " bounds something other than the norm of all averaged gradients together")};
   }
   return {"other_parameters",
-          "the order of zero, forward, loss, backward, average, clip and step, or an average of "
-          "something else than the gradients"};
+          "zero, forward, loss, backward, average, clip and step ran in another order, or "
+          "something other than the gradients was averaged"};
 }
 
 std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, int rank,
@@ -94,10 +94,10 @@ std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, int rank,
     for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += of_rank[k];
   }
   for (const double sum : sums) means.push_back(sum / p.ranks);
-  if (p.ranks > 1 && is(means)) return "; likely cause: that is the mean over all ranks";
-  if (p.ranks > 1 && is(sums)) return "; likely cause: that is the sum over all ranks";
+  if (p.ranks > 1 && is(means)) return "; likely cause: this is the mean over all ranks";
+  if (p.ranks > 1 && is(sums)) return "; likely cause: this is the sum over all ranks";
   if (is(train(p, salt, Way::loss_after).losses[static_cast<std::size_t>(rank)])) {
-    return "; likely cause: that is the loss after the update";
+    return "; likely cause: this is the loss after the update";
   }
   return {};
 }
@@ -113,8 +113,8 @@ void check_unused(Bench& bench, const Played& played, int rank, std::vector<doub
                   [](double value) { return value != WithUnused::unused_value; })) {
     failure.cause = "unused_moved";
     failure.message = text("the parameter that no rank used moved on rank ", rank,
-                           ": no gradient is its own, so no step is. Was the gradient that was "
-                           "there on entry still used?");
+                           "; it has no gradient, so no step may move it. Was a gradient left from "
+                           "before the call still used?");
     bench.fail(played, std::move(failure));
   }
   parameters.erase(parameters.begin(), end);
@@ -122,9 +122,9 @@ void check_unused(Bench& bench, const Played& played, int rank, std::vector<doub
   failure.cause = "gradient_invented";
   failure.expected = "no gradient";
   failure.seen = "a gradient";
-  failure.message =
-      text("the parameter that no rank used has a gradient on rank ", rank,
-           " after the step; it must stay without, or weight decay and momentum will move it");
+  failure.message = text(
+      "the parameter that no rank used has a gradient on rank ", rank,
+      " after the step; leave it without a gradient, or weight decay and momentum will move it");
   bench.fail(played, std::move(failure));
 }
 
@@ -152,10 +152,10 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
       failure.expected = "the same bits on every rank";
       failure.seen = text(shown(rank_zero), " on rank 0, ", shown(seen), " on rank ", rank);
       failure.message =
-          text("after ", steps, " steps the replicas of rank 0 and rank ", rank,
+          text("after ", steps, " steps, the replicas of rank 0 and rank ", rank,
                " differ: ", shown(rank_zero), " and ", shown(seen), " at element ", *at,
-               "; likely cause: the ranks stepped with different gradients, because these were not "
-               "averaged, or only after the step");
+               "; likely cause: the ranks stepped with different gradients, averaged after the "
+               "step or not at all");
       bench.fail(played, std::move(failure));
     }
     if (const auto at = first_difference(seen, expected.parameters, tolerance)) {
@@ -165,7 +165,7 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
           *at < expected.parameters.size() ? number(expected.parameters[*at]) : "nothing";
       failure.seen = *at < seen.size() ? number(seen[*at]) : "nothing";
       failure.where += text(", parameter element ", *at);
-      failure.message = text("after ", steps, " steps parameter element ", *at, " is ",
+      failure.message = text("after ", steps, " steps, parameter element ", *at, " is ",
                              failure.seen, " where one device with all ", p.ranks * p.batch,
                              " samples has ", failure.expected, "; likely cause: ", sentence);
       bench.fail(played, std::move(failure));
@@ -214,26 +214,25 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
       played,
       wasteful("too_many_bytes", sent, allowed, text("per rank in ", steps, " steps"),
                text("the result is right, but a rank sends ", number(sent), " bytes in ", steps,
-                    " steps where one reduction of the gradients a step costs ", number(allowed),
-                    "; likely cause: gradients or parameters are sent more "
-                    "than once a step")));
+                    " steps where one reduction of the gradients per step sends ", number(allowed),
+                    "; likely cause: gradients or parameters are sent more than once per step")));
 }
 
 }  // namespace
 
 Exam exam() {
   return {
-      {"ten steps of SGD with momentum equal one device with the union of the batches",
+      {"ten steps of SGD with momentum equal those of one device with all the samples",
        [](Bench& bench) {
          for (int n : {2, 3, 4, 1, 5}) {
            play(bench, {.ranks = n, .schedule_seed = bench.draw()});
          }
        }},
-      {"Adam too: its moments see the averaged gradient",
+      {"ten steps of Adam equal those of one device: its moments see the averaged gradient",
        [](Bench& bench) {
          for (int n : {2, 7}) play(bench, {.ranks = n, .optimizer = OptimizerKind::adam});
        }},
-      {"clipping by the norm of the averaged gradient",
+      {"clipping uses the norm of the averaged gradient",
        [](Bench& bench) {
          for (int n : {2, 4}) play(bench, {.ranks = n, .clip_norm = 0.1});
          play(bench, {.ranks = 3, .optimizer = OptimizerKind::adam, .clip_norm = 0.1});
@@ -241,14 +240,16 @@ Exam exam() {
          play(bench, {.ranks = 3, .clip_norm = 1e4});
          play(bench, {.ranks = 2, .clip_norm = -0.1});
        }},
-      {"float32 too", [](Bench& bench) { play(bench, {.ranks = 3, .dtype = DType::float32}); }},
-      {"eight ranks with one sample each",
+      {"float32 parameters train the same way",
+       [](Bench& bench) { play(bench, {.ranks = 3, .dtype = DType::float32}); }},
+      {"eight ranks with one sample each train as one device does",
        [](Bench& bench) { play(bench, {.ranks = 8, .batch = 1}); }},
-      {"a parameter that no rank used keeps its value, and has no gradient",
+      {"a parameter that no rank used keeps its value and has no gradient",
        [](Bench& bench) {
          play(bench, {.ranks = 2, .optimizer = OptimizerKind::adam, .unused = true});
        }},
-      {"a lost peer: CommError, and no step from the gradients of those who are left",
+      {"when a peer is lost, a rank throws CommError and takes no step with the remaining "
+       "gradients",
        [](Bench& bench) {
          const Problem p{.ranks = 4, .schedule_seed = bench.draw()};
          const std::uint64_t salt = bench.draw();
@@ -262,7 +263,7 @@ Exam exam() {
          }
          check_lost_peer(bench, std::move(setup), 3, 5);
        }},
-      {"one reduction of the gradients a step",
+      {"each step reduces the gradients once",
        [](Bench& bench) {
          for (int n : {2, 8}) {
            const Problem p{.ranks = n};

@@ -114,21 +114,23 @@ Cause cause_of_loss(const Problem& p, const Scores& scores, double seen, double 
     const double left_out = mean_of_means(p, scores, shares, Empty::left_out).loss;
     if (is_near(p, seen, mean) || is_near(p, seen, left_out)) {
       return {"mean_of_means",
-              "the accuracy is right, the loss is the mean of the ranks' means: weigh a mean by "
-              "its labels, and divide the sum once"};
+              "the accuracy is right, but the loss is the mean of the ranks' means: weight each "
+              "mean by its labels, and divide the sum once"};
     }
     if (is_near(p, seen, mean * p.ranks / static_cast<double>(p.samples * p.labels))) {
       return {"batch_means_added",
-              "the accuracy is right; a batch's loss is a mean, and becomes a sum by its "
-              "batch.labels.numel()"};
+              "the accuracy is right, but batch losses are means: multiply each by its "
+              "batch.labels.numel() to get a sum"};
     }
   }
   if (std::fabs(seen - right) <= 1e-6 * std::fabs(right)) {
     return {"rounded_sums",
-            "that is right to seven digits: the sums were added, or travelled, in float32; use "
-            "double and DType::float64"};
+            "this is right to seven digits: the sums were added or sent as float32; use double and "
+            "DType::float64"};
   }
-  return {"other_loss", "the accuracy is right; losses over labels, both summed over all ranks"};
+  return {"other_loss",
+          "the accuracy is right; the loss is the sum of all ranks' losses over the number of all "
+          "ranks' labels"};
 }
 
 // Half of it right: whether one of the two is.
@@ -137,25 +139,28 @@ Cause cause_of_half(const Problem& p, const Scores& scores, const Numbers& seen,
   const auto labels = static_cast<double>(p.samples * p.labels);
   if (is_near(p, seen.loss, right.loss * labels) &&
       is_near(p, seen.accuracy, right.accuracy * labels)) {
-    return {"sums", "those are the sums; divide by the number of labels"};
+    return {"sums", "these are the sums; divide them by the number of labels"};
   }
   if (is_near(p, seen.loss, right.loss)) {
     if (is_near(p, seen.accuracy, right.accuracy * 100)) {
-      return {"per_cent", "that is a percentage; an accuracy of all is 1"};
+      return {"per_cent", "this is a percentage; an accuracy of 100 % is 1"};
     }
     if (p.labels > 1 && is_near(p, seen.accuracy, right.accuracy * static_cast<double>(p.labels))) {
       return {"per_sample",
-              text("the hits were divided by the samples, but each has ", p.labels, " labels")};
+              text("the hits were divided by the number of samples, but each sample has ", p.labels,
+                   " labels")};
     }
-    return {"other_accuracy", "the loss is right; hits over labels, both summed over all ranks"};
+    return {"other_accuracy",
+            "the loss is right; the accuracy is the sum of all ranks' hits over the number of all "
+            "ranks' labels"};
   }
   if (std::fabs(seen.accuracy - right.accuracy) <= 1e-6) {
     return cause_of_loss(p, scores, seen.loss, right.loss);
   }
   if (is_near(p, seen.loss, right.accuracy) && is_near(p, seen.accuracy, right.loss)) {
-    return {"exchanged", "loss and accuracy are exchanged"};
+    return {"exchanged", "loss and accuracy are swapped"};
   }
-  return {"other_mean", "a mean over something else than all labels, each once"};
+  return {"other_mean", "the mean does not count every label exactly once"};
 }
 
 }  // namespace
@@ -177,21 +182,21 @@ Cause likely_cause(const Problem& p, const HiddenSamples& samples, std::uint64_t
   const auto mean = [&](const Indices& indices) { return mean_of(p, scores, indices); };
   if (!std::isfinite(seen.loss) || !std::isfinite(seen.accuracy)) {
     return {"no_number",
-            "that is no number: a rank without samples divided by its number of labels, or memory "
-            "was read that nothing was written to"};
+            "this value is not finite: a rank without samples divided by its number of labels, or "
+            "uninitialised memory was read"};
   }
   const Scores in_training = score(samples, p.dtype, model_seed, nn::Mode::training);
   if (is(mean_of(p, in_training, all_of(p.samples)))) {
     return {"prepared_for_training",
-            "the model was still prepared for training, where dropout acts: "
-            "model.prepare({.mode = nn::Mode::evaluation}) comes first"};
+            "the model was still prepared for training, so dropout was active: call "
+            "model.prepare({.mode = nn::Mode::evaluation}) first"};
   }
   for (const Shares shares : {Shares::strided, Shares::blocks}) {
     for (int of = 0; of < p.ranks && p.ranks > 1; ++of) {
       const Indices share = share_of(p, shares, of);
       if (share.empty() || !is(mean(share))) continue;
-      if (of == rank) return {"own_share", "that is the mean over this rank's own samples"};
-      return {"one_share", text("that is the mean over the samples of rank ", of, " alone")};
+      if (of == rank) return {"own_share", "this is the mean over this rank's own samples"};
+      return {"one_share", text("this is the mean over the samples of rank ", of, " alone")};
     }
   }
   Indices padded;
@@ -200,25 +205,23 @@ Cause likely_cause(const Problem& p, const HiddenSamples& samples, std::uint64_t
     padded.insert(padded.end(), share.begin(), share.end());
   }
   if (is(mean(padded))) {
-    return {"counts_padding",
-            text(padded.size(),
-                 " samples were counted: those that a sampler repeats to make the "
-                 "ranks equal must not count twice")};
+    return {"counts_padding", text(padded.size(),
+                                   " samples were counted: the samples that a sampler repeats as "
+                                   "padding must not count twice")};
   }
   for (const Shares shares : {Shares::strided, Shares::blocks}) {
     for (const Empty empty : {Empty::left_out, Empty::counts_as_zero}) {
       if (!is(mean_of_means(p, scores, shares, empty))) continue;
       return {"mean_of_means",
-              "that is the mean of the ranks' means, where a sample of a rank that has few weighs "
-              "more than one of a rank that has many; exchange sums, and divide once"};
+              "this is the mean of the ranks' means, which gives a sample more weight on a rank "
+              "with fewer samples; reduce sums, and divide once"};
     }
   }
   const Indices cut = all_of(p.samples / p.ranks * p.ranks);
   if (!cut.empty() && is(mean(cut))) {
     return {"drops_the_tail", text("the last ", p.samples - std::ssize(cut), " of ", p.samples,
-                                   " samples were left out: ", p.ranks,
-                                   " ranks need not have "
-                                   "equally many")};
+                                   " samples were left out; the ", p.ranks,
+                                   " ranks may have different numbers of samples")};
   }
   return cause_of_half(p, scores, seen, mean(all_of(p.samples)));
 }

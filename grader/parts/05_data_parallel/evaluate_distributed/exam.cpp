@@ -17,7 +17,7 @@ namespace {
 using Problem = EvaluationProblem;
 using Numbers = EvaluationNumbers;
 
-// What the judge saw itself: who read what.
+// What the judge saw itself: which rank read which samples.
 std::optional<Failure> reading_failure(const Problem& p, const DatasetService& service) {
   Failure failure;
   const std::int64_t most = (p.samples + p.ranks - 1) / p.ranks;
@@ -38,7 +38,7 @@ std::optional<Failure> reading_failure(const Problem& p, const DatasetService& s
       failure.message = text("rank ", rank, " read ", batch.size(),
                              " samples in one batch where samples_at_once "
                              "allows ",
-                             at_once, "; a dataset may be larger than the memory for activations");
+                             at_once, "; the activations of a larger batch may not fit in memory");
       return failure;
     }
     if (count <= most * p.evaluations) continue;
@@ -46,19 +46,17 @@ std::optional<Failure> reading_failure(const Problem& p, const DatasetService& s
     failure.cause = "reads_too_much";
     failure.counters = {{"samples_read", static_cast<double>(count)},
                         {"samples_allowed", static_cast<double>(most * p.evaluations)}};
-    failure.message = text("the numbers are right, but rank ", rank, " read ", count,
-                           " samples where its share "
-                           "is ",
-                           most * p.evaluations, " at most; likely cause: ",
-                           read == p.samples * p.evaluations * p.ranks
-                               ? text("every rank evaluates the whole dataset, so that ", p.ranks,
-                                      " ranks are no faster than one")
-                           : read > p.samples * p.evaluations
-                               ? text("samples are evaluated by more than one rank, so that ",
-                                      p.ranks, " ranks are hardly faster than one")
-                               : text("one rank takes the whole remainder, or everything, while "
-                                      "the others wait for it: no share is longer than another by "
-                                      "more than one sample"));
+    failure.message =
+        text("the numbers are right, but rank ", rank, " read ", count,
+             " samples where its share is at most ", most * p.evaluations, "; likely cause: ",
+             read == p.samples * p.evaluations * p.ranks
+                 ? text("every rank evaluates the whole dataset, so ", p.ranks,
+                        " ranks are no faster than one")
+             : read > p.samples * p.evaluations
+                 ? text("more than one rank evaluates the same samples, so ", p.ranks,
+                        " ranks are hardly faster than one")
+                 : text("one rank takes the whole remainder, or every sample, while "
+                        "the others wait; shares may differ by one sample at most"));
     return failure;
   }
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -66,7 +64,7 @@ std::optional<Failure> reading_failure(const Problem& p, const DatasetService& s
     failure.cause = "not_read";
     failure.message = text("sample ", i, " was read ", times[i], " times in ", p.evaluations,
                            p.evaluations == 1 ? " evaluation" : " evaluations",
-                           "; every evaluation reads every sample");
+                           "; every evaluation must read every sample");
     return failure;
   }
   return std::nullopt;
@@ -84,7 +82,7 @@ std::optional<Failure> traffic_failure(const Problem& p, const sim::Counters& co
   }
   const bool alone = p.ranks == 1 && reductions <= p.evaluations;
   const bool met = !others && (reductions == p.evaluations || alone);
-  const bool of_float64 = bytes == 24 || bytes == 16;  // who knows the labels sends two sums
+  const bool of_float64 = bytes == 24 || bytes == 16;  // two: a part knows the labels
   if (met && (of_float64 || (alone && bytes <= 24))) return std::nullopt;
   Failure failure;
   if (met && bytes < 24) {
@@ -93,8 +91,9 @@ std::optional<Failure> traffic_failure(const Problem& p, const sim::Counters& co
     failure.seen = text("an all-reduce of ", bytes, " bytes");
     failure.message =
         text("the numbers are right for these samples, but the all-reduce has ", bytes,
-             " bytes where three float64 have 24: float32 counts to 16,777,216 and bfloat16 to "
-             "256. from_values(sums, {3}, DType::float64, device) makes them");
+             " bytes where three float64 take 24; float32 counts exactly only to 16,777,216, and "
+             "bfloat16 only to 256. Make the tensor with from_values(sums, {3}, DType::float64, "
+             "device)");
     return failure;
   }
   failure.verdict = sim::Verdict::efficiency;
@@ -109,7 +108,7 @@ std::optional<Failure> traffic_failure(const Problem& p, const sim::Counters& co
       "the numbers are right, but ", count(static_cast<std::size_t>(p.evaluations), "evaluation"),
       " took ", count(counters.collectives.size(), "collective"), " of up to ", bytes,
       " bytes and ", count(counters.messages.size(), "message"),
-      " where one all-reduce of three float64 each suffices",
+      " where one all-reduce of three float64 per evaluation is enough",
       barriers > 0 ? text(": ", barriers, barriers == 1 ? " is a barrier" : " are barriers")
       : others     ? ""
                    : ": put the three sums into one tensor");
@@ -131,13 +130,13 @@ std::optional<Failure> side_effect(const Problem& p, const HiddenSamples& sample
     failure.verdict = sim::Verdict::efficiency;
     failure.cause = "gradient_work";
     failure.message =
-        "the numbers are right, but the passes were recorded for backward, which keeps every "
-        "activation: Tape tape(GradMode::inference)";
+        "the numbers are right, but the forward passes were recorded for backward, which keeps "
+        "every activation: use Tape tape(GradMode::inference)";
     return failure;
   }
   if (seen.left_training == 0) return std::nullopt;
   failure.cause = "left_training";
-  failure.message = "the model was left prepared for training; it is to be prepared for evaluation";
+  failure.message = "the model was left prepared for training; leave it prepared for evaluation";
   return failure;
 }
 
@@ -192,7 +191,7 @@ class Comparison {
     failure.message =
         text("rank ", rank, " and rank ", problem_.ranks - 1,
              " have losses that differ in their last bits, ", number(mine.loss), " and ",
-             number(last.loss), "; likely cause: each rank summed in an order of its own");
+             number(last.loss), "; likely cause: each rank added in its own order");
     bench_.fail(played_, std::move(failure));
   }
 
@@ -240,11 +239,11 @@ void play(Bench& bench, const Problem& p, Peers peers = Peers::stay) {
 
 Exam exam() {
   return {
-      {"one device's loss and accuracy, where the ranks have equally many samples",
+      {"with equal shares every rank has one device's loss and accuracy",
        [](Bench& bench) {
          for (int n : {2, 1, 4}) play(bench, {.ranks = n, .samples = 12});
        }},
-      {"the same where the samples do not divide: each counts once",
+      {"with unequal shares every sample still counts once",
        [](Bench& bench) {
          for (int n : {2, 3, 5, 7, 8}) {
            play(bench, {.ranks = n, .samples = 13, .schedule_seed = bench.draw()});
@@ -252,31 +251,31 @@ Exam exam() {
          play(bench, {.ranks = 4, .samples = 31});
          play(bench, {.ranks = 13, .samples = 31});
        }},
-      {"ranks without any sample take part",
+      {"ranks without samples take part",
        [](Bench& bench) {
          play(bench, {.ranks = 4, .samples = 3});
          play(bench, {.ranks = 8, .samples = 1});
          play(bench, {.ranks = 5, .samples = 6});
        }},
-      {"samples of many labels: the mean is over labels, batches stay small",
+      {"with many labels per sample the mean is over labels, and batches stay small",
        [](Bench& bench) {
          play(bench, {.ranks = 3, .samples = 7, .labels = 6});
          play(bench, {.ranks = 2, .samples = 11, .labels = 1024});
        }},
-      {"more samples than one batch may have",
+      {"a dataset larger than one batch is evaluated whole",
        [](Bench& bench) {
          play(bench, {.ranks = 1, .samples = 600});
          play(bench, {.ranks = 2, .samples = 1031});
        }},
-      {"one evaluation after the other, each of its own model",
+      {"each of several evaluations in a row uses its own model",
        [](Bench& bench) { play(bench, {.ranks = 3, .samples = 10, .evaluations = 3}); }},
-      {"a lost peer: CommError, and no mean of those who are left",
+      {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
        [](Bench& bench) { play(bench, {.ranks = 3, .samples = 10}, Peers::one_dies); }},
-      {"a group that is not the world",
+      {"a subgroup evaluates like a world of its own",
        [](Bench& bench) {
          play(bench, {.ranks = 3, .samples = 10, .members = {4, 0, 3}});
        }},
-      {"float32 too",
+      {"a float32 model is evaluated the same way",
        [](Bench& bench) { play(bench, {.ranks = 3, .samples = 40, .dtype = DType::float32}); }},
   };
 }

@@ -59,25 +59,25 @@ std::vector<Misunderstanding> wrong_factors(const RateQuestion& q) {
   RateQuestion other = q;
   other.rate.scaling = r.scaling == Scaling::linear ? Scaling::square_root : Scaling::linear;
   return {
-      {"not_scaled", r.base, "that is the base rate, which was found for another batch"},
-      {"other_rule", expected_of(other), "that is what the other rule of scaling gives"},
+      {"not_scaled", r.base, "this is the base rate, which was found for another batch size"},
+      {"other_rule", expected_of(other), "this is the rate under the other scaling rule"},
       {"ranks_only", rate_with(q, r.ranks),
-       "that is scaled by the number of ranks; what counts is by how much the samples of an update "
-       "have grown, and that is 1 when a fixed batch is split over more ranks"},
+       "this is scaled by the number of ranks; scale by the growth of the global batch, which is 1 "
+       "when a fixed batch is split over more ranks"},
       {"accumulation_forgotten", rate_with(q, k / static_cast<double>(r.accumulate)),
-       "that leaves out the batches a rank adds up: they are samples of the update as well"},
+       "this leaves out accumulation: the batches that a rank adds up belong to one update"},
       {"ranks_forgotten", rate_with(q, k / r.ranks),
-       "that leaves out the ranks: gradients are averaged over all of them"},
+       "this leaves out the ranks: an update averages the gradients of all ranks"},
       {"scaled_twice", rate_with(q, k * k),
-       "that is scaled twice: the rate found for the base batch is scaled once, by all samples of "
-       "an update together"},
+       "this is scaled twice; scale the base rate once, by all samples of an update together"},
       {"scaled_twice", rate_with(q, k * r.ranks),
-       "that is scaled twice: the ranks' samples are in the update's already"},
+       "this is scaled twice: the samples of an update already include every rank's"},
       {"whole_numbers", rate_with(q, std::floor(k)),
-       "that is what a division of integers gives: k need not be a whole number"},
+       "this comes from an integer division; k need not be a whole number"},
       {"root_of_the_rate", std::sqrt(r.base * k),
-       "that is the root of the scaled rate; the root is taken of the factor k alone"},
-      {"upside_down", rate_with(q, 1 / k), "the batches are exchanged: a larger one asks for more"},
+       "this is the square root of the scaled rate; take the root of the factor k alone"},
+      {"upside_down", rate_with(q, 1 / k),
+       "the two batch sizes are swapped: a larger batch needs a higher rate"},
   };
 }
 
@@ -94,14 +94,14 @@ std::vector<Misunderstanding> lost_bits(const RateQuestion& q) {
   if (in_32_bits(samples) != samples) {
     lost.push_back({"wrapped_32",
                     rate_with(q, static_cast<double>(in_32_bits(samples)) / base_batch),
-                    "the samples of an update went through 32 bits, which hold up to "
-                    "2,147,483,647: multiply in double"});
+                    "the samples per update were computed in 32 bits, which hold at most "
+                    "2,147,483,647; multiply in double"});
   }
   if (in_32_bits(step) == step && in_32_bits(r.warmup) == r.warmup) return lost;
   RateQuestion other = q;
   other.step = in_32_bits(step), other.rate.warmup = in_32_bits(r.warmup);
   const char* steps =
-      "step and warm-up went through 32 bits, which hold up to 2,147,483,647: both are int64";
+      "step or warmup was stored in 32 bits, which hold at most 2,147,483,647; both are int64";
   const double right = expected_of(q),
                scaled = rate_with({r.warmup, r}, samples_of(r) / base_batch);
   for (const double wrong :
@@ -122,33 +122,34 @@ std::vector<Misunderstanding> wrong_warmups(const RateQuestion& q) {
   std::vector<Misunderstanding> wrong;
   if (step > 0 && step < warmup) {
     wrong = {{"flat", r.base,
-              k < 1 ? "that is the base rate still; k may be below 1, and the line falls then"
-                    : "that is the base rate still, and the line rises from step 0 on; step / "
-                      "warmup of two integers is 0"},
+              k < 1 ? "this is still the base rate; when k is below 1, the line falls"
+                    : "this is still the base rate, but the line rises from step 0 on; step / "
+                      "warmup is 0 in integer division"},
              {"root_of_the_line", r.base * factor_of(r.scaling, 1 + (k - 1) * step / warmup),
-              "the factor k grows on a straight line there, and its root does not: draw the line "
+              "here the factor k follows a straight line, so its root does not; draw the line "
               "between the two rates"}};
   }
   const Misunderstanding others[] = {
       {"from_zero", warmed_up(step, 0, to, warmup),
-       "that warm-up begins at 0; it begins at the base rate, which is known to be good"},
+       "this warm-up starts at 0; start at the base rate, which is known to work"},
       {"from_zero", warmed_up(step + 1, 0, to, warmup),
-       "that warm-up begins at a part of the scaled rate; it begins at the base rate"},
+       "this warm-up starts at a fraction of the scaled rate; start at the base rate"},
       {"one_early", warmed_up(step + 1, r.base, to, warmup),
-       "that is the rate of the next step: step 0 has the base rate"},
+       "this is the next step's rate; step 0 has the base rate"},
       {"one_early", warmed_up(step, r.base, to, warmup - 1),
-       "that warm-up is one step too short: step `warmup` is the first with the scaled rate"},
+       "this warm-up is one step too short: step `warmup` is the first with the scaled rate"},
       {"counts_batches", warmed_up(step, r.base, to, warmup * accumulate),
-       "that warm-up counts batches; it is so many optimizer steps"},
+       "this warm-up counts batches; warmup is a number of optimizer steps"},
       {"counts_batches", warmed_up(step * accumulate, r.base, to, warmup),
-       "that counts batches; the step is the number of optimizer steps already"},
+       "this counts batches; step already counts optimizer steps"},
       {"counts_ranks", warmed_up(step * r.ranks, r.base, to, warmup),
-       "that counts the steps of all ranks; they step together, so it is one step"},
+       "this counts the steps of all ranks; the ranks step together, so count one step"},
       {"goes_on", r.base + (to - r.base) * step / warmup,
-       "that line goes on beyond the warm-up; from step `warmup` on the rate stays"},
+       "this line goes on beyond the warm-up; from step `warmup` on, the rate is constant"},
       {"geometric", r.base * std::pow(to / r.base, step / warmup),
-       "that warm-up multiplies by the same factor in each step; it is to add the same amount"},
-      {"no_warmup", to, "that is the scaled rate at once; the warm-up leads to it"},
+       "this warm-up multiplies the rate by the same factor in each step; add the same amount "
+       "instead"},
+      {"no_warmup", to, "this is the scaled rate from the start; the warm-up must lead up to it"},
   };
   wrong.insert(wrong.end(), std::begin(others), std::end(others));
   return wrong;
@@ -156,16 +157,17 @@ std::vector<Misunderstanding> wrong_warmups(const RateQuestion& q) {
 
 std::string text_of(const RateQuestion& q) {
   const auto& r = q.rate;
-  return text("step ", q.step, " of a warm-up of ", r.warmup, "; ", number(r.base), " found for ",
-              r.base_batch, " samples, ", r.scaling == Scaling::linear ? "linear" : "square root",
-              ", ", r.accumulate, " × ", r.batch, " samples on ", r.ranks,
-              r.ranks == 1 ? " rank" : " ranks");
+  return text("step ", q.step, " with a warm-up of ", r.warmup, "; base rate ", number(r.base),
+              " for ", r.base_batch, " samples, ",
+              r.scaling == Scaling::linear ? "linear" : "square root", ", ", r.accumulate, " × ",
+              r.batch, " samples on ", r.ranks, r.ranks == 1 ? " rank" : " ranks");
 }
 
 // Of the first misunderstanding that explains the rate.
 Misunderstanding cause_of(const RateQuestion& q, double seen) {
   if (std::isnan(seen)) {
-    return {"no_number", seen, "0 / 0: a warm-up may have no steps, or the base rate be reached"};
+    return {"no_number", seen,
+            "0 / 0: the warm-up may have 0 steps, or the scaled rate may equal the base rate"};
   }
   for (const auto& wrong : lost_bits(q)) {
     if (near(seen, wrong.rate)) return wrong;
@@ -184,12 +186,11 @@ Misunderstanding cause_of(const RateQuestion& q, double seen) {
   if (q.step < q.rate.warmup && seen >= least && seen <= most) {
     return {"other_way", seen,
             "the rate lies between the base rate and the scaled one, but not on the straight line "
-            "between them: it grows by the same amount in each step"};
+            "between them: add the same amount in each step"};
   }
-  return {
-      "other_rate", seen,
-      "another factor than batch · accumulate · ranks / base_batch, or another way from the base "
-      "rate to the scaled one"};
+  return {"other_rate", seen,
+          "the factor is not batch · accumulate · ranks / base_batch, or the warm-up is not a "
+          "straight line from the base rate to the scaled rate"};
 }
 
 // `earlier`: what was right for the questions before this one.
@@ -237,9 +238,9 @@ void ask(Bench& bench, const std::string& description, const std::vector<RateQue
     Failure failure;
     failure.cause = refused ? "refused" : "accepted";
     failure.where = text_of(q);
-    failure.message = refused ? text(text_of(q), ": refused, and nothing is wrong with it")
-                              : text(text_of(q), ": a ContractError was expected, and the rate ",
-                                     number(seen), " came back");
+    failure.message = refused ? text(text_of(q), ": it was refused, but nothing is wrong with it")
+                              : text(text_of(q), ": a ContractError was expected, but the rate ",
+                                     number(seen), " was returned");
     bench.fail(*played, std::move(failure));
   }
 }
@@ -275,11 +276,11 @@ Exam exam() {
   // Five epochs of 1,281,167 images in updates of 8,192.
   const ScaledRate imagenet{0.1, 256, 32, 256, 1, Scaling::linear, 782};
   return {
-      {"0.1 for 256 images is 3.2 for 8,192, reached from 0.1 in a straight line",
+      {"0.1 for 256 images becomes 3.2 for 8,192, reached from 0.1 along a straight line",
        [=](Bench& bench) {
          ask(bench, "256 ranks", at_steps(imagenet, {782, 783, 100'000, 0, 1, 391, 781}));
        }},
-      {"only the samples of an update count, however they are split",
+      {"only the samples per update count, not how they are split",
        [](Bench& bench) {
          std::vector<RateQuestion> questions;
          for (const auto& [batch, accumulate, ranks] :
@@ -289,18 +290,18 @@ Exam exam() {
          }
          ask(bench, "210 samples an update", questions);
        }},
-      {"four times the batch, twice the rate: the square root",
+      {"the square-root rule doubles the rate for four times the batch",
        [](Bench& bench) {
          ask(bench, "square root",
              at_steps({0.3, 48, 16, 4, 3, Scaling::square_root, 8}, {8, 9, 0, 1, 4, 7}));
        }},
-      {"no warm-up, no growth, and batches that have become smaller",
+      {"no warm-up, an unchanged batch and a smaller batch give the right rates",
        [](Bench& bench) {
          ask(bench, "no warm-up", at_steps({0.1, 32, 32, 4, 1, Scaling::linear, 0}, {0, 1, 50}));
          ask(bench, "no growth", at_steps({0.1, 96, 8, 4, 3, Scaling::linear, 5}, {0, 2, 5, 6}));
          ask(bench, "smaller", at_steps({0.4, 1000, 10, 3, 5, Scaling::linear, 4}, {0, 1, 3, 4}));
        }},
-      {"any rate, batch and warm-up, and numbers beyond 32 bits",
+      {"any rate, batch and warm-up give the right rate, even beyond 32 bits",
        [](Bench& bench) {
          ask(bench, "random rates", random_rates(bench));
          constexpr std::int64_t billion = 1'000'000'000;
@@ -310,7 +311,7 @@ Exam exam() {
          for (const auto& q : at_steps(fast, {3 * billion})) large.push_back(q);
          ask(bench, "billions of samples, and of steps", large);
        }},
-      {"what makes no sense is refused",
+      {"options that make no sense are refused",
        [](Bench& bench) {
          const ScaledRate good{0.1, 32, 32, 4, 2, Scaling::linear, 5};
          std::vector<RateQuestion> questions{{-1, good}, {0, good}};
@@ -323,7 +324,7 @@ Exam exam() {
          change([](ScaledRate& r) { r.ranks = 0; });
          change([](ScaledRate& r) { r.accumulate = 0; });
          change([](ScaledRate& r) { r.warmup = -1; });
-         ask(bench, "what makes no sense", questions);
+         ask(bench, "options that make no sense", questions);
        }},
   };
 }

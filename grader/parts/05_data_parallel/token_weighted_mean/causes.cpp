@@ -11,7 +11,7 @@ struct Mistake {
   Weights weights;
 };
 
-// What rank `self` may have done instead; the first that fits is named.
+// What rank `self` may have done instead; the first match is named.
 std::vector<Mistake> mistakes(const Round& round, int self) {
   const std::size_t n = round.counted.size();
   const auto total = static_cast<double>(round.total()), ranks = static_cast<double>(n);
@@ -38,46 +38,56 @@ std::vector<Mistake> mistakes(const Round& round, int self) {
   };
   return {
       {{"mean_of_means",
-        "that is the mean of the ranks' means: a rank with few positions weighs as much as one "
-        "with many; add sums and counts, and divide once"},
+        "this is the mean of the ranks' means, which gives a rank with few positions the weight of "
+        "one with many; add sums and counts, and divide once"},
        each([&](std::size_t r) { return share(r) / ranks; })},
-      {{"summed", "the sums were added, and not divided by the number of positions"}, all(1)},
+      {{"summed", "the sums were added but not divided by the number of positions"}, all(1)},
       {{"divided_by_ranks",
-        "the sums were divided by the number of ranks; they are sums over positions, so the "
-        "positions of all ranks divide them"},
+        "the sums were divided by the number of ranks; they are sums over positions, so divide by "
+        "the positions of all ranks"},
        all(1 / ranks)},
       {{"padding_counted",
-        "padding was counted: it has no loss and no gradient, and makes the mean too small"},
+        "padding was counted: it adds no loss and no gradient, so counting it makes the mean too "
+        "small"},
        all(positions > total ? 1 / positions : not_this)},
-      {{"wrapped_32", "the ranks' counts went through 32 bits, which hold up to 2,147,483,647"},
+      {{"wrapped_32", "the ranks' counts were stored in 32 bits, which hold at most 2,147,483,647"},
        all(counts_32 != total ? 1 / counts_32 : not_this)},
-      {{"wrapped_32", "the sum of the counts went through 32 bits, which hold up to 2,147,483,647"},
+      {{"wrapped_32",
+        "the sum of the counts was stored in 32 bits, which hold at most 2,147,483,647"},
        all(total_32 != total ? 1 / total_32 : not_this)},
       {{"weighted_twice",
-        "each rank's sum was multiplied by its count; a sum over its positions has that weight "
-        "already"},
+        "each rank's sum was multiplied by its count; a sum over positions already has that "
+        "weight"},
        each([&](std::size_t r) { return count(r) / total; })},
       {{"weighted_twice",
-        "each rank's sum was multiplied by its count and divided by N; a sum over its positions "
-        "has that weight already, and N has no part in this"},
+        "each rank's sum was multiplied by its count and divided by N; a sum over positions "
+        "already has that weight, and N plays no part"},
        each([&](std::size_t r) { return count(r) / ranks; })},
-      {{"averaged_too", "divided by the number of ranks on top of the number of positions"},
+      {{"averaged_too",
+        "the sums were divided by the number of ranks on top of the number of positions"},
        all(1 / total / ranks)},
-      {{"times_ranks", "N times too large: scaled for an average, and then summed"},
+      {{"times_ranks", "N times too large: scaled for an average, then summed"},
        all(ranks / total)},
-      {{"divided_twice", "divided by the number of positions twice"}, all(1 / total / total)},
+      {{"divided_twice", "the sums were divided by the number of positions twice"},
+       all(1 / total / total)},
       {{"own_count",
-        "divided by this rank's own count; the ranks hold different numbers of positions"},
+        "the sums were divided by this rank's own count; the ranks hold different numbers of "
+        "positions"},
        all(share(own))},
       {{"own_count",
-        "divided by N times this rank's own count; the ranks hold different numbers of positions"},
+        "the sums were divided by N times this rank's own count; the ranks hold different numbers "
+        "of positions"},
        all(share(own) / ranks)},
-      {{"own_count", "divided by N times rank 0's count; the ranks hold different numbers"},
+      {{"own_count",
+        "the sums were divided by N times rank 0's count; the ranks hold different numbers of "
+        "positions"},
        all(share(0) / ranks)},
       {{"sum_of_means", "the ranks' own means were added"}, each(share)},
-      {{"not_added", "that is this rank's share alone: nothing was added"}, only_own(1 / total)},
-      {{"not_added", "that is this rank's own sum: it was left as it was"}, only_own(1)},
-      {{"not_added", "that is this rank's own mean: nothing was added"}, only_own(share(own))},
+      {{"not_added", "the value is this rank's share alone: no other rank's sum was added"},
+       only_own(1 / total)},
+      {{"not_added", "the value is this rank's own sum, unchanged"}, only_own(1)},
+      {{"not_added", "the value is this rank's own mean: no other rank's sum was added"},
+       only_own(share(own))},
   };
 }
 
@@ -94,31 +104,29 @@ std::vector<double> weighted(const std::vector<std::vector<double>>& sums, const
 GradientGuess likely_cause(const Round& round, int self, std::span<const double> seen,
                            const std::vector<std::vector<double>>& sums) {
   if (!all_finite(seen)) {
-    return {"no_number",
-            round.total() == 0
-                ? "0 / 0: no rank counted anything, and then there is nothing to divide"
-                : "that is no number: a rank without positions divided by its own count of 0, or "
-                  "memory was read that nothing was written to"};
+    return {"no_number", round.total() == 0
+                             ? "0 / 0: no rank counted a position, so there is nothing to divide"
+                             : "this value is not finite: a rank without positions divided by its "
+                               "own count of 0, or uninitialised memory was read"};
   }
   if (std::all_of(seen.begin(), seen.end(), [](double v) { return v == 0; })) {
     return {"zero",
-            "everything is 0 where other ranks have counted something: a whole number divided by a "
-            "larger "
-            "one is 0 (write 1.0 /), or a rank without positions did not take part"};
+            "every element is 0 although other ranks counted positions: an integer division gave 0 "
+            "(write 1.0 /), or a rank without positions did not take part"};
   }
   const Weights right(sums.size(),
                       1 / static_cast<double>(std::max<std::int64_t>(round.total(), 1)));
   if (resembles(seen, weighted(sums, right))) {
     return {"nearly",
-            "it is right but for its last digits: something small was added to the count (an "
-            "epsilon), or the factor was rounded to a smaller type"};
+            "only the last digits are wrong: an epsilon was added to the count, or the factor was "
+            "rounded to a smaller type"};
   }
   for (const Mistake& mistake : mistakes(round, self)) {
     const auto other = weighted(sums, mistake.weights);
     if (all_finite(other) && resembles(seen, other)) return mistake.guess;
   }
   return {"other_values",
-          "other tensors were added, or the ranks went through the parameters in different orders"};
+          "the wrong tensors were added, or the ranks visited the parameters in different orders"};
 }
 
 }  // namespace lockstep::grader::token_weighted_mean

@@ -30,7 +30,7 @@ struct Problem {
       counts += text(counts.empty() ? "" : ", ", count);
     }
     return text(members.description(), " with ", counts, " positions, ", plan.sizes.size(),
-                " parameters of ", name_of(plan.dtype));
+                plan.sizes.size() == 1 ? " parameter of " : " parameters of ", name_of(plan.dtype));
   }
 };
 
@@ -47,8 +47,8 @@ GradientGuess cause_of_loss(const Round& round, int self, double seen, double ri
                             const std::vector<std::vector<double>>& sums) {
   if (std::fabs(seen - right) <= 0.02 * right) {
     return {"rounded_totals",
-            "sum and count were rounded on their way: reduce them in float64 (empty_like has the "
-            "type of the gradients). Or something small was added to the count"};
+            "sum and count were rounded before they were reduced: reduce them in float64 "
+            "(empty_like takes the gradients' type). Or an epsilon was added to the count"};
   }
   return likely_cause(round, self, std::span(&seen, 1), sums);
 }
@@ -71,9 +71,10 @@ void compare_loss(Bench& bench, const Played& played, const Round& round, std::u
       failure.expected = number(right);
       failure.seen = number(seen);
       failure.where = text("rank ", rank, ", mean loss");
-      failure.message = text("the gradients are right, but rank ", rank, " returned the mean loss ",
-                             failure.seen, " where the ", round.total(), " positions of ", n,
-                             " ranks have ", failure.expected, "; likely cause: ", guess.sentence);
+      failure.message =
+          text("the gradients are right, but rank ", rank, " returned the mean loss ", failure.seen,
+               " where the mean over the ", round.total(), " positions of ", n, " ranks is ",
+               failure.expected, "; likely cause: ", guess.sentence);
       bench.fail(played, std::move(failure));
     }
     if (seen != of_ranks.front()) {
@@ -194,10 +195,11 @@ void check_totals_reduced_once(Bench& bench, const Played& played, const Problem
   failure.counters = {{"small_collectives", static_cast<double>(small)}};
   failure.expected = "one reduction of sum and count";
   failure.seen = text(small, " small collectives");
-  failure.message = text("the mean is right, but there were ", small,
-                         " collectives of a number or two for ", p.plan.sizes.size(),
-                         " parameters; likely cause: the count is reduced for each parameter "
-                         "again. Each costs a round trip; one before the loop serves all");
+  failure.message =
+      text("the mean is right, but there were ", small, " collectives of one or two numbers for ",
+           p.plan.sizes.size(),
+           " parameters; likely cause: the count is reduced again for each parameter. Each "
+           "reduction costs a round trip; reduce the count once, before the loop");
   bench.fail(played, std::move(failure));
 }
 
@@ -205,7 +207,7 @@ void check_totals_reduced_once(Bench& bench, const Played& played, const Problem
 
 Exam exam() {
   return {
-      {"ranks with different numbers of positions have the mean of one device",
+      {"ranks with different numbers of positions get one device's mean",
        [](Bench& bench) {
          for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
            play(bench, drawn_problem(bench, n, Padding::none));
@@ -215,7 +217,7 @@ Exam exam() {
        [](Bench& bench) {
          for (const int n : {2, 5}) play(bench, drawn_problem(bench, n, Padding::some));
        }},
-      {"a rank that has nothing to count takes part with nothing",
+      {"a rank without positions takes part with a sum and a count of 0",
        [](Bench& bench) {
          for (const int n : {2, 3, 8}) {
            Problem p = drawn_problem(bench, n, Padding::some);
@@ -226,7 +228,7 @@ Exam exam() {
            play(bench, p);
          }
        }},
-      {"when nobody counted anything the mean is 0 and the gradients stay zero",
+      {"if no rank counts a position, the mean is 0 and the gradients stay zero",
        [](Bench& bench) {
          for (const int n : {3, 1}) {
            Problem p = drawn_problem(bench, n, Padding::some);
@@ -235,7 +237,7 @@ Exam exam() {
            play(bench, p);
          }
        }},
-      {"large counts keep their digits, also beside float32 and bfloat16 gradients",
+      {"large counts stay exact, even with float32 and bfloat16 gradients",
        [](Bench& bench) {
          Problem large = drawn_problem(bench, 3, Padding::none);
          large.rounds.front().counted = {3'000'000'000, 1'003, 2'500'000'000};
@@ -247,7 +249,7 @@ Exam exam() {
            play(bench, p);
          }
        }},
-      {"a part of the world, and parameters without gradient",
+      {"a subgroup and parameters without gradients get the right mean",
        [](Bench& bench) {
          Problem p = drawn_problem(bench, 3, Padding::some);
          p.members = whole_world(8);
@@ -256,7 +258,7 @@ Exam exam() {
          p.plan.has_grad = {1, 0, 1, 1};
          play(bench, p);
        }},
-      {"a lost peer: CommError, and no mean of those who are left",
+      {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
        [](Bench& bench) {
          const Problem p = drawn_problem(bench, 4, Padding::some);
          check_lost_peer(bench, setup_of(p, bench.draw(), Peers::one_dies), 1, 3);

@@ -62,7 +62,8 @@ std::string shown(std::span<const double> values, std::size_t at) {
 // Why the replicas, equal to each other, are not what they should be.
 Cause cause_of_numbers(const DrawnLoop& drawn, std::span<const double> seen) {
   if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
-    return {"no_number", "that is no number; the steps went wild, or used what nobody wrote"};
+    return {"no_number",
+            "this value is not finite: the training diverged, or uninitialised memory was read"};
   }
   for (const auto& [way, cause, sentence] : loop_mistakes()) {
     if (equal(drawn.problem, seen, train_on_one_device(drawn, way).numbers)) {
@@ -70,10 +71,10 @@ Cause cause_of_numbers(const DrawnLoop& drawn, std::span<const double> seen) {
     }
   }
   if (equal(drawn.problem, seen, beginning_of(drawn))) {
-    return {"unmoved", "nothing moved: no step was taken"};
+    return {"unmoved", "no parameter moved: no step was taken"};
   }
   return {"other_numbers",
-          "another rate, another order of the pieces of a step, or steps that were left out"};
+          "the rate is wrong, the parts of a step ran in another order, or steps were left out"};
 }
 
 class Comparison {
@@ -97,15 +98,15 @@ class Comparison {
       failure.seen = text(shown(zero, *at), " on rank 0, ", shown(mine, *at), " on rank ", rank);
       failure.message = text(
           "after ", p.epochs, p.epochs == 1 ? " epoch" : " epochs",
-          " the replicas of rank 0 and rank ", rank, " differ: ", shown(zero, *at), " and ",
+          ", the replicas of rank 0 and rank ", rank, " differ: ", shown(zero, *at), " and ",
           shown(mine, *at), " at ",
           *at < buffer_begins ? text("parameter element ", *at)
                               : text("element ", *at - buffer_begins, " of the buffer"),
           "; likely cause: ",
-          p.epochs == 0 ? "they began with different numbers, and nothing made them equal"
+          p.epochs == 0 ? "they started with different values, and nothing made them equal"
           : *at < buffer_begins
-              ? "they began with different numbers, or stepped with different gradients or rates"
-              : "the parameters were made equal in the beginning, the buffers were not");
+              ? "they started with different values, or stepped with different gradients or rates"
+              : "the parameters were made equal at the start, but the buffers were not");
       bench_.fail(played_, std::move(failure));
     }
   }
@@ -121,10 +122,10 @@ class Comparison {
     failure.expected = shown(right.numbers, *at);
     failure.seen = shown(seen, *at);
     failure.where = text("parameter element ", *at);
-    failure.message =
-        text("every rank read what it should, and the replicas are equal, but after ", p.epochs,
-             p.epochs == 1 ? " epoch" : " epochs", " parameter element ", *at, " is ", failure.seen,
-             " where one device has ", failure.expected, "; likely cause: ", sentence);
+    failure.message = text(
+        "every rank read the right samples, and the replicas are equal, but after ", p.epochs,
+        p.epochs == 1 ? " epoch" : " epochs", ", parameter element ", *at, " is ", failure.seen,
+        " where one device has ", failure.expected, "; likely cause: ", sentence);
     bench_.fail(played_, std::move(failure));
   }
 
@@ -137,7 +138,7 @@ class Comparison {
       failure.cause = "every_rank_logs";
       failure.where = text("rank ", rank);
       failure.message = text("rank ", rank, " logged step ", line.step,
-                             "; only rank 0 logs, or every line stands there ", p.ranks, " times");
+                             "; only rank 0 may log, or every line appears ", p.ranks, " times");
       bench_.fail(played_, std::move(failure));
     }
     std::vector<double> losses;
@@ -150,8 +151,7 @@ class Comparison {
       failure.seen = text("step ", lines[k].step, " of epoch ", lines[k].epoch);
       failure.message =
           text("line ", k, " of the log says ", failure.seen, " where ", failure.expected,
-               " was expected; both count from 0, steps over all "
-               "epochs");
+               " was expected; both count from 0, and steps count over all epochs");
       bench_.fail(played_, std::move(failure));
     }
     if (losses.size() != right.losses.size()) {
@@ -167,7 +167,7 @@ class Comparison {
     }
   }
 
-  // Nobody may be gone before rank 0 has written its last line.
+  // No rank may return before rank 0 has written its last line.
   void end(const std::vector<LogLine>& lines) const {
     if (lines.empty()) return;
     const double written_s = lines.back().until_s;
@@ -180,16 +180,14 @@ class Comparison {
       failure.where = text("rank ", rank);
       failure.expected = text(number(written_s), " s or later");
       failure.seen = text(number(gone_s), " s");
-      failure.message =
-          text("rank ", rank, " returned at ", failure.seen,
-               " of virtual time, while rank 0 was writing its last line until ", number(written_s),
-               " s; likely cause: nothing holds the ranks together in the end: a "
-               "barrier does");
+      failure.message = text("rank ", rank, " returned at ", failure.seen,
+                             " of virtual time, but rank 0 was still writing its last line, until ",
+                             number(written_s), " s; likely cause: there is no barrier at the end");
       bench_.fail(played_, std::move(failure));
     }
   }
 
-  // Replicas that begin as one and take equal steps stay one: nothing is broadcast after a step.
+  // Replicas that start equal and take equal steps stay equal: nothing is broadcast after a step.
   void one_broadcast() const {
     std::int64_t largest = 0;  // of the reductions so far: a loss is small, gradients are not
     for (const auto& record : played_.counters.collectives) {
@@ -201,11 +199,10 @@ class Comparison {
       failure.cause = "broadcast_again";
       failure.expected = "one broadcast of the model, before the first step";
       failure.seen = text("a broadcast of ", record.bytes, " bytes after a step");
-      failure.message = text(
-          "the training is right, but ", failure.seen,
-          " was seen; likely cause: the model is broadcast in every epoch, or every step. Replicas "
-          "that begin as one and take equal steps stay one, and a broadcast would hide that they "
-          "do not");
+      failure.message = text("the training is right, but ", failure.seen,
+                             " was seen; likely cause: the model is broadcast in every epoch or "
+                             "every step. Replicas that start equal and take equal steps stay "
+                             "equal; a broadcast would hide replicas that do not");
       bench_.fail(played_, std::move(failure));
     }
   }
@@ -229,7 +226,7 @@ class Comparison {
     const auto steps = static_cast<double>(p.steps_in_epoch() * p.epochs);
     const double allowed = static_cast<double>(bytes) * 3 + steps * ring_bytes(bytes + 16, p.ranks);
     const double sent = busiest_rank_bytes(played_.counters);
-    // A tenth for those who log more than a loss; the beginning has its allowance.
+    // A tenth for a part that logs more than a loss; the start has its own allowance.
     if (sent <= allowed * 1.1) return meetings(static_cast<std::int64_t>(steps));
     Failure failure;
     failure.verdict = sim::Verdict::efficiency;
@@ -237,12 +234,11 @@ class Comparison {
     failure.counters = {{"bytes_sent", sent}, {"bytes_allowed", allowed}};
     failure.expected = text(number(allowed), " bytes per rank");
     failure.seen = text(number(sent), " bytes per rank");
-    failure.message = text("the training is right, but a rank sends ", number(sent),
-                           " bytes where one broadcast "
-                           "in the beginning and one reduction of the gradients in each of ",
-                           number(steps), " steps take ", number(allowed),
-                           "; likely cause: the model or its gradients are sent "
-                           "more often");
+    failure.message = text(
+        "the training is right, but a rank sends ", number(sent),
+        " bytes where one broadcast at the start and one reduction of the gradients in each of ",
+        number(steps), " steps send ", number(allowed),
+        " bytes; likely cause: the model or its gradients are sent more often");
     bench_.fail(played_, std::move(failure));
   }
 
@@ -260,13 +256,11 @@ class Comparison {
       for (double& loss : scaled) loss *= factor;
       return scaled;
     };
-    Cause cause{"other_losses", "a loss of something else than the global batch before the update"};
+    Cause cause{"other_losses", "this is not the loss of the global batch before the update"};
     if (equal(p, losses, right.losses_of[0])) {
-      cause = {"own_loss",
-               "that is the loss of rank 0's own samples; the mean over all ranks is "
-               "asked for"};
+      cause = {"own_loss", "this is the loss of rank 0's own samples; log the mean over all ranks"};
     } else if (equal(p, losses, times(p.ranks))) {
-      cause = {"summed_loss", text("that is the sum over the ranks, ", p.ranks, " times the mean")};
+      cause = {"summed_loss", text("this is the sum over the ranks, ", p.ranks, " times the mean")};
     } else if (equal(p, losses, times(1.0 / p.ranks))) {
       cause = {"divided_twice", "the loss was divided by the number of ranks twice"};
     }
@@ -345,45 +339,47 @@ void play(Bench& bench, const LoopProblem& p) { play(bench, DrawnLoop{p, bench.d
 
 Exam exam() {
   return {
-      {"the replicas begin as rank 0's, parameters and buffers",
+      {"every replica starts with rank 0's parameters and buffers",
        [](Bench& bench) {
          for (int n : {2, 1, 5}) play(bench, {.ranks = n, .epochs = 0});
        }},
-      {"one epoch: every rank reads its share in its order, and the replicas train as one device",
+      {"in one epoch every rank reads its share in order, and the replicas train as one device "
+       "does",
        [](Bench& bench) {
          for (int n : {2, 1, 3, 4}) {
            play(bench, {.ranks = n, .epochs = 1, .schedule_seed = bench.draw()});
          }
        }},
-      {"several epochs, each in its own order; rates go on from one to the next",
+      {"each of several epochs has its own order, and the rate schedule runs on across epochs",
        [](Bench& bench) {
          play(bench, {.ranks = 2, .epochs = 3});
          play(bench, {.ranks = 3, .epochs = 2, .optimizer = OptimizerKind::adam, .clip_norm = 0.3});
        }},
-      {"a dataset that does not divide: all ranks take equally many steps",
+      {"if the dataset does not divide, all ranks still take the same number of steps",
        [](Bench& bench) {
          play(bench, {.ranks = 4, .samples = 25, .batch = 3});
          play(bench, {.ranks = 7, .samples = 29, .batch = 2});
          play(bench, {.ranks = 8, .samples = 17, .batch = 2});
          play(bench, {.ranks = 5, .samples = 3, .batch = 2});
        }},
-      {"1 rank with 16 samples, 2 with 8, 4 with 4: the same losses",
+      {"1 rank with 16 samples, 2 with 8 and 4 with 4 log the same losses",
        [](Bench& bench) {
          const std::uint64_t salt = bench.draw();
          for (int n : {1, 2, 4}) {
            play(bench, DrawnLoop{{.ranks = n, .samples = 64, .batch = 16 / n}, salt});
          }
        }},
-      {"as many epochs as were asked for, also when the loss rises", play_rising},
-      {"nobody leaves while rank 0 still writes",
+      {"the loop runs options.epochs epochs, even if the loss rises", play_rising},
+      {"no rank leaves while rank 0 still writes its log",
        [](Bench& bench) {
          for (int n : {2, 4}) play(bench, {.ranks = n, .epochs = 1, .log_s = 0.5});
        }},
-      {"a group that is not the world",
+      {"a subgroup trains like a world of its own",
        [](Bench& bench) {
          play(bench, {.ranks = 3, .members = {4, 0, 3}});
        }},
-      {"float32 too", [](Bench& bench) { play(bench, {.ranks = 3, .dtype = DType::float32}); }},
+      {"float32 parameters train the same way",
+       [](Bench& bench) { play(bench, {.ranks = 3, .dtype = DType::float32}); }},
   };
 }
 

@@ -103,40 +103,40 @@ std::span<const LoopMistake> loop_mistakes() {
   using enum LoopWay;
   static constexpr LoopMistake all[] = {
       {last_rank_counts, "other_source",
-       "the replicas began as the last rank's; rank 0's numbers count"},
+       "the replicas started with the last rank's values; start with rank 0's"},
       {rate_left_alone, "rate_left_alone",
-       "the optimizer kept the rate it had: set_learning_rate before each step, to "
+       "the optimizer kept its old rate: before each step call set_learning_rate with "
        "learning_rate_at(step, options.schedule)"},
       {rate_of_epoch, "rate_of_epoch",
        "the rate followed the epochs, or was set once; a schedule counts optimizer steps"},
       {rate_anew_each_epoch, "rate_anew",
-       "the schedule began again in every epoch: the step goes on counting over all of them"},
+       "the schedule started again in every epoch; steps count over all epochs"},
       {counted_anew, "counted_anew",
-       "the counter of steps began again in every epoch: schedule, occasion and log count over all "
-       "of them"},
-      {rate_one_late, "rate_one_late", "the rate is that of the next step: steps count from 0"},
+       "the step counter started again in every epoch; schedule, occasion and log count steps over "
+       "all epochs"},
+      {rate_one_late, "rate_one_late", "the rate is the next step's; steps count from 0"},
       {counted_from_one, "counted_from_one",
-       "steps were counted from 1; the first one is number 0, for the schedule and the occasion"},
+       "steps were counted from 1; for the schedule and the occasion the first step is step 0"},
       {rate_one_early, "rate_one_early",
-       "each step had the rate of the one before: set_learning_rate comes before the step"},
+       "each step used the previous step's rate: call set_learning_rate before the step"},
       {not_clipped, "not_clipped", "the gradient was not clipped: options.clip_norm was ignored"},
       {prepared_for_evaluation, "not_prepared",
-       "the model was not prepared for training, so nothing was dropped: model.prepare before each "
-       "step"},
+       "the model was not prepared for training, so dropout was inactive: call model.prepare "
+       "before each step"},
       {one_randomness, "one_randomness",
-       "all ranks dropped the same: sample i of rank r is number r + i·N of the global batch, so "
-       "first_sample is the rank and sample_stride N"},
+       "all ranks drew the same dropout masks: sample i of rank r is number r + i·N of the global "
+       "batch, so first_sample is the rank and sample_stride is N"},
       {numbered_in_blocks, "numbered_in_blocks",
-       "the occasion numbers a rank's samples r·B + i, as if ranks had blocks of the global batch; "
-       "they are dealt out in turn, so sample i of rank r is number r + i·N"},
+       "the occasion numbers a rank's samples r·B + i, as if each rank had a block of the global "
+       "batch; samples are dealt out in turn, so sample i of rank r is number r + i·N"},
       {numbered_alike, "numbered_alike",
-       "the occasion's sample_stride is 1, so that ranks draw the same for different samples: "
+       "the occasion's sample_stride is 1, so ranks draw the same mask for different samples: "
        "sample i of rank r is number r + i·N"},
       {rank_in_the_seed, "rank_in_the_seed",
-       "the rank went into the occasion's seed: the seed is one for all, and what differs is the "
-       "sample's number, r + i·N"},
+       "the rank went into the occasion's seed: all ranks share one seed, and only the sample's "
+       "number, r + i·N, differs"},
       {same_every_step, "same_every_step",
-       "every step dropped the same: the occasion carries the step"},
+       "every step drew the same dropout masks: the occasion needs the step"},
       {not_averaged, "not_averaged", "rank 0 trained on its own samples only"},
   };
   return all;

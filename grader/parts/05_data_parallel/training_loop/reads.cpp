@@ -22,7 +22,7 @@ std::string list(const Indices& indices) {
   for (std::size_t i = 0; i < std::min(indices.size(), shown_max); ++i) {
     words += text(i == 0 ? "" : ", ", indices[i]);
   }
-  return indices.empty() ? "nothing" : indices.size() > shown_max ? words + ", …" : words;
+  return indices.empty() ? "(none)" : indices.size() > shown_max ? words + ", …" : words;
 }
 
 // What a rank would read if its sampler were asked for something else in each epoch.
@@ -48,10 +48,10 @@ Cause cause_of_stop(const DrawnLoop& drawn, int rank, std::size_t samples) {
       epoch_losses(drawn.problem, train_on_one_device(drawn, LoopWay::right).losses);
   if (samples % share == 0 && epochs >= 2 && losses[epochs - 1] > losses[epochs - 2]) {
     return {"stopped_at_a_rise",
-            text("the reading stopped after epoch ", epochs - 1,
-                 ", where its loss had risen; options.epochs says how many epochs there are")};
+            text("reading stopped after epoch ", epochs - 1,
+                 ", whose loss rose; options.epochs sets the number of epochs")};
   }
-  return {"stopped_early", "the reading stopped before the last epoch was through"};
+  return {"stopped_early", "reading stopped before the end of the last epoch"};
 }
 
 Cause likely_cause(const DrawnLoop& drawn, int rank, const Indices& seen) {
@@ -60,15 +60,14 @@ Cause likely_cause(const DrawnLoop& drawn, int rank, const Indices& seen) {
   };
   if (seen.empty()) return {"nothing_read", "the loop over epochs or batches never ran"};
   if (is([](auto& options) { options.epoch = 0; })) {
-    return {
-        "no_set_epoch",
-        "the sampler was asked for epoch 0 every time (PyTorch's loop without set_epoch): every "
-        "epoch has the same order"};
+    return {"no_set_epoch",
+            "the sampler was asked for epoch 0 every time, as in a PyTorch loop without set_epoch, "
+            "so every epoch has the same order"};
   }
   if (is([&](auto& options) { options.seed += static_cast<std::uint64_t>(rank); })) {
     return {"seed_per_rank",
-            "the rank went into the seed: all ranks must shuffle alike, or their "
-            "shares overlap and leave holes"};
+            "the rank went into the seed: all ranks must shuffle with one seed, or their shares "
+            "overlap and miss samples"};
   }
   if (is([](auto& options) { ++options.epoch; })) {
     return {"epochs_from_one", "epochs were counted from 1; they count from 0"};
@@ -80,32 +79,32 @@ Cause likely_cause(const DrawnLoop& drawn, int rank, const Indices& seen) {
     return {"not_shuffled", "the samples were not shuffled"};
   }
   if (is([](auto& options) { options.tail = data::Tail::drop; })) {
-    return {"tail_dropped", "the end of the order was cut off; it is padded"};
+    return {"tail_dropped", "the end of the order was cut off; pad the order instead"};
   }
   if (is([](auto& options) { options.rank = 0, options.ranks = 1; })) {
     return {"read_everything", "every rank read the whole dataset, as if it were alone"};
   }
   if (is([](auto& options) { options.rank = 0; })) {
-    return {"share_of_rank_0", "that is the share of rank 0"};
+    return {"share_of_rank_0", "this is rank 0's share"};
   }
   std::vector<Indices> full = drawn.reads_of(rank);
   std::erase_if(full,
                 [&](const Indices& batch) { return std::ssize(batch) < drawn.problem.batch; });
   if (seen == joined(full)) {
     return {"last_batch_dropped",
-            "the short last batch of each epoch was left out; that is the loader's LastBatch, and "
-            "it is kept"};
+            "the short last batch of each epoch was left out; the loader must keep it "
+            "(LastBatch::keep)"};
   }
   const Indices right = joined(drawn.reads_of(rank));
   if (seen.size() < right.size() && std::equal(seen.begin(), seen.end(), right.begin())) {
     return cause_of_stop(drawn, rank, seen.size());
   }
   if (seen.size() > right.size() && std::equal(right.begin(), right.end(), seen.begin())) {
-    return {"went_on", "there was more than was asked for"};
+    return {"went_on", "the loop went on after the last epoch that options.epochs asks for"};
   }
   return {"other_order",
-          "distributed_indices of this rank, the number of ranks, options.seed and "
-          "the epoch says what a rank reads"};
+          "a rank reads the distributed_indices of its rank, the number of ranks, options.seed and "
+          "the epoch"};
 }
 
 }  // namespace
@@ -122,14 +121,13 @@ std::optional<Failure> reading_failure(const DrawnLoop& drawn, int rank,
   failure.where = text("rank ", rank, ", step ", at);
   failure.expected = list(expected);
   failure.seen = list(seen);
-  failure.message = text("rank ", rank, " read the samples ", failure.seen, " for its step ", at,
+  failure.message = text("rank ", rank, " read the samples ", failure.seen, " in its step ", at,
                          " where ", failure.expected, " were expected; likely cause: ");
   Cause cause;
   if (joined(reads) == joined(right)) {
     cause = {"other_batches",
-             text("the order is right, but batches of a rank have ", drawn.problem.batch,
-                  " samples, and the last one of an epoch "
-                  "may have less")};
+             text("the order is right, but a rank's batches have ", drawn.problem.batch,
+                  " samples, and only an epoch's last batch may have fewer")};
   } else {
     cause = likely_cause(drawn, rank, joined(reads));
   }
