@@ -28,4 +28,15 @@ Failure wrong_ending(const Ending& ending, std::string_view wanted, const std::s
   return failure;
 }
 
+Failure unexpected_error(const Ending& ending, const std::string& asked) {
+  LOCKSTEP_CHECK(ending.kind == Ending::Kind::threw_other, "that call did not break down");
+  Failure failure;
+  failure.verdict = sim::Verdict::crash;
+  failure.cause = "crash";
+  failure.where = asked;
+  failure.seen = thrown_text(ending);
+  failure.message = text("the part threw ", failure.seen, " for ", asked, ", which is valid");
+  return failure;
+}
+
 }  // namespace lockstep::grader

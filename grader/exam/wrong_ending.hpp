@@ -17,4 +17,9 @@ std::string thrown_text(const Ending& ending);
 //   Requires  ending.kind is not threw_expected
 Failure wrong_ending(const Ending& ending, std::string_view wanted, const std::string& asked);
 
+// The failure of an error of another type than the contract names, where nothing was to be refused:
+// the part broke down.
+//   Requires  ending.kind is threw_other
+Failure unexpected_error(const Ending& ending, const std::string& asked);
+
 }  // namespace lockstep::grader

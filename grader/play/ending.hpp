@@ -29,7 +29,9 @@ inline void write(ByteWriter& out, const Ending& ending) {
 inline Ending read_ending(ByteReader& in) {
   Ending ending;
   ending.kind = in.get<Ending::Kind>();
-  if (ending.kind > Ending::Kind::threw_other) throw Error("an ending of no known kind");
+  if (ending.kind > Ending::Kind::threw_other) {
+    throw MalformedMessage("malformed message: an ending of no known kind");
+  }
   ending.type = sim::printable(in.get_text(), 200);
   ending.what = sim::printable(in.get_text(), 400);
   return ending;

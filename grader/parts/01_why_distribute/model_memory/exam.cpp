@@ -248,6 +248,9 @@ void ask(Bench& bench, const std::string& description,
     if (ending.kind == Ending::Kind::threw_other && !valid(q)) {
       bench.fail(*played, wrong_ending(ending, "ContractError", text_of(q)));
     }
+    if (ending.kind == Ending::Kind::threw_other) {
+      bench.fail(*played, unexpected_error(ending, text_of(q)));
+    }
     Failure failure;
     failure.where = text_of(q);
     failure.cause = refused ? "refused_what_fits" : "accepted_what_does_not_fit";
@@ -255,7 +258,7 @@ void ask(Bench& bench, const std::string& description,
                               : text(text_of(q),
                                      ": a ContractError was expected because a count does not fit "
                                      "in 64 bits, but it returned a total of ",
-                                     grouped(report.total), " came back");
+                                     grouped(report.total));
     bench.fail(*played, std::move(failure));
   }
 }

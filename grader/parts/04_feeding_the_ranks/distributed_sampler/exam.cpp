@@ -188,6 +188,9 @@ void ask_once(Bench& bench, const std::string& description, const Questions& que
     if (ending.kind != Ending::Kind::returned) {
       if (!valid && ending.kind == Ending::Kind::threw_expected) continue;
       if (!valid) bench.fail(*played, wrong_ending(ending, "ContractError", text_of(q)));
+      if (ending.kind == Ending::Kind::threw_other) {
+        bench.fail(*played, unexpected_error(ending, text_of(q)));
+      }
       Failure failure;
       failure.cause = "refused_a_valid_rank";
       failure.message = text("rank ", q.rank, " of ", q.ranks, " is a valid rank but was refused");

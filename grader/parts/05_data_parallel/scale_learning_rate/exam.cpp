@@ -235,6 +235,9 @@ void ask(Bench& bench, const std::string& description, const std::vector<RateQue
       if (!refused) compare(bench, *played, q, seen, earlier);
       continue;
     }
+    if (ending.kind == Ending::Kind::threw_other) {
+      bench.fail(*played, unexpected_error(ending, text_of(q)));
+    }
     Failure failure;
     failure.cause = refused ? "refused" : "accepted";
     failure.where = text_of(q);
