@@ -153,7 +153,7 @@ void run_side(Side& side, const std::vector<std::int64_t>& sizes, Runner& runner
           side.scale * median(call.at("seconds").get<std::vector<double>>());
     }
   } catch (const Json::exception& error) {
-    throw Error(text("it printed other fields than times of calls (", error.what(), ")"));
+    throw Error(text("its output lacks the expected times of calls (", error.what(), ")"));
   }
   for (const std::int64_t bytes : sizes) {
     if (!seconds.contains(bytes)) throw Error(text("it printed no time for ", bytes, " bytes"));

@@ -28,8 +28,8 @@ void check_presence(Bench& bench, const Played& played, const GradientPlan& plan
     fail(bench, played, report.defined ? "gradient_invented" : "gradient_lost",
          report.defined
              ? text("parameter ", i, " has a gradient on rank ", rank,
-                    " now, though no rank had one; a parameter without a gradient must keep none, "
-                    "or weight decay and momentum move it")
+                    " now, though no rank had one; a parameter without a gradient must stay "
+                    "without one; otherwise weight decay and momentum move it")
              : text("parameter ", i, " lost its gradient on rank ", rank,
                     ", so the optimizer would skip it. Leave the mean in parameter.grad"),
          plan.has_grad[i] ? "a gradient" : "no gradient",

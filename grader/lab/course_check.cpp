@@ -26,7 +26,7 @@ void find_stray(const fs::path& folder, const std::set<std::string>& known, cons
     if (!entry.is_regular_file()) continue;
     const std::string name = entry.path().lexically_relative(folder).string();
     if (!known.contains(name)) {
-      problems.push_back(places.shown(entry.path()) + " belongs to no exercise of the manifest");
+      problems.push_back(places.shown(entry.path()) + " does not belong to any exercise in the manifests");
     }
   }
 }
@@ -38,7 +38,7 @@ void find_stray_parts(const fs::path& folder, const std::set<std::string>& known
     if (!lesson.is_directory()) continue;
     for (const auto& part : fs::directory_iterator(lesson.path())) {
       if (known.contains(part.path().lexically_relative(folder).string())) continue;
-      problems.push_back(places.shown(part.path()) + " belongs to no exercise of the manifests");
+      problems.push_back(places.shown(part.path()) + " does not belong to any exercise in the manifests");
     }
   }
 }

@@ -190,7 +190,7 @@ class Reader {
   }
 
   [[noreturn]] void fail() const {
-    throw UsageError(text("line ", number_, " is not as it was written"));
+    throw UsageError(text("line ", number_, " is malformed"));
   }
 
   std::istringstream lines_;

@@ -78,8 +78,8 @@ std::string read_answer(const PredictionRow& row) {
     std::cout << not_understood(row.predicted.prediction, line) << "\n";
   }
   std::cout << "\n";
-  throw UsageError(text("a prediction comes before the run: ./lab predict ", row.name(),
-                        " --answer ANSWER gives it without being asked"));
+  throw UsageError(text("predict before you run; to answer without a prompt: ./lab predict ",
+                        row.name(), " --answer ANSWER"));
 }
 
 // "0.5 times what the run says"

@@ -176,7 +176,7 @@ std::optional<Failure> reading_failure(const Play& play, const BatchService& ser
       if (losses[at - 1] > losses[at - 2]) {
         failure.cause = "stopped_at_a_rise";
         failure.message = text(
-            "the loader was told to start epoch ", begun, " and no other where ", failure.expected,
+            "the loop started only epoch ", begun, " where ", failure.expected,
             " was expected; likely cause: the loop ended "
             "after epoch ",
             epoch - 1, " because its mean loss rose; `epochs` alone sets the number of epochs");
@@ -185,10 +185,10 @@ std::optional<Failure> reading_failure(const Play& play, const BatchService& ser
     }
     if (service.epochs().size() == at && at > 0) {
       failure.cause = "stopped_early";
-      failure.message = text(
-          "the loader was told to start epoch ", begun, " and no other where ", failure.expected,
-          " was expected; likely cause: the loop ended after epoch ", epoch - 1,
-          ", or start() was not called again; `epochs` alone sets the number of epochs");
+      failure.message =
+          text("the loop started only epoch ", begun, " where ", failure.expected,
+               " was expected; likely cause: the loop ended after epoch ", epoch - 1,
+               ", or start() was not called again; `epochs` alone sets the number of epochs");
       return failure;
     }
     failure.message = text("the loader was told to start ", failure.seen, " where ",

@@ -253,7 +253,7 @@ Guess likely_cause(const LayoutQuestion& q, const Place& seen, const Place& righ
   }
   return {"", "other_place",
           text("this is the place of rank ", numbers_of(turns).rank,
-               ": add up the ranks of the nodes before it")};
+               "; add up the ranks of the nodes before that node")};
 }
 
 }  // namespace lockstep::grader::node_layout

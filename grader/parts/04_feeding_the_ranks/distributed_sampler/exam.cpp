@@ -144,7 +144,9 @@ void compare(Bench& bench, const Played& played, const SamplerOptions& q, const 
       (series == Series::one_thing_changed || failure.cause == "other_indices")) {
     failure.cause = "stale";
     likely = text("likely cause: this is the order of an earlier question in this run (",
-                  text_of(*stale), "); a cached order depends on length, seed, epoch and order");
+                  text_of(*stale),
+                  "); the key of a cached order must hold the length, the seed, the epoch and the "
+                  "`order` option");
   }
   const auto outside = std::find_if(seen.begin(), seen.end(),
                                     [&](std::int64_t i) { return i < 0 || i >= q.length; });
