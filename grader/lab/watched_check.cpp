@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 
 #include "engine/base/error.hpp"
@@ -53,6 +54,17 @@ void write_all(int to, const std::string& words) {
   }
 }
 
+// Ends what a killed check leaves behind, say a compiler that would still write its files. Such
+// processes are this one's children since it is their subreaper, and so are their own later on.
+void end_orphans() {
+  const std::string mine = std::to_string(::getpid());
+  for (;;) {
+    std::ifstream children("/proc/" + mine + "/task/" + mine + "/children");
+    for (pid_t orphan = 0; children >> orphan;) ::kill(orphan, SIGKILL);
+    if (::waitpid(-1, nullptr, 0) < 0 && errno == ECHILD) return;
+  }
+}
+
 }  // namespace
 
 WatchedCheck::WatchedCheck(const Lab& lab, const Exercise& exercise, const Signals& signals) {
@@ -61,6 +73,7 @@ WatchedCheck::WatchedCheck(const Lab& lab, const Exercise& exercise, const Signa
     throw Error(text("cannot create a pipe for a check: ", strerror(errno)));
   std::cout << std::flush;
   std::fflush(nullptr);  // what is buffered here must not leave through the child
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t watch = ::getpid();
   child_ = ::fork();
   if (child_ == 0) {
@@ -80,11 +93,10 @@ WatchedCheck::WatchedCheck(const Lab& lab, const Exercise& exercise, const Signa
   ::fcntl(from_, F_SETFL, O_NONBLOCK);
 }
 
-// Players die with the process that started them.
+// Players die with the process that started them; a compiler does not.
 WatchedCheck::~WatchedCheck() {
   ::kill(child_, SIGKILL);
-  while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  end_orphans();
   ::close(from_);
 }
 

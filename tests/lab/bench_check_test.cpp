@@ -15,7 +15,7 @@ TEST_CASE("bench check: when it is ended, what was measured is printed, and noth
   const std::string line =
       "mkdir temporary; TMPDIR=$PWD/temporary '" LOCKSTEP_TOOL
       "' bench-check naive_all_reduce ring_all_reduce --repeats 1 --json 2>said & "
-      "until grep -q 2/2 said; do sleep 0.01; done; kill -TERM $!; wait $!";
+      "until grep -qs 2/2 said; do sleep 0.01; done; kill -TERM $!; wait $!";
   const auto result = run_command({"sh", "-c", line}, scratch.path(), {.deadline_s = 100});
   INFO(result.output);
   CHECK(result.exit_code == 1);
