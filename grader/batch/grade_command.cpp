@@ -16,6 +16,8 @@
 #include "grader/batch/digest.hpp"
 #include "grader/batch/grades.hpp"
 #include "grader/batch/secret.hpp"
+#include "grader/batch/settings.hpp"
+#include "grader/batch/unit_report.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/ready.hpp"
@@ -36,7 +38,7 @@ Options grade_options() {
       .option("seed-file", "", "your own secret seed, mode 600 (default: a new one)")
       .option("jobs", "", "files judged at the same time (default: one per processor)")
       .option("roster", "", "CSV file with the names of all students in its first column")
-      .option("limits", "", "such as idle=3,case=60,cpu=10,memory=512,submission=300 (s, MiB)")
+      .option("limits", "", "idle=3,case=60,cpu=10,memory=512,submission=300,student=120 (s, MiB)")
       .option("format", "json,csv", "json, csv, or both")
       .flag("resume", "continue an interrupted run")
       .flag("json", "also print grades.json");
@@ -64,62 +66,6 @@ std::vector<const Exercise*> chosen(const Course& course, const std::string& lis
     return std::find(named.begin(), named.end(), exercise) == named.end();
   });
   return exercises;
-}
-
-double positive(const std::string& name, const std::string& value) {
-  std::size_t read = 0;
-  double number = 0;
-  try {
-    number = std::stod(value, &read);
-  } catch (const std::exception&) {
-    read = 0;
-  }
-  if (read == 0 || read != value.size() || !(number > 0)) {
-    throw UsageError("--limits " + name + "=" + value + ": pass a number above 0");
-  }
-  return number;
-}
-
-void set_limits(const std::string& list, sim::PlayerLimits& player, ClassLimits& whole) {
-  for (const std::string& part : parts_of(list)) {
-    const std::size_t equals = part.find('=');
-    const std::string name = part.substr(0, equals);
-    const double value = positive(name, equals == std::string::npos ? "" : part.substr(equals + 1));
-    if (name == "idle") {
-      player.idle_s = value;
-    } else if (name == "case") {
-      player.case_s = value;
-    } else if (name == "cpu") {
-      player.cpu_s = value;
-    } else if (name == "memory") {
-      player.memory_bytes = static_cast<std::int64_t>(value) << 20;
-    } else if (name == "submission") {
-      whole.submission_s = value;
-    } else {
-      throw UsageError("--limits " + name +
-                       ": the limits are idle, case, cpu, submission (seconds) and memory (MiB)");
-    }
-  }
-}
-
-// Everything besides submissions and seed that the verdicts depend on.
-std::string lab_digest(const Lab& lab, const std::vector<const Exercise*>& exercises) {
-  std::string all = sha256(read_text("/proc/self/exe"));
-  std::map<fs::path, std::string> seen;
-  for (const Exercise* exercise : exercises) {
-    if (exercise->kind == Kind::quiz) {
-      all += sha256(read_text(lab.places.quiz_key(*exercise)));
-      continue;
-    }
-    all += sha256(read_text(lab.places.recipe(*exercise)));
-    seen.try_emplace(lab.places.judge(*exercise), "");
-    const Recipe recipe = recipe_for(read_recipe(lab.places.recipe(*exercise)), PlayerKind::usual);
-    for (const auto* files : {&recipe.objects, &recipe.libraries}) {
-      for (const fs::path& file : *files) seen.try_emplace(file, "");
-    }
-  }
-  for (auto& [file, digest] : seen) all += sha256(read_text(file));
-  return sha256(all);
 }
 
 struct Plan {
@@ -240,7 +186,7 @@ Plan plan_of(const Arguments& arguments, Lab& lab) {
                                              : kept_secret(plan.out / "seed");
   plan.settings = {{"record", "settings"},
                    {"seed_sha256", sha256(plan.secret)},
-                   {"limits", arguments.get("limits")},
+                   {"limits", limits_record(lab.limits, plan.limits)},
                    {"lab", lab_digest(lab, plan.exercises)}};
   return plan;
 }
@@ -265,6 +211,22 @@ json times_of(const std::vector<json>& records) {
   return times;
 }
 
+// What is said of a student whose files used up the budget.
+std::string beyond_budget_in(const json& student, const ClassLimits& limits) {
+  std::size_t rows = 0;
+  for (const json& row : student.at("rows")) rows += row.at("cause") == "student_budget";
+  if (rows == 0) return "";
+  return text("         ", student.at("student").get<std::string>(), ": ", rows,
+              " files were not judged, since those before them used up ", limits.student_s,
+              " s (--limits student=", limits.student_s, ")\n");
+}
+
+// Why the lab failed at a file: whoever mends it need not look for it in a report.
+void complain_of(const json& record) {
+  std::cerr << "\rlab failure at " << record.at("exercise").get<std::string>() << ": "
+            << fit_to_print(record.at("report").value("message", ""), 400) << "\n";
+}
+
 std::string summary_of(const Plan& plan, const Proven& proven, const json& grades,
                        std::size_t judged) {
   const std::size_t lost = not_judged(grades);
@@ -279,6 +241,7 @@ std::string summary_of(const Plan& plan, const Proven& proven, const json& grade
       out += "         " + submission.student + ": " + submission.reason + "\n";
     if (!submission.on_roster) out += "         " + submission.student + ": not on the roster\n";
   }
+  for (const json& student : grades.at("students")) out += beyond_budget_in(student, plan.limits);
   if (lost > 0) {
     out += text("the lab itself failed at ", lost,
                 " rows (infrastructure): ./lab grade … --resume repeats them\n");
@@ -305,9 +268,16 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
   const Recipe recipe = read_recipe(lab.places.recipe(canary_exercise(lab.course)));
   const Proven proven = proven_sandbox(lab.places, area.path(), lab.limits, recipe.compiler);
   send_canaries(lab, *proven.sandbox, area.path(), plan.limits.jobs, plan.secret);
+  std::size_t judged = 0;
   judge_units(
       lab, *proven.sandbox, area.path(), units, plan.limits,
-      [&](const json& record) { journal.append(record); }, Progress(lab.paint));
+      [&](const json& record) {
+        journal.append(record);
+        ++judged;
+        if (record.at("verdict") == "infrastructure") complain_of(record);
+      },
+      Progress(lab.paint),
+      Budgets(plan.limits.student_s, *last_of(journal, "plan"), journal.records()), plan.out);
 
   const json grades = grades_of(journal.records());
   write_grades(plan, journal.records(), grades, formats);
@@ -316,7 +286,7 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
   if (arguments.flag("json")) {
     std::cout << grades.dump(1) << "\n";
   } else {
-    std::cout << summary_of(plan, proven, grades, units.size());
+    std::cout << summary_of(plan, proven, grades, judged);
   }
   return not_judged(grades) == 0 ? Exit::passed : Exit::lab_failed;
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/text.hpp"
+#include "grader/batch/budget.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -18,6 +19,14 @@ const json& last_plan(const std::vector<json>& records) {
     if (record.at("record") == "plan") plan = &record;
   }
   return *plan;
+}
+
+json last_settings(const std::vector<json>& records) {
+  json settings = json::object();
+  for (const json& record : records) {
+    if (record.at("record") == "settings") settings = record;
+  }
+  return settings;
 }
 
 // By exercise and content; a later record of the same replaces an earlier one.
@@ -41,7 +50,7 @@ json row(const json& exercise, const std::string& verdict, const json& points,
           {"cause", cause}};
 }
 
-json row_of(const json& student, const json& exercise, const Results& results) {
+json row_of(const json& student, const json& exercise, const Results& results, Account& account) {
   const std::string whole = student.value("cause", "");
   if (!whole.empty()) return row(exercise, whole == "missing" ? whole : "refused", 0, whole);
   const std::string address = exercise.at("exercise");
@@ -49,9 +58,11 @@ json row_of(const json& student, const json& exercise, const Results& results) {
   const json answer = answers.value(address, json::object());
   if (answer.contains("cause")) return row(exercise, "refused", 0, answer.at("cause"));
   if (!answer.contains("sha256")) return row(exercise, "missing", 0, "missing");
+  if (!account.is_open()) return row(exercise, "time", 0, "student_budget");
   const auto found = results.find({address, answer.at("sha256")});
   if (found == results.end()) return row(exercise, "infrastructure", 0, "not_judged");
   const json& result = *found->second;
+  account.charge(result.value("charge_s", 0.0));
   return row(exercise, result.at("verdict"), result.at("points"), result.at("cause"));
 }
 
@@ -60,12 +71,14 @@ json row_of(const json& student, const json& exercise, const Results& results) {
 json grades_of(const std::vector<json>& records) {
   const json& plan = last_plan(records);
   const Results results = results_of(records);
+  const double budget_s = budget_of(last_settings(records));
   json students = json::array();
   for (const json& student : plan.at("students")) {
     json rows = json::array();
     int points = 0, max_points = 0;
+    Account account(budget_s);
     for (const json& exercise : plan.at("exercises")) {
-      rows.push_back(row_of(student, exercise, results));
+      rows.push_back(row_of(student, exercise, results, account));
       points += rows.back().at("points").get<int>();
       max_points += rows.back().at("max_points").get<int>();
     }
@@ -76,11 +89,7 @@ json grades_of(const std::vector<json>& records) {
                         {"reason", student.value("reason", "")},
                         {"rows", std::move(rows)}});
   }
-  json seed = "";
-  for (const json& record : records) {
-    if (record.at("record") == "settings") seed = record.at("seed_sha256");
-  }
-  return {{"seed_sha256", seed},
+  return {{"seed_sha256", last_settings(records).value("seed_sha256", "")},
           {"exercises", plan.at("exercises")},
           {"students", std::move(students)}};
 }
@@ -134,6 +143,10 @@ json student_report(const json& student, const std::vector<json>& records) {
       if (answer.contains("reason")) row["message"] = answer.at("reason");
       if (!answer.contains("sha256")) continue;
       row["sha256"] = answer.at("sha256");
+      if (row.at("cause") == "student_budget") {
+        row["message"] = "the files before this one used up the processor time of all of them";
+        continue;
+      }
       const auto found = results.find({row.at("exercise"), answer.at("sha256")});
       if (found == results.end()) continue;
       const json& judged = found->second->at("report");

@@ -5,8 +5,10 @@
 //   {"record":"plan", "exercises":[{exercise, points}], "students":[{student, on_roster,
 //     "cause", "reason", "answers":{address: {"sha256"} | {"cause","reason"} | {}}}]}
 //   {"record":"result", "exercise", "sha256", "verdict", "points", "max_points", "cause",
-//     "report", "seconds", "attempts"}                         of one file's content
-// The last plan holds; results of the same content are one result, whoever handed it in.
+//     "report", "seconds", "charge_s", "attempts"}             of one file's content
+// The last plan holds; results of the same content are one result, whoever handed it in. A file
+// whose student has used up the budget of the settings' limits (budget.hpp) is `time`, cause
+// student_budget, whether it was judged or not.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

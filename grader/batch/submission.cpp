@@ -45,18 +45,10 @@ Submission read_entry(const fs::directory_entry& entry,
   return submission;
 }
 
-bool hides_direction(const std::string& bytes) {  // the characters that reorder text around them
-  for (const char* mark : {"\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d", "\u202e",
-                           "\u2066", "\u2067", "\u2068", "\u2069"}) {
-    if (bytes.find(mark) != std::string::npos) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::string readable_name(const std::string& bytes) {
-  const bool clean = sim::printable(bytes, bytes.size()) == bytes && !hides_direction(bytes);
+  const bool clean = sim::printable(bytes, bytes.size()) == bytes;
   std::string out;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const auto byte = static_cast<unsigned char>(bytes[i]);

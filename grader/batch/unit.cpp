@@ -3,7 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "grader/batch/processor_time.hpp"
+#include "grader/batch/unit_report.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/course/toml_file.hpp"
 #include "grader/lab/grade.hpp"
 #include "grader/lab/report.hpp"
 
@@ -11,7 +14,6 @@ namespace lockstep::grader {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t text_max = 16 << 10;  // of what a compiler printed
 
 // Names of folders that exist for this run alone would make two runs differ.
 std::string without(std::string text, const std::string& part) {
@@ -19,18 +21,30 @@ std::string without(std::string text, const std::string& part) {
   return text;
 }
 
+// The compiler and the linker, in the sandbox.
+CommandResult run_tool(const Sandbox& sandbox, const fs::path& folder,
+                       const std::vector<std::string>& argv, const std::vector<fs::path>& reads) {
+  constexpr double orphans_s = 0.5;  // the sandbox leaves its first process to this one
+  const double before = processor_s_of_children();
+  CommandResult result = sandbox.build(argv, reads, folder);
+  reap_children(orphans_s);
+  result.processor_s = processor_s_of_children() - before;
+  result.output = without(std::move(result.output), folder.string() + "/");
+  return result;
+}
+
 Grade grade_code(const Lab& lab, const Sandbox& sandbox, const Unit& unit, const fs::path& folder,
                  JudgeOptions judging) {
   const fs::path source = lab.places.work(*unit.exercise);
-  write_text(folder / lab.places.shown(source), unit.content);
-  const BuildTool tool = [&](const std::vector<std::string>& argv,
-                             const std::vector<fs::path>& reads) {
-    CommandResult result = sandbox.build(argv, reads, folder);
-    result.output = without(std::move(result.output), folder.string() + "/");
-    return result;
-  };
   const fs::path player = folder / "player";
-  const StudentBuild build = build_player(lab.places, *unit.exercise, source, player, tool);
+  const BuildTool tool = [&](const auto& argv, const auto& reads) {
+    return run_tool(sandbox, folder, argv, reads);
+  };
+  const auto put = [&](const std::string& content) {
+    write_text(folder / lab.places.shown(source), content);
+  };
+  const StudentBuild build =
+      build_player_fairly(lab.places, *unit.exercise, unit.content, player, tool, put);
   if (build.cause.empty()) {
     if (!fs::is_regular_file(fs::symlink_status(player))) throw Error("the linker made no player");
     fs::permissions(player, fs::perms(0755));
@@ -39,11 +53,38 @@ Grade grade_code(const Lab& lab, const Sandbox& sandbox, const Unit& unit, const
   return grade_build(lab, *unit.exercise, source, build, std::move(judging));
 }
 
+// A file that nobody can read is its author's, and what is said of it names the author's file.
+Grade refused(const Exercise& exercise, const std::string& why) {
+  CheckReport check;
+  check.name = "the file can be read";
+  check.verdict = sim::Verdict::refused;
+  check.cause = "unreadable";
+  check.message = why;
+  Grade grade;
+  grade.report.exercise = exercise.handle();
+  grade.report.verdict = check.verdict;
+  grade.report.max_points = exercise.points;
+  grade.report.cause = check.cause;
+  grade.report.message = check.message;
+  grade.report.checks.push_back(std::move(check));
+  return grade;
+}
+
 Grade grade_answers(const Lab& lab, const Unit& unit, const fs::path& folder,
                     const JudgeOptions& judging) {
-  const fs::path answers = folder / "answers.toml";
+  static_cast<void>(read_toml(lab.places.quiz_key(*unit.exercise)));  // the lab's own must be there
+  const fs::path answers = folder / unit.exercise->file();
   write_text(answers, unit.content);
-  return grade_file(lab, *unit.exercise, answers, judging);
+  try {
+    return grade_file(lab, *unit.exercise, answers, judging);
+  } catch (const UsageError& error) {
+    return refused(*unit.exercise, without(error.what(), folder.string() + "/"));
+  } catch (const nlohmann::json::exception&) {
+    return refused(*unit.exercise, text(unit.exercise->file(),
+                                        " is not built as it was handed out: an answer, a title "
+                                        "or a question is of another kind; ./lab reset ",
+                                        unit.exercise->address(), " gives a fresh copy"));
+  }
 }
 
 }  // namespace
@@ -54,13 +95,16 @@ nlohmann::json judge_unit(const Lab& lab, const Sandbox& sandbox, const Unit& un
   JudgeOptions judging;
   judging.seed = unit.seed;
   judging.limits = lab.limits;
-  Grade grade = unit.exercise->kind == Kind::code ? grade_code(lab, sandbox, unit, folder, judging)
-                                                  : grade_answers(lab, unit, folder, judging);
-  for (CheckReport& check : grade.report.checks) check.seen = sim::printable(check.seen, text_max);
-  grade.report.message = sim::printable(grade.report.message, text_max);
-  nlohmann::json report = json_of(grade);
-  nlohmann::json seconds = report.at("seconds");
+  const Grade grade = unit.exercise->kind == Kind::code
+                          ? grade_code(lab, sandbox, unit, folder, judging)
+                          : grade_answers(lab, unit, folder, judging);
+  nlohmann::json report = fit_to_print(json_of(grade));
+  nlohmann::json seconds = std::move(report.at("seconds"));
   report.erase("seconds");
+  for (auto& check : report.at("checks")) {
+    seconds["checks"].push_back(check.at("seconds"));
+    check.erase("seconds");
+  }
   return {{"verdict", report.at("verdict")},       {"points", report.at("points")},
           {"max_points", report.at("max_points")}, {"cause", report.at("cause")},
           {"report", std::move(report)},           {"seconds", std::move(seconds)}};

@@ -85,6 +85,15 @@ Orders read_orders(int argc, char** argv) {
   give_up("no program to become");
 }
 
+// When the machine runs out of memory, the kernel takes a player before it takes who judges it.
+// Inside an empty root there is no /proc, and it was said outside.
+void die_first() {
+  const int to = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (to < 0) return;
+  static_cast<void>(!write(to, "1000", 4));
+  close(to);
+}
+
 // The wish to die with the parent is forgotten when the user changes: it is renewed, and had the
 // parent died in between, somebody else would be the parent now.
 void become_nobody(unsigned first_uid) {
@@ -172,6 +181,7 @@ void limit(int resource, rlim_t soft, rlim_t hard, const char* what) {
 
 int main(int argc, char** argv) {
   const Orders orders = read_orders(argc, argv);
+  if (!orders.command) die_first();
   if (orders.uid != 0) become_nobody(orders.uid);
   if (orders.namespaces) enter_namespaces(orders);
   if (orders.command) become_command(orders);

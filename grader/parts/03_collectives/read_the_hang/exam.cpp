@@ -38,7 +38,7 @@ void ask(Bench& bench, const HangMaker& maker) {
     seen.kind = answers.get<comm::HangKind>();
     seen.culprits = answers.get_list<int>();
     seen.number = answers.get<std::int64_t>();
-    if (seen.kind > comm::HangKind::slow) throw Error("a diagnosis of no kind");
+    if (seen.kind > comm::HangKind::slow) throw MalformedMessage("a diagnosis of no kind");
     if (seen == hang.right) continue;
     const comm::HangReport report = report_of(hang);
     const HangGuess guess = likely_cause(report, seen, hang.right);
