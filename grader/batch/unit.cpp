@@ -98,7 +98,7 @@ nlohmann::json judge_unit(const Lab& lab, const Sandbox& sandbox, const Unit& un
   const Grade grade = unit.exercise->kind == Kind::code
                           ? grade_code(lab, sandbox, unit, folder, judging)
                           : grade_answers(lab, unit, folder, judging);
-  nlohmann::json report = fit_to_print(json_of(grade));
+  nlohmann::json report = report_fit_to_print(json_of(grade));
   nlohmann::json seconds = std::move(report.at("seconds"));
   report.erase("seconds");
   for (auto& check : report.at("checks")) {

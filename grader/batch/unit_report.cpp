@@ -71,7 +71,7 @@ std::string fit_to_print(const std::string& text, std::size_t bytes_max) {
   return kept + "… (" + std::to_string(shown.size() - kept.size()) + " more bytes)";
 }
 
-json fit_to_print(const json& report) {
+json report_fit_to_print(const json& report) {
   constexpr std::size_t all_max = 1 << 20;
   json out;
   for (const std::size_t bytes_max : std::to_array<std::size_t>({16 << 10, 2 << 10, 200})) {

@@ -14,7 +14,7 @@ namespace lockstep::grader {
 std::string fit_to_print(const std::string& text, std::size_t bytes_max = 16 << 10);
 
 // Every text in it fit to print, and all of it together at most a mebibyte.
-nlohmann::json fit_to_print(const nlohmann::json& report);
+nlohmann::json report_fit_to_print(const nlohmann::json& report);
 
 // The result that a worker answered; nothing when it is not one.
 std::optional<nlohmann::json> result_in(const std::string& answer);

@@ -99,11 +99,11 @@ const std::string nasty = "\x1b[31m\xc2\x9b\x9b\xe2\x80\xae";
 
 std::vector<std::string> nasty_parts_in(const std::string& text) {
   std::vector<std::string> found;
-  for (const char* part : {"\x1b", "\xc2\x9b", "\x9b", "\xe2\x80\xae", "\\u001b", "\\u009b",
+  for (const char* mark : {"\x1b", "\xc2\x9b", "\x9b", "\xe2\x80\xae", "\\u001b", "\\u009b",
                            "\\u202e", "/tmp/lockstep-grade-", "unit-"}) {
     // A lone byte 0x9b is part of many characters: JSON that is no UTF-8 is found below.
-    if (std::string(part) != "\x9b" && text.find(part) != std::string::npos)
-      found.emplace_back(part);
+    if (std::string(mark) != "\x9b" && text.find(mark) != std::string::npos)
+      found.emplace_back(mark);
   }
   return found;
 }

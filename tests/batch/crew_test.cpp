@@ -31,7 +31,7 @@ std::map<std::size_t, Outcome> outcomes_of(const std::vector<Task>& tasks,
   for (volatile unsigned turns = 0;;) turns = turns + 1;
 }
 
-double seconds_now() {
+double clock_s() {
   using Clock = std::chrono::steady_clock;
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
@@ -106,11 +106,11 @@ TEST_CASE("crew: processor time is that of the task and of all that it started")
 }
 
 TEST_CASE("crew: an exception of whoever hears the outcomes ends the others") {
-  const double begin = seconds_now();
+  const double begin = clock_s();
   const auto run = [] {
     work_through({[] { return "now"; }, [] { return std::to_string(::sleep(60)); }}, {.jobs = 2},
                  [](std::size_t, const Outcome&) { throw Error("the disk is full"); });
   };
   CHECK_THROWS_WITH(run(), "the disk is full");
-  CHECK(seconds_now() - begin < 30);
+  CHECK(clock_s() - begin < 30);
 }

@@ -23,7 +23,7 @@ TEST_CASE(
                           {"counters", {{"bytes", 12.5}}},
                           {"skipped", false}}}},
                        {"output", {{"0", "\x1b[2J/tmp/lockstep-grade-aB3dE6/unit-7/player: no"}}}};
-  const json fit = fit_to_print(report);
+  const json fit = report_fit_to_print(report);
   CHECK(fit.at("message") == "?]0;title? ?31m ?1m ? ? ? ? end");
   CHECK(fit.at("checks").at(0).at("seen") == "Zoë sees 4 × 5\n\tand goes on");
   CHECK(fit.at("checks").at(0).at("counters").at("bytes") == 12.5);
@@ -38,13 +38,13 @@ TEST_CASE("a report: texts of megabytes are cut, and say how much of them is lef
         std::string(100, 'x') + "… (19900 more bytes)");
   CHECK(fit_to_print(std::string(100, 'x'), 100) == std::string(100, 'x'));
   json report = {{"message", std::string(20 << 20, 'x')}, {"checks", json::array()}};
-  CHECK(fit_to_print(report).dump().size() < 17'000);
+  CHECK(report_fit_to_print(report).dump().size() < 17'000);
   for (int i = 0; i < 200; ++i) {
     report["checks"].push_back({{"seen", std::string(100'000, 's')},
                                 {"expected", std::string(100'000, 'e')},
                                 {"where", std::string(100'000, 'w')}});
   }
-  CHECK(fit_to_print(report).dump().size() < (std::size_t{1} << 20));
+  CHECK(report_fit_to_print(report).dump().size() < (std::size_t{1} << 20));
 }
 
 TEST_CASE("a report: only what has the form of one is one") {

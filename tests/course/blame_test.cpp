@@ -133,7 +133,6 @@ TEST_CASE("blame: where the stub can be built, what the file does again is its o
 TEST_CASE("blame: an accident that has passed costs nothing") {
   BuildBench bench;
   bench.compiler["the file"] = {{1, no_space}, {}};
-  bench.linker["the file"] = {{1, "collect2: fatal error: ld terminated with signal 7\n"}, {}};
   CHECK(bench.build().cause.empty());
   CHECK(fs::exists(bench.player()));
   BuildBench linking;
