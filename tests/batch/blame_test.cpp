@@ -112,7 +112,7 @@ std::vector<std::string> nasty_parts_in(const std::string& text) {
 
 TEST_CASE("grade: no text of a student moves a terminal, and none names a private folder") {
   const HandIns all;
-  all.hand_in("compiles", code, solution() + "\n#error " + nasty + "\n");
+  all.hand_in("compiles", code, solution() + "\n#error \"" + nasty + "\"\n");
   all.hand_in("throws", code, part_that("throw std::runtime_error(\"" + nasty + " thrown\");"));
   all.hand_in("prints", code, part_that("std::puts(\"" + nasty + " printed\");"));
   all.hand_in("answers", quiz,

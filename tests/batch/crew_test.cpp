@@ -42,7 +42,7 @@ TEST_CASE("crew: a task that fails in any way fails alone, and it is said how") 
   const auto right = [] { return std::string("an answer"); };
   const auto outcomes = outcomes_of(
       {right, []() -> std::string { throw Error("no such file"); },
-       []() -> std::string { throw 7; }, [] { return std::string(::raise(SIGSEGV), 'x'); },
+       []() -> std::string { throw 7; }, [] { return std::string(::raise(SIGKILL), 'x'); },
        []() -> std::string { ::_exit(0); }, [] { return std::string(2000, 'x'); }, right},
       {.jobs = 2, .answer_bytes = 1000});
   REQUIRE(outcomes.size() == 7);
@@ -53,7 +53,7 @@ TEST_CASE("crew: a task that fails in any way fails alone, and it is said how") 
   for (std::size_t task = 1; task < 6; ++task) CHECK(outcomes.at(task).state == Ended::died);
   CHECK(outcomes.at(1).how == "no such file");
   CHECK(outcomes.at(2).how == "an unknown exception");
-  CHECK_THAT(outcomes.at(3).how, test::contains("Segmentation fault"));
+  CHECK_THAT(outcomes.at(3).how, test::contains("Killed"));
   CHECK_THAT(outcomes.at(4).how, test::contains("without an answer"));
   CHECK_THAT(outcomes.at(5).how, test::contains("longer than 1000 bytes"));
   CHECK(outcomes.at(5).answer.empty());
@@ -81,28 +81,37 @@ TEST_CASE("crew: a task waits for its turn, and one that is left out is never he
 }
 
 TEST_CASE("crew: processor time is that of the task and of all that it started") {
-  const auto spin_for_one_second = [] {
-    for (volatile unsigned turns = 0; ::clock() < CLOCKS_PER_SEC;) turns = turns + 1;
+  const auto sleeps = [] { return std::to_string(::usleep(500'000)); };
+  // Its child's child works, and its child does not wait for that.
+  const auto leaves_an_orphan = [] {
+    int ends[2];
+    static_cast<void>(!::pipe(ends));
+    if (::fork() == 0) {
+      if (::fork() != 0) ::_exit(0);
+      for (volatile unsigned turns = 0; ::clock() < CLOCKS_PER_SEC / 3;) turns = turns + 1;
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    char none = 0;
+    return std::to_string(::read(ends[0], &none, 1));  // when both have ended
   };
-  const auto outcomes = outcomes_of({[] { return std::to_string(::usleep(500'000)); },
-                                     [&] {  // a child's child, whose parent does not wait for it
-                                       if (::fork() == 0) {
-                                         if (::fork() == 0) spin_for_one_second();
-                                         ::_exit(0);
-                                       }
-                                       return std::string();
-                                     },
-                                     []() -> std::string {
-                                       if (::fork() == 0) spin();
-                                       ::sleep(100);
-                                       return "";
-                                     }},
-                                    {.jobs = 1, .deadline_s = 3});
-  CHECK(outcomes.at(0).processor_s < 0.4);
-  CHECK(outcomes.at(1).state == Ended::answered);
-  CHECK(outcomes.at(1).processor_s >= 0.9);
-  CHECK(outcomes.at(2).state == Ended::timed_out);
-  CHECK(outcomes.at(2).processor_s > 0.5);  // of three seconds, on a machine that has other work
+  const auto outcomes = outcomes_of({sleeps, leaves_an_orphan}, {.deadline_s = 30});
+  CHECK(outcomes.at(0).processor_s < 0.3);
+  CHECK(outcomes.at(1).answer == "0");
+  CHECK(outcomes.at(1).processor_s >= 0.3);
+}
+
+TEST_CASE("crew: of a task that is ended, too, it is known how much it used") {
+  const auto sleeps = []() -> std::string { return std::to_string(::sleep(100)); };
+  const auto starts_a_spinner = []() -> std::string {
+    if (::fork() == 0) spin();
+    return std::to_string(::sleep(100));
+  };
+  const auto outcomes = outcomes_of({sleeps, starts_a_spinner}, {.jobs = 2, .deadline_s = 3});
+  CHECK(outcomes.at(0).state == Ended::timed_out);
+  CHECK(outcomes.at(0).processor_s < 0.1);
+  CHECK(outcomes.at(1).state == Ended::timed_out);
+  CHECK(outcomes.at(1).processor_s > 0.3);  // of three seconds, on a machine that has other work
 }
 
 TEST_CASE("crew: an exception of whoever hears the outcomes ends the others") {
