@@ -8,14 +8,24 @@ namespace lockstep::grader {
 namespace {
 
 constexpr double waiting_share = 0.2;
+// No machine is so busy that a file which wants a processor gets less.
+constexpr double share_of_a_processor_min = 0.02;
+
+// How long it was the file that the grader waited for.
+double waited_s(const Use& use) {
+  const bool asleep = use.processor_s < share_of_a_processor_min * use.wall_s;
+  return asleep ? use.wall_s : std::min(use.wall_s, use.idle_s);
+}
 
 }  // namespace
 
-double charge_of(double processor_s, double wall_s) {
-  return std::max(processor_s, wall_s * waiting_share);
+double charge_of(const Use& use) {
+  return std::max(use.processor_s, waiting_share * waited_s(use));
 }
 
-bool slept(double processor_s, double wall_s) { return processor_s < wall_s * waiting_share; }
+bool slept(const Use& use) {
+  return use.processor_s < waiting_share * use.wall_s && waited_s(use) > use.wall_s / 2;
+}
 
 double budget_of(const nlohmann::json& settings) {
   const auto limits = settings.find("limits");

@@ -1,11 +1,14 @@
 // The processor seconds that all files of one student may use together, so that one student's files
 // cannot hold up the class.
 //
-// A file is charged its processor seconds (players, compiler, judge), or a fifth of the time that
-// the grader waited for it where that is more: sleeping uses no processor. The student's files are
-// taken in the order of the course. A file is beyond the budget when those before it used all of
-// it, whatever its own verdict is. So the order in which files are judged changes nothing, and a
-// copy that another student handed in is judged by that student's budget.
+// A file is charged its processor seconds (players, compiler, judge). A file that sleeps uses none,
+// and holds up the grader all the same: it is charged a fifth of the time for which processors were
+// idle while it was judged, where that is more. On a machine that is busy with other work none are,
+// so that a file that has to wait for a processor is not charged for it.
+//
+// The student's files are taken in the order of the course. A file is beyond the budget when those
+// before it used all of it, whatever its own verdict is. So the order in which files are judged
+// changes nothing, and a copy that another student handed in is judged by that student's budget.
 #pragma once
 
 #include <map>
@@ -17,10 +20,14 @@
 
 namespace lockstep::grader {
 
-// What a file is charged.
-double charge_of(double processor_s, double wall_s);
+// What judging a file took.
+struct Use {
+  double wall_s = 0, processor_s = 0;
+  double idle_s = 0;  // of all processors together, meanwhile
+};
+double charge_of(const Use& use);
 // Whether it spent its time asleep, so that no other load of the machine was to blame.
-bool slept(double processor_s, double wall_s);
+bool slept(const Use& use);
 
 // Of one student, file by file in the order of the course.
 class Account {

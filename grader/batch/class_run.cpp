@@ -70,7 +70,8 @@ class ClassRun {
         keep_(keep),
         told_(told),
         patience_(surroundings, limits.patience_s),
-        attempts_(units.size(), 0) {}
+        attempts_(units.size(), 0),
+        idle_before_(units.size(), 0) {}
 
   void run() {
     std::vector<std::size_t> left(units_.size());
@@ -120,6 +121,7 @@ class ClassRun {
         break;
     }
     ++attempts_[number];
+    idle_before_[number] = idle_now();
     return Turn::start;
   }
 
@@ -127,12 +129,12 @@ class ClassRun {
     std::error_code ignored;
     std::filesystem::remove_all(folder_of(number), ignored);
     std::optional<json> result = result_of(number, outcome);
-    const bool again = !result || (company == Company::others && is_doubtful(*result, outcome)) ||
+    const Use use{outcome.seconds, outcome.processor_s, idle_now() - idle_before_[number]};
+    const bool again = !result || (company == Company::others && is_doubtful(*result, use)) ||
                        (attempts_[number] == 1 && was_killed(*result));
-    if (!again) return finish(number, std::move(*result), outcome);
+    if (!again) return finish(number, std::move(*result), use);
     if (result) {
-      budgets_.charge(file(number), charge_of(outcome.processor_s, outcome.seconds),
-                      Budgets::Figure::provisional);
+      budgets_.charge(file(number), charge_of(use), Budgets::Figure::provisional);
     }
     if (first_round_) alone_.push_back(number);
   }
@@ -154,9 +156,9 @@ class ClassRun {
   }
 
   // Whether the other units, rather than the file itself, may have made it what it is.
-  static bool is_doubtful(const json& result, const Outcome& outcome) {
-    if (slept(outcome.processor_s, outcome.seconds)) return false;
-    if (charge_of(outcome.processor_s, outcome.seconds) >= costly_s) return true;
+  static bool is_doubtful(const json& result, const Use& use) {
+    if (slept(use)) return false;
+    if (charge_of(use) >= costly_s) return true;
     return result.at("verdict") == "time" && !says(result, " slept for ");
   }
 
@@ -169,16 +171,16 @@ class ClassRun {
            message->get_ref<const std::string&>().find(words) != std::string::npos;
   }
 
-  void finish(std::size_t number, json record, const Outcome& outcome) {
+  void finish(std::size_t number, json record, const Use& use) {
     const bool judged = record.at("verdict") != "infrastructure";
-    const double charge = judged ? charge_of(outcome.processor_s, outcome.seconds) : 0;
+    const double charge = judged ? charge_of(use) : 0;
     record["record"] = "result";
     record["exercise"] = exercise(number).address();
     record["sha256"] = units_[number].sha256;
     record["attempts"] = attempts_[number];
     record["charge_s"] = charge;
-    record["seconds"]["all"] = outcome.seconds;
-    record["seconds"]["processor"] = outcome.processor_s;
+    record["seconds"]["all"] = use.wall_s;
+    record["seconds"]["processor"] = use.processor_s;
     attempts_[number] = over;
     budgets_.charge(file(number), charge, Budgets::Figure::final);
     keep_(record);
@@ -188,6 +190,8 @@ class ClassRun {
   json beyond_budget(std::size_t number) const {
     return {{"exercise", exercise(number).address()}, {"verdict", "time"}};
   }
+
+  double idle_now() const { return surroundings_.idle_clock ? surroundings_.idle_clock() : 0; }
 
   static constexpr int over = -1;
   bool is_over(std::size_t number) const { return attempts_[number] == over; }
@@ -206,7 +210,8 @@ class ClassRun {
   const std::function<void(const json&)>& keep_;
   const Told& told_;
   Patience patience_;
-  std::vector<int> attempts_;       // of each unit; `over` when it has its result or needs none
+  std::vector<int> attempts_;  // of each unit; `over` when it has its result or needs none
+  std::vector<double> idle_before_;
   std::vector<std::size_t> alone_;  // to be judged again, or at all, alone
   bool first_round_ = true;
   std::size_t finished_ = 0;
@@ -232,6 +237,7 @@ void judge_units(const Lab& lab, const Sandbox& sandbox, const std::filesystem::
   };
   surroundings.look_around = [&] { return room_left(area, out); };
   surroundings.find_short = [&](const Room& room) { return shortage(room, {}, area, out); };
+  surroundings.idle_clock = idle_processor_s;
   surroundings.warn = [](const std::string& sentence) {
     std::cerr << "\r" << sentence << "\n" << std::flush;
   };

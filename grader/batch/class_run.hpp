@@ -29,6 +29,7 @@ struct ClassSurroundings {
   std::function<std::string(const Unit&, const std::filesystem::path& folder)> judge;
   std::function<Room()> look_around;  // empty: there is always enough
   std::function<std::optional<std::string>(const Room&)> find_short;
+  std::function<double()> idle_clock;  // idle seconds of all processors; empty: never idle
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
 

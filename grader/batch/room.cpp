@@ -1,6 +1,7 @@
 #include "grader/batch/room.hpp"
 
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <limits>
@@ -43,6 +44,15 @@ Room room_left(const std::filesystem::path& scratch, const std::filesystem::path
   const Free below_scratch = free_at(scratch), below_out = free_at(out);
   return {below_scratch.bytes, below_scratch.inodes, below_out.bytes, below_out.inodes,
           memory_left()};
+}
+
+double idle_processor_s() {
+  // "cpu  user nice system idle iowait …", in ticks.
+  std::ifstream in("/proc/stat");
+  std::string name;
+  double user = 0, nice = 0, system = 0, idle = 0;
+  in >> name >> user >> nice >> system >> idle;
+  return idle / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 std::optional<std::string> shortage(const Room& room, const Need& need,

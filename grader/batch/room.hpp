@@ -28,6 +28,9 @@ struct Need {
 Room room_left(const std::filesystem::path& scratch, const std::filesystem::path& out);
 using LookAround = std::function<Room()>;
 
+// Seconds that the processors of this machine were idle since it started, all together.
+double idle_processor_s();
+
 // The first thing that is short, as a sentence with what to do; nothing when there is enough.
 std::optional<std::string> shortage(const Room& room, const Need& need,
                                     const std::filesystem::path& scratch,

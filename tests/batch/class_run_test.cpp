@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -31,6 +32,7 @@ const std::string out_of_time =
 struct SmallClass {
   SmallClass() {
     limits.submission_s = 20;
+    surroundings.idle_clock = [this] { return idle_share * monotonic_s(); };
     surroundings.scratch = scratch.path();
     surroundings.judge = [this](const Unit& unit, const std::filesystem::path&) {
       return judge(unit);
@@ -137,6 +139,12 @@ struct SmallClass {
     return passed;
   }
 
+  static double monotonic_s() {
+    using Clock = std::chrono::steady_clock;
+    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  }
+
+  double idle_share = 1;  // of one processor, while units are judged
   test::Scratch scratch;
   std::vector<std::unique_ptr<Exercise>> exercises;
   std::vector<PlannedUnit> units;
@@ -179,6 +187,7 @@ TEST_CASE("class: a unit that fails three times is infrastructure, and the other
 TEST_CASE("class: what runs out of time beside others is judged again alone") {
   SmallClass all;
   for (const char* does : {"slow_at_first", "late_at_first", "right"}) all.student(does, {does});
+  all.idle_share = 0;
   all.limits.submission_s = 2;
   all.limits.jobs = 2;
   all.run();
@@ -199,6 +208,17 @@ TEST_CASE("class: a file that sleeps until its time is over gets no second one")
   CHECK(all.record("sleeps").at("cause") == "submission_time");
   CHECK(all.times("sleeps") == 1);
   CHECK(all.record("sleeps").at("charge_s").get<double>() > 0.2 * 1.9);
+}
+
+TEST_CASE("class: a file that gets no processor on a busy machine is not taken for asleep") {
+  SmallClass all;
+  all.idle_share = 0.1;
+  for (const char* does : {"sleeps", "right"}) all.student(does, {does});
+  all.limits.submission_s = 1;
+  all.limits.jobs = 2;
+  all.run();
+  CHECK(all.times("sleeps") == 2);
+  CHECK(all.record("sleeps").at("charge_s").get<double>() < 0.1);
 }
 
 TEST_CASE("class: a player that was killed from outside is played once more") {
@@ -264,6 +284,7 @@ TEST_CASE("class: files beyond a student's budget are not judged, in whatever or
   // The last file is a copy of one that is beyond bob's budget, and within this student's.
   all.student("cyd", {"a", "b", "c", "d", "e", wasteful[5]});
   all.limits.student_s = 0.9;
+  all.idle_share = 0;
   all.limits.jobs = GENERATE(1, 3);
   all.run();
   std::string rows = heading;
