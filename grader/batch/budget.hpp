@@ -4,7 +4,8 @@
 // A file is charged its processor seconds (players, compiler, judge). A file that sleeps uses none,
 // and holds up the grader all the same: it is charged a fifth of the time for which processors were
 // idle while it was judged, where that is more. On a machine that is busy with other work none are,
-// so that a file that has to wait for a processor is not charged for it.
+// and a file that has to wait for a processor is not charged for it. One that gets less than a
+// fiftieth of a processor does not want any.
 //
 // The student's files are taken in the order of the course. A file is beyond the budget when those
 // before it used all of it, whatever its own verdict is. So the order in which files are judged

@@ -210,15 +210,15 @@ TEST_CASE("class: a file that sleeps until its time is over gets no second one")
   CHECK(all.record("sleeps").at("charge_s").get<double>() > 0.2 * 1.9);
 }
 
-TEST_CASE("class: a file that gets no processor on a busy machine is not taken for asleep") {
-  SmallClass all;
-  all.idle_share = 0.1;
-  for (const char* does : {"sleeps", "right"}) all.student(does, {does});
-  all.limits.submission_s = 1;
-  all.limits.jobs = 2;
-  all.run();
-  CHECK(all.times("sleeps") == 2);
-  CHECK(all.record("sleeps").at("charge_s").get<double>() < 0.1);
+TEST_CASE("budget: a file is charged for sleeping, and never for a machine that is busy") {
+  CHECK(charge_of({.wall_s = 4, .processor_s = 3, .idle_s = 5}) == 3);
+  CHECK(charge_of({.wall_s = 60, .processor_s = 2, .idle_s = 90}) == 12);
+  CHECK(charge_of({.wall_s = 60, .processor_s = 2, .idle_s = 5}) == 2);
+  CHECK(charge_of({.wall_s = 300, .processor_s = 2, .idle_s = 0}) == 60);
+  CHECK(slept({.wall_s = 60, .processor_s = 2, .idle_s = 90}));
+  CHECK(slept({.wall_s = 300, .processor_s = 2, .idle_s = 0}));
+  CHECK_FALSE(slept({.wall_s = 60, .processor_s = 2, .idle_s = 5}));
+  CHECK_FALSE(slept({.wall_s = 4, .processor_s = 3, .idle_s = 5}));
 }
 
 TEST_CASE("class: a player that was killed from outside is played once more") {
