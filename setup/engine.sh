@@ -90,7 +90,7 @@ engine_sim() {
   if wants_help "$@"; then
     "$bin/sim" --help
     echo "  --with work        use PROGRAM from work/ as it is, and your other parts that pass"
-    echo "  train ARGS         in place of PROGRAM: ./lab train --backend sim ARGS"
+    echo "  train ARGS         instead of PROGRAM: ./lab train --backend sim ARGS"
     exit 0
   fi
   case " $* " in *" train "*) engine_sim_train "$@" ;; esac

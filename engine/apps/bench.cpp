@@ -30,7 +30,7 @@ Options declared() {
       .option("ranks", "1", "numbers of ranks, separated by commas")
       .option("repeats", "5", "rounds, each with new processes of both sides")
       .option("steps", "", "steps per repetition; a process runs three")
-      .flag("json", "print one JSON document in place of the table")
+      .flag("json", "print one JSON document instead of the table")
       .option("torch-python", "python3", "a Python with PyTorch; also TORCH_PYTHON=…")
       .option("torch-script", "tests/bench/torch_train.py", "the peer's program");
   return options;

@@ -38,7 +38,7 @@ Options declared() {
       .option("peer", "none", "torch, mpi, or torch,mpi")
       .choice("transport", {"auto", "gloo", "shm"}, "auto", "transport of ours; see train --help")
       .option("repeats", "5", "rounds, each with new processes of all sides")
-      .flag("json", "print one JSON document in place of the table")
+      .flag("json", "print one JSON document instead of the table")
       .option("torch-python", "python3", "a Python with PyTorch; also TORCH_PYTHON=…")
       .option("torch-script", "tests/bench/torch_all_reduce.py", "PyTorch's program")
       .option("mpirun", "mpirun", "MPI's launcher");

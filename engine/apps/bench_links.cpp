@@ -164,7 +164,7 @@ int run(int argc, const char* const* argv) {
   options.option("ranks", "4", "of the ring")
       .option("calls", "40", "of each size, of which the median counts")
       .option("plot", "", "draw it beside published times of GPUs into this SVG file")
-      .flag("json", "print one JSON document in place of the tables");
+      .flag("json", "print one JSON document instead of the tables");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();

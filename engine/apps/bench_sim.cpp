@@ -217,7 +217,7 @@ int run(int argc, const char* const* argv) {
       .option("repeats", "3", "rounds, each with new processes of both sides")
       .choice("peer", {"none", "smpi"}, "none", "SimGrid's MPI")
       .option("smpi-source", "tests/bench/smpi_ring.cpp", "the peer's program")
-      .flag("json", "print one JSON document in place of the table");
+      .flag("json", "print one JSON document instead of the table");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();

@@ -159,9 +159,9 @@ int run(int argc, const char* const* argv) {
       .option("trace", "", "write the timeline: FILE.html to look at, FILE.json for Perfetto")
       .choice("traffic", {"none", "ranks", "nodes"}, "none",
               "also print the traffic between each pair; keeps every message, 56 bytes each")
-      .flag("sizes-only", "send sizes without values, for very many ranks")
+      .flag("sizes-only", "send only sizes, no values, for thousands of ranks")
       .flag("prove", "with --sizes-only: prove which ranks contributed to each element of a sum")
-      .flag("json", "print one JSON document in place of text")
+      .flag("json", "print one JSON document instead of text")
       .words("PROGRAM",
              "a part of lesson 03 or 06; all_reduce and native_… are the library's own, priced as "
              "one operation; star_… are naive versions");

@@ -154,7 +154,7 @@ Options train_options() {
       .option("batch-size", "", "samples per rank and step (default 64; gpt: 16)")
       .option("workers", "0", "workers per rank that read batches ahead")
       .option("epochs", "3", "number of passes over the data")
-      .option("steps", "", "number of optimizer steps, in place of --epochs")
+      .option("steps", "", "number of optimizer steps, instead of --epochs")
       .option("seed", "0", "seed of initial weights, sample order and dropout")
       .option("checkpoint", "", "folder for checkpoints; the run writes one at its end")
       .option("save-every", "0", "steps between checkpoints; 0: only at the end")

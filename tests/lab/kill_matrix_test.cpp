@@ -33,7 +33,7 @@ TEST_CASE("kill matrix: what was seen otherwise than it is kept is named") {
   ExerciseKills seen = ring_kills();
   CHECK(first_difference(ring_kills(), seen).empty());
   seen.mutants[1].fails[0] = true;
-  CHECK(first_difference(ring_kills(), seen) == "the row of the mutant turns is another");
+  CHECK(first_difference(ring_kills(), seen) == "the row of the mutant turns differs");
   seen.mutants.push_back({"late", "crash", "", {true, true, true}});
   seen.mutants.erase(seen.mutants.begin() + 1);
   CHECK(first_difference(ring_kills(), seen) == "it lacks the mutant late");
