@@ -85,8 +85,7 @@ int run(int argc, const char* const* argv) {
   const apps::Ranks ranks = apps::join_launched(comm::transport_of(arguments.get("transport")));
   const auto& group = ranks.group;
   const auto sizes = numbers_of(arguments, "sizes"), calls = numbers_of(arguments, "calls");
-  if (sizes.size() != calls.size())
-    throw UsageError("--sizes and --calls must have the same length");
+  if (sizes.size() != calls.size()) throw UsageError("--sizes and --calls differ in length");
   const std::string& what = arguments.get("what");
   Json all = Json::array();
   for (std::size_t i = 0; i < sizes.size(); ++i) {

@@ -76,7 +76,7 @@ void kill_marked(const std::string& mark) {
 Guard::Guard() : mark_(text(getpid(), ".", std::random_device()())) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    throw Error(text("cannot make a pipe: ", std::strerror(errno), "; raise ulimit -n"));
+    throw Error(text("cannot create a pipe: ", std::strerror(errno), "; raise ulimit -n"));
   }
   const comm::Descriptor read_end(ends[0]);
   alive_ = comm::Descriptor(ends[1]);

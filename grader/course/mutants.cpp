@@ -163,8 +163,7 @@ MutantList read_mutants(const std::filesystem::path& file) {
   for (const auto& [key, value] : content.items()) {
     if (key == toml_lines) continue;
     noting([&] {
-      if (key != "mutant")
-        reader.fail(content, key, "unexpected key '" + key + "' beside the mutants");
+      if (key != "mutant") reader.fail(content, key, "unexpected '" + key + "' beside the mutants");
       if (!value.is_array()) reader.fail(content, key, "mutants must be [[mutant]] tables");
     });
     if (key != "mutant" || !value.is_array()) continue;

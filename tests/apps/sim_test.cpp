@@ -122,7 +122,7 @@ TEST_CASE("sim: a fault is told with the rank or link that it struck, and with w
   CHECK_THAT(cut.output, contains("the link between rank 1 and rank 2 is cut by a fault"));
   const auto refused = sim({"--ranks", "4", "ring_all_reduce", "--fault", "kill:4@1"});
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.output, contains("a fault names rank 4, and there are 4 (0 to 3)"));
+  CHECK_THAT(refused.output, contains("a fault names rank 4, but there are 4 (0 to 3)"));
 }
 
 TEST_CASE("sim: slow links and jitter change the time and nothing else, the same again") {

@@ -95,8 +95,8 @@ std::vector<BrokenProgram> broken_collectives() {
        Verdict::deadlock,
        {0, 1},
        "deadlock: rank 0 waits in barrier for rank 1 ({a}), rank 1 waits in recv from rank "
-       "0 (12 bytes, {b}): nobody can go first; no rank leaves barrier before all of its "
-       "group have come"},
+       "0 (12 bytes, {b}): none can go first; no rank leaves barrier before its whole "
+       "group has entered"},
       {"one rank leaves out the last collective",
        "call ordering",
        3,
@@ -199,8 +199,8 @@ std::vector<BrokenProgram> broken_collectives() {
        Verdict::deadlock,
        {0, 1},
        "deadlock: rank 0 waits in barrier in group 1 (ranks 0 and 1) for rank 1 ({a}), rank "
-       "1 waits in barrier for rank 0 ({b}): nobody can go first; they call collectives of "
-       "several groups, and not in the same order"},
+       "1 waits in barrier for rank 0 ({b}): none can go first; they call collectives of "
+       "several groups in different orders"},
   };
 }
 
