@@ -23,7 +23,7 @@ engine_train() {
   if wants_help "$@"; then
     "$train" --help   # as it was built: help_without_build has returned, so it exists
     echo "  --with work      use your parts from work/ that pass, and references for the others"
-    echo "  --break X        train twice, the second time with a part that is wrong on purpose; X = list lists them"
+    echo "  --break X        train twice, the second time with a part that is wrong on purpose; X = list shows them all"
     exit 0
   fi
   ready
