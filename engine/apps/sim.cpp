@@ -148,8 +148,9 @@ int run(int argc, const char* const* argv) {
       .option("count", "1024",
               "elements per rank; per block, if each rank has a block for every rank")
       .option("dtype", "float32", "element type")
-      .option("cluster", "",
-              "a built-in cluster or a .toml file; built in are:\n" + sim::list_of_clusters(18))
+      .option(
+          "cluster", "",
+          "a built-in cluster or a .toml file. Built-in clusters:\n" + sim::list_of_clusters(18))
       .option("seed", "0", "seed for the order in which ranks run")
       .list("fault",
             "kill:RANK@TIME, kill:RANK@step:K (its K-th call), link:A-B:slow:FACTOR or "
@@ -158,13 +159,14 @@ int run(int argc, const char* const* argv) {
       .option("jitter", "0", "lengthen each latency by a random fraction, up to this value")
       .option("trace", "", "write the timeline: FILE.html for a browser, FILE.json for Perfetto")
       .choice("traffic", {"none", "ranks", "nodes"}, "none",
-              "also print the traffic between each pair; keeps every message, 56 bytes each")
+              "also print the traffic between each pair; stores 56 bytes per message")
       .flag("sizes-only", "send only sizes, no values, for thousands of ranks")
       .flag("prove", "with --sizes-only: prove which ranks contributed to each element of a sum")
       .flag("json", "print one JSON document instead of text")
-      .words("PROGRAM",
-             "a part of lesson 03 or 06; all_reduce and native_… are the library's own, priced as "
-             "one operation; star_… are naive versions");
+      .words(
+          "PROGRAM",
+          "a part from lesson 03 or 06; all_reduce and native_… are the library's own, priced as "
+          "one operation; star_… are naive versions");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();

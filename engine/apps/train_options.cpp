@@ -119,7 +119,7 @@ Options train_options() {
       .choice("backend", {"gloo", "sim"}, "gloo",
               "gloo: one process per rank; sim: simulated ranks, all in one process")
       .option("cluster", "laptop",
-              "--backend sim: a built-in cluster or a .toml file; built in are:\n" +
+              "--backend sim: a built-in cluster or a .toml file. Built-in clusters:\n" +
                   sim::list_of_clusters(18))
       .flag("sizes-only", "--backend sim: tensors with shapes but no numbers; 3 steps, no loss")
       .list("fault",

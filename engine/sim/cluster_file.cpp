@@ -105,7 +105,7 @@ class Section {
       if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
       throw UsageError(text(place(value), "there is no key '", name, "' in ",
                             name_.empty() ? "a cluster" : text("[", name_, "]"),
-                            did_you_mean(name, known_), " (there are: ", joined(known_), ")"));
+                            did_you_mean(name, known_), " (the keys are: ", joined(known_), ")"));
     }
   }
   std::optional<Section> optional_section(const std::string& key) {

@@ -170,7 +170,7 @@ std::vector<BrokenProgram> broken_messages() {
        Verdict::in_flight,
        {0},
        "in flight: rank 0 changed the buffer of its isend ({a}) before wait() returned; "
-       "until then the buffer belongs to the operation"},
+       "until then, the buffer belongs to the operation"},
       {"a buffer is written while it is being received",
        "local concurrency",
        2,
@@ -178,7 +178,7 @@ std::vector<BrokenProgram> broken_messages() {
        Verdict::in_flight,
        {0},
        "in flight: rank 0 changed the buffer of its irecv ({a}) before wait() returned; "
-       "until then the buffer belongs to the operation"},
+       "until then, the buffer belongs to the operation"},
   };
 }
 

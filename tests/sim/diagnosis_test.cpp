@@ -157,11 +157,12 @@ TEST_CASE("collectives that disagree are a mismatch that names who did what, the
   }
   run(core, scripts);
   REQUIRE(verdict_of(core) == Verdict::mismatch);
-  CHECK(core.finding()->message ==
-        "mismatch: as collective number 2 rank 2 calls all_reduce(sum) of 6 float32 "
-        "(work/ring.cpp:11), while ranks 0, 1 and 3 call all_reduce(sum) of 5 float32 "
-        "(work/ring.cpp:10); all ranks of a group call the same collectives in the same order, "
-        "with the same number of elements");
+  CHECK(
+      core.finding()->message ==
+      "mismatch: as collective number 2, rank 2 calls all_reduce(sum) of 6 float32 "
+      "(work/ring.cpp:11), while ranks 0, 1 and 3 call all_reduce(sum) of 5 float32 "
+      "(work/ring.cpp:10); all ranks of a group must call the same collectives in the same order, "
+      "with the same number of elements");
 }
 
 TEST_CASE("collectives in another order are a mismatch even while a rank is missing") {
