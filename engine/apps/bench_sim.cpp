@@ -113,7 +113,7 @@ class Smpi {
   static void require() {
     for (const char* tool : {"smpicxx", "smpirun"}) {
       if (std::system(text("command -v ", tool, " > /dev/null 2>&1").c_str()) == 0) continue;
-      throw apps::Lacking(text("", tool, " is not installed, so nothing was compared: ",
+      throw apps::Lacking(text(tool, " is not installed, so nothing was compared: ",
                                "sudo apt install libsimgrid-dev, or leave --peer out"));
     }
   }
