@@ -49,7 +49,7 @@ TEST_CASE("lab bench all_reduce: wrong usage is refused with what to type") {
   refused({"--sizes", "4G"}, "such as 4K or 16M");
   refused({"--ranks", "1"}, "from 2 to 64");
   refused({"--ranks", "two"}, "'two' is not a group size");
-  refused({"--peer", "nccl"}, "none of torch, mpi, none");
+  refused({"--peer", "nccl"}, "is not one of torch, mpi, none");
   refused({"--repeats", "0"}, "repeats");
 }
 

@@ -61,7 +61,7 @@ TEST_CASE("kill matrix: a check without a kill and a mutant that survives are to
 TEST_CASE("kill matrix: a file that was edited by hand is refused, with its line") {
   std::string file = kills_file_of(ring_kills());
   file.replace(file.find("| tail lost | wrong answer |"), 28, "| tail lost |");
-  CHECK_THROWS_WITH(read_kills(file), test::contains("line 15 is malformed"));
+  CHECK_THROWS_WITH(read_kills(file), test::contains("line 16 is malformed"));
   CHECK_THROWS_WITH(read_kills("nothing\n"), test::contains("line 1 "));
   CHECK_THROWS_AS(read_kills(""), UsageError);
 }
