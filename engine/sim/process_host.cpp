@@ -269,7 +269,7 @@ void ProcessHost::State::take_failure(int rank, const IncomingFrame& frame) {
     case Failure::foreign_thread:
       return found({Verdict::crash, text("rank ", rank, " ", what), {rank}, {}});
   }
-  throw Error("a failure of no known kind");
+  throw Error("a failure of unknown kind");
 }
 
 void ProcessHost::State::lost(int rank) {

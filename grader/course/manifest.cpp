@@ -199,7 +199,7 @@ void check_consistent(const Draft& draft) {
                             "', which does not come before it on the path"));
     }
     if (!handles.insert(exercise.handle()).second) {
-      throw UsageError(entry.where("") + "another lesson has an exercise of this name");
+      throw UsageError(entry.where("") + "another lesson has an exercise with this name");
     }
     for (const std::string& used : exercise.may_use) {
       if (names_part(draft.course, used)) continue;

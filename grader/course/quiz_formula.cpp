@@ -87,8 +87,8 @@ Reason differs_from_measured(const json& key, const std::string& answer, const Q
     const double counted = rules.measured(key_text(key, "id"), point);
     const double said = value_of(answer, point);
     if (!same(said, counted)) {
-      return text("for ", text_of(point), " your formula says ", said, ", but ", counted,
-                  " was counted in a run");
+      return text("for ", text_of(point), " your formula gives ", said, ", but a run counted ",
+                  counted);
     }
   }
   return std::nullopt;

@@ -62,7 +62,7 @@ Exit dev_command(const Lab& lab, const Words& words) {
            "matrix [NAME…] [--write] "
            "| matrix --page "
            "FILE | predictions FOLDER | affected PATH…; '",
-           command, "' is none of them", did_you_mean(command, known)));
+           command, "' is not one of them", did_you_mean(command, known)));
 }
 
 }  // namespace lockstep::grader
