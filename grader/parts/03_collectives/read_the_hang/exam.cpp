@@ -32,7 +32,7 @@ void ask(Bench& bench, const HangMaker& maker) {
   for (const HangCase& hang : hangs) put(questions, report_of(hang));
   const auto played = bench.ask(maker.name, questions.take());
   if (!played) return;
-  ByteReader answers(played->results.front());
+  ByteReader& answers = played->results->of(0);
   for (const HangCase& hang : hangs) {
     comm::Diagnosis seen;
     seen.kind = answers.get<comm::HangKind>();
