@@ -5,7 +5,9 @@
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/grade.hpp"
+#include "grader/lab/quiz_grade.hpp"
 #include "grader/lab/report.hpp"
+#include "grader/sandbox/confined_quiz.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -43,7 +45,18 @@ Grade grade_answers(const Lab& lab, const Unit& unit, const fs::path& folder,
                     const JudgeOptions& judging) {
   const fs::path answers = folder / "answers.toml";
   write_text(answers, unit.content);
-  return grade_file(lab, *unit.exercise, answers, judging);
+  const ConfinedQuizReader reader(lab.places, folder);
+  Grade grade;
+  try {
+    grade.report = grade_quiz(lab, *unit.exercise, answers, judging.seed, &reader);
+  } catch (const UnreadableQuiz& unreadable) {
+    grade.report.verdict = sim::Verdict::refused;
+    grade.report.max_points = unit.exercise->points;
+    grade.report.cause = "unreadable";
+    grade.report.message = unreadable.what();
+  }
+  grade.report.exercise = unit.exercise->handle();
+  return grade;
 }
 
 }  // namespace
