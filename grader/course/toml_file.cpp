@@ -48,7 +48,9 @@ nlohmann::json parsed(const std::string& content, const std::string& name, Lines
     return json_of(toml::parse(content), lines);
   } catch (const toml::parse_error& error) {
     const std::string problem(error.description());
-    const bool in_text = problem.find("string: ") != std::string::npos;
+    // A text without an end may also end at a quote in the comment behind it.
+    const bool in_text = problem.find("string: ") != std::string::npos ||
+                         problem.find("expected a comment") != std::string::npos;
     throw UsageError(text(
         name, ":", error.source().begin.line, ": not valid TOML: ", problem,
         in_text ? " (is a closing quote missing?)" : " (write text answers in \"double quotes\")"));

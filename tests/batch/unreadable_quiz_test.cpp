@@ -18,9 +18,9 @@ namespace {
 const fs::path course_root = LOCKSTEP_ROOT;
 const std::string quiz_file = "03_collectives/quiz.toml";
 
-std::string repeated(const std::string& part, int times) {
+std::string repeated(const std::string& words, int times) {
   std::string all;
-  for (int i = 0; i < times; ++i) all += part;
+  for (int i = 0; i < times; ++i) all += words;
   return all;
 }
 
@@ -65,7 +65,7 @@ std::map<std::string, Variant> variants() {
        {changed(stub, "id = \"order\"", "id = 5"), "refused", "has no question with id \"order\""}},
       {"latin_1", {changed(stub, answer, "answer = \"\xe9\""), "refused", "save it as UTF-8"}},
       {"missing_quote",
-       {changed(stub, answer, "answer = \"e b"), "refused", "quiz.toml:20: not valid TOML"}},
+       {changed(stub, answer, "answer = \"e b"), "refused", "is a closing quote missing?"}},
       {"no_questions", {"# nothing yet\n", "refused", "has no [[question]]"}},
       {"no_toml", {"Dear teacher,\nmy answers are a and b.\n", "refused", "not valid TOML"}},
       {"nul_bytes", {stub + std::string(3, '\0'), "refused", "not valid TOML"}},

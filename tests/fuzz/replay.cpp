@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
+#include <vector>
 
 #include "grader/course/text_file.hpp"
 
