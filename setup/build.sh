@@ -7,7 +7,7 @@ build_failed() {
   [ "$3" -le 128 ] || fail 4 "$2 was stopped by signal $(($3 - 128)); run the same command to continue"
   free_kib=$(df -Pk "$root" | awk 'NR == 2 { print $4 }')
   if [ "${free_kib:-9999}" -lt 1024 ] || grep -qs 'No space left on device' "$1"; then
-    fail 3 "$2 failed because the disk of $root is full. Free some space (./lab doctor says how much a build needs) and run the same command again"
+    fail 3 "$2 failed because the disk that holds $root is full. Free some space (./lab doctor says how much a build needs) and run the same command again"
   fi
   grep -vE '^\[[0-9]+/[0-9]+\]' "$1" | tail -n 40 >&2
   fail 4 "$2 failed. The fault is in the lab's own code, not in yours; the whole log is in ${1#"$root"/}"

@@ -10,18 +10,19 @@ usage: ./lab dev check          format, lint of files that differ from main, flo
        ./lab dev stubs          generate the stubs from the references
        ./lab dev course         check that manifest, stubs and files agree
        ./lab dev prove [NAME…] [--afresh]
-                                stub unsolved, references pass, mutants die as kills.md says;
+                                check that stubs are unsolved, references pass and mutants die
+                                as kills.md says;
                                 --afresh repeats proofs that held with the same files
        ./lab dev matrix [NAME…] [--write]
-                                which check kills which mutant; --write writes kills.md beside
-                                the mutants
+                                show which check kills which mutant; --write updates kills.md
+                                beside the mutants
        ./lab dev matrix --page FILE
-                                all kill matrices as one page, with overview and totals
-       ./lab dev torch          install the newest PyTorch from PyPI under build/torch (about 6 GB),
+                                write all kill matrices to one page, with overview and totals
+       ./lab dev torch          install the newest PyTorch from PyPI in build/torch (about 6 GB),
                                 for the lessons' Python and as a peer of ./lab bench
        ./lab dev predictions FOLDER
-                                what the site shows before and after a run with a prediction
-       ./lab dev affected PATH… the labels of the tests that a change to these files can affect
+                                write what the site shows before and after a predicted run
+       ./lab dev affected PATH… list the labels of tests that a change to these files can affect
 TEXT
 }
 
@@ -48,11 +49,11 @@ dev_check() {
 # A virtual environment; running it again brings it up to date.
 dev_torch() {
   python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3-venv
-  python3 -m venv build/torch || fail 3 "python3 cannot make a virtual environment in build/torch"
+  python3 -m venv build/torch || fail 3 "python3 cannot create a virtual environment in build/torch"
   build/torch/bin/pip install --disable-pip-version-check --no-cache-dir --upgrade torch numpy ||
     fail 3 "PyTorch could not be installed from PyPI; look at pip's last lines above"
   build/torch/bin/python -c 'import torch; print("PyTorch", torch.__version__, "in build/torch")' ||
-    fail 3 "PyTorch is installed in build/torch and does not start"
+    fail 3 "PyTorch is installed in build/torch but does not start"
 }
 
 lab_dev() {

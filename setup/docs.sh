@@ -5,10 +5,10 @@ docs_help() {
   cat <<'TEXT'
 usage: ./lab docs [--open]
 
-Writes the documentation as a web site to build/docs/html and prints where its first page is. The
-site needs no network, and no server.
+Writes the documentation as a web site to build/docs/html and prints the path of its first page.
+The site needs no network and no server.
 
-  --open    and opens it in a browser
+  --open    also opens it in a browser
 TEXT
 }
 
@@ -16,7 +16,7 @@ lab_docs() {
   case ${1:-} in
     "" | --open) ;;
     --help | -h) docs_help; exit 0 ;;
-    *) fail 2 "docs takes no '$1'; see ./lab docs --help" ;;
+    *) fail 2 "docs has no option '$1'; see ./lab docs --help" ;;
   esac
   install_packages $packages_docs
   cd "$root"
@@ -36,7 +36,7 @@ lab_docs() {
   finish_looks
   echo "$root/build/docs/html/index.html"
   [ "${1:-}" != --open ] || xdg-open "$root/build/docs/html/index.html" 2>/dev/null ||
-    fail 3 "nothing here opens a page (package xdg-utils, and a browser); open it yourself"
+    fail 3 "no program here opens the page (install xdg-utils and a browser); open it yourself"
 }
 
 site_texts() {

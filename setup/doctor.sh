@@ -132,7 +132,7 @@ doctor_limits() {
   processes=$(awk '/^Max processes/ { print $3 }' /proc/self/limits)
   files=$(ulimit -n)
   if [ "$processes" != unlimited ] && [ "$processes" -lt 200 ]; then
-    report limits off "$processes processes per user; a check needs about 20, a build more" "ulimit -u 4096"
+    report limits off "$processes processes per user; a check needs about 20, and a build needs more" "ulimit -u 4096"
   elif [ "$files" != unlimited ] && [ "$files" -lt 256 ]; then
     report limits off "$files open files per process" "ulimit -n 1024"
   else
@@ -173,10 +173,10 @@ doctor_clock() {
   if [ "$now" -lt 1700000000 ]; then
     report clock off "the clock says $(date +%F), which is wrong" "sudo timedatectl set-ntp true"
   elif [ "$skew" -lt -2 ] || [ "$skew" -gt 2 ]; then
-    report clock off "the dates of new files are $skew s off the clock (is the folder on another machine?): builds may repeat or skip work" \
+    report clock off "new files are dated $skew s off the clock (is the folder on a different machine?): builds may repeat or skip work" \
       "sudo timedatectl set-ntp true, on both machines"
   else
-    report clock there "the dates of files agree with the clock"
+    report clock there "the file dates agree with the clock"
   fi
 }
 
@@ -217,7 +217,7 @@ lab_doctor() {
   tool ninja ninja 1.10 ninja-build
   report cores there "$(nproc)"
   doctor_memory
-  doctor_space disk "$root" 3 "a build needs two" "rm -r build, or use another disk"
+  doctor_space disk "$root" 3 "a build needs 2 GiB" "rm -r build, or use another disk"
   doctor_space shm /dev/shm 0.1 "ranks on one machine cannot share memory; use --transport gloo" \
     "mount -o remount,size=1G /dev/shm (in a container: --shm-size 1g)"
   doctor_clock

@@ -23,7 +23,7 @@ engine_train() {
   if wants_help "$@"; then
     "$train" --help   # as it was built: help_without_build has returned, so it exists
     echo "  --with work      use your parts from work/ that pass, and references for the others"
-    echo "  --break X        train twice, the second time with a part that is wrong on purpose; X = list lists them"
+    echo "  --break X        train twice, the second time with a part that is wrong on purpose; X = list shows them all"
     exit 0
   fi
   ready
@@ -90,7 +90,7 @@ engine_sim() {
   if wants_help "$@"; then
     "$bin/sim" --help
     echo "  --with work        use PROGRAM from work/ as it is, and your other parts that pass"
-    echo "  train ARGS         in place of PROGRAM: ./lab train --backend sim ARGS"
+    echo "  train ARGS         instead of PROGRAM: ./lab train --backend sim ARGS"
     exit 0
   fi
   case " $* " in *" train "*) engine_sim_train "$@" ;; esac

@@ -14,7 +14,7 @@ TEXT
 
 # Puts the labels of these tests into $labels, which stays empty for all tests. Paths have no spaces.
 choose_changed() {
-  git rev-parse --quiet --verify "$base^{commit}" >/dev/null || fail 2 "git knows no '$base'"
+  git rev-parse --quiet --verify "$base^{commit}" >/dev/null || fail 2 "git has no commit '$base'"
   changed=$(git diff --name-only --no-renames "$base" --; git ls-files --others --exclude-standard)
   labels=$("$bin/lab-tool" dev affected $changed) || exit $?
 }

@@ -1,6 +1,6 @@
-// Predictions: the output of a run is hidden until the reader has said what it will be. Each form
-// stands before its output and carries the right answer, which ./lab docs took from that output.
-// Nothing is kept and nothing is sent.
+// Predictions: the output of a run, and the text that discusses it, are hidden until the reader has
+// said what the output will be. Each form stands before its output and carries the right answer,
+// which ./lab docs took from that output. Nothing is kept and nothing is sent.
 "use strict";
 (() => {
   const bytes = {
@@ -37,19 +37,31 @@
     return `${right ? "Right" : "Not as predicted"}: ${shown} ${unit}`.trim() + ratio;
   };
 
+  // The output and what follows, up to the next heading or through the next form.
+  const givenAwayBy = (said) => {
+    const hidden = [];
+    let at = said.nextElementSibling;
+    while (at && !/^H[1-6]$/.test(at.tagName)) {
+      hidden.push(at);
+      if (at.matches("form.predict")) break;
+      at = at.nextElementSibling;
+    }
+    return hidden;
+  };
+
   for (const form of document.querySelectorAll("form.predict")) {
     const said = form.nextElementSibling;
-    const output = said.nextElementSibling;
+    const spoilers = givenAwayBy(said);
     const answers = form.querySelectorAll("input");
     form.classList.add("asks");
-    output.hidden = true;
+    for (const spoiler of spoilers) spoiler.hidden = true;
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const words = verdict(form, answers);
       said.className = "prediction " + (words.startsWith("Right") ? "right" : "missed");
       said.textContent = words || "First say what you expect.";
       if (!words) return;
-      output.hidden = false;
+      for (const spoiler of spoilers) spoiler.hidden = false;
       form.querySelector("button").hidden = true;
       for (const answer of answers) answer.disabled = true;
     });

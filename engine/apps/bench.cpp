@@ -22,16 +22,16 @@ Options declared() {
   Options options(
       "lab bench",
       "Trains models on one or more ranks with one thread each, and prints speed, memory and "
-      "start-up time. With --peer torch, it prints those of PyTorch beside them.");
+      "start-up time. With --peer torch, it prints PyTorch's figures beside them.");
   options.words("train", "what to measure")
       .choice("peer", {"none", "torch", "torch-as-installed"}, "none",
               "PyTorch at its fastest on this machine, or with its defaults")
       .choice("model", {"all", "mlp", "gpt-small", "gpt"}, "all", "what to train")
       .option("ranks", "1", "numbers of ranks, separated by commas")
-      .option("repeats", "5", "rounds, each with new processes of both sides")
-      .option("steps", "", "steps per repetition; a process runs three")
-      .flag("json", "print one JSON document in place of the table")
-      .option("torch-python", "python3", "a Python with PyTorch; also TORCH_PYTHON=…")
+      .option("repeats", "5", "rounds; each starts new processes for both sides")
+      .option("steps", "", "steps per repetition; each process runs three repetitions")
+      .flag("json", "print one JSON document instead of the table")
+      .option("torch-python", "python3", "a Python that has PyTorch; or set TORCH_PYTHON")
       .option("torch-script", "tests/bench/torch_train.py", "the peer's program");
   return options;
 }

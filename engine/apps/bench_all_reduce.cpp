@@ -24,7 +24,7 @@ std::vector<std::int64_t> numbers_of(const Arguments& arguments, const std::stri
     try {
       numbers.push_back(std::stoll(word));
     } catch (const std::exception&) {
-      throw UsageError(text("--", name, ": '", word, "' is no number"));
+      throw UsageError(text("--", name, ": '", word, "' is not a number"));
     }
   }
   return numbers;
@@ -71,11 +71,11 @@ double one_pass(comm::ProcessGroup& group, std::int64_t bytes, Device& device) {
 
 int run(int argc, const char* const* argv) {
   Options options("bench-all-reduce", "Times the all-reduce of one group and prints JSON.");
-  options.option("sizes", "4096", "bytes, with commas")
-      .option("calls", "5", "of each size, with commas")
+  options.option("sizes", "4096", "bytes, separated by commas")
+      .option("calls", "5", "calls of each size, separated by commas")
       .choice("what", {"ordinary", "group", "memory"}, "ordinary",
-              "buffers of ours, buffers of the group's, or what memory can do")
-      .choice("transport", {"auto", "gloo", "shm"}, "auto", "how ranks of one host talk");
+              "our own buffers, the group's buffers, or the memory-bandwidth limit")
+      .choice("transport", {"auto", "gloo", "shm"}, "auto", "how ranks on one host communicate");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
@@ -85,7 +85,7 @@ int run(int argc, const char* const* argv) {
   const apps::Ranks ranks = apps::join_launched(comm::transport_of(arguments.get("transport")));
   const auto& group = ranks.group;
   const auto sizes = numbers_of(arguments, "sizes"), calls = numbers_of(arguments, "calls");
-  if (sizes.size() != calls.size()) throw UsageError("--sizes and --calls are not as long");
+  if (sizes.size() != calls.size()) throw UsageError("--sizes and --calls differ in length");
   const std::string& what = arguments.get("what");
   Json all = Json::array();
   for (std::size_t i = 0; i < sizes.size(); ++i) {

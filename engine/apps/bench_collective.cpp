@@ -29,17 +29,17 @@ using Words = std::vector<std::string>;
 
 Options declared() {
   Options options("lab bench",
-                  "Times the in-place float32 all-reduce over N processes, beside the peers that "
-                  "you name and the limit of the memory.");
+                  "Times the in-place float32 all-reduce on N processes, beside the peers that you "
+                  "name and the memory-bandwidth limit.");
   options.words("all_reduce", "what to measure")
       .option("ranks", "2,4", "numbers of ranks, separated by commas")
       .option("sizes", "4K,64K,1M,16M,256M",
-              "sizes of the buffer in bytes, separated by commas; K, M: KiB, MiB")
+              "buffer sizes in bytes, separated by commas; K and M mean KiB and MiB")
       .option("peer", "none", "torch, mpi, or torch,mpi")
-      .choice("transport", {"auto", "gloo", "shm"}, "auto", "transport of ours; see train --help")
-      .option("repeats", "5", "rounds, each with new processes of all sides")
-      .flag("json", "print one JSON document in place of the table")
-      .option("torch-python", "python3", "a Python with PyTorch; also TORCH_PYTHON=…")
+      .choice("transport", {"auto", "gloo", "shm"}, "auto", "our transport; see train --help")
+      .option("repeats", "5", "rounds; each starts new processes for all sides")
+      .flag("json", "print one JSON document instead of the table")
+      .option("torch-python", "python3", "a Python that has PyTorch; or set TORCH_PYTHON")
       .option("torch-script", "tests/bench/torch_all_reduce.py", "PyTorch's program")
       .option("mpirun", "mpirun", "MPI's launcher");
   return options;
@@ -58,7 +58,8 @@ std::int64_t bytes_of(const std::string& size) {
   if (unit == "M") bytes <<= 20;
   if (end == 0 || (!unit.empty() && unit != "K" && unit != "M") || bytes < 4 ||
       bytes > (std::int64_t{1} << 32) || bytes % 4 != 0) {
-    throw UsageError(text("--sizes: '", size, "' is no size; float32 buffers take multiples of 4 ",
+    throw UsageError(text("--sizes: '", size,
+                          "' is not a size; float32 buffers take multiples of 4 ",
                           "bytes up to 4096M, such as 4K or 16M"));
   }
   return bytes;
@@ -122,12 +123,16 @@ std::vector<Side> sides_of(const Arguments& arguments, int ranks, Runner& runner
                        {},
                        false});
     } else {
-      throw UsageError(text("--peer: '", peer, "' is none of torch, mpi, none"));
+      throw UsageError(text("--peer: '", peer, "' is not one of torch, mpi, none"));
     }
   }
   // A pass moves 4·S bytes in each of two processes, and the limit is the time for 2·N·S.
-  sides.push_back(
-      {"limit of the memory", launched(2, {ours, "--what", "memory"}), ranks / 4.0, "", {}, false});
+  sides.push_back({"memory-bandwidth limit",
+                   launched(2, {ours, "--what", "memory"}),
+                   ranks / 4.0,
+                   "",
+                   {},
+                   false});
   return sides;
 }
 
@@ -206,7 +211,7 @@ std::string table_of(const std::vector<Line>& lines, const Machine& machine, std
   std::ostringstream out;
   out << note_of(missing) << "machine  " << machine.processor << ", " << machine.cores
       << " cores, load " << std::fixed << std::setprecision(1) << machine.load << "\nrounds   "
-      << rounds << ", each fresh processes of each side; every sum was checked\n\n"
+      << rounds << ", each with new processes for every side; every sum was checked\n\n"
       << "ranks      size  side                              us (min … max)    algbw  busbw GB/s  "
          "ours/side (min … max)\n";
   for (const Line& line : lines) {
@@ -287,7 +292,7 @@ int run_all_reduce(int argc, const char* const* argv) {
   std::vector<std::int64_t> sizes;
   for (const std::string& size : parts_of(arguments.get("sizes"))) sizes.push_back(bytes_of(size));
   const Words groups = parts_of(arguments.get("ranks"));
-  if (sizes.empty() || groups.empty()) throw UsageError("--ranks and --sizes need a number each");
+  if (sizes.empty() || groups.empty()) throw UsageError("--ranks and --sizes each need a number");
   Runner runner;
   std::vector<std::vector<Side>> of_groups;
   std::size_t steps = 0;

@@ -107,7 +107,7 @@ std::vector<Series> published() {
   const auto all = apps::read_measured(rows, LOCKSTEP_MEASURED);
   const std::vector<sim::Cluster> clusters = sim::built_in_clusters();
   Series a100{"8 A100, all-reduce [VTRAIN]", "#888888", Series::Drawn::points, {}};
-  Series h100{"8 GPUs of the H100's class [SIMAI]", "#2a7f3f", Series::Drawn::points, {}};
+  Series h100{"8 H100-class GPUs [SIMAI]", "#2a7f3f", Series::Drawn::points, {}};
   for (const apps::Measured& row : all) {
     if (row.ranks != 8 || row.nodes != 1) continue;
     const auto compared = apps::compare(row, clusters);
@@ -159,12 +159,12 @@ Json rows_of(const std::vector<LinkTime>& times, const std::string& what, const 
 
 int run(int argc, const char* const* argv) {
   Options options("lab bench links",
-                  "Measures α and β between processes of this machine, predicts a ring all-reduce "
-                  "with them, and measures the ring too.");
-  options.option("ranks", "4", "of the ring")
-      .option("calls", "40", "of each size, of which the median counts")
-      .option("plot", "", "draw it beside published times of GPUs into this SVG file")
-      .flag("json", "print one JSON document in place of the tables");
+                  "Measures α and β between processes on this machine, predicts a ring all-reduce "
+                  "from them, and measures the ring as well.");
+  options.option("ranks", "4", "ranks in the ring")
+      .option("calls", "40", "calls of each size; the median is used")
+      .option("plot", "", "plot the measurements beside published GPU times, in this SVG file")
+      .flag("json", "print one JSON document instead of the tables");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
@@ -212,7 +212,7 @@ int run(int argc, const char* const* argv) {
     if (ranks > machine.cores) {
       std::cout
           << "\nThe ring's " << ranks << " ranks share " << machine.cores
-          << " cores, and the model gives each rank a core and each pair a link of its own.\n";
+          << " cores, but the model gives each rank its own core and each pair its own link.\n";
     }
   }
   if (arguments.given("plot")) {

@@ -54,7 +54,8 @@ void print_rows(const std::vector<Measured>& rows, const std::vector<sim::Cluste
 int run(int argc, const char* const* argv) {
   Options options("lab bench native",
                   "Compares published measurements of collectives with the built-in clusters.");
-  options.option("measured", "tests/bench/measured_collectives.csv", "the file of measurements")
+  options
+      .option("measured", "tests/bench/measured_collectives.csv", "the file with the measurements")
       .flag("rows", "print every row, not only the errors of each source");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {

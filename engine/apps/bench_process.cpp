@@ -66,8 +66,8 @@ int ranks_of(const std::string& word, int least) {
   if (!word.empty() && word.size() < 4 && word.find_first_not_of("0123456789") == word.npos) {
     if (const int ranks = std::stoi(word); ranks >= least && ranks <= 64) return ranks;
   }
-  throw UsageError(text("--ranks: '", word, "' is no size of a group; pass numbers from ", least,
-                        " to 64, with commas"));
+  throw UsageError(text("--ranks: '", word, "' is not a group size; pass numbers from ", least,
+                        " to 64, separated by commas"));
 }
 
 std::vector<std::string> parts_of(const std::string& list) {
@@ -80,7 +80,7 @@ std::vector<std::string> parts_of(const std::string& list) {
 std::string Meeting::next() { return (folder_.path() / std::to_string(++files_)).string(); }
 
 double median(std::vector<double> values) {
-  LOCKSTEP_CHECK(!values.empty(), "median: of no values");
+  LOCKSTEP_CHECK(!values.empty(), "median: there are no values");
   std::ranges::sort(values);
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
@@ -136,7 +136,7 @@ Json Runner::run_for_json(const std::vector<std::string>& command) {
   Json json = Json::parse(output, nullptr, false);
   if (status != 0 || !json.is_object()) {
     const std::string how =
-        status != 0 ? launch::text_of_status(status) : "its last line is no JSON object";
+        status != 0 ? launch::text_of_status(status) : "its last line is not a JSON object";
     throw Error(text("a measured process failed (", how, "): ", line_of(command)));
   }
   return json;
@@ -159,8 +159,8 @@ Sample Runner::run_training(const std::vector<std::string>& command) {
     sample.early_loss = json.at("early_loss");
     sample.last_loss = json.at("last_loss");
   } catch (const Json::exception& error) {
-    throw Error(text("a measured process printed other fields than a training's (", error.what(),
-                     "): ", line_of(command)));
+    throw Error(text("a measured process did not print the fields of a training run (",
+                     error.what(), "): ", line_of(command)));
   }
   return sample;
 }
@@ -171,9 +171,9 @@ void Runner::require_torch(const std::string& python, const std::string& bench) 
         {python, "-c",
          "import importlib.util as found; print('{}' if found.find_spec('torch') else '')"});
   } catch (const Error&) {
-    throw apps::Lacking(text("'", python, "' has no PyTorch; name a Python that has one: ",
-                             "TORCH_PYTHON=… ./lab bench ", bench,
-                             " --peer torch, or --torch-python …, or leave --peer out"));
+    throw apps::Lacking(text(
+        "'", python, "' has no PyTorch; name a Python that has it: ", "TORCH_PYTHON=… ./lab bench ",
+        bench, " --peer torch, or --torch-python …, or leave --peer out"));
   }
 }
 

@@ -112,9 +112,9 @@ std::string disagreement(const Rounds& rounds) {
       return number(side.first_loss, 6) + " … " + number(side.early_loss, 6);
     };
     return text(rounds.model, ", ", rounds.ranks, rounds.ranks == 1 ? " rank" : " ranks",
-                ": the sides did not train the same: in round ", round + 1,
-                " the loss of the first step … of the warm-up's last is ", losses(ours),
-                " for ours, ", losses(peer), " for the peer; their ratios compare different work");
+                ": the two sides trained differently: in round ", round + 1,
+                ", the losses of the first … last warm-up step are ", losses(ours), " for ours, ",
+                losses(peer), " for the peer; the ratios compare different work");
   }
   return "";
 }
@@ -127,7 +127,8 @@ void say(const Missing& missing, const std::string& program) {
 std::string note_of(const Missing& missing) {
   std::string note;
   if (!missing.interrupted.empty()) {
-    note += text("partial  ", missing.interrupted, "; what follows was measured before\n");
+    note +=
+        text("partial  ", missing.interrupted, "; the results below were measured before that\n");
   }
   for (const std::string& why : missing.failed) note += "missing  " + why + "\n";
   return note;
@@ -143,7 +144,7 @@ std::string table(const std::vector<Rounds>& all, const Machine& machine, const 
   out << note_of(missing);
   if (all.empty()) return out.str();
   out << "machine  " << machine.processor << ", " << machine.cores << " cores, load "
-      << number(machine.load, 1) << "; one thread a rank, "
+      << number(machine.load, 1) << "; one thread per rank, "
       << (machine.pinned_to_core < 0 ? std::string("not pinned")
                                      : text("pinned to core ", machine.pinned_to_core))
       << "\n";
@@ -167,7 +168,7 @@ std::string table(const std::vector<Rounds>& all, const Machine& machine, const 
     out << " (" << fewest->model << ", " << fewest->ranks << " ranks: " << fewest->ours.size()
         << ")";
   }
-  out << ", each a fresh process of each side\n\n"
+  out << ", each with a new process for each side\n\n"
       << std::left << std::setw(11) << "model" << std::setw(7) << "ranks" << std::setw(39)
       << "quantity" << std::right << std::setw(10) << "ours";
   if (compared)

@@ -51,8 +51,8 @@ std::int64_t ranks_in(const std::string& word) {
   std::int64_t ranks = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), ranks);
   if (error != std::errc() || *end != '\0' || ranks < least || ranks > most) {
-    throw UsageError(text("--ranks: '", word, "' is no number of ranks; pass numbers from ", least,
-                          " to ", most, ", with commas"));
+    throw UsageError(text("--ranks: '", word, "' is not a number of ranks; pass numbers from ",
+                          least, " to ", most, ", separated by commas"));
   }
   return ranks;
 }
@@ -113,7 +113,7 @@ class Smpi {
   static void require() {
     for (const char* tool : {"smpicxx", "smpirun"}) {
       if (std::system(text("command -v ", tool, " > /dev/null 2>&1").c_str()) == 0) continue;
-      throw apps::Lacking(text("there is no ", tool, ", so nothing was compared: ",
+      throw apps::Lacking(text(tool, " is not installed, so nothing was compared: ",
                                "sudo apt install libsimgrid-dev, or leave --peer out"));
     }
   }
@@ -153,7 +153,7 @@ constexpr std::array quantities{
              [](const Run& run, const Case& what) {
                return static_cast<double>(what.messages) / run.wall_s;
              }},
-    Quantity{"memory of a rank", "bytes",
+    Quantity{"memory per rank", "bytes",
              [](const Run& run, const Case& what) { return run.peak_bytes / what.ranks; }}};
 
 Json rows_of(const Measured& measured) {
@@ -210,14 +210,14 @@ std::string table_of(const Json& report, const Missing& missing) {
 
 int run(int argc, const char* const* argv) {
   Options options("lab bench sim",
-                  "Times the simulator. With --peer smpi, it times SimGrid's SMPI beside it on up "
-                  "to 1024 ranks.");
+                  "Times the simulator. With --peer smpi, it also times SimGrid's SMPI, on up to "
+                  "1024 ranks.");
   options
-      .option("ranks", "1024,4096", "numbers of ranks of the ring all-reduce, separated by commas")
-      .option("repeats", "3", "rounds, each with new processes of both sides")
+      .option("ranks", "1024,4096", "numbers of ranks in the ring all-reduce, separated by commas")
+      .option("repeats", "3", "rounds; each starts new processes for both sides")
       .choice("peer", {"none", "smpi"}, "none", "SimGrid's MPI")
       .option("smpi-source", "tests/bench/smpi_ring.cpp", "the peer's program")
-      .flag("json", "print one JSON document in place of the table");
+      .flag("json", "print one JSON document instead of the table");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();

@@ -141,8 +141,8 @@ double processor_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC
 int run(int argc, const char* const* argv) {
   Options options("bench-train", "Trains one model on one thread and prints its speed as JSON.");
   options.choice("model", {"mlp", "gpt-small", "gpt"}, "mlp", "what to train")
-      .option("steps", "", "of a repetition")
-      .option("repetitions", "3", "each gives one rate")
+      .option("steps", "", "steps per repetition")
+      .option("repetitions", "3", "repetitions; each gives one rate")
       .option("warmup", "5", "steps before the first repetition");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {

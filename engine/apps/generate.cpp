@@ -17,16 +17,13 @@ namespace {
 using namespace lockstep;
 
 Options declared() {
-  Options options("lab generate", "Writes text with a model that lab train --model gpt trained.");
-  options
-      .option("checkpoint", "",
-              "a checkpoint, or a folder of checkpoints, of which it reads the latest")
+  Options options("lab generate", "Generates text with a model trained by lab train --model gpt.");
+  options.option("checkpoint", "", "a checkpoint, or a folder of checkpoints (the latest is used)")
       .option("prompt", "A rank ", "text to start with")
       .option("tokens", "400", "number of tokens to add")
-      .option("temperature", "0.8",
-              "0: always the likeliest token; 1: the probabilities of the model")
-      .option("top-k", "0", "draw from the k likeliest tokens; 0: from all")
-      .option("seed", "0", "seed of the draws");
+      .option("temperature", "0.8", "0: always the most likely token; 1: the model's probabilities")
+      .option("top-k", "0", "sample from the k most likely tokens; 0: from all")
+      .option("seed", "0", "seed for sampling");
   return options;
 }
 

@@ -29,12 +29,12 @@ Options launcher_options() {
       "prefix", {"all", "others", "none"}, "all",
       "ranks whose lines are prefixed with [rank R]; otherwise rank 0 keeps the terminal");
   options.option("max-restarts", "0", "how often to restart all ranks after a failure");
-  options.option("grace", "0.5", "seconds between SIGTERM and SIGKILL for ranks that are stopped");
+  options.option("grace", "0.5", "seconds between SIGTERM and SIGKILL when ranks are stopped");
   options.option("log-dir", "", "folder for each rank's stdout.log, stderr.log and error.json");
   options.option("nnodes", "1",
                  "number of nodes; run the same command on each, or start it with mpirun or srun, "
                  "which set the rest");
-  options.option("node-rank", "", "number of this node (default: in the order of arrival)");
+  options.option("node-rank", "", "number of this node (default: by order of arrival)");
   options.option(
       "rdzv-endpoint", "",
       "HOST:PORT at which the launchers meet: an address of node 0 (default port: 29400)");
@@ -60,14 +60,14 @@ launch::NodeOptions node_options(const Arguments& arguments) {
   nodes.count = count_of(arguments, "nnodes", 1, 4096, "");
   if (arguments.given("node-rank")) {
     nodes.rank = count_of(arguments, "node-rank", 0, nodes.count - 1,
-                          text(": with --nnodes ", nodes.count, " they count from 0"));
+                          text(": with --nnodes ", nodes.count, ", node numbers start at 0"));
   }
   if (arguments.given("rdzv-endpoint")) {
     nodes.endpoint =
         launch::endpoint_in(arguments.get("rdzv-endpoint"), torchrun_port, "--rdzv-endpoint");
   } else if (nodes.count > 1) {
     throw UsageError(text("--nnodes ", nodes.count, " needs --rdzv-endpoint HOST:PORT, an address ",
-                          "of node 0 that every node reaches"));
+                          "of node 0 that every node can reach"));
   }
   return nodes;
 }

@@ -12,7 +12,7 @@ LinkFit fit_link(const std::vector<LinkTime>& times) {
   double ones = 0, sizes = 0, squares = 0, right = 0, right_sizes = 0;
   for (const LinkTime& time : times) {
     LOCKSTEP_CHECK(time.seconds > 0 && time.bytes >= 0, "fit_link: ", time.bytes, " bytes in ",
-                   time.seconds, " s is no measured message");
+                   time.seconds, " s is not a measured message");
     const double one = 1 / time.seconds, size = static_cast<double>(time.bytes) / time.seconds;
     ones += one * one;
     sizes += one * size;
@@ -22,7 +22,7 @@ LinkFit fit_link(const std::vector<LinkTime>& times) {
   }
   const double determinant = ones * squares - sizes * sizes;
   LOCKSTEP_CHECK(determinant > 1e-12 * ones * squares, "fit_link: ", times.size(),
-                 " points of one size have no slope; measure two different sizes at least");
+                 " points of one size have no slope; measure at least two different sizes");
   LinkFit fit;
   fit.alpha_s = (right * squares - right_sizes * sizes) / determinant;
   fit.beta_bytes_s = determinant / (ones * right_sizes - sizes * right);

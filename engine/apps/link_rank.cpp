@@ -49,8 +49,8 @@ double one_ring(comm::ProcessGroup& group, const Tensor& data) {
 int run(int argc, const char* const* argv) {
   Options options("bench-link-rank", "Times messages between ranks and prints JSON.");
   options.option("sizes", "4096", "bytes, with commas")
-      .option("calls", "20", "of each size")
-      .choice("transport", {"gloo", "shm"}, "shm", "how the ranks talk");
+      .option("calls", "20", "calls of each size")
+      .choice("transport", {"gloo", "shm"}, "shm", "how the ranks communicate");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();

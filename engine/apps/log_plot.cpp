@@ -92,7 +92,7 @@ std::string log_plot(const std::string& title, const std::vector<Series>& all) {
   for (const Series& series : all) {
     for (const auto& [x, y] : series.values) {
       LOCKSTEP_CHECK(x > 0 && y > 0, "log_plot: ", series.name, " has the point ", x, ", ", y,
-                     "; a logarithmic axis has numbers above 0 only");
+                     "; a logarithmic axis needs positive numbers");
       across.take(x);
       up.take(y);
       ++values;

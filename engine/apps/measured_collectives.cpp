@@ -41,7 +41,7 @@ double number_of(const std::string& field, const std::string& where) {
     used = 0;
   }
   if (used != field.size() || !(value >= 0)) {
-    throw UsageError(text(where, ": '", field, "' is no number"));
+    throw UsageError(text(where, ": '", field, "' is not a number"));
   }
   return value;
 }
@@ -129,7 +129,7 @@ std::vector<Measured> read_measured(std::istream& file, const std::string& name)
     const std::vector<std::string> fields = fields_of(line);
     if (fields.size() < 8) {
       throw UsageError(
-          text(where, ": a row has 9 fields, source to notes; this one has ", fields.size()));
+          text(where, ": a row has 9 fields, from source to notes; this one has ", fields.size()));
     }
     Measured row{fields[0], fields[1], fields[2]};
     row.ranks = static_cast<int>(number_of(fields[3], where));
@@ -139,7 +139,7 @@ std::vector<Measured> read_measured(std::istream& file, const std::string& name)
     row.bandwidth = number_of(fields[7], where);
     if (row.nodes < 1 || row.ranks < row.nodes || row.time_us + row.bandwidth <= 0) {
       throw UsageError(text(where, ": ", row.ranks, " ranks on ", row.nodes,
-                            " nodes, or neither a time nor a bandwidth"));
+                            " nodes do not fit, or there is neither a time nor a bandwidth"));
     }
     rows.push_back(std::move(row));
   }

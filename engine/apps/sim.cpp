@@ -28,7 +28,7 @@ const SimProgram& program_of(const std::vector<std::string>& words) {
     known += text(known.empty() ? "" : ", ", program.name);
   }
   if (words.empty()) {
-    throw UsageError(text("name a program to run. One of ", known,
+    throw UsageError(text("name a program to run: one of ", known,
                           ", as in ./lab sim --ranks 8 ring_all_reduce"));
   }
   throw UsageError(text("there is no program '", words.back(), "'; name one of: ", known));
@@ -144,27 +144,29 @@ int simulate(const Setting& setting, const SimProgram& program, const sim::Fiber
 
 int run(int argc, const char* const* argv) {
   Options options("lab sim", "Runs an algorithm on simulated ranks and prints its costs.");
-  options.option("ranks", "8", "number of ranks; each is a fiber of this process")
+  options.option("ranks", "8", "number of ranks; each is a fiber in this process")
       .option("count", "1024",
-              "elements per rank; elements per block if a rank brings a block for each rank")
+              "elements per rank; per block, if each rank has a block for every rank")
       .option("dtype", "float32", "element type")
-      .option("cluster", "",
-              "a built-in cluster or a .toml file; built in are:\n" + sim::list_of_clusters(18))
-      .option("seed", "0", "seed of the order in which ranks run")
+      .option(
+          "cluster", "",
+          "a built-in cluster or a .toml file. Built-in clusters:\n" + sim::list_of_clusters(18))
+      .option("seed", "0", "seed for the order in which ranks run")
       .list("fault",
             "kill:RANK@TIME, kill:RANK@step:K (its K-th call), link:A-B:slow:FACTOR or "
             "link:A-B:cut; can be repeated")
-      .list("slow", "RANK:FACTOR, a rank that computes FACTOR times as slowly; can be repeated")
-      .option("jitter", "0", "each latency is longer by a random share up to this one")
-      .option("trace", "", "write the timeline: FILE.html to look at, FILE.json for Perfetto")
+      .list("slow", "RANK:FACTOR slows this rank's computation by FACTOR; can be repeated")
+      .option("jitter", "0", "lengthen each latency by a random fraction, up to this value")
+      .option("trace", "", "write the timeline: FILE.html for a browser, FILE.json for Perfetto")
       .choice("traffic", {"none", "ranks", "nodes"}, "none",
-              "also print the traffic between each pair; keeps every message, 56 bytes each")
-      .flag("sizes-only", "send sizes without values, for very many ranks")
+              "also print the traffic between each pair; stores 56 bytes per message")
+      .flag("sizes-only", "send only sizes, no values, for thousands of ranks")
       .flag("prove", "with --sizes-only: prove which ranks contributed to each element of a sum")
-      .flag("json", "print one JSON document in place of text")
-      .words("PROGRAM",
-             "a part of lesson 03 or 06; all_reduce and native_… are the library's own, priced as "
-             "one operation; star_… are naive versions");
+      .flag("json", "print one JSON document instead of text")
+      .words(
+          "PROGRAM",
+          "a part from lesson 03 or 06; all_reduce and native_… are the library's own, priced as "
+          "one operation; star_… are naive versions");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
@@ -186,7 +188,7 @@ int run(int argc, const char* const* argv) {
                         faults_of(arguments, static_cast<int>(ranks), network),
                         arguments.get("traffic")};
   if (setting.prove && (!setting.sizes_only || program.leaves != apps::Leaves::sums)) {
-    throw UsageError(text("--prove works for sums made of messages, without their values, as in ",
+    throw UsageError(text("--prove works for sums built from messages, with --sizes-only, as in ",
                           "./lab sim --sizes-only --prove ring_all_reduce"));
   }
   if (!setting.trace_file.empty()) trace::check_file_name(setting.trace_file);

@@ -43,7 +43,7 @@ void expect(const SimRank& self, const Tensor& seen, double value) {
   const bool alike = std::memcmp(bytes.data(), bytes.data() + size, bytes.size() - size) == 0;
   if (alike && seen.item() == value) return;
   throw Error(text("the elements on rank ", self.group.rank(), " are not all ", value,
-                   ", as they must be; can ", name_of(self.dtype), " count that far?"));
+                   ", as they should be; can ", name_of(self.dtype), " count that far?"));
 }
 
 // Block r of the tensor is what rank r brings.
@@ -108,7 +108,7 @@ void run_all_reduce_part(const SimRank& self) {
 void run_hierarchical(const SimRank& self) {
   const int ranks = self.group.size(), each = self.ranks_per_node;
   if (each > 0 && each < ranks && ranks % each != 0) {
-    throw UsageError(text("hierarchical_all_reduce needs full nodes, and ", ranks,
+    throw UsageError(text("hierarchical_all_reduce needs full nodes, but ", ranks,
                           " ranks do not fill nodes of ", each));
   }
   const Tensor data = filled(self, self.count, addend_of(self));

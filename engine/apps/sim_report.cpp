@@ -60,7 +60,7 @@ void print_traffic(const SimReport& report, const sim::Network& network, std::st
                       one.messages, one.messages == 1 ? " message\n" : " messages\n");
   }
   if (pairs.size() > lines_max) {
-    std::cout << text("  and ", pairs.size() - lines_max, " pairs with no more\n");
+    std::cout << text("  and ", pairs.size() - lines_max, " pairs with no more bytes\n");
   }
 }
 
@@ -83,10 +83,10 @@ void print_words(const SimReport& report) {
   }
   line("depth", text(report.counters.depth, " messages, the longest chain"));
   if (all.collectives > 0) line("collectives", text(all.collectives, ", priced, not sent"));
-  line("values", report.proved ? text("every element of a sum holds each of the ", report.ranks,
+  line("values", report.proved ? text("every element of a sum contains each of the ", report.ranks,
                                       report.ranks == 1 ? " rank once" : " ranks once")
                  : report.sizes_only ? "none: sizes only"
-                                     : "as they must be, on every rank");
+                                     : "correct on every rank");
   line("trace", hash_text(report.counters.trace_hash));
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

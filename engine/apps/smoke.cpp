@@ -15,9 +15,9 @@ namespace {
 using namespace lockstep;
 
 int run(int argc, const char* const* argv) {
-  Options options("smoke", "Adds the ranks' numbers, on every rank.");
+  Options options("smoke", "Adds up the ranks' numbers on every rank.");
   options.choice("transport", {"auto", "gloo", "shm"}, "auto",
-                 "TCP, or memory that ranks of one host share; auto: that where it can be");
+                 "TCP (gloo), or shared memory (shm); auto: shared memory where possible");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();

@@ -94,7 +94,7 @@ void check_files(const Arguments& arguments) {
   if (!arguments.flag("resume") && latest) {
     throw UsageError(text("--checkpoint: ", latest->string(),
                           " belongs to an earlier run; pass --resume ",
-                          "to continue it, or another folder"));
+                          "to continue it, or a different folder"));
   }
   if (arguments.given("trace")) trace::check_file_name(arguments.get("trace"));
   if (!arguments.given("export")) return;

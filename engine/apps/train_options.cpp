@@ -31,7 +31,7 @@ Datasets open_text(const Arguments& arguments, const std::string& data) {
   } else {
     if (arguments.given("vocab") && arguments.integer("vocab", 1) != 256) {
       throw UsageError(
-          "--tokenizer bytes has 256 tokens; for another --vocab, pass --tokenizer bpe");
+          "--tokenizer bytes has 256 tokens; for a different --vocab, pass --tokenizer bpe");
     }
     sets.tokenizer = data::make_byte_tokenizer();
   }
@@ -103,8 +103,7 @@ Options train_options() {
                   "Trains a model. Every rank holds a replica and reads its own samples.");
   options.choice("model", {"mlp", "gpt"}, "mlp", "what to train")
       .option("data", "", "fashion-mnist (mlp), lessons (gpt), synthetic, or text:FILE")
-      .option("data-folder", data::fashion_mnist_folder,
-              "the folder with the files of fashion-mnist")
+      .option("data-folder", data::fashion_mnist_folder, "the folder with the Fashion-MNIST files")
       .choice("tokenizer", {"bytes", "bpe"}, "bytes", "how text becomes tokens")
       .option("vocab", "", "vocabulary size of bpe (default 512)")
       .option("layers", "4", "gpt: number of blocks")
@@ -120,14 +119,14 @@ Options train_options() {
       .choice("backend", {"gloo", "sim"}, "gloo",
               "gloo: one process per rank; sim: simulated ranks, all in one process")
       .option("cluster", "laptop",
-              "--backend sim: a built-in cluster or a .toml file; built in are:\n" +
+              "--backend sim: a built-in cluster or a .toml file. Built-in clusters:\n" +
                   sim::list_of_clusters(18))
       .flag("sizes-only", "--backend sim: tensors with shapes but no numbers; 3 steps, no loss")
       .list("fault",
             "--backend sim: kill:RANK@TIME, kill:RANK@step:K, link:A-B:slow:F, link:A-B:cut")
-      .list("slow", "--backend sim: RANK:FACTOR, a rank that computes FACTOR times as slowly")
+      .list("slow", "--backend sim: RANK:FACTOR slows this rank's computation by FACTOR")
       .option("jitter", "0",
-              "--backend sim: each latency is longer by a random share up to this one")
+              "--backend sim: lengthen each latency by a random fraction, up to this value")
       .choice("transport", {"auto", "gloo", "shm"}, "auto",
               "--backend gloo: TCP (gloo), shared memory (shm), or the best that works (auto)")
       .choice("dtype", {"float32", "float64", "bfloat16"}, "float32",
@@ -138,23 +137,22 @@ Options train_options() {
       .option("bucket-mb", text(ddp::BucketLimits{}.cap_bytes / mib),
               "DDP: MiB of gradients per bucket; at most 1 in the first")
       .flag("find-unused", "DDP: a pass may leave parameters unused, on some ranks or on all")
-      .option("accumulate", "1", "batches per rank that add up to one optimizer step")
+      .option("accumulate", "1", "batches per rank in one optimizer step")
       .choice("optimizer", {"sgd", "adam", "adamw"}, "", "update rule (default sgd; gpt: adamw)")
       .option("momentum", "0.9", "sgd: momentum")
-      .option("weight-decay", "", "weight decay (default 0; adamw: 0.01, of matrices only)")
-      .option("clip", "", "maximum norm of the gradient; 0: no limit (default 0; gpt: 1)")
+      .option("weight-decay", "", "weight decay (default 0; adamw: 0.01, on matrices only)")
+      .option("clip", "", "maximum gradient norm; 0: no limit (default 0; gpt: 1)")
       .option("lr", "", "learning rate (default 0.05 for sgd, 0.001 for adam and adamw)")
-      .choice("lr-schedule", {"constant", "cosine", "linear"}, "cosine",
-              "schedule of the learning rate")
+      .choice("lr-schedule", {"constant", "cosine", "linear"}, "cosine", "learning-rate schedule")
       .option("warmup", "0", "optimizer steps until the rate reaches --lr, or its scaled value")
       .choice("lr-scaling", {"linear", "sqrt"}, "",
-              "scale --lr, tuned for --base-batch samples, with the global batch")
+              "scale --lr with the global batch; --lr was tuned for --base-batch samples")
       .option("base-batch", "",
-              "--lr-scaling: the batch for which --lr was tuned (default --batch-size)")
+              "--lr-scaling: the batch that --lr was tuned for (default --batch-size)")
       .option("batch-size", "", "samples per rank and step (default 64; gpt: 16)")
       .option("workers", "0", "workers per rank that read batches ahead")
       .option("epochs", "3", "number of passes over the data")
-      .option("steps", "", "number of optimizer steps, in place of --epochs")
+      .option("steps", "", "number of optimizer steps, instead of --epochs")
       .option("seed", "0", "seed of initial weights, sample order and dropout")
       .option("checkpoint", "", "folder for checkpoints; the run writes one at its end")
       .option("save-every", "0", "steps between checkpoints; 0: only at the end")
@@ -162,7 +160,7 @@ Options train_options() {
       .option("init", "", "read the initial weights from a .safetensors file")
       .option("export", "", "write the final weights to a .safetensors file")
       .option("log", "", "write one JSON object per step and epoch to this file")
-      .option("trace", "", "write the timeline: FILE.html to look at, FILE.json for Perfetto");
+      .option("trace", "", "write the timeline: FILE.html for a browser, FILE.json for Perfetto");
   return options;
 }
 
@@ -230,7 +228,7 @@ nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& datase
   }
   if (spec.gpt.width % spec.gpt.heads != 0) {
     throw UsageError(text("--heads ", spec.gpt.heads, " must divide --width ", spec.gpt.width,
-                          ": every head has an equal share of the channels"));
+                          ": every head gets an equal share of the channels"));
   }
   if (spec.gpt.dropout >= 1) {
     throw UsageError(text("--dropout ", arguments.get("dropout"),

@@ -59,7 +59,7 @@ void resume(Checkpoints& checkpoints, nn::Module& model, optim::Optimizer& optim
     const auto theirs = saved.find(name);
     if (theirs != saved.end() && theirs->second == mine) continue;
     throw UsageError(text("--resume: the model in ", latest->string(), " has ", name, " ",
-                          theirs == saved.end() ? "of its own" : theirs->second, ", this one ",
+                          theirs == saved.end() ? "(none)" : theirs->second, ", but this one has ",
                           mine, "; pass the values of the first run"));
   }
   const checkpoint::TrainState state = checkpoint::load(*latest, model, optimizer);
@@ -67,8 +67,9 @@ void resume(Checkpoints& checkpoints, nn::Module& model, optim::Optimizer& optim
     const auto saved = state.notes.find(name);
     if (saved != state.notes.end() && saved->second == mine) continue;
     throw UsageError(text("--resume: the run in ", latest->string(), " has ", name, " ",
-                          saved == state.notes.end() ? "of its own" : saved->second, ", this one ",
-                          mine, "; the samples would differ from those of an uninterrupted run"));
+                          saved == state.notes.end() ? "(none)" : saved->second,
+                          ", but this one has ", mine,
+                          "; the samples would differ from those of an uninterrupted run"));
   }
   checkpoints.first_step = state.step;
 }

@@ -171,7 +171,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
         {"gradients travel", options.step.reduction == train::Reduction::during_backward
                                  ? "during backward"
                                  : "after backward"},
-        {"samples a rank and step", text(options.batch_size * options.accumulate)}};
+        {"samples per rank and step", text(options.batch_size * options.accumulate)}};
     trace::write_file(arguments.get("trace"), ordered(std::move(timeline)));
   }
   if (failure) std::rethrow_exception(failure);

@@ -69,6 +69,7 @@ class ByteReader {
     return values;
   }
   bool done() const { return rest_.empty(); }
+  std::span<const std::byte> rest() const { return rest_; }
 
  private:
   std::span<const std::byte> next(std::uint64_t size);

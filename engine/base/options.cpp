@@ -63,7 +63,7 @@ double Arguments::number(const std::string& name, double at_least) const {
 
 Options::Options(std::string program, std::string purpose)
     : program_(std::move(program)), purpose_(std::move(purpose)) {
-  flag("help", "print this and stop");
+  flag("help", "print this help and exit");
 }
 
 Options& Options::flag(const std::string& name, const std::string& help) {

@@ -92,7 +92,7 @@ void require_seconds(const char* verb, double timeout_s) {
 
 void refuse_late(const char* verb, const std::string& key, const std::string& place,
                  double waited_s) {
-  throw CommError(text("store ", verb, ": nobody set key \"", shown(key), "\" ", place, " within ",
+  throw CommError(text("store ", verb, ": no rank set key \"", shown(key), "\" ", place, " within ",
                        waited_s, " s; a rank is missing or ended early, look at its output"));
 }
 

@@ -14,7 +14,7 @@ struct Endpoint {
 
 // "host:port". A host may hold colons; the port stands behind the last one.
 std::string text_of(const Endpoint& endpoint);
-// The inverse; nothing when the text is no such thing, or the port is not from 0 to 65535.
+// The inverse; nothing when the text is no such thing, or the port is not between 0 and 65535.
 std::optional<Endpoint> endpoint_of(const std::string& text);
 
 }  // namespace lockstep::comm

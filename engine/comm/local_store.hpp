@@ -23,7 +23,7 @@ class LocalStore : public Store {
   std::int64_t count_keys(const std::string& prefix) override;
 
  protected:
-  // `place` ends the sentence "nobody set key K …"; `timeout_s` is how long get() waits.
+  // `place` ends the sentence "no rank set key K …"; `timeout_s` is how long get() waits.
   LocalStore(std::string place, double timeout_s);
 
   using Change = std::function<void(Dictionary&)>;

@@ -32,7 +32,7 @@ AddressList resolve(const std::string& host, int port) {
   if (const int rc = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
       rc != 0) {
     throw CommError(text("the address ", host, " cannot be resolved (", gai_strerror(rc),
-                         "); pass a name or number of this network, such as 127.0.0.1"));
+                         "); pass a host name or an IP address, such as 127.0.0.1"));
   }
   return {found, freeaddrinfo};
 }

@@ -29,7 +29,7 @@ Addresses resolve(const Endpoint& endpoint, int kind) {
   const std::string port = text(endpoint.port);
   if (const int rc = getaddrinfo(endpoint.host.c_str(), port.c_str(), &hints, &found); rc != 0) {
     throw CommError(text("the address ", endpoint.host, " cannot be resolved (", gai_strerror(rc),
-                         "); pass a name or number of this network"));
+                         "); pass a host name or an IP address"));
   }
   return {found, freeaddrinfo};
 }
@@ -65,7 +65,7 @@ std::string first_network_address() {
 Endpoint endpoint_in(const std::string& typed, int default_port, const std::string& whose) {
   const auto refuse = [&](const std::string& why) {
     return UsageError(text(whose, " is \"", typed, "\", ", why,
-                           "; it is HOST:PORT, such as node-0:29400 or [::1]:29400"));
+                           "; it must be HOST:PORT, such as node-0:29400 or [::1]:29400"));
   };
   std::string plain = typed;  // without brackets
   auto host_end = typed.find(':');
@@ -78,11 +78,11 @@ Endpoint endpoint_in(const std::string& typed, int default_port, const std::stri
     throw refuse("which has several colons");
   }
   host_end = std::min(host_end, plain.size());
-  if (host_end == 0) throw refuse("which names no host");
+  if (host_end == 0) throw refuse("which has no host");
   if (host_end == plain.size()) return {plain, default_port};
   const auto endpoint = comm::endpoint_of(plain);
   if (!endpoint || endpoint->host.size() != host_end) {
-    throw refuse("whose port is no number from 0 to 65535");
+    throw refuse("whose port is not a number from 0 to 65535");
   }
   return *endpoint;
 }
@@ -107,7 +107,7 @@ Descriptor reserve_port(const std::string& host) {
   const int yes = 1;
   setsockopt(held.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (bind(held.get(), addresses->ai_addr, addresses->ai_addrlen) != 0) {
-    throw CommError(text("no port of ", host, " can be had: ", std::strerror(errno),
+    throw CommError(text("cannot reserve a port of ", host, ": ", std::strerror(errno),
                          "; the address must be one of this machine's"));
   }
   return held;

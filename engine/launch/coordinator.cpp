@@ -21,7 +21,7 @@ std::optional<Command> Coordinator::interrupted(std::size_t node, const std::str
   if (fatal_.empty()) {
     fatal_ = text("interrupted by ", who);
     if (nodes_.size() > 1) fatal_ += text(" on node ", node);
-    fatal_ += ": every rank was told to end";
+    fatal_ += ": every rank was told to stop";
   }
   return stop_once();
 }

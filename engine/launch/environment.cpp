@@ -33,7 +33,7 @@ Environment read_torchrun(const Lookup& lookup) {
     const auto store = comm::endpoint_of(typed);
     if (!store || store->host.empty() || store->port == 0) {
       throw UsageError(
-          text("LOCKSTEP_STORE is \"", typed, "\", which is no HOST:PORT: ", variables.advice));
+          text("LOCKSTEP_STORE is \"", typed, "\", which is not HOST:PORT: ", variables.advice));
     }
     found.store = *store;
     return found;

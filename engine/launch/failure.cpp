@@ -64,7 +64,7 @@ std::string report_of(std::span<const Failure> failures, int world_size, int nod
   if (nodes > 1) sentence += text(" on node ", first.node, ", ", first.host);
   sentence += text(") ", text_of_status(first.status));
   if (WIFSIGNALED(first.status) && WTERMSIG(first.status) == SIGKILL) {
-    sentence += "; if nobody did that by hand, memory ran out: see dmesg";
+    sentence += "; unless someone did that by hand, memory ran out: see dmesg";
   }
   if (stopped > 0) {
     sentence += stopped == 1 ? std::string("; the one rank still running was stopped")

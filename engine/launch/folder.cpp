@@ -17,9 +17,9 @@ fs::path make_new(const fs::path& parent, const std::string& start) {
   fs::create_directories(parent, error);
   std::string path = (parent / (start + "_XXXXXX")).string();
   if (!error && mkdtemp(path.data()) != nullptr) return path;
-  throw UsageError(text("cannot make a folder in ", parent.string(), ": ",
+  throw UsageError(text("cannot create a folder in ", parent.string(), ": ",
                         error ? error.message() : std::strerror(errno),
-                        "; --log-dir names a folder that can be written"));
+                        "; --log-dir must name a writable folder"));
 }
 
 }  // namespace

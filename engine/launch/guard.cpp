@@ -66,17 +66,21 @@ std::vector<pid_t> marked(const std::string& mark) {
 void kill_marked(const std::string& mark) {
   // A process that waits for a broken disk cannot be killed; it is not waited for.
   const auto deadline = comm::deadline_after(5);
-  for (auto left = marked(mark); !left.empty(); left = marked(mark)) {
+  // In the middle of an exec, a process has no environment for a moment: it is looked for again.
+  constexpr int looks = 3, between_looks_ms = 5;
+  for (int none = 0; none < looks && comm::poll_ms_until(deadline) > 0;) {
+    const auto left = marked(mark);
     for (const pid_t pid : left) kill(pid, SIGKILL);
-    if (comm::poll_ms_until(deadline) == 0) return;
-    poll(nullptr, 0, 1);  // a kill takes effect when the process is scheduled next
+    none = left.empty() ? none + 1 : 0;
+    // A kill takes effect when the process is scheduled next.
+    if (none < looks) poll(nullptr, 0, left.empty() ? between_looks_ms : 1);
   }
 }
 
 Guard::Guard() : mark_(text(getpid(), ".", std::random_device()())) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    throw Error(text("cannot make a pipe: ", std::strerror(errno), "; raise ulimit -n"));
+    throw Error(text("cannot create a pipe: ", std::strerror(errno), "; raise ulimit -n"));
   }
   const comm::Descriptor read_end(ends[0]);
   alive_ = comm::Descriptor(ends[1]);

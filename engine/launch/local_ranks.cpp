@@ -23,7 +23,7 @@ using comm::Descriptor;
 Descriptor log_in(const std::filesystem::path& folder, const char* name) {
   const std::string path = (folder / name).string();
   Descriptor log(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (log.get() < 0) throw UsageError(text("cannot write ", path, "; choose another --log-dir"));
+  if (log.get() < 0) throw UsageError(text("cannot write ", path, "; change --log-dir"));
   return log;
 }
 

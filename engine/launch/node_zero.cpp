@@ -63,7 +63,7 @@ class Meeting {
         hello = message.at("hello").get<Hello>();
       } catch (const json::exception&) {
       }
-      const std::string why = hello ? complaint_about(*hello) : "that is no launcher's hello";
+      const std::string why = hello ? complaint_about(*hello) : "that is not a launcher's hello";
       if (why.empty()) {
         guest.hello = hello;
         continue;
@@ -76,24 +76,26 @@ class Meeting {
 
   std::string complaint_about(const Hello& hello) const {
     const int count = options_.nodes.count;
-    if (hello.lockstep != 1) return "the launchers are of different versions";
+    if (hello.lockstep != 1) return "the launchers have different versions";
     if (hello.nodes != count) {
       return text("--nnodes is ", hello.nodes, " on ", hello.host, ", but node 0 (", name_of_host(),
-                  ") says ", count, "; type the same on every node");
+                  ") says ", count, "; use the same value on every node");
     }
     if (hello.node < -1 || hello.node >= count || hello.ranks < 1) {
-      return text("--node-rank ", hello.node, " of ", hello.host, " is not from 0 to ", count - 1);
+      return text("--node-rank ", hello.node, " of ", hello.host, " is not between 0 and ",
+                  count - 1);
     }
     const auto is_same = [&](const Guest& guest) {
       return guest.hello && hello.node >= 0 && guest.hello->node == hello.node;
     };
     const auto same = std::ranges::find_if(guests_, is_same);
     if (hello.node == 0 || same != guests_.end()) {
-      return text("node ", hello.node, " is there twice: it is ",
-                  hello.node == 0 ? name_of_host() : same->hello->host, " already, and ",
-                  hello.host, " says --node-rank ", hello.node, " too; give each node its own");
+      return text("node ", hello.node,
+                  " exists twice: ", hello.node == 0 ? name_of_host() : same->hello->host,
+                  " already has it, and ", hello.host, " says --node-rank ", hello.node,
+                  " too; give each node its own");
     }
-    if (static_cast<int>(known()) == count - 1) return text("all ", count, " nodes are here");
+    if (static_cast<int>(known()) == count - 1) return text("all ", count, " nodes have joined");
     return "";
   }
 
@@ -123,7 +125,7 @@ class Meeting {
     }
     const std::string report =
         text(count == 1 ? "node " : "nodes ", missing, " of ", options_.nodes.count,
-             " did not come to ", text_of(options_.nodes.endpoint), " within ",
+             " did not reach ", text_of(options_.nodes.endpoint), " within ",
              options_.nodes.timeout_s, " s; start the same command there, with --nnodes ",
              options_.nodes.count, " and an --rdzv-endpoint that reaches this machine");
     for (auto& guest : nodes) {

@@ -40,8 +40,9 @@ class ObeyingNode final : public Nodes {
     while (orders_.empty()) {
       pollfd entry{channel_.fd(), POLLIN, 0};
       if (poll(&entry, 1, comm::poll_ms_until(deadline)) == 0) {
-        throw CommError(text("no launcher answers at ", text_of(at_), " within ", patience_s,
-                             " s, though something listens there; is the port another program's?"));
+        throw CommError(
+            text("no launcher answered at ", text_of(at_), " within ", patience_s,
+                 " s, though something listens there; does another program use the port?"));
       }
       receive();
     }

@@ -30,7 +30,7 @@ Pipe make_pipe(Stream stream = Stream::pipe) {
   if (stream == Stream::inherit) return {};
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    throw Error(text("cannot make a pipe: ", std::strerror(errno), "; raise ulimit -n"));
+    throw Error(text("cannot create a pipe: ", std::strerror(errno), "; raise ulimit -n"));
   }
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }

@@ -23,7 +23,7 @@ Variables srun_variables(const Lookup& lookup) {
 }
 
 UsageError no_list(const std::string& whose, const std::string& list, const std::string& form) {
-  return UsageError(text(whose, " is \"", list, "\", which is no list such as ", form));
+  return UsageError(text(whose, " is \"", list, "\", which is not a list such as ", form));
 }
 
 // Splits at the commas outside brackets.
@@ -99,7 +99,7 @@ Environment read_mpirun(const Lookup& lookup) {
     addr = variables.text_in("MASTER_ADDR");
   } else if (found.local_world_size != found.world_size) {
     throw UsageError(text("MASTER_ADDR is not set, and mpirun started ", found.world_size,
-                          " ranks on several hosts without telling which has rank 0: ",
+                          " ranks on several hosts without saying which has rank 0: ",
                           "pass mpirun -x MASTER_ADDR=HOST, the first host of its list"));
   }
   std::string job;

@@ -19,7 +19,7 @@ int Variables::number_in(const std::string& name, int lowest, int highest) const
   const char* end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, number);
   if (error != std::errc() || stop != end) {
-    throw UsageError(text(name, " is \"", value, "\", which is no whole number: ", advice));
+    throw UsageError(text(name, " is \"", value, "\", which is not a whole number: ", advice));
   }
   if (number < lowest || number > highest) {
     const std::string range =

@@ -72,13 +72,13 @@ void check_in(const Environment& environment, comm::Store& all) {
   const std::string size = text(environment.world_size);
   if (const auto theirs = store->compare_set("world_size", "", size); theirs != size) {
     throw UsageError(text("rank ", environment.rank, " (", me, ") has WORLD_SIZE ", size,
-                          ", and a rank that was here before it has ", theirs,
-                          "; all ranks of a run have the same"));
+                          ", but a rank that joined before it has ", theirs,
+                          "; all ranks of a run must have the same"));
   }
   const std::string key = text("here/", environment.rank);
   if (const auto first = store->compare_set(key, "", me); first != me) {
-    throw UsageError(text("rank ", environment.rank, " is there twice: as ", first, ", and as ", me,
-                          "; RANK is different in every process of a run"));
+    throw UsageError(text("rank ", environment.rank, " exists twice: as ", first, " and as ", me,
+                          "; RANK must differ in every process of a run"));
   }
 }
 
@@ -93,7 +93,7 @@ class JoinedWorld final : public World {
     watch_.emplace(environment.store, options.timeout_s, [this, lost] {
       lost(text("rank ", environment.rank, " of ", environment.world_size,
                 ": rank 0, which hosts the store at ", text_of(environment.store),
-                ", has ended before the run was over; look at its output"));
+                ", ended before the run was over; look at its output"));
     });
   }
 
@@ -123,7 +123,7 @@ std::unique_ptr<Connections> connect(const Environment& environment, double time
       connections->server.emplace(std::move(listener.socket), listener.host);
     } catch (const Error& error) {
       throw UsageError(text("rank 0 cannot host the store: ", error.what(),
-                            "; MASTER_ADDR and MASTER_PORT choose the place"));
+                            "; MASTER_ADDR and MASTER_PORT set its address"));
     }
   }
   connections->all = comm::connect_store(at.host, at.port, timeout_s);

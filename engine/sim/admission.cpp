@@ -55,7 +55,7 @@ void Core::State::check(Actor actor, const Request& request) const {
     return;
   }
   if (request.group >= groups_.size() || groups_[request.group].rank_of(actor.rank) < 0) {
-    fail("in group ", request.group, ", of which it is no member");
+    fail("in group ", request.group, ", of which it is not a member");
   }
   const int size = static_cast<int>(groups_[request.group].members.size());
   if (request.count < 0 || request.count > count_max) fail("of ", request.count, " elements");
@@ -85,7 +85,7 @@ void Core::State::check(Actor actor, const Request& request) const {
       groups_[request.group].members[static_cast<std::size_t>(request.peer)] == actor.rank) {
     fail("with peer ", request.peer, " of ", size);
   }
-  if (request.count == 0) fail("of nothing; an empty message is not sent");
+  if (request.count == 0) fail("of 0 elements; empty messages are not sent");
 }
 
 void Core::State::check(Actor actor, const Message& message) const {
@@ -109,16 +109,17 @@ void Core::State::check_limits(Actor actor, const Message& message) {
 void Core::State::check_limits(Actor actor, const Request& request) {
   const auto over = [&](std::int64_t seen, std::int64_t allowed, const char* what) {
     if (seen <= allowed) return;
-    found({Verdict::traffic_limit,
-           text("traffic limit: this case allows ", allowed, " ", what, " of all ranks together; ",
-                "rank ", actor.rank, " went over it with ", name_of(request.op),
-                request.name.empty() ? "" : text(" of ", printable(request.name, 40)),
-                and_place(request),
-                request.op == Op::service || request.op == Op::compute
-                    ? ". Does a loop ask again and again where it could wait?"
-                    : ". Does a loop run too often, or send more than it must?"),
-           {actor.rank},
-           place_of(request)});
+    found(
+        {Verdict::traffic_limit,
+         text("traffic limit: this case allows ", allowed, " ", what, " from all ranks together; ",
+              "rank ", actor.rank, " exceeded it with ", name_of(request.op),
+              request.name.empty() ? "" : text(" of ", printable(request.name, 40)),
+              and_place(request),
+              request.op == Op::service || request.op == Op::compute
+                  ? ". Does a loop poll where it could wait?"
+                  : ". Does a loop run too often, or send more than it needs to?"),
+         {actor.rank},
+         place_of(request)});
   };
   const auto& limits = options_.limits;
   over(messages_, limits.messages_max, "messages");

@@ -104,19 +104,19 @@ std::string signal_text(int number) {
       return "SIGSEGV: it accessed memory outside its own (a null pointer, an index out of range, "
              "infinite recursion), or exceeded its memory limit";
     case SIGABRT:
-      return "SIGABRT: abort(), a failed assertion, or an exception nobody could catch";
+      return "SIGABRT: abort(), a failed assertion, or an exception that nothing could catch";
     case SIGFPE:
       return "SIGFPE: an integer divided by zero";
     case SIGBUS:
-      return "SIGBUS: it read or wrote memory that is not there";
+      return "SIGBUS: it read or wrote memory that does not exist";
     case SIGILL:
-      return "SIGILL: an invalid instruction, often a function without a return";
+      return "SIGILL: an invalid instruction, often a function with a missing return";
     case SIGTRAP:
-      return "SIGTRAP: a trap, often a function without a return";
+      return "SIGTRAP: a trap, often a function with a missing return";
     case SIGKILL:
       return "SIGKILL: killed from outside, often because memory ran out";
     case SIGSYS:
-      return "SIGSYS: it asked the system for what no part may do";
+      return "SIGSYS: it made a system call that no part may make";
     case SIGXFSZ:
       return "SIGXFSZ: it tried to write a file";
     default:
@@ -134,7 +134,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Player
                            Surroundings surroundings)
     : launched_(!limits.launcher.empty()) {
   LOCKSTEP_CHECK(!command.empty() && command[0].starts_with("/"),
-                 "a player's program is named by an absolute path");
+                 "a player's program must have an absolute path");
   int pair[2], output[2], error[2];
   checked(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), "socketpair");
   socket_ = Descriptor(pair[0]);
@@ -270,7 +270,7 @@ Finding ChildProcess::how_it_ended(int rank) {
   int status = 0;
   if (ended <= 0 || waitpid(pid_, &status, WNOHANG) != pid_) {
     return {Verdict::crash,
-            text("rank ", rank, " closed its connection to the lab (fd 3) and went on running"),
+            text("rank ", rank, " closed its connection to the lab (fd 3) but kept running"),
             {rank},
             {}};
   }

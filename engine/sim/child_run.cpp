@@ -33,7 +33,7 @@ struct Unmap {
 std::unique_ptr<Shared, Unmap> make_shared_memory() {
   void* memory =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw Error("no memory can be shared with a child process");
+  if (memory == MAP_FAILED) throw Error("cannot share memory with a child process");
   return std::unique_ptr<Shared, Unmap>(new (memory) Shared);
 }
 
@@ -108,7 +108,7 @@ ChildRun run_in_child(const std::function<int(const FiberOptions&)>& body, doubl
   const auto shared = make_shared_memory();
   flush();  // what is buffered would be printed twice
   const pid_t parent = getpid(), child = fork();
-  if (child < 0) throw Error(text("no child process can be started: ", std::strerror(errno)));
+  if (child < 0) throw Error(text("cannot start a child process: ", std::strerror(errno)));
   if (child == 0) be_the_child(*shared, idle_s, body, parent);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

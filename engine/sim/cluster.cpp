@@ -39,8 +39,8 @@ Cluster cluster_of(const std::string& name_or_file) {
   std::string known;
   for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
   throw UsageError(text("there is no cluster '", name_or_file, "'",
-                        did_you_mean(name_or_file, names), " (there are: ", known,
-                        "; one of your own is a file that ends in .toml)"));
+                        did_you_mean(name_or_file, names), " (choose from: ", known,
+                        "; your own cluster is a file that ends in .toml)"));
 }
 
 std::string list_of_clusters(std::size_t indent) {

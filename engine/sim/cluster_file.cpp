@@ -26,8 +26,8 @@ struct Range {
 };
 constexpr double endless = HUGE_VAL;
 constexpr Range seconds{"a number of seconds, 0 or more", 0, true, endless, "2e-6"};
-constexpr Range rate{"a positive number of bytes a second", 0, false, endless, "25e9"};
-constexpr Range flops{"a positive number of operations a second", 0, false, endless, "19.5e12"};
+constexpr Range rate{"a positive number of bytes per second", 0, false, endless, "25e9"};
+constexpr Range flops{"a positive number of operations per second", 0, false, endless, "19.5e12"};
 constexpr Range bytes{"a positive number of bytes", 0, false, endless, "80e9"};
 constexpr Range part{"a fraction above 0, at most 1", 0, false, 1, "0.8"};
 constexpr Range amount{"a whole number, 1 or more", 1, true, 1e6, "8"};
@@ -93,7 +93,7 @@ class Section {
     const toml::node* node = find(key);
     const std::string name = name_.empty() ? key : name_ + "." + key;
     if (node == nullptr) {
-      throw UsageError(text(file_, ": there is no section [", name, "]; every cluster has one"));
+      throw UsageError(text(file_, ": there is no section [", name, "]; every cluster needs one"));
     }
     if (!node->is_table()) refuse(*node, key, "a section", text("[", name, "]"));
     return {*node->as_table(), name, file_};
@@ -105,7 +105,7 @@ class Section {
       if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
       throw UsageError(text(place(value), "there is no key '", name, "' in ",
                             name_.empty() ? "a cluster" : text("[", name_, "]"),
-                            did_you_mean(name, known_), " (there are: ", joined(known_), ")"));
+                            did_you_mean(name, known_), " (the keys are: ", joined(known_), ")"));
     }
   }
   std::optional<Section> optional_section(const std::string& key) {
@@ -117,7 +117,7 @@ class Section {
                            const std::string& example) const {
     std::ostringstream seen;
     node.visit([&](const auto& value) { seen << value; });
-    throw UsageError(text(place(node), of(key), " is ", seen.str(), "; expected is ", is,
+    throw UsageError(text(place(node), of(key), " is ", seen.str(), "; expected ", is,
                           ", as in: ", key, " = ", example));
   }
   const toml::node& at(const std::string& key) const { return *table_.get(key); }
@@ -133,8 +133,8 @@ class Section {
   }
   [[noreturn]] void refuse_missing(const std::string& key, const std::string& is,
                                    const std::string& example) const {
-    throw UsageError(text(file_, ": ", of(key), " is missing; it is ", is, ", as in: ", key, " = ",
-                          example, name_.empty() ? "" : text(" under [", name_, "]")));
+    throw UsageError(text(file_, ": ", of(key), " is missing; it must be ", is, ", as in: ", key,
+                          " = ", example, name_.empty() ? "" : text(" under [", name_, "]")));
   }
   template <typename Name, std::size_t n>
   static std::vector<std::string> names_of(const std::array<Name, n>& all) {
@@ -202,8 +202,7 @@ Network network_of(Section& root) {
   network.cards_per_node = static_cast<int>(between.number_or("cards_per_node", amount, 0));
   if (network.cards_per_node > network.ranks_per_node) {
     between.refuse(between.at("cards_per_node"), "cards_per_node",
-                   "at most one card for each rank of a node",
-                   std::to_string(network.ranks_per_node));
+                   "at most one card per rank of a node", std::to_string(network.ranks_per_node));
   }
   between.refuse_others();
   return network;

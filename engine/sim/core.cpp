@@ -84,7 +84,7 @@ void Core::start(Actor actor, Actor parent, std::string name) {
   auto& strands = state_->strands_[static_cast<std::size_t>(parent.rank)];
   if (actor.rank != parent.rank || actor.strand <= strands.rbegin()->first) {
     throw Error(text("rank ", parent.rank, " starts strand ", actor.strand, " of rank ", actor.rank,
-                     "; strands are its own and their numbers go up"));
+                     "; a rank starts only its own strands, with increasing numbers"));
   }
   const auto live = std::count_if(strands.begin(), strands.end(),
                                   [](const auto& entry) { return entry.second.live; });
@@ -155,7 +155,7 @@ void Core::wake(Actor sleeper, Actor waker) {
   const bool asks = strand.asked && strand.asked->op == Op::pause;
   if (sleeper.rank != waker.rank || !(asks || strand.pausing)) {
     throw Error(text("rank ", waker.rank, " wakes strand ", sleeper.strand, " of rank ",
-                     sleeper.rank, ", which does not pause"));
+                     sleeper.rank, ", which is not paused"));
   }
   if (auto& recorder = state_->recorder_) {
     recorder->waited(sleeper, asks ? *strand.asked : *strand.pausing, strand.clock_s, by.clock_s);
@@ -180,7 +180,8 @@ Reply Core::take_reply(Actor actor) {
 
 const std::vector<Actor>& Core::step() {
   State& state = *state_;
-  LOCKSTEP_CHECK(quiet(), "advance: a strand is still running; the core acts when all are blocked");
+  LOCKSTEP_CHECK(quiet(),
+                 "advance: a strand is still running; the core acts only when all are blocked");
   state.take_asked();
   state.choose_next();
   if (state.striking_) state.strike_next();

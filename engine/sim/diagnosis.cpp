@@ -83,37 +83,35 @@ std::string hint_of(const std::vector<Node>& cycle, const std::string& unreceive
   const auto any = [&](auto is) { return std::any_of(cycle.begin(), cycle.end(), is); };
   const auto is = [](Op op) { return [op](const Node& node) { return node.request->op == op; }; };
   if (any(is(Op::pause))) {
-    return "; what a strand waits for in a monitor must be made true by another one, which then "
-           "calls notify_all()";
+    return "; another strand must make the condition true and then call notify_all()";
   }
   if (all(is(Op::send))) {
     return "; all of them send, and a send returns only when its receive is posted: one must "
            "receive first, or use isend";
   }
   if (all(is(Op::isend))) {
-    return "; all of them wait until what they sent is received, before they receive themselves: "
-           "receive first, then wait()";
+    return "; all of them wait for their sends before they receive: receive first, then wait()";
   }
   for (std::size_t i = 0; i < cycle.size(); ++i) {
     const Node& from = cycle[i];
     const Node& to = cycle[(i + 1) % cycle.size()];
     if (!sends(from) || !receives(to) || to.peer != from.actor.rank) continue;
     return text("; ", name_of(from.request->op), " and ", name_of(to.request->op), " of ranks ",
-                from.actor.rank, " and ", to.actor.rank, " do not meet: their ",
+                from.actor.rank, " and ", to.actor.rank, " do not match: their ",
                 from.request->tag != to.request->tag ? "tags" : "groups", " differ");
   }
   if (all([](const Node& node) { return node.collective.has_value(); })) {
-    return "; they call collectives of several groups, and not in the same order";
+    return "; they call collectives of several groups in different orders";
   }
   for (const Node& node : cycle) {
     if (!node.collective) continue;
     return text("; no rank leaves ",
                 node.request->op == Op::split ? "split" : name_of(node.request->collective),
-                " before all of its group have come");
+                " before its whole group has entered");
   }
   if (!all(is(Op::recv))) return {};
-  if (unreceived.empty()) return "; all of them receive, and nobody has sent";
-  return "; meanwhile nobody receives " + unreceived;
+  if (unreceived.empty()) return "; all of them receive, but no rank has sent";
+  return "; meanwhile no rank receives " + unreceived;
 }
 
 }  // namespace
@@ -131,7 +129,7 @@ void Core::State::diagnose_stuck() {
   for (const Node& node : graph.nodes()) {
     if (!graph.has_edge(node)) return found(end_finding(graph, node));
   }
-  found({Verdict::deadlock, "deadlock: every rank waits and none can go on", {}, {}});
+  found({Verdict::deadlock, "deadlock: every rank waits and none can continue", {}, {}});
 }
 
 std::string Core::State::waiting_text(const WaitGraph& graph, const Node& node) const {
@@ -166,8 +164,8 @@ Finding Core::State::cycle_finding(const WaitGraph& graph,
   }
   finding.where = place_of(*nodes.front().request);
   const auto sends = unreceived_sends();
-  finding.message += ": nobody can go first" +
-                     hint_of(nodes, sends.empty() ? "" : unreceived_text(*sends.front()));
+  finding.message +=
+      ": none can go first" + hint_of(nodes, sends.empty() ? "" : unreceived_text(*sends.front()));
   return finding;
 }
 
@@ -178,7 +176,7 @@ Finding Core::State::end_finding(const WaitGraph& graph, const Node& node) const
   if (node.request->op == Op::pause) {
     finding.message += ", and all other strands of this rank have ended: did an exception end one?";
   } else if (!node.peer) {
-    finding.message += ", and nothing that could still happen will answer it";
+    finding.message += ", and nothing can answer it anymore";
   } else {
     finding.message += text(", which has already returned without ",
                             sends(node) ? "receiving" : "sending", " it", meanwhile(graph, node));
@@ -217,7 +215,7 @@ std::string Core::State::meanwhile(const WaitGraph& graph, const Node& node) con
     const Request& request = request_of(*send);
     const auto dst = static_cast<std::size_t>(request.peer);
     if (groups_[request.group].members[dst] != rank) continue;
-    return text("; meanwhile nobody receives ", unreceived_text(*send));
+    return text("; meanwhile no rank receives ", unreceived_text(*send));
   }
   return {};
 }

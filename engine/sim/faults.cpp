@@ -115,13 +115,13 @@ void check_faults(const Faults& faults, int ranks, const Network& network) {
   const int nodes = network.node_of(ranks - 1) + 1;
   const auto check = [](int number, int count, const char* what) {
     if (number >= 0 && number < count) return;
-    throw UsageError(text("a fault names ", what, " ", number, ", and there are ", count, " (0 to ",
+    throw UsageError(text("a fault names ", what, " ", number, ", but there are ", count, " (0 to ",
                           count - 1, ")"));
   };
   const auto check_factor = [](double factor) {
     if (factor > 0) return;
-    throw UsageError(
-        text("a fault makes something take ", factor, " times as long; a factor is above 0"));
+    throw UsageError(text("a fault makes something take ", factor,
+                          " times as long; the factor must be above 0"));
   };
   for (const auto& kill : faults.kills) check(kill.rank, ranks, "rank");
   for (const auto& slow : faults.slow) {
@@ -133,7 +133,7 @@ void check_faults(const Faults& faults, int ranks, const Network& network) {
     for (const int end : {link.a, link.b}) {
       check(end, of_ranks ? ranks : nodes, of_ranks ? "rank" : "node");
     }
-    if (link.a == link.b) throw UsageError(text("a link leads from ", link.a, " to itself"));
+    if (link.a == link.b) throw UsageError(text("a link needs two ends, not ", link.a, " twice"));
     check_factor(link.slower);
   }
   if (!(faults.jitter >= 0 && faults.jitter <= 1000)) {

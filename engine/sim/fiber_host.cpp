@@ -23,11 +23,14 @@ Finding finding_of_exception(int rank) {
   } catch (const NotImplemented& error) {
     return {Verdict::unsolved, error.what(), {rank}, {}};
   } catch (const std::bad_alloc&) {
-    return {Verdict::memory, text("rank ", rank, ": no memory is left (bad_alloc)"), {rank}, {}};
+    return {Verdict::memory, text("rank ", rank, ": out of memory (bad_alloc)"), {rank}, {}};
   } catch (const std::exception& error) {
     return {Verdict::crash, text("rank ", rank, " threw: ", error.what()), {rank}, {}};
   } catch (...) {
-    return {Verdict::crash, text("rank ", rank, " threw what is no std::exception"), {rank}, {}};
+    return {Verdict::crash,
+            text("rank ", rank, " threw something that is not a std::exception"),
+            {rank},
+            {}};
   }
 }
 
@@ -227,7 +230,7 @@ void FiberHost::end(State& strand) {
     if (!other) continue;
     return core_.fail({Verdict::crash,
                        text("the program of rank ", actor.rank, " returned while its strand '",
-                            other->name, "' still runs: join() every strand"),
+                            other->name, "' is still running: join() every strand"),
                        {actor.rank},
                        {}});
   }

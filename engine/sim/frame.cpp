@@ -112,7 +112,7 @@ Heard heard_in(const IncomingFrame& frame) {
     case FrameKind::failed:
       heard.failure = in.get<Failure>();
       heard.text = in.get_text(text_max);
-      if (heard.failure > Failure::foreign_thread) throw Error("a failure of no known kind");
+      if (heard.failure > Failure::foreign_thread) throw Error("a failure of unknown kind");
       return heard;
     default:
       throw Error(text("kind ", static_cast<int>(frame.header.kind)));

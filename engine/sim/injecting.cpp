@@ -71,10 +71,10 @@ bool Core::State::is_doomed(Operation& send, Operation& receive) {
   for (Operation* side : {&send, &receive}) {
     const auto& members = groups_[side->request.group].members;
     const std::string why =
-        text(*cut, ", so that rank ", side->owner.rank, "'s ", name_of(side->request.op),
+        text(*cut, ", so rank ", side->owner.rank, "'s ", name_of(side->request.op),
              side == &send ? " to rank " : " from rank ",
              members[static_cast<std::size_t>(side->request.peer)], and_place(request_of(*side)),
-             " cannot be done");
+             " cannot complete");
     striking_->strike(Verdict::infrastructure, why, {side->owner.rank}, *cut);
     striking_->doom(OperationPtr(side), why, send.ready_s);
   }
@@ -103,8 +103,8 @@ bool Core::State::is_doomed(const Group& group, const Group::Slot& slot, double 
   for (const OperationPtr& member : slot.by_member) at_s = std::max(at_s, member->posted_s);
   if (const auto cut = striking_->cut_among(group.members)) {
     const Request& first = request_of(*slot.by_member.front());
-    why = text(*cut, ", so that ", call_of(first), group_of(first, group), and_place(first),
-               " cannot be done");
+    why = text(*cut, ", so ", call_of(first), group_of(first, group), and_place(first),
+               " cannot complete");
     striking_->strike(Verdict::infrastructure, why, group.members, *cut);
   }
   for (const int rank : group.members) {

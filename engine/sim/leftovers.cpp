@@ -25,7 +25,7 @@ void Core::State::check_end() {
     std::string message =
         text("undelivered: rank ", send.owner.rank, " sent ", bytes_of(request), " bytes to rank ",
              dst, " with tag ", request.tag, group_of(request, groups_[request.group]),
-             and_place(request), ", and rank ", dst, " returned without receiving them");
+             and_place(request), ", but rank ", dst, " returned without receiving them");
     if (unreceived.size() > 1) message += text("; ", unreceived.size(), " messages in all");
     return found({Verdict::undelivered, message, {send.owner.rank, dst}, place_of(request)});
   }
@@ -40,7 +40,7 @@ void Core::State::check_end() {
       const Request& request = request_of(*one);
       return found({Verdict::mismatch,
                     text("mismatch: ", list_of(entered), " started ", call_of(request),
-                         group_of(request, group), and_place(request), ", and ", list_of(missing),
+                         group_of(request, group), and_place(request), ", but ", list_of(missing),
                          " returned without it"),
                     entered, place_of(request)});
     }
@@ -56,7 +56,7 @@ void Core::State::check_end() {
                                                        : name_of(request.op));
   found({Verdict::in_flight,
          text("in flight: rank ", unwaited->owner.rank, " never waited for its ", what,
-              and_place(request), "; until wait() returns the buffer belongs to the operation",
+              and_place(request), "; until wait() returns, the buffer belongs to the operation",
               request.op == Op::irecv ? ", and nothing has arrived in it" : ""),
          {unwaited->owner.rank},
          place_of(request)});

@@ -127,7 +127,7 @@ Price cheapest(const LibraryCourse& course, const std::vector<Algorithm>& algori
       if (best.seconds < 0 || seconds < best.seconds) best = {seconds, algorithm, protocol};
     }
   }
-  LOCKSTEP_CHECK(best.seconds >= 0, "the library may choose none of its algorithms: name a ring");
+  LOCKSTEP_CHECK(best.seconds >= 0, "the library has no algorithm to choose from: allow a ring");
   return best;
 }
 

@@ -115,7 +115,7 @@ void Core::State::changed_in_flight(Actor actor, const Operation& operation) {
                                                      : name_of(asked.op));
   found({Verdict::in_flight,
          text("in flight: rank ", actor.rank, " changed the buffer of its ", what, and_place(asked),
-              " before wait() returned; until then the buffer belongs to the operation"),
+              " before wait() returned; until then, the buffer belongs to the operation"),
          {actor.rank},
          place_of(asked)});
 }

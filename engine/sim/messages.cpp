@@ -270,7 +270,8 @@ void Core::State::post(const OperationPtr& operation, Strand& strand) {
 void Core::State::take_wait(Actor actor, Strand& strand, const Message& wait) {
   const OperationPtr operation = pool_.take(actor.rank, wait.handle);
   if (!operation) {  // two strands wait for one handle
-    return answer_now(actor, failed_reply("wait: another strand waits for this operation already"));
+    return answer_now(actor,
+                      failed_reply("wait: another strand is already waiting for this operation"));
   }
   if (operation->request.checksum != wait.checksum) changed_in_flight(actor, *operation);
   operation->request.into = wait.into;

@@ -29,7 +29,7 @@ Finding uneven_exchange(const Group& group, const Group::Slot& slot, std::uint64
               text("mismatch: in collective number ", index, group_of(sender, group),
                    ", all_to_all, rank ", group.members[src], " sends ", sent, " elements to rank ",
                    group.members[dst], and_place(sender), ", which expects ", expected,
-                   and_place(receiver), "; what i sends to j is what j receives from i"),
+                   and_place(receiver), "; each rank must receive exactly what its peer sends"),
               {group.members[src], group.members[dst]},
               place_of(sender)};
     }
@@ -115,7 +115,7 @@ Finding Core::State::mismatch_of(const Group& group, const Group::Slot& slot,
   Finding finding{Verdict::mismatch, {}, {}, {}};
   const Request& first = request_of(*slot.by_member[calls.front().second.front()]);
   finding.where = place_of(first);
-  finding.message = text("mismatch: as collective number ", index, group_of(first, group), " ");
+  finding.message = text("mismatch: as collective number ", index, group_of(first, group), ", ");
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const auto& [call, members] = calls[i];
     std::vector<int> ranks;
@@ -127,7 +127,7 @@ Finding Core::State::mismatch_of(const Group& group, const Group::Slot& slot,
                             and_place(request_of(*slot.by_member[members.front()])));
     finding.ranks.insert(finding.ranks.end(), ranks.begin(), ranks.end());
   }
-  finding.message += "; all ranks of a group call the same collectives in the same order";
+  finding.message += "; all ranks of a group must call the same collectives in the same order";
   const Request& second = request_of(*slot.by_member[calls[1].second.front()]);
   if (const auto what = difference_of(first, second); !what.empty()) {
     finding.message += text(", with the same ", what);

@@ -51,7 +51,7 @@ Outcome play(SocketPort& port, const IncomingFrame& frame,
   } catch (const std::exception& error) {
     fail(port, Failure::crash, error.what());
   } catch (...) {
-    fail(port, Failure::crash, "something that is no std::exception");
+    fail(port, Failure::crash, "something that is not a std::exception");
   }
 }
 
@@ -66,8 +66,9 @@ int serve_cases(const std::function<Bytes(PlayerCase&)>& part) {
   while (const auto frame = port.next_case()) {
     Outcome outcome = play(port, *frame, part);
     if (const auto names = port.unfinished(); !names.empty()) {
-      fail(port, Failure::crash,
-           "the part returned while its strand " + names + " still runs: join() every strand");
+      fail(
+          port, Failure::crash,
+          "the part returned while its strand " + names + " is still running: join() every strand");
     }
     flush_output();
     if (outcome.gave_up.empty()) {

@@ -71,8 +71,8 @@ void ProcessHost::State::found_silent(int rank, double silent_s) {
   found({Verdict::time,
          of.child.asleep()
              ? text("rank ", rank, " slept for ", silent,
-                    ", outside the lab's own operations: it waits for something that does not "
-                    "come, such as a lock it holds, a thread, or a long sleep")
+                    ", outside the lab's own operations: it waits for something that never "
+                    "happens, such as a lock that it holds, a thread, or the end of a long sleep")
              : text("rank ", rank, " ran for ", silent,
                     " without communicating or returning: an endless loop?"),
          {rank},

@@ -24,7 +24,7 @@ class PortMonitor final : public Monitor {
   void lock() override {
     port_.settle();
     const int self = port_.current_strand();
-    LOCKSTEP_CHECK(inside_ != self, "lock: this strand is in the monitor already");
+    LOCKSTEP_CHECK(inside_ != self, "lock: this strand is already in the monitor");
     if (inside_ == nobody) {
       inside_ = self;
       return;
@@ -55,8 +55,8 @@ class PortMonitor final : public Monitor {
   void check_inside(const char* call) const {
     LOCKSTEP_CHECK(
         inside_ == port_.current_strand(), call,
-        ": this strand is not in the monitor; come in with std::scoped_lock, change what "
-        "is shared and notify before you leave: outside, others may look at it halfway");
+        ": this strand is not in the monitor; enter it with std::scoped_lock, change the shared "
+        "data and notify before you leave: outside, others may see a half-finished change");
   }
 
   void wait_for_change(const std::source_location& where) override {

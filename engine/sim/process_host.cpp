@@ -86,7 +86,9 @@ CaseResult ProcessHost::run(Core& core, const std::vector<Bytes>& inputs) {
     state.players.clear();
   } else {
     for (int rank = 0; rank < state.ranks; ++rank) {
-      if (!state.player(rank).done) state.players[static_cast<std::size_t>(rank)].reset();
+      if (state.player(rank).done) continue;
+      state.result.killed.push_back(rank);
+      state.players[static_cast<std::size_t>(rank)].reset();
     }
   }
   state.core = nullptr;

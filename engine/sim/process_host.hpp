@@ -41,6 +41,7 @@ struct DebuggedPlayer {
 
 struct CaseResult {
   std::vector<Bytes> results;       // by rank; empty where the rank gave none
+  std::vector<int> killed;          // the ranks that gave none, because a fault ended them
   std::optional<Finding> finding;   // what went wrong, the first cause
   std::vector<std::string> output;  // what each rank printed, capped
 };

@@ -56,7 +56,8 @@ struct ProcessHost::State {
   void no_frame(int rank, const std::string& why) {
     found(
         {Verdict::crash,
-         text("rank ", rank, " broke its line to the lab: what came is no frame (", why,
+         text("rank ", rank,
+              " broke its connection to the lab: it sent something that is not a frame (", why,
               "); was fd 3 written to, memory overwritten, or a std::thread started where a strand "
               "belongs?"),
          {rank},

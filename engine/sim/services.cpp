@@ -15,13 +15,13 @@ StoreCall read_store_call(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
   StoreCall call;
   call.kind = in.get<StoreCall::Kind>();
-  if (call.kind > StoreCall::Kind::count_keys) throw Error("the store knows no such call");
+  if (call.kind > StoreCall::Kind::count_keys) throw Error("the store has no such call");
   call.key = in.get_text();
   call.value = in.get_text();
   call.expected = in.get_text();
   call.amount = in.get<std::int64_t>();
   call.timeout_s = in.get<double>();
-  if (!(call.timeout_s >= 0)) throw Error("the store waits no negative number of seconds");
+  if (!(call.timeout_s >= 0)) throw Error("the store's timeout must not be negative");
   while (!in.done()) call.keys.push_back(in.get_text());
   return call;
 }
@@ -42,8 +42,8 @@ std::int64_t number_in(const std::string& key, const std::string& digits) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || end != digits.data() + digits.size()) {
-    throw Error(text("store: add to '", printable(key, 80), "', which holds no number but '",
-                     printable(digits, 80), "'"));
+    throw Error(text("store: add to '", printable(key, 80), "', which holds '",
+                     printable(digits, 80), "', not a number"));
   }
   return value;
 }
@@ -73,7 +73,7 @@ double StoreService::deadline_s(const Request& request, double asked_s) const {
 
 Service::Answer StoreService::expire(const Actor& who, const Request& request, double now) {
   StoreCall call = read_store_call(request.data.bytes);
-  const std::string message = text("nobody set key \"", printable(*missing_key(call), 80),
+  const std::string message = text("no rank set key \"", printable(*missing_key(call), 80),
                                    "\" within ", call.timeout_s, " s");
   log_.push_back({who.rank, std::move(call), now});
   throw Error(message);
@@ -123,7 +123,7 @@ std::int64_t StoreService::added(const StoreCall& call) {
   const auto entry = values_.find(call.key);
   std::int64_t sum = entry == values_.end() ? 0 : number_in(call.key, entry->second);
   if (__builtin_add_overflow(sum, call.amount, &sum)) {
-    throw Error(text("store: add to '", printable(call.key, 80), "' goes beyond 64 bits"));
+    throw Error(text("store: add to '", printable(call.key, 80), "' exceeds 64 bits"));
   }
   values_[call.key] = std::to_string(sum);
   return sum;

@@ -36,10 +36,11 @@ void SocketPort::send(FrameKind kind, int strand, Bytes body) {
 
 void SocketPort::check_thread(const char* doing, const std::string& place) {
   if (baton_.is_mine()) return;
-  send_failure(Failure::foreign_thread,
-               text(doing, place.empty() ? "" : ", " + place,
-                    " on a std::thread of its own; a rank talks to its group on the thread that "
-                    "called the part: isend and irecv go on at once and need no other thread"));
+  send_failure(
+      Failure::foreign_thread,
+      text(doing, place.empty() ? "" : ", " + place,
+           " on a std::thread of its own; a rank may use its group only on the thread that "
+           "called the part: isend and irecv return at once and need no other thread"));
   std::_Exit(1);
 }
 

@@ -135,7 +135,7 @@ Finding Striking::explained(Finding finding) const {
   // What a rank threw because of the fault says no more than the fault.
   const bool says_it = finding.message.find(struck_core_) != std::string::npos;
   whole.message += says_it && !finding.ranks.empty()
-                       ? text(", and rank ", finding.ranks.front(), " could not go on")
+                       ? text(", and rank ", finding.ranks.front(), " could not continue")
                        : "; then " + finding.message;
   return whole;
 }

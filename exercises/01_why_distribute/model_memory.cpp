@@ -20,7 +20,7 @@ MemoryReport model_memory(std::int64_t parameters, const Recipe& recipe,
                              [](std::int64_t saved) { return saved >= 0; }),
                  "model_memory: a layer that saves a negative number of numbers");
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)parameters, (void)recipe, (void)saved_per_sample, (void)batch;
   throw NotImplemented("model_memory");
   // <<< your code

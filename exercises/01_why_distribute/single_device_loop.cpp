@@ -14,7 +14,7 @@ std::vector<double> single_device_loop(nn::Module& model, optim::Optimizer& opti
                                        data::Loader& loader, int epochs) {
   LOCKSTEP_CHECK(epochs >= 0, "single_device_loop: ", epochs, " epochs; pass 0 or more");
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)model, (void)optimizer, (void)loader, (void)epochs;
   throw NotImplemented("single_device_loop");
   // <<< your code

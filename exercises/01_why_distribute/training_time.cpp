@@ -17,7 +17,7 @@ TimeEstimate training_time(const MeasuredRun& run, int ranks) {
                  "training_time: steps of ", run.step_s, " s at an efficiency of ", run.efficiency,
                  "; time is not negative, efficiency is in (0, 1]");
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)run, (void)ranks;
   throw NotImplemented("training_time");
   // <<< your code
@@ -31,7 +31,7 @@ TimeEstimate training_time(const CountedRun& run, const Accelerator& device, int
                  "training_time: a peak of ", device.peak_flops_per_s, " FLOP/s used to ",
                  device.utilisation, "; the peak is positive, utilisation in (0, 1]");
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)run, (void)device, (void)ranks;
   throw NotImplemented("training_time");
   // <<< your code

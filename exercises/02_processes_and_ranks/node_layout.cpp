@@ -19,7 +19,7 @@ WorkerEnv worker_environment(std::span<const int> ranks_per_node, int node, int 
   LOCKSTEP_CHECK(local_rank >= 0 && local_rank < local_size, "worker_environment: local rank ",
                  local_rank, " of ", local_size, " on node ", node, "; local ranks count from 0");
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)ranks_per_node, (void)node, (void)local_rank, (void)master;
   throw NotImplemented("node_layout");
   // <<< your code
@@ -28,7 +28,7 @@ WorkerEnv worker_environment(std::span<const int> ranks_per_node, int node, int 
 Place place_of(std::span<const int> ranks_per_node, int rank) {
   LOCKSTEP_CHECK(rank >= 0, "place_of: rank ", rank, "; ranks count from 0");
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)ranks_per_node, (void)rank;
   throw NotImplemented("node_layout");
   // <<< your code

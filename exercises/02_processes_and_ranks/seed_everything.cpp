@@ -17,7 +17,7 @@ Seeds seeds_for(std::uint64_t run_seed, const MeshCoordinates& where, int loader
                  ", pipeline stage ", where.pipeline, ", loader worker ", loader_worker,
                  "; all of them count from 0");
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)run_seed, (void)where, (void)loader_worker;
   throw NotImplemented("seed_everything");
   // <<< your code

@@ -35,7 +35,7 @@ struct TimeAllowed {
 //   Throws  UsageError that names the variable which is missing or makes no sense
 Told read_variables(const WorkerEnv& environment) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)environment;
   throw NotImplemented("setup_distributed");
   // <<< your code
@@ -45,7 +45,7 @@ Told read_variables(const WorkerEnv& environment) {
 // Step 3 comes back to it: ranks that have not come in time are named, attempts told apart.
 void make_group(Session& session, const Told& told, Machine& machine, const TimeAllowed& time) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)session, (void)told, (void)machine, (void)time;
   throw NotImplemented("setup_distributed");
   // <<< your code
@@ -54,7 +54,7 @@ void make_group(Session& session, const Told& told, Machine& machine, const Time
 // Step 3. Returns when all ranks have their group.
 void meet(const Session& session) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)session;
   throw NotImplemented("setup_distributed");
   // <<< your code

@@ -20,7 +20,7 @@ std::optional<GroupPlan> split_groups(std::span<const ColorKey> of_all_ranks, in
                    ") takes no place");
   }
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)of_all_ranks, (void)rank;
   throw NotImplemented("split_groups");
   // <<< your code

@@ -13,7 +13,7 @@ namespace lockstep::comm {
 std::vector<Endpoint> rendezvous(Store& store, int rank, int size, const Endpoint& mine,
                                  int attempt, double timeout_s) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)store, (void)rank, (void)size, (void)mine, (void)attempt, (void)timeout_s;
   throw NotImplemented("store_rendezvous");
   // <<< your code

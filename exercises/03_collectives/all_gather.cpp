@@ -10,7 +10,7 @@ namespace lockstep::collectives {
 
 void all_gather(comm::Peers& peers, const Tensor& mine, Tensor all) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)peers, (void)mine, (void)all;
   throw NotImplemented("all_gather");
   // <<< your code

@@ -14,7 +14,7 @@ namespace lockstep::collectives {
 void all_to_all(comm::Peers& peers, const Tensor& in, Tensor out,
                 std::span<const std::int64_t> to_each, std::span<const std::int64_t> from_each) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)peers, (void)in, (void)out, (void)to_each, (void)from_each;
   throw NotImplemented("all_to_all");
   // <<< your code

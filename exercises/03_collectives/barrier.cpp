@@ -10,7 +10,7 @@ namespace lockstep::collectives {
 
 void barrier(comm::Peers& peers, const Tensor& token) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)peers, (void)token;
   throw NotImplemented("barrier");
   // <<< your code

@@ -11,7 +11,7 @@ namespace lockstep::collectives {
 
 void broadcast(comm::Peers& peers, Tensor data, int root) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)peers, (void)data, (void)root;
   throw NotImplemented("broadcast");
   // <<< your code

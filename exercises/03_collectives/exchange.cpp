@@ -10,7 +10,7 @@ namespace lockstep::collectives {
 
 void exchange(comm::Peers& peers, const Tensor& mine, Tensor from_left) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)peers, (void)mine, (void)from_left;
   throw NotImplemented("exchange");
   // <<< your code

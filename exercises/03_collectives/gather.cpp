@@ -9,7 +9,7 @@ namespace lockstep::collectives {
 
 void gather(comm::Peers& peers, const Tensor& mine, Tensor all, int root) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)peers, (void)mine, (void)all, (void)root;
   throw NotImplemented("gather");
   // <<< your code

@@ -13,7 +13,7 @@ namespace lockstep::comm {
 
 Diagnosis diagnose(const HangReport& report) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)report;
   throw NotImplemented("read_the_hang");
   // <<< your code

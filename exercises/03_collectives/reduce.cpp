@@ -11,7 +11,7 @@ namespace lockstep::collectives {
 
 void reduce(comm::Peers& peers, Tensor data, int root, ReduceOp op) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)peers, (void)data, (void)root, (void)op;
   throw NotImplemented("reduce");
   // <<< your code

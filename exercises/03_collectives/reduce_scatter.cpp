@@ -11,7 +11,7 @@ namespace lockstep::collectives {
 
 void reduce_scatter(comm::Peers& peers, const Tensor& all, Tensor mine, ReduceOp op) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)peers, (void)all, (void)mine, (void)op;
   throw NotImplemented("reduce_scatter");
   // <<< your code

@@ -9,7 +9,7 @@ namespace lockstep::collectives {
 
 void scatter(comm::Peers& peers, const Tensor& all, Tensor mine, int root) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)peers, (void)all, (void)mine, (void)root;
   throw NotImplemented("scatter");
   // <<< your code

@@ -21,7 +21,7 @@ std::vector<std::int64_t> distributed_indices(const SamplerOptions& options) {
   LOCKSTEP_CHECK(options.length >= 0 && options.epoch >= 0, "distributed_indices: length ",
                  options.length, ", epoch ", options.epoch, "; neither can be negative");
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)options;
   throw NotImplemented("distributed_sampler");
   // <<< your code

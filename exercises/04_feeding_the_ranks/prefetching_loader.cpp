@@ -32,7 +32,7 @@ std::unique_ptr<Loader> make_prefetching_loader(const Dataset& dataset, Sampler 
                  "make_prefetching_loader: ", options.workers, " workers, prefetch ",
                  options.prefetch, "; both are at least 1 (without workers, make_plain_loader)");
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)dataset, (void)sampler, (void)options, (void)device, (void)strands;
   throw NotImplemented("prefetching_loader");
   // <<< your code

@@ -11,7 +11,7 @@ namespace lockstep::data_parallel {
 
 void average_gradients(comm::ProcessGroup& group, std::span<Parameter* const> parameters) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)group, (void)parameters;
   throw NotImplemented("average_gradients");
   // <<< your code

@@ -11,7 +11,7 @@ namespace lockstep::replicas {
 
 void broadcast_parameters(comm::ProcessGroup& group, nn::Module& model, int source) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)group, (void)model, (void)source;
   throw NotImplemented("broadcast_parameters");
   // <<< your code

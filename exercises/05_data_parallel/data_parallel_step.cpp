@@ -14,7 +14,7 @@ namespace lockstep::data_parallel {
 double data_parallel_step(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
                           const data::Batch& mine, double clip_norm) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)group, (void)model, (void)optimizer, (void)mine, (void)clip_norm;
   throw NotImplemented("data_parallel_step");
   // <<< your code

@@ -16,7 +16,7 @@ namespace lockstep::train {
 Evaluation evaluate(comm::ProcessGroup& group, nn::Module& model, const data::Dataset& dataset) {
   LOCKSTEP_CHECK(dataset.size() > 0, "evaluate: the dataset is empty; a mean needs a sample");
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)group, (void)model, (void)dataset;
   throw NotImplemented("evaluate_distributed");
   // <<< your code

@@ -18,7 +18,7 @@ double lr_at(std::int64_t step, const ScaledRate& rate) {
   LOCKSTEP_CHECK(step >= 0 && rate.warmup >= 0, "lr_at: step ", step, ", warm-up of ", rate.warmup,
                  " steps; neither can be negative");
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)step, (void)rate;
   throw NotImplemented("scale_learning_rate");
   // <<< your code

@@ -15,7 +15,7 @@ namespace lockstep::data_parallel {
 double weighted_average(comm::ProcessGroup& group, std::span<Parameter* const> parameters,
                         const LossSum& mine) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)group, (void)parameters, (void)mine;
   throw NotImplemented("token_weighted_mean");
   // <<< your code

@@ -18,7 +18,7 @@ namespace lockstep::train {
 void distributed_train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
                        const data::Dataset& dataset, const LoopOptions& options) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)group, (void)model, (void)optimizer, (void)dataset, (void)options;
   throw NotImplemented("training_loop");
   // <<< your code

@@ -17,7 +17,7 @@ Choice choose_all_reduce(const LinkCosts& links, int ranks, int ranks_per_node,
                  "choose_all_reduce: ", bytes, " bytes on ", ranks, " ranks, ", ranks_per_node,
                  " on each node; there must be bytes, and nodes of equally many ranks");
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)links, (void)ranks, (void)ranks_per_node, (void)bytes;
   throw NotImplemented("choose_all_reduce");
   // <<< your code

@@ -14,7 +14,7 @@ namespace lockstep::collectives {
 
 void hierarchical_all_reduce(comm::Peers& in_node, comm::Peers& across, Tensor data, ReduceOp op) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)in_node, (void)across, (void)data, (void)op;
   throw NotImplemented("hierarchical_all_reduce");
   // <<< your code

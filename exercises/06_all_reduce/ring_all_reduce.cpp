@@ -11,7 +11,7 @@ namespace lockstep::collectives {
 
 void ring_all_reduce(comm::Peers& peers, Tensor data, ReduceOp op) {
   // >>> your code
-  // Only keeps the compiler from warning of parameters not used yet.
+  // Avoids warnings about parameters that are not used yet.
   (void)peers, (void)data, (void)op;
   throw NotImplemented("ring_all_reduce");
   // <<< your code

@@ -1,12 +1,16 @@
 #include "grader/batch/canary.hpp"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "engine/base/error.hpp"
 #include "grader/batch/class_run.hpp"
 #include "grader/batch/digest.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/lab/impostors.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -19,6 +23,43 @@ constexpr const char* leaves_before_main =
 
 const Exercise& canary_exercise(const Course& course) {
   return exercise_named(course, "broadcast");
+}
+
+void send_impostors(const Lab& lab, const std::vector<const Exercise*>& exercises, int jobs,
+                    const std::string& secret) {
+  std::atomic<std::size_t> next{0};
+  std::vector<std::string> taken_in(exercises.size());
+  const auto judge = [&](const Exercise& exercise) {
+    if (exercise.kind != Kind::code) return std::string();
+    for (const char* kind : impostor_kinds) {
+      const Report report = judge_impostor(lab, exercise, lab.places.impostor(kind), Battery::brief,
+                                           seed_of(secret, text("impostor ", exercise.address())));
+      if (report.verdict != sim::Verdict::infrastructure && !is_taken_in(report)) continue;
+      return text("nothing is graded: the ", kind,
+                  " impostor, a player without any part, is judged '", sim::name_of(report.verdict),
+                  "' with ", report.points, " points in ", exercise.name,
+                  ". Its exam takes too little for evidence; leave it out with "
+                  "--exercises, or mend it (./lab dev impostors ",
+                  exercise.name, ")");
+    }
+    return std::string();
+  };
+  {
+    std::vector<std::jthread> strands;
+    for (int job = 0; job < std::max(1, jobs); ++job) {
+      strands.emplace_back([&] {
+        for (std::size_t at = next++; at < exercises.size(); at = next++) {
+          try {
+            taken_in[at] = judge(*exercises[at]);
+          } catch (const std::exception& error) {
+            taken_in[at] = text("the impostors could not be judged: ", error.what());
+          }
+        }
+      });
+    }
+  }
+  const auto found = std::ranges::find_if_not(taken_in, &std::string::empty);
+  if (found != taken_in.end()) throw Error(*found);
 }
 
 void send_canaries(const Lab& lab, const Sandbox& sandbox, const std::filesystem::path& area,

@@ -1,5 +1,6 @@
 // Before anybody is graded the whole way from file to points is walked with three files whose fate
-// is known: the reference gets all points, the stub none, a file that leaves before main none.
+// is known: the reference gets all points, the stub none, a file that leaves before main none. And
+// each exam that is about to be used is tried on players that contain no part: it must refuse them.
 #pragma once
 
 #include <filesystem>
@@ -15,5 +16,10 @@ const Exercise& canary_exercise(const Course& course);
 //   Throws  Error naming the file that fared otherwise
 void send_canaries(const Lab& lab, const Sandbox& sandbox, const std::filesystem::path& area,
                    int jobs, const std::string& secret);
+
+// Judges the impostors (grader/lab/impostors.hpp) with the exam of each of the exercises.
+//   Throws  Error naming exercise and impostor when one is given anything
+void send_impostors(const Lab& lab, const std::vector<const Exercise*>& exercises, int jobs,
+                    const std::string& secret);
 
 }  // namespace lockstep::grader

@@ -18,6 +18,7 @@
 #include "grader/batch/secret.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/command_line.hpp"
+#include "grader/lab/impostors.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/sandbox/probe.hpp"
 
@@ -228,6 +229,7 @@ Plan plan_of(const Arguments& arguments, Lab& lab) {
   std::vector<const Exercise*> judged = plan.exercises;
   judged.push_back(&canary_exercise(lab.course));
   make_ready(lab, judged);
+  make_impostors_ready(lab, judged);
   plan.limits.jobs = arguments.given("jobs")
                          ? static_cast<int>(arguments.integer("jobs", 1))
                          : static_cast<int>(std::thread::hardware_concurrency());
@@ -304,6 +306,7 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
   write_whole(note, area.path().string());
   const Recipe recipe = read_recipe(lab.places.recipe(canary_exercise(lab.course)));
   const Proven proven = proven_sandbox(lab.places, area.path(), lab.limits, recipe.compiler);
+  send_impostors(lab, plan.exercises, plan.limits.jobs, plan.secret);
   send_canaries(lab, *proven.sandbox, area.path(), plan.limits.jobs, plan.secret);
   judge_units(
       lab, *proven.sandbox, area.path(), units, plan.limits,

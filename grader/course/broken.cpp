@@ -56,7 +56,7 @@ class BrokenReader {
   std::string words(const json& table, const std::string& key) const {
     const auto found = table.find(key);
     if (found == table.end() || !found->is_string() || found->get<std::string>().empty()) {
-      fail(table, key, "'" + key + "' must be a non-empty text in quotes");
+      fail(table, key, "'" + key + "' must be a non-empty string in quotes");
     }
     return found->get<std::string>();
   }

@@ -52,7 +52,7 @@ std::string link_error(const std::string& linker_output) {
   if (twice == "main") return "it defines main(); the lab calls your function itself";
   if (!twice.empty()) {
     return "it defines " + twice +
-           ", which the lab defines already; rename yours, or put it in an unnamed namespace";
+           ", which the lab already defines; rename yours, or put it in an unnamed namespace";
   }
   std::string nowhere = symbol_after("undefined reference to `", "'\n");
   if (nowhere.empty()) nowhere = symbol_after("undefined symbol: ", "\n");

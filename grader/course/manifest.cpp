@@ -103,6 +103,12 @@ Exercise code_exercise(const std::string& lesson, const fs::path& file, Entry& e
   exercise.may_use = entry.get("may_use", Words{});
   entry.get("judge_uses", Words{});  // for the build alone
   exercise.cases = entry.need<std::vector<int>>("cases");
+  for (const auto& [check, why] : entry.get("trivial", std::map<std::string, std::string>{})) {
+    const bool digits = check.find_first_not_of("0123456789") == std::string::npos;
+    const int number = digits && !check.empty() && check.size() <= 3 ? std::stoi(check) : 0;
+    check_range(entry, "trivial", number, 1, static_cast<int>(exercise.cases.size()));
+    exercise.trivial[number] = why;
+  }
   exercise.among_processes = entry.get("among_processes", false);
   exercise.baseline = entry.get("baseline", std::string());
   exercise.native = entry.get("native", std::string());
@@ -199,7 +205,7 @@ void check_consistent(const Draft& draft) {
                             "', which does not come before it on the path"));
     }
     if (!handles.insert(exercise.handle()).second) {
-      throw UsageError(entry.where("") + "another lesson has an exercise of this name");
+      throw UsageError(entry.where("") + "another lesson has an exercise with this name");
     }
     for (const std::string& used : exercise.may_use) {
       if (names_part(draft.course, used)) continue;

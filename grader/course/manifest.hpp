@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,14 +43,15 @@ struct Exercise {
   std::vector<std::string> after;  // exercises to solve before
   std::string reading;             // folder of the lesson that leads to it: its own, or another
   // Of a code exercise:
-  std::string header;                // the contract
-  std::vector<std::string> symbols;  // what the file must define, as `nm -C` prints it
-  std::string family;                // the kind of exam
-  std::vector<std::string> rooms;    // what its player is linked with, besides comm
-  std::vector<std::string> may_use;  // other parts whose references are linked into its player
-  std::vector<int> cases;            // that each check plays at least
-  bool among_processes = false;      // the results of real processes say whether it is right
-  std::string baseline, native;      // programs of ./lab sim that ./lab compare sets beside it
+  std::string header;                  // the contract
+  std::vector<std::string> symbols;    // what the file must define, as `nm -C` prints it
+  std::string family;                  // the kind of exam
+  std::vector<std::string> rooms;      // what its player is linked with, besides comm
+  std::vector<std::string> may_use;    // other parts whose references are linked into its player
+  std::vector<int> cases;              // that each check plays at least
+  std::map<int, std::string> trivial;  // checks, from 1, that an impostor may pass; and why
+  bool among_processes = false;        // the results of real processes say whether it is right
+  std::string baseline, native;        // programs of ./lab sim that ./lab compare sets beside it
   CalledBy called_by;
 
   std::string address() const { return lesson + "/" + name; }

@@ -27,7 +27,7 @@ class Reader {
   explicit Reader(const std::filesystem::path& file) : file_(file.string()) {}
 
   Mutant read(const json& table) const {
-    if (!table.is_object()) throw UsageError(file_ + ": [[mutant]] is a table");
+    if (!table.is_object()) throw UsageError(file_ + ": [[mutant]] must be a table");
     const auto edits = table.find("edit");
     const bool several = edits != table.end();
     only(table, several ? keys_beside_edits : keys_of_mutant);
@@ -39,11 +39,11 @@ class Reader {
     mutant.verdict = words(table, "verdict");
     mutant.says = words(table, "says");
     if (several && (!edits->is_array() || edits->empty())) {
-      fail(table, "edit", "edits are [[mutant.edit]] tables");
+      fail(table, "edit", "edits must be [[mutant.edit]] tables");
     }
     if (!several) mutant.edits.push_back(edit(table));
     for (const json& one : several ? *edits : json::array()) {
-      if (!one.is_object()) fail(table, "edit", "an edit is a [[mutant.edit]] table");
+      if (!one.is_object()) fail(table, "edit", "an edit must be a [[mutant.edit]] table");
       only(one, keys_of_edit);
       mutant.edits.push_back(edit(one));
     }
@@ -71,7 +71,7 @@ class Reader {
   std::string optional(const json& table, const std::string& key) const {
     const auto found = table.find(key);
     if (found == table.end()) return "";
-    if (!found->is_string()) fail(table, key, "'" + key + "' must be a text in quotes");
+    if (!found->is_string()) fail(table, key, "'" + key + "' must be a string in quotes");
     return found->get<std::string>();
   }
 
@@ -163,8 +163,8 @@ MutantList read_mutants(const std::filesystem::path& file) {
   for (const auto& [key, value] : content.items()) {
     if (key == toml_lines) continue;
     noting([&] {
-      if (key != "mutant") reader.fail(content, key, "there is '" + key + "' beside the mutants");
-      if (!value.is_array()) reader.fail(content, key, "mutants are [[mutant]] tables");
+      if (key != "mutant") reader.fail(content, key, "unexpected '" + key + "' beside the mutants");
+      if (!value.is_array()) reader.fail(content, key, "mutants must be [[mutant]] tables");
     });
     if (key != "mutant" || !value.is_array()) continue;
     for (const json& table : value) noting([&] { take(table); });

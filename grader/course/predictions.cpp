@@ -36,14 +36,14 @@ class PredictionTable {
   std::string optional_words(const std::string& key) {
     const json* value = find(key);
     if (value == nullptr) return "";
-    if (!value->is_string()) refuse(key, text("'", key, "' is no text"));
+    if (!value->is_string()) refuse(key, text("'", key, "' is not a string"));
     return value->get<std::string>();
   }
   double share(const std::string& key) {
     const json* value = find(key);
     if (value == nullptr) return 0;
     const bool good = value->is_number() && value->get<double>() >= 0 && value->get<double>() < 1;
-    if (!good) refuse(key, text("'", key, "' is no number from 0 to 1: ", value->dump()));
+    if (!good) refuse(key, text("'", key, "' is not a number from 0 to 1: ", value->dump()));
     return value->get<double>();
   }
   std::vector<PredictionTable> tables(const std::string& key) {
@@ -52,7 +52,7 @@ class PredictionTable {
     const bool good = value->is_array() && std::ranges::all_of(*value, [](const json& entry) {
                         return entry.is_object();
                       });
-    if (!good) refuse(key, text("'", key, "' is no list of tables"));
+    if (!good) refuse(key, text("'", key, "' is not a list of tables"));
     std::vector<PredictionTable> tables;
     for (const json& entry : *value) tables.emplace_back(entry, file_);
     return tables;
@@ -61,7 +61,7 @@ class PredictionTable {
     try {
       return std::regex(written, std::regex::ECMAScript);
     } catch (const std::regex_error& error) {
-      refuse(key, text("'", key, "' is no regular expression: ", error.what()));
+      refuse(key, text("'", key, "' is not a regular expression: ", error.what()));
     }
   }
   void refuse_unknown() const {
@@ -138,7 +138,7 @@ std::vector<PredictedRun> predicted_runs(const std::filesystem::path& folder) {
   const std::vector<Prediction> predictions = predictions_of(file);
   const std::vector<Run> runs = runs_of(read_text(folder / "README.md"));
   if (runs.size() != predictions.size()) {
-    throw UsageError(text(file.string(), ":1: has ", predictions.size(), " [[run]] where ",
+    throw UsageError(text(file.string(), ":1: has ", predictions.size(), " [[run]], but ",
                           (folder / "README.md").string(), " has ", runs.size(), " ```sh run"));
   }
   std::vector<PredictedRun> predicted;
@@ -180,8 +180,8 @@ PredictedValue value_in(const Prediction& prediction, const std::string& output)
     if (!pattern.empty() && std::regex_search(searched, std::regex(pattern))) seen.push_back(i);
   }
   if (seen.size() != 1) {
-    throw Error(
-        text("the output of the run fits ", seen.empty() ? "none" : "several", " of the answers"));
+    throw Error(text("the output of the run matches ", seen.empty() ? "none" : "several",
+                     " of the answers"));
   }
   return {seen.front(), 0};
 }

@@ -20,8 +20,8 @@ namespace lockstep::grader {
 namespace {
 
 constexpr const char* opening =
-    "# What you have done in the lab; see grader/course/progress.hpp. The files of two machines\n"
-    "# are merged by putting one behind the other: cat one two > work/.progress\n";
+    "# What you have done in the lab; see grader/course/progress.hpp. To merge the files of\n"
+    "# two machines, concatenate them: cat one two > work/.progress\n";
 
 using Fields = std::vector<std::string>;
 

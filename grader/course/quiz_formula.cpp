@@ -86,8 +86,8 @@ Reason differs_from_measured(const json& key, const Said& said, const QuizRules&
     const Point& point = said.measured[i];
     const double counted = rules.measured(key_text(key, "id"), point);
     if (!same(said.at_measured[i], counted)) {
-      return text("for ", text_of(point), " your formula says ", said.at_measured[i], ", but ",
-                  counted, " was counted in a run");
+      return text("for ", text_of(point), " your formula gives ", said.at_measured[i],
+                  ", but a run counted ", counted);
     }
   }
   return std::nullopt;

@@ -88,7 +88,8 @@ Reason judge_number(const json& key, const std::string& answer) {
   if (close(seen, value, tolerance)) return std::nullopt;
   if (!unit.empty() && close(given->value, key.at("value").get<double>(), tolerance)) {
     return text(
-        "the digits fit, the unit does not: 1 GB is 10^9 bytes, 1 GiB is 2^30 bytes, and each "
+        "the digits match, but the unit does not: 1 GB is 10^9 bytes, 1 GiB is 2^30 bytes, and "
+        "each "
         "step from k to M to G is a factor of 1,000 (or 1,024)");
   }
   for (const json& mistake : key.value("mistake", json::array())) {

@@ -14,15 +14,16 @@ namespace {
 std::string meaning_of(const std::string& kind) {
   static const std::map<std::string, std::string> meanings{
       {"heap-buffer-overflow",
-       "outside of an allocated array: an index beyond the last element, or below the first"},
-      {"stack-buffer-overflow", "outside of a local variable or array"},
-      {"global-buffer-overflow", "outside of a global variable or array"},
+       "outside an allocated array: an index beyond the last element, or below the first"},
+      {"stack-buffer-overflow", "outside a local variable or array"},
+      {"global-buffer-overflow", "outside a global variable or array"},
       {"heap-use-after-free", "in freed memory: a span or pointer outlived its target"},
       {"stack-use-after-return", "in a local variable of a function that has returned"},
       {"stack-use-after-scope", "in a local variable whose block has ended"},
-      {"stack-overflow", "beyond the end of the stack: an endless recursion"},
+      {"stack-overflow", "beyond the end of the stack: infinite recursion"},
       {"attempting", "by freeing memory twice"},
-      {"alloc-dealloc-mismatch", "by freeing memory in another way than it was allocated"},
+      {"alloc-dealloc-mismatch",
+       "by freeing memory with a function that does not match its allocation"},
       {"SEGV", "at an invalid address: a null pointer, or one that was never set"}};
   const auto found = meanings.find(kind);
   return found == meanings.end() ? "(" + kind + ")" : found->second;

@@ -117,8 +117,7 @@ std::string stub_of(const std::string& reference, const std::string& name) {
     if (indent.empty()) continue;
     const auto names = parameters_of(stub);
     if (!names.empty()) {
-      stub.push_back(indent +
-                     "// Only keeps the compiler from warning of parameters not used yet.");
+      stub.push_back(indent + "// Avoids warnings about parameters that are not used yet.");
       stub.push_back(indent + quieted(names));
     }
     stub.push_back(indent + "throw NotImplemented(\"" + name + "\");");

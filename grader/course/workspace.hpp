@@ -41,6 +41,10 @@ struct Places {
   std::filesystem::path judge(const Exercise& e) const {
     return build / "bin" / ("judge-" + e.lesson.substr(0, 2));
   }
+  // A player that contains no part (grader/play/impostor.hpp).
+  std::filesystem::path impostor(const std::string& kind) const {
+    return build / "bin" / ("impostor-" + kind);
+  }
   std::filesystem::path traces() const { return root / "build" / "traces"; }
   // What was recorded of the last check.
   std::filesystem::path timeline(const Exercise& e) const {

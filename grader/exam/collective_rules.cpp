@@ -90,15 +90,16 @@ class Comparison {
       : bench_(bench), played_(played), p_(p), calls_(calls) {}
 
   void rank(int rank) {
-    const auto member = static_cast<std::size_t>(p_.members.ranks[static_cast<std::size_t>(rank)]);
-    ByteReader result(played_.results[member]);
+    const int member = p_.members.ranks[static_cast<std::size_t>(rank)];
+    if (played_.results->killed(member)) return;
+    ByteReader& result = played_.results->of(member);
     for (std::size_t call = 0; call < calls_.size(); ++call) {
-      if (p_.death && !returned(rank, result)) return;
+      const bool whole = !p_.death || returned(rank, result);
       bytes_peak_ = std::max(bytes_peak_, result.get<std::int64_t>());
       const auto& buffers = calls_[call].ranks[static_cast<std::size_t>(rank)];
       for (std::size_t buffer = 0; buffer < buffers.size(); ++buffer) {
         const auto raw = result.get_bytes();
-        if (p_.elements == Elements::given) compare(rank, call, buffer, raw);
+        if (whole && p_.elements == Elements::given) compare(rank, call, buffer, raw);
       }
     }
   }
@@ -107,9 +108,10 @@ class Comparison {
  private:
   // Whether the rank holds a result, in a case in which another one dies.
   bool returned(int rank, ByteReader& result) {
-    if (result.done()) return false;  // this rank died
     const LostPeerEnding seen = read_lost_peer_ending(result);
-    if (auto failure = failure_of(seen, rank)) bench_.fail(played_, std::move(*failure));
+    if (auto failure = failure_of(seen, rank, *played_.results)) {
+      bench_.fail(played_, std::move(*failure));
+    }
     return seen.ending.kind == Ending::Kind::returned;
   }
 
@@ -183,6 +185,7 @@ std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,
   setup.description = text(p.members.description(), ", ", what,
                            p.death ? text(", rank ", p.death->rank, " dies") : "");
   setup.schedule_seed = p.schedule_seed;
+  setup.players = p.players;
   setup.limits.bytes_max = 1 << 16;
   setup.network = p.nodes ? p.nodes->network : p.network;
   if (p.death) {

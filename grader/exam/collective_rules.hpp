@@ -45,6 +45,7 @@ struct CollectiveProblem {
   Elements elements = Elements::given;  // none: counts and costs alone, for any count
   std::optional<Death> death{};         // of a rank of the whole world, in its first call
   sim::Network network{};               // where there are no nodes
+  Players players = Players::kept;
 
   int size() const { return members.size(); }
   std::size_t ranks() const { return static_cast<std::size_t>(members.size()); }

@@ -36,7 +36,8 @@ void check_presence(Bench& bench, const Played& played, const GradientPlan& plan
          report.defined ? "a gradient" : "no gradient", where);
   }
   const auto value = as_doubles(plan.dtype, report.value);
-  if (!std::all_of(value.begin(), value.end(), [](double v) { return v == 1.0; })) {
+  const bool whole = std::cmp_equal(value.size(), plan.sizes[i]);
+  if (!whole || !std::all_of(value.begin(), value.end(), [](double v) { return v == 1.0; })) {
     fail(bench, played, "value_changed",
          text("the value of parameter ", i, " changed on rank ", rank,
               "; average only the gradients"),

@@ -4,10 +4,20 @@
 
 namespace lockstep::grader {
 
-std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank) {
-  if (seen.ending.kind == Ending::Kind::threw_expected) return std::nullopt;
+std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank, const Results& results) {
+  const bool threw = seen.ending.kind == Ending::Kind::threw_expected;
+  if (threw && results.any_killed()) return std::nullopt;
   Failure failure;
   failure.where = text("rank ", rank);
+  if (threw) {
+    failure.cause = "nobody_lost";
+    failure.seen = thrown_text(seen.ending);
+    failure.expected = "a normal return";
+    failure.message = text("rank ", rank, " threw ", failure.seen,
+                           ", but no rank was lost: every rank ended before the judge could kill "
+                           "it; likely cause: the part throws instead of communicating");
+    return failure;
+  }
   if (seen.ending.kind == Ending::Kind::threw_other) {
     failure.cause = "wrong_error";
     failure.seen = thrown_text(seen.ending);
@@ -45,16 +55,37 @@ std::optional<Played> play_with_a_death(Bench& bench, const CaseSetup& setup) {
   }
 }
 
+namespace {
+
+// A rank that makes few requests ends before it is killed, which is no fault; but then the others
+// have met it.
+void require_meeting(Bench& bench, const Played& played) {
+  const sim::Counters& counters = played.counters;
+  if (played.results->any_killed() || !counters.collectives.empty() || !counters.messages.empty()) {
+    return;
+  }
+  Failure failure;
+  failure.cause = "no_communication";
+  failure.seen = "no message and no collective";
+  failure.expected = "messages or collectives";
+  failure.message =
+      "no rank sent a message or took part in a collective, so that none could be lost; likely "
+      "cause: the part returns before it communicates";
+  bench.fail(played, std::move(failure));
+}
+
+}  // namespace
+
 void check_lost_peer(Bench& bench, CaseSetup setup, int rank, std::int64_t at_request) {
   setup.description += text(", rank ", rank, " dies");
   setup.faults.kills.push_back({.rank = rank, .at_call = at_request});
   const auto played = play_with_a_death(bench, setup);
   if (!played) return;
-  for (std::size_t other = 0; other < played->results.size(); ++other) {
-    if (played->results[other].empty()) continue;
-    ByteReader result(played->results[other]);
-    const LostPeerEnding seen = read_lost_peer_ending(result);
-    if (auto failure = failure_of(seen, static_cast<int>(other))) {
+  require_meeting(bench, *played);
+  for (int other = 0; std::cmp_less(other, played->results->size()); ++other) {
+    if (played->results->killed(other)) continue;
+    const LostPeerEnding seen = read_lost_peer_ending(played->results->of(other));
+    if (auto failure = failure_of(seen, other, *played->results)) {
       bench.fail(*played, std::move(*failure));
     }
   }

@@ -9,9 +9,9 @@
 
 namespace lockstep::grader {
 
-// What is wrong with how `rank` ended; nothing where it threw CommError, or returned without having
-// been told of a death (then its result is to be looked at).
-std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank);
+// What is wrong with how `rank` ended; nothing where it threw CommError because a rank was killed,
+// or returned without having been told of a death (then its result is to be looked at).
+std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank, const Results& results);
 
 // Plays a case in which a rank dies. What the core finds in it is said as the part's failure, not
 // as the death's.

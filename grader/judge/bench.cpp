@@ -12,6 +12,7 @@
 namespace lockstep::grader {
 namespace {
 
+constexpr std::size_t text_max = 4000;  // bytes of each text of a failure
 constexpr int players_max = 17;
 constexpr int players_at_first = 8;  // side by side; more are started when a case has more ranks
 
@@ -41,6 +42,15 @@ std::string cause_of(const sim::Finding& finding) {
 // "case 3: 4 ranks, 7 elements of int64, sum"
 std::string heading(const CaseAddress& at, const std::string& description) {
   return text("case ", text_of(at), ": ", description);
+}
+
+// Not in the middle of a character.
+std::string cut(std::string said) {
+  if (said.size() <= text_max) return said;
+  std::size_t end = text_max;
+  while (end > 0 && (static_cast<unsigned char>(said[end]) & 0xc0) == 0x80) --end;
+  said.resize(end);
+  return said + "…";
 }
 
 // A folder in which the ranks of one case meet; they are told of it as the player's first argument.
@@ -118,12 +128,25 @@ std::vector<int> Bench::way_asked_for() const {
   return plays_next() && options_.only_case ? options_.only_case->way : std::vector<int>{};
 }
 
+void Bench::require_results_read() {
+  const auto results = std::exchange(results_, nullptr);
+  if (results) results->require_read();
+}
+
 std::optional<Failure> Bench::failure_of(const std::function<void()>& judge) {
   try {
+    require_results_read();
+    reading_ = false;
     judge();
+    require_results_read();
   } catch (const Failure& failure) {
+    results_.reset();
     return failure;
-  } catch (const MalformedMessage& error) {
+  } catch (const UsageError&) {
+    throw;
+  } catch (const std::exception& error) {
+    results_.reset();
+    if (!reading_) throw;
     return unreadable_result(error.what());
   }
   return std::nullopt;
@@ -147,6 +170,8 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
     pass_over();
     return std::nullopt;
   }
+  require_results_read();
+  reading_ = false;
   const CaseAddress at{next_case_++, way_};
   if (!trying_) {
     ++played_;
@@ -166,7 +191,7 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
     command.push_back(place.emplace().path());
     host_.reset();  // a place serves one meeting
   }
-  // Players live from case to case, so that a call sees what an earlier one left behind.
+  if (setup.players == Players::fresh) host_.reset();
   if (!host_ || !host_->usable()) {
     host_ = std::make_unique<sim::ProcessHost>(command, alone || place ? ranks : players_at_first,
                                                options_.limits, options_.debugged);
@@ -180,10 +205,13 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
   world.faults = setup.faults;
   world.timeline = kept_run_.next(text(exercise_, ", ", heading(at, setup.description)));
   sim::Core core(std::move(world));
-  sim::CaseResult result = host_->run(core, setup.inputs);
-  Played played{at, setup.description, std::move(result.results), core.counters(),
-                std::move(result.output)};
-  last_ = {played.at, played.description, {}, {}, played.output};
+  last_ = {at, setup.description, {}, {}, {}};
+  sim::CaseResult result = run_players(core, setup.inputs);
+  reading_ = true;
+  Played played{at, setup.description,
+                std::make_shared<Results>(std::move(result.results), std::move(result.killed)),
+                core.counters(), std::move(result.output)};
+  last_.output = played.output;
   const auto printed = [](const std::string& text) { return !text.empty(); };
   if (std::any_of(last_.output.begin(), last_.output.end(), printed)) printed_ = last_;
   if (result.finding) {
@@ -198,7 +226,21 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
                   .output = {},
                   .ranks = result.finding->ranks});
   }
+  results_ = played.results;
   return played;
+}
+
+// The host's own troubles are Errors; anything else was thrown by a service or a reader at what a
+// player sent.
+sim::CaseResult Bench::run_players(sim::Core& core, const std::vector<Bytes>& inputs) {
+  try {
+    return host_->run(core, inputs);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    host_.reset();
+    throw unreadable_result(error.what());
+  }
 }
 
 void Bench::note_par(const std::string& counter, double seen, double best, const Played& played) {
@@ -228,6 +270,7 @@ Failure Bench::unreadable_result(const std::string& why) const {
   failure.message =
       text("a rank sent a result that cannot be read (", why,
            "); the part may have written to file descriptor 3, or overwritten memory");
+  failure.message = cut(std::move(failure.message));
   failure.where = heading(last_.at, last_.description);
   failure.at = last_.at;
   failure.output = last_.output;
@@ -239,6 +282,9 @@ void Bench::fail(const Played& played, Failure failure) const {
   failure.output = played.output;
   const std::string head = heading(played.at, played.description);
   failure.where = failure.where.empty() ? head : head + ", " + failure.where;
+  for (std::string* said : {&failure.message, &failure.expected, &failure.seen, &failure.where}) {
+    *said = cut(std::move(*said));
+  }
   throw Failure(std::move(failure));
 }
 

@@ -13,6 +13,7 @@
 #include "engine/sim/process_host.hpp"
 #include "grader/judge/judge.hpp"
 #include "grader/judge/kept_run.hpp"
+#include "grader/judge/results.hpp"
 
 namespace lockstep::grader {
 
@@ -34,6 +35,10 @@ struct Failure {
   std::string gist() const;
 };
 
+// kept: the players of the case before, so that a call sees what an earlier one left behind. fresh:
+// new processes, so that nothing remembers an input that is played again.
+enum class Players : unsigned char { kept, fresh };
+
 // One case: who plays, and under which rules.
 struct CaseSetup {
   std::string description;    // "4 ranks, 7 elements of int64, sum"
@@ -44,12 +49,13 @@ struct CaseSetup {
   sim::Limits limits{.messages_max = 10'000, .requests_max = 40'000};
   std::vector<sim::Service*> services;
   sim::Faults faults{};  // a rank that dies has no result
+  Players players = Players::kept;
 };
 
 struct Played {
   CaseAddress at;
   std::string description;
-  std::vector<Bytes> results;  // by rank
+  std::shared_ptr<Results> results;
   sim::Counters counters;
   std::vector<std::string> output;
 };
@@ -88,7 +94,9 @@ class Bench {
   // From `place` on, counts the cases of `run` without playing them.
   void count_from(const Place& place, const std::function<void(Bench&)>& run);
 
-  // The failure that `judge` ends in, if any; a result that cannot be read is one as well.
+  // The failure that `judge` ends in, if any. A result that was not read to its end is one, and so
+  // is whatever is thrown once a case was played: what is read then comes from the player.
+  //   Throws  what `judge` throws before it has played a case, and UsageError
   std::optional<Failure> failure_of(const std::function<void()>& judge);
 
   // How many cases were asked for, and how many of them were played (one at most with --case).
@@ -103,7 +111,7 @@ class Bench {
   std::uint64_t draw();
   std::uint64_t seed() const { return options_.seed; }
 
-  // The judge's own sentence about a case it looked at.
+  // The judge's own sentence about a case it looked at. Every text is cut: it may quote the player.
   [[noreturn]] void fail(const Played& played, Failure failure) const;
 
   // What a case that passed cost beside the best known solution; of each counter the case that is
@@ -116,11 +124,13 @@ class Bench {
   void note(const Failure& failure);
   void end() { kept_run_.end(); }
 
+ private:
   // What is to be said when the results of the last case could not even be read: the player sent
   // something of its own instead of what its adapter packs.
   Failure unreadable_result(const std::string& why) const;
-
- private:
+  // The results of the last case are done with.
+  void require_results_read();
+  sim::CaseResult run_players(sim::Core& core, const std::vector<Bytes>& inputs);
   // The way that --case asks for, when the next case is the one it chose.
   std::vector<int> way_asked_for() const;
   void go_to(const Place& place);
@@ -139,7 +149,9 @@ class Bench {
   std::vector<int> way_{};  // to the variant that it plays
   std::uint64_t drawn_ = 0;
   std::uint64_t inputs_ = 0;
-  Played last_, printed_;  // without their results
+  Played last_, printed_;             // without their results
+  std::shared_ptr<Results> results_;  // of the last case, until they were read
+  bool reading_ = false;              // a case was played, and its check is not over
   KeptRun kept_run_;
   std::vector<ParCounter> par_;
 };

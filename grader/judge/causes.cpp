@@ -38,6 +38,8 @@ constexpr auto causes = std::to_array<CauseMeaning>({
     {"not_refused", "the part accepted a value that the contract tells it to refuse"},
     {"wrong_error", "an error of a type other than the contract names"},
     {"peer_lost", "a peer died, and a rank returned normally"},
+    {"no_communication", "the ranks neither sent a message nor met in a collective"},
+    {"nobody_lost", "no peer died, and a rank threw CommError"},
     {"other_values", "other values, for a reason that the numbers do not show"},
     {"bits_differ", "ranks hold results that differ in their last bits"},
     {"order_of_arrival", "values are added in order of arrival"},

@@ -2,13 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <sstream>
 
 namespace lockstep::grader {
 
+namespace {
+
+void require_whole_elements(std::size_t bytes, std::size_t size) {
+  if (bytes % size != 0) throw MalformedMessage("malformed message: an element is cut off");
+}
+
+}  // namespace
+
 std::vector<double> as_doubles(DType dtype, std::span<const std::byte> bytes) {
+  require_whole_elements(bytes.size(), bytes_of(dtype));
   return visit_dtype(dtype, [&]<typename T>() {
     std::vector<double> values(bytes.size() / sizeof(T));
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -21,6 +31,7 @@ std::vector<double> as_doubles(DType dtype, std::span<const std::byte> bytes) {
 }
 
 std::vector<std::int64_t> as_integers(std::span<const std::byte> bytes) {
+  require_whole_elements(bytes.size(), sizeof(std::int64_t));
   std::vector<std::int64_t> values(bytes.size() / sizeof(std::int64_t));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(values[0]));
   return values;
@@ -63,7 +74,8 @@ std::string number(double value) {
     out.str("");
     out.precision(digits);
     out << value;
-    if (std::stod(out.str()) == value || std::isnan(value)) break;
+    // Not std::stod, which throws at numbers below the smallest normal one.
+    if (std::strtod(out.str().c_str(), nullptr) == value || std::isnan(value)) break;
   }
   return out.str();
 }

@@ -15,6 +15,7 @@
 namespace lockstep::grader {
 
 // Elements of a raw buffer as doubles. int64 beyond 2^53 is compared by as_integers instead.
+//   Throws  MalformedMessage, as as_integers does, when the last element is cut off
 std::vector<double> as_doubles(DType dtype, std::span<const std::byte> bytes);
 std::vector<std::int64_t> as_integers(std::span<const std::byte> bytes);
 Bytes to_bytes(DType dtype, std::span<const double> values);

@@ -58,8 +58,8 @@ Tally tally_of(const Report& report);
 
 // graded: what builds on a failed check is skipped, and a failing case is made smaller. whole:
 // every check is run, so that the kill matrix shows what each sees; verdict and points are the
-// same.
-enum class Battery : unsigned char { graded, whole };
+// same. brief: as graded, but a failing case stays as it was drawn.
+enum class Battery : unsigned char { graded, whole, brief };
 
 // Where the ranks talk: in the judge's world, which measures; or among real processes, which only
 // confirms values: nothing is known of what went over the wire, so there are no points.

@@ -9,7 +9,7 @@ namespace lockstep::grader {
 // One thing that is counted, in the case in which it is furthest from the best.
 struct ParCounter {
   std::string name;           // "bytes", "steps", "messages", "time"
-  double seen = 0, best = 0;  // bytes of the busiest rank, messages, seconds; best is above 0
+  double seen = 0, best = 0;  // bytes sent by the busiest rank, messages, seconds; best is above 0
   std::string where;          // "case 12: 8 ranks, 83 elements of int64"
 
   double ratio() const { return seen / best; }

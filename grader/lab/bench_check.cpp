@@ -38,8 +38,8 @@ Options bench_check_options() {
   Options options("./lab bench check",
                   "Measures the time from a save to its verdict, for every exercise.");
   options.words("[NAME…|NN]", "exercises or lessons (default: all)")
-      .option("repeats", "3", "saves per exercise; the median counts")
-      .flag("json", "print one JSON document in place of a table");
+      .option("repeats", "3", "saves per exercise; the median is reported")
+      .flag("json", "print one JSON document instead of a table");
   return options;
 }
 
@@ -144,7 +144,7 @@ Wait wait_for_verdict(WatchProcess& watch, const fs::path& file, const std::stri
   Wait wait;
   wait.total_s = std::chrono::duration<double>(Clock::now() - start).count();
   if (verdict.at("verdict") != "pass") {
-    throw Error(text("the reference of ", verdict.at("exercise"), " is judged ",
+    throw Error(text("the verdict on the reference of ", verdict.at("exercise"), " is ",
                      verdict.at("verdict"), ": ", verdict.at("message")));
   }
   const json& seconds = verdict.at("seconds");

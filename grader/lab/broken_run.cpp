@@ -99,7 +99,7 @@ void print(const Lab& lab, const Broken& broken, const TrainingRun& sound,
            const TrainingRun& wrong) {
   const std::size_t columns = lab.columns == 0 ? 96 : std::min<std::size_t>(lab.columns, 120);
   if (broken.shows == Symptom::order && wrong.epoch_ends.size() > 1) {
-    std::cout << "\nthe broken run's loss: o last epoch but one, x last epoch, # both\n"
+    std::cout << "\nthe broken run's loss: o next-to-last epoch, x last epoch, # both\n"
               << chart_of({'o', epoch_of(wrong, 1)}, {'x', epoch_of(wrong, 0)}, columns,
                           chart_rows);
   } else {
@@ -137,7 +137,7 @@ const Broken& broken_named(const std::vector<Broken>& all, const std::string& na
   if (found != all.end()) return *found;
   std::vector<std::string> names;
   for (const Broken& broken : all) names.push_back(broken.name);
-  throw UsageError(text("no part is broken as '", name, "'; ", did_you_mean(name, names),
+  throw UsageError(text("there is no mistake '", name, "'; ", did_you_mean(name, names),
                         "./lab train --break list lists them all"));
 }
 
@@ -145,10 +145,10 @@ const Broken& broken_named(const std::vector<Broken>& all, const std::string& na
 
 Exit break_command(const Lab& lab, const Words& words) {
   Options options("./lab train --break",
-                  "Trains twice: with the right parts, then with one part that is wrong.");
-  options.words("NAME", "the mistake; list lists all")
-      .flag("json", "print one JSON document in place of the chart")
-      .rest("OPTIONS", "options of ./lab train that replace the mistake's own");
+                  "Trains twice: first with the correct parts, then with one wrong part.");
+  options.words("NAME", "the mistake to make; 'list' shows them all")
+      .flag("json", "print one JSON document instead of the chart")
+      .rest("OPTIONS", "options for ./lab train; they override the mistake's own");
   const Arguments arguments = parsed(options, words);
   if (arguments.asks_help()) return print_help(options);
   const std::vector<Broken> all = broken_parts(lab.places.root, lab.course);
@@ -196,8 +196,8 @@ Exit break_command(const Lab& lab, const Words& words) {
   } else {
     print(lab, broken, sound, wrong);
     if (!visible) {
-      std::cout << "\nWith these options the mistake does not show: that is what makes it "
-                   "dangerous. Leave the options out to see it.\n";
+      std::cout << "\nWith these options, the mistake does not show, and that makes it dangerous. "
+                   "Omit the options to see it.\n";
     }
   }
   return Exit::passed;

@@ -25,13 +25,13 @@ Options check_options() {
   options.words("[NAME…|NN]", "exercises or lessons (default: the one you edited last)")
       .flag("all", "every exercise")
       .option("from", "work", "judge the files in this folder (solutions, or any other)")
-      .option("seed", "1", "the seed that draws the cases")
+      .option("seed", "1", "the seed for generating the cases")
       .option("case", "", "run only this case")
       .choice("world", {"judge", "gloo", "nccl"}, "judge",
-              "where the ranks run; gloo and nccl compare results only and give no points")
+              "where the ranks run; gloo and nccl only compare results and give no points")
       .flag("sanitize", "check every memory access and all arithmetic; no points")
       .flag("output", "show what the ranks printed, even after a pass")
-      .flag("json", "print one JSON document in place of text")
+      .flag("json", "print one JSON document instead of text")
       .flag("time", "show where the time went");
   return options;
 }
@@ -48,7 +48,7 @@ void refuse_other_folder(const Lab& lab, const std::string& word, const std::str
   if (!names_folder || !path.has_extension()) return;
   const fs::path folder = (path.is_relative() ? lab.places.root / path : path).parent_path();
   if (folder.parent_path() == folder_named(lab, from)) return;
-  throw UsageError(text(word, " is outside of ", from, "/, the folder that is judged; use --from ",
+  throw UsageError(text(word, " is outside ", from, "/, the folder being judged; use --from ",
                         lab.places.shown(folder.parent_path())));
 }
 
@@ -68,7 +68,7 @@ std::vector<const Exercise*> chosen(const Lab& lab, const Arguments& arguments) 
   if (exercises.empty()) {
     const Exercise* next = exercise_at_hand(lab, read_progress(lab.places.progress()));
     if (next == nullptr)
-      throw UsageError("every exercise is solved; ./lab check --all judges again");
+      throw UsageError("every exercise is solved; ./lab check --all judges them again");
     exercises.push_back(next);
   }
   return exercises;
@@ -90,9 +90,10 @@ fs::path file_of(const Lab& lab, const Exercise& exercise, const std::string& fr
 
 CaseAddress address_given(const std::string& written) {
   if (auto address = case_address(written)) return *std::move(address);
-  throw UsageError("--case " + written +
-                   " is no case: pass a number from 1, or the address of a smaller variant from a "
-                   "report (3.0.2)");
+  throw UsageError(
+      "--case " + written +
+      " is not a case: pass a number, 1 or more, or the address of a smaller variant from a "
+      "report (3.0.2)");
 }
 
 // How the file is to be linked, and what the judge is to know of it.
@@ -127,7 +128,7 @@ void hide_output(Grade& grade, const Exercise& exercise) {
   if (grade.report.verdict != Verdict::pass || grade.report.output.empty()) return;
   grade.report.output.clear();
   grade.report.message +=
-      text(grade.report.message.empty() ? "" : "\n", "ranks printed something: ./lab check ",
+      text(grade.report.message.empty() ? "" : "\n", "the ranks printed output: ./lab check ",
            exercise.handle(), " --output shows it");
 }
 
@@ -159,9 +160,9 @@ Exit check_command(const Lab& lab, const Words& words) {
       throw UsageError(exercise->handle() + " has questions, not cases: leave out --case");
     }
     if (kind == PlayerKind::shared && !exercise->among_processes) {
-      throw UsageError(exercise->handle() +
-                       " is judged only under the judge: the results of real processes do not show "
-                       "what it does");
+      throw UsageError(
+          exercise->handle() +
+          " runs only under the judge: results from real processes do not show what it does");
     }
     const fs::path file = file_of(lab, *exercise, from);
     if (kind == PlayerKind::usual) judging.timeline_file = lab.places.timeline(*exercise).string();

@@ -32,15 +32,15 @@ struct ComparedRow {
 
 Options compare_options() {
   Options options("./lab compare",
-                  "Shows the costs of a collective: yours, the reference, the naive one, and the "
-                  "library's own.");
+                  "Compares the cost of your collective with the reference, the naive version and "
+                  "the library's version.");
   options.words("NAME", "the exercise")
       .option("ranks", "8", "number of simulated ranks")
       .option("count", "65536", "elements per rank")
       .option("dtype", "float32", "element type")
       .option("cluster", "", "the modelled cluster (./lab sim --help lists them)")
-      .flag("sizes-only", "send sizes without values, for very many ranks")
-      .flag("json", "print one JSON document in place of text");
+      .flag("sizes-only", "send only sizes, no values, for thousands of ranks")
+      .flag("json", "print one JSON document instead of text");
   return options;
 }
 
@@ -176,7 +176,7 @@ void print_table(const std::vector<ComparedRow>& rows) {
           priced ? "-" : whole(row.report["messages"]), seconds_text(row.report["virtual_s"]),
           seconds_text(row.report["wall_s"])});
   }
-  std::cout << "steps: the longest chain of messages; bytes: those of the busiest rank\n";
+  std::cout << "steps: the longest chain of messages; bytes: sent by the busiest rank\n";
   if (modelled) std::cout << "* modelled: one operation, with the traffic of its usual algorithm\n";
 }
 
@@ -188,7 +188,7 @@ Exit compare_command(const Lab& lab, const Words& words) {
   const Exercise& part = one_exercise(lab, arguments);
   const StudentProgram sim(lab, "sim");
   if (part.kind == Kind::quiz || !sim.has(part)) {
-    throw UsageError(text("compare works for collectives, and ", part.handle(),
+    throw UsageError(text("compare works only for collectives, but ", part.handle(),
                           " is not one; ./lab check ", part.handle(), " judges it"));
   }
   const fs::path engine = lab.places.build / "bin" / "sim";

@@ -26,7 +26,8 @@ void find_stray(const fs::path& folder, const std::set<std::string>& known, cons
     if (!entry.is_regular_file()) continue;
     const std::string name = entry.path().lexically_relative(folder).string();
     if (!known.contains(name)) {
-      problems.push_back(places.shown(entry.path()) + " does not belong to any exercise in the manifests");
+      problems.push_back(places.shown(entry.path()) +
+                         " does not belong to any exercise in the manifests");
     }
   }
 }
@@ -38,7 +39,8 @@ void find_stray_parts(const fs::path& folder, const std::set<std::string>& known
     if (!lesson.is_directory()) continue;
     for (const auto& part : fs::directory_iterator(lesson.path())) {
       if (known.contains(part.path().lexically_relative(folder).string())) continue;
-      problems.push_back(places.shown(part.path()) + " does not belong to any exercise in the manifests");
+      problems.push_back(places.shown(part.path()) +
+                         " does not belong to any exercise in the manifests");
     }
   }
 }
@@ -163,7 +165,7 @@ void check_kills(const Lab& lab, const Exercise& exercise, Problems& problems) {
   if (!fs::exists(file)) return need(file, lab.places, problems);
   const ExerciseKills kills = kept_kills(lab, exercise);
   const auto complain = [&](const std::string& has) {
-    problems.push_back(text(lab.places.shown(file), " has other ", has, ": ./lab dev matrix ",
+    problems.push_back(text(lab.places.shown(file), " has different ", has, ": ./lab dev matrix ",
                             exercise.handle(), " --write"));
   };
   std::vector<std::string> mutants;

@@ -21,8 +21,8 @@ Options debug_options() {
   options.words("NAME", "the exercise")
       .option("rank", "0", "the rank to debug; the others run as in a check")
       .option("from", "work", "debug the files in this folder")
-      .option("seed", "", "the seed of another case")
-      .option("case", "", "another case")
+      .option("seed", "", "the seed of a different case")
+      .option("case", "", "a different case")
       .rest("GDB OPTIONS", "arguments for gdb, such as --batch -ex backtrace");
   return options;
 }
@@ -56,7 +56,7 @@ void choose_case(const Arguments& arguments, const std::string& replay, JudgeOpt
   const std::string written =
       or_else(or_else(arguments.get("case"), word_behind(replay, "--case")), "1");
   options.only_case = case_address(written);
-  if (!options.only_case) throw UsageError("--case " + written + " names no case");
+  if (!options.only_case) throw UsageError("--case " + written + " is not a case");
 }
 
 // gdb, set up so that it begins the player and stops where the part begins.
@@ -93,7 +93,7 @@ Exit debug_command(const Lab& lab, const Words& words) {
   const Arguments arguments = parsed(debug_options(), words);
   if (arguments.asks_help()) return print_help(debug_options());
   const Exercise& exercise = one_exercise(lab, arguments);
-  if (exercise.kind == Kind::quiz) throw UsageError(exercise.handle() + " has questions, no code");
+  if (exercise.kind == Kind::quiz) throw UsageError(exercise.handle() + " has questions, not code");
   if (!fs::exists("/usr/bin/gdb")) {
     std::cerr << "lab: gdb is not installed: apt-get install gdb\n";
     return Exit::machine;

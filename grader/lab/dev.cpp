@@ -1,4 +1,5 @@
-// ./lab dev stubs, course, prove, matrix, predictions, affected: for those who change the course.
+// ./lab dev stubs, course, prove, matrix, impostors, predictions, affected: for those who change
+// the course.
 #include <iostream>
 
 #include "engine/base/error.hpp"
@@ -6,6 +7,7 @@
 #include "grader/course/affected.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/course_check.hpp"
+#include "grader/lab/impostors.hpp"
 #include "grader/lab/lab.hpp"
 #include "grader/lab/new_exercise.hpp"
 #include "grader/lab/predict_page.hpp"
@@ -46,8 +48,8 @@ Exit affected(const Lab& lab, const Words& paths) {
 }  // namespace
 
 Exit dev_command(const Lab& lab, const Words& words) {
-  const std::vector<std::string> known{"new",    "stubs",       "course",  "prove",
-                                       "matrix", "predictions", "affected"};
+  const std::vector<std::string> known{"new",    "stubs",     "course",      "prove",
+                                       "matrix", "impostors", "predictions", "affected"};
   const std::string command = words.empty() ? "" : words.front();
   const Words rest(words.empty() ? words.begin() : words.begin() + 1, words.end());
   if (command == "new") return new_command(lab, rest);
@@ -55,14 +57,15 @@ Exit dev_command(const Lab& lab, const Words& words) {
   if (command == "course") return print_problems(course_problems(lab));
   if (command == "prove") return prove_command(lab, rest);
   if (command == "matrix") return matrix_command(lab, rest);
+  if (command == "impostors") return impostors_command(lab, rest);
   if (command == "predictions") return predictions_page_command(lab, rest);
   if (command == "affected") return affected(lab, rest);
   throw UsageError(
       text("usage: ./lab dev new NN/NAME --family F | stubs | course | prove [NAME…] [--afresh] | "
            "matrix [NAME…] [--write] "
            "| matrix --page "
-           "FILE | predictions FOLDER | affected PATH…; '",
-           command, "' is none of them", did_you_mean(command, known)));
+           "FILE | impostors [NAME…] [--seeds N] | predictions FOLDER | affected PATH…; '",
+           command, "' is not one of them", did_you_mean(command, known)));
 }
 
 }  // namespace lockstep::grader

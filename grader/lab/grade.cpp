@@ -43,7 +43,7 @@ void say_where_it_is_unsolved(const Lab& lab, const Exercise& exercise,
                               const std::filesystem::path& source, Report& report) {
   if (report.verdict != sim::Verdict::unsolved) return;
   report.message = report.steps_held > 0
-                       ? text(report.next_step, "; the steps before it pass. Go on in ",
+                       ? text(report.next_step, "; the steps before it pass. Continue in ",
                               lab.places.shown(source))
                        : unsolved_message(lab, exercise, source);
   for (CheckReport& check : report.checks) {

@@ -14,7 +14,8 @@ namespace {
 Options hint_options() {
   Options options(
       "./lab hint",
-      "Shows the next hint: on the last failure, then the concept, the strategy, the pseudo-code.");
+      "Shows the next hint: first about the last failure, then the concept, the strategy and the "
+      "pseudo-code.");
   options.words("[NAME]", "the exercise (default: the one you edited last)")
       .option("rung", "", "show this hint: 1 the concept, 2 the strategy, 3 the pseudo-code")
       .flag("all", "show all hints");
@@ -78,7 +79,7 @@ ShownHint next_hint(const Task& task, const Task& common, const Exercise& exerci
   }
   if (task.hints.empty()) return {"", text(exercise.handle(), " has no hints\n")};
   return {"", text(task.hints.back(), "\nThat was the last hint; ./lab hint ", exercise.handle(),
-                   " --all shows show all hints again\n")};
+                   " --all shows all hints again\n")};
 }
 
 std::string take_hint(const Lab& lab, const Exercise& exercise) {

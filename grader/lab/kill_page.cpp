@@ -189,9 +189,7 @@ class Reader {
     }
   }
 
-  [[noreturn]] void fail() const {
-    throw UsageError(text("line ", number_, " is malformed"));
-  }
+  [[noreturn]] void fail() const { throw UsageError(text("line ", number_, " is malformed")); }
 
   std::istringstream lines_;
   int number_ = 0;
@@ -203,9 +201,10 @@ class Reader {
 
 std::string kills_file_of(const ExerciseKills& kills) {
   return text(kills_heading, kills.handle,
-              "\n\nWhich check fails (●) which mutant of `mutants.toml`, every check run on every "
-              "one: written by\n`./lab dev matrix ",
-              kills.handle, " --write`, and the proof holds it to what it sees.\n\n",
+              "\n\nWhich check fails (●) which mutant of `mutants.toml`. Every check runs on every "
+              "mutant.\n`./lab dev matrix ",
+              kills.handle,
+              " --write` writes this file, and\nthe proof compares it with what it sees.\n\n",
               tables_of(kills));
 }
 
@@ -222,7 +221,7 @@ std::string kill_page(const std::vector<ExerciseKills>& all) {
       "that the check fails and\n*kills* the mutant; · means that it holds. Verdict and cause are "
       "what a student would read.\n*First* counts the mutants that a check is the first to kill:\n",
       totals.checks_first, " of the ", totals.checks,
-      " checks are the first for at least one. The first row, if present, is no mutant\nbut the "
+      " checks are the first for at least one. The first row, if present, is not a mutant\nbut the "
       "part with an empty body, made from the stub. Mutants and tables are in "
       "`tests/exercises/`,\nand every proof compares its exercise's table with what it finds.\n\n",
       overview_of(all), "\n", weak_checks(all));

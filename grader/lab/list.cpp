@@ -15,7 +15,7 @@ namespace {
 
 Options list_options() {
   Options options("./lab list", "Shows all exercises, their state, and what comes next.");
-  options.flag("json", "print one JSON document in place of text");
+  options.flag("json", "print one JSON document instead of text");
   return options;
 }
 

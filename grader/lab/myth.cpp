@@ -25,10 +25,11 @@ struct Myth {
 };
 
 Options myth_options() {
-  Options options("./lab myth",
-                  "Claims that are often taught, each beside a measurement that contradicts it.");
-  options.words("[NAME]", "run this one; without: all of them, with their claims")
-      .flag("json", "one JSON document instead of words");
+  Options options(
+      "./lab myth",
+      "Shows claims that are often taught, each with a measurement that contradicts it.");
+  options.words("[NAME]", "the myth to measure; without NAME, list all claims")
+      .flag("json", "print one JSON document instead of text");
   return options;
 }
 
@@ -130,7 +131,7 @@ Exit myth_command(const Lab& lab, const Words& words) {
   }
   std::cout << wrapped(ran.output, lab.columns)
             << faint(lab.paint, text("\nmeasured by ", lab.places.shown(myth.source),
-                                     ", of lesson ", myth.lesson->number(), "\n"));
+                                     ", from lesson ", myth.lesson->number(), "\n"));
   return Exit::passed;
 }
 

@@ -37,7 +37,7 @@ Options new_exercise_options() {
   Options options("./lab dev new", "Creates the files of a new exercise from grader/templates.");
   options.words("NN/NAME", "its lesson and its name")
       .option("family", "", "the kind of exam: collective, function, ranks or services")
-      .option("room", "", "the room of engine/ that gets the contract (the family's own)");
+      .option("room", "", "the room of engine/ for the contract (default: the family's)");
   return options;
 }
 
@@ -53,11 +53,12 @@ void check_name(const Course& course, const std::string& name) {
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
   };
   if (name.empty() || name[0] < 'a' || name[0] > 'z' || !std::ranges::all_of(name, fits)) {
-    throw UsageError("'" + name +
-                     "' is not a name: use lower-case letters, digits and _, with a letter first");
+    throw UsageError(
+        "'" + name +
+        "' is not a valid name: use lower-case letters, digits and _, starting with a letter");
   }
   for (const Exercise& exercise : course.exercises) {
-    if (exercise.name == name) throw UsageError(exercise.address() + " has this name already");
+    if (exercise.name == name) throw UsageError(exercise.address() + " already has this name");
   }
 }
 
@@ -151,7 +152,7 @@ Exit new_command(const Lab& lab, const Words& words) {
   files["exercises/" + of_lesson + ".cpp"] =
       stub_of(files.at("solutions/" + of_lesson + ".cpp"), name);
   for (const auto& [path, content] : files) {
-    if (fs::exists(lab.places.root / path)) throw UsageError(path + " exists already");
+    if (fs::exists(lab.places.root / path)) throw UsageError(path + " already exists");
   }
   for (const auto& [path, content] : files) {
     write_text(lab.places.root / path, content);

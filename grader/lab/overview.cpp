@@ -140,7 +140,7 @@ std::string overview_text(const Lab& lab, const Progress& progress, const std::v
   return out + text("next      ", bold(lab.paint, next->handle()), ", about ", next->minutes,
                     " minutes: ./lab next\n",
                     "          ./lab watch judges at every save, ./lab hint shows a hint, ./lab "
-                    "help the commands\n");
+                    "help lists the commands\n");
 }
 
 std::string next_text(const Lab& lab, const std::vector<Row>& rows, const Exercise& next) {
@@ -160,7 +160,7 @@ std::string next_text(const Lab& lab, const std::vector<Row>& rows, const Exerci
 Exit overview_command(const Lab& lab, const Words& words) {
   Options options("./lab",
                   "Shows your progress: lessons, solved exercises, points, and what comes next.");
-  options.flag("json", "print one JSON document in place of text");
+  options.flag("json", "print one JSON document instead of text");
   const Arguments arguments = parsed(options, words);
   if (arguments.asks_help()) return print_help(options);
   const Progress progress = read_progress(lab.places.progress());
@@ -176,7 +176,7 @@ Exit overview_command(const Lab& lab, const Words& words) {
 
 Exit next_command(const Lab& lab, const Words& words) {
   Options options("./lab next", "Shows the next exercise: why it is next, and what to type.");
-  options.flag("json", "print one JSON document in place of text");
+  options.flag("json", "print one JSON document instead of text");
   const Arguments arguments = parsed(options, words);
   if (arguments.asks_help()) return print_help(options);
   const Progress progress = read_progress(lab.places.progress());

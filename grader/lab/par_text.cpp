@@ -13,7 +13,7 @@ namespace {
 std::string quantity_text(const ParCounter& counter, double value) {
   if (counter.name == "time") return lockstep::seconds_text(value);
   const std::string whole = grouped(static_cast<std::int64_t>(value));
-  return counter.name == "bytes" ? whole + " bytes of the busiest rank" : whole;
+  return counter.name == "bytes" ? whole + " bytes sent by the busiest rank" : whole;
 }
 
 // "time: 318 µs, 1.04 times the best known of 305 µs (case 12: 8 ranks, …)"
@@ -48,7 +48,7 @@ std::string par_text(const std::vector<ParCounter>& par, const Exercise& exercis
   if (!best.empty()) out += " as in the best known " + exercise.handle();
   if (beyond.empty()) return out;
   return text(out, "\n", beyond, "./lab compare ", exercise.handle(),
-              " sets yours beside the reference");
+              " compares yours with the reference");
 }
 
 nlohmann::json par_json(const std::vector<ParCounter>& par) {

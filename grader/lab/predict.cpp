@@ -23,10 +23,9 @@ Options predict_options() {
                   "Asks what a lesson's run will print, runs it, and says whether you were right. "
                   "It earns no points.");
   options
-      .words("[NN[.K]]",
-             "the lesson's run number K; without K the lesson's predictions, without NN all")
+      .words("[NN[.K]]", "run K of lesson NN; without K, the lesson's predictions; without NN, all")
       .option("answer", "", "your prediction, instead of typing it when asked")
-      .flag("json", "one JSON document; of a run without --answer the question alone");
+      .flag("json", "print one JSON document; for a run without --answer, only the question");
   return options;
 }
 
@@ -59,13 +58,13 @@ std::string asked(const Lab& lab, const PredictionRow& row) {
   if (row.made) {
     out += text("  you predicted this before: ", row.made->answer,
                 row.made->held ? ", which was right" : ", which was not right",
-                "; the first prediction is the one that is kept\n");
+                "; only the first prediction is kept\n");
   }
   return out + faint(lab.paint, expects_of(prediction)) + "\n";
 }
 
 std::string not_understood(const Prediction& prediction, const std::string& typed) {
-  return text("'", typed, "' is no answer here: ", expects_of(prediction));
+  return text("'", typed, "' is not an answer here: ", expects_of(prediction));
 }
 
 // Reads until an answer is understood on a terminal; elsewhere the first line must be one.
@@ -124,7 +123,7 @@ PredictedValue run_and_see(const Prediction& prediction, const Run& run, const S
   try {
     return value_in(prediction, comparable_output(run.expected, ran.output));
   } catch (const Error& error) {
-    throw Error(text(error.what(), ", so nothing is said of your prediction"));
+    throw Error(text(error.what(), ", so your prediction was not judged"));
   }
 }
 
@@ -183,7 +182,8 @@ std::pair<std::string, int> lesson_and_number(const std::string& word) {
   const bool digits = !number.empty() && number.size() < 4 &&
                       number.find_first_not_of("0123456789") == std::string::npos;
   if (!digits || std::stoi(number) == 0) {
-    throw UsageError("'" + word + "' names no run: ./lab predict 06.1 asks the first of lesson 06");
+    throw UsageError("'" + word +
+                     "' is not a run: ./lab predict 06.1 asks about the first run of lesson 06");
   }
   return {word.substr(0, point), std::stoi(number)};
 }

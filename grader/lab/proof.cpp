@@ -65,7 +65,7 @@ class Prover {
     if (alternatives_.empty()) complain("no alternative");
     if (!lab_.sanitized) compare_with_kept();
     proof_.summary +=
-        text(exercise_.handle(), ": ", mutants, " mutants rejected for their reason, ",
+        text(exercise_.handle(), ": ", mutants, " mutants rejected for the stated reason, ",
              alternatives, " alternatives accepted\n");
     return proof_;
   }
@@ -183,10 +183,10 @@ class Prover {
   std::string wrong_with(const std::string& verdict, const std::string& says) const {
     const std::string seen(sim::name_of(report_.verdict));
     if (seen != verdict) {
-      return text(" is judged '", seen, "', not '", verdict, "': ", report_.message);
+      return text(" gets the verdict '", seen, "', not '", verdict, "': ", report_.message);
     }
     if (what_a_student_reads().find(says) == std::string::npos) {
-      return text(" is rejected, but not for its reason '", says, "': ", report_.message);
+      return text(" is rejected, but not for the stated reason '", says, "': ", report_.message);
     }
     if (verdict == "pass" && report_.points != exercise_.points) {
       return text(" passes with ", report_.points, " of ", exercise_.points, " points");

@@ -136,7 +136,8 @@ Exit matrix_command(const Lab& lab, Words words) {
   const auto page = std::ranges::find(words, "--page");
   if (page != words.end()) {
     if (words.size() != 2 || page != words.begin()) {
-      throw UsageError("--page FILE stands alone: it writes the page of all exercises");
+      throw UsageError(
+          "--page FILE takes no other arguments: it writes one page for all exercises");
     }
     return write_page(lab, words.back());
   }

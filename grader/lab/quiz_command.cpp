@@ -19,7 +19,7 @@ namespace lockstep::grader {
 namespace {
 
 Options quiz_options() {
-  Options options("./lab quiz", "Asks the questions of a lesson and judges each answer at once.");
+  Options options("./lab quiz", "Asks a lesson's questions and judges each answer at once.");
   options.words("[NN]", "the lesson (default: the first with an unsolved quiz)")
       .flag("json", "print the questions and your answers as one JSON document");
   return options;
@@ -97,8 +97,8 @@ std::string all_questions(const Lab& lab, const Exercise& quiz) {
     if (!questions[i].answer.empty()) out += text("\n  your answer: ", questions[i].answer, "\n");
     out += "\n";
   }
-  return out + text("Write your answers into work/", quiz.file(), ", then ./lab check ",
-                    quiz.handle(), "; on a terminal, ./lab quiz asks one by one.\n");
+  return out + text("Write your answers in work/", quiz.file(), ", then run ./lab check ",
+                    quiz.handle(), "; in a terminal, ./lab quiz asks them one by one.\n");
 }
 
 nlohmann::json questions_json(const Lab& lab, const Exercise& quiz) {

@@ -80,12 +80,12 @@ Exit reset_command(const Lab& lab, const Words& words) {
   if (arguments.asks_help()) return print_help(declared_reset());
   const Exercise& exercise = one_exercise(lab, arguments);
   if (is_pristine(lab.places, exercise)) {
-    std::cout << "work/" << exercise.file() << " is the original already; nothing changed\n";
+    std::cout << "work/" << exercise.file() << " is already the original; nothing changed\n";
     return Exit::passed;
   }
   const bool ask = !arguments.flag("yes") && ::isatty(STDIN_FILENO) == 1;
   if (ask && std::filesystem::exists(lab.places.work(exercise))) {
-    std::cout << "replace work/" << exercise.file() << " by the original? [y/N] " << std::flush;
+    std::cout << "replace work/" << exercise.file() << " with the original? [y/N] " << std::flush;
     std::string answer;
     std::getline(std::cin, answer);
     if (answer != "y" && answer != "yes") {
@@ -102,7 +102,8 @@ Exit reset_command(const Lab& lab, const Words& words) {
 }
 
 Exit begin_command(const Lab& lab, const Words& words) {
-  Options options("./lab begin", "Copies the files that work/ lacks and never overwrites one.");
+  Options options("./lab begin",
+                  "Copies the files that are missing from work/; never overwrites a file.");
   if (parsed(options, words).asks_help()) return print_help(options);
   const auto copied = copy_missing_stubs(lab.places, lab.course);
   note_begun(lab, copied);

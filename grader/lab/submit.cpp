@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 Options submit_options() {
   Options options("./lab submit", "Packs your files into one archive to hand in.");
   options.option("out", "submission.zip", "the archive to write")
-      .flag("json", "list its contents as one JSON document in place of text");
+      .flag("json", "list its contents as one JSON document instead of text");
   return options;
 }
 

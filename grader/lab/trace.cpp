@@ -17,14 +17,14 @@ Options trace_options() {
       "./lab trace",
       "Writes the timeline of an exercise's last check: the failing case, or the largest.");
   options.words("NAME", "the exercise")
-      .option("out", "", "the file of the page (default: build/traces/NAME.html)")
+      .option("out", "", "the file to write (default: build/traces/NAME.html)")
       .flag("chrome", "also write NAME.json for ui.perfetto.dev and chrome://tracing");
   return options;
 }
 
 trace::Timeline last_run(const Lab& lab, const Exercise& exercise) {
   const fs::path file = lab.places.timeline(exercise);
-  if (exercise.kind == Kind::quiz) throw UsageError(exercise.handle() + " has questions, no runs");
+  if (exercise.kind == Kind::quiz) throw UsageError(exercise.handle() + " has questions, not runs");
   if (!fs::exists(file)) {
     throw UsageError(
         text("there is no record of ", exercise.handle(), " yet: ./lab check ", exercise.handle(),

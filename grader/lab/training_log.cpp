@@ -72,7 +72,7 @@ TrainingRun training_run(const std::filesystem::path& log, const CommandResult& 
     }
   }
   if (result.timed_out) {
-    run.words = text("it had not ended after ", static_cast<int>(result.seconds), " s");
+    run.words = text("it was still running after ", static_cast<int>(result.seconds), " s");
   } else if (run.ended) {
     run.words = why_it_ended(result.output);
   }

@@ -43,7 +43,7 @@ std::vector<Symbol> symbols_of(const fs::path& object) {
   constexpr std::size_t type_at = 17, name_at = 19;
   const auto linked = lines_of_nm(object, "--no-demangle");
   const auto written = lines_of_nm(object, "-C");
-  LOCKSTEP_CHECK(linked.size() == written.size(), "nm tells ", linked.size(), " names, and ",
+  LOCKSTEP_CHECK(linked.size() == written.size(), "nm lists ", linked.size(), " names but ",
                  written.size(), " demangled ones");
   std::vector<Symbol> symbols;
   for (std::size_t i = 0; i < linked.size(); ++i) {

@@ -210,7 +210,8 @@ void Watch::press(char key) {
       break;
     case 'x':
       asked_ = Asked::reset;
-      say(text("replace work/", exercise_->file(), " by the original? yours is kept as .bak  y/n"));
+      say(text("replace work/", exercise_->file(),
+               " with the original? yours is kept as .bak  y/n"));
       break;
     default:
       scroll(key);

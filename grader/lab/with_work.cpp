@@ -90,7 +90,7 @@ std::string added_option(const CalledBy& called_by, const Words& run) {
 }
 
 Exit with_work_command(const Lab& lab, const Words& words) {
-  Options options("lab-tool with-work", "Links a program with your parts that pass.");
+  Options options("lab-tool with-work", "Links a program with those of your parts that pass.");
   options.option("program", "train", "which")
       .list("always", "a part of yours to link even if it does not pass")
       .rest("ARGUMENTS", "arguments of the run, if the program is the trainer");

@@ -23,7 +23,8 @@ void write_zip(const std::filesystem::path& file, const std::vector<Member>& mem
   const auto must = [&](la_ssize_t state) {
     if (state < ARCHIVE_OK) {
       throw UsageError(text("cannot write ", file.string(), ": ",
-                            archive_error_string(writer.get()), "; pass another file with --out"));
+                            archive_error_string(writer.get()),
+                            "; pass a different file with --out"));
     }
   };
   must(archive_write_set_format_zip(writer.get()));

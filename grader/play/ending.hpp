@@ -63,7 +63,7 @@ Ending ending_of(const auto& call) {
   } catch (const std::exception& error) {
     return {Ending::Kind::threw_other, type_of(error), error.what()};
   } catch (...) {
-    return {Ending::Kind::threw_other, "something that is no std::exception", {}};
+    return {Ending::Kind::threw_other, "something that is not a std::exception", {}};
   }
 }
 

@@ -72,14 +72,14 @@ TEST_CASE("train gpt: stopped and gone on with, it ends with the weights of the 
   const auto other =
       apps.train({"--steps", "14", "--checkpoint", "run", "--resume", "--dropout", "0.2"});
   CHECK(other.exit_code == 2);
-  CHECK_THAT(other.output, contains("has --seed 3, this one 0"));
+  CHECK_THAT(other.output, contains("has --seed 3, but this one has 0"));
   const auto wider =
       apps.train(with({"--steps", "14", "--checkpoint", "run", "--resume", "--batch-size", "5"}));
   CHECK(wider.exit_code == 2);
   const auto sharper =
       apps.train(with({"--steps", "14", "--checkpoint", "run", "--resume", "--heads", "4"}));
-  CHECK_THAT(sharper.output, contains("has heads 2, this one 4"));
-  CHECK_THAT(wider.output, contains("has --batch-size 4, this one 5"));
+  CHECK_THAT(sharper.output, contains("has heads 2, but this one has 4"));
+  CHECK_THAT(wider.output, contains("has --batch-size 4, but this one has 5"));
 }
 
 TEST_CASE("train gpt, then generate: the text it saw comes back, the same for the same seed") {

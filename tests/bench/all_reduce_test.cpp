@@ -45,11 +45,11 @@ TEST_CASE("lab bench all_reduce: wrong usage is refused with what to type") {
     CHECK(result.exit_code == 2);
     CHECK_THAT(result.output, test::contains(part));
   };
-  refused({"--sizes", "5"}, "'5' is no size");
+  refused({"--sizes", "5"}, "'5' is not a size");
   refused({"--sizes", "4G"}, "such as 4K or 16M");
   refused({"--ranks", "1"}, "from 2 to 64");
-  refused({"--ranks", "two"}, "'two' is no size of a group");
-  refused({"--peer", "nccl"}, "none of torch, mpi, none");
+  refused({"--ranks", "two"}, "'two' is not a group size");
+  refused({"--peer", "nccl"}, "is not one of torch, mpi, none");
   refused({"--repeats", "0"}, "repeats");
 }
 

@@ -74,8 +74,8 @@ TEST_CASE("lab bench: wrong usage is refused with what to type") {
   refused({"train", "--model", "gtp"}, "gpt-small");
   refused({"train", "--repeats", "0"}, "repeats");
   refused({"train", "--steps", "x"}, "steps");
-  refused({"train", "--ranks", "0"}, "'0' is no size of a group; pass numbers from 1");
-  refused({"train", "--ranks", "2,x"}, "'x' is no size of a group");
+  refused({"train", "--ranks", "0"}, "'0' is not a group size; pass numbers from 1");
+  refused({"train", "--ranks", "2,x"}, "'x' is not a group size");
   refused({"train", "--ranks", ""}, "pass numbers such as 1 or 2,4");
   refused({"train", "--rounds", "3"}, "rounds");
 }
@@ -138,12 +138,12 @@ TEST_CASE(
   CHECK_THAT(hidden.at("peer_is").get<std::string>(), test::contains("--meet"));
 }
 
-TEST_CASE("lab bench: sides that did not train the same are no comparison") {
+TEST_CASE("lab bench: sides that trained differently are no comparison") {
   const Bench bench;
   bench.make_peer("2.3125", "2.1");
   const auto result = bench.run(bench.brief());
   CHECK(result.exit_code == 1);
-  CHECK_THAT(result.output, test::contains("did not train the same"));
+  CHECK_THAT(result.output, test::contains("trained differently"));
 }
 
 TEST_CASE(
@@ -168,7 +168,7 @@ TEST_CASE("lab bench: a model whose losses differ is marked, and the other rows 
   }
   std::erase(words, "--json");
   result = bench.run(words);
-  CHECK_THAT(result.output, test::contains("≠ mlp, 2 ranks: the sides did not train the same") &&
+  CHECK_THAT(result.output, test::contains("≠ mlp, 2 ranks: the two sides trained differently") &&
                                 !test::contains("≠ mlp, 1 rank"));
 }
 

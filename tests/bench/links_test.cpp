@@ -36,7 +36,7 @@ TEST_CASE("a link's fit: a short message counts as much as a long one") {
 TEST_CASE("a link's fit: points that have no slope are refused") {
   CHECK_THROWS_WITH(fit_link({}), test::contains("no slope"));
   CHECK_THROWS_WITH(fit_link({{8, 1e-6}, {8, 2e-6}}), test::contains("two different sizes"));
-  CHECK_THROWS_WITH(fit_link({{8, 1e-6}, {16, 0}}), test::contains("no measured message"));
+  CHECK_THROWS_WITH(fit_link({{8, 1e-6}, {16, 0}}), test::contains("not a measured message"));
 }
 
 TEST_CASE("a link's fit: its ring is the one of the cost model") {

@@ -61,6 +61,6 @@ TEST_CASE(
 TEST_CASE("measured: a row that is none is named with its line") {
   CHECK_THROWS_WITH(read_text("a,b,c\n"), test::contains("rows.csv:2: a row has 9 fields"));
   CHECK_THROWS_WITH(read_text("x,all_reduce,A100,8,1,many,1,1,\n"),
-                    test::contains("'many' is no number"));
+                    test::contains("'many' is not a number"));
   CHECK_THROWS_WITH(read_text("x,all_reduce,A100,8,1,8,,,\n"), test::contains("neither a time"));
 }

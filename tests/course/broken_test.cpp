@@ -51,7 +51,7 @@ TEST_CASE("a broken part: has its file, the part it replaces, and the run that s
 TEST_CASE("a broken part: what is missing or unknown is told with its line") {
   for (const char* key : {"name", "part", "run", "shows", "what", "why"}) {
     check_refused(without(whole, key),
-                  std::string("'") + key + "' must be a non-empty text in quotes");
+                  std::string("'") + key + "' must be a non-empty string in quotes");
   }
   check_refused("\n" + without(whole, "name") + "name = 'loud'\n", "broken.toml:8: there is no ");
   check_refused(without(whole, "part") + "part = 'average_gradient'\n", "broken.toml:7: ");

@@ -34,7 +34,7 @@ TEST_CASE("link_error: names what is defined twice or nowhere, as mold and GNU l
   CHECK_THAT(link_error("mold: error: duplicate symbol: /b/player_main.cpp.o: /b/1f-2.o: main\n"),
              test::contains("it defines main()"));
   CHECK_THAT(link_error("mold: error: duplicate symbol: /b/a.cpp.o: /b/1f-2.o: lockstep::f(int)\n"),
-             test::contains("it defines lockstep::f(int), which the lab defines already"));
+             test::contains("it defines lockstep::f(int), which the lab already defines"));
   CHECK_THAT(link_error("ld: a.o: in function `f':\nx: multiple definition of `g(int)'; y\n"),
              test::contains("it defines g(int), which"));
   CHECK_THAT(link_error("mold: error: undefined symbol: helper(int)\n>>> referenced by x\n"),

@@ -125,3 +125,15 @@ TEST_CASE("the manifest: what is missing, unknown or inconsistent is named with 
   CHECK_THROWS_WITH(course_of("[[lesson]]\nfolder = \"01_x\"\n"),
                     test::contains("the key 'title' is missing"));
 }
+
+TEST_CASE("the manifest: a check is declared trivial by its number, and has to exist") {
+  const auto declared = [](const std::string& trivial) {
+    return course_of(lesson_x, {{"one", manifest_of("one()", "trivial = " + trivial + "\n")}});
+  };
+  const Course course = declared("{ 1 = \"there is one rank\" }");
+  CHECK(course.exercises.front().trivial == std::map<int, std::string>{{1, "there is one rank"}});
+  for (const char* wrong : {"{ 0 = \"x\" }", "{ 2 = \"x\" }", "{ first = \"x\" }", "[1]"}) {
+    INFO(wrong);
+    CHECK_THROWS_AS(declared(wrong), UsageError);
+  }
+}

@@ -98,7 +98,7 @@ TEST_CASE("mutants: one that is not well written is told with its line, the othe
       {head + "put = 'b'\n", ":1: ", "no 'find'"},
       {head + "find = 'a'\n", ":1: ", "no 'put'"},
       {head + "find = ''\nput = 'b'\n", ":5: ", "'find' is empty"},
-      {head + "find = 'a'\nput = 1\n", ":6: ", "'put' must be a text"},
+      {head + "find = 'a'\nput = 1\n", ":6: ", "'put' must be a string"},
       {head + "find = 'a'\nput = 'a'\n", ":6: ", "same text"},
       {head + change + "[[mutant.edit]]\nfind = 'c'\nput = 'd'\n", ":5: ", "no key 'find'"},
       {head + "edit = []\n", ":5: ", "tables"},

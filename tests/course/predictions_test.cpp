@@ -68,17 +68,17 @@ TEST_CASE("predictions: what is wrong with the file is said with its line") {
                       test::contains("predict.toml:" + line + ": ") && test::contains(why));
   };
   refused("[[run]]\nwhy = \"w\"\nnumber = '(1)'\n", "1", "'question' is missing");
-  refused("[[run]]\nquestion = \"q\"\nwhy = 3\nnumber = '(1)'\n", "3", "'why' is no text");
+  refused("[[run]]\nquestion = \"q\"\nwhy = 3\nnumber = '(1)'\n", "3", "'why' is not a string");
   refused(asked_table, "1", "either choices or a number");
   refused(asked_table + "number = '(1)'\n" + two_choices, "1", "either choices or a number");
   refused(asked_table + "number = '1'\n", "4", "needs a group");
-  refused(asked_table + "number = '(1'\n", "4", "no regular expression");
+  refused(asked_table + "number = '(1'\n", "4", "not a regular expression");
   refused(asked_table + "number = '(1)'\nclose = 2\n", "5", "'close'");
   refused(asked_table + "number = '(1)'\nclosed = 0.1\n", "5", "did you mean close?");
   refused(asked_table + "[[run.choice]]\nsays = \"a\"\n[[run.choice]]\nsays = \"b\"\n", "4",
           "has 'seen'");
   refused(asked_table + "[[run.choice]]\nsays = \"a\"\nseen = '[a'\n", "6",
-          "no regular expression");
+          "not a regular expression");
   refused(asked_table + "[[run.choice]]\nsays = \"a\"\nsaw = 'a'\n", "6", "did you mean says?");
   refused("[[runs]]\n", "1", "did you mean run?");
   refused("[[run]]\nquestion = \"q\n", "2", "TOML");

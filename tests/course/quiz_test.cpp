@@ -121,7 +121,7 @@ TEST_CASE("a formula: what the judge counted outranks the key") {
   };
   CHECK(answered(formula, "2*(N-1)/N*P", rules).state == Answered::right);
   CHECK_THAT(answered(formula, "(N-1)/N*P", rules).reason,
-             test::contains("for N = 4, P = 100 your formula says 75, but 150 was counted"));
+             test::contains("for N = 4, P = 100 your formula gives 75, but a run counted 150"));
   CHECK_THAT(answered(formula, "(N-1)/N*P", rules).reason, test::contains("one phase"));
   rules.measured = [](const std::string&, const Point&) { return 1.0; };
   CHECK(answered(formula, "2*(N-1)/N*P", rules).state == Answered::wrong);

@@ -19,7 +19,7 @@ TEST_CASE("sanitizer text: a write behind the end is told by the student's line"
       "work/06/ring.cpp");
   REQUIRE(finding);
   CHECK(finding->place == "work/06/ring.cpp:27");
-  CHECK_THAT(finding->message, test::contains("it writes 4 bytes outside of an allocated array"));
+  CHECK_THAT(finding->message, test::contains("it writes 4 bytes outside an allocated array"));
   CHECK_THAT(finding->message, test::contains(", at work/06/ring.cpp:27"));
   CHECK_THAT(finding->output, test::contains("step 1\n"));
   CHECK_THAT(finding->output, test::contains("20-byte region"));

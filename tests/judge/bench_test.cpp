@@ -35,8 +35,10 @@ void judge(Bench& bench, const Problem& p, int bound) {
   }
   const auto played = bench.play(setup);
   if (!played) return;
-  for (const Bytes& result : played->results) {
-    const int seen = ByteReader(result).get<int>();
+  std::vector<int> results;
+  for (int rank = 0; rank < p.ranks; ++rank)
+    results.push_back(played->results->of(rank).get<int>());
+  for (const int seen : results) {
     if (seen <= bound && (p.leaves_state == 0 || seen == p.value)) continue;
     Failure failure;
     failure.cause = "too_large";
@@ -151,6 +153,15 @@ TEST_CASE("a failing case: the smallest that fails alike is handed back, and rep
   CHECK(replayed.message == report.message);
   CHECK(replayed.checks[1].where == failed.where);
   CHECK(replayed.points == 0);
+}
+
+TEST_CASE("a failing case: a brief judgement keeps it as it was drawn") {
+  JudgeOptions brief;
+  brief.battery = Battery::brief;
+  const Report report = judged({wrong, right}, {3, 3}, brief);
+  CHECK_THAT(report.message, test::contains("90 with 4 ranks"));
+  CHECK(report.checks[0].origin.empty());
+  CHECK(report.checks[1].skipped);
 }
 
 TEST_CASE("a failing case: cases have the same numbers whatever failed before them") {

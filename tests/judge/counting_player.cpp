@@ -1,14 +1,15 @@
-// The player of the judge's own tests: it gives back what it is given, and adds the number of cases
-// it was given before where the input asks for it.
+// The player of the judge's own tests: it gives back what it is given; where the input asks for it,
+// with the number of cases before added (1), or twice (2).
 #include "engine/sim/player.hpp"
 
 int main() {
   int before = 0;
   return lockstep::sim::serve_cases([&](lockstep::sim::PlayerCase& played) {
     const auto value = played.input.get<int>();
-    const auto leaves_state = played.input.get<int>();
+    const auto asked = played.input.get<int>();
     lockstep::ByteWriter out;
-    out.put(value + (leaves_state != 0 ? before : 0));
+    out.put(value + (asked == 1 ? before : 0));
+    if (asked == 2) out.put(value);
     ++before;
     return out.take();
   });

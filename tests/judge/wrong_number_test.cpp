@@ -66,12 +66,14 @@ TEST_CASE("endings: what was thrown is said by its type") {
 }
 
 TEST_CASE("a lost peer: only CommError, or a whole result that needed none of it") {
+  const Results killed({{}, {}}, {0}), all_live({{}, {}}, {});
   const LostPeerEnding threw{{Ending::Kind::threw_expected, "CommError", "gone"}, "gone"};
-  CHECK_FALSE(failure_of(threw, 1));
-  CHECK_FALSE(failure_of(LostPeerEnding{{}, ""}, 1));
-  CHECK(failure_of(LostPeerEnding{{}, "rank 0 was killed"}, 1)->cause == "peer_lost");
+  CHECK_FALSE(failure_of(threw, 1, killed));
+  CHECK(failure_of(threw, 1, all_live)->cause == "nobody_lost");
+  CHECK_FALSE(failure_of(LostPeerEnding{{}, ""}, 1, killed));
+  CHECK(failure_of(LostPeerEnding{{}, "rank 0 was killed"}, 1, killed)->cause == "peer_lost");
   const LostPeerEnding other{{Ending::Kind::threw_other, "std::runtime_error", "x"}, "gone"};
-  CHECK(failure_of(other, 1)->cause == "wrong_error");
+  CHECK(failure_of(other, 1, killed)->cause == "wrong_error");
 }
 
 TEST_CASE("a failure's gist is its sentence without numbers") {

@@ -33,7 +33,7 @@ TEST_CASE("kill matrix: what was seen otherwise than it is kept is named") {
   ExerciseKills seen = ring_kills();
   CHECK(first_difference(ring_kills(), seen).empty());
   seen.mutants[1].fails[0] = true;
-  CHECK(first_difference(ring_kills(), seen) == "the row of the mutant turns is another");
+  CHECK(first_difference(ring_kills(), seen) == "the row of the mutant turns differs");
   seen.mutants.push_back({"late", "crash", "", {true, true, true}});
   seen.mutants.erase(seen.mutants.begin() + 1);
   CHECK(first_difference(ring_kills(), seen) == "it lacks the mutant late");
@@ -61,7 +61,7 @@ TEST_CASE("kill matrix: a check without a kill and a mutant that survives are to
 TEST_CASE("kill matrix: a file that was edited by hand is refused, with its line") {
   std::string file = kills_file_of(ring_kills());
   file.replace(file.find("| tail lost | wrong answer |"), 28, "| tail lost |");
-  CHECK_THROWS_WITH(read_kills(file), test::contains("line 15 is not as"));
+  CHECK_THROWS_WITH(read_kills(file), test::contains("line 16 is malformed"));
   CHECK_THROWS_WITH(read_kills("nothing\n"), test::contains("line 1 "));
   CHECK_THROWS_AS(read_kills(""), UsageError);
 }

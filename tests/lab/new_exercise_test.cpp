@@ -84,13 +84,13 @@ TEST_CASE("dev new: a name that is taken or no name, a family or lesson that is 
   };
   refuses("06/ring", "colective", "there is no family 'colective'; did you mean collective?");
   refuses("07/ring", "collective", "there is no lesson '07'");
-  refuses("06/Ring", "collective", "'Ring' is not a name");
+  refuses("06/Ring", "collective", "'Ring' is not a valid name");
   refuses("ring", "collective", "./lab dev new 06_all_reduce/NAME");
   CHECK(tree.course().exercises.empty());
   REQUIRE(tree.make("06_all_reduce/ring", "collective").exit_code == 0);
-  refuses("06/ring", "function", "06_all_reduce/ring has this name already");
+  refuses("06/ring", "function", "06_all_reduce/ring already has this name");
   write_text(tree.root() / "solutions/06_all_reduce/tree.cpp", "mine\n");
-  refuses("06/tree", "collective", "solutions/06_all_reduce/tree.cpp exists already");
+  refuses("06/tree", "collective", "solutions/06_all_reduce/tree.cpp already exists");
   CHECK(read_text(tree.root() / "solutions/06_all_reduce/tree.cpp") == "mine\n");
   CHECK_FALSE(fs::exists(tree.root() / "exercises/06_all_reduce/tree.toml"));
 }

@@ -118,7 +118,7 @@ TEST_CASE(
   CHECK_THAT(fails.output, contains("this is not your code") && contains("exit code 1"));
   const auto other = tree.lab({"predict", "06.4", "--answer", "a"});
   CHECK(other.exit_code == 4);
-  CHECK_THAT(other.output, contains("fits none of the answers"));
+  CHECK_THAT(other.output, contains("matches none of the answers"));
   CHECK(tree.made().empty());
 }
 
@@ -133,13 +133,13 @@ TEST_CASE("lab predict: what is no run or no answer has exit code 2, and nothing
   refused({"06.5"}, "the last one is 06.4");
   refused({"05.1"}, "lesson 05 asks for no predictions");
   refused({"09"}, "there is no lesson '09'");
-  refused({"06.x"}, "'06.x' names no run");
+  refused({"06.x"}, "'06.x' is not a run");
   refused({"06.1", "06.2"}, "name one run");
-  refused({"06.1", "--answer", "c"}, "'c' is no answer here: one letter, a to b");
+  refused({"06.1", "--answer", "c"}, "'c' is not an answer here: one letter, a to b");
   refused({"06.2", "--answer", "7 s"}, "a number, in bytes");
   refused({"06.1"}, "--answer ANSWER");  // standard input is empty
   write_text(tree.root() / "lessons/06_all_reduce/predict.toml", "[[run]]\nquestion = 1\n");
-  refused({"06.1"}, "predict.toml:2: 'question' is no text");
+  refused({"06.1"}, "predict.toml:2: 'question' is not a string");
 }
 
 TEST_CASE("lab predict: a terminal is asked again until an answer is understood") {
@@ -148,7 +148,7 @@ TEST_CASE("lab predict: a terminal is asked again until an answer is understood"
                   Seen::on_a_terminal);
   predict.wait_for("one letter, a to b");
   predict.type("7\n");
-  predict.wait_for("'7' is no answer here");
+  predict.wait_for("'7' is not an answer here");
   predict.type("b\n");
   predict.wait_for("Right: the run says b");
   CHECK(predict.exit_code() == 0);

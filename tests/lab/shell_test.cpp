@@ -271,8 +271,8 @@ TEST_CASE("a build that fails says why: killed, a full disk, or the lab's own co
   failed("kill -9 $$", 4,
          "lab: building was stopped by signal 9; run the same command to continue\n");
   failed("echo 'x.cpp: No space left on device'; exit 1", 3,
-         "lab: building failed because the disk of " + fs::canonical(root.scratch.path()).string() +
-             " is full. Free some space");
+         "lab: building failed because the disk that holds " +
+             fs::canonical(root.scratch.path()).string() + " is full. Free some space");
   failed("echo '[1/2] a'; echo 'x.cpp:1: error'; exit 1", 4,
          "x.cpp:1: error\nlab: building failed. The fault is in the lab's own code, not in yours");
   // A log that cannot be written is no failure.

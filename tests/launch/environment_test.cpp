@@ -58,7 +58,8 @@ TEST_CASE("environment: a malformed variable is named with the value seen") {
   CHECK_THROWS_WITH(read_environment(good_but("RANK", "4")),
                     contains("RANK is 4") && contains("from 0 to 3"));
   CHECK_THROWS_WITH(read_environment(good_but("RANK", "-1")), contains("RANK is -1"));
-  CHECK_THROWS_WITH(read_environment(good_but("RANK", "99999999999")), contains("no whole number"));
+  CHECK_THROWS_WITH(read_environment(good_but("RANK", "99999999999")),
+                    contains("not a whole number"));
   CHECK_THROWS_WITH(read_environment(good_but("WORLD_SIZE", "0")),
                     contains("WORLD_SIZE is 0") && contains("at least 1"));
   CHECK_THROWS_WITH(read_environment(good_but("LOCAL_RANK", "2")), contains("LOCAL_RANK is 2"));

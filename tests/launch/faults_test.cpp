@@ -75,15 +75,15 @@ TEST_CASE("faults: a rank that never comes is named at the deadline by those tha
 TEST_CASE("faults: a rank that is there twice is told so, with both processes") {
   Faulty faulty({"--rank", "2", "--says-rank", "0"});
   faulty.expect_end(1);
-  CHECK_THAT(report_in(faulty.run.seen()), contains("rank 0 is there twice: as process ") &&
-                                               contains("RANK is different in every process"));
+  CHECK_THAT(report_in(faulty.run.seen()), contains("rank 0 exists twice: as process ") &&
+                                               contains("RANK must differ in every process"));
 }
 
 TEST_CASE("faults: a rank with another idea of how many they are is told so") {
   Faulty faulty({"--rank", "1", "--says-size", "5"});
   faulty.expect_end(1);
   CHECK_THAT(report_in(faulty.run.seen()),
-             contains("has WORLD_SIZE ") && contains("all ranks of a run have the same"));
+             contains("has WORLD_SIZE ") && contains("all ranks of a run must have the same"));
 }
 
 TEST_CASE("faults: a rank that fails before the group is made is the cause, in its own words") {

@@ -147,7 +147,7 @@ TEST_CASE("nodes: those that do not come are named at the deadline, to all that 
   CHECK(two.finish() == 1);
   for (const Run* run : {&zero, &two}) {
     CHECK_THAT(run->seen(),
-               contains("nodes 1, 3 of 4 did not come to 127.0.0.1:") && contains("within 0.5 s"));
+               contains("nodes 1, 3 of 4 did not reach 127.0.0.1:") && contains("within 0.5 s"));
   }
 }
 
@@ -160,12 +160,12 @@ TEST_CASE("nodes: a number that is there twice, and other numbers of nodes, are 
   // Which of the two is first is not ours to say.
   CHECK(other.finish() == 2);
   CHECK_THAT(other.seen(), contains("--nnodes is 5 on ") && contains("says 3"));
-  REQUIRE(zero.read_until("is there twice"));
+  REQUIRE(zero.read_until("exists twice"));
   Run two = node(at, 3, joined({"--node-rank", "2"}, script("true")));
   CHECK(zero.finish() == 0);
   CHECK(two.finish() == 0);
   CHECK(one.finish() + again.finish() == 2);
-  CHECK_THAT(one.seen() + again.seen(), contains("node 1 is there twice"));
+  CHECK_THAT(one.seen() + again.seen(), contains("node 1 exists twice"));
 }
 
 TEST_CASE("nodes: an endpoint where nobody or somebody else listens is one sentence") {

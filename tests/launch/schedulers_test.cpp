@@ -146,7 +146,7 @@ TEST_CASE("schedulers: Slurm's numbers of tasks are read") {
   CHECK(tasks("8") == std::vector<int>{8});
   CHECK(tasks("1,2(x1),3") == std::vector<int>{1, 2, 3});
   for (const char* wrong : {"", ",", "2(x3", "2(x)", "2(x0)", "a", "2(3)", "-1", "2,"}) {
-    CHECK_THROWS_WITH(tasks(wrong), contains(text("LIST is \"", wrong, "\", which is no list")));
+    CHECK_THROWS_WITH(tasks(wrong), contains(text("LIST is \"", wrong, "\", which is not a list")));
   }
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("schedulers: Slurm's lists of hosts are read, with their leading zeros
   CHECK(hosts("a,b-1,c") == Hosts{"a", "b-1", "c"});
   CHECK(hosts("rack[1-2]-x") == Hosts{"rack1-x", "rack2-x"});
   for (const char* wrong : {"", "a,", "n[1-", "n[3-1]", "n[a]", "n[]", "n[1][2]", "n[1-9999999]"}) {
-    CHECK_THROWS_WITH(hosts(wrong), contains(text("LIST is \"", wrong, "\", which is no list")));
+    CHECK_THROWS_WITH(hosts(wrong), contains(text("LIST is \"", wrong, "\", which is not a list")));
   }
 }
 

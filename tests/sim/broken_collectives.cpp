@@ -95,8 +95,8 @@ std::vector<BrokenProgram> broken_collectives() {
        Verdict::deadlock,
        {0, 1},
        "deadlock: rank 0 waits in barrier for rank 1 ({a}), rank 1 waits in recv from rank "
-       "0 (12 bytes, {b}): nobody can go first; no rank leaves barrier before all of its "
-       "group have come"},
+       "0 (12 bytes, {b}): none can go first; no rank leaves barrier before its whole "
+       "group has entered"},
       {"one rank leaves out the last collective",
        "call ordering",
        3,
@@ -111,8 +111,8 @@ std::vector<BrokenProgram> broken_collectives() {
        barrier_left_out,
        Verdict::mismatch,
        {3, 0, 1, 2},
-       "mismatch: as collective number 1 rank 3 calls all_reduce(sum) of 3 float32 ({b}), "
-       "while ranks 0, 1 and 2 call barrier ({a}); all ranks of a group call the same "
+       "mismatch: as collective number 1, rank 3 calls all_reduce(sum) of 3 float32 ({b}), "
+       "while ranks 0, 1 and 2 call barrier ({a}); all ranks of a group must call the same "
        "collectives in the same order"},
       {"one rank calls two collectives in the other order",
        "call ordering",
@@ -120,8 +120,8 @@ std::vector<BrokenProgram> broken_collectives() {
        another_order,
        Verdict::mismatch,
        {1, 0, 2},
-       "mismatch: as collective number 1 rank 1 calls broadcast from root 0 of 3 float32 "
-       "({a}), while ranks 0 and 2 call barrier ({b}); all ranks of a group call the same "
+       "mismatch: as collective number 1, rank 1 calls broadcast from root 0 of 3 float32 "
+       "({a}), while ranks 0 and 2 call barrier ({b}); all ranks of a group must call the same "
        "collectives in the same order"},
       {"the counts of a collective differ",
        "parameter matching",
@@ -129,45 +129,45 @@ std::vector<BrokenProgram> broken_collectives() {
        another_count,
        Verdict::mismatch,
        {2, 0, 1},
-       "mismatch: as collective number 1 rank 2 calls all_reduce(sum) of 6 float32 ({a}), "
+       "mismatch: as collective number 1, rank 2 calls all_reduce(sum) of 6 float32 ({a}), "
        "while ranks 0 and 1 call all_reduce(sum) of 5 float32 ({a}); all ranks of a group "
-       "call the same collectives in the same order, with the same number of elements"},
+       "must call the same collectives in the same order, with the same number of elements"},
       {"the types of a collective differ",
        "parameter matching",
        3,
        another_type,
        Verdict::mismatch,
        {2, 0, 1},
-       "mismatch: as collective number 1 rank 2 calls all_reduce(sum) of 5 float64 ({a}), "
+       "mismatch: as collective number 1, rank 2 calls all_reduce(sum) of 5 float64 ({a}), "
        "while ranks 0 and 1 call all_reduce(sum) of 5 float32 ({a}); all ranks of a group "
-       "call the same collectives in the same order, with the same element type"},
+       "must call the same collectives in the same order, with the same element type"},
       {"the operators of a collective differ",
        "parameter matching",
        3,
        another_operator,
        Verdict::mismatch,
        {1, 0, 2},
-       "mismatch: as collective number 1 rank 1 calls all_reduce(max) of 3 float32 ({a}), "
+       "mismatch: as collective number 1, rank 1 calls all_reduce(max) of 3 float32 ({a}), "
        "while ranks 0 and 2 call all_reduce(sum) of 3 float32 ({a}); all ranks of a group "
-       "call the same collectives in the same order, with the same operator"},
+       "must call the same collectives in the same order, with the same operator"},
       {"the roots of a collective differ",
        "parameter matching",
        3,
        another_root,
        Verdict::mismatch,
        {0, 1, 2},
-       "mismatch: as collective number 1 rank 0 calls broadcast from root 0 of 3 float32 "
+       "mismatch: as collective number 1, rank 0 calls broadcast from root 0 of 3 float32 "
        "({a}), while ranks 1 and 2 call broadcast from root 1 of 3 float32 ({a}); all ranks "
-       "of a group call the same collectives in the same order, with the same root"},
+       "of a group must call the same collectives in the same order, with the same root"},
       {"one rank calls another collective",
        "call ordering",
        3,
        another_kind,
        Verdict::mismatch,
        {0, 1, 2},
-       "mismatch: as collective number 1 rank 0 calls reduce(sum) to root 0 of 3 float32 "
+       "mismatch: as collective number 1, rank 0 calls reduce(sum) to root 0 of 3 float32 "
        "({a}), while ranks 1 and 2 call all_reduce(sum) of 3 float32 ({b}); all ranks of a "
-       "group call the same collectives in the same order"},
+       "group must call the same collectives in the same order"},
       {"the parts that two ranks exchange differ",
        "parameter matching",
        2,
@@ -175,7 +175,7 @@ std::vector<BrokenProgram> broken_collectives() {
        Verdict::mismatch,
        {0, 1},
        "mismatch: in collective number 1, all_to_all, rank 0 sends 2 elements to rank 1 "
-       "({a}), which expects 1 ({a}); what i sends to j is what j receives from i"},
+       "({a}), which expects 1 ({a}); each rank must receive exactly what its peer sends"},
       {"a buffer is written while it is being reduced",
        "local concurrency",
        2,
@@ -183,7 +183,7 @@ std::vector<BrokenProgram> broken_collectives() {
        Verdict::in_flight,
        {1},
        "in flight: rank 1 changed the buffer of its all_reduce ({a}) before wait() "
-       "returned; until then the buffer belongs to the operation"},
+       "returned; until then, the buffer belongs to the operation"},
       {"one rank does not take part in a split",
        "call ordering",
        3,
@@ -199,8 +199,8 @@ std::vector<BrokenProgram> broken_collectives() {
        Verdict::deadlock,
        {0, 1},
        "deadlock: rank 0 waits in barrier in group 1 (ranks 0 and 1) for rank 1 ({a}), rank "
-       "1 waits in barrier for rank 0 ({b}): nobody can go first; they call collectives of "
-       "several groups, and not in the same order"},
+       "1 waits in barrier for rank 0 ({b}): none can go first; they call collectives of "
+       "several groups in different orders"},
   };
 }
 

@@ -84,7 +84,7 @@ std::vector<BrokenProgram> broken_messages() {
        Verdict::deadlock,
        {0, 1, 2},
        "deadlock: rank 0 waits in send to rank 1 (12 bytes, {a}), rank 1 waits in send to "
-       "rank 2 (12 bytes, {a}), rank 2 waits in send to rank 0 (12 bytes, {a}): nobody can "
+       "rank 2 (12 bytes, {a}), rank 2 waits in send to rank 0 (12 bytes, {a}): none can "
        "go first; all of them send, and a send returns only when its receive is posted: one "
        "must receive first, or use isend"},
       {"all ranks receive before they send",
@@ -94,7 +94,7 @@ std::vector<BrokenProgram> broken_messages() {
        Verdict::deadlock,
        {0, 1},
        "deadlock: rank 0 waits in recv from rank 1 (12 bytes, {a}), rank 1 waits in recv "
-       "from rank 0 (12 bytes, {a}): nobody can go first; all of them receive, and nobody "
+       "from rank 0 (12 bytes, {a}): none can go first; all of them receive, but no rank "
        "has sent"},
       {"messages go round the wrong way",
        "parameter matching",
@@ -104,7 +104,7 @@ std::vector<BrokenProgram> broken_messages() {
        {0, 2, 1},
        "deadlock: rank 0 waits in recv from rank 2 (12 bytes, {b}), rank 2 waits in recv "
        "from rank 1 (12 bytes, {b}), rank 1 waits in recv from rank 0 (12 bytes, {b}): "
-       "nobody can go first; meanwhile nobody receives rank 0's isend to rank 2 (12 bytes, "
+       "none can go first; meanwhile no rank receives rank 0's isend to rank 2 (12 bytes, "
        "{a})"},
       {"a message goes to the wrong rank",
        "parameter matching",
@@ -122,8 +122,8 @@ std::vector<BrokenProgram> broken_messages() {
        Verdict::deadlock,
        {0, 1},
        "deadlock: rank 0 waits in send to rank 1 (12 bytes, tag 7, {a}), rank 1 waits in "
-       "recv from rank 0 (12 bytes, tag 8, {b}): nobody can go first; send and recv of "
-       "ranks 0 and 1 do not meet: their tags differ"},
+       "recv from rank 0 (12 bytes, tag 8, {b}): none can go first; send and recv of "
+       "ranks 0 and 1 do not match: their tags differ"},
       {"the counts of two sides differ",
        "parameter matching",
        2,
@@ -153,7 +153,7 @@ std::vector<BrokenProgram> broken_messages() {
        sent_and_forgotten,
        Verdict::undelivered,
        {0, 1},
-       "undelivered: rank 0 sent 12 bytes to rank 1 with tag 9 ({a}), and rank 1 returned "
+       "undelivered: rank 0 sent 12 bytes to rank 1 with tag 9 ({a}), but rank 1 returned "
        "without receiving them"},
       {"a receive is never waited for",
        "request lifecycle: missing wait",
@@ -161,7 +161,7 @@ std::vector<BrokenProgram> broken_messages() {
        wait_forgotten,
        Verdict::in_flight,
        {0},
-       "in flight: rank 0 never waited for its irecv ({a}); until wait() returns the buffer "
+       "in flight: rank 0 never waited for its irecv ({a}); until wait() returns, the buffer "
        "belongs to the operation, and nothing has arrived in it"},
       {"a buffer is written while it is being sent",
        "local concurrency",
@@ -170,7 +170,7 @@ std::vector<BrokenProgram> broken_messages() {
        Verdict::in_flight,
        {0},
        "in flight: rank 0 changed the buffer of its isend ({a}) before wait() returned; "
-       "until then the buffer belongs to the operation"},
+       "until then, the buffer belongs to the operation"},
       {"a buffer is written while it is being received",
        "local concurrency",
        2,
@@ -178,7 +178,7 @@ std::vector<BrokenProgram> broken_messages() {
        Verdict::in_flight,
        {0},
        "in flight: rank 0 changed the buffer of its irecv ({a}) before wait() returned; "
-       "until then the buffer belongs to the operation"},
+       "until then, the buffer belongs to the operation"},
   };
 }
 

@@ -65,10 +65,10 @@ TEST_CASE("a cluster is what its file says") {
 TEST_CASE(
     "what a cluster's file has wrong is named with line, key, what is expected and an example") {
   CHECK(error_of(with("gap_s = 0", "gap_s = \"none\"")) ==
-        "mine.toml:7: within.gap_s is 'none'; expected is a number of seconds, 0 or more, as in: "
+        "mine.toml:7: within.gap_s is 'none'; expected a number of seconds, 0 or more, as in: "
         "gap_s = 2e-6");
   CHECK(error_of(with("bandwidth_bytes_s = 10\n", "bandwidth_bytes_s = 0\n")) ==
-        "mine.toml:12: between.bandwidth_bytes_s is 0; expected is a positive number of bytes a "
+        "mine.toml:12: between.bandwidth_bytes_s is 0; expected a positive number of bytes per "
         "second, as in: bandwidth_bytes_s = 25e9");
   CHECK_THAT(error_of(with("ranks_per_node = 2", "ranks_per_node = 2.5")),
              test::contains("a whole number, 1 or more"));
@@ -82,13 +82,13 @@ TEST_CASE(
   CHECK_THAT(error_of(with("flops_achieved = 0.25", "flops_achieved = 1.5")),
              test::contains("a fraction above 0, at most 1"));
   CHECK_THAT(error_of(with("gap_s = 1e-6", "gap_s = 1e-6\ncards_per_node = 3")),
-             test::contains("at most one card for each rank"));
+             test::contains("at most one card per rank"));
   CHECK_THAT(error_of(with("name = \"mine\"", "name = mine")), test::contains("mine.toml:2: not"));
 }
 
 TEST_CASE("what a cluster's file lacks or has too much is named, with the nearest key") {
   CHECK(error_of(with("start_s = 1", "")) ==
-        "mine.toml: device.start_s is missing; it is a number of seconds, 0 or more, as in: "
+        "mine.toml: device.start_s is missing; it must be a number of seconds, 0 or more, as in: "
         "start_s = 2e-6 under [device]");
   CHECK_THAT(error_of(with("[between]", "[betwixt]")), test::contains("no section [between]"));
   CHECK_THAT(error_of(with("float32 = 4", "")), test::contains("peak_flops_s.float32 is missing"));
@@ -108,10 +108,9 @@ TEST_CASE("a cluster's library is a section of its own, whose names are checked"
   CHECK(cluster.network.library->ll_between_bytes_s == 7);
   CHECK(cluster.network.library->between.algorithms == std::vector{Algorithm::ring});
   CHECK(cluster.network.library->within.algorithms.size() == all_algorithms.size());
-  CHECK_THAT(
-      error_of(with_library(library + "protocols_within = [\"LL\", \"Simpel\"]\n")),
-      test::contains("library.protocols_within is 'Simpel'; expected is a list of names, one "
-                     "or more of LL, LL128, Simple"));
+  CHECK_THAT(error_of(with_library(library + "protocols_within = [\"LL\", \"Simpel\"]\n")),
+             test::contains("library.protocols_within is 'Simpel'; expected a list of names, one "
+                            "or more of LL, LL128, Simple"));
   CHECK_THAT(error_of(with_library(library + "protocols_within = []\n")),
              test::contains("a list of names"));
   CHECK_THAT(error_of(with_library("[library]\nwire = \"cable\"\n")),

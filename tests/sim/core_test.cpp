@@ -266,7 +266,7 @@ TEST_CASE(
     REQUIRE(resumes[0].actor == Actor{0, 1});
   }
   core.wake({0, 0}, {0, 1});
-  CHECK_THROWS_WITH(core.wake({0, 0}, {0, 1}), test::contains("does not pause"));
+  CHECK_THROWS_WITH(core.wake({0, 0}, {0, 1}), test::contains("is not paused"));
   core.end({0, 1});
   const auto resumes = core.advance();
   REQUIRE(resumes.size() == 1);
@@ -281,8 +281,8 @@ TEST_CASE("only a running strand wakes, and only one of its own rank that pauses
   Core core(world(2));
   core.start({0, 1}, {0, 0});
   core.ask({0, 1}, request_of(Op::pause, 1));
-  CHECK_THROWS_WITH(core.wake({0, 1}, {1, 0}), test::contains("does not pause"));
-  CHECK_THROWS_WITH(core.wake({0, 0}, {0, 0}), test::contains("does not pause"));
+  CHECK_THROWS_WITH(core.wake({0, 1}, {1, 0}), test::contains("is not paused"));
+  CHECK_THROWS_WITH(core.wake({0, 0}, {0, 0}), test::contains("is not paused"));
   CHECK_THROWS_WITH(core.wake({0, 9}, {0, 0}), test::contains("no live strand 9"));
   core.ask({0, 0}, message(Op::recv, 1, 1));
   CHECK_THROWS_WITH(core.wake({0, 0}, {0, 1}), test::contains("still open"));

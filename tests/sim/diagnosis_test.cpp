@@ -19,8 +19,8 @@ TEST_CASE("a ring in which all receive first is named with its cycle") {
         "deadlock: rank 0 waits in recv from rank 3 (12 bytes, work/ring.cpp:21), "
         "rank 3 waits in recv from rank 2 (12 bytes, work/ring.cpp:21), "
         "rank 2 waits in recv from rank 1 (12 bytes, work/ring.cpp:21), "
-        "rank 1 waits in recv from rank 0 (12 bytes, work/ring.cpp:21): nobody can go first; "
-        "all of them receive, and nobody has sent");
+        "rank 1 waits in recv from rank 0 (12 bytes, work/ring.cpp:21): none can go first; "
+        "all of them receive, but no rank has sent");
   CHECK(core.finding()->ranks == std::vector<int>{0, 3, 2, 1});
   CHECK(core.finding()->where == "work/ring.cpp:21");
 }
@@ -36,7 +36,7 @@ TEST_CASE("a ring whose messages go the wrong way: the message that nobody recei
   REQUIRE(verdict_of(core) == Verdict::deadlock);
   CHECK_THAT(
       core.finding()->message,
-      test::contains("nobody receives rank 0's isend to rank 2 (12 bytes, work/ring.cpp:20)"));
+      test::contains("no rank receives rank 0's isend to rank 2 (12 bytes, work/ring.cpp:20)"));
 }
 
 TEST_CASE("a ring in which all send first is a deadlock: send is a rendezvous") {
@@ -124,7 +124,7 @@ TEST_CASE("tags that differ are a deadlock that shows both") {
   REQUIRE(verdict_of(core) == Verdict::deadlock);
   CHECK_THAT(core.finding()->message, test::contains("send to rank 1 (4 bytes, tag 4"));
   CHECK_THAT(core.finding()->message, test::contains("recv from rank 0 (4 bytes, tag 5"));
-  CHECK_THAT(core.finding()->message, test::contains("do not meet"));
+  CHECK_THAT(core.finding()->message, test::contains("do not match"));
 }
 
 TEST_CASE("a collective that one rank does not enter is a deadlock that names it") {
@@ -134,8 +134,8 @@ TEST_CASE("a collective that one rank does not enter is a deadlock that names it
   REQUIRE(verdict_of(core) == Verdict::deadlock);
   CHECK(core.finding()->message ==
         "deadlock: rank 0 waits in barrier for rank 1 (work/ring.cpp:7), "
-        "rank 1 waits in recv from rank 0 (4 bytes, work/ring.cpp:8): nobody can go first; "
-        "no rank leaves barrier before all of its group have come");
+        "rank 1 waits in recv from rank 0 (4 bytes, work/ring.cpp:8): none can go first; "
+        "no rank leaves barrier before its whole group has entered");
 }
 
 TEST_CASE("counts that differ are a mismatch naming both ranks, lines and counts") {
@@ -157,11 +157,12 @@ TEST_CASE("collectives that disagree are a mismatch that names who did what, the
   }
   run(core, scripts);
   REQUIRE(verdict_of(core) == Verdict::mismatch);
-  CHECK(core.finding()->message ==
-        "mismatch: as collective number 2 rank 2 calls all_reduce(sum) of 6 float32 "
-        "(work/ring.cpp:11), while ranks 0, 1 and 3 call all_reduce(sum) of 5 float32 "
-        "(work/ring.cpp:10); all ranks of a group call the same collectives in the same order, "
-        "with the same number of elements");
+  CHECK(
+      core.finding()->message ==
+      "mismatch: as collective number 2, rank 2 calls all_reduce(sum) of 6 float32 "
+      "(work/ring.cpp:11), while ranks 0, 1 and 3 call all_reduce(sum) of 5 float32 "
+      "(work/ring.cpp:10); all ranks of a group must call the same collectives in the same order, "
+      "with the same number of elements");
 }
 
 TEST_CASE("collectives in another order are a mismatch even while a rank is missing") {
@@ -177,7 +178,7 @@ TEST_CASE("a message that nobody received is found at the end") {
   REQUIRE(verdict_of(core) == Verdict::undelivered);
   CHECK(core.finding()->message ==
         "undelivered: rank 0 sent 12 bytes to rank 1 with tag 9 (work/ring.cpp:4), "
-        "and rank 1 returned without receiving them");
+        "but rank 1 returned without receiving them");
 }
 
 TEST_CASE("a buffer changed before wait is found, for a send and for a receive") {

@@ -161,7 +161,8 @@ TEST_CASE("fiber host: a rank that returns while a strand of it runs is told whi
         "left behind", [&] { self.port.call(message(Op::recv, 1 - self.rank, 1)); }));
   });
   REQUIRE(ran.result.finding);
-  CHECK_THAT(ran.result.finding->message, test::contains("its strand 'left behind' still runs"));
+  CHECK_THAT(ran.result.finding->message,
+             test::contains("its strand 'left behind' is still running"));
   kept.clear();  // their host is gone, which they know
 }
 

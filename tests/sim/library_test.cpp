@@ -124,5 +124,5 @@ TEST_CASE("library: one rank alone pays nothing, and every collective has a pric
 
 TEST_CASE("library: where it may choose nothing, it says so") {
   Network network = network_of({Algorithm::in_switch}, simple);
-  CHECK_THROWS_WITH(all_reduce_s({16, 2}, 8, network), test::contains("name a ring"));
+  CHECK_THROWS_WITH(all_reduce_s({16, 2}, 8, network), test::contains("allow a ring"));
 }

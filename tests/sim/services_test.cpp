@@ -56,7 +56,7 @@ TEST_CASE("store: get and wait block until another rank has set the key") {
   REQUIRE(verdict_of(core) == Verdict::deadlock);
   CHECK(core.finding()->message ==
         "deadlock: rank 2 waits for the service 'store' (work/ring.cpp:31), "
-        "and nothing that could still happen will answer it");
+        "and nothing can answer it anymore");
   CHECK(text_of(replies[1].at(0)) == "1");
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("store: add counts, check sees what is there, and a text is no number"
   CHECK(replies[0].at(3).data.bytes[0] == std::byte(1));
   CHECK(replies[0].at(4).data.bytes[0] == std::byte(0));
   CHECK(replies[0].at(6).status == Status::failed);
-  CHECK_THAT(replies[0].at(6).error, test::contains("holds no number but 'x'"));
+  CHECK_THAT(replies[0].at(6).error, test::contains("which holds 'x', not a number"));
   CHECK(replies[0].at(7).status == Status::failed);
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("store: a wait whose time is up fails then, though others go on later"
                  list({busy(9), store({Kind::set, "b", "", 0, {}})})});
   CHECK(verdict_of(core) == Verdict::pass);
   CHECK(replies[0].at(1).status == Status::failed);
-  CHECK_THAT(replies[0].at(1).error, test::contains("nobody set key \"b\" within 3 s"));
+  CHECK_THAT(replies[0].at(1).error, test::contains("no rank set key \"b\" within 3 s"));
   CHECK(replies[0].at(1).now == Approx(4));
   CHECK(replies[0].at(2).data.bytes[0] == std::byte(0));
   CHECK(service.log().size() == 4);

@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
 // verdict: crash
-// says: no frame
+// says: not a frame
 // Writes noise instead of frames.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"

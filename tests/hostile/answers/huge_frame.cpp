@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
 // verdict: crash
-// says: no frame
+// says: not a frame
 // Announces a frame of four gigabytes.
 #include <unistd.h>
 #include "engine/data/distributed_sampler.hpp"

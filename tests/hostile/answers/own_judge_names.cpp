@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
 // verdict: compile error
-// says: which the lab defines already
+// says: which the lab already defines
 // Replaces the loop that serves the cases by an empty one.
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/sim/player.hpp"

@@ -1,6 +1,6 @@
 // exercise: data_parallel_step
 // verdict: compile error
-// says: which the lab defines already
+// says: which the lab already defines
 // Defines average_gradients too, which the player has already.
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
 

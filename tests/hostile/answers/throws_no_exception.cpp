@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
 // verdict: crash
-// says: no std::exception
+// says: not a std::exception
 // Throws a number.
 #include "engine/data/distributed_sampler.hpp"
 

@@ -234,7 +234,7 @@ void ask(Bench& bench, const std::string& description,
          const std::vector<MemoryQuestion>& questions) {
   const auto played = bench.ask(description, encode(questions));
   if (!played) return;
-  ByteReader answers(played->results.front());
+  ByteReader& answers = played->results->of(0);
   Earlier earlier;
   for (const auto& q : questions) {
     const Ending ending = read_ending(answers);

@@ -227,7 +227,7 @@ void compare(Bench& bench, const Played& played, const Play& play, const BatchSe
   if (auto failure = reading_failure(play, service)) bench.fail(played, std::move(*failure));
 
   const Trained expected = play.trained(Way::right, Mean::over_samples);
-  ByteReader result(played.results.front());
+  ByteReader& result = played.results->of(0);
   const auto losses = result.get_list<double>();
   std::vector<double> parameters;
   while (!result.done()) {

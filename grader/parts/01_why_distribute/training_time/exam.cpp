@@ -277,7 +277,7 @@ void compare(Bench& bench, const Played& played, const TimeQuestion& q, const Ti
 void ask(Bench& bench, const std::string& description, const std::vector<TimeQuestion>& questions) {
   const auto played = bench.ask(description, encode(questions));
   if (!played) return;
-  ByteReader answers(played->results.front());
+  ByteReader& answers = played->results->of(0);
   Earlier earlier;
   for (const auto& q : questions) {
     TimeEstimate seen;

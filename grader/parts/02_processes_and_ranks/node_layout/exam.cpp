@@ -74,7 +74,7 @@ void ask(Bench& bench, const std::string& description,
          const std::vector<LayoutQuestion>& questions) {
   const auto played = bench.ask(description, encode(questions));
   if (!played) return;
-  ByteReader answers(played->results.front());
+  ByteReader& answers = played->results->of(0);
   for (const auto& q : questions) {
     const bool exists =
         q.form == LayoutForm::environment ||

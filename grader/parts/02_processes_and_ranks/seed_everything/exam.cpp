@@ -218,9 +218,9 @@ std::optional<Played> play(Bench& bench, const std::string& description,
 
 std::vector<Asked> answers_of(const Played& played, const std::vector<SeedQuestion>& questions) {
   std::vector<Asked> all;
-  const int processes = static_cast<int>(played.results.size());
+  const int processes = static_cast<int>(played.results->size());
   for (int process = 0; process < processes; ++process) {
-    ByteReader answers(played.results[static_cast<std::size_t>(process)]);
+    ByteReader& answers = played.results->of(process);
     for (const SeedQuestion& q : questions) {
       Asked asked{q, {}, process};
       for (const auto purpose : purposes) asked.seeds.*purpose = answers.get<std::uint64_t>();

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "engine/base/ranks.hpp"
+#include "grader/exam/evidence.hpp"
 
 namespace lockstep::grader::setup_distributed {
 namespace {
@@ -112,6 +113,10 @@ void check_lost(Bench& bench, const Played& played, const View& view) {
                  : words_of(report)),
         "the CommError of make_group", words_of(report));
   }
+  if (view.rank == view.run.lost && view.in_this_step(view.run.machines.groups).empty()) {
+    fail(bench, played, view, "no_group", "it threw before it made a group on its machine",
+         "the CommError of make_group", words_of(report));
+  }
   const double until_s =
       view.rank == view.run.lost ? view.last_came_s() : std::max(view.deadline_s(), 0.0);
   if (view.outcome_s() <= until_s + view.slack_s()) return;
@@ -131,16 +136,31 @@ void check_no_store(Bench& bench, const Played& played, const View& view) {
               ": no rank is at fault. Let the error of connect_store reach the caller"),
          "the CommError of connect_store", words_of(report));
   }
+  if (view.in_this_step(view.run.machines.connects).empty()) {
+    fail(bench, played, view, "no_store",
+         "it threw, but it never looked for the store at LOCKSTEP_STORE", "a call of connect_store",
+         "none");
+  }
   check_in_time(bench, played, view, view.deadline_s());
 }
 
-// A player that is not its adapter may have told less than that.
+// Who comes reports its call, what came of it, and the end of a session; who does not come reports
+// nothing.
 void require_notes(const View& view) {
+  const ReportOrder<Kind> session{{Kind::calls}, {Kind::has_session}, {Kind::closed}};
+  const ReportOrder<Kind> error{{Kind::calls},
+                                {Kind::ranks_missing, Kind::usage_error, Kind::comm_error,
+                                 Kind::other_error, Kind::not_written}};
+  std::vector<Kind> seen;
   const auto found = view.run.sessions.notes.find({view.step, view.rank});
-  const std::size_t seen = found == view.run.sessions.notes.end() ? 0 : found->second.size();
-  const bool session = seen > 1 && found->second[1].report.kind == Kind::has_session;
-  if (seen == (session ? 3 : 2)) return;
-  throw MalformedMessage(text(view.name(), " did not report how its session ended"));
+  if (found != view.run.sessions.notes.end()) {
+    for (const auto& note : found->second) seen.push_back(note.report.kind);
+  }
+  if (view.mine().comes) {
+    require_order(view.name(), seen, {session, error});
+  } else {
+    require_order(view.name(), seen, {ReportOrder<Kind>{}});
+  }
 }
 
 // A barrier is the last thing before a session is handed out, so there is one for each. (A rank
@@ -186,8 +206,8 @@ void check_setup(Bench& bench, const Played& played, const SetupRun& run) {
   for (std::uint32_t step = 0; step < run.ranks.front().size(); ++step) {
     for (int rank = 0; std::cmp_less(rank, run.ranks.size()); ++rank) {
       const View view{run, step, rank};
-      if (!view.mine().comes) continue;
       require_notes(view);
+      if (!view.mine().comes) continue;
       views.emplace(std::tuple(step, view.outcome_s(), rank), view);
     }
   }

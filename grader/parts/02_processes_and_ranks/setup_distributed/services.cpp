@@ -8,6 +8,8 @@ using Answer = sim::Service::Answer;
 
 namespace {
 
+constexpr int steps_max = 1000;  // in one case
+
 MachineCall call_in(const sim::Request& request) {
   ByteReader in(request.data.bytes);
   return decode_machine_call(in);
@@ -142,6 +144,7 @@ std::optional<Answer> SessionsService::serve(const sim::Actor& who, const sim::R
   ByteReader in(request.data.bytes);
   SessionReport report = decode_session_report(in);
   report.what = sim::printable(report.what, 300);
+  if (std::cmp_greater(report.step, steps_max)) throw Error("there is no such step");
   auto& noted = notes[{report.step, who.rank}];
   if (noted.size() > 2) throw Error("a session has a beginning and an end");
   noted.push_back({now, std::move(report)});

@@ -156,7 +156,7 @@ void ask(Bench& bench, const std::string& description,
          const std::vector<SplitQuestion>& questions) {
   const auto played = bench.ask(description, encode(questions));
   if (!played) return;
-  ByteReader answers(played->results.front());
+  ByteReader& answers = played->results->of(0);
   for (const SplitQuestion& q : questions) {
     compare(bench, *played, q.of_all_ranks, q.rank, read_plan(answers));
   }
@@ -201,7 +201,7 @@ std::vector<int> numbers(int from, int to) {
 void check_tokens(Bench& bench, const Played& played, const Named& named,
                   const std::vector<std::int64_t>& tokens) {
   for (int rank = 0; rank < static_cast<int>(named.size()); ++rank) {
-    ByteReader result(played.results[static_cast<std::size_t>(rank)]);
+    ByteReader& result = played.results->of(rank);
     const Plan plan = read_plan(result);
     compare(bench, played, named, rank, plan);
     if (!plan) continue;

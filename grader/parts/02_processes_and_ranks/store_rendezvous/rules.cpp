@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/ranks.hpp"
+#include "grader/exam/evidence.hpp"
 
 namespace lockstep::grader::store_rendezvous {
 namespace {
@@ -10,6 +11,8 @@ namespace {
 using comm::Endpoint;
 using Kind = MeetingReport::Kind;
 using Notes = std::vector<MeetingsService::Note>;
+
+constexpr int meetings_max = 100;  // in one case
 
 // One rank's view of one meeting.
 struct View {
@@ -233,18 +236,24 @@ void check_lost(Bench& bench, const Played& played, const View& view) {
   }
   const double from_s = std::max(view.called_s(), view.run.lost_s), at_s = view.returned_s();
   const double slack_s = 2 * static_cast<double>(store_calls_max(view.mine().size)) * store_call_s;
-  if (at_s <= from_s + slack_s) return;
-  fail(bench, played, view, "threw_late",
-       text("the store was lost at ", view.run.lost_s, " s, but the call threw only at ", at_s,
-            " s"),
+  if (at_s >= from_s && at_s <= from_s + slack_s) return;
+  fail(bench, played, view, at_s < from_s ? "threw_early" : "threw_late",
+       text("the store was lost at ", view.run.lost_s, " s, but the call threw ",
+            at_s < from_s ? "already" : "only", " at ", at_s, " s"),
        text(from_s, " s"), text(at_s, " s"));
 }
 
-// A player that is not its adapter may have told less than that.
-void require_two_notes(const View& view) {
+// Who comes reports its call and how it ended; who does not come reports nothing.
+void require_notes(const View& view) {
+  const ReportOrder<Kind> call{{Kind::calls},
+                               {Kind::returned, Kind::ranks_missing, Kind::usage_error,
+                                Kind::comm_error, Kind::other_error}};
+  std::vector<Kind> seen;
   const auto found = view.run.meetings.notes.find({view.meeting, view.rank});
-  if (found != view.run.meetings.notes.end() && found->second.size() == 2) return;
-  throw MalformedMessage(text(view.name(), " did not report how its meeting ended"));
+  if (found != view.run.meetings.notes.end()) {
+    for (const auto& note : found->second) seen.push_back(note.report.kind);
+  }
+  require_order(view.name(), seen, {view.mine().comes ? call : ReportOrder<Kind>{}});
 }
 
 template <typename Check>
@@ -253,10 +262,10 @@ void for_each_view(const MeetingRun& run, const Check& check) {
   for (std::uint32_t meeting = 0; meeting < run.ranks.front().meetings.size(); ++meeting) {
     for (int rank = 0; std::cmp_less(rank, run.ranks.size()); ++rank) {
       const View view{run, meeting, rank};
+      require_notes(view);
       if (view.mine().comes) views.push_back(view);
     }
   }
-  for (const View& view : views) require_two_notes(view);
   for (const View& view : views) check(view);
 }
 
@@ -283,6 +292,7 @@ std::optional<sim::Service::Answer> MeetingsService::serve(const sim::Actor& who
                                                            double now) {
   ByteReader in(request.data.bytes);
   MeetingReport report = decode_meeting_report(in);
+  if (std::cmp_greater(report.meeting, meetings_max)) throw Error("there is no such meeting");
   auto& noted = notes[{report.meeting, who.rank}];
   report.what = sim::printable(report.what, 300);
   for (Endpoint& address : report.addresses) address.host = sim::printable(address.host, 80);

@@ -26,6 +26,15 @@ class Turnstile final : public sim::Service {
   };
   std::map<int, Passage> passages;  // by world rank
 
+  // A player that is not its adapter may have left out its reports.
+  void require_passages(int rank, std::size_t came, std::size_t left) {
+    const Passage& passage = passages[rank];
+    if (passage.came_s.size() == came && passage.left_s.size() == left) return;
+    throw MalformedMessage(text("rank ", rank, " came to ", passage.came_s.size(),
+                                " barriers and left ", passage.left_s.size(), ", instead of ", came,
+                                " and ", left));
+  }
+
   std::string_view name() const override { return turnstile_service; }
   std::optional<Answer> serve(const sim::Actor& who, const sim::Request&, double now) override {
     Passage& passage = passages[who.rank];
@@ -53,18 +62,22 @@ struct Meeting {
 // Each rank has another token, so that a receive into it shows.
 Bytes token_of(int rank) { return to_bytes(DType::int64, std::vector<double>{1234567.0 + rank}); }
 
+// What a rank returned of one call. It is `group_rank` in the group.
+void check_token(Bench& bench, const Played& played, int rank, int group_rank, ByteReader& result) {
+  result.get<std::int64_t>();  // how much room there was
+  if (std::ranges::equal(result.get_bytes(), token_of(rank))) return;
+  Failure failure;
+  failure.cause = "scribbled";
+  failure.where = text("rank ", group_rank);
+  failure.message = text("the token of rank ", group_rank,
+                         " changed; likely cause: the rank received something into it");
+  bench.fail(played, failure);
+}
+
 void check_tokens(Bench& bench, const Played& played, const Meeting& meeting) {
   for (const int rank : meeting.members.ranks) {
-    ByteReader result(played.results[static_cast<std::size_t>(rank)]);
     for (std::size_t call = 0; call < meeting.late.size(); ++call) {
-      result.get<std::int64_t>();  // how much room there was
-      if (std::ranges::equal(result.get_bytes(), token_of(rank))) continue;
-      Failure failure;
-      failure.cause = "scribbled";
-      failure.where = text("rank ", meeting.members.group_rank(rank));
-      failure.message = text("the token of rank ", meeting.members.group_rank(rank),
-                             " changed; likely cause: the rank received something into it");
-      bench.fail(played, failure);
+      check_token(bench, played, rank, meeting.members.group_rank(rank), played.results->of(rank));
     }
   }
 }
@@ -121,7 +134,7 @@ std::optional<Played> meet(Bench& bench, const Meeting& meeting) {
     int last = meeting.members.ranks.front(), first = last;
     auto& passages = turnstile.passages;
     for (const int rank : meeting.members.ranks) {
-      if (passages[rank].left_s.size() <= call) throw MalformedMessage("a rank left out a barrier");
+      turnstile.require_passages(rank, meeting.late.size(), meeting.late.size());
       if (passages[rank].came_s[call] > passages[last].came_s[call]) last = rank;
       if (passages[rank].left_s[call] < passages[first].left_s[call]) first = rank;
     }
@@ -152,12 +165,16 @@ void check_death(Bench& bench, int ranks, const Death& death) {
   const auto played = play_with_a_death(bench, setup);
   if (!played) return;
   for (int rank = 0; rank < ranks; ++rank) {
-    const Bytes& result = played->results[static_cast<std::size_t>(rank)];
-    if (result.empty()) continue;
-    ByteReader in(result);
-    const LostPeerEnding seen = read_lost_peer_ending(in);
-    if (auto failure = failure_of(seen, rank)) bench.fail(*played, std::move(*failure));
-    if (seen.ending.kind != Ending::Kind::returned || death.at_request > 1) continue;
+    if (played->results->killed(rank)) continue;
+    ByteReader& result = played->results->of(rank);
+    const LostPeerEnding seen = read_lost_peer_ending(result);
+    if (auto failure = failure_of(seen, rank, *played->results)) {
+      bench.fail(*played, std::move(*failure));
+    }
+    const bool returned = seen.ending.kind == Ending::Kind::returned;
+    turnstile.require_passages(rank, 1, returned ? 1 : 0);
+    check_token(bench, *played, rank, rank, result);
+    if (!returned || death.at_request > 1) continue;
     Failure failure;
     failure.cause = "left_too_early";
     failure.where = text("rank ", rank);

@@ -32,13 +32,13 @@ void ask(Bench& bench, const HangMaker& maker) {
   for (const HangCase& hang : hangs) put(questions, report_of(hang));
   const auto played = bench.ask(maker.name, questions.take());
   if (!played) return;
-  ByteReader answers(played->results.front());
+  ByteReader& answers = played->results->of(0);
   for (const HangCase& hang : hangs) {
     comm::Diagnosis seen;
     seen.kind = answers.get<comm::HangKind>();
     seen.culprits = answers.get_list<int>();
     seen.number = answers.get<std::int64_t>();
-    if (seen.kind > comm::HangKind::slow) throw Error("a diagnosis of no kind");
+    if (seen.kind > comm::HangKind::slow) throw MalformedMessage("a diagnosis of no kind");
     if (seen == hang.right) continue;
     const comm::HangReport report = report_of(hang);
     const HangGuess guess = likely_cause(report, seen, hang.right);

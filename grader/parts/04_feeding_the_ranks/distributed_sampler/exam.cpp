@@ -181,7 +181,7 @@ void ask_once(Bench& bench, const std::string& description, const Questions& que
               Series series) {
   const auto played = bench.ask(description, encode(questions));
   if (!played) return;
-  ByteReader answers(played->results.front());
+  ByteReader& answers = played->results->of(0);
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const SamplerOptions& q = questions[i];
     const bool valid = q.rank >= 0 && q.rank < q.ranks;

@@ -88,6 +88,7 @@ void play(Bench& bench, const Problem& p, const std::vector<Rule>& rules) {
                                   .limits = {.requests_max = requests_max},
                                   .services = {&served, &trainer}});
   if (!played) return;
+  require_reports(c, log);
   for (const Rule rule : rules) rule(bench, *played, {c, samples, log});
 }
 

@@ -3,8 +3,37 @@
 #include <algorithm>
 
 #include "engine/base/random.hpp"
+#include "grader/exam/evidence.hpp"
 
 namespace lockstep::grader::prefetching_loader {
+namespace {
+
+constexpr std::size_t what_max = 300;  // bytes of an exception's text
+
+}  // namespace
+
+void require_reports(const LoaderCase& c, const LoaderLog& log) {
+  using Kind = TrainerReport::Kind;
+  const std::vector<Kind> outcome{Kind::got_batch, Kind::got_end, Kind::caught, Kind::caught_other};
+  ReportOrder<Kind> order;
+  for (const LoaderStep step : c.steps) {
+    if (step == LoaderStep::next) {
+      order.push_back(outcome);
+      continue;
+    }
+    order.push_back({Kind::starting});
+    order.push_back({Kind::started});
+  }
+  order.push_back({Kind::destroying});
+  order.push_back({Kind::destroyed});
+  std::vector<Kind> seen;
+  for (const LoaderEvent& event : log) {
+    if (event.read || event.report.kind == Kind::sampling) continue;
+    if (event.strand != 0) throw MalformedMessage("a worker reported for the trainer");
+    seen.push_back(event.report.kind);
+  }
+  require_order<Kind>("the trainer", seen, {order});
+}
 
 double Samples::input(std::int64_t sample, std::int64_t i) const {
   const auto at =
@@ -56,6 +85,11 @@ std::optional<sim::Service::Answer> TrainerService::serve(const sim::Actor& who,
   using Kind = TrainerReport::Kind;
   ByteReader in(request.data.bytes);
   TrainerReport report = decode_trainer_report(in);
+  if (report.labels.size() > samples_asked_max ||
+      report.inputs.size() > samples_asked_max * sample_inputs || report.inputs_shape.size() > 8) {
+    throw Error("a batch that is larger than any that a sampler asks for");
+  }
+  report.what = sim::printable(report.what, what_max);
   const bool lasts =
       report.kind == Kind::started || report.kind == Kind::got_batch || report.kind == Kind::caught;
   const double until_s = now + (lasts ? hold_s_ : 0);

@@ -20,6 +20,11 @@ struct LoaderEvent {
 };
 using LoaderLog = std::vector<LoaderEvent>;
 
+// The trainer reported what the case's steps make, in their order, and the end of the loader; how
+// often the sampler was asked is the part's own affair.
+//   Throws  MalformedMessage otherwise
+void require_reports(const LoaderCase& c, const LoaderLog& log);
+
 // What a sample holds: drawn from the salt, so only a read reveals it.
 struct Samples {
   std::uint64_t salt = 0;

@@ -93,16 +93,13 @@ GradientGuess likely_cause(int ranks, std::span<const double> seen, std::span<co
 }
 
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
-  std::vector<ByteReader> results;
-  for (const int member : p.members.ranks) {
-    results.emplace_back(played.results[static_cast<std::size_t>(member)]);
-  }
   for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
     std::vector<std::vector<double>> inputs;
     std::vector<GradientReport> reports;
     for (int rank = 0; rank < p.size(); ++rank) {
+      const int member = p.members.ranks[static_cast<std::size_t>(rank)];
       inputs.push_back(drawn_gradient(p.plan, salt, rank, i));
-      reports.push_back(read_gradient_report(results[static_cast<std::size_t>(rank)]));
+      reports.push_back(read_gradient_report(played.results->of(member)));
     }
     ExpectedGradient expected;
     expected.name = text("the mean over ", p.size(), " ranks");

@@ -107,14 +107,12 @@ void compare_tensor(Bench& bench, const Played& played, const Problem& p, std::u
 }
 
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
-  std::vector<ByteReader> results;
-  for (const int member : p.members.ranks) {
-    results.emplace_back(played.results[static_cast<std::size_t>(member)]);
-  }
   for (std::size_t m = 0; m < p.models.size(); ++m) {
     for (std::size_t i = 0; i < p.models[m].size(); ++i) {
       std::vector<TensorReport> of_all;
-      for (ByteReader& result : results) of_all.push_back(read_tensor_report(result));
+      for (const int member : p.members.ranks) {
+        of_all.push_back(read_tensor_report(played.results->of(member)));
+      }
       for (int rank = 0; rank < p.members.size(); ++rank) {
         compare_tensor(bench, played, p, salt, m, i, rank, of_all);
       }

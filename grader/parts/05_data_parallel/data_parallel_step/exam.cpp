@@ -133,7 +133,7 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
   const auto tolerance = tolerance_of(p, expected.parameters);
   std::vector<double> rank_zero;
   for (int rank = 0; rank < p.ranks; ++rank) {
-    ByteReader result(played.results[static_cast<std::size_t>(rank)]);
+    ByteReader& result = played.results->of(rank);
     const auto losses = result.get_list<double>();
     const bool first_has_gradient = result.get<std::uint8_t>() != 0;
     std::vector<double> seen;

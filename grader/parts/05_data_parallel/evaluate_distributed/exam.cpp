@@ -149,8 +149,7 @@ class Comparison {
     std::vector<EvaluateResult> last;
     // From the last rank: what rank 0 says may be its own or what it told all.
     for (int rank = problem_.ranks - 1; rank >= 0; --rank) {
-      const int global = members[static_cast<std::size_t>(rank)];
-      ByteReader results(played_.results[static_cast<std::size_t>(global)]);
+      ByteReader& results = played_.results->of(members[static_cast<std::size_t>(rank)]);
       for (std::size_t k = 0; k < seeds.size(); ++k) {
         const EvaluateResult seen = read_evaluate_result(results);
         if (rank == problem_.ranks - 1) last.push_back(seen);

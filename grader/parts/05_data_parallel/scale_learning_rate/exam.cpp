@@ -222,7 +222,7 @@ bool sensible(const RateQuestion& q) {
 void ask(Bench& bench, const std::string& description, const std::vector<RateQuestion>& questions) {
   const auto played = bench.ask(description, encode(questions));
   if (!played) return;
-  ByteReader answers(played->results.front());
+  ByteReader& answers = played->results->of(0);
   std::vector<double> earlier;
   for (const auto& q : questions) {
     const Ending ending = read_ending(answers);

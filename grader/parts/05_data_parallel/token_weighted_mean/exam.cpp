@@ -93,10 +93,11 @@ void compare_loss(Bench& bench, const Played& played, const Round& round, std::u
 }
 
 void compare_round(Bench& bench, const Played& played, const Problem& p, const Round& round,
-                   std::uint64_t salt, std::vector<ByteReader>& results) {
+                   std::uint64_t salt) {
   std::vector<double> losses;
   std::vector<std::vector<GradientReport>> reports(p.plan.sizes.size());
-  for (ByteReader& result : results) {
+  for (const int member : p.members.ranks) {
+    ByteReader& result = played.results->of(member);
     losses.push_back(result.get<double>());
     for (auto& of_parameter : reports) of_parameter.push_back(read_gradient_report(result));
   }
@@ -153,12 +154,8 @@ std::optional<Played> play(Bench& bench, const Problem& p) {
   const std::uint64_t salt = bench.draw();
   auto played = bench.play(setup_of(p, salt, Peers::stay));
   if (!played) return played;
-  std::vector<ByteReader> results;
-  for (const int member : p.members.ranks) {
-    results.emplace_back(played->results[static_cast<std::size_t>(member)]);
-  }
   for (std::size_t k = 0; k < p.rounds.size(); ++k) {
-    compare_round(bench, *played, p, p.rounds[k], salt_of(salt, k), results);
+    compare_round(bench, *played, p, p.rounds[k], salt_of(salt, k));
   }
   return played;
 }

@@ -81,14 +81,19 @@ class Comparison {
  public:
   Comparison(Bench& bench, const Played& played, const DrawnLoop& drawn,
              const std::vector<int>& members)
-      : bench_(bench), played_(played), drawn_(drawn), members_(members) {}
+      : bench_(bench), played_(played), drawn_(drawn), members_(members) {
+    for (int rank = 0; rank < drawn.problem.ranks; ++rank) {
+      const int global = members[static_cast<std::size_t>(rank)];
+      numbers_of_.push_back(played.results->of(global).get_list<double>());
+    }
+  }
 
   void replicas() const {
     const LoopProblem& p = drawn_.problem;
-    const std::vector<double> zero = numbers_of(0);
-    const std::size_t buffer_begins = zero.size() - static_cast<std::size_t>(5);
+    const std::vector<double>& zero = numbers_of(0);
+    const std::size_t buffer_begins = zero.size() - std::min<std::size_t>(zero.size(), 5);
     for (int rank = 1; rank < p.ranks; ++rank) {
-      const std::vector<double> mine = numbers_of(rank);
+      const std::vector<double>& mine = numbers_of(rank);
       const auto at = first_other_bits(mine, zero);
       if (!at) continue;
       Failure failure;
@@ -113,7 +118,7 @@ class Comparison {
 
   void numbers(const LoopTrained& right) const {
     const LoopProblem& p = drawn_.problem;
-    const std::vector<double> seen = numbers_of(0);
+    const std::vector<double>& seen = numbers_of(0);
     const auto at = first_difference(seen, right.numbers, tolerance_of(p, right.numbers));
     if (!at) return;
     const auto [name, sentence] = cause_of_numbers(drawn_, seen);
@@ -243,9 +248,8 @@ class Comparison {
   }
 
  private:
-  std::vector<double> numbers_of(int rank) const {
-    const auto global = static_cast<std::size_t>(members_[static_cast<std::size_t>(rank)]);
-    return ByteReader(played_.results[global]).get_list<double>();
+  const std::vector<double>& numbers_of(int rank) const {
+    return numbers_of_[static_cast<std::size_t>(rank)];
   }
 
   void fail_loss(const LoopTrained& right, const std::vector<double>& losses,
@@ -279,6 +283,7 @@ class Comparison {
   const Played& played_;
   const DrawnLoop& drawn_;
   const std::vector<int>& members_;
+  std::vector<std::vector<double>> numbers_of_;  // by rank
 };
 
 void play(Bench& bench, const DrawnLoop& drawn) {

@@ -309,7 +309,7 @@ void compare(Bench& bench, const Played& played, const std::vector<ChoiceQuestio
 void ask(Bench& bench, const std::string& description, const std::vector<ChoiceQuestion>& asked) {
   const auto played = bench.ask(description, encode(asked));
   if (!played) return;
-  ByteReader answers(played->results.front());
+  ByteReader& answers = played->results->of(0);
   for (std::size_t at = 0; at < asked.size(); ++at) {
     collectives::Choice seen;
     seen.algorithm = answers.get<AllReduce>();

@@ -1,0 +1,356 @@
+// Random bytes hold no check up for long. A result that has the right form, with numbers that might
+// be right, comes further: for each kind of case there is one below. A case of reports (a loader,
+// a rendezvous) has no result to guess.
+#include "grader/parts/01_why_distribute/model_memory/case.hpp"
+#include "grader/parts/01_why_distribute/single_device_loop/case.hpp"
+#include "grader/parts/01_why_distribute/training_time/case.hpp"
+#include "grader/parts/02_processes_and_ranks/node_layout/case.hpp"
+#include "grader/parts/02_processes_and_ranks/seed_everything/case.hpp"
+#include "grader/parts/02_processes_and_ranks/split_groups/case.hpp"
+#include "grader/parts/03_collectives/read_the_hang/case.hpp"
+#include "grader/parts/04_feeding_the_ranks/distributed_sampler/case.hpp"
+#include "grader/parts/05_data_parallel/average_gradients/case.hpp"
+#include "grader/parts/05_data_parallel/broadcast_parameters/case.hpp"
+#include "grader/parts/05_data_parallel/evaluate_distributed/case.hpp"
+#include "grader/parts/05_data_parallel/scale_learning_rate/case.hpp"
+#include "grader/parts/05_data_parallel/token_weighted_mean/case.hpp"
+#include "grader/parts/05_data_parallel/training_loop/case.hpp"
+#include "grader/parts/06_all_reduce/choose_all_reduce/case.hpp"
+#include "grader/play/collective_case.hpp"
+#include "grader/play/impostor.hpp"
+#include "grader/play/lost_peer.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+double fraction(Dice& dice) { return static_cast<double>(dice.bits() >> 11) * 0x1.0p-53; }
+
+Bytes random_bytes(Dice& dice, std::size_t count) {
+  Bytes bytes(count);
+  for (std::byte& one : bytes) one = static_cast<std::byte>(dice.bits());
+  return bytes;
+}
+
+// Numbers of the type, of the size that numbers of cases have.
+Bytes random_elements(Dice& dice, DType dtype, std::size_t count) {
+  return visit_dtype(dtype, [&]<typename T>() {
+    std::vector<T> values(count);
+    for (T& value : values) {
+      value = static_cast<T>(is_integer(dtype) ? dice.below(100) : 4 * fraction(dice) - 2);
+    }
+    const auto bytes = std::as_bytes(std::span<const T>(values));
+    return Bytes(bytes.begin(), bytes.end());
+  });
+}
+
+Ending random_ending(Dice& dice, const char* expected) {
+  if (dice.below(2) == 0) return {};
+  return {Ending::Kind::threw_expected, expected, "it makes no sense"};
+}
+
+void write_lost_peer(ByteWriter& out, Dice& dice) {
+  const Ending ending = random_ending(dice, "CommError");
+  const bool told = ending.kind != Ending::Kind::returned;
+  write(out, LostPeerEnding{ending, told ? "rank 1 was killed" : ""});
+}
+
+void write_numbers(ByteWriter& out, Dice& dice, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) out.put(4 * fraction(dice));
+}
+
+Bytes of(const std::vector<MemoryQuestion>& questions, Dice& dice) {
+  ByteWriter out;
+  for (const MemoryQuestion& q : questions) {
+    write(out, random_ending(dice, "ContractError"));
+    const auto some = [&] { return q.parameters * dice.below(9); };
+    write(out, plan::MemoryReport{some(), some(), some(), some(), some(), some()});
+  }
+  return out.take();
+}
+
+Bytes of(const std::vector<TimeQuestion>& questions, Dice& dice) {
+  ByteWriter out;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    out.put(std::int64_t{dice.below(1000)});
+    write_numbers(out, dice, 2);
+  }
+  return out.take();
+}
+
+Bytes of(const std::vector<LayoutQuestion>& questions, Dice& dice) {
+  ByteWriter out;
+  for (const LayoutQuestion& q : questions) {
+    if (dice.below(3) == 0) {
+      out.put(LayoutAnswer::refused);
+      continue;
+    }
+    out.put(LayoutAnswer::answer);
+    if (q.form == LayoutForm::place) {
+      out.put(dice.below(std::ssize(q.ranks_per_node))).put(dice.below(8));
+      continue;
+    }
+    out.put(std::uint32_t{8});
+    for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK",
+                             "GROUP_WORLD_SIZE", "MASTER_PORT"}) {
+      out.put_text(name).put_text(text(dice.below(8)));
+    }
+    out.put_text("MASTER_ADDR").put_text(q.master.host);
+  }
+  return out.take();
+}
+
+Bytes of(const std::vector<SeedQuestion>& questions, Dice& dice) {
+  ByteWriter out;
+  for (std::size_t i = 0; i < 5 * questions.size(); ++i) out.put(dice.bits());
+  return out.take();
+}
+
+std::optional<comm::GroupPlan> random_plan(Dice& dice, std::size_t ranks) {
+  if (dice.below(2) == 0) return std::nullopt;
+  comm::GroupPlan plan;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    if (dice.below(2) == 0) plan.members.push_back(static_cast<int>(rank));
+  }
+  plan.rank = dice.below(std::ssize(plan.members));
+  return plan;
+}
+
+Bytes of(const std::vector<SplitQuestion>& questions, Dice& dice) {
+  ByteWriter out;
+  for (const SplitQuestion& q : questions) write(out, random_plan(dice, q.of_all_ranks.size()));
+  return out.take();
+}
+
+// One rank's color, key and token.
+struct SplitExchange {
+  std::int64_t token = 0;
+};
+
+Bytes of(const SplitExchange& mine, Dice& dice) {
+  ByteWriter out;
+  const auto plan = random_plan(dice, 3);
+  write(out, plan);
+  if (plan) out.put_list(std::span<const std::int64_t>(Numbers(plan->members.size(), mine.token)));
+  return out.take();
+}
+
+Bytes of(const std::vector<comm::HangReport>& reports, Dice& dice) {
+  ByteWriter out;
+  for (const comm::HangReport& report : reports) {
+    const std::vector<int> culprits{dice.below(std::ssize(report.ranks))};
+    out.put(static_cast<comm::HangKind>(dice.below(1 + static_cast<int>(comm::HangKind::slow))));
+    out.put_list(std::span<const int>(culprits)).put(std::int64_t{dice.below(4) - 1});
+  }
+  return out.take();
+}
+
+Bytes of(const std::vector<data::SamplerOptions>& questions, Dice& dice) {
+  ByteWriter out;
+  for (const data::SamplerOptions& q : questions) {
+    write(out, random_ending(dice, "ContractError"));
+    const std::int64_t ranks = std::max(q.ranks, 1);
+    Numbers indices(static_cast<std::size_t>((q.length + ranks - 1) / ranks));
+    for (auto& index : indices) index = dice.below(q.length);
+    out.put_list(std::span<const std::int64_t>(indices));
+  }
+  return out.take();
+}
+
+Bytes of(const std::vector<RateQuestion>& questions, Dice& dice) {
+  ByteWriter out;
+  for (const RateQuestion& q : questions) {
+    write(out, random_ending(dice, "ContractError"));
+    out.put(q.rate.base * dice.below(9));
+  }
+  return out.take();
+}
+
+Bytes of(const std::vector<ChoiceQuestion>& questions, Dice& dice) {
+  ByteWriter out;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    out.put(static_cast<collectives::AllReduce>(1 + dice.below(5)));
+    write_numbers(out, dice, 5);
+  }
+  return out.take();
+}
+
+Bytes of(const CollectiveCase& c, Dice& dice) {
+  ByteWriter out;
+  for (const CollectiveCall& call : c.calls) {
+    if (c.peer == Peer::lost) write_lost_peer(out, dice);
+    out.put(std::int64_t{0});
+    for (const HeldBuffer& held : call.buffers) {
+      const bool none = c.elements == Elements::none;
+      const bool keeps = !held.given.empty() && dice.below(2) == 0;
+      const auto count = static_cast<std::size_t>(none ? 0 : held.count);
+      out.put_bytes(keeps ? held.given : random_elements(dice, c.dtype, count));
+    }
+  }
+  return out.take();
+}
+
+void write_gradients(ByteWriter& out, const Gradients& mine, Dice& dice) {
+  for (std::size_t i = 0; i < mine.sizes.size(); ++i) {
+    const auto count = static_cast<std::size_t>(mine.sizes[i]);
+    const bool has = mine.has_grad[i] != 0;
+    const Shape right = shape_of_parameter(mine.sizes[i]);
+    const Numbers shape(right.begin(), has ? right.end() : right.begin());
+    out.put(static_cast<std::uint8_t>(has)).put(has ? mine.dtype : DType::float32);
+    out.put_list(std::span<const std::int64_t>(shape));
+    out.put_bytes(random_elements(dice, mine.dtype, has ? count : 0));
+    const std::vector<float> ones(count, 1);
+    const bool plain = mine.dtype == DType::float32;
+    out.put_bytes(plain ? std::as_bytes(std::span(ones))
+                        : std::span<const std::byte>(random_elements(dice, mine.dtype, count)));
+  }
+}
+
+Bytes of(const GradientCase& c, Dice& dice) {
+  ByteWriter out;
+  if (c.peer_dies) {
+    write_lost_peer(out, dice);
+  } else if (c.group.color != comm::ProcessGroup::no_color) {
+    write_gradients(out, c.mine, dice);
+  }
+  return out.take();
+}
+
+Bytes of(const WeightedCase& c, Dice& dice) {
+  ByteWriter out;
+  if (c.peer_dies) write_lost_peer(out, dice);
+  for (const WeightedCall& call : c.calls) {
+    if (c.peer_dies) break;
+    write_numbers(out, dice, 1);
+    write_gradients(out, call.mine, dice);
+  }
+  return out.take();
+}
+
+Bytes of(const ReplicaCase& c, Dice& dice) {
+  ByteWriter out;
+  if (c.peer_dies) write_lost_peer(out, dice);
+  for (const Replica& replica : c.replicas) {
+    if (c.peer_dies) break;
+    for (const auto* tensors : {&replica.parameters, &replica.buffers}) {
+      for (const ReplicaTensor& tensor : *tensors) {
+        const std::size_t count = tensor.values.size() / bytes_of(tensor.dtype);
+        write(out, TensorReport{random_elements(dice, tensor.dtype, count), 1, 1});
+      }
+    }
+  }
+  return out.take();
+}
+
+Bytes of(const EvaluateCase& c, Dice& dice) {
+  ByteWriter out;
+  if (c.peer_dies) write_lost_peer(out, dice);
+  for (std::size_t i = 0; i < c.model_seeds.size() && !c.peer_dies; ++i) {
+    write(out, EvaluateResult{2 * fraction(dice), fraction(dice), dice.bits(), 0, 0});
+  }
+  return out.take();
+}
+
+// The parameters of the network that the widths describe.
+void write_network(ByteWriter& out, Dice& dice, DType dtype, const Numbers& widths) {
+  for (std::size_t layer = 1; layer < widths.size(); ++layer) {
+    for (const std::int64_t count : {widths[layer - 1] * widths[layer], widths[layer]}) {
+      out.put_bytes(random_elements(dice, dtype, static_cast<std::size_t>(count)));
+    }
+  }
+}
+
+void write_losses(ByteWriter& out, Dice& dice, std::int64_t count) {
+  std::vector<double> losses(static_cast<std::size_t>(count));
+  for (double& loss : losses) loss = 2 * fraction(dice);
+  out.put_list(std::span<const double>(losses));
+}
+
+Bytes of(const StepCase& c, Dice& dice) {
+  ByteWriter out;
+  if (c.peer_dies) {
+    write_lost_peer(out, dice);
+    return out.take();
+  }
+  write_losses(out, dice, std::ssize(c.labels) / std::max<std::int64_t>(c.batch, 1));
+  out.put(static_cast<std::uint8_t>(!c.unused));
+  if (c.unused) out.put_bytes(random_elements(dice, c.dtype, 6));
+  write_network(out, dice, c.dtype, c.widths);
+  return out.take();
+}
+
+Bytes of(const LoopCase& c, Dice& dice) {
+  ByteWriter out;
+  write_losses(out, dice, c.epochs);
+  write_network(out, dice, c.dtype, c.widths);
+  return out.take();
+}
+
+Bytes of(const TrainingLoopCase& c, Dice& dice) {
+  ByteWriter out;
+  if (c.peer_dies) {
+    write_lost_peer(out, dice);
+  } else {
+    write_losses(out, dice, (c.dataset.inputs + 1) * 8 + 9 * c.dataset.classes + c.dataset.inputs);
+  }
+  return out.take();
+}
+
+// A list of as many as the first number says: not believed before it fits the input.
+template <typename Read>
+auto list_in(Read read) {
+  return [read](ByteReader& in) {
+    ByteReader ahead(in.rest());
+    if (ahead.get<std::uint32_t>() > in.rest().size()) throw MalformedMessage("too long");
+    return read(in);
+  };
+}
+
+std::vector<comm::HangReport> read_hang_reports(ByteReader& in) {
+  std::vector<comm::HangReport> reports(in.get<std::uint32_t>());
+  for (comm::HangReport& report : reports) report = read_hang_report(in);
+  return reports;
+}
+
+std::vector<SplitQuestion> read_split_questions(ByteReader& in) {
+  if (in.get<SplitForm>() != SplitForm::questions) throw MalformedMessage("other form");
+  return list_in(decode_split_questions)(in);
+}
+
+SplitExchange read_split_exchange(ByteReader& in) {
+  if (in.get<SplitForm>() != SplitForm::exchange) throw MalformedMessage("other form");
+  in.get<int>();
+  in.get<int>();
+  return {in.get<std::int64_t>()};
+}
+
+// The first kind of case that the input is.
+std::optional<Bytes> result_of_form(std::span<const std::byte>, Dice&) { return std::nullopt; }
+
+template <typename Read, typename... Others>
+std::optional<Bytes> result_of_form(std::span<const std::byte> input, Dice& dice, Read read,
+                                    Others... others) {
+  if (const auto found = case_in(input, read)) return of(*found, dice);
+  return result_of_form(input, dice, others...);
+}
+
+}  // namespace
+
+Bytes impostors_result(std::span<const std::byte> input, Dice& dice) {
+  constexpr std::size_t lengths[] = {0, 1, 4, 8, 16, 64, 1000};
+  const int form = dice.below(10);
+  if (form == 0) return random_bytes(dice, lengths[dice.below(std::ssize(lengths))]);
+  if (form == 1) return random_bytes(dice, input.size());
+  const auto result = result_of_form(
+      input, dice, decode_collective_case, list_in(decode_memory_questions),
+      list_in(decode_time_questions), list_in(decode_layout_questions),
+      list_in(decode_seed_questions), read_split_questions, read_split_exchange,
+      list_in(read_hang_reports), list_in(decode_sampler_case), list_in(decode_rate_questions),
+      list_in(decode_choice_questions), decode_gradient_case, decode_weighted_case,
+      decode_replica_case, decode_evaluate_case, decode_step_case, decode_loop_case,
+      decode_training_loop_case);
+  return result ? *result : random_bytes(dice, input.size());
+}
+
+}  // namespace lockstep::grader

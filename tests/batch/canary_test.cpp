@@ -1,0 +1,72 @@
+// The impostors that are judged before a class is graded.
+#include "grader/batch/canary.hpp"
+
+#include "engine/base/error.hpp"
+#include "grader/lab/impostors.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path root_of_lab = LOCKSTEP_ROOT;
+
+// The lab with a build folder of its own: real judges, and impostors that a test may exchange.
+struct TriedLab {
+  TriedLab() {
+    lab.places = {root_of_lab, scratch.path()};
+    lab.course = read_course(lab.places.manifest());
+    fs::create_directories(scratch.path() / "bin");
+    for (const auto& program : fs::directory_iterator(built() / "bin")) {
+      const std::string name = program.path().filename().string();
+      if (!name.starts_with("judge-") && !name.starts_with("impostor-")) continue;
+      fs::create_symlink(program.path(), scratch.path() / "bin" / name);
+    }
+  }
+  static fs::path built() { return LOCKSTEP_BUILD; }
+  // From now on this impostor is a player with the reference in it.
+  void promote(const std::string& impostor, const Exercise& exercise) const {
+    Places places = lab.places;
+    places.build = built();
+    const fs::path program = lab.places.impostor(impostor);
+    fs::remove(program);
+    const StudentBuild build =
+        build_player(places, exercise, places.solution(exercise), program, openly(places));
+    REQUIRE(build.cause.empty());
+  }
+
+  test::Scratch scratch;
+  Lab lab;
+};
+
+}  // namespace
+
+TEST_CASE("canaries: a class is graded with an exam that refuses every impostor") {
+  const TriedLab tried;
+  CHECK_NOTHROW(send_impostors(tried.lab,
+                               {&exercise_named(tried.lab.course, "prefetching_loader"),
+                                &exercise_named(tried.lab.course, "training_time")},
+                               2, "a secret"));
+}
+
+TEST_CASE("canaries: nothing is graded with an exam that an impostor passes") {
+  const TriedLab tried;
+  const Exercise& exercise = exercise_named(tried.lab.course, "training_time");
+  tried.promote("echoing", exercise);
+  CHECK_THROWS_WITH(send_impostors(tried.lab, {&exercise}, 1, "a secret"),
+                    test::contains("nothing is graded: the echoing impostor") &&
+                        test::contains("training_time"));
+  const Exercise& other = exercise_named(tried.lab.course, "model_memory");
+  CHECK_NOTHROW(send_impostors(tried.lab, {&other}, 1, "a secret"));
+}
+
+TEST_CASE("canaries: an impostor that cannot be judged stops the class, too") {
+  const TriedLab tried;
+  fs::remove(tried.lab.places.impostor("random"));
+  CHECK_THROWS_WITH(
+      send_impostors(tried.lab, {&exercise_named(tried.lab.course, "training_time")}, 1, "x"),
+      test::contains("could not be judged"));
+}
