@@ -7,7 +7,7 @@ packages="g++ cmake ninja-build mold binutils libgloo-dev libdnnl-dev libcxxopts
 nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev zlib1g-dev libarchive-dev catch2 \
 dataset-fashion-mnist $packages_grade"
 packages_docs="doxygen blahtexml fonts-stix"
-packages_dev="clang-format clang-tidy"
+packages_dev="clang-format clang-tidy clang libclang-rt-dev"
 
 # The named packages that are not installed.
 missing_packages() {

@@ -17,8 +17,17 @@ ByteWriter& ByteWriter::raw(const void* data, std::size_t size) {
   return *this;
 }
 
-std::string ByteReader::get_text() {
-  const auto part = get_bytes();
+std::span<const std::byte> ByteReader::get_bytes(std::uint64_t bytes_max) {
+  const auto size = get<std::uint64_t>();
+  if (size > bytes_max) {
+    throw MalformedMessage(
+        text("malformed message: ", size, " bytes announced, at most ", bytes_max));
+  }
+  return next(size);
+}
+
+std::string ByteReader::get_text(std::uint64_t bytes_max) {
+  const auto part = get_bytes(bytes_max);
   return {reinterpret_cast<const char*>(part.data()), part.size()};
 }
 

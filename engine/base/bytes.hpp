@@ -55,11 +55,12 @@ class ByteReader {
     std::memcpy(&value, next(sizeof value).data(), sizeof value);
     return value;
   }
-  std::string get_text();
-  std::span<const std::byte> get_bytes() { return next(get<std::uint64_t>()); }
+  // Texts and lists of a stranger have a cap: more bytes than that are malformed, too.
+  std::string get_text(std::uint64_t bytes_max = ~std::uint64_t{0});
+  std::span<const std::byte> get_bytes(std::uint64_t bytes_max = ~std::uint64_t{0});
   template <typename T>
-  std::vector<T> get_list() {
-    const auto part = get_bytes();
+  std::vector<T> get_list(std::uint64_t bytes_max = ~std::uint64_t{0}) {
+    const auto part = get_bytes(bytes_max);
     if (part.size() % sizeof(T) != 0) {
       throw MalformedMessage("malformed message: a list ends inside an element");
     }

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -23,6 +24,14 @@ Bytes length_of(const Payload& data) {
   ByteWriter out;
   out.put(static_cast<std::uint64_t>(data.bytes.size()));
   return out.take();
+}
+
+ssize_t send_parts(int socket, LineEnd from, std::span<iovec> parts) {
+  if (from == LineEnd::player) return writev(socket, parts.data(), static_cast<int>(parts.size()));
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 }  // namespace
@@ -50,7 +59,7 @@ OutgoingFrame::OutgoingFrame(int strand, std::uint32_t sequence, const Reply& re
     : OutgoingFrame(FrameKind::reply, strand, sequence, reply.data, fields_of(reply),
                     length_of(reply.data)) {}
 
-bool OutgoingFrame::send(int socket, int flags) {
+bool OutgoingFrame::send(int socket, LineEnd from) {
   const std::array<std::span<const std::byte>, 3> parts = {head_, data_.bytes, tail_};
   const std::size_t total = head_.size() + data_.bytes.size() + tail_.size();
   while (sent_ < total) {
@@ -61,13 +70,10 @@ bool OutgoingFrame::send(int socket, int flags) {
       const std::size_t skipped = std::min(skip, part.size());
       skip -= skipped;
       if (skipped == part.size()) continue;
-      // sendmsg reads only; iovec has no const.
+      // Sending reads only; iovec has no const.
       vectors[used++] = {const_cast<std::byte*>(part.data()) + skipped, part.size() - skipped};
     }
-    msghdr message{};
-    message.msg_iov = vectors.data();
-    message.msg_iovlen = used;
-    const ssize_t count = sendmsg(socket, &message, flags | MSG_NOSIGNAL);
+    const ssize_t count = send_parts(socket, from, std::span(vectors).first(used));
     if (count >= 0) {
       sent_ += static_cast<std::size_t>(count);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -79,7 +85,41 @@ bool OutgoingFrame::send(int socket, int flags) {
   return true;
 }
 
-FrameReader::State FrameReader::read(int socket, int flags) {
+Heard heard_in(const IncomingFrame& frame) {
+  Heard heard;
+  ByteReader in(frame.bytes());
+  switch (frame.header.kind) {
+    case FrameKind::request:
+      heard.request = read_request(in, frame.body);
+      if (!in.done()) throw Error("bytes are left over");
+      return heard;
+    case FrameKind::strand_started:
+      heard.other = in.get<int>();
+      heard.text = in.get_text(names_max);
+      return heard;
+    case FrameKind::strand_woken:
+      heard.other = in.get<int>();
+      return heard;
+    case FrameKind::strand_ended:
+      return heard;
+    case FrameKind::result:
+      heard.result = frame.bytes();
+      return heard;
+    case FrameKind::gave_up:
+      heard.text = in.get_text(text_max);
+      heard.result = in.get_bytes();
+      return heard;
+    case FrameKind::failed:
+      heard.failure = in.get<Failure>();
+      heard.text = in.get_text(text_max);
+      if (heard.failure > Failure::foreign_thread) throw Error("a failure of unknown kind");
+      return heard;
+    default:
+      throw Error(text("kind ", static_cast<int>(frame.header.kind)));
+  }
+}
+
+FrameReader::State FrameReader::read(int socket) {
   constexpr std::size_t header_size = sizeof(FrameHeader);
   while (true) {
     if (got_ >= header_size && got_ == header_size + frame_.header.length) return State::complete;
@@ -87,7 +127,7 @@ FrameReader::State FrameReader::read(int socket, int flags) {
                                        : frame_.body.get() + (got_ - header_size);
     const std::size_t wanted =
         got_ < header_size ? header_size - got_ : header_size + frame_.header.length - got_;
-    const ssize_t count = recv(socket, to, wanted, flags);
+    const ssize_t count = ::read(socket, to, wanted);
     if (count == 0) return State::closed;
     if (count < 0) {
       if (errno == EINTR) continue;

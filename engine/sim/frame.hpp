@@ -10,6 +10,9 @@
 //   result          the result of the case
 //   gave_up         why the rank goes on no more, then the result of the case
 //   failed          u8 Failure, then the text
+//
+// Every length within has a cap of its own, whatever the frame's: names_max, counts_bytes_max and
+// text_max.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +44,12 @@ struct FrameHeader {
 };
 static_assert(sizeof(FrameHeader) == 12);
 
+constexpr std::size_t text_max = 64 << 10;  // bytes: why a rank gave up, what it threw
+
+// A player only writes and reads: its filter knows no other way to use the line, and a broken one
+// is its own end. The host never waits, and a player that is gone must not end it.
+enum class LineEnd : unsigned char { player, host };
+
 // A frame on its way out. The data of a request or reply are sent from where they lie.
 class OutgoingFrame {
  public:
@@ -48,9 +57,9 @@ class OutgoingFrame {
   OutgoingFrame(int strand, std::uint32_t sequence, const Request& request);
   OutgoingFrame(int strand, std::uint32_t sequence, const Reply& reply);
 
-  // Sends what the socket takes; `flags` as for sendmsg. True when all of it is out; false when the
-  // socket would block. Throws Error when the other side is gone.
-  bool send(int socket, int flags);
+  // Sends what the socket takes. True when all of it is out; false when the socket would block.
+  // Throws Error when the other side is gone.
+  bool send(int socket, LineEnd from);
 
  private:
   OutgoingFrame(FrameKind kind, int strand, std::uint32_t sequence, Payload data, Bytes tail,
@@ -69,14 +78,26 @@ struct IncomingFrame {
   std::span<const std::byte> bytes() const { return {body.get(), header.length}; }
 };
 
+// What a player's frame says, by its kind.
+struct Heard {
+  Request request;                    // request
+  int other = 0;                      // strand_started: the parent; strand_woken: who is woken
+  std::string text;                   // strand_started: the name; gave_up: why; failed: the text
+  Failure failure{};                  // failed
+  std::span<const std::byte> result;  // result, gave_up; of the frame's bytes
+};
+// Throws Error on a kind that is no player's, and on anything malformed.
+Heard heard_in(const IncomingFrame& frame);
+
 class FrameReader {
  public:
   explicit FrameReader(std::int64_t length_max) : length_max_(length_max) {}
 
   enum class State { complete, would_block, closed };
-  // Reads on; `flags` as for recv. After `complete`, take() hands the frame out. Throws Error, as
-  // "…(length 4294967295)", on a frame that is too long or out of sequence, before allocating.
-  State read(int socket, int flags);
+  // Reads on; a host's socket does not block. After `complete`, take() hands the frame out. Throws
+  // Error, as "…(length 4294967295)", on a frame that is too long or out of sequence, before
+  // allocating.
+  State read(int socket);
   IncomingFrame take();
 
  private:

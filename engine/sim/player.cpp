@@ -1,6 +1,7 @@
 #include "engine/sim/player.hpp"
 
 #include <malloc.h>
+#include <signal.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -59,6 +60,7 @@ Outcome play(SocketPort& port, const IncomingFrame& frame,
 int serve_cases(const std::function<Bytes(PlayerCase&)>& part) {
   // One arena: strands run one at a time, and each arena would reserve 64 MiB of address space.
   mallopt(M_ARENA_MAX, 1);
+  signal(SIGPIPE, SIG_IGN);                     // of a line that is gone, writing says so
   std::setvbuf(stdout, nullptr, _IOLBF, 4096);  // what was printed before a crash is seen
   SocketPort port(host_socket);
   while (const auto frame = port.next_case()) {

@@ -5,7 +5,6 @@
 // *blocked* while the core holds a request of each, *done* when its result is there. A frame that
 // does not fit the state is as good as noise: the verdict is crash, of that rank alone.
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <cerrno>
 #include <cmath>
@@ -17,8 +16,8 @@ namespace lockstep::sim {
 namespace {
 
 constexpr int frames_at_once = 256;  // of one player, before the others and the clock have a turn
-constexpr std::size_t text_max = 4000;  // of an exception
-constexpr std::size_t name_max = 40;    // of a strand
+constexpr std::size_t text_shown = 4000;  // of an exception
+constexpr std::size_t name_shown = 40;    // of a strand
 
 }  // namespace
 
@@ -165,7 +164,7 @@ void ProcessHost::State::post(int rank, OutgoingFrame frame) {
 void ProcessHost::State::flush(int rank) {
   auto& outgoing = player(rank).outgoing;
   try {
-    while (!outgoing.empty() && outgoing.front().send(player(rank).child.socket(), MSG_DONTWAIT)) {
+    while (!outgoing.empty() && outgoing.front().send(player(rank).child.socket(), LineEnd::host)) {
       outgoing.pop_front();
     }
   } catch (const Error&) {
@@ -177,7 +176,7 @@ void ProcessHost::State::hear(int rank) {
   Player& from = player(rank);
   try {
     for (int frames = 0; frames < frames_at_once && !result.finding; ++frames) {
-      switch (from.reader.read(from.child.socket(), MSG_DONTWAIT)) {
+      switch (from.reader.read(from.child.socket())) {
         case FrameReader::State::would_block:
           return;
         case FrameReader::State::closed:
@@ -186,7 +185,7 @@ void ProcessHost::State::hear(int rank) {
           take(rank, from.reader.take());
       }
     }
-  } catch (const Error& error) {  // of the frame, or of the core: it makes no sense
+  } catch (const std::exception& error) {  // of the frame, or of the core: it makes no sense
     no_frame(rank, error.what());
   }
 }
@@ -197,53 +196,48 @@ void ProcessHost::State::take(int rank, const IncomingFrame& frame) {
   from.cpu_s = from.child.cpu_s();
   if (from.done) throw Error("it came after the result");
   const Actor actor{rank, frame.header.strand};
-  ByteReader in(frame.bytes());
+  Heard heard = heard_in(frame);
   switch (frame.header.kind) {
-    case FrameKind::request: {
-      Request request = read_request(in, frame.body);
-      if (!in.done()) throw Error("bytes are left over");
-      if (!request.file.empty()) from.last_call = place_of(request.file, request.line);
-      if (request.op == Op::isend || request.op == Op::irecv) {
-        const auto reply = core->ask_and_go_on(actor, std::move(request));
-        if (reply) post(rank, OutgoingFrame(actor.strand, from.sequence++, *reply));
-        if (!reply) --from.running;
-        break;
-      }
-      core->ask(actor, std::move(request));
-      --from.running;
+    case FrameKind::request:
+      take_request(actor, std::move(heard.request));
       break;
-    }
-    case FrameKind::strand_started: {
-      const Actor parent{rank, in.get<int>()};
-      core->start(actor, parent, printable(in.get_text(), name_max));
+    case FrameKind::strand_started:
+      core->start(actor, {rank, heard.other}, printable(heard.text, name_shown));
       ++from.running;
       break;
-    }
     case FrameKind::strand_woken:  // it runs when the core hands its answer out
-      core->wake({rank, in.get<int>()}, actor);
+      core->wake({rank, heard.other}, actor);
       break;
     case FrameKind::strand_ended:
       if (actor.strand == 0) throw Error("the main strand ends with a result");
       core->end(actor);
       --from.running;
       break;
-    case FrameKind::result:
-      core->end({rank, 0});
-      take_result(rank, frame.bytes());
+    case FrameKind::gave_up:
+      core->give_up(rank, text("rank ", rank, " gave up: ", printable(heard.text, text_shown)));
+      take_result(rank, heard.result);
       break;
-    case FrameKind::gave_up: {
-      const std::string why = printable(in.get_text(), text_max);
-      core->give_up(rank, text("rank ", rank, " gave up: ", why));
-      take_result(rank, in.get_bytes());
-      break;
-    }
     case FrameKind::failed:
-      take_failure(rank, frame);
+      take_failure(rank, heard.failure, printable(heard.text, text_shown));
       break;
     default:
-      throw Error(text("kind ", static_cast<int>(frame.header.kind)));
+      core->end({rank, 0});
+      take_result(rank, heard.result);
   }
   if (core->finding()) found(*core->finding());
+}
+
+void ProcessHost::State::take_request(Actor actor, Request request) {
+  Player& from = player(actor.rank);
+  if (!request.file.empty()) from.last_call = place_of(request.file, request.line);
+  if (request.op == Op::isend || request.op == Op::irecv) {
+    const auto reply = core->ask_and_go_on(actor, std::move(request));
+    if (reply) post(actor.rank, OutgoingFrame(actor.strand, from.sequence++, *reply));
+    if (!reply) --from.running;
+    return;
+  }
+  core->ask(actor, std::move(request));
+  --from.running;
 }
 
 void ProcessHost::State::take_result(int rank, std::span<const std::byte> bytes) {
@@ -253,10 +247,7 @@ void ProcessHost::State::take_result(int rank, std::span<const std::byte> bytes)
   result.results[static_cast<std::size_t>(rank)].assign(bytes.begin(), bytes.end());
 }
 
-void ProcessHost::State::take_failure(int rank, const IncomingFrame& frame) {
-  ByteReader in(frame.bytes());
-  const auto kind = in.get<Failure>();
-  const std::string what = printable(in.get_text(), text_max);
+void ProcessHost::State::take_failure(int rank, Failure kind, const std::string& what) {
   switch (kind) {
     case Failure::unsolved:
       return found({Verdict::unsolved, what, {rank}, {}});
@@ -271,7 +262,6 @@ void ProcessHost::State::take_failure(int rank, const IncomingFrame& frame) {
     case Failure::foreign_thread:
       return found({Verdict::crash, text("rank ", rank, " ", what), {rank}, {}});
   }
-  throw Error("a failure of unknown kind");
 }
 
 void ProcessHost::State::lost(int rank) {

@@ -125,9 +125,9 @@ Request read_request(ByteReader& in, std::shared_ptr<const void> owner) {
   request.color = in.get<int>();
   request.key = in.get<int>();
   request.line = in.get<int>();
-  request.name = in.get_text();
-  request.file = in.get_text();
-  request.counts = in.get_list<std::int64_t>();
+  request.name = in.get_text(names_max);
+  request.file = in.get_text(names_max);
+  request.counts = in.get_list<std::int64_t>(counts_bytes_max);
   return request;
 }
 

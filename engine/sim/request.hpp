@@ -141,6 +141,11 @@ class Port {
   std::string error_;
 };
 
+// What a request may hold besides its data, in bytes: a name of a service or a source file each,
+// and the counts of all ranks.
+constexpr std::size_t names_max = 4 << 10;
+constexpr std::size_t counts_bytes_max = 64 << 10;
+
 // Request and Reply as bytes, for hosts that cross a process boundary: put_bytes(data), so that the
 // elements lie at offset 8 and stay aligned, then the other fields (write_fields; a host that sends
 // the data from where they are uses it alone). Reading throws Error on anything malformed and never

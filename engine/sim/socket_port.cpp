@@ -25,7 +25,7 @@ SocketPort::SocketPort(int socket)
 
 void SocketPort::send(const std::function<OutgoingFrame(std::uint32_t)>& frame) {
   const std::scoped_lock lock(sending_);
-  frame(sequence_++).send(socket_, 0);
+  frame(sequence_++).send(socket_, LineEnd::player);
 }
 
 void SocketPort::send(FrameKind kind, int strand, Bytes body) {
@@ -56,7 +56,7 @@ Reply SocketPort::call(const Request& request) {
 
 void SocketPort::fetch_reply() {
   try {
-    if (reader_.read(socket_, 0) != FrameReader::State::complete) host_is_gone();
+    if (reader_.read(socket_) != FrameReader::State::complete) host_is_gone();
     const IncomingFrame frame = reader_.take();
     ByteReader in(frame.bytes());
     const int strand = frame.header.strand;
@@ -68,7 +68,7 @@ void SocketPort::fetch_reply() {
 }
 
 std::optional<IncomingFrame> SocketPort::next_case() {
-  if (reader_.read(socket_, 0) != FrameReader::State::complete) return std::nullopt;
+  if (reader_.read(socket_) != FrameReader::State::complete) return std::nullopt;
   return reader_.take();
 }
 
@@ -76,13 +76,13 @@ void SocketPort::send_result(Bytes result) { send(FrameKind::result, 0, std::mov
 
 void SocketPort::send_gave_up(const std::string& why, const Bytes& result) {
   ByteWriter out;
-  out.put_text(why).put_bytes(result);
+  out.put_text(why.substr(0, text_max)).put_bytes(result);
   send(FrameKind::gave_up, 0, out.take());
 }
 
 void SocketPort::send_failure(Failure kind, const std::string& text) {
   ByteWriter out;
-  out.put(kind).put_text(text);
+  out.put(kind).put_text(text.substr(0, text_max));
   send(FrameKind::failed, 0, out.take());
 }
 
@@ -99,7 +99,7 @@ class SocketPort::BatonStrand final : public Strand {
   BatonStrand(SocketPort& port, std::string name, std::function<void()> body)
       : port_(port), id_(port.baton_.add()), exceptions_(std::uncaught_exceptions()) {
     ByteWriter origin;
-    origin.put(port.baton_.current()).put_text(name);
+    origin.put(port.baton_.current()).put_text(name.substr(0, names_max));
     port.names_[id_] = std::move(name);
     port.send(FrameKind::strand_started, id_, origin.take());
     thread_ = std::thread([this_id = id_, state = state_, &port, body = std::move(body)] {

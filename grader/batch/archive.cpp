@@ -2,13 +2,17 @@
 // on in a child process, because archives are made to break what reads them.
 #include <archive.h>
 #include <archive_entry.h>
+#include <fcntl.h>
 
+#include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "engine/base/bytes.hpp"
 #include "engine/sim/verdict.hpp"
 #include "grader/batch/answer_files.hpp"
 #include "grader/batch/crew.hpp"
+#include "grader/sandbox/give_up.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -39,14 +43,14 @@ std::string address_part(std::string path) {
 
 class ArchiveReader {
  public:
-  ArchiveReader(const std::filesystem::path& file, const SubmissionLimits& limits)
+  ArchiveReader(int file, const SubmissionLimits& limits)
       : reader_(archive_read_new()), limits_(limits) {
     archive_read_support_format_zip(reader_.get());
     archive_read_support_format_tar(reader_.get());
     archive_read_support_filter_gzip(reader_.get());
     archive_read_support_filter_bzip2(reader_.get());
     archive_read_support_filter_xz(reader_.get());
-    if (archive_read_open_filename(reader_.get(), file.c_str(), block_bytes) != ARCHIVE_OK) {
+    if (archive_read_open_fd(reader_.get(), file, block_bytes) != ARCHIVE_OK) {
       throw unreadable();
     }
   }
@@ -117,12 +121,12 @@ Answer answer_of(archive_entry* entry, std::optional<std::string> content,
   return {Answer::State::handed_in, std::move(*content), "", ""};
 }
 
-void read_members(const std::filesystem::path& file, const std::vector<const Exercise*>& exercises,
+void read_members(int file, std::size_t file_bytes, const std::vector<const Exercise*>& exercises,
                   const SubmissionLimits& limits, Submission& submission) {
   std::map<std::string, std::string> address_of;
   for (const Exercise* exercise : exercises) address_of[exercise->file()] = exercise->address();
   try {
-    if (std::filesystem::file_size(file) > limits.archive_bytes) {
+    if (file_bytes > limits.archive_bytes) {
       throw Refusal{"too_large",
                     text("the archive has more than ", limits.archive_bytes, " bytes")};
     }
@@ -176,7 +180,12 @@ void read_archive(const std::filesystem::path& file, const std::vector<const Exe
   for (const Exercise* exercise : exercises) submission.answers[exercise->address()] = {};
   const auto read = [&] {
     Submission inside = submission;
-    read_members(file, exercises, limits, inside);
+    const auto file_bytes = std::filesystem::file_size(file);
+    const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (opened < 0) throw Error(std::string("it cannot be opened: ") + std::strerror(errno));
+    const std::string wrong = give_up_everything();
+    if (!wrong.empty()) throw Error(wrong);
+    read_members(opened, file_bytes, exercises, limits, inside);
     return packed(inside);
   };
   CrewLimits crew;

@@ -6,9 +6,10 @@
 #include "grader/batch/processor_time.hpp"
 #include "grader/batch/unit_report.hpp"
 #include "grader/course/text_file.hpp"
-#include "grader/course/toml_file.hpp"
 #include "grader/lab/grade.hpp"
+#include "grader/lab/quiz_grade.hpp"
 #include "grader/lab/report.hpp"
+#include "grader/sandbox/confined_quiz.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -53,38 +54,22 @@ Grade grade_code(const Lab& lab, const Sandbox& sandbox, const Unit& unit, const
   return grade_build(lab, *unit.exercise, source, build, std::move(judging));
 }
 
-// A file that nobody can read is its author's, and what is said of it names the author's file.
-Grade refused(const Exercise& exercise, const std::string& why) {
-  CheckReport check;
-  check.name = "the file can be read";
-  check.verdict = sim::Verdict::refused;
-  check.cause = "unreadable";
-  check.message = why;
-  Grade grade;
-  grade.report.exercise = exercise.handle();
-  grade.report.verdict = check.verdict;
-  grade.report.max_points = exercise.points;
-  grade.report.cause = check.cause;
-  grade.report.message = check.message;
-  grade.report.checks.push_back(std::move(check));
-  return grade;
-}
-
 Grade grade_answers(const Lab& lab, const Unit& unit, const fs::path& folder,
                     const JudgeOptions& judging) {
-  static_cast<void>(read_toml(lab.places.quiz_key(*unit.exercise)));  // the lab's own must be there
-  const fs::path answers = folder / unit.exercise->file();
+  const fs::path answers = folder / "answers.toml";
   write_text(answers, unit.content);
+  const ConfinedQuizReader reader(lab.places, folder);
+  Grade grade;
   try {
-    return grade_file(lab, *unit.exercise, answers, judging);
-  } catch (const UsageError& error) {
-    return refused(*unit.exercise, without(error.what(), folder.string() + "/"));
-  } catch (const nlohmann::json::exception&) {
-    return refused(*unit.exercise, text(unit.exercise->file(),
-                                        " is not built as it was handed out: an answer, a title "
-                                        "or a question is of another kind; ./lab reset ",
-                                        unit.exercise->address(), " gives a fresh copy"));
+    grade.report = grade_quiz(lab, *unit.exercise, answers, judging.seed, &reader);
+  } catch (const UnreadableQuiz& unreadable) {
+    grade.report.verdict = sim::Verdict::refused;
+    grade.report.max_points = unit.exercise->points;
+    grade.report.cause = "unreadable";
+    grade.report.message = unreadable.what();
   }
+  grade.report.exercise = unit.exercise->handle();
+  return grade;
 }
 
 }  // namespace

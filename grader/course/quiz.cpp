@@ -5,6 +5,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/course/quiz_rules.hpp"
+#include "grader/course/text_file.hpp"
 #include "grader/course/toml_file.hpp"
 
 namespace lockstep::grader {
@@ -12,39 +13,22 @@ namespace {
 
 using nlohmann::json;
 
-std::string trimmed(const std::string& words) {
-  const auto first = words.find_first_not_of(" \t\n");
-  if (first == std::string::npos) return "";
-  return words.substr(first, words.find_last_not_of(" \t\n") - first + 1);
-}
-
 // The student's question with that id.
-const json& question_of(const json& answers, const std::string& id,
-                        const std::filesystem::path& file) {
-  const auto questions = answers.find("question");
-  if (questions != answers.end() && questions->is_array()) {
-    for (const json& question : *questions) {
-      if (question.is_object() && question.value("id", json("")) == json(id)) return question;
-    }
+const GivenAnswer& answer_to(const std::string& id, const std::vector<GivenAnswer>& given,
+                             const std::string& name) {
+  for (const GivenAnswer& answer : given) {
+    if (answer.id == id) return answer;
   }
-  throw UsageError(text(file.string(), " has no question with id \"", id, "\"; ./lab reset ",
-                        file.parent_path().filename().string(), "/", file.stem().string(),
-                        " restores the original"));
+  throw UnreadableQuiz(text(name, " has no question with id \"", id, "\"; ", how_to_restore(name)));
 }
 
-// Numbers may be written without quotes.
-std::string answer_of(const json& question) {
-  const auto answer = question.find("answer");
-  if (answer == question.end()) return "";
-  return trimmed(answer->is_string() ? answer->get<std::string>() : answer->dump());
-}
-
-Reason judge(const json& key, const std::string& answer, const QuizRules& rules) {
+Reason judge(const json& key, const std::string& answer, const QuizRules& rules,
+             const QuizReader& reader) {
   const std::string type = key_text(key, "type");
   if (type == "choice") return judge_choice(key, answer);
   if (type == "order") return judge_order(key, answer);
   if (type == "number") return judge_number(key, answer);
-  if (type == "formula") return judge_formula(key, answer, rules);
+  if (type == "formula") return judge_formula(key, answer, rules, reader);
   throw Error("the quiz key has an unknown type '" + type + "'");
 }
 
@@ -61,18 +45,21 @@ std::string key_text(const json& key, const char* name) {
 
 std::vector<AnswerReport> grade_answers(const std::filesystem::path& answers,
                                         const std::filesystem::path& key, const QuizRules& rules) {
-  const json given = read_toml(answers);
+  const QuizReader here;
+  const QuizReader& reader = rules.reader != nullptr ? *rules.reader : here;
+  const std::string name = rules.shown.empty() ? answers.string() : rules.shown;
+  const std::vector<GivenAnswer> given = reader.answers(read_text(answers), name);
   const json rules_of_all = read_toml(key);
   std::vector<AnswerReport> reports;
   for (const json& entry : rules_of_all.at("question")) {
     AnswerReport report;
     report.id = key_text(entry, "id");
     if (rules.only && *rules.only != report.id) continue;
-    const json& question = question_of(given, report.id, answers);
-    report.title = question.value("title", "");
-    report.given = answer_of(question);
+    const GivenAnswer& answer = answer_to(report.id, given, name);
+    report.title = answer.title;
+    report.given = answer.answer;
     if (!report.given.empty()) {
-      const Reason wrong = judge(entry, report.given, rules);
+      const Reason wrong = judge(entry, report.given, rules, reader);
       report.state = wrong ? Answered::wrong : Answered::right;
       report.reason = wrong.value_or("");
     }

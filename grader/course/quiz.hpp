@@ -12,21 +12,23 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace lockstep::grader {
+#include "grader/course/quiz_reader.hpp"
 
-// Values of a formula's variables, by name.
-using Point = std::map<std::string, double>;
+namespace lockstep::grader {
 
 struct QuizRules {
   std::uint64_t seed = 1;           // of the points a formula is sampled at
   std::optional<std::string> only;  // judge the question with this id alone
   // What the judge counted for a question (by id) at a point; empty: formulas are only compared.
   std::function<double(const std::string& question, const Point& point)> measured;
+  // Who touches the student's text; none: this process. What messages call the file; empty: its
+  // path.
+  const QuizReader* reader = nullptr;
+  std::string shown;
 };
 
 enum class Answered : unsigned char { right, wrong, open };
@@ -37,9 +39,10 @@ struct AnswerReport {
   std::string reason;  // why it is wrong; empty when right or open
 };
 
-// One report a question of the key that is judged, in the key's order.
-//   Throws  UsageError when the student's file is no TOML or lacks a question, Error when the key
-//           is not usable
+// One report a question of the key that is judged, in the key's order. The key is read after the
+// student's file.
+//   Throws  UnreadableQuiz when the student's file is no TOML or lacks a question, UsageError when
+//           it is missing, Error when the key is not usable
 std::vector<AnswerReport> grade_answers(const std::filesystem::path& answers,
                                         const std::filesystem::path& key, const QuizRules& rules);
 

@@ -1,6 +1,4 @@
 // Formulas are compared by value, so that any way of writing the right one passes.
-#include <muParser.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -15,13 +13,6 @@ namespace {
 using nlohmann::json;
 constexpr int points_sampled = 12;
 constexpr double rounding = 1e-9;  // the two sides differ by rounding only
-
-double value_of(const std::string& formula, Point point) {
-  mu::Parser parser;
-  for (auto& [name, value] : point) parser.DefineVar(name, &value);
-  parser.SetExpr(formula);
-  return parser.Eval();
-}
 
 // Whole numbers, as ranks and parameters are: variable v at point k lies in its range of the key.
 Point drawn(const json& variables, std::uint64_t seed, int k) {
@@ -41,10 +32,15 @@ bool same(double a, double b) {
   return std::fabs(a - b) <= rounding * std::max(std::fabs(a), std::fabs(b)) + 1e-12;
 }
 
-bool agree(const std::string& a, const std::string& b, const std::vector<Point>& points) {
-  return std::all_of(points.begin(), points.end(), [&](const Point& point) {
-    return same(value_of(a, point), value_of(b, point));
-  });
+// The values of the key's own formula are computed here.
+bool agree(const std::vector<double>& said, const std::string& formula,
+           const std::vector<Point>& points) {
+  const FormulaValues keys = QuizReader().values(formula, points);
+  if (!keys.problem.empty()) throw Error("the quiz key's formula " + formula + ": " + keys.problem);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!same(said[i], keys.values[i])) return false;
+  }
+  return true;
 }
 
 std::string text_of(const Point& point) {
@@ -64,31 +60,44 @@ std::vector<Point> measured_points(const json& key) {
   return points;
 }
 
+// A student's formula at the points that the judge measures, and at those drawn.
+struct Said {
+  std::vector<Point> measured, drawn;
+  std::vector<double> at_measured, at_drawn;
+};
+
 // Every point has a value: "1/0" parses, and so does P/(N-N).
-Reason cannot_be_computed(const std::string& answer, const std::vector<Point>& points) {
-  try {
-    for (const Point& point : points) {
-      if (!std::isfinite(value_of(answer, point))) {
-        return text("\"", answer, "\" has no value for ", text_of(point),
-                    ": does it divide by zero?");
-      }
+Reason cannot_be_computed(const std::string& answer, const Said& said) {
+  for (const auto& [points, values] :
+       {std::pair(&said.measured, &said.at_measured), std::pair(&said.drawn, &said.at_drawn)}) {
+    for (std::size_t i = 0; i < points->size(); ++i) {
+      if (std::isfinite((*values)[i])) continue;
+      return text("\"", answer, "\" has no value for ", text_of((*points)[i]),
+                  ": does it divide by zero?");
     }
-  } catch (const mu::Parser::exception_type& error) {
-    return text("\"", answer, "\" cannot be computed: ", error.GetMsg(),
-                " (write * to multiply and / to divide)");
   }
   return std::nullopt;
 }
 
 // The judge's own counters.
-Reason differs_from_measured(const json& key, const std::string& answer, const QuizRules& rules) {
+Reason differs_from_measured(const json& key, const Said& said, const QuizRules& rules) {
   if (!rules.measured) return std::nullopt;
-  for (const Point& point : measured_points(key)) {
+  for (std::size_t i = 0; i < said.measured.size(); ++i) {
+    const Point& point = said.measured[i];
     const double counted = rules.measured(key_text(key, "id"), point);
-    const double said = value_of(answer, point);
-    if (!same(said, counted)) {
-      return text("for ", text_of(point), " your formula gives ", said, ", but a run counted ",
-                  counted);
+    if (!same(said.at_measured[i], counted)) {
+      return text("for ", text_of(point), " your formula gives ", said.at_measured[i],
+                  ", but a run counted ", counted);
+    }
+  }
+  return std::nullopt;
+}
+
+// What the key says of a formula that is wrong in a known way.
+Reason known_mistake(const json& key, const Said& said) {
+  for (const json& mistake : key.value("mistake", json::array())) {
+    if (agree(said.at_drawn, key_text(mistake, "formula"), said.drawn)) {
+      return key_text(mistake, "because");
     }
   }
   return std::nullopt;
@@ -96,26 +105,31 @@ Reason differs_from_measured(const json& key, const std::string& answer, const Q
 
 }  // namespace
 
-Reason judge_formula(const json& key, const std::string& answer, const QuizRules& rules) {
-  const json& variables = key.at("variables");
-  std::vector<Point> points;
-  for (int k = 0; k < points_sampled; ++k) points.push_back(drawn(variables, rules.seed, k));
-  for (std::vector<Point> computed : {measured_points(key), points}) {
-    if (const Reason problem = cannot_be_computed(answer, computed)) return problem;
+Reason judge_formula(const json& key, const std::string& answer, const QuizRules& rules,
+                     const QuizReader& reader) {
+  Said said;
+  said.measured = measured_points(key);
+  for (int k = 0; k < points_sampled; ++k) {
+    said.drawn.push_back(drawn(key.at("variables"), rules.seed, k));
   }
-  if (const Reason measured = differs_from_measured(key, answer, rules)) {
-    for (const json& mistake : key.value("mistake", json::array())) {
-      if (agree(answer, key_text(mistake, "formula"), points)) {
-        return *measured + ": " + key_text(mistake, "because");
-      }
-    }
-    return measured;
+  std::vector<Point> all = said.measured;
+  all.insert(all.end(), said.drawn.begin(), said.drawn.end());
+  const FormulaValues values = reader.values(answer, all);
+  if (!values.problem.empty()) {
+    return text("\"", answer, "\" cannot be computed: ", values.problem,
+                " (write * to multiply and / to divide)");
   }
-  if (agree(answer, key_text(key, "formula"), points)) return std::nullopt;
-  for (const json& mistake : key.value("mistake", json::array())) {
-    if (agree(answer, key_text(mistake, "formula"), points)) return key_text(mistake, "because");
+  const auto behind = values.values.begin() + static_cast<std::ptrdiff_t>(said.measured.size());
+  said.at_measured.assign(values.values.begin(), behind);
+  said.at_drawn.assign(behind, values.values.end());
+  if (const Reason problem = cannot_be_computed(answer, said)) return problem;
+  if (const Reason measured = differs_from_measured(key, said, rules)) {
+    const Reason mistake = known_mistake(key, said);
+    return mistake ? *measured + ": " + *mistake : *measured;
   }
-  return key_text(key, "otherwise");
+  if (agree(said.at_drawn, key_text(key, "formula"), said.drawn)) return std::nullopt;
+  const Reason mistake = known_mistake(key, said);
+  return mistake ? mistake : Reason(key_text(key, "otherwise"));
 }
 
 }  // namespace lockstep::grader

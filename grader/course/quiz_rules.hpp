@@ -15,7 +15,8 @@ using Reason = std::optional<std::string>;
 Reason judge_choice(const nlohmann::json& key, const std::string& answer);
 Reason judge_order(const nlohmann::json& key, const std::string& answer);
 Reason judge_number(const nlohmann::json& key, const std::string& answer);
-Reason judge_formula(const nlohmann::json& key, const std::string& answer, const QuizRules& rules);
+Reason judge_formula(const nlohmann::json& key, const std::string& answer, const QuizRules& rules,
+                     const QuizReader& reader);
 
 // A key's text; Error naming the question when it is missing.
 std::string key_text(const nlohmann::json& key, const char* name);

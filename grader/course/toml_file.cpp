@@ -6,6 +6,8 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
+#include "grader/course/text_file.hpp"
+#include "grader/course/toml_depth.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -37,22 +39,36 @@ nlohmann::json json_of(const toml::node& node, Lines lines) {
   return text_of_date.str();
 }
 
-nlohmann::json read(const std::filesystem::path& file, Lines lines) {
-  if (!std::filesystem::is_regular_file(file)) {
-    throw UsageError(text("there is no file ", file.string()));
+nlohmann::json parsed(const std::string& content, const std::string& name, Lines lines) {
+  if (const auto problem = unfit_for_toml(content)) {
+    throw UsageError(
+        text(name, problem->line > 0 ? text(":", problem->line) : "", ": ", problem->sentence));
   }
   try {
-    return json_of(toml::parse_file(file.string()), lines);
+    return json_of(toml::parse(content), lines);
   } catch (const toml::parse_error& error) {
     const std::string problem(error.description());
-    const bool in_text = problem.find("string: ") != std::string::npos;
+    // A text without an end may also end at a quote in the comment behind it.
+    const bool in_text = problem.find("string: ") != std::string::npos ||
+                         problem.find("expected a comment") != std::string::npos;
     throw UsageError(text(
-        file.string(), ":", error.source().begin.line, ": not valid TOML: ", problem,
+        name, ":", error.source().begin.line, ": not valid TOML: ", problem,
         in_text ? " (is a closing quote missing?)" : " (write text answers in \"double quotes\")"));
   }
 }
 
+nlohmann::json read(const std::filesystem::path& file, Lines lines) {
+  if (!std::filesystem::is_regular_file(file)) {
+    throw UsageError(text("there is no file ", file.string()));
+  }
+  return parsed(read_text(file), file.string(), lines);
+}
+
 }  // namespace
+
+nlohmann::json parse_toml(const std::string& content, const std::string& name) {
+  return parsed(content, name, Lines::left_out);
+}
 
 nlohmann::json read_toml(const std::filesystem::path& file) { return read(file, Lines::left_out); }
 

@@ -17,9 +17,12 @@ Verdict verdict_of(Answered state) {
 }  // namespace
 
 Report grade_quiz(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
-                  std::uint64_t seed) {
+                  std::uint64_t seed, const QuizReader* reader) {
   QuizRules rules;
   rules.seed = seed;
+  rules.reader = reader;
+  // A confined reader reads a copy: the student knows the file by its place in work/.
+  rules.shown = lab.places.shown(reader == nullptr ? source : lab.places.work(exercise));
   rules.measured = [&](const std::string& question, const Point& point) {
     return measured_for_quiz(lab, question, point);
   };

@@ -1,16 +1,21 @@
 #include "grader/sandbox/probe.hpp"
 
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <sstream>
 
 #include "engine/base/error.hpp"
 #include "engine/sim/core.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/sandbox/give_up.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -59,6 +64,24 @@ fs::path some_solution(const Places& places) {
   throw Error("there are no solutions in " + (places.root / "solutions").string());
 }
 
+Attempts attempts_in(const std::string& said) {
+  Attempts attempts;
+  std::istringstream lines(said);
+  std::string name;
+  for (int value; lines >> name >> value;) attempts[name] = value;
+  return attempts;
+}
+
+// A copy of the probe that everybody may run.
+fs::path probe_in(const Places& places, const fs::path& area) {
+  const fs::path built = places.build / "bin" / "lab-probe";
+  if (!fs::exists(built)) throw Error("this build has no lab-probe: build again (./lab start)");
+  fs::path copy = area / "lab-probe";
+  if (!fs::exists(copy)) fs::copy_file(built, copy);  // an earlier one may still run
+  fs::permissions(copy, fs::perms(0755));
+  return copy;
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 // Why the profile cannot be used; empty when it can.
@@ -66,7 +89,7 @@ std::string try_profile(Profile profile, const Places& places, const fs::path& a
                         const sim::PlayerLimits& limits, const std::string& compiler,
                         Proven& proven) {
   try {
-    proven.sandbox = std::make_unique<Sandbox>(profile, places, area);
+    proven.sandbox = std::make_unique<Sandbox>(profile, places, area, compiler);
     const Sandbox& sandbox = *proven.sandbox;
     using Filter = Sandbox::Filter;
     proven.layers =
@@ -74,6 +97,9 @@ std::string try_profile(Profile profile, const Places& places, const fs::path& a
                      attempt(places, area, sandbox.player_launcher(Filter::off), limits));
     for (Layer& layer : compiler_layers(places, sandbox, area, compiler)) {
       proven.layers.push_back(std::move(layer));
+    }
+    for (const auto& [tried, error] : attempt_as_reader()) {
+      proven.layers.push_back({"reader: " + tried, refusal(error), error == EPERM});
     }
   } catch (const Error& error) {
     return error.what();
@@ -85,15 +111,66 @@ std::string try_profile(Profile profile, const Places& places, const fs::path& a
   return leaks;
 }
 
+// What is no business of a stranger's source: each by itself, since the first may end the compiler.
+Layer hidden_files(const Places& places, const Sandbox& sandbox, const fs::path& folder,
+                   const std::string& compiler) {
+  Layer layer{"compiler: files", "it sees none of the course's", true};
+  for (const fs::path& path :
+       {places.manifest(), places.root / "grader/judge/judge.hpp",
+        places.root / "engine/sim/core.cpp", some_solution(places), fs::path("/etc/passwd")}) {
+    const std::string name = path.string();
+    const CommandResult sees =
+        compile(sandbox, folder, places, compiler,
+                "#if __has_include(\"" + name + "\")\n#error " + name + "\n#endif\n");
+    // Landlock says that it refuses, where an empty root has nothing to refuse: it tells that a
+    // file exists, not what is in it.
+    const bool refused = sandbox.profile() == Profile::landlock &&
+                         sees.output.find("Permission denied") != std::string::npos;
+    if (sees.exit_code != 0) layer.seen = first_line(sees.output);
+    layer.holds = layer.holds && fs::exists(path) && (sees.exit_code == 0 || refused);
+    if (!layer.holds) break;
+  }
+  return layer;
+}
+
+// The probe in the compiler's place, and a program that is none of the compiler's.
+std::vector<Layer> programs_of_a_compiler(const Places& places, const Sandbox& sandbox,
+                                          const fs::path& area) {
+  const Attempts tried = attempt_as_compiler(places, sandbox, area, Sandbox::Filter::on);
+  const auto refused = [&](const std::string& name, const char* what) {
+    return Layer{"compiler: " + name, refusal(tried.at(what)), tried.at(what) != 0};
+  };
+  std::vector<Layer> layers{refused("network", "connect"), refused("the judge", "signal_judge")};
+  if (sandbox.profile() == Profile::landlock) {
+    const bool root = tried.at("root") != 0;
+    layers.push_back({"compiler: user", root ? "it is root" : "nobody", !root});
+    layers.push_back(refused("sockets", "socket"));
+  }
+  const fs::path folder = area / "probe-compiler";
+  const CommandResult shell = sandbox.build({"/bin/sh", "-c", "echo ran"}, {}, folder);
+  layers.push_back({"compiler: other programs", first_line(shell.output),
+                    fs::exists("/bin/sh") && shell.output.find("ran") == std::string::npos});
+  return layers;
+}
+
 }  // namespace
+
+Attempts attempt_as_compiler(const Places& places, const Sandbox& sandbox, const fs::path& area,
+                             Sandbox::Filter filter) {
+  const fs::path folder = area / "probe-compiler";
+  fs::create_directories(folder);
+  const fs::path probe = probe_in(places, area);
+  const Listener listener;
+  const CommandResult said =
+      sandbox.build({probe.string(), std::to_string(listener.port()), std::to_string(::getpid())},
+                    {probe}, folder, filter);
+  if (said.exit_code != 0) throw Error("the probe did not run as a compiler: " + said.output);
+  return attempts_in(said.output);
+}
 
 Attempts attempt(const Places& places, const fs::path& area,
                  const std::vector<std::string>& launcher, sim::PlayerLimits limits) {
-  const fs::path built = places.build / "bin" / "lab-probe";
-  if (!fs::exists(built)) throw Error("this build has no lab-probe: build again (./lab start)");
-  const fs::path player = area / "lab-probe";
-  if (!fs::exists(player)) fs::copy_file(built, player);  // an earlier one may still run
-  fs::permissions(player, fs::perms(0755));
+  const fs::path player = probe_in(places, area);
   limits.launcher = launcher;
 
   const Listener listener;
@@ -105,11 +182,7 @@ Attempts attempt(const Places& places, const fs::path& area,
   sim::ProcessHost host({player.string()}, 1, limits);
   const sim::CaseResult result = host.run(core, {input.take()});
   if (result.finding) throw Error("the probe did not answer: " + result.finding->message);
-  Attempts attempts;
-  std::istringstream lines(ByteReader(result.results.at(0)).get_text());
-  std::string name;
-  for (int value; lines >> name >> value;) attempts[name] = value;
-  return attempts;
+  return attempts_in(ByteReader(result.results.at(0)).get_text());
 }
 
 std::vector<Layer> layers_shown(Profile profile, const Attempts& filtered, const Attempts& bare) {
@@ -118,7 +191,13 @@ std::vector<Layer> layers_shown(Profile profile, const Attempts& filtered, const
   const auto refused = [](const std::string& name, int error, int control = 0) {
     return Layer{name, refusal(error), error != 0 && control == 0};
   };
+  // The filter refuses with EPERM what would otherwise have come through or failed differently.
+  const auto filters = [&](const std::string& name, const std::string& tried) {
+    const int error = filtered.at(tried);
+    return Layer{"filter: " + name, refusal(error), error == EPERM && bare.at(tried) != EPERM};
+  };
   layers.push_back(refused("files", bare.at("open_file")));
+  layers.push_back(refused("names of files", bare.at("stat_file")));
   layers.push_back(refused("the judge's memory", bare.at("open_memory")));
   if (profile == Profile::namespaces) {
     layers.push_back(refused("network", bare.at("connect"), bare.at("socket")));
@@ -126,6 +205,13 @@ std::vector<Layer> layers_shown(Profile profile, const Attempts& filtered, const
   layers.push_back(refused("other processes", bare.at("signal_judge")));
   layers.push_back(refused("filter: sockets", filtered.at("socket"), bare.at("socket")));
   layers.push_back(refused("filter: processes", filtered.at("fork"), bare.at("fork")));
+  layers.push_back(filters("bytes out of band", "out_of_band"));
+  layers.push_back(filters("attached descriptors", "attach"));
+  layers.push_back(filters("messages", "receive"));
+  layers.push_back(filters("names of files", "stat_file"));
+  layers.push_back(filters("advice on memory", "advice"));
+  layers.push_back(filters("other programs", "become"));
+  layers.push_back(filters("threads of others", "signal_thread"));
   layers.push_back(refused("memory", bare.at("memory_large"), bare.at("memory_small")));
   const int threads = bare.at("threads");
   layers.push_back({"threads", text(threads, " of 40 could be started"), threads < 40});
@@ -148,27 +234,43 @@ std::vector<Layer> compiler_layers(const Places& places, const Sandbox& sandbox,
   std::vector<Layer> layers;
   layers.push_back({"compiler: the engine", works.exit_code == 0 ? "it compiles" : works.output,
                     works.exit_code == 0});
-  std::string hidden = "#include \"engine/base/error.hpp\"\n";
-  bool there = true;
-  for (const fs::path& path : {places.manifest(), places.root / "grader/judge/judge.hpp",
-                               some_solution(places), fs::path("/etc/passwd")}) {
-    there = there && fs::exists(path);
-    hidden +=
-        "#if __has_include(\"" + path.string() + "\")\n#error " + path.string() + "\n#endif\n";
-  }
-  const CommandResult sees = compile(sandbox, folder, places, compiler, hidden);
-  // Landlock says that it refuses, where an empty root has nothing to refuse: it tells that a file
-  // exists, not what is in it.
-  const bool refused = sandbox.profile() == Profile::landlock &&
-                       sees.output.find("Permission denied") != std::string::npos;
-  layers.push_back({"compiler: files",
-                    sees.exit_code == 0 ? "it sees none of the course's" : first_line(sees.output),
-                    there && (sees.exit_code == 0 || refused)});
+  layers.push_back(hidden_files(places, sandbox, folder, compiler));
   const CommandResult reads =
       compile(sandbox, folder, places, compiler, "#include \"/etc/passwd\"\n");
   layers.push_back({"compiler: including them", first_line(reads.output),
                     reads.exit_code != 0 && reads.output.find("root:") == std::string::npos});
+  for (Layer& layer : programs_of_a_compiler(places, sandbox, area)) {
+    layers.push_back(std::move(layer));
+  }
   return layers;
+}
+
+// Forked, as readers of archives are.
+Attempts attempt_as_reader() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw Error("cannot create a pipe");
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) throw Error("cannot start a process");
+  if (child == 0) {
+    const auto outcome = [](long result) { return result < 0 ? errno : 0; };
+    const bool confined = give_up_everything().empty();
+    const std::string said =
+        !confined ? std::string()
+                  : text("open_file ", outcome(::open("/etc/passwd", O_RDONLY)),   //
+                         "\nsocket ", outcome(::socket(AF_INET, SOCK_STREAM, 0)),  //
+                         "\nsignal_judge ", outcome(::kill(::getppid(), 0)),       //
+                         "\nbecome ", outcome(::execl("/bin/true", "true", nullptr)), "\n");
+    ::_exit(::write(ends[1], said.data(), said.size()) > 0 ? 0 : 1);
+  }
+  ::close(ends[1]);
+  char said[500];
+  const ssize_t count = ::read(ends[0], said, sizeof said);
+  ::close(ends[0]);
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  if (count <= 0) throw Error("a reader of strangers' files cannot be confined");
+  return attempts_in({said, static_cast<std::size_t>(count)});
 }
 
 Proven proven_sandbox(const Places& places, const fs::path& area, const sim::PlayerLimits& limits,

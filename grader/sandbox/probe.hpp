@@ -29,12 +29,20 @@ using Attempts = std::map<std::string, int>;
 Attempts attempt(const Places& places, const std::filesystem::path& area,
                  const std::vector<std::string>& launcher, sim::PlayerLimits limits);
 
+// The same in the place of a compiler, which has no line to a judge.
+Attempts attempt_as_compiler(const Places& places, const Sandbox& sandbox,
+                             const std::filesystem::path& area, Sandbox::Filter filter);
+
 // What the attempts with the filter and without it show of each layer.
 std::vector<Layer> layers_shown(Profile profile, const Attempts& filtered, const Attempts& bare);
 
 // The layers around the compiler, shown with two small files.
 std::vector<Layer> compiler_layers(const Places& places, const Sandbox& sandbox,
                                    const std::filesystem::path& area, const std::string& compiler);
+
+// What a process that has given up everything still comes through with; a player's attempts where
+// they make sense.
+Attempts attempt_as_reader();
 
 // No profile holds here: the reasons and the mends.
 struct NoSandbox : std::runtime_error {

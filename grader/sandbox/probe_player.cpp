@@ -1,6 +1,7 @@
 // A player that tries what a stranger's player would, and reports how far it came: a line for each
 // attempt, "name result", where the result is 0 or the error's number. Trusted; played only to show
-// that the sandbox holds.
+// that the sandbox holds. With a port and a process id as its words it is run in a compiler's
+// place, and prints what it reports.
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <netinet/in.h>
@@ -8,12 +9,15 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 
@@ -24,6 +28,8 @@ namespace {
 using namespace lockstep;
 
 constexpr int threads_tried = 40;
+constexpr int line = 3;                    // to the judge
+constexpr pid_t nobodys_pid = 0x3fffffff;  // more than any kernel gives out
 
 int outcome_of(long result) { return result < 0 ? errno : 0; }
 
@@ -52,6 +58,41 @@ int try_memory(std::size_t bytes) {
   if (got == MAP_FAILED) return errno;
   ::munmap(got, bytes);
   return 0;
+}
+
+// What no frame needs of the line, in ways that leave it as it is: nothing is sent with them.
+int try_out_of_band() { return outcome_of(::send(line, "", 0, MSG_OOB | MSG_NOSIGNAL)); }
+
+int try_to_attach() {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  *rights = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+  return outcome_of(::sendmsg(line, &message, MSG_NOSIGNAL));
+}
+
+int try_to_receive() {
+  char byte;
+  return outcome_of(::recv(line, &byte, 1, MSG_DONTWAIT | MSG_PEEK));
+}
+
+int try_to_look_at_a_file() {
+  struct stat about;
+  return outcome_of(::stat("/etc/passwd", &about));
+}
+
+int try_advice() {
+  void* page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const int outcome = outcome_of(::madvise(page, 4096, MADV_MERGEABLE));
+  ::munmap(page, 4096);
+  return outcome;
+}
+
+int try_to_become(const char* program) {
+  char* words[] = {nullptr};
+  return outcome_of(::execve(program, words, words));
 }
 
 int threads_made() {
@@ -84,27 +125,42 @@ int capabilities() {
   return (data[0].effective | data[1].effective | data[0].permitted | data[1].permitted) != 0;
 }
 
+std::string all_attempts(int port, int judge) {
+  return text("open_file ", outcome_of(::open("/etc/passwd", O_RDONLY)),  //
+              "\nopen_memory ", outcome_of(::open(text("/proc/", judge, "/mem").c_str(), O_RDONLY)),
+              "\nsocket ", outcome_of(::socket(AF_INET, SOCK_STREAM, 0)),  //
+              "\nconnect ", try_to_connect(port),                          //
+              "\nfork ", try_to_fork(),                                    //
+              "\nsignal_judge ", outcome_of(::kill(judge, 0)),             //
+              "\nmemory_small ", try_memory(std::size_t{64} << 20),        //
+              "\nmemory_large ", try_memory(std::size_t{1} << 30),         //
+              "\nthreads ", threads_made(),                                //
+              "\nout_of_band ", try_out_of_band(),                         //
+              "\nattach ", try_to_attach(),                                //
+              "\nreceive ", try_to_receive(),                              //
+              "\nstat_file ", try_to_look_at_a_file(),                     //
+              "\nadvice ", try_advice(),                                   //
+              "\nbecome ", try_to_become("/nothing"),                      //
+              "\nsignal_thread ", outcome_of(::syscall(SYS_tgkill, nobodys_pid, nobodys_pid, 0)),
+              "\nuid ", ::getuid(),                                          //
+              "\nroot ", ::getuid() == 0 && ::geteuid() == 0,                //
+              "\ncapabilities ", capabilities(),                             //
+              "\nmay_gain ", ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0,  //
+              "\nenvironment ", environ != nullptr && environ[0] != nullptr, "\n");
+}
+
 Bytes probe(sim::PlayerCase& given) {
   const int port = given.input.get<int>();
   const int judge = given.input.get<int>();
   ByteWriter result;
-  result.put_text(text("open_file ", outcome_of(::open("/etc/passwd", O_RDONLY)),  //
-                       "\nopen_memory ",
-                       outcome_of(::open(text("/proc/", judge, "/mem").c_str(), O_RDONLY)),
-                       "\nsocket ", outcome_of(::socket(AF_INET, SOCK_STREAM, 0)),    //
-                       "\nconnect ", try_to_connect(port),                            //
-                       "\nfork ", try_to_fork(),                                      //
-                       "\nsignal_judge ", outcome_of(::kill(judge, 0)),               //
-                       "\nmemory_small ", try_memory(std::size_t{64} << 20),          //
-                       "\nmemory_large ", try_memory(std::size_t{1} << 30),           //
-                       "\nthreads ", threads_made(),                                  //
-                       "\nroot ", ::getuid() == 0 && ::geteuid() == 0,                //
-                       "\ncapabilities ", capabilities(),                             //
-                       "\nmay_gain ", ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0,  //
-                       "\nenvironment ", environ != nullptr && environ[0] != nullptr, "\n"));
+  result.put_text(all_attempts(port, judge));
   return result.take();
 }
 
 }  // namespace
 
-int main() { return lockstep::sim::serve_cases(probe); }
+int main(int argc, char** argv) {
+  if (argc < 3) return lockstep::sim::serve_cases(probe);
+  std::fputs(all_attempts(std::atoi(argv[1]), std::atoi(argv[2])).c_str(), stdout);
+  return 0;
+}

@@ -22,16 +22,38 @@ constexpr CommandLimits build_limits{.deadline_s = 60,
                                      .cpu_s = 20,
                                      .file_bytes = 64 << 20};
 
-// Where Debian keeps compilers, what they run, and headers. Not all of /usr: a course may lie
-// there.
-std::vector<fs::path> toolchain() {
-  std::vector<fs::path> there;
-  for (const char* folder : {"/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32",
-                             "/usr/libexec", "/usr/include", "/usr/local/bin", "/usr/local/lib",
-                             "/usr/local/include", "/etc/alternatives", "/etc/ld.so.cache"}) {
-    if (fs::exists(folder)) there.emplace_back(folder);
+std::vector<fs::path> headers_of(const fs::path& engine) {
+  std::vector<fs::path> headers;
+  for (const auto& entry : fs::recursive_directory_iterator(engine)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".hpp") {
+      headers.push_back(entry.path());
+    }
   }
-  return there;
+  return headers;
+}
+
+// Their times are kept: a precompiled header knows its parts by them.
+void copy_headers(const fs::path& engine, const fs::path& to) {
+  for (const fs::path& header : headers_of(engine)) {
+    const fs::path copy = to / header.lexically_relative(engine);
+    fs::create_directories(copy.parent_path());
+    fs::copy_file(header, copy, fs::copy_options::overwrite_existing);
+    fs::last_write_time(copy, fs::last_write_time(header));
+  }
+}
+
+// Whether every user can go there and read it.
+bool is_open(const fs::path& file) {
+  std::error_code gone;
+  const auto has = [&](const fs::path& path, fs::perms right) {
+    return (fs::status(path, gone).permissions() & right) == right;
+  };
+  if (!has(file, fs::perms::others_read)) return false;
+  for (fs::path folder = file.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (!has(folder, fs::perms::others_exec)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -54,8 +76,15 @@ PrivateFolder::~PrivateFolder() {
   fs::remove_all(path_, ignored);
 }
 
-Sandbox::Sandbox(Profile profile, const Places& places, const fs::path& area)
-    : profile_(profile), places_(places), box_(area / "lab-box"), root_(::geteuid() == 0) {
+Sandbox::Sandbox(Profile profile, const Places& places, const fs::path& area,
+                 const std::string& compiler)
+    : profile_(profile),
+      places_(places),
+      box_(area / "lab-box"),
+      headers_(area / "headers"),
+      nothing_(area / "nothing"),
+      toolchain_(toolchain_of(compiler)),
+      root_(::geteuid() == 0) {
   const fs::path built = places.build / "bin" / "lab-box";
   if (!fs::exists(built)) {
     throw Error(
@@ -64,12 +93,18 @@ Sandbox::Sandbox(Profile profile, const Places& places, const fs::path& area)
   }
   if (!fs::exists(box_)) fs::copy_file(built, box_);
   fs::permissions(box_, fs::perms(0755));
+  fs::create_directory(nothing_);
+  fs::permissions(nothing_, fs::perms(0555));
+  closed_ = !is_open(places.root / "engine/base/error.hpp") || !is_open(built);
+  if (profile == Profile::namespaces) copy_headers(places.root / "engine", headers_);
 }
 
 std::vector<std::string> Sandbox::player_launcher(Filter filter) const {
   std::vector<std::string> words{box_.string()};
   if (profile_ == Profile::namespaces) words.emplace_back("--namespaces");
-  if (profile_ == Profile::landlock) words.emplace_back("--landlock");
+  if (profile_ == Profile::landlock) {
+    words.insert(words.end(), {"--root", nothing_.string(), "--landlock"});
+  }
   if (root_) words.insert(words.end(), {"--uid", first_player_uid});
   if (filter == Filter::off) words.emplace_back("--no-filter");
   words.emplace_back("--");
@@ -77,9 +112,11 @@ std::vector<std::string> Sandbox::player_launcher(Filter filter) const {
 }
 
 CommandResult Sandbox::build(const std::vector<std::string>& argv,
-                             const std::vector<fs::path>& reads, const fs::path& folder) const {
-  std::vector<std::string> words = profile_ == Profile::namespaces ? in_namespaces(reads, folder)
-                                                                   : under_landlock(reads, folder);
+                             const std::vector<fs::path>& reads, const fs::path& folder,
+                             Filter filter) const {
+  std::vector<std::string> words = profile_ == Profile::namespaces
+                                       ? in_namespaces(reads, folder)
+                                       : under_landlock(reads, folder, filter);
   words.insert(words.end(), argv.begin(), argv.end());
   return run_command(words, folder, build_limits);
 }
@@ -105,11 +142,15 @@ std::vector<std::string> Sandbox::in_namespaces(const std::vector<fs::path>& rea
   const auto bind = [&](const char* how, const fs::path& path) {
     words.insert(words.end(), {how, path.string(), path.string()});
   };
-  for (const fs::path& path : toolchain()) bind("--ro-bind", path);
+  for (const fs::path& path : toolchain_.folders) bind("--ro-bind", path);
+  for (const fs::path& path : toolchain_.files) bind("--ro-bind", path);
+  for (const auto& [link, target] : toolchain_.links) {
+    words.insert(words.end(), {"--symlink", target.string(), link.string()});
+  }
   for (const char* name : {"bin", "lib", "lib64"}) {
     words.insert(words.end(), {"--symlink", std::string("usr/") + name, std::string("/") + name});
   }
-  bind("--ro-bind", places_.root / "engine");
+  words.insert(words.end(), {"--ro-bind", headers_.string(), (places_.root / "engine").string()});
   for (const fs::path& path : reads) bind("--ro-bind", path);
   bind("--bind", folder);
   words.insert(words.end(), {"--chdir", folder.string(), "--"});
@@ -117,13 +158,17 @@ std::vector<std::string> Sandbox::in_namespaces(const std::vector<fs::path>& rea
 }
 
 std::vector<std::string> Sandbox::under_landlock(const std::vector<fs::path>& reads,
-                                                 const fs::path& folder) const {
-  std::vector<std::string> words{box_.string(), "--landlock", "--command"};
+                                                 const fs::path& folder, Filter filter) const {
+  std::vector<std::string> words{box_.string(), "--command"};
+  if (root_) words.insert(words.end(), {"--uid", first_player_uid});
+  if (root_ && closed_) words.emplace_back("--reach");
+  if (filter == Filter::off) words.emplace_back("--no-filter");
   const auto read = [&](const fs::path& path) {
     words.insert(words.end(), {"--read", path.string()});
   };
-  for (const fs::path& path : toolchain()) read(path);
-  read(places_.root / "engine");
+  for (const fs::path& path : toolchain_.folders) read(path);
+  for (const fs::path& path : toolchain_.files) read(path);
+  for (const fs::path& path : headers_of(places_.root / "engine")) read(path);
   for (const fs::path& path : reads) read(path);
   words.insert(words.end(), {"--write", folder.string(), "--write", "/dev/null", "--"});
   return words;

@@ -2,7 +2,8 @@
 //
 //   namespaces  bubblewrap: an empty root, no network, own process ids; then limits and a filter
 //   landlock    for root where namespaces are refused, as in most containers: a user id of its own,
-//               no files by Landlock; then the same limits and the same filter
+//               an empty folder as its root, no files by Landlock; then the same limits and the
+//               same filter
 //
 // Nothing is trusted to hold because it was asked for: probe.hpp shows it before anything is
 // graded.
@@ -15,6 +16,7 @@
 #include "grader/course/command.hpp"
 #include "grader/course/recipe.hpp"
 #include "grader/course/workspace.hpp"
+#include "grader/sandbox/toolchain.hpp"
 
 namespace lockstep::grader {
 
@@ -39,8 +41,10 @@ class PrivateFolder {
 class Sandbox {
  public:
   // `area` must outlive it: what confines players is copied there.
+  // `compiler` is the one that will be run.
   //   Throws  Error when this build has no lab-box
-  Sandbox(Profile profile, const Places& places, const std::filesystem::path& area);
+  Sandbox(Profile profile, const Places& places, const std::filesystem::path& area,
+          const std::string& compiler);
 
   Profile profile() const { return profile_; }
 
@@ -50,21 +54,26 @@ class Sandbox {
   std::vector<std::string> player_launcher(Filter filter = Filter::on) const;
 
   // Runs a command that reads a stranger's source in `folder`, the only place where it can write.
-  // It sees the compiler, the engine's headers and `reads`: no solution, no exam, no other student.
+  // It sees the compiler and what that runs, the engine's headers and `reads`: no source, no
+  // solution, no exam, no other student, no other program.
   CommandResult build(const std::vector<std::string>& argv,
                       const std::vector<std::filesystem::path>& reads,
-                      const std::filesystem::path& folder) const;
+                      const std::filesystem::path& folder, Filter filter = Filter::on) const;
 
  private:
   std::vector<std::string> in_namespaces(const std::vector<std::filesystem::path>& reads,
                                          const std::filesystem::path& folder) const;
   std::vector<std::string> under_landlock(const std::vector<std::filesystem::path>& reads,
-                                          const std::filesystem::path& folder) const;
+                                          const std::filesystem::path& folder, Filter filter) const;
 
   Profile profile_;
   Places places_;
-  std::filesystem::path box_;  // lab-box
+  std::filesystem::path box_;      // lab-box
+  std::filesystem::path headers_;  // a copy of the engine's, for the namespaces
+  std::filesystem::path nothing_;  // an empty folder
+  Toolchain toolchain_;
   bool root_ = false;
+  bool closed_ = false;  // the course lies where only root can go
 };
 
 }  // namespace lockstep::grader

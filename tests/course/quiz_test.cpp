@@ -153,3 +153,36 @@ TEST_CASE("a quiz: students get it without answers, with what an answer looks li
   CHECK(blank_quiz("id = \"q\"\nanswer = \"b a\"   # letters\n") ==
         "id = \"q\"\nanswer = \"\"   # letters\n");
 }
+
+TEST_CASE("a quiz: what is nested more deeply than any quiz is refused before it is parsed") {
+  const QuizReader reader;
+  const auto repeated = [](const std::string& part, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += part;
+    return all;
+  };
+  const std::string dots = repeated("a.", 200'000) + "a";
+  for (const std::string& deep :
+       {dots + " = 1\n", "[" + dots + "]\n", "[[" + dots + "]]\n", "x = {" + dots + " = 1}\n",
+        "x = \"\"\"" + repeated("\"", 2) + "\"\"\"\n" + dots + " = 1\n",
+        "x = [\"\"\"a\"\"\"\", {" + dots + " = 1}]\n", "x = '\\'\n" + dots + " = 1\n",
+        "x = 'it''s' # don't\n" + dots + " = 1\n", repeated("\"a\".", 100'000) + "a = 1\n"}) {
+    CHECK_THROWS_WITH(reader.answers(deep, "work/03/quiz.toml"),
+                      test::contains("a key has more than 16 parts"));
+  }
+  CHECK_THROWS_WITH(reader.answers("x = " + repeated("[", 33), "quiz"),
+                    test::contains("quiz:1: more than 32 brackets"));
+  // Dots that are none of a key's.
+  const std::string fine = "# " + dots + "\nx = \"" + dots + "\"\ny = '" + dots +
+                           "'\nz = \"\"\"\n" + dots + "\n\"\"\"\nl = [" + repeated("1.5, ", 1000) +
+                           "]\n[[question]]\nid = \"q\"\n";
+  CHECK(reader.answers(fine, "quiz").size() == 1);
+}
+
+TEST_CASE("a quiz: a text in another encoding is told so") {
+  const QuizReader reader;
+  CHECK_THROWS_WITH(reader.answers("\xff\xfe[\0[\0", "quiz"), test::contains("UTF-16"));
+  CHECK_THROWS_WITH(reader.answers("a = 1\nb = \"\xe9\"\n", "quiz"),
+                    test::contains("quiz:2: a character is not UTF-8"));
+  CHECK(reader.answers("\xef\xbb\xbf[[question]]\nid = \"\xc3\xa9\"\n", "quiz").size() == 1);
+}

@@ -1,5 +1,10 @@
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <iostream>
 
 #include "grader/sandbox/probe.hpp"
@@ -26,7 +31,7 @@ bool cannot(Profile profile) {
 void show_layers(Profile profile) {
   if (cannot(profile)) return;
   const PrivateFolder area;
-  const Sandbox sandbox(profile, places, area.path());
+  const Sandbox sandbox(profile, places, area.path(), compiler());
   using Filter = Sandbox::Filter;
   for (const Layer& layer :
        layers_shown(profile, attempt(places, area.path(), sandbox.player_launcher(Filter::on), {}),
@@ -74,15 +79,85 @@ TEST_CASE("sandbox: of a player without a sandbox the probe says that no layer h
 TEST_CASE("sandbox: without the filter the probe misses the filter, and nothing else") {
   if (cannot(Profile::namespaces)) return;
   const PrivateFolder area;
-  const Sandbox sandbox(Profile::namespaces, places, area.path());
+  const Sandbox sandbox(Profile::namespaces, places, area.path(), compiler());
   const Attempts bare =
       attempt(places, area.path(), sandbox.player_launcher(Sandbox::Filter::off), {});
   const auto layers = layers_shown(Profile::namespaces, bare, bare);
   CHECK_FALSE(holds(layers, "filter: sockets"));
   CHECK_FALSE(holds(layers, "filter: processes"));
+  for (const char* name :
+       {"bytes out of band", "attached descriptors", "messages", "names of files",
+        "advice on memory", "other programs", "threads of others"}) {
+    CHECK_FALSE(holds(layers, std::string("filter: ") + name));
+  }
+  CHECK(holds(layers, "names of files"));
   CHECK(holds(layers, "files"));
   CHECK(holds(layers, "network"));
   CHECK(holds(layers, "memory"));
+}
+
+TEST_CASE("sandbox: without its empty root, a player without namespaces sees which files exist") {
+  if (cannot(Profile::landlock)) return;
+  const PrivateFolder area;
+  const Sandbox sandbox(Profile::landlock, places, area.path(), compiler());
+  auto launcher = sandbox.player_launcher(Sandbox::Filter::off);
+  const auto root = std::find(launcher.begin(), launcher.end(), "--root");
+  REQUIRE(root != launcher.end());
+  launcher.erase(root, root + 2);
+  const Attempts seeing = attempt(places, area.path(), launcher, {});
+  CHECK_FALSE(holds(layers_shown(Profile::landlock, seeing, seeing), "names of files"));
+}
+
+TEST_CASE("sandbox: a compiler without namespaces is nobody, and its filter refuses sockets") {
+  if (cannot(Profile::landlock)) return;
+  const PrivateFolder area;
+  const Sandbox sandbox(Profile::landlock, places, area.path(), compiler());
+  using Filter = Sandbox::Filter;
+  const Attempts filtered = attempt_as_compiler(places, sandbox, area.path(), Filter::on);
+  const Attempts bare = attempt_as_compiler(places, sandbox, area.path(), Filter::off);
+  CHECK(filtered.at("socket") == EPERM);
+  CHECK(bare.at("socket") == 0);
+  CHECK(bare.at("connect") != 0);  // Landlock's own rule, where the kernel has it
+  CHECK(bare.at("uid") != 0);
+  CHECK(bare.at("signal_judge") == EPERM);
+}
+
+// A thousand users are enough for all players at once; two are enough to show that none is shared.
+TEST_CASE("sandbox: no two players have the same user") {
+  if (cannot(Profile::landlock)) return;
+  const PrivateFolder area;
+  const Sandbox sandbox(Profile::landlock, places, area.path(), compiler());
+  const auto taken = static_cast<uid_t>(62001 + ::getpid() % 2000);  // no other test uses it
+  auto two = sandbox.player_launcher();
+  const auto first = std::find(two.begin(), two.end(), "--uid");
+  REQUIRE(first != two.end());
+  *(first + 1) = std::to_string(taken);
+  two.insert(two.begin() + 1, {"--ids", "2"});
+  const pid_t holder = ::fork();
+  if (holder == 0) {
+    if (::setresuid(taken, taken, taken) != 0) ::_exit(1);
+    for (;;) ::pause();
+  }
+  const auto is_taken = [&] { return ::getpriority(PRIO_USER, taken) != -1 || errno != ESRCH; };
+  while (!is_taken()) ::usleep(1000);
+  std::vector<int> users;
+  for (int i = 0; i < 6; ++i) users.push_back(attempt(places, area.path(), two, {}).at("uid"));
+  ::kill(holder, SIGKILL);
+  siginfo_t dead;
+  ::waitid(P_PID, static_cast<id_t>(holder), &dead, WEXITED | WNOWAIT);
+  two[2] = "1";  // where the dead stay unburied, their users are free
+  CHECK(attempt(places, area.path(), two, {}).at("uid") == static_cast<int>(taken));
+  ::waitpid(holder, nullptr, 0);
+  CHECK(users == std::vector<int>(6, static_cast<int>(taken) + 1));
+}
+
+TEST_CASE("sandbox: a reader that has given up everything can open, reach and run nothing") {
+  const Attempts tried = attempt_as_reader();
+  CHECK(tried.size() == 4);
+  for (const auto& [what, error] : tried) {
+    INFO(what);
+    CHECK(error == EPERM);
+  }
 }
 
 TEST_CASE("sandbox: a sandbox that cannot be entered is the lab's failure, not the player's") {

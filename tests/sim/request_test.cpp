@@ -82,3 +82,25 @@ TEST_CASE("lengths that promise more than is there are refused before anything i
   ByteReader in(out.bytes());
   CHECK_THROWS_AS(read_request(in, nullptr), Error);
 }
+
+TEST_CASE(
+    "a request: a name, a file or counts over their caps are malformed, at them they are not") {
+  const auto read_back = [](const Request& request) {
+    ByteWriter out;
+    write(out, request);
+    ByteReader in(out.bytes());
+    return read_request(in, nullptr);
+  };
+  Request request = message(Op::service, 1, 1);
+  request.name = std::string(names_max, 'n');
+  request.file = std::string(names_max, 'f');
+  request.counts.resize(counts_bytes_max / sizeof(std::int64_t));
+  CHECK(read_back(request).name == request.name);
+  Request named = request, placed = request, counted = request;
+  named.name += "n";
+  placed.file += "f";
+  counted.counts.push_back(1);
+  CHECK_THROWS_WITH(read_back(named), test::contains("at most 4096"));
+  CHECK_THROWS_WITH(read_back(placed), test::contains("at most 4096"));
+  CHECK_THROWS_WITH(read_back(counted), test::contains("at most 65536"));
+}

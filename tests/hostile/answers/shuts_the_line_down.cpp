@@ -1,6 +1,7 @@
 // exercise: ring_all_reduce
 // verdict: crash
 // says: rank 0
+// sandboxed: deadlock
 // Half-closes fd 3 on one rank.
 #include <sys/socket.h>
 #include "engine/collectives/ring_all_reduce.hpp"

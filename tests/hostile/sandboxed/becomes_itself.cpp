@@ -1,8 +1,8 @@
 // exercise: scale_learning_rate
-// verdict: time
+// verdict: pass
 // says:
 // then: the reference
-// Executes itself again, endlessly.
+// Executes itself again, endlessly: the filter has no way left to execute anything.
 #include <unistd.h>
 
 namespace {
