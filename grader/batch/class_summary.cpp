@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t names_max = 12;   // of one kind of trouble
 constexpr std::size_t reasons_max = 3;  // told in full; the tables have all
-constexpr const char* indent = "         ";
+constexpr const char* summary_indent = "         ";
 
 struct Trouble {
   std::string name, reason;
@@ -46,7 +46,7 @@ std::string line(const std::string& what, std::vector<Trouble> all) {
     once = " (" + all.front().reason + ")";
     for (Trouble& one : all) one.reason.clear();
   }
-  return indent + what + once + ": " + listed(all) + "\n";
+  return summary_indent + what + once + ": " + listed(all) + "\n";
 }
 
 using ByCause = std::map<std::string, std::vector<Trouble>>;
@@ -59,15 +59,15 @@ std::string lines_of_hand_ins(ByCause whole) {
     for (Trouble& one : at->second) {
       if (std::string(cause) == "missing") one.reason.clear();
     }
-    out += line(counted(at->second.size(), " student", " students") + what, std::move(at->second));
+    out += line(counted(at->second.size(), " student", " students") + what, at->second);
     whole.erase(at);
   };
   told("missing", " handed in nothing");
   told("empty", " handed in an empty folder or archive");
   told("nothing_found", " handed in nothing that counts");
-  for (auto& [cause, all] : whole) {
-    out += line(counted(all.size(), " hand-in is refused, ", " hand-ins are refused, ") + cause,
-                std::move(all));
+  for (const auto& [cause, all] : whole) {
+    out +=
+        line(counted(all.size(), " hand-in is refused, ", " hand-ins are refused, ") + cause, all);
   }
   return out;
 }
@@ -90,12 +90,11 @@ std::string class_summary(const TakenIn& taken, const Roster& roster) {
   }
   const bool names_differ = whole.contains("missing") && !strangers.empty();
   std::string out = lines_of_hand_ins(std::move(whole));
-  for (auto& [cause, all] : single) {
-    out += line(counted(all.size(), " file is refused, ", " files are refused, ") + cause,
-                std::move(all));
+  for (const auto& [cause, all] : single) {
+    out += line(counted(all.size(), " file is refused, ", " files are refused, ") + cause, all);
   }
   const auto names = [&](const char* what, const std::vector<std::string>& all) {
-    if (!all.empty()) out += indent + (what + (": " + listed(all))) + "\n";
+    if (!all.empty()) out += summary_indent + (what + (": " + listed(all))) + "\n";
   };
   names(names_differ ? "not on the roster (do --student-from and --student-column name the same?)"
                      : "not on the roster",
@@ -104,7 +103,7 @@ std::string class_summary(const TakenIn& taken, const Roster& roster) {
   names("not matched by --student-from, so named after the file", taken.unmatched);
   names("not counted, because another hand-in of the student is", taken.superseded);
   for (std::size_t i = 0; i < std::min(roster.notes.size(), names_max); ++i) {
-    out += indent + roster.notes[i] + "\n";
+    out += summary_indent + roster.notes[i] + "\n";
   }
   return out;
 }

@@ -19,7 +19,7 @@
 #include "grader/batch/digest.hpp"
 #include "grader/batch/grade_files.hpp"
 #include "grader/batch/grades.hpp"
-#include "grader/batch/progress.hpp"
+#include "grader/batch/progress_line.hpp"
 #include "grader/batch/secret.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/command_line.hpp"
@@ -185,7 +185,8 @@ void begin(Journal& journal, const Plan& plan, const fs::path& out) {
 Told told_on_stderr() {
   const auto begun = std::chrono::steady_clock::now();
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  const auto progress = std::make_shared<Progress>(terminal ? Watcher::terminal : Watcher::file);
+  const auto progress =
+      std::make_shared<ProgressLine>(terminal ? Watcher::terminal : Watcher::file);
   return [=](std::size_t done, std::size_t of, const json& record) {
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
     const auto line = progress->after(

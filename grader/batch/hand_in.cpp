@@ -133,8 +133,8 @@ class Places {
 };
 
 // The hand-in has no answer at all: why, and what mends it.
-void explain_nothing(const std::vector<Known>& known, std::size_t asked,
-                     const std::vector<const Exercise*>& exercises, Submission& submission) {
+void explain_nothing(const std::vector<Known>& known, const std::vector<const Exercise*>& exercises,
+                     Submission& submission) {
   std::vector<std::string> files;
   for (const Known& one : known) {
     if (one.kind != Entry::Kind::folder) files.push_back(one.path);
@@ -147,12 +147,13 @@ void explain_nothing(const std::vector<Known>& known, std::size_t asked,
   }
   if (files.empty()) {
     submission.cause = "empty";
-    submission.reason = "the hand-in holds no file: ./lab submit packs one";
+    submission.reason =
+        "the hand-in holds no file (.names and __MACOSX do not count): ./lab submit packs one";
     return;
   }
   submission.cause = "nothing_found";
   submission.reason = text("of its ", files.size(), files.size() == 1 ? " file" : " files",
-                           ", none is at the place of one of the ", asked, " exercises");
+                           ", none is at the place of one of the ", exercises.size(), " exercises");
   const std::string hint = near_miss(files, exercises);
   if (!hint.empty()) submission.reason += "; " + sim::printable(hint, 300);
 }
@@ -213,7 +214,7 @@ void take_answers(const std::vector<Entry>& entries, const std::vector<const Exe
     answer.reason = sim::printable(answer.reason, 400);
     found = found || answer.state != Answer::State::missing;
   }
-  if (!found) explain_nothing(known, exercises.size(), exercises, submission);
+  if (!found) explain_nothing(known, exercises, submission);
 }
 
 }  // namespace lockstep::grader

@@ -59,7 +59,7 @@ std::vector<Delivered> delivered_in(const fs::path& folder, const std::string& n
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
     if (name.starts_with(".")) {
-      taken.hidden.push_back(readable_name(name));
+      taken.hidden.push_back("." + readable_name(name.substr(1)));
     } else if (!is_of_export(naming, name)) {
       all.push_back({entry.path(), name, kind_of_entry(entry), {}});
     }

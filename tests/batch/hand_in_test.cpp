@@ -184,6 +184,11 @@ TEST_CASE("hand-ins: what cannot be decided is refused with what mends it, in ea
   }
 }
 
+TEST_CASE("hand-ins: one with ignored files only is empty, in each container") {
+  check_refused({{".git/work/" + ring_file, "x"}, {"__MACOSX/work/" + ring_file, "x"}}, "empty",
+                {"holds no file", "./lab submit"});
+}
+
 TEST_CASE("hand-ins: an empty one is told apart from one with other files") {
   const test::Scratch scratch;
   fs::create_directories(scratch.path() / "amy" / "work" / "06_all_reduce");

@@ -103,7 +103,7 @@ TEST_CASE("submissions: an archive is read without being unpacked") {
     write_archive(a_class.of("amy.zip"), {{"../../" + path, "mine"}, {"/" + path + "/..", "x"}});
     const auto all = a_class.read();
     REQUIRE(all.size() == 1);
-    CHECK(all.front().cause == "nothing_found");
+    CHECK(all.front().cause == "empty");
   }
   SECTION("two members of one name") {
     write_archive(a_class.of("amy.zip"), {{path, "one"}, {path, "two"}});

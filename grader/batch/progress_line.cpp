@@ -1,4 +1,4 @@
-#include "grader/batch/progress.hpp"
+#include "grader/batch/progress_line.hpp"
 
 #include <cmath>
 
@@ -15,13 +15,13 @@ std::string time_left(std::size_t done, std::size_t of, double seconds) {
   const double left = seconds / static_cast<double>(done) * static_cast<double>(of - done);
   if (left < 90) return text(", about ", std::lround(left), " s left");
   if (left < 5400) return text(", about ", std::lround(left / 60), " min left");
-  return text(", about ", std::lround(left / 360) / 10.0, " h left");
+  return text(", about ", std::round(left / 360) / 10, " h left");
 }
 
 }  // namespace
 
-std::optional<std::string> Progress::after(std::size_t done, std::size_t of, double seconds,
-                                           const std::string& last) {
+std::optional<std::string> ProgressLine::after(std::size_t done, std::size_t of, double seconds,
+                                               const std::string& last) {
   if (watcher_ == Watcher::terminal) {
     return text("\r\033[K", done, " of ", of, time_left(done, of, seconds), "  ", last,
                 done == of ? "\r\033[K" : "");

@@ -9,9 +9,9 @@ namespace lockstep::grader {
 
 enum class Watcher : unsigned char { terminal, file };
 
-class Progress {
+class ProgressLine {
  public:
-  explicit Progress(Watcher watcher) : watcher_(watcher) {}
+  explicit ProgressLine(Watcher watcher) : watcher_(watcher) {}
 
   // What is printed when `done` of `of` files are judged, `seconds` after the first was begun, if
   // anything. `last` is what was just judged, for a terminal.
