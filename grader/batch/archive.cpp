@@ -4,6 +4,7 @@
 #include <archive_entry.h>
 
 #include <algorithm>
+#include <clocale>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -188,6 +189,7 @@ void read_archive(const std::filesystem::path& file, const std::vector<const Exe
                   const SubmissionLimits& limits, Submission& submission) {
   for (const Exercise* exercise : exercises) submission.answers[exercise->address()] = {};
   const auto read = [&] {
+    ::setlocale(LC_CTYPE, "C.UTF-8");  // of the child: without, it loses names that are UTF-8
     Submission inside = submission;
     read_members(file, exercises, limits, inside);
     return packed(inside);

@@ -148,12 +148,12 @@ void explain_nothing(const std::vector<Known>& known, const std::vector<const Ex
   if (files.empty()) {
     submission.cause = "empty";
     submission.reason =
-        "the hand-in holds no file (.names and __MACOSX do not count): ./lab submit packs one";
+        "the hand-in holds no file, apart from .names and __MACOSX: ./lab submit packs one";
     return;
   }
   submission.cause = "nothing_found";
   submission.reason = text("of its ", files.size(), files.size() == 1 ? " file" : " files",
-                           ", none is at the place of one of the ", exercises.size(), " exercises");
+                           ", none is at the place of a graded exercise");
   const std::string hint = near_miss(files, exercises);
   if (!hint.empty()) submission.reason += "; " + sim::printable(hint, 300);
 }

@@ -95,7 +95,7 @@ TEST_CASE("grade: each of a class gets the row that is due, whatever the others 
         "hostile,05_data_parallel/scale_learning_rate,rank exited,0,10,exited,\n"
         "no_compile,05_data_parallel/scale_learning_rate,compile error,0,10,syntax,\n"
         "nothing,05_data_parallel/scale_learning_rate,missing,0,10,empty,"
-        "the hand-in holds no file (.names and __MACOSX do not count): ./lab submit packs one\n"
+        "\"the hand-in holds no file, apart from .names and __MACOSX: ./lab submit packs one\"\n"
         "right,05_data_parallel/scale_learning_rate,pass,10,10,,\n"
         "stub,05_data_parallel/scale_learning_rate,unsolved,0,10,stub,\n");
 
