@@ -3,6 +3,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -49,18 +50,40 @@ Entry::Kind kind_of(archive_entry* entry) {
   return archive_entry_filetype(entry) == AE_IFREG ? Entry::Kind::file : Entry::Kind::other;
 }
 
+// The file, by reading and seeking alone: the reader's filter lets no other call through.
+struct Source {
+  int file;
+  std::string block;
+};
+
+la_ssize_t read_block(archive* reader, void* data, const void** block) {
+  Source& source = *static_cast<Source*>(data);
+  const ssize_t count = ::read(source.file, source.block.data(), source.block.size());
+  if (count < 0) archive_set_error(reader, errno, "it cannot be read");
+  *block = source.block.data();
+  return count;
+}
+
+la_int64_t seek_to(archive*, void* data, la_int64_t offset, int whence) {
+  const off_t at = ::lseek(static_cast<Source*>(data)->file, offset, whence);
+  return at >= 0 ? at : ARCHIVE_FATAL;
+}
+
 class ArchiveReader {
  public:
   ArchiveReader(int file, const SubmissionLimits& limits)
-      : reader_(archive_read_new()), limits_(limits) {
+      : source_{file, std::string(block_bytes, '\0')},
+        reader_(archive_read_new()),
+        limits_(limits) {
     archive_read_support_format_zip(reader_.get());
     archive_read_support_format_tar(reader_.get());
     archive_read_support_filter_gzip(reader_.get());
     archive_read_support_filter_bzip2(reader_.get());
     archive_read_support_filter_xz(reader_.get());
-    if (archive_read_open_fd(reader_.get(), file, block_bytes) != ARCHIVE_OK) {
-      throw unreadable();
-    }
+    archive_read_set_read_callback(reader_.get(), read_block);
+    archive_read_set_seek_callback(reader_.get(), seek_to);
+    archive_read_set_callback_data(reader_.get(), &source_);
+    if (archive_read_open1(reader_.get()) != ARCHIVE_OK) throw unreadable();
   }
 
   // The next member, or nullptr after the last one.
@@ -107,6 +130,7 @@ class ArchiveReader {
                                sim::printable(why != nullptr ? why : "unknown format", 200)};
   }
 
+  Source source_;
   std::unique_ptr<archive, Closed> reader_;
   SubmissionLimits limits_;
   int members_ = 0;
