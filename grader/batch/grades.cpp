@@ -64,7 +64,10 @@ json row_of(const json& student, const json& exercise, const Results& results, A
   if (!answer.contains("sha256")) {
     return row(exercise, "missing", 0, "missing", answer.value("missing", ""));
   }
-  if (!account.is_open()) return row(exercise, "time", 0, "student_budget");
+  if (!account.is_open()) {
+    return row(exercise, "time", 0, "student_budget",
+               "the files before it used up the student's processor time (--limits student)");
+  }
   const auto found = results.find({address, answer.at("sha256")});
   if (found == results.end()) return row(exercise, "infrastructure", 0, "not_judged");
   const json& result = *found->second;
@@ -101,8 +104,8 @@ json about_of(const json& student, const json& columns) {
 json grades_of(const std::vector<json>& records) {
   const json& plan = last_plan(records);
   const Results results = results_of(records);
-  const double budget_s = budget_of(last_settings(records));
   const json columns = plan.value("columns", json::array());
+  const double budget_s = budget_of(last_settings(records));
   json students = json::array();
   for (const json& student : plan.at("students")) {
     json rows = json::array();
