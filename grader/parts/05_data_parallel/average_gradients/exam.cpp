@@ -231,7 +231,9 @@ Exam exam() {
            setup.inputs.push_back(encode(GradientCase{{}, drawn_gradients(plan, salt, rank), 1}));
          }
          check_lost_peer(bench, std::move(setup), 2, 1);
-       }},
+       },
+       {},
+       Asks::cost},  // among real processes no rank is killed
       {"the traffic is one all-reduce of the gradients and nothing else",
        [](Bench& bench) {
          for (int n : {2, 4, 8}) {
