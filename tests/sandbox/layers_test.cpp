@@ -7,11 +7,14 @@
 #include <cerrno>
 #include <iostream>
 
+#include "engine/sim/child_process.hpp"
+#include "grader/course/text_file.hpp"
 #include "grader/sandbox/probe.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -158,6 +161,21 @@ TEST_CASE("sandbox: a reader that has given up everything can open, reach and ru
     INFO(what);
     CHECK(error == EPERM);
   }
+}
+
+TEST_CASE("sandbox: when memory runs out, the kernel takes a player before anybody else") {
+  const Profile profile = ::geteuid() == 0 ? Profile::landlock : Profile::namespaces;
+  if (cannot(profile)) return;
+  const PrivateFolder area;
+  const Sandbox sandbox(profile, places, area.path(), compiler());
+  const fs::path program = area.path() / "lab-probe";
+  fs::copy_file(places.build / "bin" / "lab-probe", program);
+  sim::PlayerLimits limits;
+  limits.launcher = sandbox.player_launcher();
+  sim::ChildProcess player({program.string()}, limits);
+  player.await_start({program.string()});
+  const std::string score = read_text("/proc/" + std::to_string(player.pid()) + "/oom_score_adj");
+  CHECK(score == "1000\n");
 }
 
 TEST_CASE("sandbox: a sandbox that cannot be entered is the lab's failure, not the player's") {
