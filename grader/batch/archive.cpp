@@ -2,22 +2,18 @@
 // on in a child process, because archives are made to break what reads them.
 #include <archive.h>
 #include <archive_entry.h>
-#include <fcntl.h>
 
-#include <cerrno>
-#include <cstring>
 #include <memory>
 
 #include "engine/base/bytes.hpp"
 #include "engine/sim/verdict.hpp"
 #include "grader/batch/answer_files.hpp"
 #include "grader/batch/crew.hpp"
+#include "grader/course/text_file.hpp"
 #include "grader/sandbox/give_up.hpp"
 
 namespace lockstep::grader {
 namespace {
-
-constexpr std::size_t block_bytes = 64 << 10;
 
 struct Closed {
   void operator()(archive* reader) const { archive_read_free(reader); }
@@ -43,14 +39,15 @@ std::string address_part(std::string path) {
 
 class ArchiveReader {
  public:
-  ArchiveReader(int file, const SubmissionLimits& limits)
+  // The bytes must outlive it.
+  ArchiveReader(const std::string& bytes, const SubmissionLimits& limits)
       : reader_(archive_read_new()), limits_(limits) {
     archive_read_support_format_zip(reader_.get());
     archive_read_support_format_tar(reader_.get());
     archive_read_support_filter_gzip(reader_.get());
     archive_read_support_filter_bzip2(reader_.get());
     archive_read_support_filter_xz(reader_.get());
-    if (archive_read_open_fd(reader_.get(), file, block_bytes) != ARCHIVE_OK) {
+    if (archive_read_open_memory(reader_.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) {
       throw unreadable();
     }
   }
@@ -121,8 +118,9 @@ Answer answer_of(archive_entry* entry, std::optional<std::string> content,
   return {Answer::State::handed_in, std::move(*content), "", ""};
 }
 
-void read_members(int file, std::size_t file_bytes, const std::vector<const Exercise*>& exercises,
-                  const SubmissionLimits& limits, Submission& submission) {
+void read_members(const std::string& bytes, std::size_t file_bytes,
+                  const std::vector<const Exercise*>& exercises, const SubmissionLimits& limits,
+                  Submission& submission) {
   std::map<std::string, std::string> address_of;
   for (const Exercise* exercise : exercises) address_of[exercise->file()] = exercise->address();
   try {
@@ -130,7 +128,7 @@ void read_members(int file, std::size_t file_bytes, const std::vector<const Exer
       throw Refusal{"too_large",
                     text("the archive has more than ", limits.archive_bytes, " bytes")};
     }
-    ArchiveReader reader(file, limits);
+    ArchiveReader reader(bytes, limits);
     while (archive_entry* entry = reader.next()) {
       const char* name = archive_entry_pathname(entry);
       const std::string path = address_part(name != nullptr ? name : "");
@@ -181,11 +179,10 @@ void read_archive(const std::filesystem::path& file, const std::vector<const Exe
   const auto read = [&] {
     Submission inside = submission;
     const auto file_bytes = std::filesystem::file_size(file);
-    const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    if (opened < 0) throw Error(std::string("it cannot be opened: ") + std::strerror(errno));
+    const std::string bytes = file_bytes > limits.archive_bytes ? "" : read_text(file);
     const std::string wrong = give_up_everything();
     if (!wrong.empty()) throw Error(wrong);
-    read_members(opened, file_bytes, exercises, limits, inside);
+    read_members(bytes, file_bytes, exercises, limits, inside);
     return packed(inside);
   };
   CrewLimits crew;
