@@ -1,6 +1,7 @@
 #include "engine/sim/verdict.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "engine/base/text.hpp"
 
@@ -29,21 +30,32 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
+// Control characters: C0 but for newline and tab, DEL, and C1 (U+0080 to U+009F).
+bool is_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1)
+    return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
+  return character.size() == 2 && first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
+}
+
+// The characters that change the order in which the text around them is shown.
+bool turns_text_around(std::string_view character) {
+  constexpr std::array marks{"\u061c", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c",
+                             "\u202d", "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"};
+  return std::find(marks.begin(), marks.end(), character) != marks.end();
+}
+
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t length_max) {
   std::string result;
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
-    const auto first = static_cast<unsigned char>(text[0]);
-    const bool control =
-        (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f ||
-        (first == 0xc2 && length == 2 && static_cast<unsigned char>(text[1]) < 0xa0);
-    const std::size_t step = std::max<std::size_t>(length, 1);
-    const bool kept = length > 0 && !control;
-    if (result.size() + (kept ? step : 1) > length_max) break;
-    result += kept ? text.substr(0, step) : "?";
-    text.remove_prefix(step);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+    const bool kept = length > 0 && !is_control(character) && !turns_text_around(character);
+    if (result.size() + (kept ? length : 1) > length_max) break;
+    result += kept ? character : "?";
+    text.remove_prefix(character.size());
   }
   return result;
 }

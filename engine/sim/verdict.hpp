@@ -45,8 +45,8 @@ struct Finding {
 // own folders. Empty when there is no file.
 std::string place_of(std::string_view file, int line);
 
-// Text from a player, made fit for a terminal and for JSON: control characters other than newline
-// and tab, and bytes that are no UTF-8, become '?'; what is over `length_max` bytes is cut off.
+// Text from a stranger, made fit for a terminal and JSON: control characters but newline and tab,
+// marks that turn text around, and bytes that are no UTF-8 become '?'; `length_max` bytes at most.
 std::string printable(std::string_view text, std::size_t length_max);
 
 }  // namespace lockstep::sim

@@ -3,17 +3,26 @@
 #include <archive.h>
 #include <archive_entry.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <clocale>
+#include <cstring>
 #include <memory>
+#include <optional>
+#include <set>
 
 #include "engine/base/bytes.hpp"
 #include "engine/sim/verdict.hpp"
 #include "grader/batch/answer_files.hpp"
 #include "grader/batch/crew.hpp"
+#include "grader/batch/hand_in.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/sandbox/give_up.hpp"
 
 namespace lockstep::grader {
 namespace {
+
+constexpr std::size_t name_bytes_max = 4096;  // longer ones are nobody's
 
 struct Closed {
   void operator()(archive* reader) const { archive_read_free(reader); }
@@ -24,17 +33,19 @@ struct Refusal {
   std::string cause, reason;
 };
 
-// "amy/work/06_all_reduce/ring_all_reduce.cpp" → "06_all_reduce/ring_all_reduce.cpp": archives
-// often begin with a folder or two of their own.
-std::string address_part(std::string path) {
-  for (const char* strange : {"..", "\\"}) {
-    if (path.find(strange) != std::string::npos) return "";
+// As the archive spells it: in UTF-8 where it says which letters it means.
+std::string name_of(archive_entry* entry) {
+  const char* name = archive_entry_pathname_utf8(entry);
+  if (name == nullptr) name = archive_entry_pathname(entry);
+  return name != nullptr && std::strlen(name) <= name_bytes_max ? name : "";
+}
+
+Entry::Kind kind_of(archive_entry* entry) {
+  if (archive_entry_filetype(entry) == AE_IFLNK || archive_entry_hardlink(entry) != nullptr) {
+    return Entry::Kind::link;
   }
-  while (path.starts_with("./")) path.erase(0, 2);
-  const std::size_t last = path.rfind('/');
-  if (last == std::string::npos || last == 0) return "";
-  const std::size_t before = path.rfind('/', last - 1);
-  return before == std::string::npos ? path : path.substr(before + 1);
+  if (archive_entry_filetype(entry) == AE_IFDIR) return Entry::Kind::folder;
+  return archive_entry_filetype(entry) == AE_IFREG ? Entry::Kind::file : Entry::Kind::other;
 }
 
 class ArchiveReader {
@@ -59,7 +70,8 @@ class ArchiveReader {
     if (state == ARCHIVE_EOF) return nullptr;
     if (state != ARCHIVE_OK && state != ARCHIVE_WARN) throw unreadable();
     if (++members_ > limits_.members) {
-      throw Refusal{"bomb", text("the archive has more than ", limits_.members, " members")};
+      throw Refusal{"bomb", text("the archive has more than ", limits_.members,
+                                 " members: hand in work/ alone, as ./lab submit packs it")};
     }
     return entry;
   }
@@ -101,45 +113,49 @@ class ArchiveReader {
   std::size_t unpacked_ = 0;
 };
 
-Answer answer_of(archive_entry* entry, std::optional<std::string> content,
-                 const SubmissionLimits& limits, const std::string& path) {
-  const auto refused = [](std::string cause, std::string reason) {
-    return Answer{Answer::State::refused, "", std::move(cause), std::move(reason)};
+// What the archive holds, and the contents of what may be an answer by the end of its path.
+struct Members {
+  std::vector<Entry> entries;
+  std::map<std::size_t, std::optional<std::string>> contents;  // nullopt: too large
+};
+
+Members members_of(ArchiveReader& reader, const std::vector<const Exercise*>& exercises) {
+  std::set<std::string> names;
+  for (const Exercise* exercise : exercises) names.insert(exercise->file());
+  const auto is_wanted = [&](const std::string& path) {
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return path == name || path.ends_with("/" + name);
+    });
   };
-  if (archive_entry_filetype(entry) == AE_IFLNK || archive_entry_hardlink(entry) != nullptr) {
-    return refused("symbolic_link", path + " is a link");
+  Members members;
+  while (archive_entry* entry = reader.next()) {
+    const Entry member{kind_of(entry), name_of(entry)};
+    auto content = reader.content();
+    if (is_wanted(normal_path(member.path))) {
+      members.contents[members.entries.size()] = std::move(content);
+    }
+    members.entries.push_back(member);
   }
-  if (archive_entry_filetype(entry) != AE_IFREG) {
-    return refused("not_a_file", path + " is not a regular file");
-  }
-  if (!content) {
-    return refused("too_large", text(path, " has more than ", limits.file_bytes, " bytes"));
-  }
-  return {Answer::State::handed_in, std::move(*content), "", ""};
+  return members;
 }
 
 void read_members(const std::string& bytes, std::size_t file_bytes,
                   const std::vector<const Exercise*>& exercises, const SubmissionLimits& limits,
                   Submission& submission) {
-  std::map<std::string, std::string> address_of;
-  for (const Exercise* exercise : exercises) address_of[exercise->file()] = exercise->address();
   try {
     if (file_bytes > limits.archive_bytes) {
-      throw Refusal{"too_large",
-                    text("the archive has more than ", limits.archive_bytes, " bytes")};
+      throw Refusal{"too_large", text("the archive has more than ", limits.archive_bytes,
+                                      " bytes: hand in work/ alone, as ./lab submit packs it")};
     }
     ArchiveReader reader(bytes, limits);
-    while (archive_entry* entry = reader.next()) {
-      const char* name = archive_entry_pathname(entry);
-      const std::string path = address_part(name != nullptr ? name : "");
-      auto content = reader.content();
-      const auto found = address_of.find(path);
-      if (found == address_of.end()) continue;
-      Answer& answer = submission.answers[found->second];
-      const bool first = answer.state == Answer::State::missing;
-      answer = first ? answer_of(entry, std::move(content), limits, path)
-                     : Answer{Answer::State::refused, "", "twice", path + " is contained twice"};
-    }
+    Members members = members_of(reader, exercises);
+    const auto read = [&](std::size_t i) -> Answer {
+      auto& content = members.contents.at(i);
+      if (content) return {Answer::State::handed_in, std::move(*content), "", ""};
+      return {Answer::State::refused, "", "too_large",
+              text(members.entries[i].path, " has more than ", limits.file_bytes, " bytes")};
+    };
+    take_answers(members.entries, exercises, read, submission);
   } catch (const Refusal& refusal) {
     submission.cause = refusal.cause;
     submission.reason = refusal.reason;
@@ -177,6 +193,7 @@ void read_archive(const std::filesystem::path& file, const std::vector<const Exe
                   const SubmissionLimits& limits, Submission& submission) {
   for (const Exercise* exercise : exercises) submission.answers[exercise->address()] = {};
   const auto read = [&] {
+    ::setlocale(LC_CTYPE, "C.UTF-8");  // of the child: without, it loses names that are UTF-8
     Submission inside = submission;
     const auto file_bytes = std::filesystem::file_size(file);
     const std::string bytes = file_bytes > limits.archive_bytes ? "" : read_text(file);

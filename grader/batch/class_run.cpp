@@ -1,15 +1,20 @@
 #include "grader/batch/class_run.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "engine/base/error.hpp"
-#include "grader/batch/crew.hpp"
+#include "grader/batch/unit_report.hpp"
 
 namespace lockstep::grader {
 namespace {
 
 using nlohmann::json;
 constexpr int attempts_max = 3;
+constexpr double costly_s = 10;  // of a student's budget
 
 json own_result(const Exercise& exercise, const std::string& verdict, const std::string& cause,
                 const std::string& message) {
@@ -18,74 +23,225 @@ json own_result(const Exercise& exercise, const std::string& verdict, const std:
           {"cause", cause},     {"report", report}, {"seconds", json::object()}};
 }
 
+// What can be short, looked at before each unit. Units at work may free it, so it is waited for;
+// once that was in vain, it is not waited for again until there is enough.
+class Patience {
+ public:
+  Patience(const ClassSurroundings& surroundings, double limit_s)
+      : surroundings_(surroundings), limit_s_(limit_s) {}
+
+  enum class Says : unsigned char { enough, wait, in_vain };
+  Says look() {
+    if (!surroundings_.look_around || !surroundings_.find_short) return Says::enough;
+    const auto found = surroundings_.find_short(surroundings_.look_around());
+    if (!found) {
+      since_.reset();
+      return Says::enough;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (!since_) {
+      since_ = now;
+      surroundings_.warn(text(*found, "; waiting for up to ", limit_s_, " s"));
+    }
+    sentence_ = *found;
+    const bool over = std::chrono::duration<double>(now - *since_).count() >= limit_s_;
+    return over ? Says::in_vain : Says::wait;
+  }
+  const std::string& sentence() const { return sentence_; }
+
+ private:
+  const ClassSurroundings& surroundings_;
+  double limit_s_;
+  std::optional<std::chrono::steady_clock::time_point> since_;
+  std::string sentence_;
+};
+
+enum class Company : unsigned char { others, none };  // that a unit is judged in
+
 class ClassRun {
  public:
-  ClassRun(const std::vector<PlannedUnit>& units, const ClassLimits& limits)
-      : units_(units), limits_(limits) {}
+  ClassRun(const std::vector<PlannedUnit>& units, const ClassLimits& limits,
+           const ClassSurroundings& surroundings, Budgets& budgets,
+           const std::function<void(const json&)>& keep, const Told& told)
+      : units_(units),
+        limits_(limits),
+        surroundings_(surroundings),
+        budgets_(budgets),
+        keep_(keep),
+        told_(told),
+        patience_(surroundings, limits.patience_s),
+        attempts_(units.size(), 0),
+        idle_before_(units.size(), 0) {}
 
-  // The result of one attempt; nothing when the unit is to be tried again.
-  std::optional<json> result_of(std::size_t number, const Outcome& outcome, int attempt) const {
-    const Exercise& exercise = *units_[number].unit.exercise;
-    switch (outcome.state) {
-      case Outcome::State::answered:
-        return json::parse(outcome.answer);
-      case Outcome::State::timed_out:
-        if (attempt == 1) return std::nullopt;
-        return own_result(exercise, "time", "submission_time",
-                          text("judging it took more than ", limits_.submission_s, " s"));
-      case Outcome::State::died:
-        break;
+  void run() {
+    std::vector<std::size_t> left(units_.size());
+    for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
+    judge(left, limits_.jobs > 1 ? Company::others : Company::none);
+    first_round_ = false;
+    std::sort(alone_.begin(), alone_.end());  // as in the plan: a student's files by the course
+    for (const std::size_t number : alone_) {
+      while (!is_over(number)) judge({number}, Company::none);
     }
-    if (attempt < attempts_max) return std::nullopt;
-    return own_result(exercise, "infrastructure", "lab_failed", outcome.how);
   }
 
  private:
+  void judge(const std::vector<std::size_t>& numbers, Company company) {
+    std::vector<std::function<std::string()>> tasks;
+    for (const std::size_t number : numbers) {
+      tasks.emplace_back(
+          [this, number] { return surroundings_.judge(units_[number].unit, folder_of(number)); });
+    }
+    CrewLimits crew;
+    crew.jobs = company == Company::others ? limits_.jobs : 1;
+    crew.deadline_s = limits_.submission_s;
+    work_through(
+        tasks, crew,
+        [&](std::size_t task, const Outcome& outcome) { take(numbers[task], outcome, company); },
+        [&](std::size_t task) { return turn_of(numbers[task], company); });
+  }
+
+  Turn turn_of(std::size_t number, Company company) {
+    if (budgets_.beyond(file(number), Budgets::Figure::final)) {
+      attempts_[number] = over;
+      told_(++finished_, units_.size(), beyond_budget(number));
+      return Turn::leave_out;
+    }
+    if (company == Company::others && budgets_.beyond(file(number), Budgets::Figure::provisional)) {
+      alone_.push_back(number);
+      return Turn::leave_out;
+    }
+    switch (patience_.look()) {
+      case Patience::Says::wait:
+        return Turn::wait;
+      case Patience::Says::in_vain:
+        finish(number,
+               own_result(exercise(number), "infrastructure", "no_room", patience_.sentence()), {});
+        return Turn::leave_out;
+      case Patience::Says::enough:
+        break;
+    }
+    ++attempts_[number];
+    idle_before_[number] = idle_now();
+    return Turn::start;
+  }
+
+  void take(std::size_t number, const Outcome& outcome, Company company) {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_of(number), ignored);
+    std::optional<json> result = result_of(number, outcome);
+    const Use use{outcome.seconds, outcome.processor_s, idle_now() - idle_before_[number]};
+    const bool again = !result || (company == Company::others && is_doubtful(*result, use)) ||
+                       (attempts_[number] == 1 && was_killed(*result));
+    if (!again) return finish(number, std::move(*result), use);
+    if (result) {
+      budgets_.charge(file(number), charge_of(use), Budgets::Figure::provisional);
+    }
+    if (first_round_) alone_.push_back(number);
+  }
+
+  // The result of an attempt. Nothing when the lab failed and may try again.
+  std::optional<json> result_of(std::size_t number, const Outcome& outcome) const {
+    std::string how = outcome.how;
+    if (outcome.state == Outcome::State::timed_out) {
+      return own_result(exercise(number), "time", "submission_time",
+                        text("judging it took more than ", limits_.submission_s, " s"));
+    }
+    if (outcome.state == Outcome::State::answered) {
+      auto report = result_in(outcome.answer);
+      if (report) return report;
+      how = "the judge's report cannot be read";
+    }
+    if (attempts_[number] < attempts_max) return std::nullopt;
+    return own_result(exercise(number), "infrastructure", "lab_failed", fit_to_print(how));
+  }
+
+  // Whether the other units, rather than the file itself, may have made it what it is.
+  static bool is_doubtful(const json& result, const Use& use) {
+    if (slept(use)) return false;
+    if (charge_of(use) >= costly_s) return true;
+    return result.at("verdict") == "time" && !says(result, " slept for ");
+  }
+
+  // By the kernel, for want of memory, as far as can be told; a player may also do it itself.
+  static bool was_killed(const json& result) { return says(result, "crashed: SIGKILL"); }
+
+  static bool says(const json& result, const std::string& words) {
+    const auto message = result.at("report").find("message");
+    return message != result.at("report").end() && message->is_string() &&
+           message->get_ref<const std::string&>().find(words) != std::string::npos;
+  }
+
+  void finish(std::size_t number, json record, const Use& use) {
+    const bool judged = record.at("verdict") != "infrastructure";
+    const double charge = judged ? charge_of(use) : 0;
+    record["record"] = "result";
+    record["exercise"] = exercise(number).address();
+    record["sha256"] = units_[number].sha256;
+    record["attempts"] = attempts_[number];
+    record["charge_s"] = charge;
+    record["seconds"]["all"] = use.wall_s;
+    record["seconds"]["processor"] = use.processor_s;
+    attempts_[number] = over;
+    budgets_.charge(file(number), charge, Budgets::Figure::final);
+    keep_(record);
+    told_(++finished_, units_.size(), record);
+  }
+
+  json beyond_budget(std::size_t number) const {
+    return {{"exercise", exercise(number).address()}, {"verdict", "time"}};
+  }
+
+  double idle_now() const { return surroundings_.idle_clock ? surroundings_.idle_clock() : 0; }
+
+  static constexpr int over = -1;
+  bool is_over(std::size_t number) const { return attempts_[number] == over; }
+  const Exercise& exercise(std::size_t number) const { return *units_[number].unit.exercise; }
+  Budgets::File file(std::size_t number) const {
+    return {exercise(number).address(), units_[number].sha256};
+  }
+  std::filesystem::path folder_of(std::size_t number) const {
+    return surroundings_.scratch / text("unit-", number);
+  }
+
   const std::vector<PlannedUnit>& units_;
   const ClassLimits& limits_;
+  const ClassSurroundings& surroundings_;
+  Budgets& budgets_;
+  const std::function<void(const json&)>& keep_;
+  const Told& told_;
+  Patience patience_;
+  std::vector<int> attempts_;  // of each unit; `over` when it has its result or needs none
+  std::vector<double> idle_before_;
+  std::vector<std::size_t> alone_;  // to be judged again, or at all, alone
+  bool first_round_ = true;
+  std::size_t finished_ = 0;
 };
 
 }  // namespace
 
+void run_class(const std::vector<PlannedUnit>& units, const ClassLimits& limits,
+               const ClassSurroundings& surroundings, Budgets& budgets,
+               const std::function<void(const json& record)>& keep, const Told& told) {
+  ClassRun(units, limits, surroundings, budgets, keep, told).run();
+}
+
 void judge_units(const Lab& lab, const Sandbox& sandbox, const std::filesystem::path& area,
                  const std::vector<PlannedUnit>& units, const ClassLimits& limits,
-                 const std::function<void(const json& record)>& keep, const Told& told) {
-  const ClassRun run(units, limits);
-  std::vector<std::size_t> left(units.size());
-  for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
-  std::size_t finished = 0;
-  for (int attempt = 1; !left.empty(); ++attempt) {
-    std::vector<std::function<std::string()>> tasks;
-    const auto folder_of = [&](std::size_t task) {
-      return area / text("unit-", attempt, "-", left[task]);
-    };
-    for (std::size_t task = 0; task < left.size(); ++task) {
-      tasks.emplace_back([&, task] {
-        return judge_unit(lab, sandbox, units[left[task]].unit, folder_of(task))
-            .dump(-1, ' ', false, json::error_handler_t::replace);
-      });
-    }
-    CrewLimits crew;
-    crew.jobs = attempt == 1 ? limits.jobs : 1;
-    crew.deadline_s = limits.submission_s;
-    std::vector<std::size_t> again;
-    work_through(tasks, crew, [&](std::size_t task, const Outcome& outcome) {
-      std::error_code ignored;
-      std::filesystem::remove_all(folder_of(task), ignored);
-      const std::size_t number = left[task];
-      auto result = run.result_of(number, outcome, attempt);
-      if (!result) return again.push_back(number);
-      json& record = *result;
-      record["record"] = "result";
-      record["exercise"] = units[number].unit.exercise->address();
-      record["sha256"] = units[number].sha256;
-      record["attempts"] = attempt;
-      record["seconds"]["all"] = outcome.seconds;
-      keep(record);
-      told(++finished, units.size(), record);
-    });
-    left = std::move(again);
-  }
+                 const std::function<void(const json& record)>& keep, const Told& told,
+                 Budgets budgets, const std::filesystem::path& out) {
+  ClassSurroundings surroundings;
+  surroundings.scratch = area;
+  surroundings.judge = [&](const Unit& unit, const std::filesystem::path& folder) {
+    return judge_unit(lab, sandbox, unit, folder)
+        .dump(-1, ' ', false, json::error_handler_t::replace);
+  };
+  surroundings.look_around = [&] { return room_left(area, out); };
+  surroundings.find_short = [&](const Room& room) { return shortage(room, {}, area, out); };
+  surroundings.idle_clock = idle_processor_s;
+  surroundings.warn = [](const std::string& sentence) {
+    std::cerr << "\r" << sentence << "\n" << std::flush;
+  };
+  run_class(units, limits, surroundings, budgets, keep, told);
 }
 
 }  // namespace lockstep::grader

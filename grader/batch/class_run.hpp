@@ -5,23 +5,51 @@
 #include <functional>
 #include <vector>
 
+#include "grader/batch/budget.hpp"
+#include "grader/batch/crew.hpp"
 #include "grader/batch/journal.hpp"
 #include "grader/batch/plan.hpp"
+#include "grader/batch/room.hpp"
 
 namespace lockstep::grader {
 
 struct ClassLimits {
   int jobs = 1;
   double submission_s = 300;  // wall time of one file, compiling included
+  double student_s = 120;     // processor time of all files of one student (budget.hpp)
+  double patience_s = 15;     // for space and memory that are short
 };
 
 // What is told after each unit: how many are done, of how many, and the last one's record.
 using Told = std::function<void(std::size_t done, std::size_t of, const nlohmann::json& record)>;
 
-// A unit at which the lab itself failed is tried twice more, alone; then its result says so. One
-// that is not over in time is tried once more, alone, lest others were to blame.
+// What a class run needs beside its units. A test sets what it is about.
+struct ClassSurroundings {
+  std::filesystem::path scratch;  // each unit gets a folder of its own there
+  std::function<std::string(const Unit&, const std::filesystem::path& folder)> judge;
+  std::function<Room()> look_around;  // empty: there is always enough
+  std::function<std::optional<std::string>(const Room&)> find_short;
+  std::function<double()> idle_clock;  // idle seconds of all processors; empty: never idle
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
+};
+
+// Judges all units but those beyond their students' budgets, side by side at first.
+//   - What the lab itself failed at is judged again alone, three times in all; then the result says
+//     infrastructure, which is never held against a student.
+//   - What ran out of time beside others, or used more than `costly_s` of a budget, is judged again
+//     alone, and the second result counts. Not so a file that slept: no other load is to blame.
+//   - A player that the machine killed is played again alone, too.
+//   - A unit for which there is no room waits for it. When that does not help it is infrastructure.
+// One unit never ends the run.
+//   Throws  what `keep` throws: the run ends, with what was kept
+void run_class(const std::vector<PlannedUnit>& units, const ClassLimits& limits,
+               const ClassSurroundings& surroundings, Budgets& budgets,
+               const std::function<void(const nlohmann::json& record)>& keep, const Told& told);
+
+// The same in the sandbox. Grades are written to `out`, which needs room as well.
 void judge_units(const Lab& lab, const Sandbox& sandbox, const std::filesystem::path& area,
                  const std::vector<PlannedUnit>& units, const ClassLimits& limits,
-                 const std::function<void(const nlohmann::json& record)>& keep, const Told& told);
+                 const std::function<void(const nlohmann::json& record)>& keep, const Told& told,
+                 Budgets budgets = {}, const std::filesystem::path& out = {});
 
 }  // namespace lockstep::grader

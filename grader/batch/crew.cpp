@@ -15,6 +15,7 @@
 #include <list>
 
 #include "engine/base/error.hpp"
+#include "grader/batch/processor_time.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -31,6 +32,14 @@ void hand_in(int to, const std::string& answer) {
   }
 }
 
+// When memory runs out, players go first (lab-box), then what judges them, and the grader last.
+void die_before_the_grader() {
+  const int to = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (to < 0) return;  // a user who may not: the kernel chooses
+  static_cast<void>(!::write(to, "300", 3));
+  ::close(to);
+}
+
 [[noreturn]] void work(const std::function<std::string()>& task, int to, pid_t parent,
                        std::size_t memory) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -39,6 +48,8 @@ void hand_in(int to, const std::string& answer) {
   const rlimit space{memory, memory};
   ::setrlimit(RLIMIT_AS, &space);
   ::signal(SIGPIPE, SIG_IGN);
+  die_before_the_grader();
+  adopt_orphans();
   std::string answer;
   char kind = '+';
   try {
@@ -50,6 +61,8 @@ void hand_in(int to, const std::string& answer) {
     kind = '-';
     answer = "an unknown exception";
   }
+  constexpr double orphans_s = 2;
+  reap_children(orphans_s);
   hand_in(to, kind + answer);
   ::_exit(0);  // nothing of the parent's is to be flushed or destroyed twice
 }
@@ -89,6 +102,7 @@ class Worker {
     if (count < 0) return errno != EINTR;
     const std::size_t room = bytes_max - std::min(bytes_max, said_.size());
     said_.append(buffer, std::min(room, static_cast<std::size_t>(count)));
+    too_long_ = too_long_ || room < static_cast<std::size_t>(count);
     return count == 0;
   }
 
@@ -97,10 +111,14 @@ class Worker {
     Outcome outcome;
     outcome.seconds = seconds();
     int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    rusage used{};
+    while (::wait4(pid_, &status, 0, &used) < 0 && errno == EINTR) {
     }
+    outcome.processor_s = processor_s_of(used);
     ::kill(-std::exchange(pid_, -1), SIGKILL);  // what it may have left
-    if (said_.starts_with('+') && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    if (too_long_) {
+      outcome.how = text("its report is longer than ", said_.size(), " bytes");
+    } else if (said_.starts_with('+') && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
       outcome.state = Outcome::State::answered;
       outcome.answer = said_.substr(1);
     } else if (said_.starts_with('-')) {
@@ -114,8 +132,9 @@ class Worker {
   }
 
   Outcome timed_out() {
-    kill_and_reap();
     Outcome outcome;
+    outcome.processor_s = processor_s_of_tree(pid_);
+    kill_and_reap();
     outcome.state = Outcome::State::timed_out;
     outcome.seconds = seconds();
     return outcome;
@@ -135,40 +154,83 @@ class Worker {
   pid_t pid_ = -1;
   int from_ = -1;
   std::string said_;
+  bool too_long_ = false;
 };
 
-}  // namespace
+class Crew {
+ public:
+  using Tasks = std::vector<std::function<std::string()>>;
+  using Done = std::function<void(std::size_t, Outcome)>;
+  using Ask = std::function<Turn(std::size_t)>;
+  Crew(const Tasks& tasks, const CrewLimits& limits, const Done& done, const Ask& turn)
+      : tasks_(tasks), limits_(limits), done_(done), turn_(turn) {}
 
-void work_through(const std::vector<std::function<std::string()>>& tasks, const CrewLimits& limits,
-                  const std::function<void(std::size_t task, Outcome)>& done) {
-  std::list<Worker> at_work;
-  std::size_t next = 0;
-  while (next < tasks.size() || !at_work.empty()) {
-    while (next < tasks.size() && std::cmp_less(at_work.size(), limits.jobs)) {
-      at_work.emplace_back(next, tasks[next], limits.memory_bytes);
-      ++next;
+  void work() {
+    while (next_ < tasks_.size() || !at_work_.empty()) {
+      start_what_can_be();
+      listen();
     }
+  }
+
+ private:
+  void start_what_can_be() {
+    while (next_ < tasks_.size() && std::cmp_less(at_work_.size(), limits_.jobs)) {
+      const Turn turn = turn_ ? turn_(next_) : Turn::start;
+      if (turn == Turn::wait) return;
+      const std::size_t task = next_++;
+      if (turn == Turn::start) start(task);
+    }
+  }
+
+  void start(std::size_t task) {
+    try {
+      at_work_.emplace_back(task, tasks_[task], limits_.memory_bytes);
+    } catch (const Error& error) {  // no pipe or no process: the next attempt may find one
+      Outcome outcome;
+      outcome.how = error.what();
+      done_(task, std::move(outcome));
+    }
+  }
+
+  void listen() {
     std::vector<pollfd> events;
-    for (const Worker& worker : at_work) events.push_back({worker.output(), POLLIN, 0});
-    constexpr int look_around_ms = 200;  // at the deadlines
-    if (::poll(events.data(), events.size(), look_around_ms) < 0 && errno != EINTR) {
-      throw Error(text("cannot wait for the judges: ", std::strerror(errno)));
+    for (const Worker& worker : at_work_) events.push_back({worker.output(), POLLIN, 0});
+    constexpr int look_around_ms = 200;  // at the deadlines, and whether a task may start by now
+    if (at_work_.empty() && next_ == tasks_.size()) return;
+    if (::poll(events.data(), events.size(), look_around_ms) < 0) {
+      if (errno != EINTR) throw Error(text("cannot wait for the judges: ", std::strerror(errno)));
+      for (pollfd& event : events) event.revents = 0;
     }
     std::size_t index = 0;
-    for (auto worker = at_work.begin(); worker != at_work.end(); ++index) {
+    for (auto worker = at_work_.begin(); worker != at_work_.end(); ++index) {
       const bool spoke = (events[index].revents & (POLLIN | POLLHUP | POLLERR)) != 0;
-      const bool over = spoke && worker->read(limits.answer_bytes);
-      const bool late = !over && worker->seconds() > limits.deadline_s;
+      const bool over = spoke && worker->read(limits_.answer_bytes);
+      const bool late = !over && worker->seconds() > limits_.deadline_s;
       if (over || late) {
         const std::size_t number = worker->number();
         Outcome outcome = over ? worker->outcome() : worker->timed_out();
-        worker = at_work.erase(worker);
-        done(number, std::move(outcome));
+        worker = at_work_.erase(worker);
+        done_(number, std::move(outcome));
       } else {
         ++worker;
       }
     }
   }
+
+  const Tasks& tasks_;
+  const CrewLimits& limits_;
+  const Done& done_;
+  const Ask& turn_;
+  std::list<Worker> at_work_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+void work_through(const std::vector<std::function<std::string()>>& tasks, const CrewLimits& limits,
+                  const std::function<void(std::size_t task, Outcome)>& done,
+                  const std::function<Turn(std::size_t task)>& turn) {
+  Crew(tasks, limits, done, turn).work();
 }
 
 }  // namespace lockstep::grader

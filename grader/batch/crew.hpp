@@ -16,16 +16,26 @@ struct CrewLimits {
 
 struct Outcome {
   enum class State : unsigned char { answered, died, timed_out } state = State::died;
-  std::string answer;  // what the task returned
-  std::string how;     // otherwise: how it ended, for a person
-  double seconds = 0;
+  std::string answer;      // what the task returned
+  std::string how;         // otherwise: how it ended, for a person
+  double seconds = 0;      // wall time
+  double processor_s = 0;  // of the child and of all that it started
 };
 
+// What becomes of a task whose turn it is: it starts, it is asked about again a moment later, or it
+// is left out and `done` never hears of it.
+enum class Turn : unsigned char { start, wait, leave_out };
+
 // Calls each task in a child of its own; `done` is told in this process, in the order in which they
-// end. A child that is over is gone, and so is all that it had started.
+// end. A child that is over is gone, and so is all that it had started. `turn` is asked before each
+// task; without it every task starts.
+//
+// Whatever a task does ends that task alone: a child that cannot be made, an exception, a signal,
+// an answer longer than answer_bytes are all `died`.
 //   Requires  one thread in this process
-//   Throws    Error when no child can be made; what `done` throws, after ending the others
+//   Throws    what `done` and `turn` throw, after ending the others
 void work_through(const std::vector<std::function<std::string()>>& tasks, const CrewLimits& limits,
-                  const std::function<void(std::size_t task, Outcome)>& done);
+                  const std::function<void(std::size_t task, Outcome)>& done,
+                  const std::function<Turn(std::size_t task)>& turn = {});
 
 }  // namespace lockstep::grader

@@ -6,14 +6,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "engine/base/error.hpp"
+#include "engine/sim/verdict.hpp"
 #include "grader/batch/answer_files.hpp"
+#include "grader/batch/hand_in.hpp"
 
 namespace lockstep::grader {
 namespace {
+
+constexpr std::size_t entries_max = 200'000;
+
+struct TooMany {};
 
 // A descriptor that closes itself.
 struct Handle {
@@ -68,20 +75,81 @@ Answer read_file(int folder, const std::string& path, const SubmissionLimits& li
   return answer;
 }
 
+// All that lies below the folder, by paths in it. Nothing is opened and no link followed.
+std::vector<Entry> entries_below(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::vector<Entry> entries;
+  const std::size_t above = folder.native().size() + (folder.native().ends_with('/') ? 0 : 1);
+  fs::recursive_directory_iterator at(folder), end;
+  for (; at != end; ++at) {
+    if (entries.size() == entries_max) throw TooMany();
+    const fs::file_status status = at->symlink_status();
+    const bool is_folder = fs::is_directory(status);
+    if (is_folder && (is_ignored_name(at->path().filename()) || at.depth() > hand_in_depth_max)) {
+      at.disable_recursion_pending();
+    }
+    const auto kind = is_folder                     ? Entry::Kind::folder
+                      : fs::is_symlink(status)      ? Entry::Kind::link
+                      : fs::is_regular_file(status) ? Entry::Kind::file
+                                                    : Entry::Kind::other;
+    entries.push_back({kind, at->path().native().substr(above)});
+  }
+  return entries;
+}
+
+// The archives at the top of a folder, as a learning platform stores them.
+std::vector<std::string> archives_in(const std::vector<Entry>& entries) {
+  std::vector<std::string> archives;
+  for (const Entry& entry : entries) {
+    const bool top = entry.path.find('/') == std::string::npos && !is_ignored_name(entry.path);
+    if (entry.kind == Entry::Kind::file && top && is_archive_name(entry.path)) {
+      archives.push_back(entry.path);
+    }
+  }
+  std::sort(archives.begin(), archives.end());
+  return archives;
+}
+
+// A folder without a file at its place is looked at again: one archive in it is the hand-in.
+void read_archive_inside(const std::filesystem::path& folder, const std::vector<Entry>& entries,
+                         const std::vector<const Exercise*>& exercises,
+                         const SubmissionLimits& limits, Submission& submission) {
+  const std::vector<std::string> archives = archives_in(entries);
+  if (archives.size() > 1) {
+    submission.cause = "ambiguous";
+    submission.reason = sim::printable(text("two archives could be meant, ", archives[0], " and ",
+                                            archives[1], ": keep one of them"),
+                                       400);
+  }
+  if (archives.size() != 1) return;
+  submission.cause.clear();
+  submission.reason.clear();
+  read_archive(folder / archives.front(), exercises, limits, submission);
+}
+
 }  // namespace
 
 void read_folder(const std::filesystem::path& folder, const std::vector<const Exercise*>& exercises,
                  const SubmissionLimits& limits, Submission& submission) {
   const Handle root(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (root.fd < 0) {
+  try {
+    if (root.fd < 0) throw Error(std::strerror(errno));
+    const std::vector<Entry> entries = entries_below(folder);
+    const auto read = [&](std::size_t i) { return read_file(root.fd, entries[i].path, limits); };
+    take_answers(entries, exercises, read, submission);
+    if (submission.cause == "nothing_found") {
+      read_archive_inside(folder, entries, exercises, limits, submission);
+    }
+  } catch (const TooMany&) {
+    submission.cause = "too_many";
+    submission.reason = text("the folder holds more than ", entries_max,
+                             " files: hand in work/ alone, as ./lab submit packs it");
+  } catch (const std::filesystem::filesystem_error& error) {
     submission.cause = "unreadable";
-    submission.reason = std::string("the folder cannot be read: ") + std::strerror(errno);
-    return;
-  }
-  const bool has_work = Handle(name_below(root.fd, "work")).fd >= 0;
-  for (const Exercise* exercise : exercises) {
-    const std::string path = (has_work ? "work/" : "") + exercise->file();
-    submission.answers[exercise->address()] = read_file(root.fd, path, limits);
+    submission.reason = "the folder cannot be read: " + error.code().message();
+  } catch (const Error& error) {
+    submission.cause = "unreadable";
+    submission.reason = std::string("the folder cannot be read: ") + error.what();
   }
 }
 

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "engine/base/text.hpp"
+#include "grader/batch/budget.hpp"
+#include "grader/batch/submission.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -20,6 +23,14 @@ const json& last_plan(const std::vector<json>& records) {
   return *plan;
 }
 
+json last_settings(const std::vector<json>& records) {
+  json settings = json::object();
+  for (const json& record : records) {
+    if (record.at("record") == "settings") settings = record;
+  }
+  return settings;
+}
+
 // By exercise and content; a later record of the same replaces an earlier one.
 using Results = std::map<std::pair<std::string, std::string>, const json*>;
 
@@ -33,26 +44,56 @@ Results results_of(const std::vector<json>& records) {
 }
 
 json row(const json& exercise, const std::string& verdict, const json& points,
-         const std::string& cause) {
-  return {{"exercise", exercise.at("exercise")},
-          {"verdict", verdict},
-          {"points", points},
-          {"max_points", exercise.at("points")},
-          {"cause", cause}};
+         const std::string& cause, const std::string& reason = "") {
+  return {{"exercise", exercise.at("exercise")}, {"verdict", verdict}, {"points", points},
+          {"max_points", exercise.at("points")}, {"cause", cause},     {"reason", reason}};
 }
 
-json row_of(const json& student, const json& exercise, const Results& results) {
+json row_of(const json& student, const json& exercise, const Results& results, Account& account) {
   const std::string whole = student.value("cause", "");
-  if (!whole.empty()) return row(exercise, whole == "missing" ? whole : "refused", 0, whole);
+  if (!whole.empty()) {
+    return row(exercise, is_nothing(whole) ? "missing" : "refused", 0, whole,
+               student.value("reason", ""));
+  }
   const std::string address = exercise.at("exercise");
   const json& answers = student.at("answers");
   const json answer = answers.value(address, json::object());
-  if (answer.contains("cause")) return row(exercise, "refused", 0, answer.at("cause"));
-  if (!answer.contains("sha256")) return row(exercise, "missing", 0, "missing");
+  if (answer.contains("cause")) {
+    return row(exercise, "refused", 0, answer.at("cause"), answer.value("reason", ""));
+  }
+  if (!answer.contains("sha256")) {
+    return row(exercise, "missing", 0, "missing", answer.value("missing", ""));
+  }
+  if (!account.is_open()) return row(exercise, "time", 0, "student_budget");
   const auto found = results.find({address, answer.at("sha256")});
   if (found == results.end()) return row(exercise, "infrastructure", 0, "not_judged");
   const json& result = *found->second;
+  account.charge(result.value("charge_s", 0.0));
   return row(exercise, result.at("verdict"), result.at("points"), result.at("cause"));
+}
+
+// Why a student has rows that nobody judged, in a sentence or two.
+std::string reason_of(const json& student, const json& rows) {
+  const std::string whole = student.value("reason", "");
+  if (!whole.empty()) return whole;
+  std::string first;
+  int refused = 0;
+  for (const json& row : rows) {
+    if (row.at("verdict") != "refused" || row.at("reason") == "") continue;
+    if (refused++ == 0) first = row.at("reason");
+  }
+  if (refused < 2) return first;
+  return text(first, "; and ", refused - 1, refused == 2 ? " other file is" : " other files are",
+              " refused");
+}
+
+json about_of(const json& student, const json& columns) {
+  json about = json::object();
+  const json& cells = student.value("about", json::array());
+  for (std::size_t i = 0; i < std::min(columns.size(), cells.size()); ++i) {
+    about[columns[i].get<std::string>()] = cells[i];
+  }
+  return about;
 }
 
 }  // namespace
@@ -60,12 +101,15 @@ json row_of(const json& student, const json& exercise, const Results& results) {
 json grades_of(const std::vector<json>& records) {
   const json& plan = last_plan(records);
   const Results results = results_of(records);
+  const double budget_s = budget_of(last_settings(records));
+  const json columns = plan.value("columns", json::array());
   json students = json::array();
   for (const json& student : plan.at("students")) {
     json rows = json::array();
     int points = 0, max_points = 0;
+    Account account(budget_s);
     for (const json& exercise : plan.at("exercises")) {
-      rows.push_back(row_of(student, exercise, results));
+      rows.push_back(row_of(student, exercise, results, account));
       points += rows.back().at("points").get<int>();
       max_points += rows.back().at("max_points").get<int>();
     }
@@ -73,15 +117,13 @@ json grades_of(const std::vector<json>& records) {
                         {"points", points},
                         {"max_points", max_points},
                         {"on_roster", student.at("on_roster")},
-                        {"reason", student.value("reason", "")},
+                        {"about", about_of(student, columns)},
+                        {"reason", reason_of(student, rows)},
                         {"rows", std::move(rows)}});
   }
-  json seed = "";
-  for (const json& record : records) {
-    if (record.at("record") == "settings") seed = record.at("seed_sha256");
-  }
-  return {{"seed_sha256", seed},
+  return {{"seed_sha256", last_settings(records).value("seed_sha256", "")},
           {"exercises", plan.at("exercises")},
+          {"columns", columns},
           {"students", std::move(students)}};
 }
 
@@ -98,19 +140,26 @@ std::string cell(const std::string& text) {
 }
 
 std::string grades_csv(const json& grades) {
-  std::string out = "student,exercise,verdict,points,max_points,cause\n";
+  std::string out = "student,exercise,verdict,points,max_points,cause,reason\n";
   for (const json& student : grades.at("students")) {
     for (const json& row : student.at("rows")) {
       out += text(cell(student.at("student")), ",", cell(row.at("exercise")), ",",
                   cell(row.at("verdict")), ",", row.at("points").get<int>(), ",",
-                  row.at("max_points").get<int>(), ",", cell(row.at("cause")), "\n");
+                  row.at("max_points").get<int>(), ",", cell(row.at("cause")), ",",
+                  cell(row.at("reason")), "\n");
     }
   }
   return out;
 }
 
 std::string totals_csv(const json& grades) {
-  std::string out = "student,points,max_points,graded,reason\n";
+  std::string out = "student,points,max_points,graded,reason";
+  const json columns = grades.value("columns", json::array());
+  const std::set<std::string> own{"student", "points", "max_points", "graded", "reason"};
+  for (const std::string name : columns) {  // "points" of a roster is "roster points" here
+    out += "," + cell(own.contains(lower_case(name)) ? "roster " + name : name);
+  }
+  out += "\n";
   for (const json& student : grades.at("students")) {
     const auto& rows = student.at("rows");
     const bool graded = std::all_of(rows.begin(), rows.end(), [](const json& row) {
@@ -118,7 +167,11 @@ std::string totals_csv(const json& grades) {
     });
     out += text(cell(student.at("student")), ",", student.at("points").get<int>(), ",",
                 student.at("max_points").get<int>(), ",", graded ? "yes" : "no", ",",
-                cell(student.at("reason")), "\n");
+                cell(student.at("reason")));
+    for (const std::string name : columns) {
+      out += "," + cell(student.at("about").value(name, ""));
+    }
+    out += "\n";
   }
   return out;
 }
@@ -134,6 +187,10 @@ json student_report(const json& student, const std::vector<json>& records) {
       if (answer.contains("reason")) row["message"] = answer.at("reason");
       if (!answer.contains("sha256")) continue;
       row["sha256"] = answer.at("sha256");
+      if (row.at("cause") == "student_budget") {
+        row["message"] = "the files before this one used up the processor time of all of them";
+        continue;
+      }
       const auto found = results.find({row.at("exercise"), answer.at("sha256")});
       if (found == results.end()) continue;
       const json& judged = found->second->at("report");

@@ -2,11 +2,16 @@
 //
 // Records of the journal, one JSON object each:
 //   {"record":"settings", "seed_sha256", "limits", "lab"}      what must be the same to go on
-//   {"record":"plan", "exercises":[{exercise, points}], "students":[{student, on_roster,
-//     "cause", "reason", "answers":{address: {"sha256"} | {"cause","reason"} | {}}}]}
+//   {"record":"roster", "columns", "students", "notes"}        the class's list (roster.hpp) and
+//     "student_from"                                           how hand-ins are named
+//   {"record":"plan", "exercises":[{exercise, points}], "columns", "students":[{student, on_roster,
+//     "about":[a cell a column], "cause", "reason",
+//     "answers":{address: {"sha256"} | {"cause","reason"} | {"missing": the reason}}}]}
 //   {"record":"result", "exercise", "sha256", "verdict", "points", "max_points", "cause",
-//     "report", "seconds", "attempts"}                         of one file's content
-// The last plan holds; results of the same content are one result, whoever handed it in.
+//     "report", "seconds", "charge_s", "attempts"}             of one file's content
+// The last roster and the last plan hold; results of the same content are one result, whoever
+// handed it in. A file whose student has used up the budget of the settings' limits (budget.hpp) is
+// `time`, cause student_budget, whether it was judged or not.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,14 +20,14 @@
 
 namespace lockstep::grader {
 
-// {"seed_sha256", "exercises", "students":[{student, points, max_points, on_roster, reason,
-// rows:[{exercise, verdict, points, max_points, cause}]}]}: in the order of names and of the
-// course.
+// {"seed_sha256", "exercises", "columns", "students":[{student, points, max_points, on_roster,
+// about:{column: cell}, reason, rows:[{exercise, verdict, points, max_points, cause, reason}]}]}:
+// in the order of names and of the course. A reason says why nothing was graded, and what mends it.
 nlohmann::json grades_of(const std::vector<nlohmann::json>& records);
 
-// A line each student and exercise: student,exercise,verdict,points,max_points,cause.
+// A line each student and exercise: student,exercise,verdict,points,max_points,cause,reason.
 std::string grades_csv(const nlohmann::json& grades);
-// A line each student: student,points,max_points,graded,reason.
+// A line each student: student,points,max_points,graded,reason and the roster's other columns.
 std::string totals_csv(const nlohmann::json& grades);
 
 // What one student may read: the reports of all that was judged.

@@ -55,7 +55,8 @@ Journal::Journal(const fs::path& file) {
   if (file_ < 0) throw Error(text("cannot open ", file.string(), ": ", std::strerror(errno)));
   if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
     ::close(file_);
-    throw UsageError(text("another ./lab grade is running on ", file.string()));
+    throw UsageError(text("another ./lab grade is at work on ", file.parent_path().string(),
+                          ": wait until it is done, or choose another --out"));
   }
   const std::string content = read_text(file);
   std::size_t good = 0;

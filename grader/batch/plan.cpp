@@ -12,14 +12,15 @@ using nlohmann::json;
 
 json planned(const Answer& answer) {
   if (answer.state == Answer::State::handed_in) return {{"sha256", sha256(answer.content)}};
-  if (answer.state == Answer::State::missing) return json::object();
+  if (answer.state == Answer::State::missing) return {{"missing", answer.reason}};
   return {{"cause", answer.cause}, {"reason", answer.reason}};
 }
 
 }  // namespace
 
 json plan_record(const std::vector<const Exercise*>& exercises,
-                 const std::vector<Submission>& submissions) {
+                 const std::vector<Submission>& submissions,
+                 const std::vector<std::string>& columns) {
   json course = json::array(), students = json::array();
   for (const Exercise* exercise : exercises) {
     course.push_back({{"exercise", exercise->address()}, {"points", exercise->points}});
@@ -31,9 +32,13 @@ json plan_record(const std::vector<const Exercise*>& exercises,
                         {"cause", submission.cause},
                         {"reason", submission.reason},
                         {"on_roster", submission.on_roster},
+                        {"about", submission.about},
                         {"answers", std::move(answers)}});
   }
-  return {{"record", "plan"}, {"exercises", std::move(course)}, {"students", std::move(students)}};
+  return {{"record", "plan"},
+          {"exercises", std::move(course)},
+          {"columns", columns},
+          {"students", std::move(students)}};
 }
 
 std::vector<PlannedUnit> units_left(const std::vector<const Exercise*>& exercises,

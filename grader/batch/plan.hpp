@@ -11,8 +11,10 @@
 namespace lockstep::grader {
 
 // The journal's record of who handed in what (grades.hpp).
+//   columns   the roster's others, whose cells the submissions have
 nlohmann::json plan_record(const std::vector<const Exercise*>& exercises,
-                           const std::vector<Submission>& submissions);
+                           const std::vector<Submission>& submissions,
+                           const std::vector<std::string>& columns = {});
 
 struct PlannedUnit {
   Unit unit;

@@ -1,62 +1,136 @@
 #include "grader/batch/submission.hpp"
 
 #include <algorithm>
-#include <set>
-#include <sstream>
 
 #include "engine/base/error.hpp"
 #include "engine/sim/verdict.hpp"
 #include "grader/batch/answer_files.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/batch/hand_in.hpp"
+#include "grader/batch/student_name.hpp"
 
 namespace lockstep::grader {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The student's name in "amy.tar.gz"; the whole name when it is no archive's.
-std::string without_ending(const std::string& name) {
-  for (const char* ending : {".zip", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar"}) {
-    const std::string_view end(ending);
-    if (name.size() > end.size() && name.ends_with(end)) {
-      return name.substr(0, name.size() - end.size());
-    }
-  }
-  return name;
+struct Delivered {  // an entry of the folder, and how it is named
+  fs::path path;
+  std::string name;
+  enum class Kind : unsigned char { folder, archive, link, other } kind = Kind::other;
+  HandInName named;
+  bool is_hand_in() const { return kind == Kind::folder || kind == Kind::archive; }
+};
+
+Delivered::Kind kind_of_entry(const fs::directory_entry& entry) {
+  const fs::file_status status = entry.symlink_status();
+  if (fs::is_symlink(status)) return Delivered::Kind::link;
+  if (fs::is_directory(status)) return Delivered::Kind::folder;
+  return fs::is_regular_file(status) && is_archive_name(entry.path().filename())
+             ? Delivered::Kind::archive
+             : Delivered::Kind::other;
 }
 
-Submission read_entry(const fs::directory_entry& entry,
-                      const std::vector<const Exercise*>& exercises,
-                      const SubmissionLimits& limits) {
-  const std::string name = entry.path().filename().string();
-  const bool link = fs::is_symlink(entry.symlink_status());
-  const bool folder = !link && entry.is_directory();
+Submission read_delivered(const Delivered& one, const std::vector<const Exercise*>& exercises,
+                          const SubmissionLimits& limits) {
   Submission submission;
-  submission.student = readable_name(folder ? name : without_ending(name));
-  if (folder) {
-    read_folder(entry.path(), exercises, limits, submission);
-  } else if (!link && entry.is_regular_file() && without_ending(name) != name) {
-    read_archive(entry.path(), exercises, limits, submission);
-  } else {
-    submission.cause = link ? "symbolic_link" : "no_submission";
-    submission.reason = link ? "the submission is a symbolic link"
-                             : "the submission is neither a folder nor a zip or tar archive";
+  switch (one.kind) {
+    case Delivered::Kind::folder:
+      read_folder(one.path, exercises, limits, submission);
+      break;
+    case Delivered::Kind::archive:
+      read_archive(one.path, exercises, limits, submission);
+      break;
+    case Delivered::Kind::link:
+      submission.cause = "symbolic_link";
+      submission.reason = "the submission is a symbolic link";
+      break;
+    case Delivered::Kind::other:
+      submission.cause = "no_submission";
+      submission.reason = readable_name(one.name) +
+                          " is neither a folder nor an archive: zip, tar, tar.gz, tar.xz, tar.bz2";
   }
   return submission;
 }
 
-bool hides_direction(const std::string& bytes) {  // the characters that reorder text around them
-  for (const char* mark : {"\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d", "\u202e",
-                           "\u2066", "\u2067", "\u2068", "\u2069"}) {
-    if (bytes.find(mark) != std::string::npos) return true;
+// The entries that stand for students, with the names that the pattern finds in them.
+std::vector<Delivered> delivered_in(const fs::path& folder, const std::string& naming,
+                                    TakenIn& taken) {
+  std::vector<Delivered> all;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with(".")) {
+      taken.hidden.push_back("." + readable_name(name.substr(1)));
+    } else if (!is_of_export(naming, name)) {
+      all.push_back({entry.path(), name, kind_of_entry(entry), {}});
+    }
   }
-  return false;
+  std::sort(all.begin(), all.end(),
+            [](const Delivered& a, const Delivered& b) { return a.name < b.name; });
+  std::sort(taken.hidden.begin(), taken.hidden.end());
+  std::vector<std::string> names;
+  for (const Delivered& one : all) {  // a folder's name may end like an archive's
+    names.push_back(one.kind == Delivered::Kind::folder ? one.name + ".zip" : one.name);
+  }
+  const std::vector<HandInName> found = names_by(naming, folder, names);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].named = found[i];
+    if (!found[i].students.empty()) continue;
+    taken.unmatched.push_back(readable_name(all[i].name));
+    all[i].named.students = {without_archive_ending(names[i])};
+  }
+  return all;
+}
+
+// The one of a student's entries that counts; nothing when they cannot be told apart.
+const Delivered* counting(const std::vector<const Delivered*>& entries) {
+  std::vector<const Delivered*> hand_ins;
+  for (const Delivered* one : entries) {
+    if (one->is_hand_in()) hand_ins.push_back(one);
+  }
+  if (hand_ins.empty()) hand_ins = entries;
+  const Delivered* last = hand_ins.front();
+  for (const Delivered* one : hand_ins) {
+    if (one == last) continue;
+    const bool comparable =
+        one->named.upload == last->named.upload && one->named.attempt != last->named.attempt;
+    if (!comparable) return nullptr;
+    if (one->named.attempt > last->named.attempt) last = one;
+  }
+  return last;
+}
+
+Submission twice(const std::vector<const Delivered*>& entries) {
+  Submission submission;
+  submission.cause = "twice";
+  submission.reason =
+      text("there are ", entries.size(), " hand-ins with this name, ",
+           readable_name(entries[0]->name), " and ", readable_name(entries[1]->name),
+           ": keep one, or tell students of one name apart by --student-from");
+  return submission;
+}
+
+void compare_with(const Roster& roster, std::map<std::string, Submission>& all) {
+  if (roster.students.empty()) return;
+  for (auto& [student, submission] : all) {
+    const auto at = roster.students.find(student);
+    submission.on_roster = at != roster.students.end();
+    submission.about.assign(roster.columns.size(), "");
+    if (submission.on_roster) submission.about = at->second;
+  }
+  for (const auto& [student, about] : roster.students) {
+    Submission& submission = all[student];
+    if (!submission.student.empty()) continue;
+    submission.student = student;
+    submission.cause = "missing";
+    submission.reason = "nothing was handed in";
+    submission.about = about;
+  }
 }
 
 }  // namespace
 
 std::string readable_name(const std::string& bytes) {
-  const bool clean = sim::printable(bytes, bytes.size()) == bytes && !hides_direction(bytes);
+  const bool clean = sim::printable(bytes, bytes.size()) == bytes;
   std::string out;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const auto byte = static_cast<unsigned char>(bytes[i]);
@@ -74,50 +148,48 @@ std::string readable_name(const std::string& bytes) {
   return out;
 }
 
-std::vector<std::string> read_roster(const fs::path& file) {
-  std::vector<std::string> names;
-  std::istringstream lines(read_text(file));
-  for (std::string line; std::getline(lines, line);) {
-    std::string name = line.substr(0, line.find(','));
-    std::erase_if(name, [](char c) { return c == '"' || c == '\r'; });
-    const bool heading = names.empty() && (name == "student" || name == "id" || name == "name");
-    if (!name.empty() && !heading) names.push_back(name);
-  }
-  return names;
+std::string lower_case(std::string bytes) {
+  for (char& c : bytes) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return bytes;
 }
 
-std::vector<Submission> take_in(const fs::path& folder,
-                                const std::vector<const Exercise*>& exercises,
-                                const std::vector<std::string>& roster,
-                                const SubmissionLimits& limits) {
+bool is_nothing(const std::string& cause) {
+  return cause == "missing" || cause == "empty" || cause == "nothing_found";
+}
+
+TakenIn take_in(const fs::path& folder, const std::vector<const Exercise*>& exercises,
+                const Roster& roster, const std::string& naming, const SubmissionLimits& limits) {
   if (!fs::is_directory(folder)) {
     throw UsageError(text("there is no folder ", folder.string(),
                           ": it should hold a folder or an archive for each student"));
   }
+  TakenIn taken;
+  const std::vector<Delivered> delivered = delivered_in(folder, naming, taken);
+  std::map<std::string, std::vector<const Delivered*>> by_student;
+  for (const Delivered& one : delivered) {
+    for (const std::string& student : one.named.students) {
+      by_student[readable_name(student)].push_back(&one);
+    }
+  }
+  std::map<const Delivered*, Submission> read;  // a group's is read once
   std::map<std::string, Submission> all;
-  std::set<std::string> expected;
-  for (const std::string& name : roster) expected.insert(readable_name(name));
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename().string().starts_with(".")) continue;
-    Submission submission = read_entry(entry, exercises, limits);
-    submission.on_roster = roster.empty() || expected.contains(submission.student);
-    const auto [at, first] = all.emplace(submission.student, submission);
-    if (first) continue;
-    at->second.answers.clear();
-    at->second.cause = "twice";
-    at->second.reason = "there are two submissions with this name, perhaps a folder and an archive";
+  for (const auto& [student, entries] : by_student) {
+    const Delivered* const counts = counting(entries);
+    if (counts != nullptr && !read.contains(counts)) {
+      read[counts] = read_delivered(*counts, exercises, limits);
+    }
+    Submission& submission = all[student];
+    submission = counts != nullptr ? read[counts] : twice(entries);
+    submission.student = student;
+    for (const Delivered* one : entries) {
+      if (counts != nullptr && one != counts) {
+        taken.superseded.push_back(readable_name(one->name));
+      }
+    }
   }
-  for (const std::string& student : expected) {
-    if (all.contains(student)) continue;
-    Submission nothing;
-    nothing.student = student;
-    nothing.cause = "missing";
-    nothing.reason = "nothing was handed in";
-    all.emplace(student, std::move(nothing));
-  }
-  std::vector<Submission> sorted;
-  for (auto& [student, submission] : all) sorted.push_back(std::move(submission));
-  return sorted;
+  compare_with(roster, all);
+  for (auto& [student, submission] : all) taken.submissions.push_back(std::move(submission));
+  return taken;
 }
 
 }  // namespace lockstep::grader

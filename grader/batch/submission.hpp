@@ -1,9 +1,9 @@
 // What students handed in, read once and held in memory: from then on no file of theirs is opened.
 //
 // A student is an entry of the submissions' folder: a folder, or an archive (zip, tar, tar.gz, …)
-// named after the student. In it count only regular files at the places that the manifest names,
-// NN_lesson/part.cpp, at the root or below work/. Archives are never unpacked: their members are
-// read one after the other.
+// named after the student, or by a pattern (student_name.hpp). Which of its files count is said in
+// hand_in.hpp; only regular ones do. Archives are never unpacked: their members are read one after
+// the other.
 #pragma once
 
 #include <filesystem>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "grader/batch/roster.hpp"
 #include "grader/course/manifest.hpp"
 
 namespace lockstep::grader {
@@ -18,16 +19,22 @@ namespace lockstep::grader {
 struct Answer {
   enum class State : unsigned char { handed_in, missing, refused } state = State::missing;
   std::string content;  // when it was handed in
-  std::string cause;    // when it is refused: "symbolic_link", "too_large", …
+  std::string cause;    // when it was not: "missing", "symbolic_link", "too_large", …
   std::string reason;   // and the sentence
 };
 
 struct Submission {
-  std::string student;        // as readable_name() writes it
-  std::string cause, reason;  // when nothing of it can be graded: it is refused, or missing
+  std::string student;  // as readable_name() writes it
+  // When nothing of it can be graded. Nothing to grade: "missing", "empty", "nothing_found";
+  // refused: "bad_archive", "too_large", "ambiguous", "twice", …
+  std::string cause, reason;
   bool on_roster = true;
+  std::vector<std::string> about;         // the roster's other cells, one a column
   std::map<std::string, Answer> answers;  // by address
 };
+
+// Whether the cause says that there is nothing, and not that something was refused.
+bool is_nothing(const std::string& cause);
 
 struct SubmissionLimits {
   std::size_t file_bytes = 1 << 20;
@@ -36,19 +43,25 @@ struct SubmissionLimits {
   int members = 10'000;
 };
 
-// All of them, by name; with a roster also those who handed in nothing.
-//   roster   names as the folders or archives are called; empty: there is none
-//   Throws   UsageError when there is no such folder
-std::vector<Submission> take_in(const std::filesystem::path& folder,
-                                const std::vector<const Exercise*>& exercises,
-                                const std::vector<std::string>& roster,
-                                const SubmissionLimits& limits = {});
+struct TakenIn {
+  std::vector<Submission> submissions;  // by name
+  // Entries that stand for no student or not for the one they seem to, for a person to look at.
+  std::vector<std::string> hidden;      // their names begin with a dot
+  std::vector<std::string> unmatched;   // the pattern does not match: named after the file
+  std::vector<std::string> superseded;  // earlier attempts, and files beside a student's hand-in
+};
 
-// The first column of a CSV file; a first line that says student, id or name is a heading.
-std::vector<std::string> read_roster(const std::filesystem::path& file);
+// All of them; with a roster also those who handed in nothing.
+//   naming   how entries are named (student_name.hpp); empty: after their students
+//   Throws   UsageError when there is no such folder
+TakenIn take_in(const std::filesystem::path& folder, const std::vector<const Exercise*>& exercises,
+                const Roster& roster = {}, const std::string& naming = "",
+                const SubmissionLimits& limits = {});
 
 // A name of a file, any bytes, as text that is safe in a file name, a table and a terminal;
 // different names stay different. What is not plain becomes %XX.
 std::string readable_name(const std::string& bytes);
+
+std::string lower_case(std::string bytes);  // A to Z only
 
 }  // namespace lockstep::grader

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "grader/batch/processor_time.hpp"
+#include "grader/batch/unit_report.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/grade.hpp"
 #include "grader/lab/quiz_grade.hpp"
@@ -13,7 +15,6 @@ namespace lockstep::grader {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t text_max = 16 << 10;  // of what a compiler printed
 
 // Names of folders that exist for this run alone would make two runs differ.
 std::string without(std::string text, const std::string& part) {
@@ -21,18 +22,30 @@ std::string without(std::string text, const std::string& part) {
   return text;
 }
 
+// The compiler and the linker, in the sandbox.
+CommandResult run_tool(const Sandbox& sandbox, const fs::path& folder,
+                       const std::vector<std::string>& argv, const std::vector<fs::path>& reads) {
+  constexpr double orphans_s = 0.5;  // the sandbox leaves its first process to this one
+  const double before = processor_s_of_children();
+  CommandResult result = sandbox.build(argv, reads, folder);
+  reap_children(orphans_s);
+  result.processor_s = processor_s_of_children() - before;
+  result.output = without(std::move(result.output), folder.string() + "/");
+  return result;
+}
+
 Grade grade_code(const Lab& lab, const Sandbox& sandbox, const Unit& unit, const fs::path& folder,
                  JudgeOptions judging) {
   const fs::path source = lab.places.work(*unit.exercise);
-  write_text(folder / lab.places.shown(source), unit.content);
-  const BuildTool tool = [&](const std::vector<std::string>& argv,
-                             const std::vector<fs::path>& reads) {
-    CommandResult result = sandbox.build(argv, reads, folder);
-    result.output = without(std::move(result.output), folder.string() + "/");
-    return result;
-  };
   const fs::path player = folder / "player";
-  const StudentBuild build = build_player(lab.places, *unit.exercise, source, player, tool);
+  const BuildTool tool = [&](const auto& argv, const auto& reads) {
+    return run_tool(sandbox, folder, argv, reads);
+  };
+  const auto put = [&](const std::string& content) {
+    write_text(folder / lab.places.shown(source), content);
+  };
+  const StudentBuild build =
+      build_player_fairly(lab.places, *unit.exercise, unit.content, player, tool, put);
   if (build.cause.empty()) {
     if (!fs::is_regular_file(fs::symlink_status(player))) throw Error("the linker made no player");
     fs::permissions(player, fs::perms(0755));
@@ -67,13 +80,16 @@ nlohmann::json judge_unit(const Lab& lab, const Sandbox& sandbox, const Unit& un
   JudgeOptions judging;
   judging.seed = unit.seed;
   judging.limits = lab.limits;
-  Grade grade = unit.exercise->kind == Kind::code ? grade_code(lab, sandbox, unit, folder, judging)
-                                                  : grade_answers(lab, unit, folder, judging);
-  for (CheckReport& check : grade.report.checks) check.seen = sim::printable(check.seen, text_max);
-  grade.report.message = sim::printable(grade.report.message, text_max);
-  nlohmann::json report = json_of(grade);
-  nlohmann::json seconds = report.at("seconds");
+  const Grade grade = unit.exercise->kind == Kind::code
+                          ? grade_code(lab, sandbox, unit, folder, judging)
+                          : grade_answers(lab, unit, folder, judging);
+  nlohmann::json report = report_fit_to_print(json_of(grade));
+  nlohmann::json seconds = std::move(report.at("seconds"));
   report.erase("seconds");
+  for (auto& check : report.at("checks")) {
+    seconds["checks"].push_back(check.at("seconds"));
+    check.erase("seconds");
+  }
   return {{"verdict", report.at("verdict")},       {"points", report.at("points")},
           {"max_points", report.at("max_points")}, {"cause", report.at("cause")},
           {"report", std::move(report)},           {"seconds", std::move(seconds)}};

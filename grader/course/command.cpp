@@ -119,10 +119,16 @@ CommandResult run_command(const std::vector<std::string>& argv, const std::files
   if (result.timed_out || result.stopped) ::kill(-child, SIGKILL);
   ::close(ends[0]);
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  rusage used{};
+  while (::wait4(child, &status, 0, &used) < 0 && errno == EINTR) {
   }
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.seconds = seconds_since(start);
+  const auto seconds_of = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  result.processor_s = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
+  result.limits = limits;
   if (result.exit_code == not_started && result.output.empty()) {
     throw Error(text("cannot run ", argv[0], " in ", folder.string(), ": is it installed?"));
   }

@@ -23,7 +23,9 @@ struct CommandResult {
   bool timed_out = false;  // killed at the deadline, with everything it had started
   bool stopped = false;    // killed likewise, because limits.stop had something to read
   std::string output;      // stdout and stderr together
-  double seconds = 0;
+  double seconds = 0;      // wall time
+  double processor_s = 0;  // of all its processes that were waited for
+  CommandLimits limits;    // it ran under these
 };
 
 // argv[0] is looked up in PATH. Runs in `folder`, and hears all signals. `heard` gets each line of

@@ -1,6 +1,7 @@
 // What compilers print.
 #include "grader/course/compiler_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <sstream>
@@ -188,6 +189,40 @@ std::string first_error(const std::string& compiler_output, const std::string& f
     if (elsewhere.empty()) elsewhere = ": " + diagnosis.place + ": " + words;
   }
   return file + " does not compile" + elsewhere;
+}
+
+bool finds_errors_in(const std::string& compiler_output, const std::string& file) {
+  const std::vector<Diagnosis> all = parsed(compiler_output);
+  return std::any_of(all.begin(), all.end(), [&](const Diagnosis& diagnosis) {
+    if (diagnosis.severity != Severity::error) return false;
+    const auto leads_here = [&](const std::string& line) {
+      return line.find(" from " + file + ":") != std::string::npos;  // "In file included from"
+    };
+    return lies_in(diagnosis.place, file) || !place_that_led_there(diagnosis, file).empty() ||
+           std::any_of(diagnosis.context.begin(), diagnosis.context.end(), leads_here);
+  });
+}
+
+bool gave_up(const std::string& output) {
+  constexpr std::array signs{"No space left on device",
+                             "Disk quota exceeded",
+                             "Input/output error",
+                             "Read-only file system",
+                             "error writing to",
+                             "Cannot allocate memory",
+                             "out of memory",
+                             "memory exhausted",
+                             "Too many open files",
+                             "Resource temporarily",
+                             "std::bad_alloc",
+                             "internal compiler error",
+                             "signal terminated",
+                             "terminated with signal",
+                             "Disk full",
+                             "fallocate",
+                             "PLEASE submit a bug report"};
+  return std::any_of(signs.begin(), signs.end(),
+                     [&](const char* sign) { return output.find(sign) != std::string::npos; });
 }
 
 std::string advice_for(std::string_view error) {

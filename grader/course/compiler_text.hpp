@@ -23,6 +23,9 @@ std::string readable_diagnostics(const std::string& output, const std::string& f
 // in the student's file where there is one; with what is likely to mend it, where that is known.
 std::string first_error(const std::string& compiler_output, const std::string& file);
 
+// Whether an error lies in `file`, in what it instantiates or in what it includes.
+bool finds_errors_in(const std::string& compiler_output, const std::string& file);
+
 // What mends an error, by its text: "; likely a ; is missing …". Empty where that is not known.
 std::string advice_for(std::string_view error);
 
@@ -49,6 +52,10 @@ std::string near_miss(const std::string& nm_output, const std::string& symbol);
 std::string readable_symbol(const std::string& symbol);
 
 // 3. Either's text.
+
+// Whether it says that the machine or the compiler itself gave up: no space, no memory, a signal,
+// an internal error. It may be the file's doing all the same, and then says nothing of the machine.
+bool gave_up(const std::string& output);
 
 // Without the terminal's colour sequences (ESC [ … letter).
 std::string plain_text(std::string_view line);

@@ -45,8 +45,12 @@ void check_defines_symbols(const Exercise& exercise, const std::string& shown,
                            const BuildTool& tool, StudentBuild& build) {
   const CommandResult nm =
       tool({"nm", "-C", "--defined-only", build.object.string()}, {build.object});
-  if (nm.exit_code != 0) throw Error("nm failed on " + build.object.string() + ": " + nm.output);
-  if (const auto why = missing_symbol(nm.output, exercise.symbols, shown, exercise.header)) {
+  if (nm.exit_code != 0) {
+    build.cause = "unreadable_object";
+    build.message = "nm cannot read what the compiler made of " + shown;
+    build.compiler = shortened(nm.output);
+    build.blame = Blame::unclear;
+  } else if (const auto why = missing_symbol(nm.output, exercise.symbols, shown, exercise.header)) {
     build.cause = "missing_symbol";
     build.message = *why;
   }
@@ -75,6 +79,38 @@ void link(const Recipe& recipe, const std::string& shown, const BuildTool& tool,
   build.cause = "link";
   build.message = "linking " + shown + " failed: " + link_error(result.output);
   build.compiler = shortened(result.output);
+  const std::string name = build.object.filename().string() + ":";
+  const bool names_it = result.output.find(name) != std::string::npos;
+  const bool by_itself = result.exit_code == 1 && !gave_up(result.output);
+  build.blame = names_it && by_itself ? Blame::the_file : Blame::unclear;
+}
+
+// A compiler that is killed at this limit says so in many ways; its processor time says it in one.
+bool used_up_its_time(const CommandResult& result) {
+  constexpr double nearly = 0.9;
+  const auto limit = static_cast<double>(result.limits.cpu_s);
+  return limit > 0 && result.processor_s >= nearly * limit;
+}
+
+// What is said of a compiler that failed, and whose doing it is.
+void explain(const CommandResult& result, const std::string& shown, StudentBuild& build) {
+  if (used_up_its_time(result)) {
+    build.cause = "compile_time";
+    build.message = text("compiling ", shown, " used up the ", result.limits.cpu_s,
+                         " s of processor time that it may have");
+  } else if (result.timed_out) {
+    build.cause = "compile_time";
+    build.message = text("compiling ", shown, " took more than ", result.limits.deadline_s, " s");
+    build.blame = Blame::unclear;
+  } else if (gave_up(result.output) || !finds_errors_in(result.output, shown)) {
+    build.cause = "compiler_gave_up";
+    build.message = first_error(result.output, shown);
+    build.blame = Blame::unclear;
+  } else {
+    build.cause = "syntax";
+    build.message = first_error(result.output, shown);
+    if (result.exit_code != 1) build.blame = Blame::unclear;
+  }
 }
 
 void forget_old_players(const fs::path& folder) {
@@ -112,12 +148,8 @@ StudentBuild compile(const Places& places, const Recipe& recipe, const Exercise&
   const CommandResult result = tool(argv, reads);
   build.compile_s = result.seconds;
   build.compiler = shortened(readable_diagnostics(result.output, shown, places.root.string()));
-  if (result.timed_out) {
-    build.cause = "compile_time";
-    build.message = text("compiling ", shown, " took more than ", build_limits.deadline_s, " s");
-  } else if (result.exit_code != 0) {
-    build.cause = "syntax";
-    build.message = first_error(result.output, shown);
+  if (result.timed_out || result.exit_code != 0) {
+    explain(result, shown, build);
   } else {
     check_defines_symbols(exercise, shown, tool, build);
   }
@@ -164,6 +196,25 @@ StudentBuild build_player(const Places& places, const Exercise& exercise, const 
   build.player = player;
   if (build.cause.empty()) link(recipe, places.shown(source), tool, build);
   return build;
+}
+
+StudentBuild build_player_fairly(const Places& places, const Exercise& exercise,
+                                 const std::string& content, const fs::path& player,
+                                 const BuildTool& tool,
+                                 const std::function<void(const std::string&)>& put) {
+  const auto build = [&](const std::string& source) {
+    for (const char* part : {"", ".o", ".o.player"}) fs::remove(player.string() + part);
+    put(source);
+    return build_player(places, exercise, places.work(exercise), player, tool);
+  };
+  StudentBuild first = build(content);
+  if (first.cause.empty() || first.blame == Blame::the_file) return first;
+  const StudentBuild stub = build(read_text(places.stub(exercise)));
+  if (!stub.cause.empty()) {
+    throw Error(text("the lab's own stub of ", exercise.name,
+                     " cannot be built here either: ", stub.message, "\n", stub.compiler));
+  }
+  return build(content);
 }
 
 StudentBuild build_student(const Places& places, const Exercise& exercise, const fs::path& source,

@@ -17,10 +17,16 @@ namespace lockstep::grader {
 
 enum class Paint : unsigned char { plain, colour };
 
+// Why a build failed. The file: the compiler or linker ended by itself and found an error in it, or
+// used up its processor time on it. Unclear: anything else, such as a full disk; only another file,
+// built at the same place, can tell.
+enum class Blame : unsigned char { the_file, unclear };
+
 // What came of it. A player when `cause` is empty; otherwise the student's file cannot be built.
 struct StudentBuild {
   std::filesystem::path object, player;
-  std::string cause;     // "syntax", "missing_symbol", "link", "compile_time"
+  std::string cause;  // "syntax", "missing_symbol", "link", "compile_time", "compiler_gave_up"
+  Blame blame = Blame::the_file;
   std::string message;   // the sentence
   std::string compiler;  // what the compiler or linker printed, warnings too, shortened
   double compile_s = 0, link_s = 0;
@@ -45,6 +51,16 @@ using BuildTool = std::function<CommandResult(const std::vector<std::string>& ar
 StudentBuild build_player(const Places& places, const Exercise& exercise,
                           const std::filesystem::path& source, const std::filesystem::path& player,
                           const BuildTool& tool);
+
+// The same for a file whose author must not pay for a machine that failed. Where the blame for a
+// failed build is unclear, the stub is built in its place: when that fails too, the lab failed;
+// otherwise the file is built once more, and what comes of it is its own.
+//   put     writes a content to the place where `tool` reads the source
+//   Throws  Error when the lab failed
+StudentBuild build_player_fairly(const Places& places, const Exercise& exercise,
+                                 const std::string& content, const std::filesystem::path& player,
+                                 const BuildTool& tool,
+                                 const std::function<void(const std::string& content)>& put);
 
 // As a student's own check builds: in the open.
 BuildTool openly(const Places& places);

@@ -184,16 +184,17 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
     throw UsageError(text("--rank ", options_.debugged->rank, ": case ", text_of(at), " has ",
                           ranks, ranks == 1 ? " rank: 0" : text(" ranks: 0 to ", ranks - 1)));
   }
-  const bool alone = options_.only_case || trying_;
+  const bool fresh = setup.players == Players::fresh;
+  const bool few = options_.only_case || trying_ || fresh;  // players are wanted
   std::vector<std::string> command{player_};
   std::optional<MeetingPlace> place;
   if (options_.world == World::processes) {
     command.push_back(place.emplace().path());
     host_.reset();  // a place serves one meeting
   }
-  if (setup.players == Players::fresh) host_.reset();
+  if (fresh) host_.reset();
   if (!host_ || !host_->usable()) {
-    host_ = std::make_unique<sim::ProcessHost>(command, alone || place ? ranks : players_at_first,
+    host_ = std::make_unique<sim::ProcessHost>(command, few || place ? ranks : players_at_first,
                                                options_.limits, options_.debugged);
   }
   sim::Options world;

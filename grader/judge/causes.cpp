@@ -71,6 +71,9 @@ constexpr auto causes = std::to_array<CauseMeaning>({
     {"missing_symbol", "the part is not defined as its header declares it"},
     {"link", "the linker refuses the file"},
     {"compile_time", "the compiler takes too long"},
+    {"compiler_gave_up",
+     "the compiler ends without a result: too much memory, or an error of its own"},
+    {"unreadable_object", "what the compiler made of the file cannot be read"},
     {"too_few_cases", "the lab's own failure: an exam played fewer cases than it declares"},
 });
 

@@ -187,9 +187,9 @@ Exit impostors_command(const Lab& lab, Words words) {
   for (const std::string& complaint : complaints) std::cout << complaint;
   const bool refused = std::ranges::all_of(complaints, &std::string::empty);
   std::cout << exercises.size() << " exercises, " << impostor_kinds.size() << " impostors, "
-            << seeds << " seeds: " << (refused ? "every check refuses them" : "not refused")
-            << (declared > 0 ? text(", but for ", declared, " that are trivial") : std::string())
-            << "\n";
+            << seeds
+            << " seeds: " << (refused ? "every check refuses them" : "not every check refuses them")
+            << (declared > 0 ? text("; ", declared, " declared trivial") : std::string()) << "\n";
   return refused ? Exit::passed : Exit::failed;
 }
 

@@ -108,6 +108,15 @@ Orders read_orders(int argc, char** argv) {
   give_up("no program to become");
 }
 
+// When the machine runs out of memory, the kernel takes a player before it takes who judges it.
+// Inside an empty root there is no /proc, and it was said outside.
+void die_first() {
+  const int to = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (to < 0) return;
+  static_cast<void>(!write(to, "1000", 4));
+  close(to);
+}
+
 void limit(int resource, rlim_t soft, rlim_t hard, const char* what) {
   const rlimit value{soft, hard};
   need(setrlimit(static_cast<__rlimit_resource>(resource), &value), what);
@@ -265,6 +274,7 @@ int piped(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   const Orders orders = read_orders(argc, argv);
+  if (!orders.command) die_first();
   int program = -1;
   if (!orders.namespaces && !orders.command) {
     program = open(orders.program[0], O_PATH | O_CLOEXEC);

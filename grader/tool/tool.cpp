@@ -8,6 +8,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
+#include "engine/sim/verdict.hpp"
 #include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {
@@ -23,6 +24,13 @@ std::size_t columns_of_terminal(int line) {
   winsize size{};
   const bool there = ::isatty(line) == 1 && ::ioctl(line, TIOCGWINSZ, &size) == 0;
   return there ? size.ws_col : 0;
+}
+
+// An error may quote what a stranger wrote.
+void complain(const std::string& why) {
+  constexpr std::size_t bytes_max = 16 << 10;
+  std::cerr << wrapped(text("lab: ", sim::printable(why, bytes_max), "\n"),
+                       columns_of_terminal(STDERR_FILENO));
 }
 
 Exit run(Words words, const std::map<std::string, Command>& commands,
@@ -61,12 +69,10 @@ int run_tool(int argc, char** argv, const std::map<std::string, Command>& comman
   try {
     return static_cast<int>(run(Words(argv + 1, argv + argc), commands, default_command));
   } catch (const UsageError& error) {
-    std::cerr << wrapped(text("lab: ", error.what(), "\n"), columns_of_terminal(STDERR_FILENO));
+    complain(error.what());
     return static_cast<int>(Exit::usage);
   } catch (const std::exception& error) {
-    std::cerr << wrapped(
-        text("lab: the lab itself failed, this is not your code: ", error.what(), "\n"),
-        columns_of_terminal(STDERR_FILENO));
+    complain(text("the lab itself failed, this is not your code: ", error.what()));
     return static_cast<int>(Exit::lab_failed);
   }
 }

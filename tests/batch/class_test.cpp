@@ -1,4 +1,5 @@
 // A class through lab-tool, as an instructor grades it.
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -6,6 +7,7 @@
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "grader/course/command.hpp"
@@ -86,15 +88,20 @@ TEST_CASE("grade: each of a class gets the row that is due, whatever the others 
   INFO(result.output);
   REQUIRE(result.exit_code == 0);
   CHECK(read_text(a_class.out("out") / "grades.csv") ==
-        "student,exercise,verdict,points,max_points,cause\n"
-        "copy_of_right,05_data_parallel/scale_learning_rate,pass,10,10,\n"
-        "crash,05_data_parallel/scale_learning_rate,crash,0,10,crash\n"
-        "hang,05_data_parallel/scale_learning_rate,time,0,10,time\n"
-        "hostile,05_data_parallel/scale_learning_rate,rank exited,0,10,exited\n"
-        "no_compile,05_data_parallel/scale_learning_rate,compile error,0,10,syntax\n"
-        "nothing,05_data_parallel/scale_learning_rate,missing,0,10,missing\n"
-        "right,05_data_parallel/scale_learning_rate,pass,10,10,\n"
-        "stub,05_data_parallel/scale_learning_rate,unsolved,0,10,stub\n");
+        "student,exercise,verdict,points,max_points,cause,reason\n"
+        "copy_of_right,05_data_parallel/scale_learning_rate,pass,10,10,,\n"
+        "crash,05_data_parallel/scale_learning_rate,crash,0,10,crash,\n"
+        "hang,05_data_parallel/scale_learning_rate,time,0,10,time,\n"
+        "hostile,05_data_parallel/scale_learning_rate,rank exited,0,10,exited,\n"
+        "no_compile,05_data_parallel/scale_learning_rate,compile error,0,10,syntax,\n"
+        "nothing,05_data_parallel/scale_learning_rate,missing,0,10,empty,"
+        "\"the hand-in holds no file, apart from .names and __MACOSX: ./lab submit packs one\"\n"
+        "right,05_data_parallel/scale_learning_rate,pass,10,10,,\n"
+        "stub,05_data_parallel/scale_learning_rate,unsolved,0,10,stub,\n");
+
+  CHECK_THAT(result.output,
+             test::contains("1 student handed in an empty folder or archive: nothing"));
+  CHECK(fs::status(a_class.out("out") / "students").permissions() == fs::perms::owner_all);
 
   SECTION("again, one at a time, gives the same bytes") {
     REQUIRE(a_class.grade("again", {"--jobs", "1"}).exit_code == 0);
@@ -153,6 +160,123 @@ TEST_CASE("grade: killed at any moment and resumed, it ends with the same grades
   for (const fs::path& folder : folders) CHECK_FALSE(fs::exists(folder));
 }
 
+// Only hand-ins of which nothing is judged, and a list of who should have handed in.
+struct Careless {
+  Careless() {
+    write_text(submissions() / "hw-amy" / "essay.txt", "x");
+    write_text(submissions() / "hw-zed" / "scale_learning_rate.cpp", "x");
+    write_text(submissions() / ".hidden" / "x", "x");
+    list("\xef\xbb\xbfstudent;name\r\namy;Amy A.\r\nbob;Bob\r\n");
+  }
+  fs::path submissions() const { return scratch.path() / "submissions"; }
+  fs::path out() const { return scratch.path() / "out"; }
+  fs::path roster() const { return scratch.path() / "roster.csv"; }
+  void list(const std::string& lines) const { write_text(roster(), lines); }
+  std::vector<std::string> command(const std::vector<std::string>& more) const {
+    std::vector<std::string> words{LOCKSTEP_TOOL, "grade",       submissions().string(), "--out",
+                                   out(),         "--exercises", "scale_learning_rate"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  CommandResult grade(const std::vector<std::string>& more) const {
+    return run_command(command(more), scratch.path(), {.deadline_s = 110});
+  }
+  std::string totals() const { return read_text(out() / "totals.csv"); }
+  test::Scratch scratch;
+};
+
+TEST_CASE("grade: the roster and how hand-ins are named are part of a run") {
+  const Careless a_class;
+  const CommandResult first =
+      a_class.grade({"--roster", a_class.roster(), "--student-from", "^hw-(.+)$"});
+  if (refused_for_want_of_a_sandbox(first)) return;
+  INFO(first.output);
+  REQUIRE(first.exit_code == 0);
+  for (const char* line :
+       {"1 student handed in nothing: bob\n", "2 students handed in nothing that counts: amy (of",
+        "did you mean scale_learning_rate.cpp? It belongs into 05_data_parallel/",
+        "name the same?): zed\n", "ignored, because the name begins with a dot: .hidden\n"}) {
+    CHECK_THAT(first.output, test::contains(line));
+  }
+  const std::string totals = a_class.totals();
+  CHECK_THAT(totals, test::contains("student,points,max_points,graded,reason,name\namy,0,10,yes,"));
+  CHECK_THAT(totals, test::contains(",Amy A.\nbob,0,10,yes,nothing was handed in,Bob\nzed,"));
+
+  REQUIRE(a_class.grade({"--resume"}).exit_code == 0);
+  CHECK(a_class.totals() == totals);
+
+  a_class.list("student,name\namy,Amy A.\nbob,Bob\nzed,Zed\ncid,Cid\n");
+  REQUIRE(a_class.grade({"--resume", "--roster", a_class.roster()}).exit_code == 0);
+  CHECK_THAT(a_class.totals(), test::contains("\ncid,0,10,yes,nothing was handed in,Cid\nzed,"));
+  const std::string corrected = a_class.totals();
+  REQUIRE(a_class.grade({"--resume"}).exit_code == 0);
+  CHECK(a_class.totals() == corrected);
+}
+
+namespace {
+
+// A grader in the background, with what it says in a file.
+struct Started {
+  Started(std::vector<std::string> words, fs::path said_in) : said(std::move(said_in)) {
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t files;
+    ::posix_spawn_file_actions_init(&files);
+    for (const int to : {1, 2}) {
+      ::posix_spawn_file_actions_addopen(&files, to, said.c_str(), O_CREAT | O_APPEND | O_WRONLY,
+                                         0600);
+    }
+    REQUIRE(::posix_spawn(&pid, argv[0], &files, nullptr, argv.data(), environ) == 0);
+    ::posix_spawn_file_actions_destroy(&files);
+  }
+  bool is_over() {
+    int status = 0;
+    if (!exit_code && ::waitpid(pid, &status, WNOHANG) == pid) {
+      exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    }
+    return exit_code.has_value();
+  }
+  void end() {
+    if (is_over()) return;
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    exit_code = 128;
+  }
+  pid_t pid = 0;
+  fs::path said;
+  std::optional<int> exit_code;
+};
+
+}  // namespace
+
+TEST_CASE("grade: of two graders that start at once, one works and the other says so") {
+  const Careless a_class;
+  for (int start = 0; start < 20; ++start) {
+    INFO("start " << start);
+    Started one(a_class.command({}), a_class.scratch.path() / "one");
+    Started other(a_class.command({}), a_class.scratch.path() / "other");
+    while (!one.is_over() && !other.is_over()) ::usleep(1000);
+    Started& loser = one.is_over() ? one : other;
+    Started& winner = one.is_over() ? other : one;
+    const std::string said = read_text(loser.said);
+    const fs::path note = a_class.out() / "scratch";
+    while (!winner.is_over() && !fs::exists(note)) ::usleep(1000);
+    winner.end();
+    if (fs::exists(note)) fs::remove_all(read_text(note));
+    fs::remove_all(a_class.out());
+    if (loser.exit_code == 3) {
+      std::cout << "NO SANDBOX HERE: " << said << "\n";
+      return;
+    }
+    INFO(said);
+    CHECK(loser.exit_code == 2);
+    CHECK_THAT(said, test::contains("another ./lab grade is at work on " + a_class.out().string()));
+    fs::remove(loser.said);
+    fs::remove(winner.said);
+  }
+}
+
 TEST_CASE("grade: what cannot be graded is said in one sentence, with exit code 2") {
   const Class a_class;
   const auto says = [&](std::vector<std::string> words, const std::string& part_of_it) {
@@ -165,6 +289,10 @@ TEST_CASE("grade: what cannot be graded is said in one sentence, with exit code 
   const std::string out = a_class.out("out");
   says({}, "one folder of submissions");
   says({submissions}, "--out DIR");
+  write_text(a_class.out("roster.csv"), "student\n\"amy\n");
+  says({submissions, "--out", out, "--roster", a_class.out("roster.csv")}, "line 2: a quote");
+  says({submissions, "--out", out, "--student-column", "id"}, "--roster");
+  says({submissions, "--out", out, "--student-from", "canvass"}, "canvas-id");
   says({"nowhere", "--out", out}, "there is no folder nowhere");
   says({submissions, "--out", out, "--exercises", "ring_al_reduce"}, "ring_all_reduce");
   says({submissions, "--out", out, "--format", "html"}, "json and csv");

@@ -33,20 +33,58 @@ json result(const std::string& sha, const std::string& verdict, int points) {
 }  // namespace
 
 TEST_CASE("grades: every student of the plan has a row, also without a result") {
-  const json grades =
-      grades_of({plan({student("a", {{"sha256", "1"}}), student("b", json::object()),
-                       student("c", {{"cause", "too_large"}, {"reason", "big"}}),
-                       student("d", {{"sha256", "2"}})}),
-                 result("1", "pass", 10)});
+  const json grades = grades_of(
+      {plan({student("a", {{"sha256", "1"}}), student("b", {{"missing", "there is no a"}}),
+             student("c", {{"cause", "too_large"}, {"reason", "a, of 9 MB"}}),
+             student("d", {{"sha256", "2"}})}),
+       result("1", "pass", 10)});
   CHECK(grades_csv(grades) ==
-        "student,exercise,verdict,points,max_points,cause\n"
-        "a,01_x/a,pass,10,10,\n"
-        "b,01_x/a,missing,0,10,missing\n"
-        "c,01_x/a,refused,0,10,too_large\n"
-        "d,01_x/a,infrastructure,0,10,not_judged\n");
+        "student,exercise,verdict,points,max_points,cause,reason\n"
+        "a,01_x/a,pass,10,10,,\n"
+        "b,01_x/a,missing,0,10,missing,there is no a\n"
+        "c,01_x/a,refused,0,10,too_large,\"a, of 9 MB\"\n"
+        "d,01_x/a,infrastructure,0,10,not_judged,\n");
   CHECK(totals_csv(grades) ==
         "student,points,max_points,graded,reason\n"
-        "a,10,10,yes,\nb,0,10,yes,\nc,0,10,yes,\nd,0,10,no,\n");
+        "a,10,10,yes,\nb,0,10,yes,\nc,0,10,yes,\"a, of 9 MB\"\nd,0,10,no,\n");
+}
+
+TEST_CASE("grades: nothing handed in, nothing that counts and a refused hand-in are told apart") {
+  const auto whole = [](const std::string& name, const std::string& cause,
+                        const std::string& reason) {
+    json one = student(name, json::object());
+    one["cause"] = cause;
+    one["reason"] = reason;
+    return one;
+  };
+  json two =
+      plan({whole("a", "missing", "no hand-in"), whole("b", "empty", "no file"),
+            whole("c", "nothing_found", "did you mean x?"), whole("d", "bad_archive", "torn"),
+            student("e", {{"cause", "twice"}, {"reason", "a is twice"}})});
+  two["exercises"].push_back({{"exercise", "01_x/b"}, {"points", 5}});
+  two["students"][4]["answers"]["01_x/b"] = {{"cause", "symbolic_link"}, {"reason", "a link"}};
+  const json grades = grades_of({two});
+  CHECK(totals_csv(grades) ==
+        "student,points,max_points,graded,reason\n"
+        "a,0,15,yes,no hand-in\nb,0,15,yes,no file\nc,0,15,yes,did you mean x?\n"
+        "d,0,15,yes,torn\ne,0,15,yes,a is twice; and 1 other file is refused\n");
+  const auto row = [&](std::size_t i) { return grades.at("students").at(i).at("rows").at(0); };
+  for (const std::size_t i : {0u, 1u, 2u}) CHECK(row(i).at("verdict") == "missing");
+  for (const std::size_t i : {3u, 4u}) CHECK(row(i).at("verdict") == "refused");
+  CHECK(row(2).at("cause") == "nothing_found");
+  const json report = student_report(grades.at("students").at(4), {two});
+  CHECK(report.at("rows").at(1).at("reason") == "a link");
+}
+
+TEST_CASE("grades: the roster's other columns go with each student, in their order") {
+  json one = plan({student("a", json::object()), student("b", json::object())});
+  one["columns"] = {"section", "Points", "e-mail"};
+  one["students"][0]["about"] = {"B, late", "=1+1", "a@x.org"};
+  const json grades = grades_of({one});
+  CHECK(totals_csv(grades) ==
+        "student,points,max_points,graded,reason,section,roster Points,e-mail\n"
+        "a,0,10,yes,,\"B, late\",'=1+1,a@x.org\nb,0,10,yes,,,,\n");
+  CHECK(grades.at("students").at(0).at("about").at("e-mail") == "a@x.org");
 }
 
 TEST_CASE("grades: the last plan and the last result of a file count") {

@@ -1,17 +1,17 @@
 #include "grader/batch/submission.hpp"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
+#include "tests/batch/made_archive.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
+using test::write_archive;
 namespace fs = std::filesystem;
 
 namespace {
@@ -25,40 +25,16 @@ const Exercise& ring() { return exercise_named(course(), "ring_all_reduce"); }
 struct ClassOfFiles {
   fs::path of(const std::string& name) const { return scratch.path() / name; }
   fs::path file(const std::string& student) const { return of(student) / ring().file(); }
-  std::vector<Submission> read(const std::vector<std::string>& roster = {}) const {
-    return take_in(scratch.path(), {&ring()}, roster);
+  TakenIn take(const std::string& naming = "", const Roster& roster = {}) const {
+    return take_in(scratch.path(), {&ring()}, roster, naming);
   }
+  std::vector<Submission> read() const { return take().submissions; }
   const Answer& only(const std::vector<Submission>& all) const {
     REQUIRE(all.size() == 1);
     return all.front().answers.at(ring().address());
   }
   test::Scratch scratch;
 };
-
-struct Member {
-  std::string name, content;
-  int type = AE_IFREG;
-  std::string link = {};
-};
-
-void write_zip(const fs::path& file, const std::vector<Member>& members) {
-  archive* writer = archive_write_new();
-  archive_write_set_format_zip(writer);
-  REQUIRE(archive_write_open_filename(writer, file.c_str()) == ARCHIVE_OK);
-  for (const Member& member : members) {
-    archive_entry* entry = archive_entry_new();
-    archive_entry_set_pathname(entry, member.name.c_str());
-    archive_entry_set_filetype(entry, static_cast<unsigned>(member.type));
-    archive_entry_set_perm(entry, 0644);
-    if (!member.link.empty()) archive_entry_set_symlink(entry, member.link.c_str());
-    archive_entry_set_size(entry, static_cast<la_int64_t>(member.content.size()));
-    REQUIRE(archive_write_header(writer, entry) == ARCHIVE_OK);
-    archive_write_data(writer, member.content.data(), member.content.size());
-    archive_entry_free(entry);
-  }
-  archive_write_close(writer);
-  archive_write_free(writer);
-}
 
 }  // namespace
 
@@ -120,33 +96,35 @@ TEST_CASE("submissions: an archive is read without being unpacked") {
   ClassOfFiles a_class;
   const std::string path = ring().file();
   SECTION("at its root, below folders of its own, with others") {
-    write_zip(a_class.of("amy.zip"), {{"amy/work/" + path, "mine"}, {"submission.json", "{}"}});
+    write_archive(a_class.of("amy.zip"), {{"amy/work/" + path, "mine"}, {"submission.json", "{}"}});
     CHECK(a_class.only(a_class.read()).content == "mine");
   }
   SECTION("a member that climbs out is nobody's file") {
-    write_zip(a_class.of("amy.zip"), {{"../../" + path, "mine"}, {"/" + path + "/..", "x"}});
-    CHECK(a_class.only(a_class.read()).state == Answer::State::missing);
+    write_archive(a_class.of("amy.zip"), {{"../../" + path, "mine"}, {"/" + path + "/..", "x"}});
+    const auto all = a_class.read();
+    REQUIRE(all.size() == 1);
+    CHECK(all.front().cause == "empty");
   }
   SECTION("two members of one name") {
-    write_zip(a_class.of("amy.zip"), {{path, "one"}, {path, "two"}});
+    write_archive(a_class.of("amy.zip"), {{path, "one"}, {path, "two"}});
     CHECK(a_class.only(a_class.read()).cause == "twice");
   }
   SECTION("a link") {
-    write_zip(a_class.of("amy.zip"), {{path, "", AE_IFLNK, "/etc/passwd"}});
+    write_archive(a_class.of("amy.zip"), {{path, "", AE_IFLNK, "/etc/passwd"}});
     CHECK(a_class.only(a_class.read()).cause == "symbolic_link");
   }
   SECTION("a member that is too large") {
-    write_zip(a_class.of("amy.zip"), {{path, std::string(3 << 20, ' ')}});
+    write_archive(a_class.of("amy.zip"), {{path, std::string(3 << 20, ' ')}});
     CHECK(a_class.only(a_class.read()).cause == "too_large");
   }
   SECTION("a bomb: a small archive of much") {
-    write_zip(a_class.of("amy.zip"), {{"zeros", std::string(65 << 20, '\0')}, {path, "mine"}});
+    write_archive(a_class.of("amy.zip"), {{"zeros", std::string(65 << 20, '\0')}, {path, "mine"}});
     const auto all = a_class.read();
     REQUIRE(all.size() == 1);
     CHECK(all.front().cause == "bomb");
   }
   SECTION("a folder and an archive of one name") {
-    write_zip(a_class.of("amy.zip"), {{path, "one"}});
+    write_archive(a_class.of("amy.zip"), {{path, "one"}});
     write_text(a_class.file("amy"), "two");
     const auto all = a_class.read();
     REQUIRE(all.size() == 1);
@@ -158,13 +136,76 @@ TEST_CASE("submissions: a roster brings those who handed in nothing, and marks s
   ClassOfFiles a_class;
   write_text(a_class.file("amy"), "one");
   write_text(a_class.file("eve"), "two");
-  write_text(a_class.of(".roster"), "student,name\namy,Amy\n\"bob\",Bob\r\n");
-  const auto all = a_class.read(read_roster(a_class.of(".roster")));
+  const auto all =
+      a_class.take("", read_roster("student,name\namy,Amy\n\"bob\",Bob\r\n")).submissions;
   REQUIRE(all.size() == 3);
   CHECK(all[0].on_roster);
+  CHECK(all[0].about == std::vector<std::string>{"Amy"});
   CHECK(all[1].student == "bob");
   CHECK(all[1].cause == "missing");
+  CHECK(all[1].about == std::vector<std::string>{"Bob"});
   CHECK_FALSE(all[2].on_roster);
+  CHECK(all[2].about == std::vector<std::string>{""});
+}
+
+TEST_CASE("submissions: the last of a student's numbered attempts counts, and others are told") {
+  ClassOfFiles a_class;
+  const auto hand_in = [&](const std::string& name, const std::string& content) {
+    write_archive(a_class.of(name), {{ring().file(), content}});
+  };
+  hand_in("doejohn_12_34_submission.zip", "first");
+  SECTION("uploaded again") {
+    hand_in("doejohn_LATE_12_99_submission-10.zip", "third");
+    hand_in("doejohn_12_56_submission-9.zip", "second");
+    const TakenIn taken = a_class.take("canvas");
+    CHECK(a_class.only(taken.submissions).content == "third");
+    CHECK(taken.superseded == std::vector<std::string>{"doejohn_12_34_submission.zip",
+                                                       "doejohn_12_56_submission-9.zip"});
+  }
+  SECTION("beside a file that is no archive") {
+    write_text(a_class.of("doejohn_12_57_notes.pdf"), "x");
+    const TakenIn taken = a_class.take("canvas");
+    CHECK(a_class.only(taken.submissions).content == "first");
+    CHECK(taken.superseded == std::vector<std::string>{"doejohn_12_57_notes.pdf"});
+  }
+  SECTION("another upload, of which none can be said to be the last") {
+    hand_in("doejohn_12_56_mine.zip", "second");
+    const auto all = a_class.take("canvas").submissions;
+    REQUIRE(all.size() == 1);
+    CHECK(all.front().cause == "twice");
+    CHECK_THAT(all.front().reason, test::contains("doejohn_12_56_mine.zip"));
+  }
+  SECTION("another student of the same name") {
+    hand_in("doejohn_13_56_submission-1.zip", "second");
+    CHECK(a_class.take("canvas").submissions.front().cause == "twice");
+    CHECK(a_class.take("canvas-id").submissions.size() == 2);
+  }
+}
+
+TEST_CASE("submissions: a group's hand-in is each member's") {
+  ClassOfFiles a_class;
+  write_text(a_class.file("submission_7"), "ours");
+  write_text(a_class.of("submission_metadata.yml"),
+             "submission_7:\n  :submitters:\n  - :name: Amy\n    :sid: '11'\n"
+             "  - :name: Bob\n    :sid: '12'\n");
+  const auto all = a_class.take("gradescope").submissions;
+  REQUIRE(all.size() == 2);
+  for (const Submission& one : all) CHECK(one.answers.at(ring().address()).content == "ours");
+  CHECK(all[0].student == "11");
+  CHECK(all[1].student == "12");
+}
+
+TEST_CASE("submissions: hidden entries and names that the pattern does not match are told") {
+  ClassOfFiles a_class;
+  write_text(a_class.file(".hidden"), "one");
+  write_text(a_class.file("hw1-amy"), "two");
+  write_text(a_class.file("bob"), "three");
+  const TakenIn taken = a_class.take("^hw1-(.+)$");
+  REQUIRE(taken.submissions.size() == 2);
+  CHECK(taken.submissions[0].student == "amy");
+  CHECK(taken.submissions[1].student == "bob");
+  CHECK(taken.hidden == std::vector<std::string>{".hidden"});
+  CHECK(taken.unmatched == std::vector<std::string>{"bob"});
 }
 
 TEST_CASE("submissions: a name is safe to write anywhere, and different names stay different") {

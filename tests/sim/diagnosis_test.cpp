@@ -289,6 +289,8 @@ TEST_CASE("text from players is made fit to print") {
   CHECK(printable("sum \xc3\x97 4 \xff\xc3", 100) == "sum \xc3\x97 4 ??");
   CHECK(printable("\xed\xa0\x80", 100) == "???");
   CHECK(printable("\xc3\x97\xc3\x97", 3) == "\xc3\x97");
+  CHECK(printable("a\302\233b\233\177", 100) == "a?b??");
+  CHECK(printable("\u061c\u200e\u200f\u202a\u202e\u2066\u2069 \u2026", 100) == "??????? \u2026");
   CHECK(place_of("/me/work/lab/solutions/06_a/b.cpp", 3) == "solutions/06_a/b.cpp:3");
   CHECK(place_of("/me/lab/work/06_a/b.cpp", 3) == "work/06_a/b.cpp:3");
   CHECK(place_of("work/b.cpp", 3) == "work/b.cpp:3");

@@ -243,6 +243,7 @@ TEST_CASE("a rank that gives up counts as gone for those who wait for it, and it
     const auto result = host.run(core, std::vector<Bytes>(4, input("waits for the next")));
     if (result.finding) FAIL(result.finding->message);
     CHECK(result.results[3].empty());
+    CHECK(result.killed == std::vector<int>{3});
     const auto told = [&](std::size_t rank) { return ByteReader(result.results[rank]).get_text(); };
     CHECK_THAT(told(2), test::contains("rank 3 was killed by a fault at its call number 1"));
     CHECK_THAT(told(1), test::contains("rank 2 gave up: rank 3 was killed"));

@@ -1,0 +1,111 @@
+#include "grader/batch/class_summary.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+constexpr std::size_t names_max = 12;   // of one kind of trouble
+constexpr std::size_t reasons_max = 3;  // told in full; the tables have all
+constexpr const char* summary_indent = "         ";
+
+struct Trouble {
+  std::string name, reason;
+};
+
+// "amy (why), bob (why), cid, dee and 196 more".
+std::string listed(const std::vector<Trouble>& all) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(all.size(), names_max); ++i) {
+    out += (i == 0 ? "" : ", ") + all[i].name;
+    if (i < reasons_max && !all[i].reason.empty()) out += " (" + all[i].reason + ")";
+  }
+  if (all.size() > names_max) out += text(" and ", all.size() - names_max, " more");
+  return out;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::vector<Trouble> all;
+  for (const std::string& name : names) all.push_back({name, ""});
+  return listed(all);
+}
+
+std::string counted(std::size_t count, const char* one, const char* many) {
+  return text(count, count == 1 ? one : many);
+}
+
+// One trouble's students, all for the same reason: the reason is told once.
+std::string line(const std::string& what, std::vector<Trouble> all) {
+  const auto same = [&](const Trouble& one) { return one.reason == all.front().reason; };
+  std::string once;
+  if (all.size() > 1 && !all.front().reason.empty() && std::all_of(all.begin(), all.end(), same)) {
+    once = " (" + all.front().reason + ")";
+    for (Trouble& one : all) one.reason.clear();
+  }
+  return summary_indent + what + once + ": " + listed(all) + "\n";
+}
+
+using ByCause = std::map<std::string, std::vector<Trouble>>;
+
+std::string lines_of_hand_ins(ByCause whole) {
+  std::string out;
+  const auto told = [&](const char* cause, const char* what) {
+    const auto at = whole.find(cause);
+    if (at == whole.end()) return;
+    for (Trouble& one : at->second) {
+      if (std::string(cause) == "missing") one.reason.clear();
+    }
+    out += line(counted(at->second.size(), " student", " students") + what, at->second);
+    whole.erase(at);
+  };
+  told("missing", " handed in nothing");
+  told("empty", " handed in an empty folder or archive");
+  told("nothing_found", " handed in nothing that counts");
+  for (const auto& [cause, all] : whole) {
+    out +=
+        line(counted(all.size(), " hand-in is refused, ", " hand-ins are refused, ") + cause, all);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string class_summary(const TakenIn& taken, const Roster& roster) {
+  ByCause whole, single;
+  std::vector<std::string> strangers;
+  for (const Submission& submission : taken.submissions) {
+    if (!submission.on_roster) strangers.push_back(submission.student);
+    if (!submission.cause.empty()) {
+      whole[submission.cause].push_back({submission.student, submission.reason});
+      continue;
+    }
+    for (const auto& [address, answer] : submission.answers) {
+      if (answer.state != Answer::State::refused) continue;
+      single[answer.cause].push_back({submission.student, answer.reason});
+    }
+  }
+  const bool names_differ = whole.contains("missing") && !strangers.empty();
+  std::string out = lines_of_hand_ins(std::move(whole));
+  for (const auto& [cause, all] : single) {
+    out += line(counted(all.size(), " file is refused, ", " files are refused, ") + cause, all);
+  }
+  const auto names = [&](const char* what, const std::vector<std::string>& all) {
+    if (!all.empty()) out += summary_indent + (what + (": " + listed(all))) + "\n";
+  };
+  names(names_differ ? "not on the roster (do --student-from and --student-column name the same?)"
+                     : "not on the roster",
+        strangers);
+  names("ignored, because the name begins with a dot", taken.hidden);
+  names("not matched by --student-from, so named after the file", taken.unmatched);
+  names("not counted, because another hand-in of the student is", taken.superseded);
+  for (std::size_t i = 0; i < std::min(roster.notes.size(), names_max); ++i) {
+    out += summary_indent + roster.notes[i] + "\n";
+  }
+  return out;
+}
+
+}  // namespace lockstep::grader

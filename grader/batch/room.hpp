@@ -1,0 +1,39 @@
+// What the machine has left before a unit begins: space, inodes and memory. A compiler that runs
+// into a full disk looks like one that refuses the student's file; here it is found before.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace lockstep::grader {
+
+struct Room {
+  std::uintmax_t scratch_bytes = 0, scratch_inodes = 0;  // where players are built
+  std::uintmax_t out_bytes = 0, out_inodes = 0;          // where grades are written
+  std::uintmax_t memory_bytes = 0;                       // that can be had without swapping
+};
+
+// What a unit needs, beside what others are using: an object and a player in the scratch folder, a
+// record in the journal, and the compiler's memory. Each some times more than is usual.
+struct Need {
+  std::uintmax_t scratch_bytes = 32 << 20, scratch_inodes = 64;
+  std::uintmax_t out_bytes = 2 << 20, out_inodes = 8;
+  std::uintmax_t memory_bytes = 512 << 20;
+};
+
+// What there is. What a file system or the kernel does not tell counts as plenty.
+Room room_left(const std::filesystem::path& scratch, const std::filesystem::path& out);
+using LookAround = std::function<Room()>;
+
+// Seconds that the processors of this machine were idle since it started, all together.
+double idle_processor_s();
+
+// The first thing that is short, as a sentence with what to do; nothing when there is enough.
+std::optional<std::string> shortage(const Room& room, const Need& need,
+                                    const std::filesystem::path& scratch,
+                                    const std::filesystem::path& out);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,104 @@
+#include "grader/batch/settings.hpp"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "engine/base/error.hpp"
+#include "grader/batch/digest.hpp"
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+namespace fs = std::filesystem;
+
+double above_zero(const std::string& name, const std::string& value) {
+  std::size_t read = 0;
+  double number = 0;
+  try {
+    number = std::stod(value, &read);
+  } catch (const std::exception&) {
+    read = 0;
+  }
+  if (read == 0 || read != value.size() || !(number > 0)) {
+    throw UsageError("--limits " + name + "=" + value + ": pass a number above 0");
+  }
+  return number;
+}
+
+std::string version_of(const std::string& compiler) {
+  const CommandResult told = run_command({compiler, "--version"}, "/", {});
+  if (told.exit_code != 0) throw Error(text(compiler, " --version failed: ", told.output));
+  return told.output;
+}
+
+void add_headers(const fs::path& folder, std::set<fs::path>& files) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == ".hpp") files.insert(entry.path());
+  }
+}
+
+}  // namespace
+
+void set_limits(const std::string& list, sim::PlayerLimits& player, ClassLimits& whole) {
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, ',');) {
+    if (part.empty()) continue;
+    const std::size_t equals = part.find('=');
+    const std::string name = part.substr(0, equals);
+    const double value =
+        above_zero(name, equals == std::string::npos ? "" : part.substr(equals + 1));
+    if (name == "idle") {
+      player.idle_s = value;
+    } else if (name == "case") {
+      player.case_s = value;
+    } else if (name == "cpu") {
+      player.cpu_s = value;
+    } else if (name == "memory") {
+      player.memory_bytes = static_cast<std::int64_t>(value) << 20;
+    } else if (name == "submission") {
+      whole.submission_s = value;
+    } else if (name == "student") {
+      whole.student_s = value;
+    } else {
+      throw UsageError(
+          "--limits " + name +
+          ": the limits are idle, case, cpu, submission, student (seconds) and memory (MiB)");
+    }
+  }
+}
+
+nlohmann::json limits_record(const sim::PlayerLimits& player, const ClassLimits& whole) {
+  return {{"idle_s", player.idle_s},
+          {"case_s", player.case_s},
+          {"cpu_s", player.cpu_s},
+          {"memory_bytes", player.memory_bytes},
+          {"submission_s", whole.submission_s},
+          {"student_s", whole.student_s}};
+}
+
+std::string lab_digest(const Lab& lab, const std::vector<const Exercise*>& exercises) {
+  std::string all = sha256(read_text("/proc/self/exe"));
+  std::set<fs::path> files;
+  std::set<std::string> compilers;
+  for (const Exercise* exercise : exercises) {
+    if (exercise->kind == Kind::quiz) {
+      files.insert(lab.places.quiz_key(*exercise));
+      continue;
+    }
+    const Recipe recipe = recipe_for(read_recipe(lab.places.recipe(*exercise)), PlayerKind::usual);
+    files.insert({lab.places.recipe(*exercise), lab.places.judge(*exercise)});
+    files.insert(recipe.objects.begin(), recipe.objects.end());
+    files.insert(recipe.libraries.begin(), recipe.libraries.end());
+    compilers.insert(recipe.compiler);
+  }
+  if (!compilers.empty()) add_headers(lab.places.root / "engine", files);
+  for (const std::string& compiler : compilers) all += compiler + version_of(compiler);
+  for (const fs::path& file : files) all += file.string() + sha256(read_text(file));
+  return sha256(all);
+}
+
+}  // namespace lockstep::grader
