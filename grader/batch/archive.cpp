@@ -2,8 +2,6 @@
 // on in a child process, because archives are made to break what reads them.
 #include <archive.h>
 #include <archive_entry.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,12 +16,12 @@
 #include "grader/batch/answer_files.hpp"
 #include "grader/batch/crew.hpp"
 #include "grader/batch/hand_in.hpp"
+#include "grader/course/text_file.hpp"
 #include "grader/sandbox/give_up.hpp"
 
 namespace lockstep::grader {
 namespace {
 
-constexpr std::size_t block_bytes = 64 << 10;
 constexpr std::size_t name_bytes_max = 4096;  // longer ones are nobody's
 
 struct Closed {
@@ -50,40 +48,19 @@ Entry::Kind kind_of(archive_entry* entry) {
   return archive_entry_filetype(entry) == AE_IFREG ? Entry::Kind::file : Entry::Kind::other;
 }
 
-// The file, by reading and seeking alone: the reader's filter lets no other call through.
-struct Source {
-  int file;
-  std::string block;
-};
-
-la_ssize_t read_block(archive* reader, void* data, const void** block) {
-  Source& source = *static_cast<Source*>(data);
-  const ssize_t count = ::read(source.file, source.block.data(), source.block.size());
-  if (count < 0) archive_set_error(reader, errno, "it cannot be read");
-  *block = source.block.data();
-  return count;
-}
-
-la_int64_t seek_to(archive*, void* data, la_int64_t offset, int whence) {
-  const off_t at = ::lseek(static_cast<Source*>(data)->file, offset, whence);
-  return at >= 0 ? at : ARCHIVE_FATAL;
-}
-
 class ArchiveReader {
  public:
-  ArchiveReader(int file, const SubmissionLimits& limits)
-      : source_{file, std::string(block_bytes, '\0')},
-        reader_(archive_read_new()),
-        limits_(limits) {
+  // The bytes must outlive it.
+  ArchiveReader(const std::string& bytes, const SubmissionLimits& limits)
+      : reader_(archive_read_new()), limits_(limits) {
     archive_read_support_format_zip(reader_.get());
     archive_read_support_format_tar(reader_.get());
     archive_read_support_filter_gzip(reader_.get());
     archive_read_support_filter_bzip2(reader_.get());
     archive_read_support_filter_xz(reader_.get());
-    archive_read_set_read_callback(reader_.get(), read_block);
-    archive_read_set_seek_callback(reader_.get(), seek_to);
-    archive_read_set_callback_data(reader_.get(), &source_);
-    if (archive_read_open1(reader_.get()) != ARCHIVE_OK) throw unreadable();
+    if (archive_read_open_memory(reader_.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) {
+      throw unreadable();
+    }
   }
 
   // The next member, or nullptr after the last one.
@@ -130,7 +107,6 @@ class ArchiveReader {
                                sim::printable(why != nullptr ? why : "unknown format", 200)};
   }
 
-  Source source_;
   std::unique_ptr<archive, Closed> reader_;
   SubmissionLimits limits_;
   int members_ = 0;
@@ -163,14 +139,15 @@ Members members_of(ArchiveReader& reader, const std::vector<const Exercise*>& ex
   return members;
 }
 
-void read_members(int file, std::size_t file_bytes, const std::vector<const Exercise*>& exercises,
-                  const SubmissionLimits& limits, Submission& submission) {
+void read_members(const std::string& bytes, std::size_t file_bytes,
+                  const std::vector<const Exercise*>& exercises, const SubmissionLimits& limits,
+                  Submission& submission) {
   try {
     if (file_bytes > limits.archive_bytes) {
       throw Refusal{"too_large", text("the archive has more than ", limits.archive_bytes,
                                       " bytes: hand in work/ alone, as ./lab submit packs it")};
     }
-    ArchiveReader reader(file, limits);
+    ArchiveReader reader(bytes, limits);
     Members members = members_of(reader, exercises);
     const auto read = [&](std::size_t i) -> Answer {
       auto& content = members.contents.at(i);
@@ -219,11 +196,10 @@ void read_archive(const std::filesystem::path& file, const std::vector<const Exe
     ::setlocale(LC_CTYPE, "C.UTF-8");  // of the child: without, it loses names that are UTF-8
     Submission inside = submission;
     const auto file_bytes = std::filesystem::file_size(file);
-    const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    if (opened < 0) throw Error(std::string("it cannot be opened: ") + std::strerror(errno));
+    const std::string bytes = file_bytes > limits.archive_bytes ? "" : read_text(file);
     const std::string wrong = give_up_everything();
     if (!wrong.empty()) throw Error(wrong);
-    read_members(opened, file_bytes, exercises, limits, inside);
+    read_members(bytes, file_bytes, exercises, limits, inside);
     return packed(inside);
   };
   CrewLimits crew;
