@@ -25,7 +25,7 @@ struct CommandResult {
   std::string output;      // stdout and stderr together
   double seconds = 0;      // wall time
   double processor_s = 0;  // of all its processes that were waited for
-  CommandLimits limits;    // it ran under these
+  CommandLimits limits{};  // it ran under these
 };
 
 // argv[0] is looked up in PATH. Runs in `folder`, and hears all signals. `heard` gets each line of
