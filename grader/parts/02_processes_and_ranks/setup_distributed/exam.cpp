@@ -75,8 +75,8 @@ class World {
       }
     }
     ServedStore store;
-    MachinesService machines(cluster_, store, launchers_, lost_);
     SessionsService sessions;
+    MachinesService machines(cluster_, store, sessions, launchers_, lost_);
     CaseSetup setup;
     setup.description = description;
     for (const auto& steps : steps_) setup.inputs.push_back(encode(steps));

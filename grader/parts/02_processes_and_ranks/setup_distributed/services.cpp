@@ -43,8 +43,13 @@ Answer ServedStore::expire(const sim::Actor& who, const sim::Request& request, d
 }
 
 MachinesService::MachinesService(Cluster cluster, ServedStore& store,
-                                 std::optional<Place> launchers, int lost)
-    : cluster_(std::move(cluster)), store_(store), launchers_(launchers), lost_(lost) {
+                                 const SessionsService& sessions, std::optional<Place> launchers,
+                                 int lost)
+    : cluster_(std::move(cluster)),
+      store_(store),
+      sessions_(sessions),
+      launchers_(launchers),
+      lost_(lost) {
   if (launchers_) store_.begin();
 }
 
@@ -94,18 +99,23 @@ void MachinesService::unhost(int who, const MachineCall& call) {
   if (!launchers_ && served.empty()) store_.end();
 }
 
+// A rank may give up a step before it asks for a group: groups are counted in each step anew.
 std::optional<Answer> MachinesService::join(int who, const MachineCall& call, double now) {
   if (waiting_.insert(who).second) {
     groups.push_back({who, now, call});
-    const std::size_t number = joined_[who]++;
-    if (who == lost_ && number == 0) {
+    const auto before = joined_.find(who);
+    GroupNumber number{sessions_.step_of(who), 0};
+    if (before != joined_.end() && before->second.first == number.first) {
+      number.second = before->second.second + 1;
+    }
+    joined_[who] = number;
+    if (who == lost_ && number == GroupNumber{0, 0}) {
       waiting_.erase(who);
       throw Error("the network card of this machine has failed");
     }
-    if (gatherings_.size() <= number) gatherings_.resize(number + 1);
     gatherings_[number].asked[who] = call;
   }
-  const Gathering& gathering = gatherings_[joined_[who] - 1];
+  const Gathering& gathering = gatherings_.at(joined_.at(who));
   require_agreement(gathering);
   if (std::cmp_less(gathering.asked.size(), call.size)) return std::nullopt;
   waiting_.erase(who);
@@ -137,6 +147,14 @@ Answer MachinesService::expire(const sim::Actor& who, const sim::Request& reques
                                200));
   }
   throw Error(text("not all ", call.size, " ranks joined the group within ", call.timeout_s, " s"));
+}
+
+std::uint32_t SessionsService::step_of(int rank) const {
+  std::uint32_t last = 0;
+  for (const auto& [at, told] : notes) {
+    if (at.second == rank) last = std::max(last, at.first);
+  }
+  return last;
 }
 
 std::optional<Answer> SessionsService::serve(const sim::Actor& who, const sim::Request& request,

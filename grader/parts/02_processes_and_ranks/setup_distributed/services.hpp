@@ -47,12 +47,31 @@ class ServedStore final : public sim::Service {
   std::unique_ptr<sim::StoreService> store_;
 };
 
+// What ranks tell, in order.
+class SessionsService final : public sim::Service {
+ public:
+  struct Note {
+    double at_s;
+    SessionReport report;
+  };
+  std::map<std::pair<std::uint32_t, int>, std::vector<Note>> notes;  // by (step, rank)
+
+  // The step in which a rank is: the last one that it told of.
+  std::uint32_t step_of(int rank) const;
+
+  std::string_view name() const override { return sessions_service; }
+  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
+                              double now) override;
+};
+
 class MachinesService final : public sim::Service {
  public:
   using Place = std::pair<int, int>;  // node, port
-  // `launchers`: a store that the launcher serves from the beginning, or nothing. `lost`: a rank
-  // whose first group fails, while all others wait for it; or -1.
-  MachinesService(Cluster cluster, ServedStore& store, std::optional<Place> launchers, int lost);
+  // `sessions`: tells which groups belong together. `launchers`: a store that the launcher serves
+  // from the beginning, or nothing. `lost`: a rank whose first group fails, while all others wait
+  // for it; or -1.
+  MachinesService(Cluster cluster, ServedStore& store, const SessionsService& sessions,
+                  std::optional<Place> launchers, int lost);
 
   struct Hosted {
     int rank;
@@ -85,6 +104,7 @@ class MachinesService final : public sim::Service {
   struct Gathering {
     std::map<int, MachineCall> asked;  // by the rank that plays
   };
+  using GroupNumber = std::pair<std::uint32_t, int>;  // the step, and which of its groups
   void host(int who, const MachineCall& call, double now);
   void unhost(int who, const MachineCall& call);
   std::optional<Answer> join(int who, const MachineCall& call, double now);
@@ -92,26 +112,13 @@ class MachinesService final : public sim::Service {
 
   Cluster cluster_;
   ServedStore& store_;
+  const SessionsService& sessions_;
   std::optional<Place> launchers_;
   int lost_;
   std::set<int> looking_;  // ranks that look for a store
-  std::vector<Gathering> gatherings_;
-  std::map<int, std::size_t> joined_;  // groups that a rank has asked for
+  std::map<GroupNumber, Gathering> gatherings_;
+  std::map<int, GroupNumber> joined_;  // the last group that a rank has asked for
   std::set<int> waiting_;              // ranks whose last group has not come together
-};
-
-// What ranks tell, in order.
-class SessionsService final : public sim::Service {
- public:
-  struct Note {
-    double at_s;
-    SessionReport report;
-  };
-  std::map<std::pair<std::uint32_t, int>, std::vector<Note>> notes;  // by (step, rank)
-
-  std::string_view name() const override { return sessions_service; }
-  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
-                              double now) override;
 };
 
 }  // namespace lockstep::grader::setup_distributed
