@@ -160,7 +160,9 @@ MutantList read_mutants(const std::filesystem::path& file) {
       list.problems.emplace_back(error.what());
     }
   };
-  for (const auto& [key, value] : content.items()) {
+  for (const auto& entry : content.items()) {
+    const std::string& key = entry.key();
+    const json& value = entry.value();
     if (key == toml_lines) continue;
     noting([&] {
       if (key != "mutant") reader.fail(content, key, "unexpected '" + key + "' beside the mutants");

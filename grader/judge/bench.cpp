@@ -49,8 +49,7 @@ std::string cut(std::string said) {
   if (said.size() <= text_max) return said;
   std::size_t end = text_max;
   while (end > 0 && (static_cast<unsigned char>(said[end]) & 0xc0) == 0x80) --end;
-  said.resize(end);
-  return said + "…";
+  return text(said.substr(0, end), "… (", said.size() - end, " more bytes)");
 }
 
 // A folder in which the ranks of one case meet; they are told of it as the player's first argument.

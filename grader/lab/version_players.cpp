@@ -100,7 +100,8 @@ void VersionPlayers::compile(const std::vector<fs::path>& files) {
       by_includes[part->includes].push_back({file, inner, part->includes, std::move(part->body)});
     }
   }
-  for (const auto& [includes, all] : by_includes) {
+  for (const auto& entry : by_includes) {
+    const Versions& all = entry.second;
     const std::size_t units = (all.size() + versions_max - 1) / versions_max;
     for (std::size_t i = 0; i < units; ++i) {
       const auto at = [&](std::size_t unit) {
