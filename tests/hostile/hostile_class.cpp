@@ -53,9 +53,9 @@ std::string what_it_does(const std::string& content) {
 std::string table_of(const fs::path& root, const std::vector<fs::path>& folders) {
   std::string out =
       "# Hostile files\n\n"
-      "Every run of the tests grades each of these files. It must get this verdict and leave "
-      "nothing behind. In the\nsecond table, `pass` means that the attack was refused, did no "
-      "harm, and the right answer after it was judged as\nusual. "
+      "Each test run grades all of these files. Each must get this verdict and leave nothing "
+      "behind. In the second\ntable, `pass` means that the attack was refused, did no harm, and "
+      "the right answer after it was judged as usual.\n"
       "`hostile_class --table . tests/hostile/answers tests/hostile/sandboxed` writes this page.\n";
   for (const fs::path& folder : folders) {
     const std::string where = folder.filename();
