@@ -22,7 +22,7 @@
 namespace lockstep::grader {
 namespace {
 
-constexpr std::size_t name_bytes_max = 4096;  // longer ones are nobody's
+constexpr std::size_t name_bytes_max = 4096;  // a longer one matches no exercise
 
 struct Closed {
   void operator()(archive* reader) const { archive_read_free(reader); }

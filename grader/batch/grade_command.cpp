@@ -211,7 +211,7 @@ std::string beyond_budget_in(const json& student, const ClassLimits& limits) {
               " s (--limits student=", limits.student_s, ")\n");
 }
 
-// Why the lab failed at a file: whoever mends it need not look for it in a report.
+// Says why the lab failed at a file, so that the reason need not be looked up in a report.
 void complain_of(const json& record) {
   std::cerr << "\rlab failure at " << record.at("exercise").get<std::string>() << ": "
             << fit_to_print(record.at("report").value("message", ""), 400) << "\n";
@@ -258,7 +258,7 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
   look_at(arguments, formats);
   Plan plan = asked_for(arguments, lab);
   const fs::path out = output_folder(arguments.get("out"));
-  Journal journal(out / "journal.jsonl");  // from here on nobody else writes there
+  Journal journal(out / "journal.jsonl");  // locked: no other grader writes there
   look_at_earlier(journal, out, arguments.flag("resume") ? Begun::resumed : Begun::refused);
   complete(plan, arguments, lab, journal, out);
   begin(journal, plan, out);

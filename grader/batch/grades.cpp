@@ -75,7 +75,7 @@ json row_of(const json& student, const json& exercise, const Results& results, A
   return row(exercise, result.at("verdict"), result.at("points"), result.at("cause"));
 }
 
-// Why a student has rows that nobody judged, in a sentence or two.
+// Says in a sentence or two why some of a student's rows were not judged.
 std::string reason_of(const json& student, const json& rows) {
   const std::string whole = student.value("reason", "");
   if (!whole.empty()) return whole;

@@ -12,7 +12,7 @@ namespace lockstep::grader {
 void adopt_orphans();
 
 // Waits until all children of this process are over and reaped, for `seconds_max` at most.
-//   Requires  nobody else in this process waits for a child meanwhile
+//   Requires  no other thread of this process waits for a child meanwhile
 void reap_children(double seconds_max);
 
 double processor_s_of(const rusage& used);

@@ -19,7 +19,7 @@ struct Unit {
 // Judges it. The files it makes lie in `folder`, which is new and is removed by the caller.
 //   Returns  {verdict, points, max_points, cause, report: as check --json without its seconds,
 //            seconds}; every text is fit to print (unit_report.hpp)
-//   Requires nobody else in this process waits for its children
+//   Requires  no other thread of this process waits for its children
 //   Throws   Error when the lab failed; nothing is known of the student's file then
 nlohmann::json judge_unit(const Lab& lab, const Sandbox& sandbox, const Unit& unit,
                           const std::filesystem::path& folder);

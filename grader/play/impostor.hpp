@@ -1,5 +1,5 @@
 // An impostor is a player that contains no part: it answers every case at once, by a rule of its
-// own, and communicates with nobody. No check may hold for it (./lab dev impostors), and no class
+// own, and sends no message. No check may hold for it (./lab dev impostors), and no class
 // is graded with an exam that does (grader/batch/canary.hpp).
 //
 //   silent     returns nothing
