@@ -18,6 +18,10 @@ usage: ./lab dev check          format, lint of files that differ from main, flo
                                 beside the mutants
        ./lab dev matrix --page FILE
                                 write all kill matrices to one page, with overview and totals
+       ./lab dev impostors [NAME…] [--seeds N]
+                                check that no check holds for players that contain no part
+       ./lab dev references [NAME…] [--seeds N]
+                                check that the references earn all points under N seeds
        ./lab dev torch          install the newest PyTorch from PyPI in build/torch (about 6 GB),
                                 for the lessons' Python and as a peer of ./lab bench
        ./lab dev predictions FOLDER

@@ -291,7 +291,11 @@ Finding end_of_process(int rank, int status) {
         {}};
   }
   if (number != 0) {
-    return {Verdict::crash, text("rank ", rank, " crashed: ", signal_text(number)), {rank}, {}};
+    return {Verdict::crash,
+            text("rank ", rank, " crashed: ", signal_text(number)),
+            {rank},
+            {},
+            number == SIGKILL ? "killed" : ""};
   }
   return {Verdict::rank_exited,
           text("rank ", rank, " called exit(", code, ") before returning its result"),

@@ -110,7 +110,7 @@ void Core::start(Actor actor, Actor parent, std::string name) {
 void Core::ask(Actor actor, Request request) {
   Strand& strand = state_->running_strand(actor, "asks");
   state_->check(actor, request);
-  state_->count(actor, request);
+  if (request.op == Op::pause) state_->count(actor, request);  // it may be woken before its turn
   if (state_->striking_ && state_->dies_asking(actor, request)) return;
   strand.running = strand.brief = false;
   strand.asked = std::make_unique<Request>(std::move(request));

@@ -347,7 +347,7 @@ void FiberHost::report_idle(std::uint64_t sign) const {
   const int rank = static_cast<int>(sign % turns_of_sign);
   const std::string place = last_sign_.place();
   const Finding finding{Verdict::time,
-                        text("rank ", rank, " ran for ", options_.idle_s, " s",
+                        text("rank ", rank, " ran for more than ", options_.idle_s, " s",
                              place.empty() ? "" : " since its call at ", place,
                              " without communicating or returning: an endless loop?"),
                         {rank},

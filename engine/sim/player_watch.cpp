@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cmath>
 
 #include "engine/sim/process_host_state.hpp"
 
@@ -29,11 +28,11 @@ void ProcessHost::State::read_output(int rank) {
     from.output.append(buffer.data(),
                        static_cast<std::size_t>(std::min<std::int64_t>(room, count)));
     if (from.output_bytes > limits.output_bytes) {
-      return found({Verdict::output,
-                    text("rank ", rank, " printed more than ", limits.output_bytes,
-                         " bytes in one case: does it print inside a loop?"),
-                    {rank},
-                    {}});
+      return ends_badly(rank, {Verdict::output,
+                               text("rank ", rank, " printed more than ", limits.output_bytes,
+                                    " bytes in one case: does it print inside a loop?"),
+                               {rank},
+                               {}});
     }
   }
   if (count == 0) from.output_open = false;
@@ -41,12 +40,12 @@ void ProcessHost::State::read_output(int rank) {
 
 void ProcessHost::State::check_idle(int rank, Clock::time_point now) {
   const Player& of = player(rank);
-  if (of.done || of.running == 0) return;
+  if (!of.may_speak()) return;
   const double silent_s = seconds_between(of.heard, now);
   if (silent_s < limits.idle_s) return;
   const bool starved = of.child.cpu_s() - of.cpu_s < limits.idle_s / 2;
   if (starved && !of.child.asleep() && silent_s < limits.idle_s * starved_stretch) return;
-  found_silent(rank, silent_s);
+  ends_badly(rank, silent_for(rank, limits.idle_s));
 }
 
 // All strands wait, and still a player may be at work: on a thread that is no strand, and that is
@@ -55,7 +54,7 @@ void ProcessHost::State::hear_foreign_threads() {
   const auto begin = Clock::now();
   const auto at_work = [&](int rank) { return !player(rank).child.asleep(); };
   for (int rank = 0; rank < ranks && !result.finding; ++rank) {
-    while (!result.finding && at_work(rank) &&
+    while (!result.finding && !player(rank).bad_end && at_work(rank) &&
            seconds_between(begin, Clock::now()) < foreign_wait_s) {
       pollfd event{player(rank).child.socket(), POLLIN, 0};
       if (poll(&event, 1, 1) > 0) break;
@@ -64,29 +63,34 @@ void ProcessHost::State::hear_foreign_threads() {
   }
 }
 
-void ProcessHost::State::found_silent(int rank, double silent_s) {
+// It names the limit, not the time that was measured, so that it says the same each time.
+Finding ProcessHost::State::silent_for(int rank, double limit_s) {
   const Player& of = player(rank);
-  const std::string silent = text(std::round(silent_s * 10) / 10, " s",
+  const std::string silent = text("for more than ", limit_s, " s",
                                   of.last_call.empty() ? "" : " since its call at ", of.last_call);
-  found({Verdict::time,
-         of.child.asleep()
-             ? text("rank ", rank, " slept for ", silent,
-                    ", outside the lab's own operations: it waits for something that never "
-                    "happens, such as a lock that it holds, a thread, or the end of a long sleep")
-             : text("rank ", rank, " ran for ", silent,
-                    " without communicating or returning: an endless loop?"),
-         {rank},
-         of.last_call});
+  const bool asleep = of.child.asleep();
+  return {Verdict::time,
+          asleep
+              ? text("rank ", rank, " slept ", silent,
+                     ", outside the lab's own operations: it waits for something that never "
+                     "happens, such as a lock that it holds, a thread, or the end of a long sleep")
+              : text("rank ", rank, " ran ", silent,
+                     " without communicating or returning: an endless loop?"),
+          {rank},
+          of.last_call,
+          asleep ? "asleep" : ""};
 }
 
-// Who was silent for most of the time is the one; otherwise all are busy with each other.
+// Who failed, or was silent for most of the time, is the one; otherwise all are busy with each
+// other.
 void ProcessHost::State::found_too_long() {
+  found_bad_end();
   const auto now = Clock::now();
   for (int rank = 0; rank < ranks; ++rank) {
     const Player& of = player(rank);
     const double silent_s = seconds_between(of.heard, now);
-    if (!of.done && of.running > 0 && silent_s > limits.case_s / 2) {
-      return found_silent(rank, silent_s);
+    if (of.may_speak() && silent_s > limits.case_s / 2) {
+      return found(silent_for(rank, limits.case_s / 2));
     }
   }
   found({Verdict::time,

@@ -2,10 +2,12 @@
 // blocked but in poll, which has a deadline.
 //
 // A player's state: it is *running* while one of its strands is not blocked (its idle clock ticks),
-// *blocked* while the core holds a request of each, *done* when its result is there. A frame that
-// does not fit the state is as good as noise: the verdict is crash, of that rank alone.
+// *blocked* while the core holds a request of each, *done* when its result is there, *broken* when
+// it failed by itself. A frame that does not fit the state is as good as noise: the verdict is
+// crash, of that rank alone.
 #include <poll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 
@@ -68,11 +70,7 @@ CaseResult ProcessHost::run(Core& core, const std::vector<Bytes>& inputs) {
   const auto begin = Clock::now();
   const auto over = [&] { return core.finished() || state.result.finding.has_value(); };
   while (!over()) {
-    if (core.quiet()) {
-      state.drive_core();
-    } else {
-      state.wait_for_players();
-    }
+    state.go_on();
     if (seconds_between(begin, Clock::now()) > state.limits.case_s) state.found_too_long();
   }
   if (core.finding()) state.found(*core.finding());  // what is left over at the end
@@ -81,6 +79,7 @@ CaseResult ProcessHost::run(Core& core, const std::vector<Bytes>& inputs) {
     state.result.output.push_back(
         printable(state.player(rank).output, static_cast<std::size_t>(state.limits.output_bytes)));
   }
+  state.found_bad_end();
   if (state.result.finding) {
     state.usable = false;
     state.players.clear();
@@ -95,6 +94,26 @@ CaseResult ProcessHost::run(Core& core, const std::vector<Bytes>& inputs) {
   return std::exchange(state.result, {});
 }
 
+void ProcessHost::State::go_on() {
+  if (!someone_ended_badly()) return core->quiet() ? drive_core() : wait_for_players();
+  const bool others_run = std::any_of(players.begin(), players.begin() + ranks,
+                                      [](const auto& one) { return one->may_speak(); });
+  return others_run ? wait_for_players() : found_bad_end();
+}
+
+// Of ranks that fail side by side, none can be the other's cause. One that was silent comes first:
+// whoever judges it knows by that verdict that to play it again would cost seconds.
+void ProcessHost::State::found_bad_end() {
+  const Finding* first = nullptr;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto& bad_end = player(rank).bad_end;
+    if (!bad_end) continue;
+    const bool silent = bad_end->verdict == Verdict::time;
+    if (first == nullptr || (silent && first->verdict != Verdict::time)) first = &*bad_end;
+  }
+  if (first != nullptr) found(*first);
+}
+
 void ProcessHost::State::give_cases(const std::vector<Bytes>& inputs) {
   const auto now = Clock::now();
   for (int rank = 0; rank < ranks; ++rank) {
@@ -104,6 +123,7 @@ void ProcessHost::State::give_cases(const std::vector<Bytes>& inputs) {
     to.output.clear();
     to.output_bytes = 0;
     to.last_call.clear();
+    to.bad_end.reset();
     to.heard = now;
     to.cpu_s = to.child.cpu_s();
     ByteWriter head;
@@ -119,6 +139,7 @@ void ProcessHost::State::drive_core() {
   auto resumes = core->advance();
   if (core->finding()) {
     if (core->finding()->verdict == Verdict::deadlock) hear_foreign_threads();
+    found_bad_end();
     return found(*core->finding());
   }
   const auto now = Clock::now();
@@ -136,9 +157,10 @@ void ProcessHost::State::wait_for_players() {
   std::vector<pollfd> events;
   for (int rank = 0; rank < ranks; ++rank) {
     const Player& of = player(rank);
+    const bool heard = !of.bad_end;
     const short writing = of.outgoing.empty() ? 0 : POLLOUT;
-    events.push_back({of.child.socket(), static_cast<short>(POLLIN | writing), 0});
-    events.push_back({of.output_open ? of.child.output() : -1, POLLIN, 0});
+    events.push_back({heard ? of.child.socket() : -1, static_cast<short>(POLLIN | writing), 0});
+    events.push_back({heard && of.output_open ? of.child.output() : -1, POLLIN, 0});
   }
   // Often enough to see idleness soon after its limit.
   const int timeout_ms = static_cast<int>(std::ceil(limits.idle_s * 1000 / 10)) + 1;
@@ -152,7 +174,7 @@ void ProcessHost::State::wait_for_players() {
       read_output(rank);
     if (socket & POLLOUT) flush(rank);
     if (socket & (POLLIN | POLLHUP | POLLERR)) hear(rank);
-    if (!result.finding) check_idle(rank, now);
+    check_idle(rank, now);
   }
 }
 
@@ -175,7 +197,7 @@ void ProcessHost::State::flush(int rank) {
 void ProcessHost::State::hear(int rank) {
   Player& from = player(rank);
   try {
-    for (int frames = 0; frames < frames_at_once && !result.finding; ++frames) {
+    for (int frames = 0; frames < frames_at_once && !result.finding && !from.bad_end; ++frames) {
       switch (from.reader.read(from.child.socket())) {
         case FrameReader::State::would_block:
           return;
@@ -224,7 +246,7 @@ void ProcessHost::State::take(int rank, const IncomingFrame& frame) {
       core->end({rank, 0});
       take_result(rank, heard.result);
   }
-  if (core->finding()) found(*core->finding());
+  if (core->finding() && !from.bad_end) found(*core->finding());
 }
 
 void ProcessHost::State::take_request(Actor actor, Request request) {
@@ -248,30 +270,30 @@ void ProcessHost::State::take_result(int rank, std::span<const std::byte> bytes)
 }
 
 void ProcessHost::State::take_failure(int rank, Failure kind, const std::string& what) {
+  const auto finding = [&](Verdict verdict, std::string message) {
+    ends_badly(rank, {verdict, std::move(message), {rank}, {}});
+  };
   switch (kind) {
     case Failure::unsolved:
-      return found({Verdict::unsolved, what, {rank}, {}});
+      return finding(Verdict::unsolved, what);
     case Failure::memory:
-      return found({Verdict::memory,
-                    text("rank ", rank, " asked for more memory than the ",
-                         limits.memory_bytes >> 20, " MiB it may have (", what, ")"),
-                    {rank},
-                    {}});
+      return finding(Verdict::memory,
+                     text("rank ", rank, " asked for more memory than the ",
+                          limits.memory_bytes >> 20, " MiB it may have (", what, ")"));
     case Failure::crash:
-      return found({Verdict::crash, text("rank ", rank, " threw: ", what), {rank}, {}});
+      return finding(Verdict::crash, text("rank ", rank, " threw: ", what));
     case Failure::foreign_thread:
-      return found({Verdict::crash, text("rank ", rank, " ", what), {rank}, {}});
+      return finding(Verdict::crash, text("rank ", rank, " ", what));
   }
 }
 
 void ProcessHost::State::lost(int rank) {
-  if (result.finding) return;
   read_output(rank);
-  if (result.finding) return;
+  if (player(rank).bad_end) return;
   Finding finding = player(rank).child.how_it_ended(rank);
   finding.where = player(rank).last_call;
   if (!finding.where.empty()) finding.message += "; its last call was at " + finding.where;
-  found(std::move(finding));
+  ends_badly(rank, std::move(finding));
 }
 
 }  // namespace lockstep::sim

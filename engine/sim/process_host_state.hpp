@@ -3,8 +3,10 @@
 // long they are silent.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
+#include <optional>
 
 #include "engine/sim/child_process.hpp"
 #include "engine/sim/frame.hpp"
@@ -36,6 +38,11 @@ struct Player {
   std::string last_call;    // its place, of any strand
   Clock::time_point heard;  // when it last said something, or was told to go on
   double cpu_s = 0;         // at that time
+  // How it failed by itself. It waits here until no other rank is running, so that of several ranks
+  // that fail side by side the lowest is named, whichever was heard first.
+  std::optional<Finding> bad_end;
+
+  bool may_speak() const { return !done && running > 0 && !bad_end; }
 };
 
 struct ProcessHost::State {
@@ -53,8 +60,17 @@ struct ProcessHost::State {
   void found(Finding finding) {
     if (!result.finding) result.finding = std::move(finding);
   }
+  void ends_badly(int rank, Finding finding) {
+    auto& bad_end = player(rank).bad_end;
+    if (!bad_end) bad_end = std::move(finding);
+  }
+  bool someone_ended_badly() const {
+    return std::any_of(players.begin(), players.end(),
+                       [](const auto& one) { return one && one->bad_end; });
+  }
   void no_frame(int rank, const std::string& why) {
-    found(
+    ends_badly(
+        rank,
         {Verdict::crash,
          text("rank ", rank,
               " broke its connection to the lab: it sent something that is not a frame (", why,
@@ -67,6 +83,8 @@ struct ProcessHost::State {
 
   void start_players(int count);
 
+  void go_on();
+  void found_bad_end();
   void give_cases(const std::vector<Bytes>& inputs);
   void wait_for_players();
   void drive_core();
@@ -79,7 +97,7 @@ struct ProcessHost::State {
   void take_result(int rank, std::span<const std::byte> bytes);
   void read_output(int rank);
   void check_idle(int rank, Clock::time_point now);
-  void found_silent(int rank, double silent_s);
+  Finding silent_for(int rank, double limit_s);
   void found_too_long();
   void hear_foreign_threads();
   void lost(int rank);

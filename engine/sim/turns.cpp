@@ -19,7 +19,10 @@ void Core::State::take_asked() {
             [&](const Ready& a, const Ready& b) { return earlier(a, b); });
   for (const auto& [clock, actor] : asked) {
     const auto request = std::exchange(strand_of(actor).asked, nullptr);
-    if (request) take(actor, std::move(*request));
+    if (!request) continue;
+    // Counted in this order, so that the rank that exceeds a limit does not depend on the host.
+    if (request->op != Op::pause) count(actor, *request);
+    take(actor, std::move(*request));
   }
 }
 

@@ -39,6 +39,7 @@ struct Finding {
   std::string message;     // "deadlock: rank 0 waits for rank 1 (recv, ring.cpp:12), rank 1 …"
   std::vector<int> ranks;  // the ranks involved; for a deadlock, the cycle in order
   std::string where;       // file:line of the first one, or empty
+  std::string cause = {};  // one word where the verdict leaves it open: "asleep", "killed"
 };
 
 // "work/06_all_reduce/ring_all_reduce.cpp:21": a line as diagnoses name it, without the machine's

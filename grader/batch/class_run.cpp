@@ -159,17 +159,11 @@ class ClassRun {
   static bool is_doubtful(const json& result, const Use& use) {
     if (slept(use)) return false;
     if (charge_of(use) >= costly_s) return true;
-    return result.at("verdict") == "time" && !says(result, " slept for ");
+    return result.at("verdict") == "time" && result.at("cause") != "asleep";
   }
 
   // By the kernel, for want of memory, as far as can be told; a player may also do it itself.
-  static bool was_killed(const json& result) { return says(result, "crashed: SIGKILL"); }
-
-  static bool says(const json& result, const std::string& words) {
-    const auto message = result.at("report").find("message");
-    return message != result.at("report").end() && message->is_string() &&
-           message->get_ref<const std::string&>().find(words) != std::string::npos;
-  }
+  static bool was_killed(const json& result) { return result.at("cause") == "killed"; }
 
   void finish(std::size_t number, json record, const Use& use) {
     const bool judged = record.at("verdict") != "infrastructure";

@@ -18,6 +18,7 @@ constexpr int players_at_first = 8;  // side by side; more are started when a ca
 
 // One word for what the core or the host found; a hint is chosen by it.
 std::string cause_of(const sim::Finding& finding) {
+  if (!finding.cause.empty()) return finding.cause;
   switch (finding.verdict) {
     case sim::Verdict::deadlock:
       return finding.ranks.size() > 1 ? "cycle" : "waits_for_nobody";

@@ -62,6 +62,8 @@ constexpr auto causes = std::to_array<CauseMeaning>({
     {"crash", "a signal, or an exception that left the part"},
     {"sanitizer", "a sanitizer found a wrong access or wrong arithmetic"},
     {"unreadable_result", "the player sent something other than a result"},
+    {"killed", "a rank was ended from outside (SIGKILL)"},
+    {"asleep", "a rank slept for seconds, outside the lab's operations"},
     {"time", "a rank neither communicated nor returned for seconds"},
     {"memory", "more memory than a rank may have"},
     {"output", "the part printed far too much"},

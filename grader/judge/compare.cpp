@@ -69,6 +69,8 @@ std::optional<std::size_t> first_other_bits(std::span<const double> a, std::span
 }
 
 std::string number(double value) {
+  const bool fits = std::abs(value) <= std::numeric_limits<float>::max();
+  const bool is_float = fits && static_cast<float>(value) == value && value != std::round(value);
   std::ostringstream out;
   for (int digits : {6, 9, 17}) {
     out.str("");
@@ -76,6 +78,7 @@ std::string number(double value) {
     out << value;
     // Not std::stod, which throws at numbers below the smallest normal one.
     if (std::strtod(out.str().c_str(), nullptr) == value || std::isnan(value)) break;
+    if (is_float && digits == 9) break;  // six would not tell it from the float64 nearby
   }
   return out.str();
 }

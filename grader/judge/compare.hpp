@@ -29,7 +29,8 @@ std::optional<std::size_t> first_difference(std::span<const double> seen,
 // The first index where a and b differ in their bits or in their length; a NaN equals itself.
 std::optional<std::size_t> first_other_bits(std::span<const double> a, std::span<const double> b);
 
-// "0.1234567" with as many digits as tell neighbouring float64 apart.
+// "0.1234567" with as many digits as tell neighbouring values apart: float32 if it is one, else
+// float64.
 std::string number(double value);
 
 // "1,500,000,000": what a person can read of a large count.

@@ -1,5 +1,5 @@
-// ./lab dev stubs, course, prove, matrix, impostors, predictions, affected: for those who change
-// the course.
+// ./lab dev stubs, course, prove, matrix, impostors, references, predictions, affected: for those
+// who change the course.
 #include <iostream>
 
 #include "engine/base/error.hpp"
@@ -12,6 +12,7 @@
 #include "grader/lab/new_exercise.hpp"
 #include "grader/lab/predict_page.hpp"
 #include "grader/lab/prove.hpp"
+#include "grader/lab/references.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -48,8 +49,9 @@ Exit affected(const Lab& lab, const Words& paths) {
 }  // namespace
 
 Exit dev_command(const Lab& lab, const Words& words) {
-  const std::vector<std::string> known{"new",    "stubs",     "course",      "prove",
-                                       "matrix", "impostors", "predictions", "affected"};
+  const std::vector<std::string> known{"new",        "stubs",       "course",
+                                       "prove",      "matrix",      "impostors",
+                                       "references", "predictions", "affected"};
   const std::string command = words.empty() ? "" : words.front();
   const Words rest(words.empty() ? words.begin() : words.begin() + 1, words.end());
   if (command == "new") return new_command(lab, rest);
@@ -58,13 +60,15 @@ Exit dev_command(const Lab& lab, const Words& words) {
   if (command == "prove") return prove_command(lab, rest);
   if (command == "matrix") return matrix_command(lab, rest);
   if (command == "impostors") return impostors_command(lab, rest);
+  if (command == "references") return references_command(lab, rest);
   if (command == "predictions") return predictions_page_command(lab, rest);
   if (command == "affected") return affected(lab, rest);
   throw UsageError(
       text("usage: ./lab dev new NN/NAME --family F | stubs | course | prove [NAME…] [--afresh] | "
            "matrix [NAME…] [--write] "
            "| matrix --page "
-           "FILE | impostors [NAME…] [--seeds N] | predictions FOLDER | affected PATH…; '",
+           "FILE | impostors [NAME…] [--seeds N] | references [NAME…] [--seeds N] | predictions "
+           "FOLDER | affected PATH…; '",
            command, "' is not one of them", did_you_mean(command, known)));
 }
 

@@ -3,14 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <iostream>
 #include <map>
-#include <thread>
 
 #include "engine/base/error.hpp"
 #include "grader/judge/call.hpp"
 #include "grader/lab/ready.hpp"
+#include "grader/lab/seed_trials.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -108,32 +107,6 @@ class ImpostorTrial {
   std::string complaints_;
 };
 
-int seeds_in(Words& words) {
-  constexpr int usual = 3, most = 100'000;
-  const auto option = std::ranges::find(words, "--seeds");
-  if (option == words.end()) return usual;
-  const bool number =
-      option + 1 != words.end() && !(option + 1)->empty() && (option + 1)->size() <= 6 &&
-      std::ranges::all_of(*(option + 1), [](char c) { return c >= '0' && c <= '9'; });
-  const int seeds = number ? std::stoi(*(option + 1)) : 0;
-  if (seeds < 1 || seeds > most) throw UsageError(text("--seeds takes a number, 1 to ", most));
-  words.erase(option, option + 2);
-  return seeds;
-}
-
-std::vector<const Exercise*> code_exercises(const Lab& lab, const Words& names) {
-  std::vector<const Exercise*> exercises;
-  for (const Exercise& exercise : lab.course.exercises) {
-    if (exercise.kind == Kind::code && names.empty()) exercises.push_back(&exercise);
-  }
-  for (const std::string& name : names) {
-    for (const Exercise* exercise : exercises_named(lab.course, name)) {
-      if (exercise->kind == Kind::code) exercises.push_back(exercise);
-    }
-  }
-  return exercises;
-}
-
 }  // namespace
 
 void make_impostors_ready(const Lab& lab, const std::vector<const Exercise*>& exercises) {
@@ -158,37 +131,20 @@ Report judge_impostor(const Lab& lab, const Exercise& exercise, const fs::path& 
 
 bool is_taken_in(const Report& report) { return holds(report.verdict) || report.points > 0; }
 
-Exit impostors_command(const Lab& lab, Words words) {
-  const int seeds = seeds_in(words);
-  const auto exercises = code_exercises(lab, words);
-  make_impostors_ready(lab, exercises);
+Exit impostors_command(const Lab& lab, const Words& words) {
+  const SeedTrials trials = seed_trials(lab, words);
+  make_impostors_ready(lab, trials.exercises);
   const NamedImpostors players(lab);
-  players.add_names(seeds);
-  std::vector<std::string> complaints(exercises.size());
-  std::atomic<std::size_t> next{0};
-  {
-    std::vector<std::jthread> strands;
-    for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
-      strands.emplace_back([&] {
-        for (std::size_t at = next++; at < exercises.size(); at = next++) {
-          ImpostorTrial trial(lab, *exercises[at]);
-          try {
-            trial.run(players, seeds);
-            complaints[at] = trial.complaints();
-          } catch (const Error& error) {
-            complaints[at] = text(exercises[at]->handle(), ": ", error.what(), "\n");
-          }
-        }
-      });
-    }
-  }
+  players.add_names(trials.seeds);
+  const bool refused = all_hold(trials, [&](const Exercise& exercise) {
+    ImpostorTrial trial(lab, exercise);
+    trial.run(players, trials.seeds);
+    return trial.complaints();
+  });
   std::size_t declared = 0;
-  for (const Exercise* exercise : exercises) declared += exercise->trivial.size();
-  for (const std::string& complaint : complaints) std::cout << complaint;
-  const bool refused = std::ranges::all_of(complaints, &std::string::empty);
-  std::cout << exercises.size() << " exercises, " << impostor_kinds.size() << " impostors, "
-            << seeds
-            << " seeds: " << (refused ? "every check refuses them" : "not every check refuses them")
+  for (const Exercise* exercise : trials.exercises) declared += exercise->trivial.size();
+  std::cout << text_of(trials) << ", " << impostor_kinds.size() << " impostors: "
+            << (refused ? "every check refuses them" : "not every check refuses them")
             << (declared > 0 ? text("; ", declared, " declared trivial") : std::string()) << "\n";
   return refused ? Exit::passed : Exit::failed;
 }

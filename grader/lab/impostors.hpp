@@ -24,6 +24,6 @@ Report judge_impostor(const Lab& lab, const Exercise& exercise, const std::files
 // Whether the report gives an impostor anything, be it for a wasteful pass.
 bool is_taken_in(const Report& report);
 
-Exit impostors_command(const Lab& lab, Words words);  // [NAME…] [--seeds N]
+Exit impostors_command(const Lab& lab, const Words& words);  // [NAME…] [--seeds N]
 
 }  // namespace lockstep::grader

@@ -22,11 +22,11 @@ namespace {
 
 const std::string passed = R"({"verdict": "pass", "points": 10, "max_points": 10, "cause": "",
                                "report": {"message": ""}, "seconds": {}})";
-const std::string killed = R"({"verdict": "crash", "points": 0, "max_points": 10, "cause": "crash",
+const std::string killed = R"({"verdict": "crash", "points": 0, "max_points": 10, "cause": "killed",
   "report": {"message": "rank 1 crashed: SIGKILL: killed from outside"}, "seconds": {}})";
 const std::string out_of_time =
     R"({"verdict": "time", "points": 0, "max_points": 10, "cause": "time",
-        "report": {"message": "rank 0 ran for 3 s"}, "seconds": {}})";
+        "report": {"message": "rank 0 ran for more than 3 s"}, "seconds": {}})";
 
 // The content of a file is what its judge does.
 struct SmallClass {

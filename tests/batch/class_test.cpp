@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,14 +23,11 @@ namespace fs = std::filesystem;
 namespace {
 
 const fs::path root = LOCKSTEP_ROOT;
-const std::string part = "05_data_parallel/scale_learning_rate.cpp";
+const std::string one_rank = "scale_learning_rate", several_ranks = "average_gradients";
 
-std::string reference() { return read_text(root / "solutions" / part); }
-
-// Six students, each with a fate of their own, and one who handed in nothing.
+// Seven students, each with a fate of their own, and one who handed in nothing.
 struct Class {
-  Class() {
-    const std::string right = reference();
+  explicit Class(std::string exercise = one_rank) : name(std::move(exercise)) {
     student("right", right);
     student("copy_of_right", right);
     student("stub", read_text(root / "exercises" / part));
@@ -42,19 +40,19 @@ struct Class {
     fs::permissions(scratch.path() / "seed", fs::perms(0600));
   }
   fs::path submissions() const { return scratch.path() / "submissions"; }
-  fs::path out(const std::string& name) const { return scratch.path() / name; }
-  void student(const std::string& name, const std::string& content) const {
-    write_text(submissions() / name / part, content);
+  fs::path out(const std::string& folder) const { return scratch.path() / folder; }
+  void student(const std::string& who, const std::string& content) const {
+    write_text(submissions() / who / part, content);
   }
-  std::vector<std::string> command(const std::string& name,
+  std::vector<std::string> command(const std::string& folder,
                                    const std::vector<std::string>& more) const {
     std::vector<std::string> words{LOCKSTEP_TOOL,
                                    "grade",
                                    submissions().string(),
                                    "--out",
-                                   out(name).string(),
+                                   out(folder).string(),
                                    "--exercises",
-                                   "scale_learning_rate",
+                                   name,
                                    "--seed-file",
                                    (scratch.path() / "seed").string(),
                                    "--limits",
@@ -62,13 +60,25 @@ struct Class {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  CommandResult grade(const std::string& name, const std::vector<std::string>& more = {}) const {
-    return run_command(command(name, more), scratch.path(), {.deadline_s = 110});
+  CommandResult grade(const std::string& folder, const std::vector<std::string>& more = {}) const {
+    return run_command(command(folder, more), scratch.path(), {.deadline_s = 110});
   }
-  std::string grades(const std::string& name) const {
-    return read_text(out(name) / "grades.json") + read_text(out(name) / "grades.csv") +
-           read_text(out(name) / "totals.csv");
+  std::string grades(const std::string& folder) const {
+    std::vector<fs::path> files{out(folder) / "grades.json", out(folder) / "grades.csv",
+                                out(folder) / "totals.csv"};
+    for (const auto& student : fs::directory_iterator(out(folder) / "students")) {
+      files.push_back(student.path());
+    }
+    std::sort(files.begin(), files.end());
+    std::string all;
+    for (const fs::path& file : files) {
+      all += file.lexically_relative(out(folder)).string() + ":\n" + read_text(file);
+    }
+    return all;
   }
+  std::string name;
+  std::string part = "05_data_parallel/" + name + ".cpp";
+  std::string right = read_text(root / "solutions" / part);
   test::Scratch scratch;
 };
 
@@ -91,7 +101,7 @@ TEST_CASE("grade: each of a class gets the row that is due, whatever the others 
         "student,exercise,verdict,points,max_points,cause,reason\n"
         "copy_of_right,05_data_parallel/scale_learning_rate,pass,10,10,,\n"
         "crash,05_data_parallel/scale_learning_rate,crash,0,10,crash,\n"
-        "hang,05_data_parallel/scale_learning_rate,time,0,10,time,\n"
+        "hang,05_data_parallel/scale_learning_rate,time,0,10,asleep,\n"
         "hostile,05_data_parallel/scale_learning_rate,rank exited,0,10,exited,\n"
         "no_compile,05_data_parallel/scale_learning_rate,compile error,0,10,syntax,\n"
         "nothing,05_data_parallel/scale_learning_rate,missing,0,10,empty,"
@@ -123,8 +133,21 @@ TEST_CASE("grade: each of a class gets the row that is due, whatever the others 
   }
 }
 
-TEST_CASE("grade: killed at any moment and resumed, it ends with the same grades") {
-  const Class a_class;
+TEST_CASE("grade: killed at any moment and resumed, it ends with the same bytes") {
+  const Class a_class(several_ranks);
+  const std::string begin = "// >>> your code\n";
+  for (const auto& [who, what] :
+       {std::pair("throw_together", "if (group.size() > 1) throw 3;"),
+        std::pair("loop_together", "for (volatile int i = 0; group.size() > 2; i = 0) continue;"),
+        std::pair("print_together", "while (group.size() > 2) std::puts(\"again and again\");"),
+        std::pair("one_loops", "for (volatile int i = 0; group.rank() == 1; i = 0) continue;"),
+        std::pair("one_throws",
+                  "if (group.rank() == 1) throw 3;\n"
+                  "for (volatile int i = 0; group.rank() == 0; i = 0) continue;")}) {
+    std::string broken = "#include <cstdio>\n" + a_class.right;
+    broken.insert(broken.find(begin) + begin.size(), what);
+    a_class.student(who, broken);
+  }
   const CommandResult whole = a_class.grade("whole", {"--jobs", "2"});
   if (refused_for_want_of_a_sandbox(whole)) return;
   REQUIRE(whole.exit_code == 0);
@@ -151,7 +174,7 @@ TEST_CASE("grade: killed at any moment and resumed, it ends with the same grades
     if (fs::exists(note)) folders.emplace_back(read_text(note));
   };
   lines_before_kill(4);
-  lines_before_kill(6);
+  lines_before_kill(9);
   const CommandResult resumed = a_class.grade("killed", {"--resume"});
   INFO(resumed.output);
   REQUIRE(resumed.exit_code == 0);

@@ -46,6 +46,9 @@ TEST_CASE("number: as short as tells the value") {
   CHECK(number(0.5) == "0.5");
   CHECK(number(1e6) == "1e+06");
   CHECK(number(0.1 + 0.2) == "0.30000000000000004");
+  CHECK(number(0.1) == "0.1");
+  CHECK(number(static_cast<double>(0.1F)) == "0.100000001");
+  CHECK(number(1099511627776.0) == "1099511627776");
   CHECK(number(not_a_number) == "nan");
 }
 

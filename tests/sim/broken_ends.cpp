@@ -84,7 +84,7 @@ std::vector<BrokenProgram> broken_ends() {
        never_ends,
        Verdict::time,
        {1},
-       "rank 1 ran for 0.3 s since its call at {m} without communicating or returning: an endless "
+       "rank 1 ran for more than 0.3 s since its call at {m} without communicating or returning: an endless "
        "loop?",
        Runs::in_processes},
   };

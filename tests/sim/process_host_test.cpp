@@ -109,8 +109,11 @@ TEST_CASE("two strands of one rank exchange at the same time") {
 }
 
 TEST_CASE("isend is answered at once, whatever the other players do") {
-  const auto outcome = outcome_of("isend goes on", 2);
-  CHECK(outcome.finding.message == "rank 1 threw: went on");
+  PlayerLimits short_idle = limits();
+  short_idle.idle_s = 0.3;
+  const auto outcome = outcome_of("isend goes on", 2, short_idle);
+  CHECK(outcome.finding.ranks == std::vector<int>{0});  // which computes for ever
+  CHECK(outcome.output[1] == "went on\n");
 }
 
 TEST_CASE("a deadlock of four players is named with its cycle, at once") {
@@ -184,6 +187,45 @@ TEST_CASE("each way to go wrong has its verdict, and blames the rank that did it
     CHECK(outcome.finding.verdict == expected.verdict);
     CHECK_THAT(outcome.finding.message, test::contains(expected.message));
     CHECK(outcome.finding.ranks == std::vector<int>{2});
+  }
+}
+
+TEST_CASE("of ranks that fail side by side the lowest is named, whichever was heard first") {
+  PlayerLimits short_idle = limits();
+  short_idle.idle_s = 0.2;
+  for (const char* what : {"throw", "exit", "abort", "garbage", "close", "print", "loop"}) {
+    std::string first;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      const auto outcome = outcome_of(text("all ", what), 4, short_idle);
+      INFO(what << ": " << outcome.finding.message);
+      CHECK(outcome.finding.ranks == std::vector<int>{0});
+      if (first.empty()) first = outcome.finding.message;
+      CHECK(outcome.finding.message == first);
+    }
+  }
+}
+
+TEST_CASE("a rank that is silent is named before those that fail beside it") {
+  PlayerLimits short_idle = limits();
+  short_idle.idle_s = 0.2;
+  ProcessHost host = host_of(3, short_idle);
+  Core core(world(3));
+  const auto result = host.run(core, {input("all throw"), input("all loop"), input("all throw")});
+  REQUIRE(result.finding);
+  CHECK(result.finding->ranks == std::vector<int>{1});
+  CHECK(result.finding->verdict == Verdict::time);
+}
+
+TEST_CASE("the limit of requests names the same rank each time, whichever asked first") {
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    ProcessHost host = host_of(3);
+    Options options = world(3);
+    options.limits.requests_max = 1000;
+    Core core(options);
+    const auto result = host.run(core, std::vector<Bytes>(3, input("all poll")));
+    REQUIRE(result.finding);
+    CHECK(result.finding->verdict == Verdict::traffic_limit);
+    CHECK(result.finding->ranks == std::vector<int>{core.order()[1000 % 3]});
   }
 }
 
