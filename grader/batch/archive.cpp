@@ -1,193 +1,15 @@
-// Members of an archive, one after the other, each counted whether it is kept or not. Reading goes
-// on in a child process, because archives are made to break what reads them.
-#include <archive.h>
-#include <archive_entry.h>
-
-#include <algorithm>
-#include <cerrno>
+// Archives are made to break what reads them: a child process reads each, and gives up everything
+// before it looks at the first byte.
 #include <clocale>
-#include <cstring>
-#include <memory>
-#include <optional>
-#include <set>
 
 #include "engine/base/bytes.hpp"
-#include "engine/sim/verdict.hpp"
 #include "grader/batch/answer_files.hpp"
+#include "grader/batch/archive_members.hpp"
 #include "grader/batch/crew.hpp"
-#include "grader/batch/hand_in.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/sandbox/give_up.hpp"
 
 namespace lockstep::grader {
-namespace {
-
-constexpr std::size_t name_bytes_max = 4096;  // a longer one matches no exercise
-
-struct Closed {
-  void operator()(archive* reader) const { archive_read_free(reader); }
-};
-
-// The whole submission is refused.
-struct Refusal {
-  std::string cause, reason;
-};
-
-// As the archive spells it: in UTF-8 where it says which letters it means.
-std::string name_of(archive_entry* entry) {
-  const char* name = archive_entry_pathname_utf8(entry);
-  if (name == nullptr) name = archive_entry_pathname(entry);
-  return name != nullptr && std::strlen(name) <= name_bytes_max ? name : "";
-}
-
-Entry::Kind kind_of(archive_entry* entry) {
-  if (archive_entry_filetype(entry) == AE_IFLNK || archive_entry_hardlink(entry) != nullptr) {
-    return Entry::Kind::link;
-  }
-  if (archive_entry_filetype(entry) == AE_IFDIR) return Entry::Kind::folder;
-  return archive_entry_filetype(entry) == AE_IFREG ? Entry::Kind::file : Entry::Kind::other;
-}
-
-class ArchiveReader {
- public:
-  // The bytes must outlive it.
-  ArchiveReader(const std::string& bytes, const SubmissionLimits& limits)
-      : reader_(archive_read_new()), limits_(limits) {
-    archive_read_support_format_zip(reader_.get());
-    archive_read_support_format_tar(reader_.get());
-    archive_read_support_filter_gzip(reader_.get());
-    archive_read_support_filter_bzip2(reader_.get());
-    archive_read_support_filter_xz(reader_.get());
-    if (archive_read_open_memory(reader_.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) {
-      throw unreadable();
-    }
-  }
-
-  // The next member, or nullptr after the last one.
-  archive_entry* next() {
-    archive_entry* entry = nullptr;
-    const int state = archive_read_next_header(reader_.get(), &entry);
-    if (state == ARCHIVE_EOF) return nullptr;
-    if (state != ARCHIVE_OK && state != ARCHIVE_WARN) throw unreadable();
-    if (++members_ > limits_.members) {
-      throw Refusal{"bomb", text("the archive has more than ", limits_.members,
-                                 " members: hand in work/ alone, as ./lab submit packs it")};
-    }
-    return entry;
-  }
-
-  // The member's content, or nullopt where it is too large. All of it is counted, kept or not.
-  std::optional<std::string> content() {
-    std::string all;
-    bool whole = true;
-    const void* data = nullptr;
-    std::size_t size = 0;
-    la_int64_t offset = 0;
-    int state;
-    while ((state = archive_read_data_block(reader_.get(), &data, &size, &offset)) == ARCHIVE_OK) {
-      unpacked_ += size;
-      if (unpacked_ > limits_.unpacked_bytes) {
-        throw Refusal{"bomb",
-                      text("the archive holds more than ", limits_.unpacked_bytes, " bytes")};
-      }
-      const auto at = static_cast<std::size_t>(offset);
-      whole = whole && offset >= 0 && at <= limits_.file_bytes && size <= limits_.file_bytes - at;
-      if (!whole) continue;
-      all.resize(std::max(all.size(), at + size));
-      all.replace(at, size, static_cast<const char*>(data), size);
-    }
-    if (state != ARCHIVE_EOF) throw unreadable();
-    return whole ? std::optional(std::move(all)) : std::nullopt;
-  }
-
- private:
-  Refusal unreadable() const {
-    const char* why = archive_error_string(reader_.get());
-    return {"bad_archive", "the archive cannot be read: " +
-                               sim::printable(why != nullptr ? why : "unknown format", 200)};
-  }
-
-  std::unique_ptr<archive, Closed> reader_;
-  SubmissionLimits limits_;
-  int members_ = 0;
-  std::size_t unpacked_ = 0;
-};
-
-// What the archive holds, and the contents of what may be an answer by the end of its path.
-struct Members {
-  std::vector<Entry> entries;
-  std::map<std::size_t, std::optional<std::string>> contents;  // nullopt: too large
-};
-
-Members members_of(ArchiveReader& reader, const std::vector<const Exercise*>& exercises) {
-  std::set<std::string> names;
-  for (const Exercise* exercise : exercises) names.insert(exercise->file());
-  const auto is_wanted = [&](const std::string& path) {
-    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-      return path == name || path.ends_with("/" + name);
-    });
-  };
-  Members members;
-  while (archive_entry* entry = reader.next()) {
-    const Entry member{kind_of(entry), name_of(entry)};
-    auto content = reader.content();
-    if (is_wanted(normal_path(member.path))) {
-      members.contents[members.entries.size()] = std::move(content);
-    }
-    members.entries.push_back(member);
-  }
-  return members;
-}
-
-void read_members(const std::string& bytes, std::size_t file_bytes,
-                  const std::vector<const Exercise*>& exercises, const SubmissionLimits& limits,
-                  Submission& submission) {
-  try {
-    if (file_bytes > limits.archive_bytes) {
-      throw Refusal{"too_large", text("the archive has more than ", limits.archive_bytes,
-                                      " bytes: hand in work/ alone, as ./lab submit packs it")};
-    }
-    ArchiveReader reader(bytes, limits);
-    Members members = members_of(reader, exercises);
-    const auto read = [&](std::size_t i) -> Answer {
-      auto& content = members.contents.at(i);
-      if (content) return {Answer::State::handed_in, std::move(*content), "", ""};
-      return {Answer::State::refused, "", "too_large",
-              text(members.entries[i].path, " has more than ", limits.file_bytes, " bytes")};
-    };
-    take_answers(members.entries, exercises, read, submission);
-  } catch (const Refusal& refusal) {
-    submission.cause = refusal.cause;
-    submission.reason = refusal.reason;
-  }
-}
-
-std::string packed(const Submission& submission) {
-  ByteWriter out;
-  out.put_text(submission.cause).put_text(submission.reason).put(submission.answers.size());
-  for (const auto& [address, answer] : submission.answers) {
-    out.put_text(address).put(answer.state).put_text(answer.content);
-    out.put_text(answer.cause).put_text(answer.reason);
-  }
-  const Bytes bytes = out.take();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-void unpack(const std::string& bytes, Submission& submission) {
-  ByteReader in(std::as_bytes(std::span(bytes)));
-  submission.cause = in.get_text();
-  submission.reason = in.get_text();
-  for (auto left = in.get<std::size_t>(); left > 0; --left) {
-    const std::string address = in.get_text();
-    Answer& answer = submission.answers[address];
-    answer.state = in.get<Answer::State>();
-    answer.content = in.get_text();
-    answer.cause = in.get_text();
-    answer.reason = in.get_text();
-  }
-}
-
-}  // namespace
 
 void read_archive(const std::filesystem::path& file, const std::vector<const Exercise*>& exercises,
                   const SubmissionLimits& limits, Submission& submission) {
@@ -195,21 +17,33 @@ void read_archive(const std::filesystem::path& file, const std::vector<const Exe
   const auto read = [&] {
     ::setlocale(LC_CTYPE, "C.UTF-8");  // of the child: without, it loses names that are UTF-8
     Submission inside = submission;
-    const auto file_bytes = std::filesystem::file_size(file);
-    const std::string bytes = file_bytes > limits.archive_bytes ? "" : read_text(file);
+    if (std::filesystem::file_size(file) > limits.archive_bytes) {
+      inside.cause = "too_large";
+      inside.reason = text("the archive has more than ", limits.archive_bytes,
+                           " bytes: hand in work/ alone, as ./lab submit packs it");
+      return reply_of(inside);
+    }
+    const std::string bytes = read_text(file);
     const std::string wrong = give_up_everything();
     if (!wrong.empty()) throw Error(wrong);
-    read_members(bytes, file_bytes, exercises, limits, inside);
-    return packed(inside);
+    read_members(bytes, exercises, limits, inside);
+    return reply_of(inside);
+  };
+  const auto refuse = [&](const std::string& how) {
+    submission.cause = "bad_archive";
+    submission.reason = "the archive is damaged: " + how;
   };
   CrewLimits crew;
   crew.deadline_s = 60;
   crew.memory_bytes = std::size_t{1} << 30;
   crew.answer_bytes = 2 * limits.unpacked_bytes;
   work_through({read}, crew, [&](std::size_t, const Outcome& outcome) {
-    if (outcome.state == Outcome::State::answered) return unpack(outcome.answer, submission);
-    submission.cause = "bad_archive";
-    submission.reason = "the archive is damaged: " + outcome.how;
+    if (outcome.state != Outcome::State::answered) return refuse(outcome.how);
+    try {
+      read_reply(outcome.answer, limits, submission);
+    } catch (const MalformedMessage&) {
+      refuse("its reader's reply makes no sense");
+    }
   });
 }
 

@@ -6,7 +6,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/sim/verdict.hpp"
-#include "grader/batch/submission.hpp"
+#include "grader/batch/readable_name.hpp"
 
 namespace lockstep::grader {
 namespace {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "grader/batch/readable_name.hpp"
 #include "grader/batch/roster.hpp"
 #include "grader/course/manifest.hpp"
 
@@ -57,11 +58,5 @@ struct TakenIn {
 TakenIn take_in(const std::filesystem::path& folder, const std::vector<const Exercise*>& exercises,
                 const Roster& roster = {}, const std::string& naming = "",
                 const SubmissionLimits& limits = {});
-
-// A name of a file, any bytes, as text that is safe in a file name, a table and a terminal;
-// different names stay different. What is not plain becomes %XX.
-std::string readable_name(const std::string& bytes);
-
-std::string lower_case(std::string bytes);  // A to Z only
 
 }  // namespace lockstep::grader

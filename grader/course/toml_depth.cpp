@@ -43,10 +43,12 @@ std::optional<TomlProblem> wrong_encoding(std::string_view content) {
 }
 
 // Walks through a text as a TOML parser would, but without memory of anything: past strings and
-// comments, counting open brackets and the parts of keys.
+// comments, counting open brackets and the parts of keys. Outside of them TOML is ASCII.
 class DepthWalk {
  public:
-  explicit DepthWalk(std::string_view content) : content_(content) {}
+  explicit DepthWalk(std::string_view content) : content_(content) {
+    if (content.starts_with("\xef\xbb\xbf")) at_ = 3;  // the byte-order mark of UTF-8
+  }
 
   std::optional<TomlProblem> problem() {
     while (at_ < content_.size()) {
@@ -57,6 +59,11 @@ class DepthWalk {
       if (parts_ > parts_max) {
         return TomlProblem{line_, text("a key has more than ", parts_max, " parts")};
       }
+      if (foreign_) {
+        return TomlProblem{line_,
+                           "an accented letter, a typographic quote or the like stands outside "
+                           "straight quotes: write text answers in \"double quotes\""};
+      }
     }
     return std::nullopt;
   }
@@ -66,6 +73,7 @@ class DepthWalk {
     if (c == '"' || c == '\'') return skip_string(c);
     if (c == '#') return skip_to_end_of_line();
     ++at_;
+    foreign_ = static_cast<unsigned char>(c) >= 0x80;
     if (c == '[' || c == '{') ++brackets_;
     if ((c == ']' || c == '}') && brackets_ > 0) --brackets_;
     if (c == '\n') ++line_;
@@ -110,6 +118,7 @@ class DepthWalk {
   std::string_view content_;
   std::size_t at_ = 0;
   int line_ = 1, brackets_ = 0, parts_ = 1;
+  bool foreign_ = false;
 };
 
 }  // namespace

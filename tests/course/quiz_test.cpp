@@ -179,6 +179,19 @@ TEST_CASE("a quiz: what is nested more deeply than any quiz is refused before it
   CHECK(reader.answers(fine, "quiz").size() == 1);
 }
 
+TEST_CASE("a quiz: beyond ASCII a letter stands between quotes or in a comment") {
+  const QuizReader reader;
+  for (const char* typed : {"answer = \u201cb\u201d", "answer = \u00e9", "r\u00e9ponse = 1",
+                            "[[qu\u00e9stion]]", "answer = \"\"\u00a0"}) {
+    CAPTURE(typed);
+    CHECK_THROWS_WITH(reader.answers(std::string("[[question]]\n") + typed, "quiz"),
+                      test::contains("quiz:2: an accented letter, a typographic quote"));
+  }
+  const auto fine = reader.answers(
+      "# \u00e9\n[[question]]\n\"\u00e9\" = 'x \u00e9'\nanswer = \"\"\"\\\n\u00e9\"\"\"", "quiz");
+  CHECK(fine.at(0).answer == "\u00e9");
+}
+
 TEST_CASE("a quiz: a text in another encoding is told so") {
   const QuizReader reader;
   CHECK_THROWS_WITH(reader.answers("\xff\xfe[\0[\0", "quiz"), test::contains("UTF-16"));
