@@ -26,6 +26,9 @@ usage: ./lab dev check          format, lint of files that differ from main, flo
                                 for the lessons' Python and as a peer of ./lab bench
        ./lab dev predictions FOLDER
                                 write what the site shows before and after a predicted run
+       ./lab dev fuzz TARGET [SECONDS]
+                                feed a parser made-up inputs for 600 seconds, or as many; TARGET is
+                                archives, frames, quiz or roster
        ./lab dev affected PATH… list the labels of tests that a change to these files can affect
 TEXT
 }
@@ -60,12 +63,25 @@ dev_torch() {
     fail 3 "PyTorch is installed in build/torch but does not start"
 }
 
+# Builds a target with clang, and keeps what it finds in build/fuzz/found.
+dev_fuzz() {
+  target=${1:-}
+  [ -f "tests/fuzz/$target.cpp" ] || fail 2 "name a target: archives, frames, quiz or roster"
+  install_packages $packages_dev
+  found=build/fuzz/found/$target
+  cmake --preset fuzz >/dev/null && ninja -C build/fuzz "fuzz_$target" && mkdir -p "$found" || exit 1
+  build/fuzz/bin/fuzz_"$target" "$found" "tests/fuzz/corpus/$target" -dict=tests/fuzz/dictionary \
+    -max_total_time="${2:-600}" -max_len=16384 -timeout=10 -print_final_stats=1 \
+    -artifact_prefix="$found-" || fail 1 "a finding; its input is $found-*"
+}
+
 lab_dev() {
   cd "$root"
   case ${1:-} in
     "" | --help | -h) dev_help ;;
     check) dev_check ;;
     torch) dev_torch ;;
+    fuzz) shift; dev_fuzz "$@" ;;
     format) install_packages $packages_dev; dev_format ;;
     *) hand_to lab-tool dev "$@" ;;
   esac
