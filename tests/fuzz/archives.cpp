@@ -8,10 +8,12 @@
 #include "engine/base/bytes.hpp"
 #include "engine/sim/verdict.hpp"
 #include "grader/batch/archive_members.hpp"
+#include "tests/fuzz/expect.hpp"
 
 namespace {
 
 using namespace lockstep;
+using test::expect;
 using namespace lockstep::grader;
 
 constexpr SubmissionLimits limits{
@@ -35,10 +37,6 @@ Submission nothing_yet() {
   Submission submission;
   for (const Exercise& exercise : exercises()) submission.answers[exercise.address()] = {};
   return submission;
-}
-
-void expect(bool holds) {
-  if (!holds) __builtin_trap();
 }
 
 void expect_printable(const std::string& words) {

@@ -10,18 +10,16 @@
 
 #include "engine/sim/core.hpp"
 #include "engine/sim/frame.hpp"
+#include "tests/fuzz/expect.hpp"
 
 namespace {
 
 using namespace lockstep;
 using namespace lockstep::sim;
+using test::expect;
 
 constexpr std::int64_t frame_bytes_max = 1 << 20;
 constexpr int steps_max = 1000;
-
-void expect(bool holds) {
-  if (!holds) __builtin_trap();
-}
 
 // A file without a name stands for the socket.
 int line_with(const std::uint8_t* data, std::size_t size) {

@@ -7,17 +7,11 @@
 
 #include "engine/base/error.hpp"
 #include "grader/batch/roster.hpp"
-
-namespace {
-
-void expect(bool holds) {
-  if (!holds) __builtin_trap();
-}
-
-}  // namespace
+#include "tests/fuzz/expect.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep::grader;
+  using lockstep::test::expect;
   const std::string all(reinterpret_cast<const char*>(data), size);
   const std::size_t end = all.find('\n');
   const std::string column = end == std::string::npos ? "" : all.substr(0, end);
