@@ -1,12 +1,15 @@
 // What a player may send: frames, split as they come, in any order and number, to a host and a core
-// that must refuse what makes no sense and never crash. The first byte chooses the number of ranks;
-// who sends a frame is part of its strand's number. What is heard and what the core answers is
-// written to a line once more, and arrives unchanged.
-#include <sys/mman.h>
+// that must refuse what makes no sense and never crash. The first byte chooses the number of ranks
+// and the size of the pieces; who sends a frame is part of its strand's number. What is heard and
+// what the core answers is sent once more, and arrives unchanged.
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "engine/sim/core.hpp"
 #include "engine/sim/frame.hpp"
@@ -21,21 +24,67 @@ using test::expect;
 constexpr std::int64_t frame_bytes_max = 1 << 20;
 constexpr int steps_max = 1000;
 
-// A file without a name stands for the socket.
-int line_with(const std::uint8_t* data, std::size_t size) {
-  static const int line = ::memfd_create("line", 0);
-  expect(::ftruncate(line, 0) == 0 && ::pwrite(line, data, size, 0) >= 0 &&
-         ::lseek(line, 0, SEEK_SET) == 0);
-  return line;
-}
+// The two ends of a line between a host and a player; neither waits.
+class Line {
+ public:
+  Line() { expect(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends_.data()) == 0); }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+  ~Line() {
+    for (const int end : ends_) ::close(end);
+  }
+  int host() const { return ends_[0]; }
+  int player() const { return ends_[1]; }
+
+ private:
+  std::array<int, 2> ends_{};
+};
+
+// A player that writes what it was given in pieces, and then leaves.
+class Stranger {
+ public:
+  Stranger(std::span<const std::uint8_t> bytes, std::size_t piece) : rest_(bytes), piece_(piece) {}
+
+  // The next frame; nothing when the line ended before it did.
+  std::optional<IncomingFrame> next() {
+    while (true) {
+      switch (reader_.read(line_.host())) {
+        case FrameReader::State::complete:
+          return reader_.take();
+        case FrameReader::State::closed:
+          return std::nullopt;
+        case FrameReader::State::would_block:
+          write_on();
+      }
+    }
+  }
+
+ private:
+  void write_on() {
+    const ssize_t count = ::write(line_.player(), rest_.data(), std::min(piece_, rest_.size()));
+    expect(count >= 0);
+    rest_ = rest_.subspan(static_cast<std::size_t>(count));
+    if (rest_.empty()) ::shutdown(line_.player(), SHUT_WR);
+  }
+
+  std::span<const std::uint8_t> rest_;
+  std::size_t piece_;
+  Line line_;
+  FrameReader reader_{frame_bytes_max};
+};
 
 // The frame, number 0 of its side, as the other side reads it.
-IncomingFrame across(OutgoingFrame frame) {
-  static const int line = ::memfd_create("other line", 0);
-  expect(::ftruncate(line, 0) == 0 && ::lseek(line, 0, SEEK_SET) == 0);
-  expect(frame.send(line, LineEnd::player) && ::lseek(line, 0, SEEK_SET) == 0);
+IncomingFrame across(OutgoingFrame frame, LineEnd from) {
+  const Line line;
+  const int out = from == LineEnd::host ? line.host() : line.player();
+  const int in = from == LineEnd::host ? line.player() : line.host();
   FrameReader reader(2 * frame_bytes_max);
-  expect(reader.read(line) == FrameReader::State::complete);
+  bool sent = false;
+  for (auto state = FrameReader::State::would_block; state != FrameReader::State::complete;) {
+    sent = sent || frame.send(out, from);
+    state = reader.read(in);
+    expect(state != FrameReader::State::closed);
+  }
   return reader.take();
 }
 
@@ -44,12 +93,13 @@ bool same(std::span<const std::byte> a, std::span<const std::byte> b) {
 }
 
 void expect_request_arrives(const Request& request, const IncomingFrame& frame) {
-  expect(same(across(OutgoingFrame(frame.header.strand, 0, request)).bytes(), frame.bytes()));
+  expect(same(across(OutgoingFrame(frame.header.strand, 0, request), LineEnd::player).bytes(),
+              frame.bytes()));
 }
 
 void expect_replies_arrive(const std::vector<Core::Resume>& resumes) {
   for (const auto& [actor, reply] : resumes) {
-    const IncomingFrame frame = across(OutgoingFrame(actor.strand, 0, reply));
+    const IncomingFrame frame = across(OutgoingFrame(actor.strand, 0, reply), LineEnd::host);
     expect(frame.header.kind == FrameKind::reply && frame.header.strand == actor.strand);
     ByteReader in(frame.bytes());
     const Reply heard = read_reply(in, frame.body);
@@ -97,14 +147,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Options options;
   options.ranks = 1 + data[0] % 4;
   Core core(options);
-  const int line = line_with(data + 1, size - 1);
-  FrameReader reader(frame_bytes_max);
+  Stranger stranger({data + 1, size - 1}, data[0] < 128 ? 1 << 16 : 1 + data[0] % 32);
   try {
     for (int step = 0; step < steps_max && !core.finding() && !core.finished(); ++step) {
       if (core.quiet()) {
         expect_replies_arrive(core.advance());
-      } else if (reader.read(line) == FrameReader::State::complete) {
-        tell(core, reader.take());
+      } else if (const auto frame = stranger.next()) {
+        tell(core, *frame);
       } else {
         break;
       }
