@@ -75,7 +75,7 @@ class Stranger {
 
 // The frame, number 0 of its side, as the other side reads it.
 IncomingFrame across(OutgoingFrame frame, LineEnd from) {
-  const Line line;
+  static const Line line;  // read to its end each time
   const int out = from == LineEnd::host ? line.host() : line.player();
   const int in = from == LineEnd::host ? line.player() : line.host();
   FrameReader reader(2 * frame_bytes_max);
