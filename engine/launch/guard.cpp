@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
 #include <vector>
 
@@ -22,16 +22,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string entry_of(const std::string& mark) { return text(mark_variable, "=", mark); }
+
 std::vector<pid_t> marked(const std::string& mark) {
-  const std::string entry = "LOCKSTEP_LAUNCHER=" + mark + '\0';
+  const std::string wanted = entry_of(mark);
   std::vector<pid_t> found;
   std::error_code error;  // processes come and go while this reads
   for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     std::ifstream file(at->path() / "environ", std::ios::binary);
-    const std::string all{std::istreambuf_iterator<char>(file), {}};
-    if (all.find(entry) != std::string::npos) found.push_back(std::stoi(name));
+    // getline: of a process that ends meanwhile it reads nothing, where an iterator would throw.
+    for (std::string entry; std::getline(file, entry, '\0');) {
+      if (entry == wanted) found.push_back(std::stoi(name));
+    }
   }
   return found;
 }
@@ -92,6 +96,12 @@ Guard::Guard() : mark_(text(getpid(), ".", std::random_device()())) {
     alive_.reset();
     watch(read_end.get(), mark_);
   }
+}
+
+std::string Guard::entry() const { return entry_of(mark_); }
+
+void Guard::mark_children() const {
+  if (setenv(mark_variable, mark_.c_str(), 1) != 0) throw Error("no memory for the environment");
 }
 
 void Guard::remove_after_us(const fs::path& folder) const {

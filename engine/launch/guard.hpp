@@ -17,6 +17,8 @@
 
 namespace lockstep::launch {
 
+inline constexpr const char* mark_variable = "LOCKSTEP_LAUNCHER";
+
 // Kills every process whose environment has LOCKSTEP_LAUNCHER=mark, until none is found.
 void kill_marked(const std::string& mark);
 
@@ -29,6 +31,11 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
 
   const std::string& mark() const { return mark_; }
+  // "LOCKSTEP_LAUNCHER=mark": what its processes carry.
+  std::string entry() const;
+  // From now on, all that this process starts inherits the mark. Requires that no other thread runs
+  // yet.
+  void mark_children() const;
   // A folder that the guard removes if the launcher cannot.
   void remove_after_us(const std::filesystem::path& folder) const;
 

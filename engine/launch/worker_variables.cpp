@@ -2,6 +2,7 @@
 
 #include "engine/base/text.hpp"
 #include "engine/launch/address.hpp"
+#include "engine/launch/guard.hpp"
 #include "engine/launch/node_layout.hpp"
 
 namespace lockstep::launch {
@@ -28,7 +29,7 @@ std::vector<std::string> environment_of(const Plan& plan, int local_rank,
   ours["TORCHELASTIC_USE_AGENT_STORE"] = "False";
   ours["LOCKSTEP_STORE"] = text_of(plan.store);
   ours["LOCKSTEP_ADDR"] = plan.local_addr;
-  ours["LOCKSTEP_LAUNCHER"] = plan.mark;
+  ours[mark_variable] = plan.mark;
   // What the user sets wins, as under torchrun. N ranks that each start a thread per core would
   // fight for the cores.
   WorkerEnv unless_set{{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"}};

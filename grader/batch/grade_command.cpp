@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "engine/base/error.hpp"
+#include "engine/launch/guard.hpp"
 #include "grader/batch/canary.hpp"
 #include "grader/batch/class_run.hpp"
 #include "grader/batch/class_summary.hpp"
@@ -253,6 +254,20 @@ void look_at(const Arguments& arguments, const std::vector<std::string>& formats
   }
 }
 
+// Nothing that is started for a class outlives it, even if this process is killed. The sandbox dies
+// with its parent, but for a moment at its start it does not yet.
+class Leftovers {
+ public:
+  Leftovers() { guard_.mark_children(); }
+  ~Leftovers() { launch::kill_marked(guard_.mark()); }
+  Leftovers(const Leftovers&) = delete;
+  Leftovers& operator=(const Leftovers&) = delete;
+  const launch::Guard& guard() const { return guard_; }
+
+ private:
+  launch::Guard guard_;
+};
+
 Exit grade_class(Lab lab, const Arguments& arguments) {
   const std::vector<std::string> formats = parts_of(arguments.get("format"));
   look_at(arguments, formats);
@@ -267,10 +282,13 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
 
   const fs::path note = out / "scratch";
   remove_left_over(note);
+  const Leftovers leftovers;
   const PrivateFolder area;
+  leftovers.guard().remove_after_us(area.path());
   write_whole(note, area.path().string());
   const Recipe recipe = read_recipe(lab.places.recipe(canary_exercise(lab.course)));
-  const Proven proven = proven_sandbox(lab.places, area.path(), lab.limits, recipe.compiler);
+  const Proven proven = proven_sandbox(lab.places, area.path(), lab.limits, recipe.compiler,
+                                       leftovers.guard().entry());
   send_impostors(lab, plan.exercises, plan.limits.jobs, plan.secret);
   send_canaries(lab, *proven.sandbox, area.path(), plan.limits.jobs, plan.secret);
   std::size_t judged = 0;

@@ -1,8 +1,9 @@
 // lab-box: confines a player, then becomes it. Static, because it runs where nothing else is.
 //
-//   lab-box [--uid N [--ids M]] [--namespaces | --root DIR --landlock] [--no-filter] [--processes
-//   N] -- PLAYER lab-box [--uid N] [--reach] --command [--no-filter] [--read PATH]… [--write PATH]…
-//   -- COMMAND…
+//   lab-box [--uid N [--ids M]] [--namespaces | --root DIR --landlock] [--no-filter]
+//           [--processes N] [--mark NAME=VALUE] -- PLAYER
+//   lab-box [--uid N] [--reach] --command [--no-filter] [--mark NAME=VALUE] [--read PATH]…
+//           [--write PATH]… -- COMMAND…
 //
 // In this order, each only where asked:
 //   --uid N       gives up root: one of a thousand (or M) user ids from N on, which nobody has
@@ -57,6 +58,9 @@ struct Orders {
   unsigned ids = 1000;
   const char* root = nullptr;
   std::string processes = "32";
+  // In the environment of bubblewrap and of a command, so that whoever looks for what they left
+  // behind finds it: of bubblewrap itself, a process that waits for its parent, killed meanwhile.
+  char* mark = nullptr;
   std::vector<std::string> reads, writes;
   char** program = nullptr;  // and its words
 };
@@ -99,6 +103,8 @@ Orders read_orders(int argc, char** argv) {
       orders.uid = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
     } else if (word == "--ids" && more) {
       orders.ids = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
+    } else if (word == "--mark" && more) {
+      orders.mark = argv[++i];
     } else if (word == "--processes" && more) {
       orders.processes = argv[++i];
     } else {
@@ -222,7 +228,7 @@ int piped(const std::vector<std::string>& words) {
                                  "/box",  "--processes", orders.processes.c_str()};
   if (!orders.filter) words.push_back("--no-filter");
   words.insert(words.end(), {"--", "/player", nullptr});
-  char* environment[] = {nullptr};
+  char* environment[] = {orders.mark, nullptr};
   execve("/usr/bin/bwrap", const_cast<char**>(words.data()), environment);
   give_up(std::string("/usr/bin/bwrap cannot be run: ") + std::strerror(errno));
 }
@@ -265,6 +271,7 @@ int piped(const std::vector<std::string>& words) {
   }
   clearenv();
   setenv("PATH", "/usr/local/bin:/usr/bin", 1);
+  if (orders.mark != nullptr) putenv(orders.mark);
   if (!orders.writes.empty()) setenv("TMPDIR", orders.writes.front().c_str(), 1);
   execvp(orders.program[0], orders.program);
   give_up(std::string(orders.program[0]) + " cannot be run: " + std::strerror(errno));

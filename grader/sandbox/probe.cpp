@@ -87,9 +87,9 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 // Why the profile cannot be used; empty when it can.
 std::string try_profile(Profile profile, const Places& places, const fs::path& area,
                         const sim::PlayerLimits& limits, const std::string& compiler,
-                        Proven& proven) {
+                        const std::string& mark, Proven& proven) {
   try {
-    proven.sandbox = std::make_unique<Sandbox>(profile, places, area, compiler);
+    proven.sandbox = std::make_unique<Sandbox>(profile, places, area, compiler, mark);
     const Sandbox& sandbox = *proven.sandbox;
     using Filter = Sandbox::Filter;
     proven.layers =
@@ -274,14 +274,14 @@ Attempts attempt_as_reader() {
 }
 
 Proven proven_sandbox(const Places& places, const fs::path& area, const sim::PlayerLimits& limits,
-                      const std::string& compiler) {
+                      const std::string& compiler, const std::string& mark) {
   Proven proven;
   const std::string no_namespaces =
-      try_profile(Profile::namespaces, places, area, limits, compiler, proven);
+      try_profile(Profile::namespaces, places, area, limits, compiler, mark, proven);
   if (no_namespaces.empty()) return proven;
   std::string no_landlock = "it needs root, since each player gets a user of its own";
   if (::geteuid() == 0) {
-    no_landlock = try_profile(Profile::landlock, places, area, limits, compiler, proven);
+    no_landlock = try_profile(Profile::landlock, places, area, limits, compiler, mark, proven);
     if (no_landlock.empty()) return proven;
   }
   throw NoSandbox(text("no sandbox holds on this machine, so nothing is graded.\n  namespaces: ",

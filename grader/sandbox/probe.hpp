@@ -54,9 +54,10 @@ struct Proven {
   std::vector<Layer> layers;
 };
 
-// The first profile that holds, shown to hold; `area` must outlive it.
+// The first profile that holds, shown to hold; `area` must outlive it. `mark`: as the Sandbox's.
 //   Throws  NoSandbox
 Proven proven_sandbox(const Places& places, const std::filesystem::path& area,
-                      const sim::PlayerLimits& limits, const std::string& compiler);
+                      const sim::PlayerLimits& limits, const std::string& compiler,
+                      const std::string& mark = {});
 
 }  // namespace lockstep::grader

@@ -77,13 +77,14 @@ PrivateFolder::~PrivateFolder() {
 }
 
 Sandbox::Sandbox(Profile profile, const Places& places, const fs::path& area,
-                 const std::string& compiler)
+                 const std::string& compiler, std::string mark)
     : profile_(profile),
       places_(places),
       box_(area / "lab-box"),
       headers_(area / "headers"),
       nothing_(area / "nothing"),
       toolchain_(toolchain_of(compiler)),
+      mark_(std::move(mark)),
       root_(::geteuid() == 0) {
   const fs::path built = places.build / "bin" / "lab-box";
   if (!fs::exists(built)) {
@@ -107,6 +108,7 @@ std::vector<std::string> Sandbox::player_launcher(Filter filter) const {
   }
   if (root_) words.insert(words.end(), {"--uid", first_player_uid});
   if (filter == Filter::off) words.emplace_back("--no-filter");
+  if (!mark_.empty()) words.insert(words.end(), {"--mark", mark_});
   words.emplace_back("--");
   return words;
 }
@@ -163,6 +165,7 @@ std::vector<std::string> Sandbox::under_landlock(const std::vector<fs::path>& re
   if (root_) words.insert(words.end(), {"--uid", first_player_uid});
   if (root_ && closed_) words.emplace_back("--reach");
   if (filter == Filter::off) words.emplace_back("--no-filter");
+  if (!mark_.empty()) words.insert(words.end(), {"--mark", mark_});
   const auto read = [&](const fs::path& path) {
     words.insert(words.end(), {"--read", path.string()});
   };

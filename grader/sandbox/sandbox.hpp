@@ -41,10 +41,11 @@ class PrivateFolder {
 class Sandbox {
  public:
   // `area` must outlive it: what confines players is copied there.
-  // `compiler` is the one that will be run.
+  // `compiler` is the one that will be run. All that it starts carries `mark` in its environment,
+  // "NAME=value" or empty; a player does not.
   //   Throws  Error when this build has no lab-box
   Sandbox(Profile profile, const Places& places, const std::filesystem::path& area,
-          const std::string& compiler);
+          const std::string& compiler, std::string mark = {});
 
   Profile profile() const { return profile_; }
 
@@ -72,6 +73,7 @@ class Sandbox {
   std::filesystem::path headers_;  // a copy of the engine's, for the namespaces
   std::filesystem::path nothing_;  // an empty folder
   Toolchain toolchain_;
+  std::string mark_;
   bool root_ = false;
   bool closed_ = false;  // the course lies where only root can go
 };

@@ -286,7 +286,8 @@ TEST_CASE("grade: of two graders that start at once, one works and the other say
     const fs::path note = a_class.out() / "scratch";
     while (!winner.is_over() && !fs::exists(note)) ::usleep(1000);
     winner.end();
-    if (fs::exists(note)) fs::remove_all(read_text(note));
+    std::error_code gone;  // the grader's guard removes it too
+    if (fs::exists(note)) fs::remove_all(read_text(note), gone);
     fs::remove_all(a_class.out());
     if (loser.exit_code == 3) {
       std::cout << "NO SANDBOX HERE: " << said << "\n";

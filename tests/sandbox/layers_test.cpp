@@ -1,10 +1,14 @@
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <iostream>
 
 #include "engine/sim/child_process.hpp"
@@ -176,6 +180,66 @@ TEST_CASE("sandbox: when memory runs out, the kernel takes a player before anybo
   player.await_start({program.string()});
   const std::string score = read_text("/proc/" + std::to_string(player.pid()) + "/oom_score_adj");
   CHECK(score == "1000\n");
+}
+
+namespace {
+
+// Of the processes that have lost their parent to this one, those that still run.
+std::vector<pid_t> orphans_here() {
+  std::vector<pid_t> found;
+  std::error_code gone;
+  for (const auto& entry : fs::directory_iterator("/proc", gone)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;  // of a process that ends meanwhile nothing
+    std::getline(file, stat);
+    char state = 0;
+    int parent = 0;
+    const auto name_end = stat.rfind(')');
+    if (name_end == std::string::npos) continue;
+    if (std::sscanf(stat.c_str() + name_end + 1, " %c %d", &state, &parent) != 2) continue;
+    if (parent == ::getpid() && state != 'Z') found.push_back(std::atoi(stat.c_str()));
+  }
+  return found;
+}
+
+}  // namespace
+
+// Bubblewrap's inner process waits for the outer one before it asks to die with it.
+TEST_CASE("sandbox: what is left of one whose judge is killed at its start carries the mark") {
+  if (cannot(Profile::namespaces)) return;
+  const PrivateFolder area;
+  const std::string mark = "LOCKSTEP_LAUNCHER=a test's";
+  const Sandbox sandbox(Profile::namespaces, places, area.path(), compiler(), mark);
+  const fs::path program = area.path() / "lab-probe";
+  fs::copy_file(places.build / "bin" / "lab-probe", program);
+  sim::PlayerLimits limits;
+  limits.launcher = sandbox.player_launcher();
+  REQUIRE(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+  int left = 0;
+  for (int start = 0; start < 300 && left < 3; ++start) {
+    const pid_t judge = ::fork();
+    if (judge == 0) {
+      const sim::ChildProcess player({program.string()}, limits);
+      ::pause();
+    }
+    ::usleep(static_cast<useconds_t>(500 + 40 * start));
+    ::kill(judge, SIGKILL);
+    ::waitpid(judge, nullptr, 0);
+    for (int look = 0; look < 50 && !orphans_here().empty(); ++look) ::usleep(2000);  // most end
+    for (const pid_t orphan : orphans_here()) {
+      std::ifstream file("/proc/" + std::to_string(orphan) + "/environ");
+      std::string environment;
+      std::getline(file, environment, '\0');
+      CHECK(environment == mark);
+      ++left;
+      ::kill(orphan, SIGKILL);
+    }
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
+  }
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  if (left == 0) std::cout << "in 300 starts, nothing was left behind: the mark was not tried\n";
 }
 
 TEST_CASE("sandbox: a sandbox that cannot be entered is the lab's failure, not the player's") {
