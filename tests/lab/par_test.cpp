@@ -49,6 +49,10 @@ TEST_CASE("par: the references of all collectives over messages are at par") {
     CHECK(par.at("stars") == 3);
     CHECK(par.at("counters").size() == 4);
   }
+  const auto mean = par_of(tree, "solutions", "average_gradients");
+  REQUIRE(mean.is_object());
+  CHECK(mean.at("stars") == 3);
+  CHECK(mean.at("counters").size() == 1);
   CHECK(par_of(tree, "solutions", "distributed_sampler").is_null());
 }
 

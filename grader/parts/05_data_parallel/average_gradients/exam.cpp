@@ -176,6 +176,8 @@ void judge_cost(Bench& bench, const Problem& p) {
   const auto played = play(bench, p);
   if (!played) return;
   check_one_reduction(bench, *played, p.plan, p.size());
+  bench.note_par("bytes", busiest_rank_bytes(played->counters),
+                 ring_bytes(p.plan.bytes(), p.size()), *played);
   const std::int64_t gradients =
       std::count(p.plan.has_grad.begin(), p.plan.has_grad.end(), std::uint8_t{1});
   check_operations(bench, *played,
