@@ -1,5 +1,6 @@
 #include "grader/batch/submission.hpp"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -47,6 +48,22 @@ TEST_CASE("submissions: a folder is read at its root or below work/") {
   CHECK(all[0].student == "amy");
   CHECK(all[0].answers.at(ring().address()).content == "one");
   CHECK(all[1].answers.at(ring().address()).content == "two");
+}
+
+TEST_CASE("submissions: a class takes little more memory than its files") {
+  ClassOfFiles a_class;
+  const auto most_kib = [] {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss;
+  };
+  for (int i = 0; i < 200; ++i) {
+    write_text(a_class.file("student" + std::to_string(i)), std::string(5000, 'x'));
+  }
+  const long before = most_kib();
+  const auto all = a_class.read();
+  CHECK(all.size() == 200);
+  CHECK(most_kib() - before < 30'000);  // 1 MB of files; a file may have 1 MiB
 }
 
 TEST_CASE("submissions: links, pipes, devices and huge files are refused with their reason") {
