@@ -16,6 +16,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/batch/processor_time.hpp"
+#include "grader/sandbox/give_up.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -45,7 +46,8 @@ void die_before_the_grader() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   ::setpgid(0, 0);
-  const rlimit space{memory, memory};
+  const rlim_t most = mapped_bytes() + memory;
+  const rlimit space{most, most};
   ::setrlimit(RLIMIT_AS, &space);
   ::signal(SIGPIPE, SIG_IGN);
   die_before_the_grader();

@@ -10,7 +10,7 @@ namespace lockstep::grader {
 struct CrewLimits {
   int jobs = 1;
   double deadline_s = 300;                          // of one task
-  std::size_t memory_bytes = std::size_t{4} << 30;  // address space of one task
+  std::size_t memory_bytes = std::size_t{4} << 30;  // address space that one task may add
   std::size_t answer_bytes = 8 << 20;
 };
 

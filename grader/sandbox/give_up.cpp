@@ -6,8 +6,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "grader/sandbox/player_filter.hpp"
 
@@ -29,15 +31,30 @@ bool limit(int resource, rlim_t value) {
   return ::setrlimit(static_cast<__rlimit_resource>(resource), &both) == 0;
 }
 
+// On top of what is there, but not above the limit that it has already.
+bool limit_memory(rlim_t present) {
+  rlimit space{};
+  if (::getrlimit(RLIMIT_AS, &space) != 0) return false;
+  return limit(RLIMIT_AS, std::min(space.rlim_max, present + memory_bytes));
+}
+
 }  // namespace
+
+std::size_t mapped_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t pages = 0;
+  file >> pages;
+  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
 
 std::string give_up_everything() {
   const pid_t parent = ::getppid();
+  const std::size_t present = mapped_bytes();
   const bool done = become_nobody() && ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
                     ::getppid() == parent && ::prctl(PR_SET_DUMPABLE, 0) == 0 &&
-                    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-                    limit(RLIMIT_AS, memory_bytes) && limit(RLIMIT_CPU, processor_s) &&
-                    limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NPROC, 0);
+                    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && limit_memory(present) &&
+                    limit(RLIMIT_CPU, processor_s) && limit(RLIMIT_CORE, 0) &&
+                    limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NPROC, 0);
   if (!done) return std::string("giving up rights: ") + std::strerror(errno);
   const std::string wrong = load_reader_filter();
   return wrong.empty() ? "" : "the filter: " + wrong;

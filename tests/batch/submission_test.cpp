@@ -1,5 +1,6 @@
 #include "grader/batch/submission.hpp"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -64,6 +65,16 @@ TEST_CASE("submissions: a class takes little more memory than its files") {
   const auto all = a_class.read();
   CHECK(all.size() == 200);
   CHECK(most_kib() - before < 30'000);  // 1 MB of files; a file may have 1 MiB
+}
+
+TEST_CASE("submissions: an archive is read, however much the grader holds already") {
+  ClassOfFiles a_class;
+  write_archive(a_class.of("amy.zip"), {{"work/" + ring().file(), "mine"}});
+  constexpr std::size_t much = std::size_t{6} << 30;
+  void* const held = ::mmap(nullptr, much, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(held != MAP_FAILED);
+  CHECK(a_class.only(a_class.read()).content == "mine");
+  ::munmap(held, much);
 }
 
 TEST_CASE("submissions: links, pipes, devices and huge files are refused with their reason") {
