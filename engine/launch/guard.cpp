@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,7 +44,8 @@ std::vector<pid_t> marked(const std::string& mark) {
 // Runs in the guard. It keeps nothing of the launcher's but the pipe, so that nobody who waits for
 // the end of the launcher's output waits for the guard.
 [[noreturn]] void watch(int alive, const std::string& mark) {
-  setsid();  // signals of the terminal are for the launcher
+  setsid();                              // signals of the terminal are for the launcher
+  prctl(PR_SET_NAME, "lockstep-guard");  // whoever kills by the launcher's name does not mean it
   // A scheduler sends these to every process of a job.
   for (const int number : {SIGUSR1, SIGUSR2}) signal(number, SIG_IGN);
   const int nothing = open("/dev/null", O_RDWR);
