@@ -58,8 +58,8 @@ struct Orders {
   unsigned ids = 1000;
   const char* root = nullptr;
   std::string processes = "32";
-  // In the environment of bubblewrap and of a command, so that whoever looks for what they left
-  // behind finds it: of bubblewrap itself, a process that waits for its parent, killed meanwhile.
+  // Put into the environment of bubblewrap or of the command, so that their leftovers can be found.
+  // Bubblewrap leaves a process behind if it is killed while that process still waits for it.
   char* mark = nullptr;
   std::vector<std::string> reads, writes;
   char** program = nullptr;  // and its words
