@@ -167,7 +167,7 @@ int run(int argc, const char* const* argv) {
   double early_loss = first_loss;
   for (std::int64_t i = 1; i < warmup; ++i) early_loss = one_step(task, model);
   std::vector<double> rates, processor_rates;
-  ddp::Communication communication;
+  collectives::Communication communication;
   double last_loss = 0;
   for (std::int64_t i = 0; i < repetitions; ++i) {
     world.group->barrier();

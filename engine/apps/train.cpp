@@ -12,7 +12,6 @@
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/launch/error_file.hpp"
 #include "engine/launch/launcher.hpp"
-#include "engine/tensor/symbolic.hpp"
 #include "engine/trace/page.hpp"
 
 namespace {
@@ -62,10 +61,10 @@ int train_here(const Arguments& arguments) {
 
 // What each of the ranks would complain of, said once, before any is started.
 void check_run(const Arguments& arguments, int ranks) {
-  SymbolicDevice device;  // the model need not be made for that
   const apps::Datasets datasets = apps::open_datasets(arguments);
-  const nn::ModelSpec spec = apps::model_spec(arguments, *datasets.train);
-  apps::make_optimizer(arguments, *nn::make_model(spec, device, 0));
+  apps::model_spec(arguments, *datasets.train);
+  apps::optimizer_spec(arguments);
+  train::check(apps::strategy_options(arguments).choice);
   train::total_steps(apps::loop_options(arguments), datasets.train->size(), ranks);
 }
 

@@ -237,13 +237,10 @@ nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& datase
   return spec;
 }
 
-std::string optimizer_name(const Arguments& arguments) {
-  if (arguments.given("optimizer")) return arguments.get("optimizer");
-  return is_gpt(arguments) ? "adamw" : "sgd";
-}
-
-std::unique_ptr<optim::Optimizer> make_optimizer(const Arguments& arguments, nn::Module& model) {
-  const std::string name = optimizer_name(arguments);
+optim::OptimizerSpec optimizer_spec(const Arguments& arguments) {
+  const std::string name = arguments.given("optimizer") ? arguments.get("optimizer")
+                           : is_gpt(arguments)          ? "adamw"
+                                                        : "sgd";
   if (name != "sgd" && arguments.given("momentum")) {
     throw UsageError(text("--momentum belongs to --optimizer sgd; leave it out for ", name));
   }
@@ -253,45 +250,40 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const Arguments& arguments, nn:
   const double decay = arguments.given("weight-decay") ? arguments.number("weight-decay", 0)
                        : name == "adamw"               ? 0.01
                                                        : 0;
-  if (name == "sgd") {
-    return optim::make_sgd(model.parameters(), {.learning_rate = rate,
-                                                .momentum = arguments.number("momentum", 0),
-                                                .weight_decay = decay});
-  }
-  optim::AdamOptions options;
-  options.learning_rate = rate;
-  options.weight_decay = decay;
-  if (name == "adam") return optim::make_adam(model.parameters(), options);
-  options.decay_dims_min = 2;
-  return optim::make_adamw(model.parameters(), options);
+  optim::OptimizerSpec spec;
+  spec.kind = name == "sgd"    ? optim::OptimizerKind::sgd
+              : name == "adam" ? optim::OptimizerKind::adam
+                               : optim::OptimizerKind::adamw;
+  spec.sgd.learning_rate = spec.adam.learning_rate = rate;
+  spec.sgd.weight_decay = spec.adam.weight_decay = decay;
+  spec.sgd.momentum = arguments.number("momentum", 0);
+  if (name == "adamw") spec.adam.decay_dims_min = 2;
+  return spec;
 }
 
-namespace {
-
-train::StepOptions step_options(const Arguments& arguments) {
-  train::StepOptions step;
-  step.clip_norm = arguments.given("clip") ? arguments.number("clip", 0)
-                   : is_gpt(arguments)     ? 1
-                                           : 0;
+train::StrategyOptions strategy_options(const Arguments& arguments) {
+  train::StrategyOptions options;
+  options.accumulate = arguments.integer("accumulate", 1);
+  options.clip_norm = arguments.given("clip") ? arguments.number("clip", 0)
+                      : is_gpt(arguments)     ? 1
+                                              : 0;
   if (arguments.flag("no-overlap")) {
     for (const char* name : {"bucket-mb", "find-unused", "accumulate"}) {
       if (!arguments.given(name)) continue;
       throw UsageError(
           text("--", name, " needs DDP, which --no-overlap turns off; leave one of them out"));
     }
-    return step;
+    options.choice.reduction = train::Way::plain;
+    return options;
   }
-  step.reduction = train::Reduction::during_backward;
   const double bucket_mb = arguments.number("bucket-mb", 0);
   if (bucket_mb > 1 << 20) throw UsageError("--bucket-mb is more than 1,048,576");
-  ddp::BucketLimits& limits = step.ddp.limits;
+  ddp::BucketLimits& limits = options.ddp.limits;
   limits.cap_bytes = static_cast<std::int64_t>(bucket_mb * static_cast<double>(mib));
   limits.first_bytes = std::min(limits.first_bytes, limits.cap_bytes);
-  if (arguments.flag("find-unused")) step.ddp.unused = ddp::Unused::reduce;
-  return step;
+  if (arguments.flag("find-unused")) options.ddp.unused = ddp::Unused::reduce;
+  return options;
 }
-
-}  // namespace
 
 train::TrainOptions loop_options(const Arguments& arguments) {
   if (arguments.given("epochs") && arguments.given("steps")) {
@@ -319,7 +311,6 @@ train::TrainOptions loop_options(const Arguments& arguments) {
   } else {
     refuse_given(arguments, {"base-batch"}, "--lr-scaling");
   }
-  options.step = step_options(arguments);
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
   const std::int64_t workers = arguments.integer("workers", 0);
   if (workers > 64) throw UsageError(text("--workers ", workers, ": pass at most 64"));

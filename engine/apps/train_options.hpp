@@ -8,8 +8,9 @@
 #include "engine/data/dataset.hpp"
 #include "engine/data/tokenizer.hpp"
 #include "engine/nn/model_spec.hpp"
-#include "engine/optim/optimizer.hpp"
+#include "engine/optim/optimizer_spec.hpp"
 #include "engine/train/loop.hpp"
+#include "engine/train/make_strategy.hpp"
 
 namespace lockstep::apps {
 
@@ -30,8 +31,8 @@ struct Datasets {
 // All of these throw UsageError, which names the option, when what was typed cannot be.
 Datasets open_datasets(const Arguments& arguments);
 nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& dataset);
-std::string optimizer_name(const Arguments& arguments);
-std::unique_ptr<optim::Optimizer> make_optimizer(const Arguments& arguments, nn::Module& model);
+optim::OptimizerSpec optimizer_spec(const Arguments& arguments);
+train::StrategyOptions strategy_options(const Arguments& arguments);
 train::TrainOptions loop_options(const Arguments& arguments);
 
 }  // namespace lockstep::apps

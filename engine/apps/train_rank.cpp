@@ -4,15 +4,18 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
-#include "engine/checkpoint/weights.hpp"
+#include "engine/checkpoint/saved_run.hpp"
 #include "engine/collectives/all_reduce_choice.hpp"
 #include "engine/tensor/kernels.hpp"
+#include "engine/tensor/symbolic.hpp"
 #include "engine/train/json_log.hpp"
 #include "engine/train/progress.hpp"
 
@@ -20,25 +23,23 @@ namespace lockstep::apps {
 namespace {
 
 constexpr const char* tokenizer_file = "tokenizer.txt";
+constexpr const char* global_batch_note = "global batch";  // of a checkpoint; it may change
 
 // Where checkpoints go, and what stands in each beside the tensors.
 struct Checkpoints {
   std::string folder;
   checkpoint::SaveOptions options;
-  checkpoint::Metadata notes;   // what must be the same when a run goes on
-  std::int64_t first_step = 0;  // of this run
+  checkpoint::Metadata notes;  // what must be the same when a run goes on
 };
 
+// An epoch's order of samples follows from these. Batch and ranks may be others when a run goes on:
+// it goes on from a place in that order.
 Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& spec,
-                             const Datasets& datasets, const train::TrainOptions& options,
-                             int ranks) {
-  Checkpoints checkpoints{arguments.get("checkpoint"), {}, {}, 0};
+                             const Datasets& datasets, std::uint64_t seed) {
+  Checkpoints checkpoints{arguments.get("checkpoint"), {}, {}};
   checkpoints.options.model = nn::metadata_of(spec);
   checkpoints.options.keep_last = 2;
-  checkpoints.notes = {{"--seed", text(options.seed)},
-                       {"--batch-size", text(options.batch_size)},
-                       {"--accumulate", text(options.accumulate)},
-                       {"--ranks", text(ranks)},
+  checkpoints.notes = {{"--seed", text(seed)},
                        {"--data", datasets.name},
                        {"samples in the data", text(datasets.train->size())}};
   if (datasets.tokenizer) {
@@ -50,28 +51,59 @@ Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& sp
   return checkpoints;
 }
 
-// Goes on from the latest checkpoint. Every rank reads it itself.
-void resume(Checkpoints& checkpoints, nn::Module& model, optim::Optimizer& optimizer) {
+// Goes on from the latest checkpoint, and returns what it says. Every rank reads it itself.
+checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& strategy) {
   const auto latest = checkpoint::latest_in(checkpoints.folder);
   if (!latest) throw Error("--resume: the checkpoint is gone from " + checkpoints.folder);
+  const checkpoint::SavedRun saved(*latest);
   for (const auto& [name, mine] : checkpoints.options.model) {
-    const checkpoint::Metadata saved = checkpoint::model_metadata(*latest);
-    const auto theirs = saved.find(name);
-    if (theirs != saved.end() && theirs->second == mine) continue;
+    const checkpoint::Metadata& theirs = saved.weights().metadata();
+    const auto found = theirs.find(name);
+    if (found != theirs.end() && found->second == mine) continue;
     throw UsageError(text("--resume: the model in ", latest->string(), " has ", name, " ",
-                          theirs == saved.end() ? "(none)" : theirs->second, ", but this one has ",
+                          found == theirs.end() ? "(none)" : found->second, ", but this one has ",
                           mine, "; pass the values of the first run"));
   }
-  const checkpoint::TrainState state = checkpoint::load(*latest, model, optimizer);
+  const checkpoint::TrainState& state = saved.state();
   for (const auto& [name, mine] : checkpoints.notes) {
-    const auto saved = state.notes.find(name);
-    if (saved != state.notes.end() && saved->second == mine) continue;
+    const auto found = state.notes.find(name);
+    if (found != state.notes.end() && found->second == mine) continue;
     throw UsageError(text("--resume: the run in ", latest->string(), " has ", name, " ",
-                          saved == state.notes.end() ? "(none)" : saved->second,
+                          found == state.notes.end() ? "(none)" : found->second,
                           ", but this one has ", mine,
                           "; the samples would differ from those of an uninterrupted run"));
   }
-  checkpoints.first_step = state.step;
+  if (strategy.place().role == train::Role::train) strategy.restore(saved);
+  return state;
+}
+
+// "continues at step 150: 9600 of the 20000 samples of epoch 1 are taken"
+std::string told_of(const checkpoint::TrainState& state, std::int64_t samples,
+                    const std::string& global_batch) {
+  std::string line = text("continues at step ", state.step, ": ", state.taken, " of the ", samples,
+                          " samples of epoch ", state.epoch + 1, " are taken");
+  const auto before = state.notes.find(global_batch_note);
+  if (before != state.notes.end() && before->second != global_batch) {
+    line +=
+        text("; a global batch has ", global_batch, " samples now, ", before->second, " before");
+  }
+  return line + "\n";
+}
+
+// All that the trainers hold, in whole, on the rank that reports.
+checkpoint::Contents gather_contents(train::Strategy& strategy, std::string_view optimizer) {
+  checkpoint::Contents contents{{}, {}, std::string(optimizer)};
+  for (const train::WholeTensor& tensor : train::gather_whole(
+           strategy.trainers(), strategy.place().reporter, strategy.pieces(), strategy.device())) {
+    const bool of_optimizer = tensor.kind == train::PieceKind::optimizer_state;
+    (of_optimizer ? contents.optimizer : contents.model).push_back({tensor.name, tensor.value});
+  }
+  return contents;
+}
+
+bool reports(train::Strategy& strategy) {
+  const train::Place place = strategy.place();
+  return place.role == train::Role::train && strategy.trainers().rank() == place.reporter;
 }
 
 // Who watches: rank 0 shows progress and, when asked, writes the log.
@@ -93,10 +125,7 @@ void add_watchers(Watchers& watchers, const Arguments& arguments,
   }
 }
 
-// The end of a run: its memory by kind, its weights where they were asked for, and what to type
-// to read what a language model has learnt.
-void tell_what_is_left(const Arguments& arguments, const Device& device, nn::Module& model,
-                       const nn::ModelSpec& spec) {
+void tell_memory(const Device& device) {
   std::cout << "peak memory:";
   for (std::size_t i = 0; i < memory_kinds; ++i) {
     const auto kind = static_cast<MemoryKind>(i);
@@ -105,11 +134,22 @@ void tell_what_is_left(const Arguments& arguments, const Device& device, nn::Mod
               << " MB";
   }
   std::cout << "\n";
+}
+
+// The end of a run, on every trainer: its memory by kind, its weights where they were asked for,
+// and what to type to read what a language model has learnt.
+void tell_what_is_left(const Arguments& arguments, train::Strategy& strategy,
+                       const nn::ModelSpec& spec, std::string_view optimizer) {
+  const bool tells = reports(strategy);
+  if (tells) tell_memory(strategy.device());
   if (arguments.given("export")) {
-    checkpoint::save_weights(arguments.get("export"), model, nn::metadata_of(spec));
-    std::cout << "weights: " << arguments.get("export") << "\n";
+    const auto contents = gather_contents(strategy, optimizer);
+    if (tells) {
+      checkpoint::write_safetensors(arguments.get("export"), contents.model, nn::metadata_of(spec));
+      std::cout << "weights: " << arguments.get("export") << "\n";
+    }
   }
-  if (arguments.given("checkpoint")) {
+  if (tells && arguments.given("checkpoint")) {
     std::cout << "checkpoint: " << arguments.get("checkpoint") << "\n";
     if (spec.kind == nn::ModelKind::gpt) {
       std::cout << "to see what it learned: ./lab generate --checkpoint "
@@ -119,43 +159,69 @@ void tell_what_is_left(const Arguments& arguments, const Device& device, nn::Mod
   std::cout << std::flush;
 }
 
+std::int64_t parameters_of(const nn::ModelSpec& spec) {
+  SymbolicDevice sizes_only;
+  return nn::count_of(*nn::make_model(spec, sizes_only, 0));
+}
+
 }  // namespace
+
+std::string reduction_text(const train::StrategyOptions& options) {
+  return options.choice.reduction == train::Way::plain ? "after backward" : "during backward";
+}
 
 Trained train_rank(const Arguments& arguments, const Datasets& datasets, const RankWorld& world) {
   train::TrainOptions options = loop_options(arguments);
   options.strands = &world.strands;
-  options.step.phases = world.trace;
+  options.phases = world.trace;
+  train::StrategyOptions chosen = strategy_options(arguments);
   const bool real = world.group.clock() == comm::Clock::machine;  // the simulator sees for itself
-  if (world.trace != nullptr && real) options.step.ddp.hook = &world.trace->hook();
+  if (world.trace != nullptr && real) chosen.ddp.hook = &world.trace->hook();
   Device& device = world.device;
   const auto group = collectives::with_all_reduce(
       world.group, collectives::all_reduce_named(arguments.get("all-reduce")), world.strands,
       world.ranks_per_node);
 
-  const nn::ModelSpec spec = model_spec(arguments, *datasets.train);
-  const auto model = nn::make_model(spec, device, options.seed);
-  if (arguments.given("init")) checkpoint::load_weights(arguments.get("init"), *model);
-  const auto optimizer = make_optimizer(arguments, *model);
-  Checkpoints checkpoints = make_checkpoints(arguments, spec, datasets, options, group->size());
-  if (arguments.flag("resume")) resume(checkpoints, *model, *optimizer);
-  options.first_step = checkpoints.first_step;
-  const std::int64_t steps = train::total_steps(options, datasets.train->size(), group->size());
-  if (options.first_step >= steps) {
-    throw UsageError(text("--resume: the run has already taken ", options.first_step,
+  const optim::OptimizerSpec optimizer = optimizer_spec(arguments);
+  const std::string_view optimizer_name = name_of(optimizer.kind);
+  train::Recipe recipe{model_spec(arguments, *datasets.train), optimizer, options.seed};
+  if (arguments.given("init")) recipe.first_weights = arguments.get("init");
+  const nn::ModelSpec& spec = recipe.model;
+  const auto strategy = train::make_strategy(*group, device, recipe, chosen);
+  const train::Place place = strategy->place();
+  const Checkpoints checkpoints = make_checkpoints(arguments, spec, datasets, options.seed);
+  const std::string global_batch = text(options.batch_size * options.accumulate * place.shares);
+  std::optional<checkpoint::TrainState> earlier;
+  if (arguments.flag("resume")) {
+    earlier = resume(checkpoints, *strategy);
+    options.start = {earlier->step, earlier->epoch, earlier->taken};
+  }
+  const std::int64_t steps = train::total_steps(options, datasets.train->size(), place.shares);
+  if (options.start.step >= steps) {
+    throw UsageError(text("--resume: the run has already taken ", options.start.step,
                           " steps, and this one asks for ", steps, "; pass a larger --steps"));
   }
-  if (!checkpoints.folder.empty() && group->rank() == 0) {
+  if (!checkpoints.folder.empty()) {
     options.save_every = arguments.integer("save-every", 0);
-    options.save = [&](std::int64_t taken) {
-      checkpoint::save(checkpoints.folder, *model, *optimizer,
-                       {.step = taken, .seed = options.seed, .notes = checkpoints.notes},
+    options.save = [&](const train::Position& at) {
+      const checkpoint::Contents contents = gather_contents(*strategy, optimizer_name);
+      if (!reports(*strategy)) return;
+      checkpoint::Metadata notes = checkpoints.notes;
+      notes[global_batch_note] = global_batch;
+      checkpoint::save(checkpoints.folder, contents,
+                       {.step = at.step,
+                        .epoch = at.epoch,
+                        .taken = at.taken,
+                        .seed = options.seed,
+                        .notes = std::move(notes)},
                        checkpoints.options);
     };
   }
 
   Watchers watchers;
   watchers.all = world.observers;
-  if (group->rank() == 0) {
+  const std::int64_t parameters = parameters_of(spec);
+  if (reports(*strategy)) {
     const train::RunDescription run{
         .model = arguments.get("model"),
         .data = datasets.name,
@@ -163,16 +229,16 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
         .device = std::string(device.name()),
         .dtype = arguments.get("dtype"),
         .all_reduce = arguments.get("all-reduce"),
-        .optimizer = optimizer_name(arguments),
+        .optimizer = std::string(optimizer_name),
         .kernels = std::string(kernels::provider()),
-        .reduction = options.step.reduction == train::Reduction::during_backward ? "during backward"
-                                                                                 : "after backward",
-        .parameters = nn::count_of(*model),
+        .reduction = reduction_text(chosen),
+        .parameters = parameters,
         .ranks = group->size(),
+        .shares = place.shares,
         .batch_size = options.batch_size,
         .accumulate = options.accumulate,
         .steps = steps,
-        .learning_rate = optimizer->learning_rate(),
+        .learning_rate = optimizer.learning_rate(),
         .seed = options.seed,
     };
     add_watchers(watchers, arguments, run);
@@ -180,15 +246,18 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                       run.ranks, run.ranks == 1 ? " rank" : " ranks", ", ",
                       run.accumulate == 1 ? "" : text(run.accumulate, " "), "batches of ",
                       run.batch_size, " a rank, ", run.steps, " steps, ", run.dtype, ", ",
-                      run.kernels, " kernels\n")
-              << std::flush;
+                      run.kernels, " kernels\n");
+    if (earlier) std::cout << told_of(*earlier, datasets.train->size(), global_batch);
+    std::cout << std::flush;
   }
-  const auto summary = train::train(*group, *model, *optimizer, *datasets.train, *datasets.test,
-                                    options, watchers.all);
-  if (group->rank() == 0) tell_what_is_left(arguments, device, *model, spec);
+  const auto summary =
+      train::train(*strategy, *datasets.train, *datasets.test, options, watchers.all);
+  if (place.role == train::Role::train) {
+    tell_what_is_left(arguments, *strategy, spec, optimizer_name);
+  }
   // A rank that ends with an error is followed by the end of all: not before rank 0 has told why.
   group->barrier();
-  return {summary, nn::count_of(*model)};
+  return {summary, parameters};
 }
 
 }  // namespace lockstep::apps

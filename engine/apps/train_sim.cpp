@@ -167,11 +167,8 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
        .last_sign = fibers.last_sign});
   if (draws) {
     timeline.title = text(arguments.get("model"), " on ", ranks, " ranks of ", cluster.name);
-    timeline.facts = {
-        {"gradients travel", options.step.reduction == train::Reduction::during_backward
-                                 ? "during backward"
-                                 : "after backward"},
-        {"samples per rank and step", text(options.batch_size * options.accumulate)}};
+    timeline.facts = {{"gradients travel", reduction_text(strategy_options(arguments))},
+                      {"samples per rank and step", text(options.batch_size * options.accumulate)}};
     trace::write_file(arguments.get("trace"), ordered(std::move(timeline)));
   }
   if (failure) std::rethrow_exception(failure);

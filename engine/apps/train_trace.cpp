@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
-#include "engine/parallel/ddp/communication.hpp"
+#include "engine/collectives/communication.hpp"
 #include "engine/trace/data.hpp"
 #include "engine/trace/page.hpp"
 
@@ -71,7 +71,7 @@ class RankTrace::Reduction final : public comm::Pending {
 
 class RankTrace::Hook final : public collectives::CommHook {
  public:
-  explicit Hook(RankTrace& trace) : trace_(trace), sum_(ddp::make_sum_hook()) {}
+  explicit Hook(RankTrace& trace) : trace_(trace), sum_(collectives::make_sum_hook()) {}
 
   comm::Work start(comm::ProcessGroup& group, const collectives::GradientBucket& bucket) override {
     Times::Bucket noted{text("bucket ", bucket.index),

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "engine/checkpoint/saved_run.hpp"
 #include "engine/checkpoint/train_state.hpp"
 #include "engine/checkpoint/weights.hpp"
 
@@ -17,11 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* model_file = "model.safetensors";
-constexpr const char* optimizer_file = "optimizer.safetensors";
-constexpr const char* state_file = "train.json";
 constexpr const char* prefix = "step_";
-constexpr std::uint64_t state_bytes_max = 1 << 20;
 
 std::string folder_name(std::int64_t step) {
   const std::string digits = text(step);
@@ -63,13 +60,11 @@ void write_text(const fs::path& file, const std::string& content) {
   out.commit();
 }
 
-void write_files(const fs::path& folder, nn::Module& model, const optim::Optimizer& optimizer,
-                 const TrainState& state, const SaveOptions& options) {
-  save_weights(folder / model_file, model, options.model);
-  std::vector<NamedTensor> optimizer_state;
-  for (auto& [name, value] : optimizer.state()) optimizer_state.push_back({name, value});
-  write_safetensors(folder / optimizer_file, optimizer_state,
-                    {{"kind", std::string(optimizer.kind())}});
+void write_files(const fs::path& folder, const Contents& contents, const TrainState& state,
+                 const SaveOptions& options) {
+  write_safetensors(folder / model_file, contents.model, options.model);
+  write_safetensors(folder / optimizer_file, contents.optimizer,
+                    {{"kind", contents.optimizer_kind}});
   for (const ExtraFile& file : options.files) write_text(folder / file.name, file.content);
   write_text(folder / state_file, train_state_text(state));
 }
@@ -137,8 +132,19 @@ void keep_last(const fs::path& folder, const fs::path& target, int count) {
 
 }  // namespace
 
+Contents contents_of(nn::Module& model, const optim::Optimizer& optimizer) {
+  Contents contents{tensors_of(model), {}, std::string(optimizer.kind())};
+  for (auto& [name, value] : optimizer.state()) contents.optimizer.push_back({name, value});
+  return contents;
+}
+
 fs::path save(const fs::path& folder, nn::Module& model, const optim::Optimizer& optimizer,
               const TrainState& state, const SaveOptions& options) {
+  return save(folder, contents_of(model, optimizer), state, options);
+}
+
+fs::path save(const fs::path& folder, const Contents& contents, const TrainState& state,
+              const SaveOptions& options) {
   LOCKSTEP_CHECK(state.step >= 0, "checkpoint: step ", state.step, "; steps count from 0");
   LOCKSTEP_CHECK(options.keep_last >= 0, "checkpoint: keep ", options.keep_last, "; 0 keeps all");
   check_extra_files(options);
@@ -150,7 +156,7 @@ fs::path save(const fs::path& folder, nn::Module& model, const optim::Optimizer&
     temporary += ".tmp";
     try {
       fs::create_directory(temporary);
-      write_files(temporary, model, optimizer, state, options);
+      write_files(temporary, contents, state, options);
       put_in_place(temporary, target);
     } catch (...) {
       std::error_code ignored;  // the first failure is the one to tell
@@ -194,40 +200,9 @@ void load_model(const fs::path& checkpoint, nn::Module& model) {
 }
 
 TrainState load(const fs::path& checkpoint, nn::Module& model, optim::Optimizer& optimizer) {
-  const OldFile state_text(checkpoint / state_file);
-  if (state_text.size() > state_bytes_max) {
-    throw CheckpointError(text(state_text.path(), " has ", state_text.size(), " bytes; ",
-                               state_bytes_max, " at most are read"));
-  }
-  std::string json(static_cast<std::size_t>(state_text.size()), '\0');
-  state_text.read(0, std::as_writable_bytes(std::span(json)));
-  TrainState state = parse_train_state(json, state_text.path().string());
-
-  const SafetensorsFile weights(checkpoint / model_file);
-  check_same_model(weights, model);
-
-  const SafetensorsFile saved(checkpoint / optimizer_file);
-  const auto kind = saved.metadata().find("kind");
-  if (kind == saved.metadata().end() || kind->second != optimizer.kind()) {
-    throw CheckpointError(
-        text(saved.path(), " is the state of ",
-             kind == saved.metadata().end() ? "an unnamed optimizer" : quoted(kind->second),
-             ", but this run has \"", optimizer.kind(), "\"; use the optimizer it was saved with"));
-  }
-  LOCKSTEP_CHECK(!model.parameters().empty(),
-                 "checkpoint: a model without parameters has nothing to load");
-  Device& device = model.parameters().front()->value.device();
-  std::vector<optim::StateTensor> optimizer_state;
-  for (const TensorEntry& entry : saved.tensors()) {
-    optimizer_state.push_back({entry.name, saved.load(entry, device)});
-  }
-  try {
-    optimizer.load_state(optimizer_state);
-  } catch (const UsageError& error) {
-    throw CheckpointError(text(saved.path(), ": ", error.what()));
-  }
-  read_weights(weights, model);
-  return state;
+  const SavedRun saved(checkpoint);
+  saved.load(model, optimizer);
+  return saved.state();
 }
 
 }  // namespace lockstep::checkpoint

@@ -30,10 +30,13 @@
 
 namespace lockstep::checkpoint {
 
-// Where a run is. Its epoch, and the place in it, follow from the step and the sizes of data and
-// batch; the order of samples from seed and epoch; the learning rate from the step.
+// Where a run is. Its place in the data is counted in samples of an epoch's order, which follows
+// from seed and epoch: so a run can go on with another batch or another number of ranks. The
+// learning rate follows from the step.
 struct TrainState {
-  std::int64_t step = 0;  // optimizer steps taken
+  std::int64_t step = 0;   // optimizer steps taken
+  std::int64_t epoch = 0;  // epochs that are over
+  std::int64_t taken = 0;  // places of the next epoch's order that are taken
   std::uint64_t seed = 0;
   std::optional<optim::LossScalerState> loss_scaler = std::nullopt;
   Metadata notes = {};  // whatever else the program wants to find again
@@ -53,11 +56,22 @@ struct SaveOptions {
   int keep_last = 0;
 };
 
+// What a checkpoint is made of, each list in the order in which it is written.
+struct Contents {
+  std::vector<NamedTensor> model;      // parameters and buffers
+  std::vector<NamedTensor> optimizer;  // its state
+  std::string optimizer_kind;
+};
+Contents contents_of(nn::Module& model, const optim::Optimizer& optimizer);
+
 // Writes the checkpoint of state.step into `folder`, which is made when it is not there. One of the
 // same step is replaced at once, the old for the new, where the file system can (invariant 3).
 //   Returns  the checkpoint's folder
 //   Throws   CheckpointError when the disk refuses: older checkpoints are then as they were, and
 //            nothing half written is left
+std::filesystem::path save(const std::filesystem::path& folder, const Contents& contents,
+                           const TrainState& state, const SaveOptions& options = {});
+// The same of a model and its optimizer that are here in whole.
 std::filesystem::path save(const std::filesystem::path& folder, nn::Module& model,
                            const optim::Optimizer& optimizer, const TrainState& state,
                            const SaveOptions& options = {});

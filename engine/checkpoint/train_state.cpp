@@ -70,7 +70,11 @@ class Fields {
 }  // namespace
 
 std::string train_state_text(const TrainState& state) {
-  Json json = {{"step", state.step}, {"seed", state.seed}, {"notes", state.notes}};
+  Json json = {{"step", state.step},
+               {"epoch", state.epoch},
+               {"taken", state.taken},
+               {"seed", state.seed},
+               {"notes", state.notes}};
   if (state.loss_scaler) {
     json["loss_scaler"] = {{"scale", state.loss_scaler->scale},
                            {"clean_updates", state.loss_scaler->clean_updates}};
@@ -100,8 +104,11 @@ TrainState parse_train_state(const std::string& json, const std::string& file) {
     throw CheckpointError(text(file, ": no JSON (", quoted(error.what()), ")"));
   }
   Fields fields(parsed, file);
-  TrainState state{
-      .step = fields.count("step"), .seed = fields.bits("seed"), .notes = fields.strings("notes")};
+  TrainState state{.step = fields.count("step"),
+                   .epoch = fields.count("epoch"),
+                   .taken = fields.count("taken"),
+                   .seed = fields.bits("seed"),
+                   .notes = fields.strings("notes")};
   if (const Json* scaler = fields.optional("loss_scaler")) {
     Fields inner(*scaler, file);
     state.loss_scaler = {inner.number("scale"), inner.count("clean_updates")};

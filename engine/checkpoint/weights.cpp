@@ -6,7 +6,17 @@
 namespace lockstep::checkpoint {
 namespace {
 
-// Everything of a model that is saved, in its own order.
+std::string kind_of(DType dtype, const Shape& shape) {
+  return text(name_of(dtype), " ", text_of(shape));
+}
+
+[[noreturn]] void refuse(const SafetensorsFile& file, const std::string& why) {
+  throw CheckpointError(
+      text(file.path(), " is of another model: ", why, "; make the model as its metadata says"));
+}
+
+}  // namespace
+
 std::vector<NamedTensor> tensors_of(nn::Module& model) {
   std::vector<NamedTensor> tensors;
   for (const Parameter* parameter : model.parameters()) {
@@ -16,31 +26,25 @@ std::vector<NamedTensor> tensors_of(nn::Module& model) {
   return tensors;
 }
 
-std::string kind_of(DType dtype, const Shape& shape) {
-  return text(name_of(dtype), " ", text_of(shape));
-}
-
-}  // namespace
-
-void check_same_model(const SafetensorsFile& file, nn::Module& module) {
-  const auto model = tensors_of(module);
-  const auto refuse = [&](const std::string& why) {
-    throw CheckpointError(
-        text(file.path(), " is of another model: ", why, "; make the model as its metadata says"));
-  };
-  for (const NamedTensor& mine : model) {
+void check_part_of_model(const SafetensorsFile& file, nn::Module& part) {
+  for (const NamedTensor& mine : tensors_of(part)) {
     const TensorEntry* saved = file.find(mine.name);
     const std::string kind = kind_of(mine.value.dtype(), mine.value.shape());
-    if (saved == nullptr) refuse(text("it has no ", quoted(mine.name), ", here ", kind));
+    if (saved == nullptr) refuse(file, text("it has no ", quoted(mine.name), ", here ", kind));
     if (saved->dtype != mine.value.dtype() || saved->shape != mine.value.shape()) {
-      refuse(text(quoted(mine.name), " is ", kind_of(saved->dtype, saved->shape),
-                  " in the file and ", kind, " here"));
+      refuse(file, text(quoted(mine.name), " is ", kind_of(saved->dtype, saved->shape),
+                        " in the file and ", kind, " here"));
     }
   }
+}
+
+void check_same_model(const SafetensorsFile& file, nn::Module& module) {
+  check_part_of_model(file, module);
+  const auto model = tensors_of(module);
   for (const TensorEntry& saved : file.tensors()) {
     if (std::ranges::find(model, saved.name, &NamedTensor::name) == model.end()) {
-      refuse(text("it has ", quoted(saved.name), ", ", kind_of(saved.dtype, saved.shape),
-                  ", which is not here"));
+      refuse(file, text("it has ", quoted(saved.name), ", ", kind_of(saved.dtype, saved.shape),
+                        ", which is not here"));
     }
   }
 }

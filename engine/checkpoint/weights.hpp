@@ -16,7 +16,12 @@ void save_weights(const std::filesystem::path& file, nn::Module& model,
 //           first that differs in the model's order; nothing is read then
 void load_weights(const std::filesystem::path& file, nn::Module& model);
 
-// The two halves of load_weights, for who has more to check before anything is changed.
+// Everything of a model that is saved, in its own order.
+std::vector<NamedTensor> tensors_of(nn::Module& model);
+
+// The two halves of load_weights, for who has more to check before anything is changed. The file
+// may hold more than a part of a model.
+void check_part_of_model(const SafetensorsFile& file, nn::Module& part);
 void check_same_model(const SafetensorsFile& file, nn::Module& model);
 void read_weights(const SafetensorsFile& file, nn::Module& model);
 

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "engine/nn/module.hpp"
+#include "engine/nn/units.hpp"
 
 namespace lockstep::nn {
 
@@ -32,5 +32,12 @@ struct GptOptions {
 //   Throws  ContractError when heads do not divide width, or a size is below 1
 std::unique_ptr<Module> make_gpt(const GptOptions& options, DType dtype, Device& device,
                                  std::uint64_t seed);
+
+// Its units: the embedding (wte, wpe), the blocks h.0 … h.L-1, the head (ln_f, and lm_head where it
+// is untied). A tied head that is made without the embedding holds a wte.weight of its own, with
+// the same numbers: whoever trains the two apart adds up their gradients.
+std::int64_t unit_count(const GptOptions& options);  // L + 2
+std::unique_ptr<Chain> make_gpt_units(const GptOptions& options, DType dtype, Device& device,
+                                      std::uint64_t seed, UnitRange range);
 
 }  // namespace lockstep::nn

@@ -57,7 +57,8 @@ Value LayerNorm::forward(Tape& tape, const Value& x) {
 }
 
 void LayerNorm::add_to(std::vector<Parameter*>& parameters) {
-  parameters.insert(parameters.end(), {&weight, &bias});
+  parameters.push_back(&weight);
+  parameters.push_back(&bias);
 }
 
 RmsNorm::RmsNorm(const std::string& name, std::int64_t columns, const Made& made)

@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "engine/nn/module.hpp"
+#include "engine/nn/units.hpp"
 
 namespace lockstep::nn {
 
@@ -13,5 +13,9 @@ namespace lockstep::nn {
 // (seed, layer, element), so every rank layout starts from the same numbers.
 std::unique_ptr<Module> make_mlp(std::span<const std::int64_t> widths, DType dtype, Device& device,
                                  std::uint64_t seed);
+
+// Its units: "0", "1", …, a layer each; one that is not the first begins with the ReLU before it.
+std::unique_ptr<Chain> make_mlp_units(std::span<const std::int64_t> widths, DType dtype,
+                                      Device& device, std::uint64_t seed, UnitRange range);
 
 }  // namespace lockstep::nn

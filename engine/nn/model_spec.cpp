@@ -63,9 +63,20 @@ double rate(const std::string& name, const std::string& value) {
 
 }  // namespace
 
+std::int64_t unit_count(const ModelSpec& spec) {
+  return spec.kind == ModelKind::gpt ? unit_count(spec.gpt) : std::ssize(spec.widths) - 1;
+}
+
+std::unique_ptr<Chain> make_units(const ModelSpec& spec, Device& device, std::uint64_t seed,
+                                  UnitRange range) {
+  if (spec.kind == ModelKind::gpt) {
+    return make_gpt_units(spec.gpt, spec.dtype, device, seed, range);
+  }
+  return make_mlp_units(spec.widths, spec.dtype, device, seed, range);
+}
+
 std::unique_ptr<Module> make_model(const ModelSpec& spec, Device& device, std::uint64_t seed) {
-  if (spec.kind == ModelKind::gpt) return make_gpt(spec.gpt, spec.dtype, device, seed);
-  return make_mlp(spec.widths, spec.dtype, device, seed);
+  return make_units(spec, device, seed, {0, unit_count(spec)});
 }
 
 Metadata metadata_of(const ModelSpec& spec) {

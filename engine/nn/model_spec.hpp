@@ -21,6 +21,10 @@ struct ModelSpec {
 };
 
 std::unique_ptr<Module> make_model(const ModelSpec& spec, Device& device, std::uint64_t seed);
+// A part of it (units.hpp), with the numbers that make_model gives it.
+std::int64_t unit_count(const ModelSpec& spec);
+std::unique_ptr<Chain> make_units(const ModelSpec& spec, Device& device, std::uint64_t seed,
+                                  UnitRange range);
 
 // As names and texts, and back. How activations are kept is no property of the model and not in it.
 //   Throws  UsageError, when read, that names what is missing or is no value of its kind

@@ -18,7 +18,7 @@ std::string hexadecimal(std::uint64_t hash) {
 }
 
 // What was measured of the communication of gradients, where it was.
-void add(Json& line, const ddp::Communication& communication) {
+void add(Json& line, const collectives::Communication& communication) {
   const auto hidden = communication.hidden();
   if (!hidden) return;
   line["communication_s"] = communication.total_s;
@@ -45,7 +45,7 @@ JsonLog::JsonLog(const std::string& path, const RunDescription& run, LogFile beg
            {"reduction", run.reduction},
            {"batch_size", run.batch_size},
            {"accumulate", run.accumulate},
-           {"global_batch", run.batch_size * run.accumulate * run.ranks},
+           {"global_batch", run.batch_size * run.accumulate * run.shares},
            {"steps", run.steps},
            {"seed", run.seed}}
           .dump());
@@ -72,7 +72,7 @@ void JsonLog::on_step(const StepReport& report) {
 
 void JsonLog::on_epoch(const EpochReport& report) {
   Json hashes = Json::array();
-  for (const std::uint64_t hash : report.hashes) hashes.push_back(hexadecimal(hash));
+  for (const std::uint64_t hash : report.agreement.hashes) hashes.push_back(hexadecimal(hash));
   put(Json{{"event", "epoch"},
            {"epoch", report.epoch},
            {"train_loss", report.train_loss},

@@ -17,6 +17,7 @@ struct RunDescription {
   std::string reduction{};  // of gradients: "during backward" or "after backward"
   std::int64_t parameters = 0;
   int ranks = 1;
+  int shares = 1;  // of a global batch: ranks, or fewer where several work on one replica
   std::int64_t batch_size = 0;  // of one rank
   std::int64_t accumulate = 1;  // batches a rank and step
   std::int64_t steps = 0;

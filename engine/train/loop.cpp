@@ -10,46 +10,53 @@
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
 #include "engine/train/evaluate.hpp"
-#include "engine/train/replicas.hpp"
 
 namespace lockstep::train {
 namespace {
 
-// The first `skip` steps of the epoch in which a run goes on were taken by the run before.
-struct Start {
-  int epoch;
-  std::int64_t skip;
-};
+// A share's samples of an epoch's order from place `taken` on: dealt out like cards, and padded
+// with the order's head so that all shares have as many. From the first place on this is
+// distributed_indices' own dealing.
+std::vector<std::int64_t> deal(const data::SamplerOptions& share, std::int64_t taken) {
+  if (taken == 0) return data::distributed_indices(share);
+  data::SamplerOptions of_all = share;
+  of_all.rank = 0;
+  of_all.ranks = 1;
+  const auto order = data::distributed_indices(of_all);
+  std::vector<std::int64_t> mine;
+  for (std::int64_t first = taken; first < share.length; first += share.ranks) {
+    mine.push_back(order[static_cast<std::size_t>((first + share.rank) % share.length)]);
+  }
+  return mine;
+}
 
-std::unique_ptr<data::Loader> make_loader(const comm::ProcessGroup& group,
-                                          const data::Dataset& dataset, Device& device,
-                                          Strands& strands, const TrainOptions& options,
-                                          DType dtype, Start start) {
-  data::Sampler sampler = [&dataset, start, seed = options.seed,
-                           of_step = options.accumulate * options.batch_size, rank = group.rank(),
-                           ranks = group.size()](int epoch) {
-    auto order = data::distributed_indices({dataset.size(), rank, ranks, seed, epoch});
-    const std::int64_t skip = epoch == start.epoch ? start.skip * of_step : 0;
-    order.erase(order.begin(), order.begin() + std::min(skip, std::ssize(order)));
-    return order;
+std::unique_ptr<data::Loader> make_loader(Strategy& strategy, const data::Dataset& dataset,
+                                          Strands& strands, const TrainOptions& options) {
+  data::Sampler sampler = [&dataset, start = options.start, seed = options.seed,
+                           place = strategy.place()](int epoch) {
+    return deal({dataset.size(), place.share, place.shares, seed, epoch},
+                epoch == start.epoch ? start.taken : 0);
   };
   const data::LoaderOptions of_loader{.batch_size = options.batch_size,
                                       .workers = options.workers,
                                       .prefetch = 2 * std::max(options.workers, 1),
-                                      .dtype = dtype};
+                                      .dtype = strategy.dtype()};
+  Device& device = strategy.device();
   if (options.workers == 0) {
     return data::make_plain_loader(dataset, std::move(sampler), of_loader, device);
   }
   return data::make_prefetching_loader(dataset, std::move(sampler), of_loader, device, strands);
 }
 
-std::int64_t steps_in_epoch(const TrainOptions& options, std::int64_t samples, int ranks) {
-  const std::int64_t samples_of_rank = (samples + ranks - 1) / ranks;
-  const std::int64_t batches = (samples_of_rank + options.batch_size - 1) / options.batch_size;
-  return (batches + options.accumulate - 1) / options.accumulate;
+std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Steps that `places` of an order make.
+std::int64_t steps_in(std::int64_t places, const TrainOptions& options, int shares) {
+  const std::int64_t batches = divided_up(divided_up(places, shares), options.batch_size);
+  return divided_up(batches, options.accumulate);
 }
 
-double rate_of(std::int64_t step, std::int64_t steps, double base, int ranks,
+double rate_of(std::int64_t step, std::int64_t steps, double base, int shares,
                const TrainOptions& options) {
   optim::Schedule schedule{
       .decay = options.decay, .base = base, .warmup = options.warmup, .total = steps};
@@ -57,7 +64,7 @@ double rate_of(std::int64_t step, std::int64_t steps, double base, int ranks,
   const optim::ScaledRate scaled{.base = base,
                                  .base_batch = options.base_batch,
                                  .batch = options.batch_size,
-                                 .ranks = ranks,
+                                 .ranks = shares,
                                  .accumulate = options.accumulate,
                                  .scaling = *options.scaling,
                                  .warmup = options.warmup};
@@ -95,100 +102,105 @@ std::vector<data::Batch> next_batches(data::Loader& loader, std::int64_t most) {
 
 }  // namespace
 
-std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int ranks) {
+std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int shares) {
   LOCKSTEP_CHECK(options.batch_size >= 1 && options.accumulate >= 1 && options.epochs >= 0 &&
                      options.steps >= 0,
                  "train: batch size ", options.batch_size, ", ", options.accumulate,
                  " batches a step, epochs ", options.epochs, ", steps ", options.steps,
                  "; none can be negative, a step has a batch, and a batch has a sample");
-  LOCKSTEP_CHECK(options.first_step >= 0, "train: first step ", options.first_step);
-  // Divided, not multiplied: ranks · batch_size may be more than 64 bits hold.
-  if (options.batch_size > samples / ranks) {
-    throw UsageError(text("a batch of ", options.batch_size, " samples on each of ", ranks,
-                          ranks == 1 ? " rank" : " ranks", " is more than the ", samples,
+  const Position& start = options.start;
+  LOCKSTEP_CHECK(start.step >= 0 && start.epoch >= 0 && start.taken >= 0 && start.taken < samples,
+                 "train: a run cannot go on from step ", start.step, ", epoch ", start.epoch,
+                 ", place ", start.taken, " of ", samples);
+  // Divided, not multiplied: shares · batch_size may be more than 64 bits hold.
+  if (options.batch_size > samples / shares) {
+    throw UsageError(text("a batch of ", options.batch_size, " samples on each of ", shares,
+                          shares == 1 ? " rank" : " ranks", " is more than the ", samples,
                           " samples of the data; ", "pass --batch-size ",
-                          std::max<std::int64_t>(samples / ranks, 1), " or less"));
+                          std::max<std::int64_t>(samples / shares, 1), " or less"));
   }
   if (options.steps > 0) return options.steps;
-  return options.epochs * steps_in_epoch(options, samples, ranks);
+  if (options.epochs <= start.epoch) return start.step;
+  return start.step + steps_in(samples - start.taken, options, shares) +
+         (options.epochs - start.epoch - 1) * steps_in(samples, options, shares);
 }
 
-Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
-              const data::Dataset& train_set, const data::Dataset& test_set,
+Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Dataset& test_set,
               const TrainOptions& options, std::span<Observer* const> observers) {
-  const std::int64_t steps = total_steps(options, train_set.size(), group.size());
-  const double base_rate = optimizer.learning_rate();
-  const DType dtype = model.parameters().front()->value.dtype();
-  Device& device = model.parameters().front()->value.device();
+  const Place place = strategy.place();
+  if (place.role != Role::train) {
+    if (place.role == Role::serve) strategy.serve();
+    Summary summary;
+    summary.replicas_equal = true;
+    return summary;
+  }
+  comm::ProcessGroup& group = strategy.trainers();
+  Device& device = strategy.device();
+  const std::int64_t steps = total_steps(options, train_set.size(), place.shares);
 
-  const std::int64_t steps_of_epoch = steps_in_epoch(options, train_set.size(), group.size());
-  const Start start{static_cast<int>(options.first_step / steps_of_epoch),
-                    options.first_step % steps_of_epoch};
   const auto threads = make_thread_strands();
   Strands& strands = options.strands != nullptr ? *options.strands : *threads;
-  const auto loader = make_loader(group, train_set, device, strands, options, dtype, start);
-  const auto stepper = make_stepper(group, model, optimizer, options.accumulate, options.step);
+  const auto loader = make_loader(strategy, train_set, strands, options);
+  PhaseWatch* const phases = options.phases;
+  strategy.tell(phases);
 
   Summary summary;
   summary.replicas_equal = true;
   if (!device.has_numbers()) summary.test_accuracy = std::numeric_limits<double>::quiet_NaN();
   double training_s = 0, samples_seen = 0;
   const Times run(group);
-  std::int64_t step = options.first_step;
-  for (int epoch = start.epoch; step < steps; ++epoch) {
+  Position at = options.start;
+  while (at.step < steps) {
     double loss_sum = 0, epoch_samples = 0;
-    loader->start(epoch);
-    for (; step < steps; ++step) {
+    const std::int64_t epoch = at.epoch;
+    loader->start(static_cast<int>(epoch));
+    while (at.step < steps && at.epoch == epoch) {
       const double began = group.now_s();
-      PhaseWatch* const phases = options.step.phases;
       if (phases != nullptr) phases->enter(Phase::data);
       const std::vector<data::Batch> mine = next_batches(*loader, options.accumulate);
-      if (mine.empty()) break;
-      optimizer.set_learning_rate(rate_of(step, steps, base_rate, group.size(), options));
-      const std::int64_t sent_before = group.traffic().bytes_sent;
-      const double loss =
-          stepper->take(mine, {nn::Mode::training, options.seed, step, group.rank(), group.size()});
+      const double loss = strategy.take(
+          mine, {nn::Mode::training, options.seed, at.step, place.share, place.shares},
+          rate_of(at.step, steps, strategy.rate(), place.shares, options));
       if (phases != nullptr) phases->enter(Phase::other);
-      const std::int64_t sent = group.traffic().bytes_sent - sent_before;
       if (device.has_numbers() && !std::isfinite(loss)) {
         throw Error(text("the loss became ", std::isnan(loss) ? "nan" : "infinite", " at step ",
-                         step + 1,
+                         at.step + 1,
                          ": the steps are too large; pass a smaller --lr, a --warmup or --clip 1"));
       }
 
-      double samples = 0;
-      for (const data::Batch& batch : mine) {
-        samples += static_cast<double>(batch.inputs.size(0) * group.size());
-      }
+      std::int64_t samples = 0;
+      for (const data::Batch& batch : mine) samples += batch.inputs.size(0) * place.shares;
       const double seconds = group.now_s() - began;
-      loss_sum += loss * samples;
-      epoch_samples += samples;
+      loss_sum += loss * static_cast<double>(samples);
+      epoch_samples += static_cast<double>(samples);
       training_s += seconds;
-      const ddp::Communication communication = stepper->communication();
-      summary.communication += communication;
+      const Cost cost = strategy.cost();
+      summary.communication += cost.communication;
+      ++at.step;
+      at.taken += samples;
+      if (at.taken >= train_set.size()) at = {at.step, at.epoch + 1, 0};
       for (Observer* observer : observers) {
-        observer->on_step({step + 1, steps, epoch + 1, loss, samples / seconds, run.seconds(), sent,
-                           communication, run.wall_seconds()});
+        observer->on_step({at.step, steps, epoch + 1, loss, static_cast<double>(samples) / seconds,
+                           run.seconds(), cost.bytes_sent, cost.communication, run.wall_seconds()});
       }
-      const bool last = step + 1 == steps;
-      if (options.save &&
-          (last || (options.save_every > 0 && (step + 1) % options.save_every == 0)))
-        options.save(step + 1);
+      const bool last = at.step == steps;
+      if (options.save && (last || (options.save_every > 0 && at.step % options.save_every == 0))) {
+        options.save(at);
+      }
     }
     samples_seen += epoch_samples;
     if (!device.has_numbers()) continue;
 
-    const Evaluation test = evaluate(group, model, test_set);
-    const auto hashes = gather_hashes(group, model);
+    const Evaluation test = strategy.evaluate(test_set);
+    const Agreement agreement = compare(group, strategy.pieces());
     summary.test_accuracy = test.accuracy;
-    summary.replicas_equal = summary.replicas_equal && all_equal(hashes);
+    summary.replicas_equal = summary.replicas_equal && agreement.differs < 0;
     for (Observer* observer : observers) {
-      observer->on_epoch({epoch + 1, loss_sum / epoch_samples, test.loss, test.accuracy, hashes,
+      observer->on_epoch({epoch + 1, loss_sum / epoch_samples, test.loss, test.accuracy, agreement,
                           run.seconds(), run.wall_seconds()});
     }
   }
-  optimizer.set_learning_rate(base_rate);
-  model.prepare({});
+  strategy.end();
   summary.seconds = run.seconds();
   summary.wall_seconds = run.wall_seconds();
   summary.samples_per_s = training_s > 0 ? samples_seen / training_s : 0;

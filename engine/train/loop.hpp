@@ -1,12 +1,13 @@
-// The training loop: what a rank does with its group, its replica of the model, and the data. It
-// is a function of values; the same call on N ranks is synchronous data-parallel training.
-//   N ranks of the group, B samples of a batch, K batches a rank and step: a step's global batch is
-//   N·B·K samples
+// The training loop: what a rank does with its strategy and the data. It is a function of values;
+// the same call on every rank of the world trains one model.
+//   D shares of a global batch (strategy.hpp), B samples of a batch, K batches a share and step: a
+//   step's global batch is D·B·K samples
 //
 // The sampler deals an epoch's order out like cards, so step k reads the places
-// [k·N·B·K, (k+1)·N·B·K) of that order whatever N is: runs with equal N·B·K and seed see the same
+// [k·D·B·K, (k+1)·D·B·K) of that order whatever D is: runs with equal D·B·K and seed see the same
 // samples and differ by rounding only. The last step of an epoch may have fewer batches, and its
-// last batch fewer samples, on all ranks alike.
+// last batch fewer samples, of all shares alike. Where a run is, is therefore said in places taken,
+// and another number of ranks can go on from there.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,22 @@
 #include <optional>
 #include <span>
 
-#include "engine/comm/process_group.hpp"
 #include "engine/data/dataset.hpp"
-#include "engine/nn/module.hpp"
-#include "engine/optim/optimizer.hpp"
 #include "engine/optim/scale_learning_rate.hpp"
 #include "engine/optim/schedule.hpp"
 #include "engine/strand/strand.hpp"
 #include "engine/train/observer.hpp"
-#include "engine/train/step.hpp"
+#include "engine/train/strategy.hpp"
 
 namespace lockstep::train {
+
+// Where a run is.
+struct Position {
+  std::int64_t step = 0;   // optimizer steps taken
+  std::int64_t epoch = 0;  // epochs that are over
+  std::int64_t taken = 0;  // places of the next epoch's order that are taken
+  bool operator==(const Position&) const = default;
+};
 
 struct TrainOptions {
   std::int64_t batch_size = 64;  // B
@@ -37,38 +43,33 @@ struct TrainOptions {
   // batch; the warm-up then begins at that rate, not near 0. Without: it is taken as it is.
   std::optional<optim::Scaling> scaling = std::nullopt;
   std::int64_t base_batch = 64;
-  StepOptions step{};          // how a step is taken
   std::uint64_t seed = 0;      // of the order of samples (the epoch is added to it) and of dropout
   int workers = 0;             // strands that read batches ahead; 0: none
   Strands* strands = nullptr;  // on which they run, must outlive the call; none: threads of its own
-  // Optimizer steps that an earlier run took; this one goes on from there, and sees what that one
-  // would have seen.
-  std::int64_t first_step = 0;
-  // Called after every `save_every` steps (0: never) and after the last one, with the steps taken
-  // so far, on each rank that was given one; the other ranks meanwhile wait in their next
-  // collective, whose deadline it must keep. A checkpoint is the caller's business.
+  PhaseWatch* phases = nullptr;  // told what the rank is doing; must outlive the call
+  // How far an earlier run came; this one goes on from there, and sees what that one would have
+  // seen.
+  Position start{};
+  // Called on every trainer after every `save_every` steps (0: never) and after the last one. A
+  // checkpoint is the caller's business; where one rank writes while the others go on, they wait
+  // for it in their next collective, whose deadline it must keep.
   std::int64_t save_every = 0;
-  std::function<void(std::int64_t steps)> save = nullptr;
+  std::function<void(const Position& position)> save = nullptr;
 };
 
-// Optimizer steps that `options` ask for, given `samples` and N `ranks`.
+// The step with which the run ends that `options` ask for, given `samples` and D `shares`.
 //   Throws  UsageError when a global batch is larger than the data
-std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int ranks);
+std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int shares);
 
-// Trains the replicas and tells the observers; the same on every rank, but observers may differ.
-//   model      rank 0's numbers are broadcast first; its dtype and device are those of its
-//              parameters
-//   optimizer  over model's parameters; its learning rate on entry is the base of what each step
-//              gets: lr_at's (with `scaling`), then the schedule's
-//   Ensures    after each epoch (and at the end) every test sample was evaluated exactly once;
-//              before each pass the model was told what it is for (nn::Occasion). Times are those
-//              of the group's clock. Where the model's device has no numbers, losses are nan, and
-//              nothing is evaluated or compared: steps have sizes and a price
-//   Comm       once and in a step: as Stepper; an epoch: one all-reduce of three numbers, one
-//              all-gather of a hash a rank
+// Trains, and tells the observers; the same on every rank of the world, but observers may differ.
+//   Ensures    after each epoch (and at the end) every test sample was evaluated exactly once.
+//              Times are those of the trainers' clock. Where the strategy's device has no numbers,
+//              losses are nan, and nothing is evaluated or compared: steps have sizes and a price
+//   Returns    on a rank that does not train: when the trainers are done, a summary that says
+//              nothing but that no replica differs there
+//   Comm       a step: the strategy's; an epoch: as evaluate and compare (pieces.hpp)
 //   Throws     UsageError as total_steps; Error when the loss is no longer finite; CommError
-Summary train(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,
-              const data::Dataset& train_set, const data::Dataset& test_set,
+Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Dataset& test_set,
               const TrainOptions& options, std::span<Observer* const> observers);
 
 }  // namespace lockstep::train

@@ -3,22 +3,22 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
-#include "engine/parallel/ddp/communication.hpp"
+#include "engine/collectives/communication.hpp"
+#include "engine/train/agreement.hpp"
 
 namespace lockstep::train {
 
 // One optimizer step.
 struct StepReport {
-  std::int64_t step = 0;               // from 1
-  std::int64_t steps = 0;              // of the whole run
-  std::int64_t epoch = 0;              // from 1
-  double loss = 0;                     // mean over the global batch, before the update; or nan
-  double samples_per_s = 0;            // of all ranks together, in this step
-  double seconds = 0;                  // since training began
-  std::int64_t bytes_sent = 0;         // by this rank, for gradients and the report of the loss
-  ddp::Communication communication{};  // of the gradients; zeros when that is not measured
+  std::int64_t step = 0;        // from 1
+  std::int64_t steps = 0;       // of the whole run
+  std::int64_t epoch = 0;       // from 1
+  double loss = 0;              // mean over the global batch, before the update; or nan
+  double samples_per_s = 0;     // of all ranks together, in this step
+  double seconds = 0;           // since training began
+  std::int64_t bytes_sent = 0;  // by this rank, for gradients and the report of the loss
+  collectives::Communication communication{};  // of the gradients; zeros when that is not measured
   // On a group whose clock is modelled: since training began, by the machine's clock.
   std::optional<double> wall_seconds = std::nullopt;
 };
@@ -29,17 +29,17 @@ struct EpochReport {
   double train_loss = 0;   // mean over the epoch's samples, each before its update
   double test_loss = 0;
   double test_accuracy = 0;                           // 0 to 1
-  std::vector<std::uint64_t> hashes;                  // nn::hash_of of each rank's replica
+  Agreement agreement;                                // of the ranks that train
   double seconds = 0;                                 // since training began
   std::optional<double> wall_seconds = std::nullopt;  // as in a step
 };
 
 struct Summary {
   double seconds = 0;
-  double samples_per_s = 0;            // of all ranks together, evaluation not counted
-  double test_accuracy = 0;            // nan where nothing was evaluated
-  bool replicas_equal = false;         // bit for bit, at the end of every epoch that was compared
-  ddp::Communication communication{};  // of all steps together
+  double samples_per_s = 0;     // of all ranks together, evaluation not counted
+  double test_accuracy = 0;     // nan where nothing was evaluated
+  bool replicas_equal = false;  // bit for bit, at the end of every epoch that was compared
+  collectives::Communication communication{};         // of all steps together
   std::optional<double> wall_seconds = std::nullopt;  // as in a step
 };
 

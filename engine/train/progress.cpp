@@ -7,7 +7,6 @@
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
-#include "engine/train/replicas.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -39,12 +38,17 @@ std::string bar(std::int64_t done, std::int64_t all) {
   return text("[", std::string(filled, '#'), std::string(bar_width - filled, '.'), "]");
 }
 
-std::string about_replicas(const std::vector<std::uint64_t>& hashes) {
-  if (hashes.size() == 1) return "one replica";
-  if (all_equal(hashes)) return text("the ", hashes.size(), " replicas are equal bit for bit");
-  std::size_t odd = 1;
-  while (hashes[odd] == hashes[0]) ++odd;
-  return text("THE REPLICAS DIFFER: rank ", odd, " has other parameters than rank 0");
+std::string about_replicas(const Agreement& agreement) {
+  const std::size_t ranks = agreement.hashes.size();
+  if (ranks == 1) return "one replica";
+  const bool replicas = agreement.holders == Agreement::Holders::replicas;
+  if (agreement.differs >= 0) {
+    return text(replicas ? "THE REPLICAS DIFFER" : "COPIES OF A PARAMETER DIFFER", ": rank ",
+                agreement.differs, " has other parameters than ",
+                replicas ? "rank 0" : "a rank before it");
+  }
+  if (!replicas) return text("what several of the ", ranks, " ranks hold is equal bit for bit");
+  return text("the ", ranks, " replicas are equal bit for bit");
 }
 
 }  // namespace
@@ -68,7 +72,7 @@ void Progress::on_epoch(const EpochReport& report) {
   out_ << "epoch " << report.epoch << ": train loss " << fixed(report.train_loss, 4)
        << ", test loss " << fixed(report.test_loss, 4) << ", test accuracy "
        << fixed(100 * report.test_accuracy, 2) << " %, " << grouped(smooth_rate_) << " samples/s; "
-       << about_replicas(report.hashes) << "\n"
+       << about_replicas(report.agreement) << "\n"
        << std::flush;
 }
 

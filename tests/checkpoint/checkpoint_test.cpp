@@ -116,6 +116,8 @@ TEST_CASE("checkpoint: the state of the run, the model's metadata and extra file
   const Folder folder;
   Run run(adamw);
   const TrainState state{.step = 12,
+                         .epoch = 3,
+                         .taken = 40,
                          .seed = UINT64_MAX,
                          .loss_scaler = optim::LossScalerState{0.1F, 17},
                          .notes = {{"data", "a \"text\"\n"}, {"", ""}}};
@@ -333,7 +335,7 @@ TEST_CASE("checkpoint: a train.json that is not ours is refused with its file an
                       contains(why) && contains("train.json"));
   };
   const auto with = [](const std::string& step, const std::string& more = "") {
-    return R"({"step":)" + step + R"(,"seed":0,"notes":{})" + more + "}";
+    return R"({"step":)" + step + R"(,"epoch":0,"taken":0,"seed":0,"notes":{})" + more + "}";
   };
   refused("", "no JSON");
   refused("[]", "expected an object");
@@ -343,13 +345,14 @@ TEST_CASE("checkpoint: a train.json that is not ours is refused with its file an
   refused(with("1.5"), "expected step");
   refused(with("9223372036854775808"), "expected step");
   refused(with("\"1\""), "expected step");
+  refused(R"({"step":1,"seed":0,"notes":{}})", "expected the field epoch");
   refused(with("1", R"(,"step":2)"), "\"step\" is there twice");
-  refused(with("1", R"(,"more":2)"), "no more than 3 fields");
+  refused(with("1", R"(,"more":2)"), "no more than 5 fields");
   refused(with("1", R"(,"loss_scaler":{"scale":1})"), "expected the field clean_updates");
   refused(with("1", R"(,"loss_scaler":{"scale":1e300,"clean_updates":1})"), "expected scale");
   refused(with("1", R"(,"loss_scaler":null)"), "expected an object");
-  refused(R"({"step":1,"seed":0,"notes":{"a":1}})", "expected notes");
-  refused(R"({"step":1,"seed":0,"notes":{"a":"1","a":"2"}})", "twice");
+  refused(R"({"step":1,"epoch":0,"taken":0,"seed":0,"notes":{"a":1}})", "expected notes");
+  refused(R"({"step":1,"epoch":0,"taken":0,"seed":0,"notes":{"a":"1","a":"2"}})", "twice");
   refused(std::string(500'000, '['), "fields in fields");
   refused(std::string((1 << 20) + 1, ' '), "1048576 at most are read");
   put(path / "train.json", with("1", R"(,"loss_scaler":{"scale":2,"clean_updates":1})"));

@@ -24,7 +24,7 @@ TEST_CASE("ddp on Gloo: replicas on processes end with the same bits, and time i
       model.zero_grad();
       pass(wrapped, 0.1 * (group.rank() + 1), device);
     }
-    const ddp::Communication seen = wrapped.communication();
+    const collectives::Communication seen = wrapped.communication();
     test::expect(seen.total_s > 0 && seen.exposed_s >= 0 && seen.exposed_s <= seen.total_s,
                  text("ran ", seen.total_s, " s, of which exposed ", seen.exposed_s));
     return text(checksum_of(model.all[0].grad.raw_bytes()), " ",

@@ -66,7 +66,7 @@ TEST_CASE("reducer: a bucket starts when it is full and its turn has come, and n
   ScriptedGroup group(journal);
   CpuDevice device;
   Sums model({1, 2, 4, 8}, device);
-  const auto hook = ddp::make_sum_hook();
+  const auto hook = collectives::make_sum_hook();
   const auto reducer = ddp::make_bucketed_reducer(group, model.parameters(),
                                                   plan_of({{3, 2}, {1}, {0}}), {0.5, hook.get()});
   for (int iteration = 0; iteration < 3; ++iteration) {
@@ -92,7 +92,7 @@ TEST_CASE("reducer: grads are places in one bucket, and what lies there is not c
   ScriptedGroup group(journal);
   CpuDevice device;
   Sums model({3, 5}, device);
-  const auto hook = ddp::make_sum_hook();
+  const auto hook = collectives::make_sum_hook();
   const auto reducer =
       ddp::make_bucketed_reducer(group, model.parameters(), plan_of({{1, 0}}), {0.5, hook.get()});
   const auto round = [&] {
@@ -119,7 +119,7 @@ TEST_CASE("reducer: a gradient that comes twice or never, and a plan that is non
   ScriptedGroup group(journal);
   CpuDevice device;
   Sums model({1, 1}, device);
-  const auto hook = ddp::make_sum_hook();
+  const auto hook = collectives::make_sum_hook();
   const auto make = [&](std::vector<std::vector<std::size_t>> buckets) {
     return ddp::make_bucketed_reducer(group, model.parameters(), plan_of(std::move(buckets)),
                                       {1, hook.get()});
@@ -180,7 +180,7 @@ TEST_CASE("reducer: backward makes gradients in the buckets, until the reducer e
   ScriptedGroup group(journal);
   CpuDevice device;
   Sums model({3, 5}, device);
-  const auto hook = ddp::make_sum_hook();
+  const auto hook = collectives::make_sum_hook();
   auto reducer =
       ddp::make_bucketed_reducer(group, model.parameters(), plan_of({{1, 0}}), {0.5, hook.get()});
   pass(model, 4, device);

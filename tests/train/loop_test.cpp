@@ -9,7 +9,8 @@
 
 #include "engine/nn/mlp.hpp"
 #include "engine/optim/schedule.hpp"
-#include "engine/train/replicas.hpp"
+#include "engine/train/strategies/ddp.hpp"
+#include "engine/train/strategies/plain.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/thread_group.hpp"
 
@@ -33,8 +34,19 @@ struct Setup {
   DType dtype = DType::float64;
   std::int64_t samples = 1000;
   train::TrainOptions options;
+  std::optional<ddp::Options> ddp = std::nullopt;  // without: the plain way
+  double clip_norm = 0;
   double rate = 0.05;
 };
+
+std::unique_ptr<train::Strategy> strategy_for(comm::ProcessGroup& group, nn::Module& model,
+                                              optim::Optimizer& optimizer,
+                                              const std::optional<ddp::Options>& ddp = {},
+                                              double clip_norm = 0) {
+  const auto replica = train::lend(model, optimizer);
+  return ddp ? train::make_ddp(group, replica, clip_norm, *ddp)
+             : train::make_plain(group, replica, clip_norm);
+}
 
 std::unique_ptr<nn::Module> model_for(const data::Dataset& dataset, DType dtype, Device& device) {
   const std::array widths{dataset.inputs(), std::int64_t{24}, dataset.classes()};
@@ -52,7 +64,8 @@ Recorder run_on(int ranks, const Setup& setup) {
     const auto optimizer = optim::make_sgd(model->parameters(), {setup.rate, 0.9, 0});
     Recorder mine;
     const std::array<train::Observer*, 1> observers{&mine};
-    train::train(group, *model, *optimizer, *train_set, *test_set, setup.options, observers);
+    const auto strategy = strategy_for(group, *model, *optimizer, setup.ddp, setup.clip_norm);
+    train::train(*strategy, *train_set, *test_set, setup.options, observers);
     if (group.rank() == 0) seen = mine;
   });
   return seen;
@@ -98,11 +111,11 @@ TEST_CASE("training: it learns, and the same seed gives the same bits") {
   REQUIRE(first.epochs.size() == 4);
   CHECK(first.epochs.back().test_accuracy > 0.8);
   CHECK(first.epochs.back().test_loss < first.epochs.front().test_loss);
-  CHECK(first.epochs.back().hashes == again.epochs.back().hashes);
-  CHECK(first.epochs.back().hashes.size() == 3);
-  CHECK(train::all_equal(first.epochs.back().hashes));
+  CHECK(first.epochs.back().agreement.hashes == again.epochs.back().agreement.hashes);
+  CHECK(first.epochs.back().agreement.hashes.size() == 3);
+  CHECK(first.epochs.back().agreement.differs == -1);
   setup.options.seed = 1;
-  CHECK(run_on(3, setup).epochs.back().hashes != first.epochs.back().hashes);
+  CHECK(run_on(3, setup).epochs.back().agreement.hashes != first.epochs.back().agreement.hashes);
 }
 
 TEST_CASE("training: replicas that begin with other numbers train as rank 0's model") {
@@ -117,12 +130,12 @@ TEST_CASE("training: replicas that begin with other numbers train as rank 0's mo
       const auto optimizer = optim::make_sgd(model->parameters(), {0.05, 0.9, 0});
       Recorder mine;
       const std::array<train::Observer*, 1> observers{&mine};
-      train::train(group, *model, *optimizer, *dataset, *dataset, {.batch_size = 4, .steps = 5},
-                   observers);
+      train::train(*strategy_for(group, *model, *optimizer), *dataset, *dataset,
+                   {.batch_size = 4, .steps = 5}, observers);
       if (group.rank() == 0) seen = mine;
     });
     CHECK(seen.ends.at(0).replicas_equal);
-    return seen.epochs.at(0).hashes;
+    return seen.epochs.at(0).agreement.hashes;
   };
   CHECK(hashes_of(3) == hashes_of(4));
 }
@@ -158,7 +171,7 @@ TEST_CASE("training: the bytes of a step are the gradients and the report of the
   Setup setup;
   setup.options.steps = 2;
   CHECK(run_on(2, setup).steps[1].bytes_sent == 8 * (gradients + 1));
-  setup.options.step.reduction = train::Reduction::during_backward;
+  setup.ddp = ddp::Options{};
   CHECK(run_on(2, setup).steps[0].bytes_sent == 8 * (gradients + 2));  // and who lacks a gradient
   setup.options.accumulate = 4;
   CHECK(run_on(2, setup).steps[0].bytes_sent == 8 * (gradients + 2));
@@ -168,18 +181,18 @@ TEST_CASE("training: gradients that travel during backward lead where those afte
   for (const int ranks : {1, 2, 3, 4}) {
     CAPTURE(ranks);
     Setup setup = steps_of(48, ranks, 20, DType::float64);
-    setup.options.step.clip_norm = 0.5;
+    setup.clip_norm = 0.5;
     const auto after = run_on(ranks, setup);
-    setup.options.step.reduction = train::Reduction::during_backward;
-    setup.options.step.ddp.limits = {1024, 2048};
+    setup.ddp = ddp::Options{};
+    setup.ddp->limits = {1024, 2048};
     const auto during = run_on(ranks, setup);
     REQUIRE(during.steps.size() == after.steps.size());
     for (std::size_t k = 0; k < after.steps.size(); ++k) {
       CHECK(during.steps[k].loss == after.steps[k].loss);  // this group sums in one order always
     }
-    CHECK(during.epochs.back().hashes == after.epochs.back().hashes);
+    CHECK(during.epochs.back().agreement.hashes == after.epochs.back().agreement.hashes);
     CHECK(during.ends.at(0).replicas_equal);
-    CHECK(during.ends.at(0).communication.hidden().has_value() == (ranks > 1));
+    CHECK(during.ends.at(0).communication.hidden().has_value());
     CHECK_FALSE(after.ends.at(0).communication.hidden().has_value());
   }
 }
@@ -192,7 +205,7 @@ TEST_CASE(
     setup.samples = 50;
     setup.options = {.batch_size = 24 / ranks, .steps = 10};
     const auto whole = run_on(ranks, setup);
-    setup.options.step.reduction = train::Reduction::during_backward;
+    setup.ddp = ddp::Options{};
     for (const std::int64_t k : {2, 3}) {
       setup.options.accumulate = k;
       setup.options.batch_size = 24 / ranks / k;
@@ -208,7 +221,7 @@ TEST_CASE(
         Setup rest = setup;
         rest.rate = 0;
         Setup all = rest;
-        rest.options.first_step = first;
+        rest.options.start = {first, first / 3, first % 3 * 24};  // places of 24, 24 and 2
         CHECK(run_on(ranks, rest).steps.front().loss ==
               run_on(ranks, all).steps[static_cast<std::size_t>(first)].loss);
       }
@@ -243,7 +256,7 @@ TEST_CASE("training: the learning rate follows the schedule by optimizer steps")
       train::TrainOptions options{.batch_size = 5, .steps = 6, .decay = decay, .warmup = 2};
       options.scaling = scaling;
       options.base_batch = 20;
-      train::train(group, *model, listener, *dataset, *dataset, options, {});
+      train::train(*strategy_for(group, *model, listener), *dataset, *dataset, options, {});
     });
     CHECK(listener.rate == 0.4);  // handed back as it was
     return listener.rates;
@@ -275,7 +288,7 @@ TEST_CASE("training: a run that goes on from a step sees what the whole run woul
   setup.options = {.batch_size = 4, .steps = 20};
   const auto whole = run_on(2, setup);
   for (const std::int64_t first : {1, 6, 7, 8, 19}) {
-    setup.options.first_step = first;
+    setup.options.start = {first, first / 7, first % 7 * 8};
     const auto rest = run_on(2, setup);
     REQUIRE(std::ssize(rest.steps) == 20 - first);
     for (std::size_t k = 0; k < rest.steps.size(); ++k) {
@@ -295,7 +308,7 @@ TEST_CASE("training: workers that read ahead change nothing that is seen") {
   const auto plain = run_on(2, setup);
   for (const int workers : {1, 3}) {
     setup.options.workers = workers;
-    CHECK(run_on(2, setup).epochs.back().hashes == plain.epochs.back().hashes);
+    CHECK(run_on(2, setup).epochs.back().agreement.hashes == plain.epochs.back().agreement.hashes);
   }
 }
 
@@ -303,7 +316,7 @@ TEST_CASE("training: what is to be saved is saved every so many steps, and at th
   Setup setup;
   std::vector<std::int64_t> saved;
   setup.options = {.batch_size = 10, .steps = 7};
-  setup.options.save = [&](std::int64_t steps) { saved.push_back(steps); };
+  setup.options.save = [&](const train::Position& at) { saved.push_back(at.step); };
   run_on(1, setup);
   CHECK(saved == std::vector<std::int64_t>{7});
   saved.clear();
@@ -332,7 +345,7 @@ TEST_CASE("training: the model is told of every step, and of every evaluation") 
     Listener listener;
     listener.model = model_for(*dataset, DType::float32, device);
     const auto optimizer = optim::make_sgd(listener.parameters(), {0.1});
-    train::train(group, listener, *optimizer, *dataset, *dataset,
+    train::train(*strategy_for(group, listener, *optimizer), *dataset, *dataset,
                  {.batch_size = 10, .steps = 3, .seed = 9}, {});
     if (group.rank() == 1) heard = listener.heard;
   });
@@ -347,8 +360,8 @@ TEST_CASE("training: the model is told of every step, and of every evaluation") 
     listener.model = model_for(*dataset, DType::float32, device);
     const auto optimizer = optim::make_sgd(listener.parameters(), {0.1});
     train::TrainOptions options{.batch_size = 5, .accumulate = 2, .steps = 1, .seed = 9};
-    options.step.reduction = train::Reduction::during_backward;
-    train::train(group, listener, *optimizer, *dataset, *dataset, options, {});
+    train::train(*strategy_for(group, listener, *optimizer, ddp::Options{}), *dataset, *dataset,
+                 options, {});
     if (group.rank() == 1) heard = listener.heard;
   });
   CHECK(heard == std::vector<std::string>{"step 0 seed 9 sample 1 + 2",
@@ -392,8 +405,9 @@ TEST_CASE("training: replicas that come apart on the way are reported, not hidde
     model.model = model_for(*dataset, DType::float32, device);
     model.drifts = group.rank() == 2;
     const auto optimizer = optim::make_sgd(model.parameters(), {});
-    summaries[static_cast<std::size_t>(group.rank())] = train::train(
-        group, model, *optimizer, *dataset, *dataset, {.batch_size = 2, .steps = 2}, {});
+    summaries[static_cast<std::size_t>(group.rank())] =
+        train::train(*strategy_for(group, model, *optimizer), *dataset, *dataset,
+                     {.batch_size = 2, .steps = 2}, {});
   });
   for (const auto& summary : summaries) CHECK_FALSE(summary.replicas_equal);
 }

@@ -19,8 +19,8 @@ using lockstep::test::contains;
 namespace {
 
 const train::StepReport first_step{1, 40, 1, 2.25, 100'000, 0.5, 4096};
-const train::EpochReport equal_epoch{1, 0.5, 0.25, 0.875, {255, 255, 255}, 1.5};
-const train::EpochReport unequal_epoch{1, 0.5, 0.25, 0.875, {255, 255, 254}, 1.5};
+const train::EpochReport equal_epoch{1, 0.5, 0.25, 0.875, {{255, 255, 255}}, 1.5};
+const train::EpochReport unequal_epoch{1, 0.5, 0.25, 0.875, {{255, 255, 254}, 2}, 1.5};
 
 }  // namespace
 
@@ -34,6 +34,7 @@ TEST_CASE("log: four events, one JSON object a line, with the documented fields"
                               .device = "cpu",
                               .parameters = 10,
                               .ranks = 4,
+                              .shares = 4,
                               .batch_size = 32,
                               .steps = 40,
                               .seed = 7});
@@ -138,6 +139,6 @@ TEST_CASE("progress: replicas that differ are named loudly, one replica is no co
   progress.on_epoch(unequal_epoch);
   CHECK_THAT(out.str(), contains("THE REPLICAS DIFFER: rank 2"));
   out.str("");
-  progress.on_epoch({1, 0.5, 0.25, 0.875, {255}, 1.5});
+  progress.on_epoch({1, 0.5, 0.25, 0.875, {{255}}, 1.5});
   CHECK_THAT(out.str(), contains("one replica\n"));
 }

@@ -7,6 +7,7 @@
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/nn/mlp.hpp"
 #include "engine/train/loop.hpp"
+#include "engine/train/strategies/plain.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/thread_group.hpp"
 
@@ -68,8 +69,9 @@ TEST_CASE("single device loop: N ranks with the same global batch have the same 
       options.seed = fixed_seed;
       EpochLosses mine;
       const std::array<train::Observer*, 1> observers{&mine};
-      train::train(group, *replica.model, *replica.optimizer, *dataset, *dataset, options,
-                   observers);
+      const auto strategy =
+          train::make_plain(group, train::lend(*replica.model, *replica.optimizer), 0);
+      train::train(*strategy, *dataset, *dataset, options, observers);
       if (group.rank() == 0) seen = mine;
     });
     REQUIRE(seen.losses.size() == epochs_alone);

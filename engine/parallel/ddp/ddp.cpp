@@ -53,8 +53,8 @@ Ddp::Ddp(nn::Module& module, comm::ProcessGroup& group, const Options& options)
       group_(group),
       options_(options),
       parameters_(module.parameters()),
-      sum_(make_sum_hook()),
-      timed_(make_timed_hook(options.hook != nullptr ? *options.hook : *sum_, communication_)) {
+      sum_(collectives::make_sum_hook()),
+      timed_(collectives::make_timed_hook(options.hook != nullptr ? *options.hook : *sum_, communication_)) {
   LOCKSTEP_CHECK(!parameters_.empty(), "ddp: the module has no parameters; nothing to train");
   replicas::make_equal(group_, module_);
   build(plan_of_registration(parameters_,

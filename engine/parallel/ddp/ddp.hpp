@@ -37,7 +37,7 @@
 #include "engine/comm/process_group.hpp"
 #include "engine/nn/module.hpp"
 #include "engine/parallel/ddp/assign_buckets.hpp"
-#include "engine/parallel/ddp/communication.hpp"
+#include "engine/collectives/communication.hpp"
 #include "engine/parallel/ddp/reducer.hpp"
 
 namespace lockstep::ddp {
@@ -105,7 +105,7 @@ class Ddp final : public nn::Module {
 
   const collectives::BucketPlan& plan() const { return plan_; }
   // Of the last armed pass, see communication.hpp.
-  const Communication& communication() const { return communication_; }
+  const collectives::Communication& communication() const { return communication_; }
 
  private:
   struct OnReady;  // the hook that each parameter gets
@@ -125,7 +125,7 @@ class Ddp final : public nn::Module {
   CpuDevice device_;  // of words between ranks; the module's own may have no numbers
   std::vector<Parameter*> parameters_;
   collectives::BucketPlan plan_;
-  Communication communication_;
+  collectives::Communication communication_;
   std::unique_ptr<collectives::CommHook> sum_, timed_;
   std::unique_ptr<Reducer> reducer_;
   int unsynced_ = 0;  // NoSync guards that live

@@ -6,7 +6,7 @@
 
 #include "engine/collectives/bucket.hpp"
 
-namespace lockstep::ddp {
+namespace lockstep::collectives {
 
 // Of one backward pass, or of several added up; seconds of this rank's clock.
 struct Communication {
@@ -20,10 +20,10 @@ struct Communication {
 
 // A hook that starts `inner` and adds what is seen of it to `seen`. Both must outlive it.
 //   A Work that does not know how long it ran counts as long as it was waited for.
-std::unique_ptr<collectives::CommHook> make_timed_hook(collectives::CommHook& inner,
+std::unique_ptr<CommHook> make_timed_hook(CommHook& inner,
                                                        Communication& seen);
 
 // The default hook: the sum over the group.
-std::unique_ptr<collectives::CommHook> make_sum_hook();
+std::unique_ptr<CommHook> make_sum_hook();
 
-}  // namespace lockstep::ddp
+}  // namespace lockstep::collectives

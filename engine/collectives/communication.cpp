@@ -1,12 +1,9 @@
-#include "engine/parallel/ddp/communication.hpp"
+#include "engine/collectives/communication.hpp"
 
 #include <algorithm>
 
-namespace lockstep::ddp {
+namespace lockstep::collectives {
 namespace {
-
-using collectives::CommHook;
-using collectives::GradientBucket;
 
 class SumHook final : public CommHook {
  public:
@@ -72,4 +69,4 @@ std::unique_ptr<CommHook> make_timed_hook(CommHook& inner, Communication& seen) 
 
 std::unique_ptr<CommHook> make_sum_hook() { return std::make_unique<SumHook>(); }
 
-}  // namespace lockstep::ddp
+}  // namespace lockstep::collectives

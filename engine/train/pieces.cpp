@@ -1,0 +1,279 @@
+#include "engine/train/pieces.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <numeric>
+#include <sstream>
+#include <utility>
+
+#include "engine/base/bytes.hpp"
+#include "engine/base/error.hpp"
+
+namespace lockstep::train {
+namespace {
+
+// "0 0.weight 2 64,16 1 1024 1 0 512": a name has no space, as it is a safetensors' one.
+std::string line_of(const Piece& piece) {
+  std::string shape;
+  for (const std::int64_t size : piece.shape) shape += text(shape.empty() ? "" : ",", size);
+  const Slice& s = piece.slice;
+  return text(static_cast<int>(piece.kind), " ", piece.name, " ",
+              static_cast<int>(piece.value.dtype()), " ", shape.empty() ? "-" : shape, " ", s.outer,
+              " ", s.along, " ", s.inner, " ", s.begin, " ", s.end);
+}
+
+// What a line says, without the elements.
+struct Held {
+  PieceKind kind;
+  std::string name;
+  DType dtype;
+  Shape shape;
+  Slice slice;
+  int rank;           // who holds it
+  std::size_t place;  // in that rank's list
+};
+
+Held held_of(const std::string& line, int rank, std::size_t place) {
+  std::istringstream words(line);
+  int kind = 0, dtype = 0;
+  std::string shape;
+  Held held{{}, {}, {}, {}, {}, rank, place};
+  words >> kind >> held.name >> dtype >> shape >> held.slice.outer >> held.slice.along >>
+      held.slice.inner >> held.slice.begin >> held.slice.end;
+  held.kind = static_cast<PieceKind>(kind);
+  held.dtype = static_cast<DType>(dtype);
+  std::istringstream sizes(shape == "-" ? "" : shape);
+  for (std::string size; std::getline(sizes, size, ',');) held.shape.push_back(std::stoll(size));
+  return held;
+}
+
+std::uint64_t checksum_of_text(const std::string& words) {
+  return checksum_of(std::as_bytes(std::span(words)));
+}
+
+std::uint64_t checksum_of_list(const std::vector<std::uint64_t>& numbers) {
+  return checksum_of(std::as_bytes(std::span(numbers)));
+}
+
+// Every rank's numbers, by rank: as many of each as it brings.
+std::vector<std::vector<std::uint64_t>> gather_numbers(comm::ProcessGroup& group,
+                                                       const std::vector<std::uint64_t>& mine) {
+  CpuDevice device;
+  const Tensor count = full({1}, static_cast<double>(mine.size()), DType::int64, device);
+  const Tensor counts = empty({group.size()}, DType::int64, device);
+  group.all_gather(count, counts);
+  const auto sizes = counts.data<std::int64_t>();
+  const Tensor brought = empty({std::ssize(mine)}, DType::int64, device);
+  std::ranges::transform(mine, brought.data<std::int64_t>().begin(),
+                         [](std::uint64_t n) { return std::bit_cast<std::int64_t>(n); });
+  const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  const Tensor all = empty({total}, DType::int64, device);
+  group.all_gather(brought, all, sizes);
+  std::vector<std::vector<std::uint64_t>> by_rank;
+  auto at = all.data<std::int64_t>().begin();
+  for (const std::int64_t size : sizes) {
+    auto& numbers = by_rank.emplace_back();
+    for (std::int64_t i = 0; i < size; ++i) numbers.push_back(std::bit_cast<std::uint64_t>(*at++));
+  }
+  return by_rank;
+}
+
+// Two numbers of each rank, in one all-gather of a fixed size.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> gather_pairs(comm::ProcessGroup& group,
+                                                                  std::uint64_t first,
+                                                                  std::uint64_t second) {
+  CpuDevice device;
+  const Tensor mine = empty({2}, DType::int64, device);
+  const Tensor all = empty({2 * group.size()}, DType::int64, device);
+  mine.data<std::int64_t>()[0] = std::bit_cast<std::int64_t>(first);
+  mine.data<std::int64_t>()[1] = std::bit_cast<std::int64_t>(second);
+  group.all_gather(mine, all);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
+  const auto numbers = all.data<std::int64_t>();
+  for (std::size_t i = 0; i < numbers.size(); i += 2) {
+    pairs.emplace_back(std::bit_cast<std::uint64_t>(numbers[i]),
+                       std::bit_cast<std::uint64_t>(numbers[i + 1]));
+  }
+  return pairs;
+}
+
+std::vector<Held> gather_held(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
+  std::string lines;
+  for (const Piece& piece : pieces) lines += line_of(piece) + "\n";
+  CpuDevice device;
+  const Tensor count = full({1}, static_cast<double>(lines.size()), DType::int64, device);
+  const Tensor counts = empty({group.size()}, DType::int64, device);
+  group.all_gather(count, counts);
+  const auto sizes = counts.data<std::int64_t>();
+  const Tensor mine = empty({std::ssize(lines)}, DType::uint8, device);
+  std::ranges::copy(lines, mine.data<std::uint8_t>().begin());
+  const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  const Tensor all = empty({total}, DType::uint8, device);
+  group.all_gather(mine, all, sizes);
+  std::vector<Held> held;
+  auto at = all.data<std::uint8_t>().begin();
+  for (int rank = 0; rank < group.size(); ++rank) {
+    std::istringstream of_rank(std::string(at, at + sizes[static_cast<std::size_t>(rank)]));
+    at += sizes[static_cast<std::size_t>(rank)];
+    std::size_t place = 0;
+    for (std::string line; std::getline(of_rank, line);) {
+      held.push_back(held_of(line, rank, place++));
+    }
+  }
+  return held;
+}
+
+// A tensor of the whole, and the pieces of which it is put together.
+struct Assembly {
+  const Held* like;  // kind, name, dtype and shape
+  std::vector<const Held*> from;
+};
+
+// Which piece of which tensor comes from whom: of equal ones `to`'s own, else the first rank's. The
+// same on every rank, since all know all the lists.
+std::vector<Assembly> plan_assembly(const std::vector<Held>& held, int to) {
+  std::vector<Assembly> plan;
+  std::map<std::pair<PieceKind, std::string>, std::size_t> places;
+  for (const Held& one : held) {
+    const auto [at, is_new] = places.try_emplace({one.kind, one.name}, plan.size());
+    if (is_new) plan.push_back({&one, {}});
+    auto& from = plan[at->second].from;
+    if (is_whole(one.slice) && !from.empty() && !is_whole(from.front()->slice)) from.clear();
+    if (!is_whole(one.slice) && !from.empty() && is_whole(from.front()->slice)) continue;
+    const auto same =
+        std::ranges::find_if(from, [&](const Held* other) { return other->slice == one.slice; });
+    if (same == from.end()) {
+      from.push_back(&one);
+    } else if (one.rank == to) {
+      *same = &one;
+    }
+  }
+  for (const Assembly& one : plan) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+    for (const Held* piece : one.from) ranges.emplace_back(piece->slice.begin, piece->slice.end);
+    std::ranges::sort(ranges);
+    std::int64_t covered = 0;
+    for (const auto& [begin, end] : ranges) {
+      if (begin <= covered) covered = std::max(covered, end);
+    }
+    if (covered >= one.from.front()->slice.along) continue;
+    throw Error(text("the state of ", one.like->name, " is not whole: no rank holds place ",
+                     covered, " of ", one.from.front()->slice.along));
+  }
+  return plan;
+}
+
+std::int64_t elements_of(const Slice& slice) {
+  return slice.outer * (slice.end - slice.begin) * slice.inner;
+}
+
+// The rows of `slice`, as they lie in the whole and in the piece: f(whole's, piece's).
+template <typename Rows>
+void for_rows(const Tensor& whole, const Slice& slice, const Tensor& piece, const Rows& rows) {
+  const std::int64_t run = (slice.end - slice.begin) * slice.inner;
+  const Tensor in_whole = whole.view({-1}), in_piece = piece.view({-1});
+  for (std::int64_t i = 0; i < slice.outer; ++i) {
+    const std::int64_t start = (i * slice.along + slice.begin) * slice.inner;
+    rows(in_whole.narrow(start, run), in_piece.narrow(i * run, run));
+  }
+}
+
+}  // namespace
+
+Slice whole_of(const Shape& shape) {
+  const std::int64_t all = numel_of(shape);
+  return {1, all, 1, 0, all};
+}
+
+bool is_whole(const Slice& slice) { return slice.begin == 0 && slice.end == slice.along; }
+
+std::vector<Piece> whole_pieces(nn::Module& model, const optim::Optimizer& optimizer) {
+  std::vector<Piece> pieces;
+  const auto add = [&](PieceKind kind, const std::string& name, const Tensor& value) {
+    pieces.push_back({kind, name, value.shape(), whole_of(value.shape()), value});
+  };
+  for (const Parameter* p : model.parameters()) add(PieceKind::parameter, p->name, p->value);
+  for (const nn::Buffer* b : model.buffers()) add(PieceKind::buffer, b->name, b->value);
+  for (const auto& [name, value] : optimizer.state()) add(PieceKind::optimizer_state, name, value);
+  return pieces;
+}
+
+Agreement compare(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
+  std::vector<std::uint64_t> keys, contents;
+  for (const Piece& piece : pieces) {
+    if (piece.kind != PieceKind::parameter) continue;
+    keys.push_back(checksum_of_text(line_of(piece)));
+    contents.push_back(checksum_of(piece.value.raw_bytes()));
+  }
+  const auto pairs = gather_pairs(group, checksum_of_list(keys), checksum_of_list(contents));
+  Agreement agreement;
+  for (std::size_t rank = 0; rank < pairs.size(); ++rank) {
+    const auto& [key, content] = pairs[rank];
+    agreement.hashes.push_back(content);
+    if (key != pairs.front().first) agreement.holders = Agreement::Holders::parts;
+    const bool differs = content != pairs.front().second;
+    if (differs && agreement.differs < 0) agreement.differs = static_cast<int>(rank);
+  }
+  if (agreement.holders == Agreement::Holders::replicas) return agreement;
+
+  std::vector<std::uint64_t> mine;
+  for (std::size_t i = 0; i < keys.size(); ++i) mine.insert(mine.end(), {keys[i], contents[i]});
+  std::map<std::uint64_t, std::uint64_t> content_of;  // by key
+  agreement.differs = -1;
+  const auto by_rank = gather_numbers(group, mine);
+  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
+    for (std::size_t i = 0; i < by_rank[rank].size(); i += 2) {
+      const auto first = content_of.try_emplace(by_rank[rank][i], by_rank[rank][i + 1]).first;
+      const bool differs = first->second != by_rank[rank][i + 1];
+      if (differs && agreement.differs < 0) agreement.differs = static_cast<int>(rank);
+    }
+  }
+  return agreement;
+}
+
+std::vector<WholeTensor> gather_whole(comm::ProcessGroup& group, int to,
+                                      const std::vector<Piece>& pieces, Device& device) {
+  std::vector<std::uint64_t> keys;
+  bool all_whole = true;
+  for (const Piece& piece : pieces) {
+    keys.push_back(checksum_of_text(line_of(piece)));
+    all_whole = all_whole && is_whole(piece.slice);
+  }
+  const auto pairs = gather_pairs(group, checksum_of_list(keys), all_whole ? 1 : 0);
+  std::vector<WholeTensor> whole;
+  if (std::ranges::all_of(pairs, [&](const auto& pair) {
+        return pair.second == 1 && pair.first == pairs.front().first;
+      })) {
+    if (group.rank() != to) return {};
+    for (const Piece& piece : pieces) whole.push_back({piece.kind, piece.name, piece.value.view(piece.shape)});
+    return whole;
+  }
+
+  const std::vector<Held> held = gather_held(group, pieces);
+  for (const Assembly& one : plan_assembly(held, to)) {
+    const bool mine = group.rank() == to;
+    const Tensor value = mine ? empty(one.like->shape, one.like->dtype, device) : Tensor();
+    for (const Held* from : one.from) {
+      const bool held_here = from->rank == group.rank();
+      if (!mine && held_here) group.send(pieces[from->place].value.view({-1}), to);
+      if (!mine) continue;
+      Tensor part = held_here ? pieces[from->place].value
+                              : empty({elements_of(from->slice)}, from->dtype, device);
+      if (!held_here) group.recv(part, from->rank);
+      for_rows(value, from->slice, part,
+               [](const Tensor& in_whole, const Tensor& in_piece) { in_whole.copy_(in_piece); });
+    }
+    if (mine) whole.push_back({one.like->kind, one.like->name, value});
+  }
+  return whole;
+}
+
+Tensor cut(const Tensor& whole, const Slice& slice) {
+  const Tensor part = whole.empty_like(elements_of(slice));
+  for_rows(whole, slice, part,
+           [](const Tensor& in_whole, const Tensor& in_piece) { in_piece.copy_(in_whole); });
+  return part;
+}
+
+}  // namespace lockstep::train

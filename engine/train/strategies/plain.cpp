@@ -1,0 +1,65 @@
+#include "engine/train/strategies/plain.hpp"
+
+#include <utility>
+
+#include "engine/parallel/data_parallel/average_gradients.hpp"
+#include "engine/parallel/data_parallel/data_parallel_step.hpp"
+#include "engine/replicas/agree.hpp"
+
+namespace lockstep::train {
+namespace {
+
+class Plain final : public WholeModel {
+ public:
+  Plain(comm::ProcessGroup& group, Replica replica, double clip_norm)
+      : WholeModel(group, std::move(replica), clip_norm) {
+    replicas::make_equal(group_, *model_);
+  }
+
+  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+              double rate) override {
+    LOCKSTEP_CHECK(batches.size() == 1, "train: ", batches.size(),
+                   " batches in a step of the plain way, which takes one; ddp adds up several");
+    const std::int64_t sent_before = group_.traffic().bytes_sent;
+    optimizer_->set_learning_rate(rate);
+    model_->prepare(occasion);
+    const double loss = numbers() ? with_numbers(batches[0]) : without_numbers(batches[0]);
+    cost_.bytes_sent = group_.traffic().bytes_sent - sent_before;
+    return loss;
+  }
+
+ private:
+  double with_numbers(const data::Batch& mine) {
+    enter(Phase::backward);  // the part does all of a step: most of it is this
+    const double my_loss =
+        data_parallel::data_parallel_step(group_, *model_, *optimizer_, mine, clip_norm_);
+    const Tensor mean = full({1}, my_loss / group_.size(), DType::float64, device());
+    group_.all_reduce(mean, ReduceOp::sum);
+    return mean.item();
+  }
+
+  // The same passes, sums and update; the loss, which nobody can read, is not looked at.
+  double without_numbers(const data::Batch& mine) {
+    optimizer_->zero_grad();
+    enter(Phase::forward);
+    Tape tape(GradMode::record);
+    const Value logits = model_->forward(tape, tape.constant(mine.inputs));
+    const Value loss = autograd::cross_entropy(tape, logits, mine.labels);
+    enter(Phase::backward);
+    tape.backward(loss);
+    const double began = group_.now_s();
+    data_parallel::average_gradients(group_, model_->parameters());
+    const double waited = group_.now_s() - began;
+    cost_.communication = {waited, waited};
+    update();
+    return no_loss;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_plain(comm::ProcessGroup& group, Replica replica, double clip_norm) {
+  return std::make_unique<Plain>(group, std::move(replica), clip_norm);
+}
+
+}  // namespace lockstep::train

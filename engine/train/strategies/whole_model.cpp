@@ -1,0 +1,50 @@
+#include "engine/train/strategies/whole_model.hpp"
+
+#include <utility>
+
+#include "engine/checkpoint/weights.hpp"
+
+namespace lockstep::train {
+
+Replica make_replica(const Recipe& recipe, Device& device) {
+  Replica replica;
+  replica.model = nn::make_model(recipe.model, device, recipe.seed);
+  if (recipe.first_weights) checkpoint::load_weights(*recipe.first_weights, *replica.model);
+  replica.optimizer = optim::make_optimizer(recipe.optimizer, replica.model->parameters());
+  return replica;
+}
+
+Replica lend(nn::Module& model, optim::Optimizer& optimizer) {
+  // Share ownership of nothing: pointers that delete nothing.
+  const std::shared_ptr<void> nobody;
+  return {std::shared_ptr<nn::Module>(nobody, &model),
+          std::shared_ptr<optim::Optimizer>(nobody, &optimizer)};
+}
+
+WholeModel::WholeModel(comm::ProcessGroup& group, Replica replica, double clip_norm)
+    : group_(group),
+      model_(std::move(replica.model)),
+      optimizer_(std::move(replica.optimizer)),
+      clip_norm_(clip_norm),
+      rate_(optimizer_->learning_rate()) {}
+
+Evaluation WholeModel::evaluate(const data::Dataset& dataset) {
+  return train::evaluate(group_, *model_, dataset);
+}
+
+void WholeModel::end() {
+  optimizer_->set_learning_rate(rate_);
+  model_->prepare({});
+}
+
+std::vector<Piece> WholeModel::pieces() { return whole_pieces(*model_, *optimizer_); }
+
+void WholeModel::restore(const checkpoint::SavedRun& saved) { saved.load(*model_, *optimizer_); }
+
+void WholeModel::update() {
+  enter(Phase::optimizer);
+  if (clip_norm_ > 0) optim::clip_grad_norm(model_->parameters(), clip_norm_);
+  optimizer_->step();
+}
+
+}  // namespace lockstep::train

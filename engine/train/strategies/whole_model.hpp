@@ -1,0 +1,63 @@
+// What strategies have in common in which every rank trains a replica of the whole model on its own
+// share: place, evaluation, state. They differ in how gradients are reduced.
+#pragma once
+
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "engine/train/strategy.hpp"
+
+namespace lockstep::train {
+
+// A replica and the optimizer over its parameters.
+struct Replica {
+  std::shared_ptr<nn::Module> model;
+  std::shared_ptr<optim::Optimizer> optimizer;
+};
+
+// As the recipe says, on `device`.
+//   Throws  CheckpointError when the recipe's first weights are of another model
+Replica make_replica(const Recipe& recipe, Device& device);
+// The caller's own, which must outlive the strategy.
+Replica lend(nn::Module& model, optim::Optimizer& optimizer);
+
+class WholeModel : public Strategy {
+ public:
+  Place place() const override { return {Role::train, group_.rank(), group_.size(), 0}; }
+  comm::ProcessGroup& trainers() override { return group_; }
+  Device& device() override { return any().device(); }
+  DType dtype() const override { return any().dtype(); }
+  double rate() const override { return rate_; }
+  Cost cost() const override { return cost_; }
+  Evaluation evaluate(const data::Dataset& dataset) override;
+  void end() override;
+  std::vector<Piece> pieces() override;
+  void restore(const checkpoint::SavedRun& saved) override;
+  void tell(PhaseWatch* watch) override { phases_ = watch; }
+
+ protected:
+  //   clip_norm  bound on the averaged gradient's global norm; 0: none
+  WholeModel(comm::ProcessGroup& group, Replica replica, double clip_norm);
+
+  const Tensor& any() const { return model_->parameters().front()->value; }
+  bool numbers() const { return any().device().has_numbers(); }
+  void enter(Phase phase) const {
+    if (phases_ != nullptr) phases_->enter(phase);
+  }
+  // Clipping and the update.
+  void update();
+
+  static constexpr double no_loss = std::numeric_limits<double>::quiet_NaN();
+
+  comm::ProcessGroup& group_;
+  std::shared_ptr<nn::Module> model_;
+  std::shared_ptr<optim::Optimizer> optimizer_;
+  double clip_norm_;
+  double rate_;  // of the optimizer, when it was given
+  PhaseWatch* phases_ = nullptr;
+  Cost cost_;
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,145 @@
+#include "engine/train/pieces.hpp"
+
+#include <vector>
+
+#include "engine/train/choice.hpp"
+#include "tests/catch.hpp"
+#include "tests/train/fiber_ranks.hpp"
+
+using namespace lockstep;
+using lockstep::test::contains;
+using lockstep::test::on_fibers;
+using train::Piece;
+using train::PieceKind;
+using train::Slice;
+
+namespace {
+
+// Elements 0, 1, 2, … of a [rows, columns] tensor of the whole, and the slice of it.
+Piece piece_of(const std::string& name, const Shape& shape, const Slice& slice, Device& device,
+               DType dtype = DType::float32) {
+  std::vector<double> values(static_cast<std::size_t>(numel_of(shape)));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+  const Tensor whole = from_values(values, shape, dtype, device);
+  return {PieceKind::parameter, name, shape, slice, train::cut(whole, slice)};
+}
+
+std::vector<double> values_of(const Tensor& tensor) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) values.push_back(tensor.item(i));
+  return values;
+}
+
+std::vector<double> counted_to(std::int64_t count) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<double>(i));
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("pieces: columns, rows and flat ranges are put together on the rank that asks") {
+  for (const int ranks : {1, 2, 3, 5}) {
+    for (const int to : {0, ranks - 1}) {
+      CAPTURE(ranks, to);
+      on_fibers(ranks, [&](comm::ProcessGroup& group) {
+        CpuDevice device;
+        const std::int64_t n = group.size(), r = group.rank();
+        std::vector<Piece> mine{
+            piece_of("columns", {3, 2 * n}, {3, 2 * n, 1, 2 * r, 2 * r + 2}, device),
+            piece_of("rows", {2 * n, 3}, {1, 2 * n, 3, 2 * r, 2 * r + 2}, device, DType::int64)};
+        // 7 elements in flat ranges that do not divide: the last ranks have fewer, or none.
+        const std::int64_t each = (7 + n - 1) / n, begin = std::min<std::int64_t>(r * each, 7);
+        mine.push_back(piece_of("flat", {7},
+                                {1, 7, 1, begin, std::min<std::int64_t>(begin + each, 7)}, device,
+                                DType::bfloat16));
+        if (r == n - 1) mine.push_back(piece_of("alone", {}, {1, 1, 1, 0, 1}, device));
+        const auto whole = train::gather_whole(group, to, mine, device);
+        if (group.rank() != to) {
+          CHECK(whole.empty());
+          return;
+        }
+        REQUIRE(whole.size() == 4);
+        CHECK(whole[0].name == "columns");
+        CHECK(whole[0].value.shape() == Shape{3, 2 * n});
+        CHECK(values_of(whole[0].value) == counted_to(6 * n));
+        CHECK(whole[1].value.dtype() == DType::int64);
+        CHECK(values_of(whole[1].value) == counted_to(6 * n));
+        CHECK(whole[2].value.dtype() == DType::bfloat16);
+        CHECK(values_of(whole[2].value) == counted_to(7));
+        CHECK(whole[3].value.shape().empty());
+      });
+    }
+  }
+}
+
+TEST_CASE("pieces: a part that nobody holds is named, on every rank") {
+  std::vector<int> told(3);
+  on_fibers(3, [&](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const std::int64_t r = group.rank();
+    std::vector<Piece> mine;
+    if (r != 1) mine.push_back(piece_of("w", {6, 2}, {1, 6, 2, 2 * r, 2 * r + 2}, device));
+    CHECK_THROWS_WITH(train::gather_whole(group, 0, mine, device),
+                      contains("the state of w is not whole: no rank holds place 2 of 6"));
+    ++told[static_cast<std::size_t>(r)];
+  });
+  CHECK(told == std::vector<int>{1, 1, 1});
+}
+
+TEST_CASE("pieces: copies that differ are found, and the first rank that differs is named") {
+  on_fibers(4, [&](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const std::int64_t r = group.rank();
+    // A replica on each rank.
+    std::vector<Piece> replica{piece_of("w", {4, 2}, train::whole_of({4, 2}), device)};
+    CHECK(train::compare(group, replica).differs == -1);
+    CHECK(train::compare(group, replica).holders == train::Agreement::Holders::replicas);
+    if (r >= 2) replica[0].value.fill_(1);
+    CHECK(train::compare(group, replica).differs == 2);
+
+    // Halves, each on two ranks; and a tied weight that all hold beside them.
+    std::vector<Piece> half{piece_of("w", {4, 2}, {1, 4, 2, 2 * (r % 2), 2 * (r % 2) + 2}, device),
+                            piece_of("tied", {3}, train::whole_of({3}), device)};
+    const auto equal = train::compare(group, half);
+    CHECK(equal.differs == -1);
+    CHECK(equal.holders == train::Agreement::Holders::parts);
+    CHECK(equal.hashes[0] == equal.hashes[2]);
+    CHECK(equal.hashes[0] != equal.hashes[1]);
+    if (r == 3) half[1].value.fill_(7);
+    CHECK(train::compare(group, half).differs == 3);
+    // What is no parameter may differ: each rank has its own state of an optimizer.
+    half[1].kind = PieceKind::optimizer_state;
+    CHECK(train::compare(group, half).differs == -1);
+  });
+}
+
+TEST_CASE("choice: each way stands in one slot, and pairs that do not combine say why") {
+  using train::Way;
+  int refused = 0;
+  for (std::size_t i = 0; i < train::ways; ++i) {
+    const auto one = static_cast<Way>(i);
+    CHECK_FALSE(train::name_of(one).empty());
+    CHECK_FALSE(train::conflict_of(one, one).has_value());
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto other = static_cast<Way>(j);
+      const auto why = train::conflict_of(one, other);
+      CHECK(why == train::conflict_of(other, one));
+      if (!why) continue;
+      ++refused;
+      CAPTURE(train::name_of(one), train::name_of(other));
+      CHECK(train::slot_of(one) != train::slot_of(other));
+      CHECK(why->size() > 20);
+    }
+  }
+  CHECK(refused == 26);
+  CHECK_NOTHROW(train::check({}));
+  CHECK_NOTHROW(train::check({.layers = Way::tensor,
+                              .execution = Way::pipeline,
+                              .reduction = Way::zero_1,
+                              .saving = Way::sharded_saving}));
+  CHECK_THROWS_WITH(train::check({.execution = Way::pipeline, .reduction = Way::zero_2}),
+                    contains("pipeline parallelism and ZeRO 2 do not combine"));
+  CHECK_THROWS_AS(train::check({.execution = Way::pipeline, .reduction = Way::zero_2}), UsageError);
+  CHECK_THROWS_AS(train::check({.layers = Way::ddp}), ContractError);
+}
