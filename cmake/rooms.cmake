@@ -20,7 +20,6 @@ endfunction()
 
 function(lockstep_target_of room result)
   string(REPLACE "/" "_" name "${room}")
-  string(REPLACE "parallel_" "" name "${name}")
   set(${result} "lockstep_${name}" PARENT_SCOPE)
 endfunction()
 
