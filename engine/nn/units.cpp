@@ -6,8 +6,8 @@ namespace lockstep::nn {
 
 void check_range(const UnitRange& range, std::int64_t units) {
   LOCKSTEP_CHECK(range.first >= 0 && range.count >= 0 && range.first <= units - range.count,
-                 "units ", range.first, " to ", range.first + range.count, " of a model that has ",
-                 units);
+                 "units ", range.first, " to ", range.first, " + ", range.count,
+                 " of a model that has ", units);
 }
 
 Value Chain::forward(Tape& tape, const Value& input) {
