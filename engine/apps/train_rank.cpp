@@ -73,7 +73,7 @@ checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& s
                           ", but this one has ", mine,
                           "; the samples would differ from those of an uninterrupted run"));
   }
-  if (strategy.place().role == train::Role::train) strategy.restore(saved);
+  if (strategy.place().role != train::Role::stand_by) strategy.restore(saved);
   return state;
 }
 

@@ -158,6 +158,8 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
       const double began = group.now_s();
       if (phases != nullptr) phases->enter(Phase::data);
       const std::vector<data::Batch> mine = next_batches(*loader, options.accumulate);
+      LOCKSTEP_CHECK(!mine.empty(), "train: the loader ended epoch ", epoch + 1, " after ",
+                     at.taken, " of ", train_set.size(), " samples");
       const double loss = strategy.take(
           mine, {nn::Mode::training, options.seed, at.step, place.share, place.shares},
           rate_of(at.step, steps, strategy.rate(), place.shares, options));

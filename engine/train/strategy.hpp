@@ -91,9 +91,11 @@ class Strategy {
   virtual void end() = 0;
 
   // What this rank holds, as views where it lies in tensors: parameters and buffers in the model's
-  // order, then the optimizer's state. May communicate among the trainers.
+  // order, then the optimizer's state. May communicate among the trainers. After end() what only
+  // those that serve hold is left out.
   virtual std::vector<Piece> pieces() = 0;
-  // Takes over what an earlier run saved, of however many ranks: each rank reads its pieces.
+  // Takes over what an earlier run saved, of however many ranks: each rank that trains or serves
+  // reads its pieces.
   //   Throws  CheckpointError when it is of another model or optimizer
   virtual void restore(const checkpoint::SavedRun& saved) = 0;
 

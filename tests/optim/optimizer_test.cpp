@@ -3,6 +3,7 @@
 #include <functional>
 #include <limits>
 
+#include "engine/optim/optimizer_spec.hpp"
 #include "tests/optim/fixture.hpp"
 
 using namespace lockstep;
@@ -197,4 +198,21 @@ TEST_CASE_METHOD(OptimFixture,
   a.grad = gradient({3, std::numeric_limits<double>::quiet_NaN()});
   CHECK(std::isnan(optim::clip_grad_norm(std::vector{&a}, 2)));
   CHECK(a.grad.item(0) == 3);
+}
+
+TEST_CASE("optimizer: made from a spec, it is of that kind, with that kind's options") {
+  CpuDevice device;
+  Parameter p{"p", full({2}, 1, DType::float64, device), {}, {}};
+  optim::OptimizerSpec spec;
+  spec.sgd.learning_rate = 0.25;
+  spec.adam.learning_rate = 0.5;
+  for (const auto kind :
+       {optim::OptimizerKind::sgd, optim::OptimizerKind::adam, optim::OptimizerKind::adamw}) {
+    spec.kind = kind;
+    const auto optimizer = optim::make_optimizer(spec, {&p});
+    CHECK(optimizer->kind() == name_of(kind));
+    CHECK(optimizer->learning_rate() == spec.learning_rate());
+    CHECK(spec.learning_rate() == (kind == optim::OptimizerKind::sgd ? 0.25 : 0.5));
+    CHECK(optimizer->parameters().size() == 1);
+  }
 }

@@ -145,6 +145,17 @@ TEST_CASE("strategies: a model in two stages, with two micro-batches, has one ra
     CHECK(bytes_of(two.path() / "step_000035" / file) ==
           bytes_of(one.path() / "step_000035" / file));
   }
+
+  // Each goes on from what the other saved.
+  task.options.epochs = 6;
+  task.folder = one.path();
+  const Losses staged_rest = run_on(2, task);
+  task.make = engine_of(2, 0);
+  task.folder = two.path();
+  const Losses alone_rest = run_on(1, task);
+  REQUIRE(alone_rest.steps.size() == 7);
+  check_same(staged_rest, alone_rest, 0);
+  CHECK(alone_rest.steps.front() < alone.steps.front());
 }
 
 TEST_CASE("strategies: a server with workers has the losses of as many ranks, and of one") {
