@@ -2,9 +2,7 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
-#include <mutex>
-#include <set>
+#include <optional>
 #include <vector>
 
 #include "engine/nn/mlp.hpp"
