@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/nn/mlp.hpp"
-#include "engine/optim/schedule.hpp"
 #include "engine/train/strategies/ddp.hpp"
 #include "engine/train/strategies/plain.hpp"
 #include "tests/catch.hpp"
@@ -224,57 +223,6 @@ TEST_CASE(
               run_on(ranks, all).steps[static_cast<std::size_t>(first)].loss);
       }
     }
-  }
-}
-
-TEST_CASE("training: the learning rate follows the schedule by optimizer steps") {
-  // An optimizer that only writes down the rate it is given.
-  struct Listener final : optim::Optimizer {
-    std::vector<double> rates;
-    double rate = 0.4;
-    std::vector<Parameter*> all;
-    void step() override { rates.push_back(rate); }
-    void zero_grad() override {
-      for (Parameter* p : all) p->grad = {};
-    }
-    double learning_rate() const override { return rate; }
-    void set_learning_rate(double value) override { rate = value; }
-    std::span<Parameter* const> parameters() const override { return all; }
-    std::string_view kind() const override { return "listener"; }
-    std::vector<optim::StateTensor> state() const override { return {}; }
-    void load_state(std::span<const optim::StateTensor>) override {}
-  };
-  const auto dataset = data::make_synthetic(20, 4, 2, 1);
-  const auto rates = [&](optim::Decay decay, std::optional<optim::Scaling> scaling = {}) {
-    Listener listener;
-    on_ranks(1, [&](comm::ProcessGroup& group) {
-      CpuDevice device;
-      const auto model = model_for(*dataset, DType::float32, device);
-      listener.all = model->parameters();
-      train::TrainOptions options{.batch_size = 5, .steps = 6, .decay = decay, .warmup = 2};
-      options.scaling = scaling;
-      options.base_batch = 20;
-      train::train(*strategy_for(group, *model, listener), *dataset, *dataset, options, {});
-    });
-    CHECK(listener.rate == 0.4);  // handed back as it was
-    return listener.rates;
-  };
-  CHECK(rates(optim::Decay::constant) == std::vector<double>{0.2, 0.4, 0.4, 0.4, 0.4, 0.4});
-  const auto cosine = rates(optim::Decay::cosine);
-  REQUIRE(cosine.size() == 6);
-  for (std::int64_t k = 0; k < 6; ++k) {
-    CHECK(cosine[static_cast<std::size_t>(k)] ==
-          optim::learning_rate_at(k, {optim::Decay::cosine, 0.4, 2, 6}));
-  }
-
-  // A quarter of the batch that 0.4 was found for: the warm-up begins at 0.4, and what decays
-  // afterwards is the scaled rate.
-  CHECK(rates(optim::Decay::constant, optim::Scaling::square_root) ==
-        std::vector<double>{0.4, 0.4 + (0.2 - 0.4) / 2, 0.2, 0.2, 0.2, 0.2});
-  const auto scaled = rates(optim::Decay::cosine, optim::Scaling::linear);
-  for (std::int64_t k = 2; k < 6; ++k) {
-    CHECK(scaled[static_cast<std::size_t>(k)] ==
-          optim::learning_rate_at(k, {optim::Decay::cosine, 0.1, 2, 6}));
   }
 }
 
