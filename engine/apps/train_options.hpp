@@ -1,10 +1,10 @@
-// The command line of `train`, and what it asks for as values.
+// What the command line of `train` asks for, as values.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "engine/base/options.hpp"
+#include "engine/apps/train_command_line.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/data/tokenizer.hpp"
 #include "engine/nn/model_spec.hpp"
@@ -12,13 +12,6 @@
 #include "engine/train/loop.hpp"
 
 namespace lockstep::apps {
-
-Options train_options();
-
-// An option that means nothing for this run is a mistake, not a wish to be ignored: throws
-// UsageError when one of them was given.
-void refuse_given(const Arguments& arguments, std::initializer_list<const char*> names,
-                  const std::string& belongs_to);
 
 // What to train on, how it is called, and the tokenizer when it is text.
 struct Datasets {
@@ -30,7 +23,6 @@ struct Datasets {
 // All of these throw UsageError, which names the option, when what was typed cannot be.
 Datasets open_datasets(const Arguments& arguments);
 nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& dataset);
-std::string optimizer_name(const Arguments& arguments);
 std::unique_ptr<optim::Optimizer> make_optimizer(const Arguments& arguments, nn::Module& model);
 train::TrainOptions loop_options(const Arguments& arguments);
 
