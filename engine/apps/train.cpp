@@ -91,15 +91,6 @@ void check_files(const Arguments& arguments) {
   }
 }
 
-// A run with other parts is another program's.
-void refuse_parts(const Arguments& arguments) {
-  for (const char* name : {"with", "break"}) {
-    if (!arguments.given(name)) continue;
-    throw UsageError(text("--", name, " trains with other parts, which ./lab train links; run ",
-                          "./lab train --", name, " ", arguments.get(name)));
-  }
-}
-
 int run(int argc, const char* const* argv) {
   const Options options = apps::train_options();
   const Arguments arguments = options.parse(argc, argv);
@@ -107,7 +98,7 @@ int run(int argc, const char* const* argv) {
     std::cout << options.help();
     return 0;
   }
-  refuse_parts(arguments);
+  apps::leave_to_lab(arguments, {"with", "break"}, "./lab train");
   check_files(arguments);
   const std::int64_t ranks = arguments.integer("ranks", 1);
   if (ranks > ranks_max) throw UsageError(text("--ranks ", ranks, " is more than ", ranks_max));
