@@ -13,7 +13,7 @@
 
 namespace lockstep::apps {
 
-inline constexpr std::int64_t default_bucket_mb = 25;
+inline constexpr std::int64_t default_bucket_mb = 25;  // what DDP's BucketLimits begin with
 
 Options train_options();
 
