@@ -2,8 +2,8 @@
 #include <iostream>
 
 #include "engine/apps/program.hpp"
+#include "engine/apps/run_command_line.hpp"
 #include "engine/base/error.hpp"
-#include "engine/base/options.hpp"
 #include "engine/launch/address.hpp"
 #include "engine/launch/launcher.hpp"
 #include "engine/launch/schedulers.hpp"
@@ -18,34 +18,6 @@ int count_of(const Arguments& arguments, const std::string& name, int at_least, 
   const std::int64_t typed = arguments.integer(name, at_least);
   if (typed <= most) return static_cast<int>(typed);
   throw UsageError(text("--", name, " ", typed, " is more than ", most, advice));
-}
-
-Options launcher_options() {
-  Options options(
-      "lab run",
-      "Starts PROGRAM once per rank, on one or more machines, and stops all ranks if one fails.");
-  options.option("ranks", "1", "number of processes on this node");
-  options.choice(
-      "prefix", {"all", "others", "none"}, "all",
-      "ranks whose lines are prefixed with [rank R]; otherwise rank 0 keeps the terminal");
-  options.option("max-restarts", "0", "how often to restart all ranks after a failure");
-  options.option("grace", "0.5", "seconds between SIGTERM and SIGKILL when ranks are stopped");
-  options.option("log-dir", "", "folder for each rank's stdout.log, stderr.log and error.json");
-  options.option("nnodes", "1",
-                 "number of nodes; run the same command on each, or start it with mpirun or srun, "
-                 "which set the rest");
-  options.option("node-rank", "", "number of this node (default: by order of arrival)");
-  options.option(
-      "rdzv-endpoint", "",
-      "HOST:PORT at which the launchers meet: an address of node 0 (default port: 29400)");
-  options.option("rdzv-timeout", "600", "seconds to wait for the other nodes");
-  options.option("rdzv-id", "none", "name of this run, for its ranks and its log folder");
-  options.option("local-addr", "", "address at which other nodes reach this one");
-  options.option("port", "0", "port of the store at which the ranks meet; 0: any free port");
-  options.option("master-port", "0",
-                 "MASTER_PORT, at which rank 0 of a PyTorch program listens; 0: any free port");
-  options.rest("PROGRAM ARGS", "the program and its arguments");
-  return options;
 }
 
 launch::NodeOptions node_options(const Arguments& arguments) {
@@ -73,12 +45,13 @@ launch::NodeOptions node_options(const Arguments& arguments) {
 }
 
 int run(int argc, const char* const* argv) {
-  const Options options = launcher_options();
+  const Options options = apps::run_options();
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
     return 0;
   }
+  apps::leave_to_lab(arguments, {"with"}, "./lab run");
   constexpr const char* last_port = ", the highest port; 0: any free port";
   launch::LaunchOptions launch;
   launch.command = arguments.rest();

@@ -3,12 +3,25 @@
 
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <iostream>
 #include <stdexcept>
 
 #include "engine/base/error.hpp"
+#include "engine/base/options.hpp"
 
 namespace lockstep::apps {
+
+// Refuses the options that ask for other parts: a program has its parts linked in, so ./lab starts
+// another one. `command` is what a person types instead.
+inline void leave_to_lab(const Arguments& arguments, std::initializer_list<const char*> names,
+                         const std::string& command) {
+  for (const char* name : names) {
+    if (!arguments.given(name)) continue;
+    throw UsageError(text("--", name, " takes other parts, which ./lab links; run ", command, " --",
+                          name, " ", arguments.get(name)));
+  }
+}
 
 // What the machine lacks for what was asked.
 struct Lacking : std::runtime_error {

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "engine/apps/program.hpp"
+#include "engine/apps/sim_command_line.hpp"
 #include "engine/apps/sim_programs.hpp"
 #include "engine/apps/sim_report.hpp"
 #include "engine/base/options.hpp"
@@ -143,35 +144,13 @@ int simulate(const Setting& setting, const SimProgram& program, const sim::Fiber
 }
 
 int run(int argc, const char* const* argv) {
-  Options options("lab sim", "Runs an algorithm on simulated ranks and prints its costs.");
-  options.option("ranks", "8", "number of ranks; each is a fiber in this process")
-      .option("count", "1024",
-              "elements per rank; per block, if each rank has a block for every rank")
-      .option("dtype", "float32", "element type")
-      .option(
-          "cluster", "",
-          "a built-in cluster or a .toml file. Built-in clusters:\n" + sim::list_of_clusters(18))
-      .option("seed", "0", "seed for the order in which ranks run")
-      .list("fault",
-            "kill:RANK@TIME, kill:RANK@step:K (its K-th call), link:A-B:slow:FACTOR or "
-            "link:A-B:cut; can be repeated")
-      .list("slow", "RANK:FACTOR slows this rank's computation by FACTOR; can be repeated")
-      .option("jitter", "0", "lengthen each latency by a random fraction, up to this value")
-      .option("trace", "", "write the timeline: FILE.html for a browser, FILE.json for Perfetto")
-      .choice("traffic", {"none", "ranks", "nodes"}, "none",
-              "also print the traffic between each pair; stores 56 bytes per message")
-      .flag("sizes-only", "send only sizes, no values, for thousands of ranks")
-      .flag("prove", "with --sizes-only: prove which ranks contributed to each element of a sum")
-      .flag("json", "print one JSON document instead of text")
-      .words(
-          "PROGRAM",
-          "a part from lesson 03 or 06; all_reduce and native_… are the library's own, priced as "
-          "one operation; star_… are naive versions");
+  const Options options = apps::sim_options();
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
     return 0;
   }
+  apps::leave_to_lab(arguments, {"with"}, "./lab sim");
   const SimProgram& program = program_of(arguments.words());
   constexpr std::int64_t ranks_max = 32'000;  // each stack takes two of the system's mappings
   const std::int64_t ranks = arguments.integer("ranks", 1);

@@ -71,20 +71,7 @@ void check_run(const Arguments& arguments, int ranks) {
 // What is wrong with the files that the options name is said now, not after the training.
 void check_files(const Arguments& arguments) {
   const std::string& folder = arguments.get("checkpoint");
-  for (const char* needs_folder : {"resume", "save-every"}) {
-    if (arguments.given(needs_folder) && folder.empty()) {
-      throw UsageError(text("--", needs_folder, " needs --checkpoint FOLDER"));
-    }
-  }
-  if (arguments.given("checkpoint") && folder.empty()) {
-    throw UsageError("--checkpoint is empty; pass a folder");
-  }
   arguments.integer("save-every", 0);
-  if (arguments.flag("resume") && arguments.given("init")) {
-    throw UsageError(
-        "--resume continues with the checkpoint's weights, --init starts with others; pass only "
-        "one");
-  }
   const auto latest = folder.empty() ? std::nullopt : checkpoint::latest_in(folder);
   if (arguments.flag("resume") && !latest) {
     throw UsageError(text("--resume: there is no checkpoint in '", folder,
@@ -110,6 +97,7 @@ int run(int argc, const char* const* argv) {
     std::cout << options.help();
     return 0;
   }
+  apps::leave_to_lab(arguments, {"with", "break"}, "./lab train");
   check_files(arguments);
   const std::int64_t ranks = arguments.integer("ranks", 1);
   if (ranks > ranks_max) throw UsageError(text("--ranks ", ranks, " is more than ", ranks_max));
@@ -122,8 +110,6 @@ int run(int argc, const char* const* argv) {
     }
     return apps::train_simulated(arguments, static_cast<int>(ranks));
   }
-  apps::refuse_given(arguments, {"cluster", "sizes-only", "fault", "slow", "jitter"},
-                     "--backend sim");
   if (ranks == 1 || launched) return train_here(arguments);
   check_run(arguments, static_cast<int>(ranks));
   return launch_ranks(ranks, argc, argv);

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/nearest.hpp"
-#include "engine/collectives/all_reduce_choice.hpp"
 #include "engine/data/text.hpp"
-#include "engine/sim/cluster.hpp"
 
 namespace lockstep::apps {
 namespace {
@@ -14,8 +12,7 @@ constexpr std::int64_t bpe_vocabulary = 512;
 // One in which DDP learns the order of gradients, one that makes the buckets, one that is steady.
 constexpr std::int64_t steps_of_sizes = 3;
 constexpr std::int64_t mib = 1 << 20;
-
-bool is_gpt(const Arguments& arguments) { return arguments.get("model") == "gpt"; }
+static_assert(ddp::BucketLimits{}.cap_bytes == default_bucket_mb * mib);
 
 Datasets open_text(const Arguments& arguments, const std::string& data) {
   const bool own = data.starts_with("text:");
@@ -68,10 +65,6 @@ class Shapes final : public data::Dataset {
 };
 
 Datasets open_shapes(const Arguments& arguments) {
-  refuse_given(arguments,
-               {"data", "data-folder", "tokenizer", "stride", "workers", "checkpoint", "export",
-                "init", "find-unused"},
-               "runs with numbers, not to --sizes-only");
   const train::TrainOptions options = loop_options(arguments);
   const std::int64_t samples =
       options.batch_size * options.accumulate * arguments.integer("ranks", 1);
@@ -89,89 +82,11 @@ Datasets open_shapes(const Arguments& arguments) {
 
 }  // namespace
 
-void refuse_given(const Arguments& arguments, std::initializer_list<const char*> names,
-                  const std::string& belongs_to) {
-  for (const char* name : names) {
-    if (arguments.given(name)) {
-      throw UsageError(text("--", name, " belongs to ", belongs_to, "; leave it out"));
-    }
-  }
-}
-
-Options train_options() {
-  Options options("lab train",
-                  "Trains a model. Every rank holds a replica and reads its own samples.");
-  options.choice("model", {"mlp", "gpt"}, "mlp", "what to train")
-      .option("data", "", "fashion-mnist (mlp), lessons (gpt), synthetic, or text:FILE")
-      .option("data-folder", data::fashion_mnist_folder, "the folder with the Fashion-MNIST files")
-      .choice("tokenizer", {"bytes", "bpe"}, "bytes", "how text becomes tokens")
-      .option("vocab", "", "vocabulary size of bpe (default 512)")
-      .option("layers", "4", "gpt: number of blocks")
-      .option("width", "128", "gpt: number of channels")
-      .option("heads", "4", "gpt: number of attention heads")
-      .option("sequence", "64", "gpt: tokens per sample")
-      .option("stride", "",
-              "text: tokens from the start of one sample to the next (default --sequence / 16)")
-      .flag("untied", "gpt: a separate output matrix, not the embedding's")
-      .option("dropout", "0", "gpt: fraction of activations to drop")
-      .flag("recompute", "gpt: keep only the inputs of blocks, and recompute the rest")
-      .option("ranks", "1", "number of processes that train together")
-      .choice("backend", {"gloo", "sim"}, "gloo",
-              "gloo: one process per rank; sim: simulated ranks, all in one process")
-      .option("cluster", "laptop",
-              "--backend sim: a built-in cluster or a .toml file. Built-in clusters:\n" +
-                  sim::list_of_clusters(18))
-      .flag("sizes-only", "--backend sim: tensors with shapes but no numbers; 3 steps, no loss")
-      .list("fault",
-            "--backend sim: kill:RANK@TIME, kill:RANK@step:K, link:A-B:slow:F, link:A-B:cut")
-      .list("slow", "--backend sim: RANK:FACTOR slows this rank's computation by FACTOR")
-      .option("jitter", "0",
-              "--backend sim: lengthen each latency by a random fraction, up to this value")
-      .choice("transport", {"auto", "gloo", "shm"}, "auto",
-              "--backend gloo: TCP (gloo), shared memory (shm), or the best that works (auto)")
-      .choice("dtype", {"float32", "float64", "bfloat16"}, "float32",
-              "type of parameters and inputs; bfloat16 only with --sizes-only")
-      .choice("all-reduce", collectives::all_reduce_names(), "native",
-              "the algorithm that sums gradients")
-      .flag("no-overlap", "sum gradients after backward, not during it (DDP)")
-      .option("bucket-mb", text(ddp::BucketLimits{}.cap_bytes / mib),
-              "DDP: MiB of gradients per bucket; at most 1 in the first")
-      .flag("find-unused", "DDP: a pass may leave parameters unused, on some ranks or on all")
-      .option("accumulate", "1", "batches per rank in one optimizer step")
-      .choice("optimizer", {"sgd", "adam", "adamw"}, "", "update rule (default sgd; gpt: adamw)")
-      .option("momentum", "0.9", "sgd: momentum")
-      .option("weight-decay", "", "weight decay (default 0; adamw: 0.01, on matrices only)")
-      .option("clip", "", "maximum gradient norm; 0: no limit (default 0; gpt: 1)")
-      .option("lr", "", "learning rate (default 0.05 for sgd, 0.001 for adam and adamw)")
-      .choice("lr-schedule", {"constant", "cosine", "linear"}, "cosine", "learning-rate schedule")
-      .option("warmup", "0", "optimizer steps until the rate reaches --lr, or its scaled value")
-      .choice("lr-scaling", {"linear", "sqrt"}, "",
-              "scale --lr with the global batch; --lr was tuned for --base-batch samples")
-      .option("base-batch", "",
-              "--lr-scaling: the batch that --lr was tuned for (default --batch-size)")
-      .option("batch-size", "", "samples per rank and step (default 64; gpt: 16)")
-      .option("workers", "0", "workers per rank that read batches ahead")
-      .option("epochs", "3", "number of passes over the data")
-      .option("steps", "", "number of optimizer steps, instead of --epochs")
-      .option("seed", "0", "seed of initial weights, sample order and dropout")
-      .option("checkpoint", "", "folder for checkpoints; the run writes one at its end")
-      .option("save-every", "0", "steps between checkpoints; 0: only at the end")
-      .flag("resume", "continue from the latest checkpoint in --checkpoint")
-      .option("init", "", "read the initial weights from a .safetensors file")
-      .option("export", "", "write the final weights to a .safetensors file")
-      .option("log", "", "write one JSON object per step and epoch to this file")
-      .option("trace", "", "write the timeline: FILE.html for a browser, FILE.json for Perfetto");
-  return options;
-}
-
 Datasets open_datasets(const Arguments& arguments) {
   if (arguments.flag("sizes-only")) return open_shapes(arguments);
-  const std::string data = arguments.given("data") ? arguments.get("data")
-                           : is_gpt(arguments)     ? "lessons"
-                                                   : "fashion-mnist";
+  const std::string data = data_name(arguments);
   if (data == "lessons" || data.starts_with("text:")) {
     if (!is_gpt(arguments)) throw UsageError("only --model gpt reads text; add it");
-    refuse_given(arguments, {"data-folder"}, "--data fashion-mnist");
     return open_text(arguments, data);
   }
   if (data != "fashion-mnist" && data != "synthetic") {
@@ -183,9 +98,7 @@ Datasets open_datasets(const Arguments& arguments) {
     throw UsageError(text("--model gpt reads text, and ", data,
                           " is not text; pass --data lessons or --data text:FILE"));
   }
-  refuse_given(arguments, {"vocab", "tokenizer"}, "text");
   if (data == "synthetic") {
-    refuse_given(arguments, {"data-folder"}, "--data fashion-mnist");
     return {data, data::make_synthetic(20'000, 64, 10, 0), data::make_synthetic(4'000, 64, 10, 1),
             nullptr};
   }
@@ -197,18 +110,10 @@ Datasets open_datasets(const Arguments& arguments) {
 nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& dataset) {
   nn::ModelSpec spec;
   const std::string& dtype = arguments.get("dtype");
-  if (dtype == "bfloat16" && !arguments.flag("sizes-only")) {
-    throw UsageError(
-        "--dtype bfloat16 works only with --sizes-only; add that, or pass --dtype float32");
-  }
   spec.dtype = dtype == "float64"    ? DType::float64
                : dtype == "bfloat16" ? DType::bfloat16
                                      : DType::float32;
   if (!is_gpt(arguments)) {
-    refuse_given(
-        arguments,
-        {"layers", "width", "heads", "sequence", "stride", "dropout", "untied", "recompute"},
-        "--model gpt");
     spec.widths = {dataset.inputs(), 256, 128, dataset.classes()};
     return spec;
   }
@@ -238,12 +143,7 @@ nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& datase
 }
 
 optim::OptimizerSpec optimizer_spec(const Arguments& arguments) {
-  const std::string name = arguments.given("optimizer") ? arguments.get("optimizer")
-                           : is_gpt(arguments)          ? "adamw"
-                                                        : "sgd";
-  if (name != "sgd" && arguments.given("momentum")) {
-    throw UsageError(text("--momentum belongs to --optimizer sgd; leave it out for ", name));
-  }
+  const std::string name = optimizer_name(arguments);
   const double rate = arguments.given("lr") ? arguments.number("lr", 0)
                       : name == "sgd"       ? 0.05
                                             : 0.001;
@@ -268,11 +168,6 @@ train::StrategyOptions strategy_options(const Arguments& arguments) {
                       : is_gpt(arguments)     ? 1
                                               : 0;
   if (arguments.flag("no-overlap")) {
-    for (const char* name : {"bucket-mb", "find-unused", "accumulate"}) {
-      if (!arguments.given(name)) continue;
-      throw UsageError(
-          text("--", name, " needs DDP, which --no-overlap turns off; leave one of them out"));
-    }
     options.choice.reduction = train::Way::plain;
     return options;
   }
@@ -286,9 +181,6 @@ train::StrategyOptions strategy_options(const Arguments& arguments) {
 }
 
 train::TrainOptions loop_options(const Arguments& arguments) {
-  if (arguments.given("epochs") && arguments.given("steps")) {
-    throw UsageError("--epochs and --steps both say when to stop; pass only one");
-  }
   const std::string& schedule = arguments.get("lr-schedule");
   train::TrainOptions options;
   options.batch_size = arguments.given("batch-size") ? arguments.integer("batch-size", 1)
@@ -308,8 +200,6 @@ train::TrainOptions loop_options(const Arguments& arguments) {
                                                               : optim::Scaling::square_root;
     options.base_batch =
         arguments.given("base-batch") ? arguments.integer("base-batch", 1) : options.batch_size;
-  } else {
-    refuse_given(arguments, {"base-batch"}, "--lr-scaling");
   }
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
   const std::int64_t workers = arguments.integer("workers", 0);

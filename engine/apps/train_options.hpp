@@ -1,10 +1,10 @@
-// The command line of `train`, and what it asks for as values.
+// What the command line of `train` asks for, as values.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "engine/base/options.hpp"
+#include "engine/apps/train_command_line.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/data/tokenizer.hpp"
 #include "engine/nn/model_spec.hpp"
@@ -13,13 +13,6 @@
 #include "engine/train/make_strategy.hpp"
 
 namespace lockstep::apps {
-
-Options train_options();
-
-// An option that means nothing for this run is a mistake, not a wish to be ignored: throws
-// UsageError when one of them was given.
-void refuse_given(const Arguments& arguments, std::initializer_list<const char*> names,
-                  const std::string& belongs_to);
 
 // What to train on, how it is called, and the tokenizer when it is text.
 struct Datasets {

@@ -183,7 +183,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
       world.ranks_per_node);
 
   const optim::OptimizerSpec optimizer = optimizer_spec(arguments);
-  const std::string_view optimizer_name = name_of(optimizer.kind);
+  const std::string_view of_kind = name_of(optimizer.kind);
   train::Recipe recipe{model_spec(arguments, *datasets.train), optimizer, options.seed};
   if (arguments.given("init")) recipe.first_weights = arguments.get("init");
   const nn::ModelSpec& spec = recipe.model;
@@ -204,7 +204,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   if (!checkpoints.folder.empty()) {
     options.save_every = arguments.integer("save-every", 0);
     options.save = [&](const train::Position& at) {
-      const checkpoint::Contents contents = gather_contents(*strategy, optimizer_name);
+      const checkpoint::Contents contents = gather_contents(*strategy, of_kind);
       if (!reports(*strategy)) return;
       checkpoint::Metadata notes = checkpoints.notes;
       notes[global_batch_note] = global_batch;
@@ -229,7 +229,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
         .device = std::string(device.name()),
         .dtype = arguments.get("dtype"),
         .all_reduce = arguments.get("all-reduce"),
-        .optimizer = std::string(optimizer_name),
+        .optimizer = std::string(of_kind),
         .kernels = std::string(kernels::provider()),
         .reduction = reduction_text(chosen),
         .parameters = parameters,
@@ -253,7 +253,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   const auto summary =
       train::train(*strategy, *datasets.train, *datasets.test, options, watchers.all);
   if (place.role == train::Role::train) {
-    tell_what_is_left(arguments, *strategy, spec, optimizer_name);
+    tell_what_is_left(arguments, *strategy, spec, of_kind);
   }
   // A rank that ends with an error is followed by the end of all: not before rank 0 has told why.
   group->barrier();

@@ -22,6 +22,27 @@ std::string joined(const std::vector<std::string>& names) {
   return list;
 }
 
+// The words that say an option with a value again; one that could be taken for an option stays in
+// its word.
+std::vector<std::string> words_for(const std::string& option, const std::string& value) {
+  if (value.empty() || value.front() == '-') return {option + "=" + value};
+  return {option, value};
+}
+
+std::vector<std::string> words_for_flag(const std::string& option, const std::string& value) {
+  return {value == "true" ? option : option + "=" + value};
+}
+
+// Later lines of an option's help stand below its first.
+std::string indented(const std::string& help, std::size_t column) {
+  std::string lines;
+  for (const char c : help) {
+    lines += c;
+    if (c == '\n') lines += std::string(column, ' ');
+  }
+  return lines;
+}
+
 }  // namespace
 
 const Arguments::Value& Arguments::find(const std::string& name) const {
@@ -34,6 +55,15 @@ const Arguments::Value& Arguments::find(const std::string& name) const {
 bool Arguments::flag(const std::string& name) const { return find(name).text == "true"; }
 bool Arguments::given(const std::string& name) const { return find(name).given; }
 const std::string& Arguments::get(const std::string& name) const { return find(name).text; }
+
+bool Arguments::has(const std::string& setting) const {
+  LOCKSTEP_CHECK(setting.starts_with("--"), "\"", setting, "\" is no setting; write --name value");
+  const std::size_t blank = setting.find(' ');
+  const bool any = blank == std::string::npos;
+  const Value& value = find(setting.substr(2, any ? blank : blank - 2));
+  if (!any) return value.text == setting.substr(blank + 1);
+  return value.text != value.fallback || !value.all.empty();
+}
 
 std::int64_t Arguments::integer(const std::string& name, std::int64_t at_least) const {
   const std::string& typed = get(name);
@@ -66,26 +96,41 @@ Options::Options(std::string program, std::string purpose)
   flag("help", "print this help and exit");
 }
 
-Options& Options::flag(const std::string& name, const std::string& help) {
-  options_.push_back({Option::Kind::flag, name, "", help, {}});
+Options& Options::declare(Option option) {
+  option.section = sections_.size() - 1;
+  if (const auto rule = sections_.back().rule; rule != no_rule) {
+    rules_[rule].names.push_back(option.name);
+  }
+  options_.push_back(std::move(option));
   return *this;
+}
+
+Options& Options::section(const std::string& title) {
+  sections_.push_back({title, no_rule});
+  return *this;
+}
+
+Options& Options::section(const std::string& title, const std::string& setting) {
+  sections_.push_back({title + " (" + setting + ")", rules_.size()});
+  return only_with({}, setting);
+}
+
+Options& Options::flag(const std::string& name, const std::string& help) {
+  return declare({Option::Kind::flag, name, "", help, {}, 0});
 }
 
 Options& Options::option(const std::string& name, const std::string& fallback,
                          const std::string& help) {
-  options_.push_back({Option::Kind::value, name, fallback, help, {}});
-  return *this;
+  return declare({Option::Kind::value, name, fallback, help, {}, 0});
 }
 
 Options& Options::choice(const std::string& name, std::vector<std::string> choices,
                          const std::string& fallback, const std::string& help) {
-  options_.push_back({Option::Kind::value, name, fallback, help + ": " + joined(choices), choices});
-  return *this;
+  return declare({Option::Kind::value, name, fallback, help + ": " + joined(choices), choices, 0});
 }
 
 Options& Options::list(const std::string& name, const std::string& help) {
-  options_.push_back({Option::Kind::values, name, "", help, {}});
-  return *this;
+  return declare({Option::Kind::values, name, "", help, {}, 0});
 }
 
 Options& Options::words(const std::string& placeholder, const std::string& help) {
@@ -98,6 +143,38 @@ Options& Options::rest(const std::string& placeholder, const std::string& help) 
   return *this;
 }
 
+Options& Options::only_with(std::vector<std::string> names, const std::string& setting) {
+  return only_if(std::move(names), "belongs to " + setting + "; leave it out",
+                 [setting](const Arguments& arguments) { return arguments.has(setting); });
+}
+
+Options& Options::only_if(std::vector<std::string> names, std::string why, Condition applies) {
+  rules_.push_back({std::move(names), std::move(why), std::move(applies)});
+  return *this;
+}
+
+Options& Options::exclude(std::vector<std::string> names, std::string why) {
+  return only_if(std::move(names), std::move(why), nullptr);
+}
+
+// Every name and every condition is looked at in every run, so that a rule about an option that was
+// never declared does not wait for the run that breaks it.
+void Options::check(const Arguments& arguments) const {
+  for (const Rule& rule : rules_) {
+    std::vector<std::string> given;
+    for (const auto& name : rule.names) {
+      if (arguments.given(name)) given.push_back("--" + name);
+    }
+    const bool excludes = rule.applies == nullptr;
+    if (!excludes && !rule.applies(arguments) && !given.empty()) {
+      throw UsageError(given.front() + " " + rule.why);
+    }
+    if (excludes && given.size() > 1) {
+      throw UsageError(given[0] + " and " + given[1] + " " + rule.why);
+    }
+  }
+}
+
 void Options::refuse_unknown(const std::string& typed) const {
   const std::string name = typed.substr(typed.find_first_not_of('-'));
   std::vector<std::string> names;
@@ -107,7 +184,22 @@ void Options::refuse_unknown(const std::string& typed) const {
                         " --help lists all options)"));
 }
 
+// Only the last word can be an option whose value is missing.
+void Options::refuse_missing_value(const std::string& last) const {
+  for (const auto& option : options_) {
+    if (last != "--" + option.name || option.kind == Option::Kind::flag) continue;
+    throw UsageError(
+        text(last, " needs a value: ", option.help.substr(0, option.help.find(":\n"))));
+  }
+}
+
 Arguments Options::parse(int argc, const char* const* argv) const {
+  Arguments arguments = read(argc, argv);
+  if (!arguments.asks_help()) check(arguments);
+  return arguments;
+}
+
+Arguments Options::read(int argc, const char* const* argv) const {
   cxxopts::Options parser(program_, purpose_);
   parser.allow_unrecognised_options();
   for (const auto& option : options_) {
@@ -135,6 +227,7 @@ Arguments Options::parse(int argc, const char* const* argv) const {
   try {
     result = parser.parse(static_cast<int>(stop - argv), argv);
   } catch (const std::exception& problem) {
+    refuse_missing_value(*(stop - 1));
     throw UsageError(text(problem.what(), " (", program_, " --help lists all options)"));
   }
 
@@ -148,9 +241,20 @@ Arguments Options::parse(int argc, const char* const* argv) const {
     }
     arguments.words_.push_back(word);
   }
+  std::vector<std::string> flags;
+  for (const auto& option : options_) {
+    if (option.kind == Option::Kind::flag) flags.push_back(option.name);
+  }
+  for (const auto& typed : result.arguments()) {
+    const bool is_flag = std::find(flags.begin(), flags.end(), typed.key()) != flags.end();
+    const std::string word = "--" + typed.key();
+    arguments.typed_.push_back({typed.key(), is_flag ? words_for_flag(word, typed.value())
+                                                     : words_for(word, typed.value())});
+  }
   for (const auto& option : options_) {
     auto& value = arguments.values_[option.name];
     value.given = result.count(option.name) > 0;
+    value.fallback = option.kind == Option::Kind::flag ? "false" : option.fallback;
     if (option.kind == Option::Kind::flag) {
       value.text = value.given && result[option.name].as<bool>() ? "true" : "false";
       continue;
@@ -177,11 +281,15 @@ std::string Options::help() const {
   if (!words_.placeholder.empty()) usage += " " + words_.placeholder;
   if (!rest_.placeholder.empty()) usage += " -- " + rest_.placeholder;
   usage += "\n\n";
+  // A row without a left side is a section's heading.
   std::vector<std::pair<std::string, std::string>> rows;
   for (const Extra& extra : {words_, rest_}) {
     if (!extra.placeholder.empty()) rows.emplace_back(extra.placeholder, extra.help);
   }
+  std::size_t section = 0;
   for (const auto& option : options_) {
+    if (option.section != section) rows.emplace_back("", sections_[option.section].title);
+    section = option.section;
     const bool takes_value = option.kind != Option::Kind::flag;
     rows.emplace_back(
         "--" + option.name + (takes_value ? " X" : ""),
@@ -190,7 +298,12 @@ std::string Options::help() const {
   std::size_t width = 0;
   for (const auto& [left, right] : rows) width = std::max(width, left.size());
   for (const auto& [left, right] : rows) {
-    usage += "  " + left + std::string(width - left.size() + 2, ' ') + right + "\n";
+    if (left.empty()) {
+      usage += "\n" + right + "\n";
+    } else {
+      usage += "  " + left + std::string(width - left.size() + 2, ' ') +
+               indented(right, width + 4) + "\n";
+    }
   }
   return usage;
 }

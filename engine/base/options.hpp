@@ -1,14 +1,21 @@
-// A program's command line, declared once: names, defaults and help stand together, and every
-// mistake becomes one UsageError that says what was typed and what was probably meant.
+// A program's command line, declared once: names, defaults and help stand together by section, and
+// so does what does not combine. Every mistake becomes one UsageError that says what was typed and
+// what was probably meant.
 //
 //   Options options("train", "Trains a model on one or more ranks.");
-//   options.option("ranks", "1", "processes").choice("model", {"mlp"}, "mlp", "what to train");
+//   options.section("what to train").choice("model", {"mlp", "gpt"}, "mlp", "which model");
+//   options.section("language model", "--model gpt").option("layers", "4", "number of blocks");
+//   options.section("run").option("epochs", "3", "passes over the data")
+//       .option("steps", "", "number of steps")
+//       .exclude({"epochs", "steps"}, "both say when to stop; pass only one");
 //   const Arguments arguments = options.parse(argc, argv);
 //   if (arguments.asks_help()) { std::cout << options.help(); return 0; }
 //   const auto ranks = arguments.integer("ranks", 1);
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <string>
@@ -29,21 +36,33 @@ class Arguments {
   double number(const std::string& name,
                 double at_least = -std::numeric_limits<double>::infinity()) const;
 
+  // Whether the run has a setting, written as a person types it: "--model gpt" is this value, typed
+  // or by default; "--workers" is any value but the default.
+  bool has(const std::string& setting) const;
+
   // All values of an option that may be given several times, in order.
   const std::vector<std::string>& list(const std::string& name) const { return find(name).all; }
 
   const std::vector<std::string>& words() const { return words_; }  // without dashes
   const std::vector<std::string>& rest() const { return rest_; }    // what stands after "--"
 
+  // The options that were typed, in order, each with the words that say it again.
+  struct Typed {
+    std::string name;
+    std::vector<std::string> words;
+  };
+  const std::vector<Typed>& typed() const { return typed_; }
+
  private:
   friend class Options;
   struct Value {
-    std::string text;
+    std::string text, fallback;
     bool given = false;
     std::vector<std::string> all = {};
   };
   const Value& find(const std::string& name) const;
   std::map<std::string, Value> values_;
+  std::vector<Typed> typed_;
   std::vector<std::string> words_;
   std::vector<std::string> rest_;
 };
@@ -52,6 +71,11 @@ class Options {
  public:
   // `program` as a person types it ("lab train"), `purpose` one sentence. --help is always there.
   Options(std::string program, std::string purpose);
+
+  // What is declared from here on stands under this heading in the help.
+  Options& section(const std::string& title);
+  // The same, and these options mean something only in runs that have `setting` (Arguments::has).
+  Options& section(const std::string& title, const std::string& setting);
 
   Options& flag(const std::string& name, const std::string& help);
   // An option with a value; an empty fallback means there is no default.
@@ -66,10 +90,23 @@ class Options {
   // Allows "-- anything"; without this line "--" is a UsageError.
   Options& rest(const std::string& placeholder, const std::string& help);
 
+  // An option that means nothing in this run is a mistake, not a wish to be ignored. What does not
+  // combine is declared here, beside the options, and refused when one of `names` is given:
+  //   only_with  in a run without `setting`: "--layers belongs to --model gpt; leave it out"
+  //   only_if    in a run of which `applies` is false: "--" + the name + " " + `why`
+  //   exclude    when another of `names` is given too: "--epochs and --steps " + `why`
+  using Condition = std::function<bool(const Arguments&)>;
+  Options& only_with(std::vector<std::string> names, const std::string& setting);
+  Options& only_if(std::vector<std::string> names, std::string why, Condition applies);
+  Options& exclude(std::vector<std::string> names, std::string why);
+
   //   argv[0] is skipped, as main gets it; `--name value` and `--name=value` are the same
   //   Throws  UsageError for an unknown option (with the nearest name), a missing value, a value
-  //           that is not among the choices, a word where none is expected
+  //           that is not among the choices, a word where none is expected, and for options that
+  //           do not combine, unless help is asked for
   Arguments parse(int argc, const char* const* argv) const;
+  // The same for a part of a command line: what does not combine is not looked at.
+  Arguments read(int argc, const char* const* argv) const;
   std::string help() const;
 
  private:
@@ -77,14 +114,31 @@ class Options {
     enum class Kind : std::uint8_t { flag, value, values } kind;
     std::string name, fallback, help;
     std::vector<std::string> choices;
+    std::size_t section;
+  };
+  struct Section {
+    std::string title;
+    std::size_t rule;  // that its options are under; no_rule for none
+  };
+  // Without a condition, at most one of the names may be given.
+  struct Rule {
+    std::vector<std::string> names;
+    std::string why;
+    Condition applies;
   };
   struct Extra {
     std::string placeholder, help;
   };
+  Options& declare(Option option);
   [[noreturn]] void refuse_unknown(const std::string& typed) const;
+  void refuse_missing_value(const std::string& last) const;
+  void check(const Arguments& arguments) const;
 
+  static constexpr std::size_t no_rule = std::numeric_limits<std::size_t>::max();
   std::string program_, purpose_;
   std::vector<Option> options_;
+  std::vector<Section> sections_{{"", no_rule}};
+  std::vector<Rule> rules_;
   Extra words_, rest_;
 };
 

@@ -2,9 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace lockstep::collectives {
 
 enum class AllReduce : std::uint8_t { native, naive, ring, tree, halving_doubling, hierarchical };
+
+// What a command line calls them, in this order.
+inline std::vector<std::string> all_reduce_names() {
+  return {"native", "naive", "ring", "tree", "halving-doubling", "hierarchical"};
+}
 
 }  // namespace lockstep::collectives

@@ -116,14 +116,8 @@ class ChosenGroup final : public comm::ProcessGroup {
 
 }  // namespace
 
-const std::vector<std::string>& all_reduce_names() {
-  static const std::vector<std::string> names{"native",           "naive",       "ring", "tree",
-                                              "halving-doubling", "hierarchical"};
-  return names;
-}
-
 AllReduce all_reduce_named(const std::string& name) {
-  const auto& names = all_reduce_names();
+  const auto names = all_reduce_names();
   const auto at = std::find(names.begin(), names.end(), name);
   if (at != names.end()) return static_cast<AllReduce>(at - names.begin());
   std::string known;

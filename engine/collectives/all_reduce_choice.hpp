@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "engine/collectives/all_reduce.hpp"
 #include "engine/comm/process_group.hpp"
@@ -11,9 +10,7 @@
 
 namespace lockstep::collectives {
 
-// "native", "naive", "ring", "tree", "halving-doubling", "hierarchical".
-const std::vector<std::string>& all_reduce_names();
-// The one of that name; UsageError naming the nearest one otherwise.
+// The one of all_reduce_names() that is meant; UsageError naming the nearest one otherwise.
 AllReduce all_reduce_named(const std::string& name);
 
 // Runs a part on all peers. Ranks 0 to ranks_per_node - 1 are on the first node, and so on; 0: all

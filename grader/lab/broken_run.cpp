@@ -1,5 +1,5 @@
-// lab-tool break: two training runs, one as it should be and one with a part that is wrong on
-// purpose, and what tells them apart.
+#include "grader/lab/broken_run.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -38,19 +38,18 @@ TrainingRun trained(const fs::path& program, const Words& options, const fs::pat
   return training_run(log, run_command(argv, fs::current_path(), {.deadline_s = run_deadline_s}));
 }
 
-// The options of the break, without those that the caller gives again.
-Words options_of(const Broken& broken, const Words& given) {
-  Words options;
-  for (std::size_t i = 0; i < broken.run.size(); ++i) {
-    if (std::ranges::count(given, broken.run[i]) > 0) {
-      const bool has_value = i + 1 < broken.run.size() && !broken.run[i + 1].starts_with("--");
-      i += has_value ? 1 : 0;
-      continue;
-    }
-    options.push_back(broken.run[i]);
+// The run's options: the mistake's own, without those that the caller gives again, and the
+// caller's.
+Words options_of(const Broken& broken, const Options& options, const Arguments& typed) {
+  const Arguments mistakes = read_words(options, broken.run);
+  Words words;
+  for (const Arguments::Typed& own : mistakes.typed()) {
+    if (typed.given(own.name)) continue;
+    words.insert(words.end(), own.words.begin(), own.words.end());
   }
-  options.insert(options.end(), given.begin(), given.end());
-  return options;
+  const Words given = typed_without(typed, {});
+  words.insert(words.end(), given.begin(), given.end());
+  return typed_without(parsed(options, words), {"break", "json"});
 }
 
 std::string joined(const Words& words) {
@@ -137,31 +136,23 @@ const Broken& broken_named(const std::vector<Broken>& all, const std::string& na
   if (found != all.end()) return *found;
   std::vector<std::string> names;
   for (const Broken& broken : all) names.push_back(broken.name);
-  throw UsageError(text("there is no mistake '", name, "'; ", did_you_mean(name, names),
-                        "./lab train --break list lists them all"));
+  throw UsageError(text("there is no mistake '", name, "'", did_you_mean(name, names),
+                        " (./lab train --break list lists them all)"));
 }
 
 }  // namespace
 
-Exit break_command(const Lab& lab, const Words& words) {
-  Options options("./lab train --break",
-                  "Trains twice: first with the correct parts, then with one wrong part.");
-  options.words("NAME", "the mistake to make; 'list' shows them all")
-      .flag("json", "print one JSON document instead of the chart")
-      .rest("OPTIONS", "options for ./lab train; they override the mistake's own");
-  const Arguments arguments = parsed(options, words);
-  if (arguments.asks_help()) return print_help(options);
+Exit run_broken(const Lab& lab, const Options& options, const Arguments& typed) {
   const std::vector<Broken> all = broken_parts(lab.places.root, lab.course);
-  if (arguments.words().size() != 1) throw UsageError("--break takes one name, or 'list'");
-  if (arguments.words().front() == "list") {
+  if (typed.get("break") == "list") {
     for (const Broken& broken : all) {
       std::cout << "  " << padded(broken.name, 16) << broken.what << "\n";
     }
     return Exit::passed;
   }
-  const Broken& broken = broken_named(all, arguments.words().front());
-  const Words run = options_of(broken, arguments.rest());
-  const bool as_json = arguments.flag("json");
+  const Broken& broken = broken_named(all, typed.get("break"));
+  const Words run = options_of(broken, options, typed);
+  const bool as_json = typed.flag("json");
   if (!as_json) {
     std::cout << bold(lab.paint, broken.name) << ": " << broken.what << "\n"
               << "  part   " << broken.part->name << ", replaced by "

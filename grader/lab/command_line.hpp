@@ -1,6 +1,7 @@
 // The parsing that all commands share.
 #pragma once
 
+#include <algorithm>
 #include <iostream>
 
 #include "engine/base/options.hpp"
@@ -8,10 +9,32 @@
 
 namespace lockstep::grader {
 
-inline Arguments parsed(const Options& options, const Words& words) {
+// As main gets them; `words` must outlive it.
+inline std::vector<const char*> argv_of(const Words& words) {
   std::vector<const char*> argv{"lab"};
   for (const std::string& word : words) argv.push_back(word.c_str());
+  return argv;
+}
+
+inline Arguments parsed(const Options& options, const Words& words) {
+  const auto argv = argv_of(words);
   return options.parse(static_cast<int>(argv.size()), argv.data());
+}
+
+// Of a part of a command line: what does not combine is not refused yet.
+inline Arguments read_words(const Options& options, const Words& words) {
+  const auto argv = argv_of(words);
+  return options.read(static_cast<int>(argv.size()), argv.data());
+}
+
+// The options that were typed, again, except for these.
+inline Words typed_without(const Arguments& arguments, const Words& names) {
+  Words words;
+  for (const Arguments::Typed& typed : arguments.typed()) {
+    if (std::ranges::count(names, typed.name) > 0) continue;
+    words.insert(words.end(), typed.words.begin(), typed.words.end());
+  }
+  return words;
 }
 
 inline Exit print_help(const Options& options) {

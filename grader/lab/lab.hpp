@@ -45,8 +45,9 @@ Exit bench_check_command(const Lab& lab, const Words& words);
 Exit compare_command(const Lab& lab, const Words& words);
 Exit trace_command(const Lab& lab, const Words& words);
 Exit debug_command(const Lab& lab, const Words& words);
-Exit with_work_command(const Lab& lab, const Words& words);
-Exit break_command(const Lab& lab, const Words& words);
+Exit train_command(const Lab& lab, const Words& words);
+Exit sim_command(const Lab& lab, const Words& words);
+Exit launch_command(const Lab& lab, const Words& words);
 Exit dev_command(const Lab& lab, const Words& words);
 
 // How an exercise stands:

@@ -1,16 +1,32 @@
-// What a run of the trainer makes of a student's part, as the part's manifest says (CalledBy).
+// A program of the engine with those of the student's parts that pass, and what a run of the
+// trainer makes of such a part, as the part's manifest says (CalledBy).
 #pragma once
 
+#include <filesystem>
+#include <set>
 #include <string>
 
+#include "engine/base/options.hpp"
 #include "grader/lab/lab.hpp"
 
 namespace lockstep::grader {
 
-// "yours", and why the run with these words will not call it, if it will not.
-std::string words_for_yours(const CalledBy& called_by, const Words& run);
+struct WithWork {
+  std::filesystem::path program;
+  std::set<std::string> added;  // options that the trainer needs so that these parts are called
+};
+
+// Links the program, and says on standard error what is whose.
+//   always  the student's parts of these names are linked even if they do not pass
+//   run     the trainer's options; nullptr for another program
+//   Throws  what StudentProgram does
+WithWork linked_with_work(const Lab& lab, const std::string& program, const Words& always,
+                          const Arguments* run);
+
+// "yours", and why this run of the trainer will not call it, if it will not.
+std::string words_for_yours(const CalledBy& called_by, const Arguments& run);
 
 // The option that the run has to be given so that the part is called; "" where none is.
-std::string added_option(const CalledBy& called_by, const Words& run);
+std::string added_option(const CalledBy& called_by, const Arguments& run);
 
 }  // namespace lockstep::grader

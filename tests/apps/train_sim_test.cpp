@@ -150,6 +150,10 @@ TEST_CASE("train on sim: what makes no sense is a matter of usage") {
   CHECK_THAT(refused({"--sizes-only"}), contains("--sizes-only belongs to --backend sim"));
   CHECK_THAT(refused({"--backend", "sim", "--dtype", "bfloat16"}),
              contains("only with --sizes-only"));
+  CHECK_THAT(refused({"--backend", "sim", "--transport", "shm"}),
+             contains("--transport belongs to --backend gloo"));
+  CHECK_THAT(refused({"--backend", "sim", "--sizes-only", "--vocab", "300"}),
+             contains("--vocab belongs to --model gpt"));
   CHECK_THAT(refused({"--slow", "0:2"}), contains("--slow belongs to --backend sim"));
   CHECK_THAT(refused({"--backend", "sim", "--sizes-only", "--data", "synthetic"}),
              contains("--data belongs to runs with numbers"));

@@ -20,6 +20,29 @@ Options train_options() {
   return options;
 }
 
+// As train_options, by section and with what does not combine.
+Options options_with_rules() {
+  Options options("lab train", "Trains a model.");
+  options.section("what to train")
+      .choice("model", {"mlp", "gpt"}, "mlp", "the model")
+      .option("data", "", "the samples:\nof images\nor text");
+  options.section("language model", "--model gpt")
+      .option("layers", "4", "number of blocks")
+      .list("stop", "a word to stop at")
+      .flag("untied", "two matrices");
+  options.section("run")
+      .option("epochs", "3", "passes")
+      .option("steps", "", "steps")
+      .option("workers", "0", "readers")
+      .exclude({"epochs", "steps", "workers"}, "cannot both be; pass only one")
+      .flag("resume", "go on")
+      .only_if({"resume", "workers"}, "needs --data FOLDER",
+               [](const Arguments& arguments) { return arguments.has("--data"); })
+      .option("ahead", "2", "batches")
+      .only_with({"ahead"}, "--workers");
+  return options;
+}
+
 Arguments parse(const Options& options, std::vector<const char*> words) {
   words.insert(words.begin(), "program");
   return options.parse(static_cast<int>(words.size()), words.data());
@@ -58,7 +81,8 @@ TEST_CASE("options: an unknown option is refused with the nearest name") {
 }
 
 TEST_CASE("options: a missing value, a bad number and an unknown choice are each one sentence") {
-  CHECK_THROWS_AS(parse(train_options(), {"--ranks"}), UsageError);
+  CHECK_THROWS_WITH(parse(train_options(), {"--ranks"}), "--ranks needs a value: processes");
+  CHECK_THROWS_WITH(parse(options_with_rules(), {"--data"}), "--data needs a value: the samples");
   CHECK_THROWS_WITH(parse(train_options(), {"--ranks", "two"}).integer("ranks"),
                     contains("--ranks takes a whole number, got \"two\""));
   CHECK_THROWS_AS(parse(train_options(), {"--ranks", "2x"}).integer("ranks"), UsageError);
@@ -96,6 +120,89 @@ TEST_CASE("options: help shows purpose, usage, options and defaults") {
   CHECK_THAT(help, contains("processes (default 1)"));
   CHECK_THAT(help, contains("update rule: sgd, adam (default sgd)"));
   CHECK(parse(train_options(), {"--help"}).asks_help());
+}
+
+TEST_CASE("options: a section is a heading in the help, and later lines of a help stand below it") {
+  const std::string help = options_with_rules().help();
+  CHECK_THAT(help, contains("usage: lab train [options]\n\n"
+                            "  --help       print this help and exit\n\n"
+                            "what to train\n"
+                            "  --model X    the model: mlp, gpt (default mlp)\n"
+                            "  --data X     the samples:\n"
+                            "               of images\n"
+                            "               or text\n\n"
+                            "language model (--model gpt)\n"
+                            "  --layers X   number of blocks (default 4)\n"));
+}
+
+TEST_CASE("options: what a section or a rule says belongs to a setting is refused without it") {
+  const Options options = options_with_rules();
+  CHECK_THROWS_WITH(parse(options, {"--layers", "3"}),
+                    "--layers belongs to --model gpt; leave it out");
+  CHECK_THROWS_WITH(parse(options, {"--model", "mlp", "--untied"}),
+                    "--untied belongs to --model gpt; leave it out");
+  CHECK_THROWS_AS(parse(options, {"--stop", "a"}), UsageError);
+  CHECK(parse(options, {"--untied", "--layers=3", "--model", "gpt"}).integer("layers") == 3);
+  CHECK_THROWS_WITH(parse(options, {"--ahead", "3"}), "--ahead belongs to --workers; leave it out");
+  CHECK_THROWS_WITH(parse(options, {"--resume"}), "--resume needs --data FOLDER");
+  CHECK(parse(options, {"--resume", "--data", "x"}).flag("resume"));
+  CHECK(parse(options, {"--data", "x", "--workers", "1", "--ahead", "3"}).given("ahead"));
+}
+
+TEST_CASE("options: of what excludes each other one may be given, and two are one sentence") {
+  const Options options = options_with_rules();
+  CHECK_THROWS_WITH(parse(options, {"--steps", "1", "--epochs", "2"}),
+                    "--epochs and --steps cannot both be; pass only one");
+  CHECK_THROWS_WITH(parse(options, {"--data", "x", "--workers=1", "--steps=2"}),
+                    "--steps and --workers cannot both be; pass only one");
+  CHECK(parse(options, {"--steps", "1"}).integer("epochs") == 3);
+}
+
+TEST_CASE("options: help and a part of a command line are not asked what combines") {
+  const Options options = options_with_rules();
+  CHECK(parse(options, {"--layers", "3", "--help"}).asks_help());
+  const std::vector<const char*> words{"program", "--steps", "1", "--epochs", "2"};
+  CHECK(options.read(static_cast<int>(words.size()), words.data()).given("steps"));
+}
+
+TEST_CASE("options: a rule about an option that was never declared fails in every run") {
+  CHECK_THROWS_AS(parse(options_with_rules().only_with({"ahed"}, "--workers"), {}), ContractError);
+  CHECK_THROWS_AS(parse(options_with_rules().only_with({"ahead"}, "--wokers"), {}), ContractError);
+  CHECK_THROWS_AS(parse(options_with_rules().exclude({"ahed"}, ""), {}), ContractError);
+}
+
+TEST_CASE("options: a setting is a value, typed or by default, or any value but the default") {
+  const auto has = [](std::vector<const char*> words, const char* setting) {
+    return parse(options_with_rules(), std::move(words)).has(setting);
+  };
+  CHECK(has({}, "--model mlp"));
+  CHECK_FALSE(has({"--model", "gpt"}, "--model mlp"));
+  CHECK(has({"--model=gpt", "--untied"}, "--untied"));
+  CHECK_FALSE(has({"--model=gpt", "--untied=false"}, "--untied"));
+  CHECK_FALSE(has({"--data", "x", "--workers", "0"}, "--workers"));
+  CHECK(has({"--data", "x", "--workers", "0", "--workers=2"}, "--workers"));
+  CHECK(has({"--model=gpt", "--stop", "a"}, "--stop"));
+  CHECK_FALSE(has({}, "--stop"));
+  CHECK_FALSE(has({"--data="}, "--data"));
+  CHECK_THROWS_AS(has({}, "model gpt"), ContractError);
+}
+
+TEST_CASE("options: what was typed can be said again, in order and in words that mean the same") {
+  const auto arguments =
+      parse(options_with_rules(), {"--model=gpt", "--stop", "--x", "--untied", "--stop=b",
+                                   "--resume=false", "--data", "a b", "--layers="});
+  std::vector<std::string> names, words;
+  for (const auto& typed : arguments.typed()) {
+    names.push_back(typed.name);
+    words.insert(words.end(), typed.words.begin(), typed.words.end());
+  }
+  CHECK(names ==
+        std::vector<std::string>{"model", "stop", "untied", "stop", "resume", "data", "layers"});
+  CHECK(words == std::vector<std::string>{"--model", "gpt", "--stop=--x", "--untied", "--stop", "b",
+                                          "--resume=false", "--data", "a b", "--layers="});
+  std::vector<const char*> again;
+  for (const auto& word : words) again.push_back(word.c_str());
+  CHECK(parse(options_with_rules(), again).list("stop") == arguments.list("stop"));
 }
 
 TEST_CASE("options: asking for an option that was never declared is a contract error") {

@@ -50,9 +50,9 @@ TEST_CASE("a broken run: every one of the course shows what it is said to show")
   const auto all = broken_parts(root_of_lab, course);
   CHECK(all.size() >= 6);
   for (const Broken& broken : all) {
-    const CommandResult result =
-        run_command({LOCKSTEP_TOOL, "--root", root_of_lab, "break", broken.name, "--json"},
-                    root_of_lab, {.deadline_s = 120});
+    const CommandResult result = run_command(
+        {LOCKSTEP_TOOL, "--root", root_of_lab, "train", "--break", broken.name, "--json"},
+        root_of_lab, {.deadline_s = 120});
     INFO(broken.name << "\n" << result.output);
     REQUIRE(result.exit_code == 0);
     const auto report = nlohmann::json::parse(result.output.substr(result.output.find('{')));

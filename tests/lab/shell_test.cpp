@@ -6,6 +6,7 @@
 #include "grader/course/command.hpp"
 #include "grader/course/manifest.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/lab/lab.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 
@@ -19,7 +20,8 @@ struct Programs {
   Programs() {
     program("train", "echo train \"$@\"");
     program("lockstep-run", "echo lockstep-run \"$@\"");
-    program("lab-tool", "echo lab-tool \"$@\" >&2; echo " + (folder() / "bin/train").string());
+    program("sim", "echo sim \"$@\"");
+    program("lab-tool", "echo lab-tool \"$@\"");
   }
   const fs::path& folder() const { return scratch.path(); }
   void program(const std::string& name, const std::string& line) const {
@@ -85,68 +87,63 @@ std::string said_while_building(const std::string& printed) {
 TEST_CASE("lab sim: of train it is the training on simulated ranks") {
   const Programs programs;
   CHECK(programs.lab({"sim", "--ranks", "4", "train", "--steps", "2"}).output ==
-        "train --backend sim --ranks 4 --steps 2\n");
+        "train --backend sim --ranks 8 --ranks 4 --steps 2\n");  // the last one counts
   CHECK(programs.lab({"sim", "train", "--model", "gpt"}).output ==
         "train --backend sim --ranks 8 --model gpt\n");
+  CHECK(programs.lab({"sim", "train", "--with", "work"}).output ==
+        "lab-tool train --backend sim --ranks 8 --with work\n");
 }
 
-TEST_CASE(
-    "lab run: --with work has the program linked anew, and what is the program's stays its own") {
+TEST_CASE("lab train, sim, run: with other parts than the references, the run is the tool's") {
   const Programs programs;
-  programs.program("smoke", "");
-  programs.program("lab-tool", "echo \"linked by $*\"");
-  CHECK(programs.lab({"run", "--ranks", "2", "--with", "work", "--", "any/bin/smoke", "--with=x"})
-            .output == "lockstep-run --ranks 2 -- linked by with-work --program smoke --with=x\n");
-  CHECK(programs.lab({"run", "--", "any/bin/smoke", "--with", "work"}).output ==
-        "lockstep-run -- any/bin/smoke --with work\n");
-  CHECK(programs.lab({"run", "--with", "play", "--", "any/bin/smoke"}).exit_code == 2);
-  CHECK(programs.lab({"run", "--with", "work", "--", "true"}).exit_code == 2);
+  for (const Words& run :
+       {Words{"train", "--ranks", "2", "--with", "work"},
+        Words{"train", "--break=no_average", "--json"}, Words{"train", "--break", "list"},
+        Words{"sim", "--ranks", "4", "--with=work", "ring_all_reduce"},
+        Words{"run", "--with", "work", "--", "any/bin/smoke", "--with=x"}}) {
+    std::string line = "lab-tool";
+    for (const std::string& word : run) line += " " + word;
+    CHECK(programs.lab(run).output == line + "\n");
+  }
 }
 
-TEST_CASE("lab train: --with work is the shell's, and the tool is told what the run will use") {
+TEST_CASE("lab train, sim, run: without, the program gets the run as it was typed") {
   const Programs programs;
-  CHECK(programs.lab({"train", "--ranks", "2", "--with", "work"}).output ==
-        "lab-tool with-work -- --ranks 2\ntrain --ranks 2\n");
-  CHECK(programs.lab({"train", "--with=work", "--all-reduce=ring"}).output ==
-        "lab-tool with-work -- --all-reduce=ring\ntrain --all-reduce=ring\n");
-  programs.program("lab-tool",
-                   "echo " + (programs.folder() / "bin/train").string() + "; echo --no-overlap");
-  CHECK(programs.lab({"train", "--with", "work", "--ranks", "2"}).output ==
-        "train --no-overlap --ranks 2\n");
-  CHECK(programs.lab({"train", "--with", "solutions"}).exit_code == 2);
-}
-
-TEST_CASE("lab train: --break is the tool's, with the other options of the run") {
-  const Programs programs;
-  programs.program("lab-tool", "echo lab-tool \"$@\"");
-  CHECK(programs.lab({"train", "--ranks", "2", "--break", "no_average"}).output ==
-        "lab-tool break no_average -- --ranks 2\n");
-  CHECK(programs.lab({"train", "--break=no_average", "--json"}).output ==
-        "lab-tool break no_average --json --\n");
-  CHECK(programs.lab({"train", "--break"}).exit_code == 2);
-  CHECK(programs.lab({"train", "--break="}).exit_code == 2);
-}
-
-TEST_CASE("lab sim: --with work links the named program as it is, and what passes of the others") {
-  const Programs programs;
-  programs.program("sim", "echo sim \"$@\"");
-  programs.program("lab-tool",
-                   "echo \"lab-tool $*\" >&2; echo " + (programs.folder() / "bin/sim").string());
-  CHECK(programs.lab({"sim", "--ranks", "4", "--with", "work", "ring_all_reduce"}).output ==
-        "lab-tool with-work --program sim --always ring_all_reduce\n"
-        "sim --ranks 4 ring_all_reduce\n");
+  CHECK(programs.lab({"train", "--ranks", "2", "--log", "a b"}).output ==
+        "train --ranks 2 --log a b\n");
   CHECK(programs.lab({"sim", "ring_all_reduce", "--ranks=4"}).output ==
         "sim ring_all_reduce --ranks=4\n");
-  CHECK(programs.lab({"sim", "--with", "play", "ring_all_reduce"}).exit_code == 2);
-  CHECK_THAT(programs.lab({"sim", "--help"}).output, test::contains("--with work"));
+  CHECK(programs.lab({"run", "--ranks", "2", "--", "any/bin/smoke", "with work"}).output ==
+        "lockstep-run --ranks 2 -- any/bin/smoke with work\n");
 }
 
-TEST_CASE("lab train --help: also shows what the shell adds") {
-  const auto help = Programs().lab({"train", "--help"});
-  CHECK(help.exit_code == 0);
-  CHECK_THAT(help.output, test::contains("train --help\n"));
-  CHECK_THAT(help.output, test::contains("--with work"));
-  CHECK_THAT(Programs().lab({"run", "--help"}).output, test::contains("lockstep-run --help\n"));
+TEST_CASE("lab train, sim, run --help: is the program's own, also beside other parts") {
+  const Programs programs;
+  for (const char* program : {"train", "sim"}) {
+    const auto help = programs.lab({program, "--with", "work", "--help"});
+    CHECK(help.exit_code == 0);
+    CHECK(help.output == program + std::string(" --help\n"));
+  }
+  CHECK(programs.lab({"run", "--help"}).output == "lockstep-run --help\n");
+  CHECK(programs.lab({"run", "--", "any/bin/smoke", "--help"}).output ==
+        "lockstep-run -- any/bin/smoke --help\n");
+}
+
+TEST_CASE("lab run: a program of the lab is built before it runs, and only such a one") {
+  const auto target_of = [](const std::string& words) {
+    return run_command({"sh", "-euc",
+                        "bin=/lab/build/release/bin; preset=release\n"
+                        ". " LOCKSTEP_ROOT "/setup/engine.sh\nown_program " +
+                            words},
+                       LOCKSTEP_ROOT, {.deadline_s = 20})
+        .output;
+  };
+  CHECK(target_of("--ranks 2 -- build/release/bin/smoke a -- b") == "smoke\n");
+  CHECK(target_of("-- ./build/release/bin/smoke") == "smoke\n");
+  CHECK(target_of("-- /lab/build/release/bin/smoke") == "smoke\n");
+  for (const char* words : {"-- smoke", "-- /bin/true build/release/bin/smoke", "--", "", "a"}) {
+    CHECK(target_of(words) == "");
+  }
 }
 
 TEST_CASE("lab: a mistyped command is guessed when it resembles one, and only then") {

@@ -1,9 +1,16 @@
-// Which of a student's parts a run of the trainer calls, by what their manifests say.
+// Which of a student's parts a run of the trainer calls, by what their manifests say; and what the
+// tool says of a command line that is also the trainer's.
 #include "grader/lab/with_work.hpp"
 
+#include "engine/apps/train_command_line.hpp"
+#include "engine/base/error.hpp"
+#include "grader/lab/command_line.hpp"
 #include "tests/catch.hpp"
+#include "tests/lab/tree.hpp"
 
+using namespace lockstep;
 using namespace lockstep::grader;
+using lockstep::test::contains, lockstep::test::Tree;
 
 namespace {
 
@@ -12,8 +19,22 @@ CalledBy called_by(const std::string& part) {
   return exercise_named(course, part).called_by;
 }
 
+Arguments options_of_run(const Words& words) { return read_words(apps::train_options(), words); }
+
 std::string words_of_part(const std::string& part, const Words& run) {
-  return words_for_yours(called_by(part), run);
+  return words_for_yours(called_by(part), options_of_run(run));
+}
+
+// With the lessons, in which the mistakes are.
+struct WithLessons : Tree {
+  WithLessons() {
+    std::filesystem::create_directory_symlink(std::filesystem::path(LOCKSTEP_ROOT) / "lessons",
+                                              root() / "lessons");
+  }
+};
+
+std::string added_for(const std::string& part, const Words& run) {
+  return added_option(called_by(part), options_of_run(run));
 }
 
 }  // namespace
@@ -44,16 +65,88 @@ TEST_CASE("with work: an option that is given as what it is without counts as no
 
 TEST_CASE("with work: parts of the plain way turn overlap off, unless the run is DDP's") {
   for (const char* part : {"average_gradients", "data_parallel_step"}) {
-    const CalledBy by = called_by(part);
-    CHECK(added_option(by, {"--ranks", "2"}) == "--no-overlap");
-    CHECK(added_option(by, {"--no-overlap"}).empty());
-    CHECK(words_for_yours(by, {"--no-overlap"}) == "yours");
+    CHECK(added_for(part, {"--ranks", "2"}) == "--no-overlap");
+    CHECK(added_for(part, {"--no-overlap"}).empty());
+    CHECK(words_of_part(part, {"--no-overlap"}) == "yours");
     for (const std::string ddp : {"--bucket-mb=1", "--find-unused", "--accumulate=2"}) {
-      CHECK(added_option(by, {ddp}).empty());
-      CHECK(words_for_yours(by, {ddp}) == "yours, unused with " + ddp.substr(0, ddp.find('=')));
+      CHECK(added_for(part, {ddp}).empty());
+      CHECK(words_of_part(part, {ddp}) == "yours, unused with " + ddp.substr(0, ddp.find('=')));
     }
+    // The trainer refuses --no-overlap beside what was typed, though it be the default.
+    CHECK(added_for(part, {"--accumulate=1"}).empty());
   }
-  CHECK(added_option(called_by("broadcast_parameters"), {}).empty());
+  CHECK(added_for("broadcast_parameters", {}).empty());
   CHECK(words_of_part("broadcast_parameters", {}) == "yours");
   CHECK(words_of_part("split_groups", {}).starts_with("yours, unused: "));
+}
+
+TEST_CASE("with work: what a manifest says of the trainer's options are options that it has") {
+  const Course course = read_course(std::string(LOCKSTEP_ROOT) + "/exercises/course.toml");
+  const Arguments run = options_of_run({});
+  for (const Exercise& part : course.exercises) {
+    CAPTURE(part.name);
+    for (const std::string& setting : part.called_by.options) CHECK_FALSE(run.has(setting));
+    for (const std::string& option : part.called_by.not_with) CHECK_FALSE(run.has(option));
+    if (const std::string& adds = part.called_by.adds; !adds.empty()) CHECK_FALSE(run.has(adds));
+  }
+}
+
+TEST_CASE("lab train: the tool and the trainer say the same of one command line") {
+  const WithLessons tree;
+  for (const Words& words :
+       {Words{"--layers", "3"}, Words{"--epochs", "1", "--steps", "2"}, Words{"--stpes", "2"},
+        Words{"--with", "solutions"}, Words{"--with", "work", "--break", "no_average"},
+        Words{"--break="}, Words{"--break"}, Words{"--json"}, Words{"--ranks", "0", "--with"}}) {
+    const auto run = [&](Words argv) {
+      argv.insert(argv.end(), words.begin(), words.end());
+      const CommandResult result = run_command(argv, tree.root(), {.deadline_s = 60});
+      CHECK(result.exit_code == 2);
+      return result.output.substr(result.output.find(": "));
+    };
+    INFO(run({LOCKSTEP_TRAIN}));
+    CHECK(run({LOCKSTEP_TOOL, "--root", tree.root().string(), "train"}) == run({LOCKSTEP_TRAIN}));
+  }
+}
+
+TEST_CASE("lab train --break: what was typed is checked together with the mistake's own options") {
+  const WithLessons tree;
+  const auto said = [&](Words words) {
+    words.insert(words.begin(), "train");
+    const CommandResult result = tree.lab(words);
+    CHECK(result.exit_code == 2);
+    return result.output;
+  };
+  CHECK_THAT(said({"--break", "no_avrage"}), contains("did you mean no_average?"));
+  CHECK_THAT(said({"--break", "no_average", "--bucket-mb", "2"}),
+             contains("--bucket-mb needs DDP, which --no-overlap turns off"));
+  CHECK_THAT(said({"--break", "no_average", "--epochs", "1"}),
+             contains("--epochs and --steps both say when to stop"));
+  const CommandResult list = tree.lab({"train", "--break", "list"});
+  CHECK(list.exit_code == 0);
+  CHECK_THAT(list.output, contains("  no_average "));
+}
+
+TEST_CASE("train, sim, run: a program itself leaves other parts to ./lab, in one sentence") {
+  const Tree tree;
+  const auto said = [&](const Words& argv) {
+    const CommandResult result = run_command(argv, tree.root(), {.deadline_s = 60});
+    CHECK(result.exit_code == 2);
+    return result.output;
+  };
+  const std::string takes = " takes other parts, which ./lab links; run ./lab ";
+  CHECK(said({LOCKSTEP_TRAIN, "--with", "work"}) ==
+        "lab train: --with" + takes + "train --with work\n");
+  CHECK(said({LOCKSTEP_TRAIN, "--break=no_average", "--json"}) ==
+        "lab train: --break" + takes + "train --break no_average\n");
+  CHECK(said({LOCKSTEP_SIM, "--with=work", "ring_all_reduce"}) ==
+        "lab sim: --with" + takes + "sim --with work\n");
+  CHECK(said({LOCKSTEP_RUN, "--with=work", "--", "true"}) ==
+        "lab run: --with" + takes + "run --with work\n");
+}
+
+TEST_CASE("lab run --with work: another program than the engine's is refused") {
+  const CommandResult result = Tree().lab({"run", "--with", "work", "--", "true"});
+  CHECK(result.exit_code == 2);
+  CHECK_THAT(result.output,
+             contains("--with work needs a program of the engine") && contains("not 'true'"));
 }

@@ -1,0 +1,36 @@
+#include "engine/apps/run_command_line.hpp"
+
+namespace lockstep::apps {
+
+Options run_options() {
+  Options options(
+      "lab run",
+      "Starts PROGRAM once per rank, on one or more machines, and stops all ranks if one fails.");
+  options.option("ranks", "1", "number of processes on this node");
+  options.choice(
+      "prefix", {"all", "others", "none"}, "all",
+      "ranks whose lines are prefixed with [rank R]; otherwise rank 0 keeps the terminal");
+  options.option("max-restarts", "0", "how often to restart all ranks after a failure");
+  options.option("grace", "0.5", "seconds between SIGTERM and SIGKILL when ranks are stopped");
+  options.option("log-dir", "", "folder for each rank's stdout.log, stderr.log and error.json");
+  options.option("nnodes", "1",
+                 "number of nodes; run the same command on each, or start it with mpirun or srun, "
+                 "which set the rest");
+  options.option("node-rank", "", "number of this node (default: by order of arrival)");
+  options.option(
+      "rdzv-endpoint", "",
+      "HOST:PORT at which the launchers meet: an address of node 0 (default port: 29400)");
+  options.option("rdzv-timeout", "600", "seconds to wait for the other nodes");
+  options.option("rdzv-id", "none", "name of this run, for its ranks and its log folder");
+  options.option("local-addr", "", "address at which other nodes reach this one");
+  options.option("port", "0", "port of the store at which the ranks meet; 0: any free port");
+  options.option("master-port", "0",
+                 "MASTER_PORT, at which rank 0 of a PyTorch program listens; 0: any free port");
+  options.choice("with", {"work"}, "",
+                 "for a PROGRAM of the engine: use your own parts, if they pass, instead of the "
+                 "references");
+  options.rest("PROGRAM ARGS", "the program and its arguments");
+  return options;
+}
+
+}  // namespace lockstep::apps

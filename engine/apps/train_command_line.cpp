@@ -1,0 +1,167 @@
+#include "engine/apps/train_command_line.hpp"
+
+#include "engine/base/error.hpp"
+#include "engine/collectives/all_reduce.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/sim/cluster.hpp"
+
+namespace lockstep::apps {
+namespace {
+
+void what_to_train(Options& options) {
+  options.section("what to train")
+      .choice("model", {"mlp", "gpt"}, "mlp", "the model")
+      .option("data", "", "fashion-mnist (mlp), lessons (gpt), synthetic, or text:FILE")
+      .option("data-folder", data::fashion_mnist_folder, "the folder with the Fashion-MNIST files")
+      .only_if({"data-folder"}, "belongs to --data fashion-mnist; leave it out",
+               [](const Arguments& arguments) {
+                 const std::string data = data_name(arguments);
+                 return data != "synthetic" && data != "lessons" && !data.starts_with("text:");
+               })
+      .choice("dtype", {"float32", "float64", "bfloat16"}, "float32",
+              "type of parameters and inputs; bfloat16 only with --sizes-only")
+      .only_if({"dtype"},
+               "bfloat16 works only with --sizes-only; add that, or pass --dtype float32",
+               [](const Arguments& arguments) {
+                 return !arguments.has("--dtype bfloat16") || arguments.flag("sizes-only");
+               });
+}
+
+void language_model(Options& options) {
+  options.section("language model", "--model gpt")
+      .option("layers", "4", "number of blocks")
+      .option("width", "128", "number of channels")
+      .option("heads", "4", "number of attention heads")
+      .option("sequence", "64", "tokens per sample")
+      .option("stride", "",
+              "tokens from the start of one sample to the next (default --sequence / 16)")
+      .choice("tokenizer", {"bytes", "bpe"}, "bytes", "how text becomes tokens")
+      .option("vocab", "", "vocabulary size of bpe (default 512)")
+      .flag("untied", "a separate output matrix, not the embedding's")
+      .option("dropout", "0", "fraction of activations to drop")
+      .flag("recompute", "keep only the inputs of blocks, and recompute the rest");
+}
+
+void ranks_and_world(Options& options) {
+  options.section("ranks and their world")
+      .option("ranks", "1", "number of processes that train together")
+      .choice("backend", {"gloo", "sim"}, "gloo",
+              "gloo: one process per rank; sim: simulated ranks, all in one process")
+      .choice("transport", {"auto", "gloo", "shm"}, "auto",
+              "--backend gloo: TCP (gloo), shared memory (shm), or the best that works (auto)")
+      .only_with({"transport"}, "--backend gloo");
+}
+
+void simulated_ranks(Options& options) {
+  options.section("simulated ranks", "--backend sim")
+      .option("cluster", "laptop",
+              "a .toml file, or a built-in cluster:\n" + sim::list_of_clusters(2))
+      .flag("sizes-only", "tensors with shapes but no numbers; 3 steps, no loss")
+      .list("fault", "kill:RANK@TIME, kill:RANK@step:K, link:A-B:slow:F, link:A-B:cut")
+      .list("slow", "RANK:FACTOR slows this rank's computation by FACTOR")
+      .option("jitter", "0", "lengthen each latency by a random fraction, up to this value")
+      .only_if({"data", "data-folder", "tokenizer", "stride", "workers", "checkpoint", "export",
+                "init", "find-unused"},
+               "belongs to runs with numbers, not to --sizes-only; leave it out",
+               [](const Arguments& arguments) { return !arguments.flag("sizes-only"); });
+}
+
+void data_parallel(Options& options) {
+  options.section("data parallelism (DDP)")
+      .choice("all-reduce", collectives::all_reduce_names(), "native",
+              "the algorithm that sums gradients")
+      .flag("no-overlap", "sum gradients after backward, not during it (DDP)")
+      .option("bucket-mb", text(default_bucket_mb),
+              "MiB of gradients per bucket; at most 1 in the first")
+      .flag("find-unused", "a pass may leave parameters unused, on some ranks or on all")
+      .option("accumulate", "1", "batches per rank in one optimizer step")
+      .only_if({"bucket-mb", "find-unused", "accumulate"},
+               "needs DDP, which --no-overlap turns off; leave one of them out",
+               [](const Arguments& arguments) { return !arguments.flag("no-overlap"); });
+}
+
+void optimizer_and_rate(Options& options) {
+  options.section("optimizer and learning rate")
+      .choice("optimizer", {"sgd", "adam", "adamw"}, "", "update rule (default sgd; gpt: adamw)")
+      .option("momentum", "0.9", "sgd: momentum")
+      .only_if({"momentum"}, "belongs to --optimizer sgd; leave it out",
+               [](const Arguments& arguments) { return optimizer_name(arguments) == "sgd"; })
+      .option("weight-decay", "", "weight decay (default 0; adamw: 0.01, on matrices only)")
+      .option("clip", "", "maximum gradient norm; 0: no limit (default 0; gpt: 1)")
+      .option("lr", "", "learning rate (default 0.05 for sgd, 0.001 for adam and adamw)")
+      .choice("lr-schedule", {"constant", "cosine", "linear"}, "cosine", "learning-rate schedule")
+      .option("warmup", "0", "optimizer steps until the rate reaches --lr, or its scaled value")
+      .choice("lr-scaling", {"linear", "sqrt"}, "",
+              "scale --lr with the global batch; --lr was tuned for --base-batch samples")
+      .option("base-batch", "", "the batch that --lr was tuned for (default --batch-size)")
+      .only_with({"base-batch"}, "--lr-scaling");
+}
+
+void length_of_run(Options& options) {
+  options.section("run")
+      .option("batch-size", "", "samples per rank and step (default 64; gpt: 16)")
+      .option("workers", "0", "workers per rank that read batches ahead")
+      .option("epochs", "3", "number of passes over the data")
+      .option("steps", "", "number of optimizer steps, instead of --epochs")
+      .exclude({"epochs", "steps"}, "both say when to stop; pass only one")
+      .option("seed", "0", "seed of initial weights, sample order and dropout");
+}
+
+void files(Options& options) {
+  const auto has_folder = [](const Arguments& arguments) { return arguments.has("--checkpoint"); };
+  options.section("files")
+      .option("checkpoint", "", "folder for checkpoints; the run writes one at its end")
+      .only_if({"checkpoint"}, "is empty; pass a folder", has_folder)
+      .option("save-every", "0", "steps between checkpoints; 0: only at the end")
+      .flag("resume", "continue from the latest checkpoint in --checkpoint")
+      .only_if({"resume", "save-every"}, "needs --checkpoint FOLDER", has_folder)
+      .option("init", "", "read the initial weights from a .safetensors file")
+      .exclude({"resume", "init"}, "both say which weights to start with; pass only one")
+      .option("export", "", "write the final weights to a .safetensors file")
+      .option("log", "", "write one JSON object per step and epoch to this file")
+      .option("trace", "", "write the timeline: FILE.html for a browser, FILE.json for Perfetto");
+}
+
+void parts(Options& options) {
+  options.section("parts")
+      .choice("with", {"work"}, "", "use your own parts, if they pass, instead of the references")
+      .option("break", "",
+              "train twice, the second time with a part that is wrong on purpose; 'list' shows "
+              "them all")
+      .only_if({"break"}, "needs a name; ./lab train --break list lists them",
+               [](const Arguments& arguments) { return arguments.has("--break"); })
+      .exclude({"with", "break"}, "both say which parts to train with; pass only one")
+      .flag("json", "print one JSON document instead of the chart of --break")
+      .only_with({"json"}, "--break");
+}
+
+}  // namespace
+
+Options train_options() {
+  Options options("lab train",
+                  "Trains a model. Every rank holds a replica and reads its own samples.");
+  what_to_train(options);
+  language_model(options);
+  ranks_and_world(options);
+  simulated_ranks(options);
+  data_parallel(options);
+  optimizer_and_rate(options);
+  length_of_run(options);
+  files(options);
+  parts(options);
+  return options;
+}
+
+bool is_gpt(const Arguments& arguments) { return arguments.has("--model gpt"); }
+
+std::string data_name(const Arguments& arguments) {
+  if (arguments.given("data")) return arguments.get("data");
+  return is_gpt(arguments) ? "lessons" : "fashion-mnist";
+}
+
+std::string optimizer_name(const Arguments& arguments) {
+  if (arguments.given("optimizer")) return arguments.get("optimizer");
+  return is_gpt(arguments) ? "adamw" : "sgd";
+}
+
+}  // namespace lockstep::apps
