@@ -337,7 +337,9 @@ Exam exam() {
          ask(bench, "ranks that do not exist",
              {{10, 4, 4, 0, 0, Order::sequential, Tail::pad},
               {10, -1, 4, 0, 0, Order::sequential, Tail::pad},
-              {10, 3, 4, 0, 0, Order::sequential, Tail::pad}});
+              {10, 3, 4, 0, 0, Order::sequential, Tail::pad},
+              // Three indices can be guessed, 25 cannot.
+              {97, 2, 4, 0, 0, Order::sequential, Tail::pad}});
        }},
   };
 }
