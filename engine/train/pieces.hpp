@@ -37,7 +37,7 @@ struct Piece {
 // Those of a rank that holds all of a model, and of what an optimizer over its parameters keeps.
 std::vector<Piece> whole_pieces(nn::Module& model, const optim::Optimizer& optimizer);
 
-// The same on every rank of the group.
+// Whether all holders of a parameter's piece hold the same bits; the same answer on every rank.
 //   Comm  an all-gather of 16 bytes a rank. Where ranks hold different pieces, two more: their
 //         number, and 16 bytes a piece
 Agreement compare(comm::ProcessGroup& group, const std::vector<Piece>& pieces);
@@ -51,7 +51,7 @@ struct WholeTensor {
 
 // All that the group holds, in whole, on rank `to`; in the order of the first rank that has each.
 // Elsewhere nothing.
-//   Comm    an all-gather of 8 bytes a rank; nothing more where all hold all of it. Else the list
+//   Comm    an all-gather of 16 bytes a rank; nothing more where all hold all of it. Else the list
 //           of pieces to every rank, and each piece that `to` lacks once, from the first rank that
 //           holds it
 //   device  of what is put together
