@@ -56,25 +56,23 @@ std::uint64_t checksum_of_list(const std::vector<std::uint64_t>& numbers) {
   return checksum_of(std::as_bytes(std::span(numbers)));
 }
 
-// Every rank's numbers, by rank: as many of each as it brings.
-std::vector<std::vector<std::uint64_t>> gather_numbers(comm::ProcessGroup& group,
-                                                       const std::vector<std::uint64_t>& mine) {
+// What each rank brings, by rank; as much as it likes.
+std::vector<std::string> gather_texts(comm::ProcessGroup& group, const std::string& mine) {
   CpuDevice device;
-  const Tensor count = full({1}, static_cast<double>(mine.size()), DType::int64, device);
-  const Tensor counts = empty({group.size()}, DType::int64, device);
-  group.all_gather(count, counts);
-  const auto sizes = counts.data<std::int64_t>();
-  const Tensor brought = empty({std::ssize(mine)}, DType::int64, device);
-  std::ranges::transform(mine, brought.data<std::int64_t>().begin(),
-                         [](std::uint64_t n) { return std::bit_cast<std::int64_t>(n); });
+  const Tensor length = full({1}, static_cast<double>(mine.size()), DType::int64, device);
+  const Tensor lengths = empty({group.size()}, DType::int64, device);
+  group.all_gather(length, lengths);
+  const auto sizes = lengths.data<std::int64_t>();
+  const Tensor letters = empty({std::ssize(mine)}, DType::uint8, device);
+  std::ranges::copy(mine, letters.data<std::uint8_t>().begin());
   const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
-  const Tensor all = empty({total}, DType::int64, device);
-  group.all_gather(brought, all, sizes);
-  std::vector<std::vector<std::uint64_t>> by_rank;
-  auto at = all.data<std::int64_t>().begin();
+  const Tensor all = empty({total}, DType::uint8, device);
+  group.all_gather(letters, all, sizes);
+  std::vector<std::string> by_rank;
+  auto at = all.data<std::uint8_t>().begin();
   for (const std::int64_t size : sizes) {
-    auto& numbers = by_rank.emplace_back();
-    for (std::int64_t i = 0; i < size; ++i) numbers.push_back(std::bit_cast<std::uint64_t>(*at++));
+    by_rank.emplace_back(at, at + size);
+    at += size;
   }
   return by_rank;
 }
@@ -101,25 +99,15 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> gather_pairs(comm::ProcessG
 std::vector<Held> gather_held(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
   std::string lines;
   for (const Piece& piece : pieces) lines += line_of(piece) + "\n";
-  CpuDevice device;
-  const Tensor count = full({1}, static_cast<double>(lines.size()), DType::int64, device);
-  const Tensor counts = empty({group.size()}, DType::int64, device);
-  group.all_gather(count, counts);
-  const auto sizes = counts.data<std::int64_t>();
-  const Tensor mine = empty({std::ssize(lines)}, DType::uint8, device);
-  std::ranges::copy(lines, mine.data<std::uint8_t>().begin());
-  const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
-  const Tensor all = empty({total}, DType::uint8, device);
-  group.all_gather(mine, all, sizes);
   std::vector<Held> held;
-  auto at = all.data<std::uint8_t>().begin();
-  for (int rank = 0; rank < group.size(); ++rank) {
-    std::istringstream of_rank(std::string(at, at + sizes[static_cast<std::size_t>(rank)]));
-    at += sizes[static_cast<std::size_t>(rank)];
+  int rank = 0;
+  for (const std::string& brought : gather_texts(group, lines)) {
+    std::istringstream of_rank(brought);
     std::size_t place = 0;
     for (std::string line; std::getline(of_rank, line);) {
       held.push_back(held_of(line, rank, place++));
     }
+    ++rank;
   }
   return held;
 }
@@ -217,17 +205,18 @@ Agreement compare(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
   }
   if (agreement.holders == Agreement::Holders::replicas) return agreement;
 
-  std::vector<std::uint64_t> mine;
-  for (std::size_t i = 0; i < keys.size(); ++i) mine.insert(mine.end(), {keys[i], contents[i]});
+  std::string mine;  // a line a piece: its key, its content
+  for (std::size_t i = 0; i < keys.size(); ++i) mine += text(keys[i], " ", contents[i], "\n");
   std::map<std::uint64_t, std::uint64_t> content_of;  // by key
   agreement.differs = -1;
-  const auto by_rank = gather_numbers(group, mine);
-  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
-    for (std::size_t i = 0; i < by_rank[rank].size(); i += 2) {
-      const auto first = content_of.try_emplace(by_rank[rank][i], by_rank[rank][i + 1]).first;
-      const bool differs = first->second != by_rank[rank][i + 1];
-      if (differs && agreement.differs < 0) agreement.differs = static_cast<int>(rank);
+  int rank = 0;
+  for (const std::string& brought : gather_texts(group, mine)) {
+    std::istringstream numbers(brought);
+    for (std::uint64_t key = 0, content = 0; numbers >> key >> content;) {
+      const bool differs = content_of.try_emplace(key, content).first->second != content;
+      if (differs && agreement.differs < 0) agreement.differs = rank;
     }
+    ++rank;
   }
   return agreement;
 }
@@ -246,7 +235,8 @@ std::vector<WholeTensor> gather_whole(comm::ProcessGroup& group, int to,
         return pair.second == 1 && pair.first == pairs.front().first;
       })) {
     if (group.rank() != to) return {};
-    for (const Piece& piece : pieces) whole.push_back({piece.kind, piece.name, piece.value.view(piece.shape)});
+    for (const Piece& piece : pieces)
+      whole.push_back({piece.kind, piece.name, piece.value.view(piece.shape)});
     return whole;
   }
 

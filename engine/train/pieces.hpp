@@ -38,8 +38,8 @@ struct Piece {
 std::vector<Piece> whole_pieces(nn::Module& model, const optim::Optimizer& optimizer);
 
 // Whether all holders of a parameter's piece hold the same bits; the same answer on every rank.
-//   Comm  an all-gather of 16 bytes a rank. Where ranks hold different pieces, two more: their
-//         number, and 16 bytes a piece
+//   Comm  an all-gather of 16 bytes a rank. Where ranks hold different pieces, two more: the
+//         lengths of their lists, and a line of some 40 bytes a piece
 Agreement compare(comm::ProcessGroup& group, const std::vector<Piece>& pieces);
 
 // A tensor put together of its pieces.
