@@ -21,7 +21,7 @@
 #include "engine/nn/mlp.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/parallel/ddp/ddp.hpp"
-#include "engine/tensor/kernels.hpp"
+#include "engine/tensor/cpu/products.hpp"
 
 namespace {
 
@@ -149,7 +149,7 @@ int run(int argc, const char* const* argv) {
     std::cout << options.help();
     return 0;
   }
-  CpuDevice device;
+  CpuDevice device(kernels::best_products());
   const apps::Ranks world = apps::join_ranks();
   const int rank = world.group->rank(), ranks = world.group->size();
   const Task task = make_task(arguments.get("model"), rank, device);
@@ -187,17 +187,18 @@ int run(int argc, const char* const* argv) {
   getrusage(RUSAGE_SELF, &usage);
   const std::string connected =
       ranks > 1 ? text(", ", ranks, " ranks over ", world.group->backend()) : std::string();
-  nlohmann::ordered_json json{{"program", "Lockstep"},
-                              {"model", arguments.get("model")},
-                              {"parameters", nn::count_of(*task.model)},
-                              {"steps_per_s", rates},
-                              {"steps_per_cpu_s", processor_rates},
-                              {"peak_rss_bytes", usage.ru_maxrss * 1024},
-                              {"ready_at_s", ready_at_s},
-                              {"first_loss", first_loss},
-                              {"early_loss", early_loss},
-                              {"last_loss", last_loss},
-                              {"how", text("products by ", kernels::provider(), connected)}};
+  nlohmann::ordered_json json{
+      {"program", "Lockstep"},
+      {"model", arguments.get("model")},
+      {"parameters", nn::count_of(*task.model)},
+      {"steps_per_s", rates},
+      {"steps_per_cpu_s", processor_rates},
+      {"peak_rss_bytes", usage.ru_maxrss * 1024},
+      {"ready_at_s", ready_at_s},
+      {"first_loss", first_loss},
+      {"early_loss", early_loss},
+      {"last_loss", last_loss},
+      {"how", text("products by ", kernels::best_products().name, connected)}};
   if (const auto hidden = communication.hidden()) json["hidden"] = *hidden;
   std::cout << json.dump() << "\n";
   return 0;

@@ -11,6 +11,7 @@
 #include "engine/data/tokenizer.hpp"
 #include "engine/nn/generate.hpp"
 #include "engine/nn/model_spec.hpp"
+#include "engine/tensor/cpu/products.hpp"
 
 namespace {
 
@@ -70,7 +71,7 @@ int run(int argc, const char* const* argv) {
   const std::filesystem::path folder = chosen(arguments);
   const auto tokenizer = tokenizer_of(folder);
   const nn::ModelSpec spec = nn::spec_of(checkpoint::model_metadata(folder));
-  CpuDevice device;
+  CpuDevice device(kernels::best_products());
   const auto model = nn::make_model(spec, device, 0);
   checkpoint::load_model(folder, *model);
   wanted.sequence = spec.gpt.sequence;

@@ -19,12 +19,7 @@ void what_to_train(Options& options) {
                  return data != "synthetic" && data != "lessons" && !data.starts_with("text:");
                })
       .choice("dtype", {"float32", "float64", "bfloat16"}, "float32",
-              "type of parameters and inputs; bfloat16 only with --sizes-only")
-      .only_if({"dtype"},
-               "bfloat16 works only with --sizes-only; add that, or pass --dtype float32",
-               [](const Arguments& arguments) {
-                 return !arguments.has("--dtype bfloat16") || arguments.flag("sizes-only");
-               });
+              "type of parameters, optimizer state and inputs");
 }
 
 void language_model(Options& options) {

@@ -92,13 +92,8 @@ std::string told_of(const checkpoint::TrainState& state, std::int64_t samples,
 
 // All that the trainers hold, in whole, on the rank that reports.
 checkpoint::Contents gather_contents(train::Strategy& strategy, std::string_view optimizer) {
-  checkpoint::Contents contents{{}, {}, std::string(optimizer)};
-  for (const train::WholeTensor& tensor : train::gather_whole(
-           strategy.trainers(), strategy.place().reporter, strategy.pieces(), strategy.device())) {
-    const bool of_optimizer = tensor.kind == train::PieceKind::optimizer_state;
-    (of_optimizer ? contents.optimizer : contents.model).push_back({tensor.name, tensor.value});
-  }
-  return contents;
+  return train::gather_contents(strategy.trainers(), strategy.place().reporter, strategy.pieces(),
+                                strategy.device(), optimizer);
 }
 
 bool reports(train::Strategy& strategy) {
@@ -230,7 +225,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
         .dtype = arguments.get("dtype"),
         .all_reduce = arguments.get("all-reduce"),
         .optimizer = std::string(of_kind),
-        .kernels = std::string(kernels::provider()),
+        .kernels = std::string(device.kernels().name()),
         .reduction = reduction_text(chosen),
         .parameters = parameters,
         .ranks = group->size(),

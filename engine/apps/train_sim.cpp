@@ -142,7 +142,8 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
       core,
       [&](sim::FiberRank& self) {
         try {
-          comm::SimulatedDevice device(self.port, self.rank, cluster.device, spec.dtype, elements);
+          comm::SimulatedDevice device(self.port, self.rank, cluster.device, spec.dtype, elements,
+                                       kernels::best_products());
           const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
           RankWorld world{*group, device, self.strands};
           world.ranks_per_node = cluster.network.ranks_per_node;

@@ -145,8 +145,7 @@ Value cross_entropy(Tape& tape, const Value& logits, const Tensor& labels,
   auto [loss, probabilities] = ops::cross_entropy(logits.tensor, labels, options);
   return tape.record(std::move(loss), {logits},
                      [p = std::move(probabilities), labels, options](const Tensor& grad) {
-                       const double factor = grad.device().has_numbers() ? grad.item() : 1;
-                       return Gradients{ops::cross_entropy_backward(factor, p, labels, options)};
+                       return Gradients{ops::cross_entropy_backward(grad, p, labels, options)};
                      });
 }
 

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "engine/tensor/kernels.hpp"
+
 namespace lockstep::checkpoint {
 namespace {
 
@@ -48,7 +50,10 @@ void SafetensorsFile::load_into(const TensorEntry& entry, const Tensor& into) co
                  "load_into: ", path(), " has ", quoted(entry.name), " as ", name_of(entry.dtype),
                  " ", text_of(entry.shape), ", which does not fit into ", name_of(into.dtype()),
                  " ", text_of(into.shape()));
-  file_.read(data_start_ + entry.begin, into.raw_bytes());
+  Device& device = into.device();
+  const Tensor here = device.on_host() ? into : empty(into.shape(), into.dtype(), device.host());
+  file_.read(data_start_ + entry.begin, here.raw_bytes());
+  if (!device.on_host()) device.kernels().upload(here.raw_bytes(), into);
 }
 
 }  // namespace lockstep::checkpoint

@@ -77,7 +77,7 @@ void write_safetensors(const std::filesystem::path& file, std::span<const NamedT
                  header_bytes_max, "; save fewer tensors or shorter metadata");
   NewFile out(file);
   out.write(first);
-  for (const NamedTensor* tensor : order) out.write(tensor->value.raw_bytes());
+  for (const NamedTensor* tensor : order) out.write(to_host(tensor->value).raw_bytes());
   out.commit();
 }
 

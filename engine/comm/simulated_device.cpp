@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/units.hpp"
+#include "engine/tensor/no_kernels.hpp"
 
 namespace lockstep::comm {
 
@@ -30,13 +31,19 @@ std::string_view advice_for(MemoryKind most) {
 }  // namespace
 
 SimulatedDevice::SimulatedDevice(sim::Port& port, int rank, const sim::DeviceModel& model,
-                                 DType computes, Elements elements)
+                                 DType computes, Elements elements,
+                                 const kernels::Products& products)
     : port_(port),
       rank_(rank),
       model_(model),
       flops_s_(model.flops_s(computes)),
       bytes_s_(model.bytes_s()),
-      elements_(elements) {}
+      elements_(elements),
+      host_(products) {}
+
+const Kernels& SimulatedDevice::kernels() const {
+  return has_numbers() ? host_.kernels() : no_kernels();
+}
 
 std::byte* SimulatedDevice::allocate(std::size_t bytes) {
   if (std::cmp_greater(bytes, model_.memory_bytes - bytes_now())) {

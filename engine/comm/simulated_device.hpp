@@ -19,6 +19,7 @@
 #include "engine/base/error.hpp"
 #include "engine/sim/cluster.hpp"
 #include "engine/sim/request.hpp"
+#include "engine/tensor/cpu/products.hpp"
 #include "engine/tensor/device.hpp"
 
 namespace lockstep::comm {
@@ -34,11 +35,16 @@ class SimulatedDevice final : public Device {
  public:
   //   port      of the rank whose clock it moves; must outlive it
   //   computes  the type whose FLOP/s its operations reach
+  //   products  how numbers are multiplied, which takes the host's time and none of the rank's
   SimulatedDevice(sim::Port& port, int rank, const sim::DeviceModel& model, DType computes,
-                  Elements elements);
+                  Elements elements,
+                  const kernels::Products& products = kernels::portable_products());
 
   std::string_view name() const override { return model_.name; }
-  bool has_numbers() const override { return elements_ == Elements::numbers; }
+  Numbers numbers() const override {
+    return elements_ == Elements::numbers ? Numbers::on_host : Numbers::none;
+  }
+  const Kernels& kernels() const override;
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* data, std::size_t bytes) noexcept override;
   void charge(double flops, double bytes) override;

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/data/batch.hpp"
 #include "engine/data/dataset.hpp"
-#include "engine/tensor/visit_float.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -120,11 +120,12 @@ class FashionMnist final : public Dataset {
 
   Batch batch(std::span<const std::int64_t> indices, DType dtype, Device& device) const override {
     const std::int64_t count = std::ssize(indices);
-    Batch made{empty({count, pixels}, dtype, device), empty({count}, DType::int64, device)};
-    visit_float("batch", made.inputs, [&]<typename T>() {
+    const Batch made{empty({count, pixels}, dtype, device.host()),
+                     empty({count}, DType::int64, device.host())};
+    write_inputs(made, device, [&]<typename T>() {
       std::array<T, 256> standardised;
       for (std::size_t grey = 0; grey < standardised.size(); ++grey) {
-        standardised[grey] = static_cast<T>((static_cast<double>(grey) / 255 - mean) / deviation);
+        standardised[grey] = element_of<T>((static_cast<double>(grey) / 255 - mean) / deviation);
       }
       T* to = made.inputs.data<T>().data();
       std::int64_t* label = made.labels.data<std::int64_t>().data();
@@ -136,7 +137,7 @@ class FashionMnist final : public Dataset {
         *label++ = labels_[static_cast<std::size_t>(index)];
       }
     });
-    return made;
+    return to_device(made, device);
   }
 
  private:

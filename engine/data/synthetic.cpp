@@ -1,7 +1,7 @@
 // A problem made of random numbers: a centre for each class, and a cube of samples around it.
 #include "engine/base/random.hpp"
+#include "engine/data/batch.hpp"
 #include "engine/data/dataset.hpp"
-#include "engine/tensor/visit_float.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -26,8 +26,9 @@ class Synthetic final : public Dataset {
   // the cubes overlap.
   Batch batch(std::span<const std::int64_t> indices, DType dtype, Device& device) const override {
     const std::int64_t count = std::ssize(indices);
-    Batch made{empty({count, inputs_}, dtype, device), empty({count}, DType::int64, device)};
-    visit_float("batch", made.inputs, [&]<typename T>() {
+    const Batch made{empty({count, inputs_}, dtype, device.host()),
+                     empty({count}, DType::int64, device.host())};
+    write_inputs(made, device, [&]<typename T>() {
       T* to = made.inputs.data<T>().data();
       std::int64_t* to_label = made.labels.data<std::int64_t>().data();
       for (const std::int64_t index : indices) {
@@ -39,12 +40,12 @@ class Synthetic final : public Dataset {
           const auto axis = static_cast<std::uint64_t>(i);
           const double centre =
               symmetric(centres_seed, label * static_cast<std::uint64_t>(inputs_) + axis);
-          *to++ = static_cast<T>(centre + 1.5 * symmetric(stream, axis));
+          *to++ = element_of<T>(centre + 1.5 * symmetric(stream, axis));
         }
         *to_label++ = static_cast<std::int64_t>(label);
       }
     });
-    return made;
+    return to_device(made, device);
   }
 
  private:

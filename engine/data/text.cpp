@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "engine/base/error.hpp"
+#include "engine/data/batch.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -46,7 +47,8 @@ class Text final : public Dataset {
 
   Batch batch(std::span<const std::int64_t> indices, DType, Device& device) const override {
     const Shape shape{std::ssize(indices), sequence_};
-    Batch made{empty(shape, DType::int64, device), empty(shape, DType::int64, device)};
+    Device& here = device.host();
+    const Batch made{empty(shape, DType::int64, here), empty(shape, DType::int64, here)};
     auto input = made.inputs.data<std::int64_t>().begin();
     auto label = made.labels.data<std::int64_t>().begin();
     for (const std::int64_t index : indices) {
@@ -56,7 +58,7 @@ class Text final : public Dataset {
       input = std::copy_n(from, sequence_, input);
       label = std::copy_n(from + 1, sequence_, label);
     }
-    return made;
+    return to_device(made, device);
   }
 
  private:

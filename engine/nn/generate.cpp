@@ -13,14 +13,16 @@ namespace {
 std::vector<double> next_logits(Module& model, std::span<const std::int64_t> seen) {
   Device& device = model.parameters().front()->value.device();
   const auto length = std::ssize(seen);
-  const Tensor tokens = empty({1, length}, DType::int64, device);
-  std::ranges::copy(seen, tokens.data<std::int64_t>().begin());
+  const Tensor tokens = written_by_host(
+      {1, length}, DType::int64, device, MemoryKind::buffers,
+      [&](const Tensor& to) { std::ranges::copy(seen, to.data<std::int64_t>().begin()); });
   Tape tape(GradMode::inference);
   const Tensor logits = model.forward(tape, tape.constant(tokens)).tensor;  // [1, T, V]
   const std::int64_t vocabulary = logits.shape().back();
+  const Tensor row = to_host(logits.view({length, vocabulary}).narrow(length - 1, 1));
   std::vector<double> last;
   for (std::int64_t i = 0; i < vocabulary; ++i) {
-    last.push_back(logits.item((length - 1) * vocabulary + i));
+    last.push_back(row.item(i));
     if (!std::isfinite(last.back())) {
       throw Error(text("generate: the model's logits are not finite; was its training cut short ",
                        "by a loss that was no number?"));

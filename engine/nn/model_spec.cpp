@@ -41,7 +41,8 @@ DType dtype_of(const Metadata& metadata) {
   const std::string& name = found(metadata, "dtype");
   if (name == "float32") return DType::float32;
   if (name == "float64") return DType::float64;
-  refuse("dtype", name, "float32 or float64");
+  if (name == "bfloat16") return DType::bfloat16;
+  refuse("dtype", name, "float32, float64 or bfloat16");
 }
 
 // The shortest digits that are read as this number again.

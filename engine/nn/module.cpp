@@ -11,10 +11,9 @@ std::int64_t count_of(Module& module) {
 }
 
 std::uint64_t hash_of(Module& module) {
-  std::vector<std::uint64_t> hashes;
-  for (const Parameter* parameter : module.parameters()) {
-    hashes.push_back(checksum_of(parameter->value.raw_bytes()));
-  }
+  std::vector<Tensor> values;
+  for (const Parameter* parameter : module.parameters()) values.push_back(parameter->value);
+  const std::vector<std::uint64_t> hashes = checksums_of(values);
   return checksum_of(std::as_bytes(std::span(hashes)));
 }
 

@@ -1,8 +1,7 @@
-// Adam and AdamW over parameters: two moments for each; the rule is adam_update.
+// Adam and AdamW over parameters: two moments for each; the rule is ops::adam_update_.
 #include <utility>
 
 #include "engine/optim/parameter_state.hpp"
-#include "engine/tensor/visit_float.hpp"
 
 namespace lockstep::optim {
 namespace {
@@ -27,12 +26,8 @@ class Adam final : public ParameterWise {
                         .epsilon = options_.epsilon,
                         .weight_decay = decay_of(parameter, options_),
                         .decay_form = decay_form_};
-    visit_float("Adam", parameter.value, [&]<typename T>() {
-      adam_update(parameter.value.data<T>(), parameter.grad.data<T>(), state.tensors[0].data<T>(),
-                  state.tensors[1].data<T>(), rule, state.updates);
-    });
-    parameter.value.device().charge(12.0 * static_cast<double>(parameter.value.numel()),
-                                    7.0 * static_cast<double>(parameter.value.bytes()));
+    ops::adam_update_(parameter.value, parameter.grad, state.tensors[0], state.tensors[1], rule,
+                      state.updates);
   }
 
   AdamOptions options_;

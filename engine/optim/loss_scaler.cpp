@@ -1,11 +1,10 @@
 #include "engine/optim/loss_scaler.hpp"
 
-#include <bit>
 #include <cmath>
 #include <limits>
-#include <type_traits>
+#include <vector>
 
-#include "engine/tensor/visit_float.hpp"
+#include "engine/tensor/ops.hpp"
 
 namespace lockstep::optim {
 namespace {
@@ -13,20 +12,6 @@ namespace {
 void check_scale(float scale) {
   LOCKSTEP_CHECK(scale > 0 && std::isfinite(scale), "loss scaler: a scale of ", scale,
                  "; it is a positive number, 65536 where nothing else is known");
-}
-
-// Scales in place; true when an element was infinite or NaN before. The test is on the exponent's
-// bits, all ones, so that the loop has no branch.
-template <typename T>
-bool scale_and_look(std::span<T> elements, T factor) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  const auto exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
-  Bits found = 0;
-  for (T& element : elements) {
-    found |= (std::bit_cast<Bits>(element) & exponent) == exponent ? Bits(1) : Bits(0);
-    element *= factor;
-  }
-  return found != 0;
 }
 
 }  // namespace
@@ -43,17 +28,14 @@ LossScaler::LossScaler(const LossScalerOptions& options)
 
 Overflow LossScaler::unscale_and_check(std::span<Parameter* const> parameters) const {
   const double inverse = 1 / static_cast<double>(state_.scale);
-  bool found = false;
+  std::vector<Tensor> grads;
   for (const Parameter* parameter : parameters) {
-    const Tensor& grad = parameter->grad;
-    if (!grad.defined()) continue;
-    visit_float("loss scaler", grad, [&]<typename T>() {
-      found |= scale_and_look(grad.data<T>(), static_cast<T>(inverse));
-    });
-    grad.device().charge(static_cast<double>(grad.numel()),
-                         2.0 * static_cast<double>(grad.bytes()));
+    if (parameter->grad.defined()) grads.push_back(parameter->grad);
   }
-  return found ? Overflow::yes : Overflow::no;
+  if (grads.empty()) return Overflow::no;
+  const Tensor found = ops::unscale_(grads, inverse);
+  if (!found.device().has_numbers()) return Overflow::no;
+  return number_of(found) != 0 ? Overflow::yes : Overflow::no;
 }
 
 void LossScaler::update(Overflow overflow) {

@@ -1,5 +1,5 @@
 // Optimizers: an update rule over parameters. A parameter without gradient is left alone, its state
-// too. The rules themselves are in update_rules.hpp.
+// too. The rules themselves are in engine/tensor/update_rules.hpp.
 //
 // State is what a run needs to go on as if it had not stopped. It has PyTorch's names, after the
 // name of the parameter it belongs to: "0.weight.exp_avg". The rates and factors of the options are
@@ -13,9 +13,12 @@
 #include <vector>
 
 #include "engine/autograd/tape.hpp"
-#include "engine/optim/update_rules.hpp"
+#include "engine/tensor/update_rules.hpp"
 
 namespace lockstep::optim {
+
+using lockstep::DecayForm;
+using lockstep::Nesterov;
 
 // One piece of an optimizer's state, under its full name.
 struct StateTensor {
@@ -74,11 +77,12 @@ std::unique_ptr<Optimizer> make_adamw(std::vector<Parameter*> parameters,
 
 // Scales all gradients by max_norm / (norm + 1e-6), where that is below 1; norm is their global L2
 // norm. So does PyTorch's clip_grad_norm_: gradients whose norm is max_norm already are scaled, by
-// hardly less than 1. Returns the norm before clipping; max_norm <= 0 only measures.
+// hardly less than 1. Returns the norm before clipping, [1] float64 on the gradients' device, which
+// the host need not read: number_of(norm). max_norm <= 0 only measures.
 //   Note  squares are summed in float64, parameter by parameter in order, each in the order of
 //         ops::sum_of_squares. A norm that is infinite or NaN is returned and the gradients are
-//         left as they are, for no factor repairs them: look at it before the step. On a device
-//         without numbers the work is charged, and the norm is nan.
-double clip_grad_norm(std::span<Parameter* const> parameters, double max_norm);
+//         left as they are, for no factor repairs them: look at it before the step.
+//   Returns  an undefined tensor when there is no gradient at all
+Tensor clip_grad_norm(std::span<Parameter* const> parameters, double max_norm);
 
 }  // namespace lockstep::optim

@@ -61,8 +61,9 @@ std::vector<StateTensor> ParameterWise::state() const {
                    "; give each its own name, as the state is kept under it");
     if (states_[i].updates == 0) continue;
     if (counts_ == Counts::yes) {
-      const Tensor step = empty({}, DType::int64, device, MemoryKind::optimizer_state);
-      if (device.has_numbers()) step.data<std::int64_t>()[0] = states_[i].updates;
+      const Tensor step = written_by_host(
+          {}, DType::int64, device, MemoryKind::optimizer_state,
+          [&](const Tensor& to) { to.data<std::int64_t>()[0] = states_[i].updates; });
       all.push_back({name + ".step", step});
     }
     for (std::size_t k = 0; k < tensor_names_.size(); ++k) {
@@ -117,7 +118,8 @@ ParameterWise::State ParameterWise::state_of(const Parameter& parameter,
     ++found;
     if (counts_ == Counts::yes && name == names.front()) {
       check_like(name, *seen, {}, DType::int64);
-      state.updates = seen->device().has_numbers() ? seen->data<std::int64_t>()[0] : 1;
+      const bool known = seen->device().has_numbers();
+      state.updates = known ? static_cast<std::int64_t>(number_of(*seen)) : 1;
       if (state.updates < 1) {
         throw UsageError(text("optimizer state ", name, " is ", state.updates,
                               "; a state that was saved had at least one update"));
@@ -126,7 +128,7 @@ ParameterWise::State ParameterWise::state_of(const Parameter& parameter,
       check_like(name, *seen, parameter.value.shape(), parameter.value.dtype());
       Tensor copy = empty(parameter.value.shape(), parameter.value.dtype(),
                           parameter.value.device(), MemoryKind::optimizer_state);
-      copy.copy_(*seen);
+      copy.copy_(to_device(*seen, copy.device()));
       state.tensors.push_back(copy);
       if (counts_ == Counts::no) state.updates = 1;  // how many does not matter, only that it began
     }

@@ -1,8 +1,7 @@
-// Stochastic gradient descent over parameters; the rule is sgd_update.
+// Stochastic gradient descent over parameters; the rule is ops::sgd_update_.
 #include <utility>
 
 #include "engine/optim/parameter_state.hpp"
-#include "engine/tensor/visit_float.hpp"
 
 namespace lockstep::optim {
 namespace {
@@ -28,13 +27,8 @@ class Sgd final : public ParameterWise {
                        .momentum = options_.momentum,
                        .weight_decay = decay_of(parameter, options_),
                        .nesterov = options_.nesterov};
-    visit_float("SGD", parameter.value, [&]<typename T>() {
-      sgd_update(parameter.value.data<T>(), parameter.grad.data<T>(),
-                 state.tensors.empty() ? std::span<T>() : state.tensors[0].data<T>(), rule);
-    });
-    const double passes = state.tensors.empty() ? 3 : 5;
-    parameter.value.device().charge(4.0 * static_cast<double>(parameter.value.numel()),
-                                    passes * static_cast<double>(parameter.value.bytes()));
+    ops::sgd_update_(parameter.value, parameter.grad,
+                     state.tensors.empty() ? Tensor() : state.tensors[0], rule);
   }
 
   SgdOptions options_;

@@ -1,116 +1,12 @@
-// Each activation is a struct with its value and its slope at a vector of elements.
 #include "engine/tensor/activation.hpp"
 
 #include "engine/tensor/operation.hpp"
-#include "engine/tensor/vectors.hpp"
 
 namespace lockstep::ops {
 namespace {
 
-struct Relu {
-  template <typename V>
-  LOCKSTEP_INLINED static inline V value(V x) {
-    return x < 0 ? V{} : x;
-  }
-};
-
-// 0.5·x·(1 + tanh u) = x·sigmoid(2u) with 2u = x·(a + b·x²).
-struct Gelu {
-  static constexpr double a = 1.5957691216057308;    // 2·√(2/π)
-  static constexpr double b = 0.071354816272600238;  // 2·√(2/π)·0.044715
-
-  template <typename V>
-  LOCKSTEP_INLINED static inline V value(V x) {
-    using T = std::remove_reference_t<decltype(x[0])>;
-    return x * vectors::sigmoid(x * (T(a) + T(b) * (x * x)));
-  }
-  template <typename V>
-  LOCKSTEP_INLINED static inline V slope(V x) {
-    using T = std::remove_reference_t<decltype(x[0])>;
-    const V square = x * x;
-    const V u = x * (T(a) + T(b) * square);
-    // 1 - s would cancel where s is nearly 1, and be multiplied by x³ then: e·s is the same.
-    const V e = vectors::exp(-u);
-    const V s = 1 / (1 + e);
-    const V slope = s + (x * s) * ((e * s) * (T(a) + T(3 * b) * square));
-    return u < T(-87) ? V{} : slope;  // there e overflows, and the slope is below 1e-35
-  }
-};
-
-struct GeluExact {
-  template <typename V>
-  LOCKSTEP_INLINED static inline V normal(V x) {
-    using T = std::remove_reference_t<decltype(x[0])>;
-    return T(0.5) * (1 + vectors::erf<T>(x * T(0.70710678118654752)));
-  }
-  template <typename V>
-  LOCKSTEP_INLINED static inline V value(V x) {
-    return x * normal(x);
-  }
-  template <typename V>
-  LOCKSTEP_INLINED static inline V slope(V x) {
-    using T = std::remove_reference_t<decltype(x[0])>;
-    const V density = T(0.39894228040143268) * vectors::exp(T(-0.5) * (x * x));
-    return normal(x) + x * density;
-  }
-};
-
-struct Silu {
-  template <typename V>
-  LOCKSTEP_INLINED static inline V value(V x) {
-    return x * vectors::sigmoid(x);
-  }
-  template <typename V>
-  LOCKSTEP_INLINED static inline V slope(V x) {
-    const V s = vectors::sigmoid(x);
-    return s + (x * s) * (1 - s);
-  }
-};
-
-struct Tanh {
-  template <typename V>
-  LOCKSTEP_INLINED static inline V value(V x) {
-    return vectors::tanh(x);
-  }
-  template <typename V>
-  LOCKSTEP_INLINED static inline V slope(V x) {
-    const V t = vectors::tanh(x);
-    return 1 - t * t;
-  }
-};
-
-struct Sigmoid {
-  template <typename V>
-  LOCKSTEP_INLINED static inline V value(V x) {
-    return vectors::sigmoid(x);
-  }
-  template <typename V>
-  LOCKSTEP_INLINED static inline V slope(V x) {
-    const V s = vectors::sigmoid(x);
-    return s * (1 - s);
-  }
-};
-
-template <typename Function>
-void visit(Activation activation, Function&& function) {
-  switch (activation) {
-    case Activation::relu:
-      return function.template operator()<Relu>();
-    case Activation::gelu:
-      return function.template operator()<Gelu>();
-    case Activation::gelu_exact:
-      return function.template operator()<GeluExact>();
-    case Activation::silu:
-      return function.template operator()<Silu>();
-    case Activation::tanh:
-      return function.template operator()<Tanh>();
-    case Activation::sigmoid:
-      return function.template operator()<Sigmoid>();
-  }
-}
-
 // FLOPs an element: an estimate for the clock, an exponential counted as ten.
-constexpr double flops = 15;
+constexpr double element_flops = 15;
 
 }  // namespace
 
@@ -133,41 +29,19 @@ std::string_view name_of(Activation activation) {
 }
 
 Tensor activate(const Tensor& x, Activation activation) {
+  check_float("activate", x);
   Tensor y = result(x, x.shape());
-  visit_float("activate", x, [&]<typename T>() {
-    visit(activation, [&]<typename F>() {
-      vectors::vectorised([&]() LOCKSTEP_INLINED {
-        vectors::map<T>(
-            x.numel(), y.data<T>().data(), [](auto v) LOCKSTEP_INLINED { return F::value(v); },
-            static_cast<const T*>(x.data<T>().data()));
-      });
-    });
-  });
-  charge(x, activation == Activation::relu ? 1 : flops, 2);
+  x.device().kernels().activate(x, activation, y);
+  charge(x, activation == Activation::relu ? 1 : element_flops, 2);
   return y;
 }
 
 Tensor activate_backward(const Tensor& grad, const Tensor& x, Activation activation) {
+  check_float("activate_backward", x);
   check_same("activate_backward", grad, x);
   Tensor out = result(x, x.shape());
-  visit_float("activate_backward", x, [&]<typename T>() {
-    visit(activation, [&]<typename F>() {
-      vectors::vectorised([&]() LOCKSTEP_INLINED {
-        vectors::map<T>(
-            x.numel(), out.data<T>().data(),
-            [](auto g, auto v) LOCKSTEP_INLINED {
-              // Chosen, not multiplied: no gradient passes where relu is flat, an infinite neither.
-              if constexpr (std::is_same_v<F, Relu>)
-                return v <= 0 ? decltype(g){} : g;
-              else
-                return g * F::slope(v);
-            },
-            static_cast<const T*>(grad.data<T>().data()),
-            static_cast<const T*>(x.data<T>().data()));
-      });
-    });
-  });
-  charge(x, activation == Activation::relu ? 1 : flops, 3);
+  x.device().kernels().activate_backward(grad, x, activation, out);
+  charge(x, activation == Activation::relu ? 1 : element_flops, 3);
   return out;
 }
 

@@ -14,7 +14,7 @@ namespace lockstep::ops {
 //   Source  [DFE22] §3.1 (online softmax over blocks, log-sum kept, scores made again backward)
 struct Attention {
   Tensor output;    // [B, T, C]
-  Tensor log_sums;  // [B, H, T]: log Σ exp of a query's scores
+  Tensor log_sums;  // [B, H, T]: log Σ exp of a query's scores; float32 of halves
 };
 Attention causal_attention(const Tensor& qkv, std::int64_t heads);
 

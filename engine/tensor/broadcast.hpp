@@ -4,6 +4,8 @@
 // missing, is repeated. [B, T, C] + [C], [B, T, C] · [B, 1, 1].
 #pragma once
 
+#include <span>
+
 #include "engine/tensor/tensor.hpp"
 
 namespace lockstep::ops {
@@ -22,8 +24,18 @@ Tensor sum_to(const Tensor& x, const Shape& shape);
 
 Tensor sum(const Tensor& x);  // all elements → [1]
 
-// Accumulated in float64: sixteen sums, the l-th of elements l, l + 16, l + 32, … in order; then
-// the sixteen in order.
-double sum_of_squares(const Tensor& x);
+// Of all elements of all tensors, [1] float64. Accumulated in float64, tensor by tensor; of each in
+// sixteen sums, the l-th of elements l, l + 16, l + 32, … in order; then the sixteen in order.
+Tensor sum_of_squares(std::span<const Tensor> xs);
+
+// What bounds a global norm, without the host's knowing it; [1] float64 both.
+struct Clipping {
+  Tensor norm;    // √squares
+  Tensor factor;  // max_norm / (norm + 1e-6), where that is below 1 and the norm finite; else 1
+};
+Clipping clip_factor(const Tensor& squares, double max_norm);
+
+// In place: x · factor, a number [1] float64 of the same device.
+void scale_by_(const Tensor& x, const Tensor& factor);
 
 }  // namespace lockstep::ops

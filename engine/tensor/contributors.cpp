@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
+#include "engine/tensor/no_kernels.hpp"
 
 namespace lockstep {
 
@@ -161,6 +162,37 @@ void ContributorDevice::expect_all(const Tensor& tensor, int ranks) const {
     }
     begin = run.end;
   }
+}
+
+namespace {
+
+// Sets are copied, united and filled; nothing else is done with them.
+class SetKernels final : public NoKernels {
+ public:
+  void copy(const Tensor& from, Out to) const override {
+    world_of(to).copy(to.tensor.address(), from.address(), from.bytes());
+  }
+  void reduce(const Tensor& operand, ReduceOp, InOut into) const override {
+    world_of(into).unite(into.tensor.address(), operand.address(), operand.bytes());
+  }
+  void fill(double value, Out to) const override {
+    const auto* device = contributors_of(to.tensor.device());
+    device->world().fill(to.tensor.address(), to.tensor.bytes(),
+                         value == 0 ? RankSet() : RankSet(device->rank()));
+  }
+
+ private:
+  template <typename Written>
+  static ContributorWorld& world_of(const Written& to) {
+    return contributors_of(to.tensor.device())->world();
+  }
+};
+
+}  // namespace
+
+const Kernels& ContributorDevice::kernels() const {
+  static const SetKernels kernels;
+  return kernels;
 }
 
 }  // namespace lockstep

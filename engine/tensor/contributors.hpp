@@ -85,7 +85,8 @@ class ContributorDevice final : public Device {
   ContributorDevice(ContributorWorld& world, int rank) : world_(world), rank_(rank) {}
 
   std::string_view name() const override { return "contributors"; }
-  bool has_numbers() const override { return false; }
+  Numbers numbers() const override { return Numbers::none; }
+  const Kernels& kernels() const override;
   std::byte* allocate(std::size_t bytes) override { return world_.allocate(bytes); }
   void release(std::byte* at, std::size_t) noexcept override { world_.release(at); }
 

@@ -73,15 +73,17 @@ void Device::reset_peak() {
   total_peak_ = total_now_;
 }
 
-std::byte* CpuDevice::allocate(std::size_t bytes) {
-  std::byte* data = blocks_.take(bytes);
-  if (data == nullptr) {
-    throw Error(text("cpu: ", bytes, " bytes asked for a tensor, but the host's memory is spent; ",
-                     "make the model or the batch smaller"));
+void Device::settle() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ++host_reads_;
   }
-  return data;
+  finish();
 }
 
-void CpuDevice::release(std::byte* data, std::size_t bytes) noexcept { blocks_.give(data, bytes); }
+std::int64_t Device::host_reads() const {
+  const std::scoped_lock lock(mutex_);
+  return host_reads_;
+}
 
 }  // namespace lockstep

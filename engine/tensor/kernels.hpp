@@ -1,35 +1,149 @@
-// The matrix product, the one kernel worth a library. Exactly one of portable_kernels.cpp and
-// onednn_kernels.cpp defines these symbols in an executable: players link the portable one.
+// What a device can do with the elements of its tensors. An operation (ops.hpp, tensor.hpp) checks
+// its arguments, makes its result, calls one of these, and charges; a device brings the table.
+//
+//   cpu/          computes, in the calling thread
+//   no_kernels    does nothing, where tensors have no elements (symbolic.hpp)
+//   contributors  follows who contributed to what
+//
+// A kernel is given checked arguments: shapes fit, all tensors are on the kernels' device, and
+// floating-point operands share a dtype, unless said otherwise below. It reads what comes as
+// `const Tensor&`, writes every element of an Out, and changes those of an InOut. It may return
+// before it is done: kernels of one device take effect in the order of their calls, and the host
+// sees their results through to_host() only.
+//
+// Halves (bfloat16, float16) are converted, computed in float32 and rounded once at the end. What
+// stands for a whole row or batch (a loss, a mean, a deviation, a log-sum) is float32 then.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 
+#include "engine/tensor/activation.hpp"
+#include "engine/tensor/gather.hpp"
 #include "engine/tensor/matmul.hpp"
+#include "engine/tensor/softmax.hpp"
+#include "engine/tensor/update_rules.hpp"
 
-namespace lockstep::kernels {
+namespace lockstep {
 
-enum class Into : std::uint8_t { replace, add };
-
-// Row-major c [m, n] = (or +=) op(a) [m, k] · op(b) [k, n]. The row lengths are of the matrices as
-// stored, and may be longer than what is used of a row: a head's columns in a packed projection.
-struct Product {
-  std::int64_t m, n, k;
-  ops::Transpose transpose_a, transpose_b;
-  std::int64_t row_a, row_b, row_c;
-  Into into = Into::replace;
+// Tensors that a kernel writes, or changes.
+struct Out {
+  Out(const Tensor& to) : tensor(to) {}
+  const Tensor& tensor;
 };
-void matmul(const Product& product, const float* a, const float* b, float* c);
-void matmul(const Product& product, const double* a, const double* b, double* c);
+struct InOut {
+  InOut(const Tensor& both) : tensor(both) {}
+  const Tensor& tensor;
+};
 
-// Matrices whose rows lie end to end.
-inline Product dense(std::int64_t m, std::int64_t n, std::int64_t k, ops::Transpose transpose_a,
-                     ops::Transpose transpose_b) {
-  const bool turned_a = transpose_a == ops::Transpose::yes;
-  const bool turned_b = transpose_b == ops::Transpose::yes;
-  return {m, n, k, transpose_a, transpose_b, turned_a ? m : k, turned_b ? k : n, n};
-}
+enum class Binary : std::uint8_t { add, subtract, multiply };
 
-std::string_view provider();  // "portable" or "oneDNN 2.6.3"
+// Copies of `count` runs of `length` elements: run i goes from element from_start + i · from_step
+// to element to_start + i · to_step.
+struct Runs {
+  std::int64_t count, length;
+  std::int64_t from_start, from_step;
+  std::int64_t to_start, to_step;
+};
 
-}  // namespace lockstep::kernels
+// A tensor seen as [outer, a, middle, b, inner], of which a and b are exchanged.
+struct Exchange {
+  std::int64_t outer, a, middle, b, inner;
+};
+
+// Indices [n] int64 lie in [0, limit), or are `ignored`. `outside` throws what is to be said of the
+// first that does not, or, with place -1, of there being none but ignored ones.
+struct IndexRule {
+  std::int64_t limit = 0;
+  std::optional<std::int64_t> ignored = {};
+  enum class Some : std::uint8_t { may_be_none, needed } some = Some::may_be_none;
+  void (*outside)(std::int64_t place, std::int64_t index, std::int64_t limit) = nullptr;
+};
+
+class Kernels {
+ public:
+  virtual ~Kernels() = default;
+  virtual std::string_view name() const = 0;  // who multiplies matrices
+
+  // Of every dtype. copy: equal bytes, and the two may overlap. convert as convert.hpp has it: what
+  // it refuses it throws now or at the next settle().
+  virtual void copy(const Tensor& from, Out to) const = 0;
+  virtual void copy_runs(const Tensor& from, const Runs& runs, InOut to) const = 0;
+  virtual void exchange(const Tensor& from, const Exchange& axes, Out to) const = 0;
+  virtual void reduce(const Tensor& operand, ReduceOp op, InOut into) const = 0;
+  virtual void fill(double value, Out to) const = 0;
+  virtual void convert(const Tensor& from, Out to) const = 0;
+  // sum [1] int64: the bits of checksum_of (bytes.hpp) over x's bytes.
+  virtual void checksum(const Tensor& x, Out sum) const = 0;
+  // Between the host's memory and the device's. The host's bytes may change after upload(); those
+  // of download() are there after settle().
+  virtual void upload(std::span<const std::byte> from, Out to) const = 0;
+  virtual void download(const Tensor& from, std::span<std::byte> to) const = 0;
+  // Throws what `rule` says, now or at the next settle(). Kernels that use such indices run all the
+  // same and reach no memory outside: an index that `rule` refuses counts for nothing.
+  virtual void check_indices(const Tensor& indices, const IndexRule& rule) const = 0;
+
+  // Floating point from here on. x · factor; scale_by: by a number [1] float64 of the device's.
+  virtual void scale(InOut x, double factor) const = 0;
+  virtual void scale_by(InOut x, const Tensor& factor) const = 0;
+  virtual void scaled(const Tensor& x, double factor, Out y) const = 0;
+  virtual void activate(const Tensor& x, ops::Activation activation, Out y) const = 0;
+  virtual void activate_backward(const Tensor& grad, const Tensor& x, ops::Activation activation,
+                                 Out out) const = 0;
+  virtual void combine(Binary operation, const Tensor& a, const Tensor& b, Out c) const = 0;
+  virtual void sum_to(const Tensor& x, Out total) const = 0;
+  // total [1] float64 += Σ x², in the order that ops::sum_of_squares states.
+  virtual void add_squares(const Tensor& x, InOut total) const = 0;
+  // Of squares [1]: the norm √squares, and what gradients are multiplied by so that it is max_norm
+  // at most; 1 where max_norm is not positive, and where the norm is not finite. [1] float64 each.
+  virtual void clip_factor(const Tensor& squares, double max_norm, Out norm, Out factor) const = 0;
+
+  virtual void matmul(const Tensor& a, ops::Transpose transpose_a, const Tensor& b,
+                      ops::Transpose transpose_b, Out c) const = 0;
+  virtual void add_row(const Tensor& row, InOut x) const = 0;
+  virtual void sum_rows(const Tensor& x, Out sum) const = 0;
+
+  virtual void softmax(const Tensor& x, Out y) const = 0;
+  virtual void softmax_backward(const Tensor& grad, const Tensor& y, Out out) const = 0;
+  virtual void cross_entropy(const Tensor& logits, const Tensor& labels,
+                             const ops::CrossEntropyOptions& options, Out probabilities,
+                             Out loss) const = 0;
+  // grad [1] of the loss's dtype
+  virtual void cross_entropy_backward(const Tensor& grad, const Tensor& probabilities,
+                                      const Tensor& labels, const ops::CrossEntropyOptions& options,
+                                      Out out) const = 0;
+  // count [1] int64
+  virtual void count_correct(const Tensor& logits, const Tensor& labels, Out count) const = 0;
+
+  // An undefined bias and mean: those of RMSNorm.
+  virtual void normalize(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
+                         Out y, Out mean, Out inverse_deviation) const = 0;
+  virtual void normalize_again(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                               const Tensor& mean, const Tensor& inverse_deviation,
+                               Out y) const = 0;
+  virtual void norm_backward(const Tensor& grad, const Tensor& x, const Tensor& weight,
+                             const Tensor& mean, const Tensor& inverse_deviation, Out dx,
+                             Out dweight, Out dbias) const = 0;
+
+  virtual void embedding(const Tensor& table, const Tensor& indices, Out rows) const = 0;
+  virtual void embedding_backward(const Tensor& grad, const Tensor& indices, Out table) const = 0;
+  virtual void dropout(const Tensor& x, const ops::DropoutMask& mask, Out y) const = 0;
+
+  virtual void causal_attention(const Tensor& qkv, std::int64_t heads, Out output,
+                                Out log_sums) const = 0;
+  virtual void causal_attention_backward(const Tensor& grad, const Tensor& qkv,
+                                         const Tensor& output, const Tensor& log_sums,
+                                         std::int64_t heads, Out out) const = 0;
+
+  // velocity: undefined where the rule has no momentum
+  virtual void sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const = 0;
+  virtual void adam(const Tensor& grad, const AdamRule& rule, std::int64_t updates, InOut value,
+                    InOut first, InOut second) const = 0;
+  // x · factor; found [1] int64 becomes 1 where an element was infinite or NaN before.
+  virtual void unscale(InOut x, double factor, InOut found) const = 0;
+};
+
+}  // namespace lockstep

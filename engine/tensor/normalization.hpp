@@ -7,7 +7,7 @@ namespace lockstep::ops {
 
 // y = (x - mean) / √(variance + epsilon) · weight + bias over the last axis, biased variance.
 //   x [..., C], weight [C], bias [C]. Source: [BKH16] eq. 4; epsilon inside the root as PyTorch.
-// What the derivative needs beside x is kept: [R] each, of x's dtype.
+// What the derivative needs beside x is kept: [R] each, of x's dtype, or float32 where x is halves.
 struct Normalized {
   Tensor y;
   Tensor mean;               // undefined for rms_norm

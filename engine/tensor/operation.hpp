@@ -1,18 +1,38 @@
 // What every operation begins and ends with: checks that speak one language, a result beside its
-// operands, a charge. Private to the operations.
+// operands, a charge; between them it calls its device's kernels. Private to the operations.
 #pragma once
 
 #include <utility>
 
+#include "engine/tensor/kernels.hpp"
 #include "engine/tensor/tensor.hpp"
-#include "engine/tensor/visit_float.hpp"
 
 namespace lockstep::ops {
+
+inline void check_float(const char* operation, const Tensor& x) {
+  LOCKSTEP_CHECK(!is_integer(x.dtype()), operation, ": the elements are ", name_of(x.dtype()),
+                 "; this operation is defined for floating point: convert with to()");
+}
+
+// Kernels of a device that is away see its own memory only.
+inline void check_together(const char* operation, const Tensor& a, const Tensor& b) {
+  const Device &one = a.device(), &other = b.device();
+  const bool away = one.numbers() == Numbers::away || other.numbers() == Numbers::away;
+  LOCKSTEP_CHECK(!away || &one == &other, operation, ": one tensor is on '", one.name(),
+                 "', another on '", other.name(), "'; bring both to one device with to_device");
+}
+
+inline void check_indices(const char* operation, const Tensor& x, const Tensor& indices) {
+  check_together(operation, x, indices);
+  LOCKSTEP_CHECK(indices.dtype() == DType::int64, operation, ": indices and labels are int64, not ",
+                 name_of(indices.dtype()));
+}
 
 inline void check_same(const char* operation, const Tensor& a, const Tensor& b) {
   LOCKSTEP_CHECK(a.dtype() == b.dtype() && a.shape() == b.shape(), operation, ": ",
                  name_of(a.dtype()), " ", text_of(a.shape()), " and ", name_of(b.dtype()), " ",
                  text_of(b.shape()), " differ; both need one dtype and one shape");
+  check_together(operation, a, b);
 }
 
 inline void check_matrix(const char* operation, const Tensor& x) {
@@ -26,6 +46,7 @@ inline void check_vector(const char* operation, const char* what, const Tensor& 
   LOCKSTEP_CHECK(vector.shape() == Shape{count} && vector.dtype() == x.dtype(), operation, ": ",
                  what, " is ", name_of(vector.dtype()), " ", text_of(vector.shape()), ", expected ",
                  name_of(x.dtype()), " [", count, "]");
+  check_together(operation, x, vector);
 }
 
 // The last axis of x as columns, everything before it as rows.
@@ -41,6 +62,16 @@ inline Rows rows_of(const char* operation, const Tensor& x) {
 
 inline Tensor result(const Tensor& like, Shape shape) {
   return empty(std::move(shape), like.dtype(), like.device(), MemoryKind::activations);
+}
+
+// What stands for a whole row or batch is not rounded to a half.
+inline DType statistic_of(DType dtype) {
+  const bool half = dtype == DType::bfloat16 || dtype == DType::float16;
+  return half ? DType::float32 : dtype;
+}
+inline Tensor statistic(const Tensor& like, Shape shape) {
+  return empty(std::move(shape), statistic_of(like.dtype()), like.device(),
+               MemoryKind::activations);
 }
 
 // `flops` an element of x; `tensors_moved` tensors of x's size read or written.

@@ -12,3 +12,4 @@
 #include "engine/tensor/normalization.hpp"
 #include "engine/tensor/rearrange.hpp"
 #include "engine/tensor/softmax.hpp"
+#include "engine/tensor/update_rules.hpp"

@@ -2,8 +2,6 @@
 // `after` elements.
 #include "engine/tensor/rearrange.hpp"
 
-#include <cstring>
-
 #include "engine/tensor/operation.hpp"
 
 namespace lockstep::ops {
@@ -26,14 +24,15 @@ Around around(const char* operation, const Tensor& x, std::int64_t axis) {
 // Copies `length` indices of an axis, from index `from_start` of x to index `to_start` of y.
 void copy_range(const Tensor& x, const Around& of_x, std::int64_t from_start, const Tensor& y,
                 const Around& of_y, std::int64_t to_start, std::int64_t length) {
-  if (!x.device().has_numbers()) return;
-  const std::size_t run = static_cast<std::size_t>(of_x.after) * bytes_of(x.dtype());
-  const std::size_t bytes = static_cast<std::size_t>(length) * run;
-  for (std::int64_t i = 0; i < of_x.before && bytes > 0; ++i) {
-    std::memcpy(y.raw_bytes().data() + static_cast<std::size_t>(i * of_y.size + to_start) * run,
-                x.raw_bytes().data() + static_cast<std::size_t>(i * of_x.size + from_start) * run,
-                bytes);
-  }
+  const std::int64_t run = of_x.after;
+  x.device().kernels().copy_runs(x,
+                                 {.count = of_x.before,
+                                  .length = length * run,
+                                  .from_start = from_start * run,
+                                  .from_step = of_x.size * run,
+                                  .to_start = to_start * run,
+                                  .to_step = of_y.size * run},
+                                 y);
 }
 
 Tensor with_size(const Tensor& x, std::int64_t axis, std::int64_t size) {
@@ -55,22 +54,7 @@ Tensor transpose(const Tensor& x, std::int64_t axis_a, std::int64_t axis_b) {
   const Around a = around("transpose", x, axis_a);
   const std::int64_t inner = b.after,
                      middle = a.after / (b.size == 0 ? 1 : b.size) / (inner == 0 ? 1 : inner);
-  if (x.numel() > 0 && x.device().has_numbers()) {
-    const std::size_t run = static_cast<std::size_t>(inner) * bytes_of(x.dtype());
-    const std::byte* from = x.raw_bytes().data();
-    std::byte* to = y.raw_bytes().data();
-    for (std::int64_t o = 0; o < a.before; ++o) {
-      for (std::int64_t j = 0; j < b.size; ++j) {
-        for (std::int64_t m = 0; m < middle; ++m) {
-          for (std::int64_t i = 0; i < a.size; ++i) {
-            const auto at = static_cast<std::size_t>(((o * a.size + i) * middle + m) * b.size + j);
-            std::memcpy(to, from + at * run, run);
-            to += run;
-          }
-        }
-      }
-    }
-  }
+  if (x.numel() > 0) x.device().kernels().exchange(x, {a.before, a.size, middle, b.size, inner}, y);
   charge(x, 0, 2);
   return y;
 }

@@ -1,168 +1,95 @@
 #include "engine/tensor/softmax.hpp"
 
-#include <algorithm>
-#include <span>
-
 #include "engine/tensor/operation.hpp"
-#include "engine/tensor/vectors.hpp"
 
 namespace lockstep::ops {
 namespace {
 
-// y = e^(x - largest), and the sum of y.
-template <typename T>
-LOCKSTEP_INLINED inline T exponentials(std::int64_t count, const T* x, T largest, T* y) {
-  vectors::map<T>(
-      count, y, [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v - largest); }, x);
-  return vectors::sum<T>(
-      count, [](auto v) LOCKSTEP_INLINED { return v; }, static_cast<const T*>(y));
+[[noreturn]] void refuse_label(std::int64_t place, std::int64_t label, std::int64_t classes) {
+  if (place < 0) {
+    throw ContractError(
+        "cross_entropy: the mean of an empty batch, or of one whose labels are all ignored, is "
+        "undefined; use Reduction::sum");
+  }
+  throw ContractError(
+      text("cross_entropy: label ", label, " of row ", place, " is outside [0, ", classes, ")"));
 }
 
-template <typename T>
-LOCKSTEP_INLINED inline void multiply(std::int64_t count, T* y, T factor) {
-  vectors::map<T>(
-      count, y, [=](auto v) LOCKSTEP_INLINED { return v * factor; }, static_cast<const T*>(y));
-}
-
-struct Labels {
-  std::span<const std::int64_t> values;
-  std::int64_t counted = 0;  // not ignored
-};
-
-Labels checked_labels(const char* operation, const Tensor& logits, const Tensor& labels,
-                      std::int64_t ignored) {
+// Shapes now; what the labels are, when the device has looked.
+void check_labels(const char* operation, const Tensor& logits, const Tensor& labels,
+                  std::int64_t ignored, IndexRule::Some some) {
+  check_float(operation, logits);
+  check_indices(operation, logits, labels);
   const auto [rows, classes] = rows_of(operation, logits);
   Shape expected = logits.shape();
   expected.pop_back();
   LOCKSTEP_CHECK(labels.shape() == expected || labels.shape() == Shape{rows}, operation,
                  ": logits ", text_of(logits.shape()), " need labels ", text_of(expected),
                  ", got labels ", text_of(labels.shape()));
-  Labels checked{labels.data<std::int64_t>()};
-  for (std::size_t row = 0; row < checked.values.size(); ++row) {
-    const std::int64_t label = checked.values[row];
-    if (label == ignored) continue;
-    LOCKSTEP_CHECK(label >= 0 && label < classes, operation, ": label ", label, " of row ", row,
-                   " is outside [0, ", classes, ")");
-    ++checked.counted;
-  }
-  return checked;
+  logits.device().kernels().check_indices(labels, {classes, ignored, some, &refuse_label});
 }
 
-double share_of(const CrossEntropyOptions& options, const Labels& labels) {
-  return options.reduction == Reduction::mean ? 1 / static_cast<double>(labels.counted) : 1;
+IndexRule::Some needed_by(const CrossEntropyOptions& options) {
+  return options.reduction == Reduction::mean ? IndexRule::Some::needed
+                                              : IndexRule::Some::may_be_none;
 }
 
 }  // namespace
 
 Tensor softmax(const Tensor& x) {
-  const auto [rows, columns] = rows_of("softmax", x);
+  check_float("softmax", x);
+  rows_of("softmax", x);
   Tensor y = result(x, x.shape());
-  visit_float("softmax", x, [&, rows = rows, columns = columns]<typename T>() {
-    const T* from = x.data<T>().data();
-    T* to = y.data<T>().data();
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
-      for (std::int64_t r = 0; r < rows; ++r, from += columns, to += columns) {
-        multiply(columns, to,
-                 1 / exponentials(columns, from, vectors::largest<T>(columns, from), to));
-      }
-    });
-  });
+  x.device().kernels().softmax(x, y);
   charge(x, 13, 2);
   return y;
 }
 
 Tensor softmax_backward(const Tensor& grad, const Tensor& y) {
+  check_float("softmax_backward", grad);
   check_same("softmax_backward", grad, y);
-  const auto [rows, columns] = rows_of("softmax_backward", y);
+  rows_of("softmax_backward", y);
   Tensor out = result(y, y.shape());
-  visit_float("softmax_backward", y, [&, rows = rows, columns = columns]<typename T>() {
-    const T *g = grad.data<T>().data(), *p = y.data<T>().data();
-    T* to = out.data<T>().data();
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
-      for (std::int64_t r = 0; r < rows; ++r, g += columns, p += columns, to += columns) {
-        const T dot = vectors::sum<T>(
-            columns, [](auto a, auto b) LOCKSTEP_INLINED { return a * b; }, g, p);
-        vectors::map<T>(
-            columns, to, [=](auto a, auto b) LOCKSTEP_INLINED { return b * (a - dot); }, g, p);
-      }
-    });
-  });
+  y.device().kernels().softmax_backward(grad, y, out);
   charge(y, 4, 3);
   return out;
 }
 
 CrossEntropy cross_entropy(const Tensor& logits, const Tensor& labels,
                            const CrossEntropyOptions& options) {
-  const auto [rows, classes] = rows_of("cross_entropy", logits);
-  CrossEntropy out{result(logits, {1}), result(logits, logits.shape())};
-  visit_float("cross_entropy", logits, [&, rows = rows, classes = classes]<typename T>() {
-    const Labels label = checked_labels("cross_entropy", logits, labels, options.ignored_label);
-    LOCKSTEP_CHECK(label.counted > 0 || options.reduction == Reduction::sum,
-                   "cross_entropy: the mean of an empty batch, or of one whose labels are all ",
-                   options.ignored_label, ", is undefined; use Reduction::sum");
-    const T* x = logits.data<T>().data();
-    T* p = out.probabilities.data<T>().data();
-    double total = 0;
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
-      for (std::int64_t r = 0; r < rows; ++r, x += classes, p += classes) {
-        const T most = vectors::largest<T>(classes, x);
-        const T sum = exponentials(classes, x, most, p);
-        multiply(classes, p, 1 / sum);
-        const std::int64_t k = label.values[static_cast<std::size_t>(r)];
-        if (k == options.ignored_label) continue;
-        total += std::log(static_cast<double>(sum)) +
-                 (static_cast<double>(most) - static_cast<double>(x[k]));
-      }
-    });
-    out.loss.data<T>()[0] = static_cast<T>(total * share_of(options, label));
-  });
+  check_labels("cross_entropy", logits, labels, options.ignored_label, needed_by(options));
+  CrossEntropy out{statistic(logits, {1}), result(logits, logits.shape())};
+  logits.device().kernels().cross_entropy(logits, labels, options, out.probabilities, out.loss);
   charge(logits, 13, 2);
   return out;
 }
 
-Tensor cross_entropy_backward(double grad, const Tensor& probabilities, const Tensor& labels,
+Tensor cross_entropy_backward(const Tensor& grad, const Tensor& probabilities, const Tensor& labels,
                               const CrossEntropyOptions& options) {
-  const auto [rows, classes] = rows_of("cross_entropy_backward", probabilities);
+  check_labels("cross_entropy_backward", probabilities, labels, options.ignored_label,
+               needed_by(options));
+  LOCKSTEP_CHECK(grad.numel() == 1 && grad.dtype() == statistic_of(probabilities.dtype()),
+                 "cross_entropy_backward: the loss's gradient is ", name_of(grad.dtype()), " ",
+                 text_of(grad.shape()), ", expected one ",
+                 name_of(statistic_of(probabilities.dtype())));
   Tensor out = result(probabilities, probabilities.shape());
-  visit_float(
-      "cross_entropy_backward", probabilities, [&, rows = rows, classes = classes]<typename T>() {
-        const Labels label =
-            checked_labels("cross_entropy_backward", probabilities, labels, options.ignored_label);
-        const T* p = probabilities.data<T>().data();
-        T* to = out.data<T>().data();
-        const T factor = static_cast<T>(grad * share_of(options, label));
-        vectors::vectorised([&]() LOCKSTEP_INLINED {
-          for (std::int64_t r = 0; r < rows; ++r, p += classes, to += classes) {
-            const std::int64_t k = label.values[static_cast<std::size_t>(r)];
-            if (k == options.ignored_label) {
-              std::fill_n(to, classes, T(0));
-              continue;
-            }
-            vectors::map<T>(
-                classes, to, [=](auto v) LOCKSTEP_INLINED { return v * factor; }, p);
-            to[k] = (p[k] - T(1)) * factor;
-          }
-        });
-      });
+  probabilities.device().kernels().cross_entropy_backward(grad, probabilities, labels, options,
+                                                          out);
   charge(probabilities, 1, 2);
   return out;
 }
 
 std::int64_t count_correct(const Tensor& logits, const Tensor& labels,
                            const CrossEntropyOptions& options) {
-  check_has_numbers("count_correct", logits);
-  const std::int64_t classes = rows_of("count_correct", logits).width;
-  const Labels label = checked_labels("count_correct", logits, labels, options.ignored_label);
-  std::int64_t correct = 0;
-  visit_float("count_correct", logits, [&]<typename T>() {
-    const T* x = logits.data<T>().data();
-    for (const std::int64_t wanted : label.values) {
-      correct += (std::max_element(x, x + classes) - x) == wanted ? 1 : 0;
-      x += classes;
-    }
-  });
+  LOCKSTEP_CHECK(logits.device().has_numbers(), "count_correct: its result is a number, and a ",
+                 "tensor on the device '", logits.device().name(),
+                 "' has none; leave the call out there");
+  check_labels("count_correct", logits, labels, options.ignored_label,
+               IndexRule::Some::may_be_none);
+  const Tensor count = empty({1}, DType::int64, logits.device());
+  logits.device().kernels().count_correct(logits, labels, count);
   charge(logits, 1, 1);
-  return correct;
+  return static_cast<std::int64_t>(number_of(count));
 }
 
 }  // namespace lockstep::ops

@@ -19,16 +19,18 @@ struct CrossEntropyOptions {
 };
 
 // -log softmax(logits)[label], stable under large logits; the terms are added in float64, rows in
-// order. Returns the loss [1] and the softmax, which the derivative needs.
-//   Throws  ContractError on a label outside [0, C) that is not ignored, and for the mean of none
+// order. Returns the loss [1], float32 for logits that are halves, and the softmax, which the
+// derivative needs.
+//   Throws  ContractError on a label outside [0, C) that is not ignored, and for the mean of none;
+//           on a device that is away at the next to_host()
 struct CrossEntropy {
   Tensor loss;
   Tensor probabilities;
 };
 CrossEntropy cross_entropy(const Tensor& logits, const Tensor& labels,
                            const CrossEntropyOptions& options = {});
-// d(loss)/d(logits) · grad
-Tensor cross_entropy_backward(double grad, const Tensor& probabilities, const Tensor& labels,
+// d(loss)/d(logits) · grad, grad [1] of the loss's dtype
+Tensor cross_entropy_backward(const Tensor& grad, const Tensor& probabilities, const Tensor& labels,
                               const CrossEntropyOptions& options = {});
 
 // Rows whose largest logit (the first, of equals) stands at the label; an ignored label is none.

@@ -9,13 +9,15 @@
 #pragma once
 
 #include "engine/tensor/device.hpp"
+#include "engine/tensor/no_kernels.hpp"
 
 namespace lockstep {
 
 class SymbolicDevice : public Device {
  public:
   std::string_view name() const override { return "symbolic"; }
-  bool has_numbers() const override { return false; }
+  Numbers numbers() const override { return Numbers::none; }
+  const Kernels& kernels() const override { return no_kernels(); }
   std::byte* allocate(std::size_t) override { return nullptr; }
   void release(std::byte*, std::size_t) noexcept override {}
 };

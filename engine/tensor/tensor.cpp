@@ -1,12 +1,12 @@
 #include "engine/tensor/tensor.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <utility>
 
+#include "engine/base/bytes.hpp"
 #include "engine/base/convert.hpp"
-#include "engine/tensor/contributors.hpp"
-#include "engine/tensor/visit_float.hpp"
+#include "engine/tensor/kernels.hpp"
 
 namespace lockstep {
 
@@ -58,11 +58,6 @@ class Storage {
 
 namespace {
 
-// Also where no number lies.
-const std::byte* place_of(const Storage& storage, std::int64_t offset) {
-  return storage.data() + static_cast<std::size_t>(offset) * bytes_of(storage.dtype());
-}
-
 void check_pair(const char* operation, const Tensor& to, const Tensor& from) {
   LOCKSTEP_CHECK(to.defined() && from.defined(), operation,
                  ": a tensor is undefined; make it with empty, zeros or from_values first");
@@ -70,6 +65,11 @@ void check_pair(const char* operation, const Tensor& to, const Tensor& from) {
                  name_of(to.dtype()), " ", text_of(to.shape()), " cannot take ",
                  name_of(from.dtype()), " ", text_of(from.shape()),
                  "; both need the same number of elements and the same dtype");
+  const bool away =
+      to.device().numbers() == Numbers::away || from.device().numbers() == Numbers::away;
+  LOCKSTEP_CHECK(!away || &to.device() == &from.device(), operation, ": one tensor is on '",
+                 to.device().name(), "', the other on '", from.device().name(),
+                 "'; bring both to one device with to_device or to_host");
 }
 
 // The shape with its one -1 replaced by what makes it hold `numel` elements.
@@ -130,13 +130,25 @@ std::size_t Tensor::bytes() const {
   return defined() ? static_cast<std::size_t>(numel_) * bytes_of(dtype()) : 0;
 }
 
-std::byte* Tensor::raw() const {
+std::byte* Tensor::address() const {
   LOCKSTEP_CHECK(defined(), "an undefined tensor has no elements");
-  LOCKSTEP_CHECK(device().has_numbers(), "elements asked of a tensor of shape ", text_of(shape_),
-                 " on the device '", device().name(),
-                 "', whose tensors have shapes and no numbers; ",
+  // Not by adding to a pointer: a device without numbers has null, one of sets no pointers at all.
+  const auto start = reinterpret_cast<std::uintptr_t>(storage_->data());
+  return reinterpret_cast<std::byte*>(start + static_cast<std::uintptr_t>(offset_) *
+                                                  bytes_of(storage_->dtype()));
+}
+
+std::byte* Tensor::on_host() const {
+  LOCKSTEP_CHECK(defined(), "an undefined tensor has no elements");
+  const Device& device = storage_->device();
+  const Numbers numbers = device.numbers();
+  LOCKSTEP_CHECK(numbers != Numbers::none, "elements asked of a tensor of shape ", text_of(shape_),
+                 " on the device '", device.name(), "', whose tensors have shapes and no numbers; ",
                  "leave out what depends on values, or make the tensor on a CpuDevice");
-  return storage_->data() + static_cast<std::size_t>(offset_) * bytes_of(dtype());
+  LOCKSTEP_CHECK(numbers == Numbers::on_host, "elements asked of a tensor of shape ",
+                 text_of(shape_), " on the device '", device.name(),
+                 "', whose memory the host cannot read; ask to_host(tensor) for a copy");
+  return address();
 }
 
 void Tensor::check_type(DType asked) const {
@@ -184,9 +196,7 @@ Tensor Tensor::to(DType dtype) const { return to(dtype, kind()); }
 
 Tensor Tensor::to(DType dtype, MemoryKind kind) const {
   Tensor converted = empty(shape_, dtype, device(), kind);
-  if (device().has_numbers()) {
-    convert_elements(this->dtype(), raw(), dtype, converted.raw(), numel_);
-  }
+  device().kernels().convert(*this, converted);
   device().charge(0, static_cast<double>(bytes() + converted.bytes()));
   return converted;
 }
@@ -212,12 +222,7 @@ bool Tensor::same_place(const Tensor& other) const {
 
 void Tensor::copy_(const Tensor& source) const {
   check_pair("copy_", *this, source);
-  // memmove: source and destination may be overlapping windows of one storage.
-  if (device().has_numbers() && numel_ > 0) std::memmove(raw(), source.raw(), bytes());
-  if (const auto* sets = contributors_of(device())) {
-    sets->world().copy(place_of(*storage_, offset_), place_of(*source.storage_, source.offset_),
-                       bytes());
-  }
+  device().kernels().copy(source, *this);
   device().charge(0, 2.0 * static_cast<double>(bytes()));
 }
 
@@ -227,32 +232,20 @@ void Tensor::reduce_(const Tensor& operand, ReduceOp op) const {
       offset_ > operand.offset_ ? offset_ - operand.offset_ : operand.offset_ - offset_;
   LOCKSTEP_CHECK(storage_ != operand.storage_ || apart == 0 || apart >= numel_,
                  "reduce_: the two tensors overlap in part; reduce a clone instead");
-  if (device().has_numbers()) reduce_elements(dtype(), op, raw(), operand.raw(), numel_);
-  if (const auto* sets = contributors_of(device())) {
-    sets->world().unite(place_of(*storage_, offset_), place_of(*operand.storage_, operand.offset_),
-                        bytes());
-  }
+  device().kernels().reduce(operand, op, *this);
   device().charge(static_cast<double>(numel_), 3.0 * static_cast<double>(bytes()));
 }
 
 void Tensor::fill_(double value) const {
-  visit_elements(*this, [&]<typename T>() { std::ranges::fill(data<T>(), element_of<T>(value)); });
-  if (const auto* sets = contributors_of(device())) {
-    sets->world().fill(place_of(*storage_, offset_), bytes(),
-                       value == 0 ? RankSet() : RankSet(sets->rank()));
-  }
+  visit_dtype(dtype(), [&]<typename T>() { static_cast<void>(element_of<T>(value)); });
+  device().kernels().fill(value, *this);
   device().charge(0, static_cast<double>(bytes()));
 }
 
 void Tensor::scale_(double factor) const {
   LOCKSTEP_CHECK(!is_integer(dtype()), "scale_: the elements are ", name_of(dtype()), ", which ",
                  factor, " would round; scale a floating-point tensor");
-  visit_elements(*this, [&]<typename T>() {
-    // Of a half the arithmetic type is float32.
-    using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
-    const auto by = static_cast<Wide>(factor);
-    for (T& element : data<T>()) element = static_cast<T>(static_cast<Wide>(element) * by);
-  });
+  device().kernels().scale(*this, factor);
   device().charge(static_cast<double>(numel_), 2.0 * static_cast<double>(bytes()));
 }
 
@@ -307,12 +300,67 @@ Tensor from_values(std::span<const double> values, Shape shape, DType dtype, Dev
   Tensor tensor = empty(std::move(shape), dtype, device, kind);
   LOCKSTEP_CHECK(static_cast<std::int64_t>(values.size()) == tensor.numel(),
                  "from_values: ", values.size(), " values for shape ", text_of(tensor.shape()));
-  if (device.has_numbers()) {
+  if (device.on_host()) {
     convert_elements(DType::float64, std::as_bytes(values).data(), dtype, tensor.raw_bytes().data(),
                      tensor.numel());
+  } else if (device.has_numbers()) {
+    Bytes converted(tensor.bytes());
+    convert_elements(DType::float64, std::as_bytes(values).data(), dtype, converted.data(),
+                     tensor.numel());
+    device.kernels().upload(converted, tensor);
   }
   device.charge(0, static_cast<double>(tensor.bytes()));
   return tensor;
+}
+
+Tensor to_device(const Tensor& tensor, Device& device) {
+  Device& from = tensor.device();
+  if (&from == &device || (from.on_host() && device.on_host())) return tensor;
+  if (!from.on_host()) return to_device(to_host(tensor), device);
+  const Tensor there = empty(tensor.shape(), tensor.dtype(), device, tensor.kind());
+  if (device.has_numbers()) device.kernels().upload(tensor.raw_bytes(), there);
+  return there;
+}
+
+Tensor to_host(const Tensor& tensor) { return to_host(std::span(&tensor, 1)).front(); }
+
+std::vector<Tensor> to_host(std::span<const Tensor> tensors) {
+  std::vector<Tensor> here(tensors.begin(), tensors.end());
+  if (here.empty()) return here;
+  Device& device = here.front().device();
+  LOCKSTEP_CHECK(device.has_numbers(), "to_host: a tensor of shape ", text_of(here[0].shape()),
+                 " on the device '", device.name(),
+                 "' has a shape and no numbers; leave out what depends on values");
+  if (device.on_host()) return here;
+  for (Tensor& tensor : here) {
+    LOCKSTEP_CHECK(&tensor.device() == &device, "to_host: tensors of two devices, '", device.name(),
+                   "' and '", tensor.device().name(), "'; ask for each by itself");
+    const Tensor copy = empty(tensor.shape(), tensor.dtype(), device.host(), tensor.kind());
+    device.kernels().download(tensor, copy.raw_bytes());
+    tensor = copy;
+  }
+  device.settle();
+  return here;
+}
+
+double number_of(const Tensor& tensor, std::int64_t index) {
+  LOCKSTEP_CHECK(tensor.defined(), "number_of: the tensor is undefined");
+  return to_host(tensor.view({-1}).narrow(index, 1)).item();
+}
+
+std::vector<std::uint64_t> checksums_of(std::span<const Tensor> tensors) {
+  std::vector<Tensor> sums;
+  for (const Tensor& tensor : tensors) {
+    LOCKSTEP_CHECK(tensor.device().has_numbers(), "checksums_of: a tensor on the device '",
+                   tensor.device().name(), "' has no numbers; leave the call out there");
+    sums.push_back(empty({1}, DType::int64, tensor.device()));
+    tensor.device().kernels().checksum(tensor, sums.back());
+  }
+  std::vector<std::uint64_t> numbers;
+  for (const Tensor& sum : to_host(sums)) {
+    numbers.push_back(std::bit_cast<std::uint64_t>(sum.data<std::int64_t>()[0]));
+  }
+  return numbers;
 }
 
 }  // namespace lockstep

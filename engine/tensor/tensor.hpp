@@ -6,8 +6,9 @@
 // Invariants
 //   1. defined() implies offset + numel <= elements of the storage.
 //   2. All tensors of one storage have its dtype and device. The device outlives its tensors.
-//   3. A symbolic tensor, on a device without numbers (symbolic.hpp), has all but elements: what
-//      changes elements charges only, what reads them throws ContractError.
+//   3. The host touches elements on host devices only: data, raw_bytes and item throw ContractError
+//      elsewhere. What another device holds comes by to_host(), and what it is to hold goes there
+//      by to_device(). A symbolic tensor (symbolic.hpp) has all but elements.
 //
 // Message-passing parts use narrow, copy_, reduce_, empty_like and numel only: then the same part
 // works for every dtype and on every device.
@@ -17,6 +18,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "engine/base/dtype.hpp"
 #include "engine/base/error.hpp"
@@ -70,21 +73,25 @@ class Tensor {
   void fill_(double value) const;
   void scale_(double factor) const;  // floating-point only; halves in float32, rounded once
 
-  // Element access, for code that is no message passing.
+  // Element access on host devices, for code that is no message passing.
   template <typename T>
   std::span<T> data() const {
     check_type(DTypeOf<T>::value);
-    return {reinterpret_cast<T*>(raw()), static_cast<std::size_t>(numel_)};
+    return {reinterpret_cast<T*>(on_host()), static_cast<std::size_t>(numel_)};
   }
-  std::span<std::byte> raw_bytes() const { return {raw(), bytes()}; }
+  std::span<std::byte> raw_bytes() const { return {on_host(), bytes()}; }
   // One element as double, whatever the dtype.
   double item(std::int64_t index = 0) const;
+
+  // Where the device's kernels find the first element. For kernels and transports: unless the
+  // device is the host's, nobody else may look there.
+  std::byte* address() const;
 
  private:
   friend Tensor empty(Shape, DType, Device&, MemoryKind);
   friend Tensor over_memory(std::shared_ptr<std::byte>, Shape, DType, Device&, MemoryKind);
   Tensor(Shape shape, std::shared_ptr<Storage> storage);
-  std::byte* raw() const;
+  std::byte* on_host() const;
   void check_type(DType asked) const;
 
   std::shared_ptr<Storage> storage_;  // shared: views keep their elements alive
@@ -105,5 +112,32 @@ Tensor over_memory(std::shared_ptr<std::byte> memory, Shape shape, DType dtype, 
 // Elements converted to `dtype` (convert.hpp); values.size() must be the shape's numel.
 Tensor from_values(std::span<const double> values, Shape shape, DType dtype, Device& device,
                    MemoryKind kind = MemoryKind::buffers);
+
+// Elements that the host writes, where a device wants them: `write(tensor)` is given a tensor on a
+// host device, which is the result where `device` is one. Not called where nobody has elements.
+template <typename Write>
+Tensor written_by_host(Shape shape, DType dtype, Device& device, MemoryKind kind, Write&& write);
+
+// The same elements on another device; the tensor itself where it is there already, or where both
+// are the host's. Of this tensor's kind of memory.
+Tensor to_device(const Tensor& tensor, Device& device);
+
+// The elements where the host can read them: on a host device the tensor itself, else a copy.
+//   Cost    the device is waited for, and counts one read; several tensors at once are one read
+//   Throws  ContractError where there are no elements, and what a kernel found wrong in its data
+Tensor to_host(const Tensor& tensor);
+std::vector<Tensor> to_host(std::span<const Tensor> tensors);  // of one device
+// One element as double.
+double number_of(const Tensor& tensor, std::int64_t index = 0);
+
+// checksum_of each tensor's bytes; one read for all.
+std::vector<std::uint64_t> checksums_of(std::span<const Tensor> tensors);
+
+template <typename Write>
+Tensor written_by_host(Shape shape, DType dtype, Device& device, MemoryKind kind, Write&& write) {
+  const Tensor written = empty(std::move(shape), dtype, device.host(), kind);
+  if (device.has_numbers()) write(written);
+  return to_device(written, device);
+}
 
 }  // namespace lockstep

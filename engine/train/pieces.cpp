@@ -188,12 +188,14 @@ std::vector<Piece> whole_pieces(nn::Module& model, const optim::Optimizer& optim
 }
 
 Agreement compare(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
-  std::vector<std::uint64_t> keys, contents;
+  std::vector<std::uint64_t> keys;
+  std::vector<Tensor> values;
   for (const Piece& piece : pieces) {
     if (piece.kind != PieceKind::parameter) continue;
     keys.push_back(checksum_of_text(line_of(piece)));
-    contents.push_back(checksum_of(piece.value.raw_bytes()));
+    values.push_back(piece.value);
   }
+  const std::vector<std::uint64_t> contents = checksums_of(values);
   const auto pairs = gather_pairs(group, checksum_of_list(keys), checksum_of_list(contents));
   Agreement agreement;
   for (std::size_t rank = 0; rank < pairs.size(); ++rank) {
@@ -257,6 +259,17 @@ std::vector<WholeTensor> gather_whole(comm::ProcessGroup& group, int to,
     if (mine) whole.push_back({one.like->kind, one.like->name, value});
   }
   return whole;
+}
+
+checkpoint::Contents gather_contents(comm::ProcessGroup& group, int to,
+                                     const std::vector<Piece>& pieces, Device& device,
+                                     std::string_view optimizer) {
+  checkpoint::Contents contents{{}, {}, std::string(optimizer)};
+  for (const WholeTensor& tensor : gather_whole(group, to, pieces, device)) {
+    const bool of_optimizer = tensor.kind == PieceKind::optimizer_state;
+    (of_optimizer ? contents.optimizer : contents.model).push_back({tensor.name, tensor.value});
+  }
+  return contents;
 }
 
 Tensor cut(const Tensor& whole, const Slice& slice) {

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "engine/checkpoint/checkpoint.hpp"
 #include "engine/comm/process_group.hpp"
 #include "engine/nn/module.hpp"
 #include "engine/optim/optimizer.hpp"
@@ -58,6 +60,10 @@ struct WholeTensor {
 //   Throws  Error, on every rank, when nobody holds a part of a tensor
 std::vector<WholeTensor> gather_whole(comm::ProcessGroup& group, int to,
                                       const std::vector<Piece>& pieces, Device& device);
+// The same, as a checkpoint is made of it. `optimizer` is the optimizer's kind.
+checkpoint::Contents gather_contents(comm::ProcessGroup& group, int to,
+                                     const std::vector<Piece>& pieces, Device& device,
+                                     std::string_view optimizer);
 
 // The part `slice` of a whole tensor, in a tensor of its own.
 Tensor cut(const Tensor& whole, const Slice& slice);

@@ -12,6 +12,7 @@ namespace lockstep::grader {
 class PoisonDevice final : public Device {
  public:
   std::string_view name() const override { return "poisoned cpu"; }
+  const Kernels& kernels() const override { return memory_.kernels(); }
   std::byte* allocate(std::size_t bytes) override {
     std::byte* data = memory_.allocate(bytes);
     if (bytes > 0) std::memset(data, 0xFF, bytes);

@@ -24,7 +24,7 @@ double data_parallel_step(comm::ProcessGroup& group, nn::Module& model, optim::O
   average_gradients(group, parameters);
   if (clip_norm > 0) optim::clip_grad_norm(parameters, clip_norm);
   optimizer.step();
-  return loss.tensor.item();
+  return number_of(loss.tensor);
   // <<< your code
 }
 

@@ -29,11 +29,11 @@ Evaluation evaluate(comm::ProcessGroup& group, nn::Module& model, const data::Da
     Tape tape(GradMode::inference);
     const Tensor logits = model.forward(tape, tape.constant(batch.inputs)).tensor;
     const auto labels = static_cast<double>(batch.labels.numel());
-    sums[0] += ops::cross_entropy(logits, batch.labels).loss.item() * labels;
+    sums[0] += number_of(ops::cross_entropy(logits, batch.labels).loss) * labels;
     sums[1] += static_cast<double>(ops::count_correct(logits, batch.labels));
     sums[2] += labels;
   }
-  const Tensor all = from_values(sums, {3}, DType::float64, any.device());
+  const Tensor all = from_values(sums, {3}, DType::float64, any.device().host());
   group.all_reduce(all, ReduceOp::sum);
   return {all.item(0) / all.item(2), all.item(1) / all.item(2)};
   // <<< your code

@@ -21,9 +21,9 @@ std::vector<std::int64_t> order_of(int epoch) {
 }
 
 // The numbers of the samples themselves, with what a test wants to happen while they are read.
-class Numbers final : public data::Dataset {
+class Counted final : public data::Dataset {
  public:
-  explicit Numbers(std::function<void(std::int64_t first)> meanwhile)
+  explicit Counted(std::function<void(std::int64_t first)> meanwhile)
       : meanwhile_(std::move(meanwhile)) {}
 
   std::int64_t size() const override { return samples; }
@@ -90,7 +90,7 @@ TEST_CASE("prefetching loader: the first batch comes first although the second i
   std::mutex mutex;  // guards read_second
   std::condition_variable changed;
   bool read_second = false;
-  const Numbers dataset([&](std::int64_t first) {
+  const Counted dataset([&](std::int64_t first) {
     std::unique_lock lock(mutex);
     if (first == 0) changed.wait(lock, [&] { return read_second; });
     if (first == 2) read_second = true;
@@ -111,7 +111,7 @@ TEST_CASE("prefetching loader: the first batch comes first although the second i
 TEST_CASE("prefetching loader: an exception comes out at its batch, as it was thrown") {
   CpuDevice device;
   const auto strands = make_thread_strands();
-  const Numbers dataset([](std::int64_t first) {
+  const Counted dataset([](std::int64_t first) {
     if (first == 4) throw std::range_error("four");
   });
   const auto sequential = [](int) { return std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7}; };
@@ -134,7 +134,7 @@ TEST_CASE("prefetching loader: destroyed or begun anew early, it reads no more t
   CpuDevice device;
   const auto strands = make_thread_strands();
   std::atomic<int> reads = 0;
-  const Numbers dataset([&](std::int64_t) { ++reads; });
+  const Counted dataset([&](std::int64_t) { ++reads; });
   for (const int workers : {1, 2, 4}) {
     for (const int taken : {0, 1, 3}) {
       reads = 0;

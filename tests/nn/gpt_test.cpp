@@ -97,7 +97,7 @@ TEST_CASE("gpt: the start depends on seed and name, has its deviation, and fits 
   for (const Parameter* p : model->parameters()) {
     if (p->value.numel() < 1000) continue;
     const double count = static_cast<double>(p->value.numel());
-    const double deviation = std::sqrt(ops::sum_of_squares(p->value) / count);
+    const double deviation = std::sqrt(ops::sum_of_squares(std::vector{p->value}).item() / count);
     const double expected = (p->name.find("c_proj") != std::string::npos) ? 0.02 / 2 : 0.02;
     CAPTURE(p->name);
     // The deviation of n draws deviates by 1/√(2n); this is four of them.

@@ -129,6 +129,7 @@ TEST_CASE("state: a first step that finds no memory leaves none, and the next on
     CpuDevice memory;
     int blocks_left = 3;
     std::string_view name() const override { return "small"; }
+    const Kernels& kernels() const override { return memory.kernels(); }
     std::byte* allocate(std::size_t bytes) override {
       if (--blocks_left < 0) throw Error("the memory is spent");
       return memory.allocate(bytes);

@@ -1,5 +1,5 @@
 // The rules against plain loops, bit for bit: what makes them quick must not change a bit.
-#include "engine/optim/update_rules.hpp"
+#include "engine/tensor/cpu/update_rules.hpp"
 
 #include <cmath>
 #include <limits>
@@ -10,10 +10,6 @@
 #include "tests/catch.hpp"
 
 using namespace lockstep;
-using optim::AdamRule;
-using optim::DecayForm;
-using optim::Nesterov;
-using optim::SgdRule;
 
 namespace {
 
@@ -88,8 +84,8 @@ void check_sgd() {
   for (const std::size_t count : counts) {
     for (const SgdRule& rule : sgd_rules) {
       State<T> got(count), want(count);
-      optim::sgd_update(std::span<T>(got.value), std::span<const T>(got.grad),
-                        std::span<T>(got.first), rule);
+      kernels::sgd_update(std::span<T>(got.value), std::span<const T>(got.grad),
+                          std::span<T>(got.first), rule);
       plain_sgd(want, rule);
       CAPTURE(count, rule.momentum, rule.weight_decay);
       CHECK(got == want);
@@ -103,8 +99,8 @@ void check_adam() {
     for (const AdamRule& rule : adam_rules) {
       for (const int t : {1, 2, 1000}) {
         State<T> got(count), want(count);
-        optim::adam_update(std::span<T>(got.value), std::span<const T>(got.grad),
-                           std::span<T>(got.first), std::span<T>(got.second), rule, t);
+        kernels::adam_update(std::span<T>(got.value), std::span<const T>(got.grad),
+                             std::span<T>(got.first), std::span<T>(got.second), rule, t);
         plain_adam(want, rule, t);
         CAPTURE(count, rule.beta1, rule.weight_decay, t);
         CHECK(got == want);
@@ -129,18 +125,18 @@ TEST_CASE("update rules: shards that are updated one by one are the whole, bit f
   State<float> whole(1009), parts(1009);
   const AdamRule adam = adam_rules[2];
   const SgdRule sgd = sgd_rules[5];
-  optim::adam_update(std::span(whole.value), std::span<const float>(whole.grad),
-                     std::span(whole.first), std::span(whole.second), adam, 3);
-  optim::sgd_update(std::span(whole.value), std::span<const float>(whole.grad),
-                    std::span(whole.first), sgd);
+  kernels::adam_update(std::span(whole.value), std::span<const float>(whole.grad),
+                       std::span(whole.first), std::span(whole.second), adam, 3);
+  kernels::sgd_update(std::span(whole.value), std::span<const float>(whole.grad),
+                      std::span(whole.first), sgd);
   const std::vector<std::size_t> cuts = {0, 1, 6, 337, 338, 1009};
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
     const auto part = [&](std::vector<float>& all) {
       return std::span(all).subspan(cuts[i], cuts[i + 1] - cuts[i]);
     };
-    optim::adam_update(part(parts.value), part(parts.grad), part(parts.first), part(parts.second),
-                       adam, 3);
-    optim::sgd_update(part(parts.value), part(parts.grad), part(parts.first), sgd);
+    kernels::adam_update(part(parts.value), part(parts.grad), part(parts.first), part(parts.second),
+                         adam, 3);
+    kernels::sgd_update(part(parts.value), part(parts.grad), part(parts.first), sgd);
   }
   CHECK(parts == whole);
 }
@@ -148,10 +144,10 @@ TEST_CASE("update rules: shards that are updated one by one are the whole, bit f
 TEST_CASE("update rules: without weight decay an infinite value stays, and is no NaN") {
   const float infinite = std::numeric_limits<float>::infinity();
   std::vector<float> value = {infinite}, grad = {1}, first = {0}, second = {0};
-  optim::sgd_update(std::span(value), std::span<const float>(grad), {}, SgdRule{0.1});
+  kernels::sgd_update(std::span(value), std::span<const float>(grad), {}, SgdRule{0.1});
   CHECK(value[0] == infinite);
-  optim::adam_update(std::span(value), std::span<const float>(grad), std::span(first),
-                     std::span(second), AdamRule{0.1}, 1);
+  kernels::adam_update(std::span(value), std::span<const float>(grad), std::span(first),
+                       std::span(second), AdamRule{0.1}, 1);
   CHECK(value[0] == infinite);
 }
 
@@ -159,12 +155,13 @@ TEST_CASE("update rules: spans of different lengths and an update number 0 are r
   State<double> s(4);
   const std::span<double> value(s.value), first(s.first), second(s.second);
   const std::span<const double> grad(s.grad);
-  CHECK_THROWS_AS(optim::sgd_update(value, grad.first(3), first, sgd_rules[2]), ContractError);
-  CHECK_THROWS_AS(optim::sgd_update(value, grad, {}, sgd_rules[2]), ContractError);
-  CHECK_NOTHROW(optim::sgd_update(value, grad, {}, sgd_rules[1]));
-  CHECK_THROWS_AS(optim::adam_update(value, grad, first, second.first(2), adam_rules[0], 1),
+  CHECK_THROWS_AS(kernels::sgd_update(value, grad.first(3), first, sgd_rules[2]), ContractError);
+  CHECK_THROWS_AS(kernels::sgd_update(value, grad, {}, sgd_rules[2]), ContractError);
+  CHECK_NOTHROW(kernels::sgd_update(value, grad, {}, sgd_rules[1]));
+  CHECK_THROWS_AS(kernels::adam_update(value, grad, first, second.first(2), adam_rules[0], 1),
                   ContractError);
-  CHECK_THROWS_AS(optim::adam_update(value, grad, first.first(2), second, adam_rules[0], 1),
+  CHECK_THROWS_AS(kernels::adam_update(value, grad, first.first(2), second, adam_rules[0], 1),
                   ContractError);
-  CHECK_THROWS_AS(optim::adam_update(value, grad, first, second, adam_rules[0], 0), ContractError);
+  CHECK_THROWS_AS(kernels::adam_update(value, grad, first, second, adam_rules[0], 0),
+                  ContractError);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/base/random.hpp"
+#include "engine/tensor/cpu/products.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -87,7 +88,7 @@ TEMPLATE_TEST_CASE("attention: blocks give what the whole matrix gives, forward 
                    float, double) {
   const DType dtype = DTypeOf<TestType>::value;
   const double tolerance = dtype == DType::float64 ? 1e-13 : 2e-5;
-  CpuDevice device;
+  CpuDevice device(kernels::LOCKSTEP_TEST_PRODUCTS());
   struct Case {
     std::int64_t batch, tokens, heads, size;
   };
@@ -106,7 +107,7 @@ TEMPLATE_TEST_CASE("attention: blocks give what the whole matrix gives, forward 
 }
 
 TEST_CASE("attention: scores of thousands neither overflow nor vanish") {
-  CpuDevice device;
+  CpuDevice device(kernels::LOCKSTEP_TEST_PRODUCTS());
   const Tensor qkv = random({1, 300, 6}, 200, 3, DType::float32, device);
   const Tensor grad = random({1, 300, 2}, 1, 4, DType::float32, device);
   const Naive naive = attention_by_definition(qkv, grad, 1);
@@ -115,7 +116,7 @@ TEST_CASE("attention: scores of thousands neither overflow nor vanish") {
 }
 
 TEST_CASE("attention: an empty batch and an empty sequence give empty results") {
-  CpuDevice device;
+  CpuDevice device(kernels::LOCKSTEP_TEST_PRODUCTS());
   for (const Shape& shape : {Shape{0, 4, 6}, Shape{2, 0, 6}}) {
     const Tensor qkv = zeros(shape, DType::float32, device);
     const ops::Attention out = ops::causal_attention(qkv, 2);
@@ -125,7 +126,7 @@ TEST_CASE("attention: an empty batch and an empty sequence give empty results") 
 }
 
 TEST_CASE("attention: widths that heads do not divide are refused") {
-  CpuDevice device;
+  CpuDevice device(kernels::LOCKSTEP_TEST_PRODUCTS());
   CHECK_THROWS_WITH(ops::causal_attention(zeros({1, 2, 9}, DType::float32, device), 2),
                     contains("do not divide among 2 heads"));
   CHECK_THROWS_AS(ops::causal_attention(zeros({2, 9}, DType::float32, device), 1), ContractError);

@@ -1,4 +1,4 @@
-#include "engine/tensor/block_cache.hpp"
+#include "engine/tensor/cpu/block_cache.hpp"
 
 #include <cstdint>
 #include <cstring>

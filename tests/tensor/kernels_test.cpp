@@ -1,5 +1,5 @@
 // One suite over every provider of the matrix product; each executable links one.
-#include "engine/tensor/kernels.hpp"
+#include "engine/tensor/cpu/products.hpp"
 
 #include <cmath>
 #include <vector>
@@ -46,7 +46,7 @@ template <typename T>
 std::vector<T> product(const kernels::Product& s, const std::vector<T>& a,
                        const std::vector<T>& b) {
   std::vector<T> c(static_cast<std::size_t>(s.m * s.n), T(-77));
-  kernels::matmul(s, a.data(), b.data(), c.data());
+  kernels::LOCKSTEP_TEST_PRODUCTS()(s, a.data(), b.data(), c.data());
   return c;
 }
 
@@ -80,7 +80,8 @@ TEMPLATE_TEST_CASE("matmul: small integers come out exactly, for every shape and
 
 TEMPLATE_TEST_CASE("matmul: the portable kernel has the bits of the three loops", "", float,
                    double) {
-  if (kernels::provider() != "portable" && std::is_same_v<TestType, float>) return;
+  if (kernels::LOCKSTEP_TEST_PRODUCTS().name != "portable" && std::is_same_v<TestType, float>)
+    return;
   for_all_shapes<TestType>(1, [](const auto& shape, const auto& a, const auto& b) {
     CHECK(product(shape, a, b) == product_by_definition(shape, a, b));
   });
@@ -131,7 +132,7 @@ TEMPLATE_TEST_CASE("matmul: rows longer than what is used, and adding to what is
       kernels::Product apart = shape;
       apart.row_a = apart.row_b = apart.row_c = row;
       apart.into = kernels::Into::add;
-      kernels::matmul(apart, wide_a.data(), wide_b.data(), c.data());
+      kernels::LOCKSTEP_TEST_PRODUCTS()(apart, wide_a.data(), wide_b.data(), c.data());
       for (std::int64_t i = 0; i < m * row; ++i) {
         const std::int64_t column = i % row;
         const T added = column < n ? want[static_cast<std::size_t>(i / row * n + column)] : T(0);

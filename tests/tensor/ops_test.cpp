@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "engine/tensor/cpu/products.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -13,7 +14,7 @@ using ops::Transpose;
 
 namespace {
 
-CpuDevice cpu;
+CpuDevice cpu(kernels::LOCKSTEP_TEST_PRODUCTS());
 
 Tensor matrix(std::vector<double> values, Shape shape, DType dtype = DType::float64) {
   return from_values(values, std::move(shape), dtype, cpu);
@@ -188,7 +189,8 @@ TEST_CASE("cross entropy: equal logits cost log C, and the gradient is (p - oneh
     CHECK(loss.shape() == Shape{1});
     CHECK(loss.item() == Approx(std::log(4.0)));
     CHECK(doubles_of(p) == std::vector<double>(8, 0.25));
-    const Tensor grad = ops::cross_entropy_backward(2.0, p, labels_of({1, 3}));
+    const Tensor grad =
+        ops::cross_entropy_backward(full({1}, 2, p.dtype(), cpu), p, labels_of({1, 3}));
     CHECK(doubles_of(grad) == std::vector<double>{.25, -.75, .25, .25, .25, .25, .25, -.75});
   }
 }
@@ -200,7 +202,8 @@ TEST_CASE("cross entropy: ignored labels count for nothing, and the sum is not d
   const auto [loss, p] = ops::cross_entropy(logits, labels);
   CHECK(terms == Approx(2 * (2 + std::log(1 + std::exp(-1.0) + std::exp(-2.0)))));
   CHECK(loss.item() == Approx(terms / 2));
-  const auto grad = doubles_of(ops::cross_entropy_backward(1, p, labels));
+  const auto grad =
+      doubles_of(ops::cross_entropy_backward(full({1}, 1, p.dtype(), cpu), p, labels));
   CHECK(std::vector(grad.begin() + 6, grad.end()) == std::vector<double>{0, 0, 0});
   CHECK(grad[0] == Approx((p.item(0) - 1) / 2));
   const Tensor none = labels_of({-100, -100, -100});
@@ -224,14 +227,17 @@ TEST_CASE("cross entropy: labels outside the classes, too few, or no batch are r
 }
 
 TEST_CASE("sum of squares is accumulated in float64, count_correct takes the first largest") {
-  CHECK(ops::sum_of_squares(full({3}, 1e4F + 1, DType::float32, cpu)) == 3.0 * 10001 * 10001);
-  CHECK(ops::sum_of_squares(zeros({0}, DType::float64, cpu)) == 0);
+  CHECK(ops::sum_of_squares(std::vector{full({3}, 1e4F + 1, DType::float32, cpu)}).item() ==
+        3.0 * 10001 * 10001);
+  CHECK(ops::sum_of_squares(std::vector{zeros({0}, DType::float64, cpu)}).item() == 0);
   for (const std::int64_t count : {1, 15, 16, 17, 1009}) {  // squares of 1 … count, exact
     std::vector<double> values;
     for (std::int64_t i = 1; i <= count; ++i) values.push_back(static_cast<double>(i));
     const auto sum = static_cast<double>(count * (count + 1) * (2 * count + 1) / 6);
-    CHECK(ops::sum_of_squares(from_values(values, {count}, DType::float32, cpu)) == sum);
-    CHECK(ops::sum_of_squares(from_values(values, {count}, DType::float64, cpu)) == sum);
+    CHECK(ops::sum_of_squares(std::vector{from_values(values, {count}, DType::float32, cpu)})
+              .item() == sum);
+    CHECK(ops::sum_of_squares(std::vector{from_values(values, {count}, DType::float64, cpu)})
+              .item() == sum);
   }
   const Tensor logits = matrix({1, 3, 2, 5, 5, 0, 0, 0, 9}, {3, 3});
   CHECK(ops::count_correct(logits, labels_of({1, 0, 0})) == 2);

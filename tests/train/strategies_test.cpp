@@ -61,12 +61,8 @@ struct Task {
 // Saves in whole on the rank that reports, and goes on where the last checkpoint ends.
 void save_into(const std::filesystem::path& folder, train::Strategy& strategy,
                std::string_view optimizer, const train::Position& at) {
-  checkpoint::Contents contents{{}, {}, std::string(optimizer)};
-  for (const auto& whole : train::gather_whole(strategy.trainers(), strategy.place().reporter,
-                                               strategy.pieces(), strategy.device())) {
-    const bool of_optimizer = whole.kind == train::PieceKind::optimizer_state;
-    (of_optimizer ? contents.optimizer : contents.model).push_back({whole.name, whole.value});
-  }
+  const auto contents = train::gather_contents(strategy.trainers(), strategy.place().reporter,
+                                               strategy.pieces(), strategy.device(), optimizer);
   if (strategy.trainers().rank() != strategy.place().reporter) return;
   checkpoint::save(folder, contents, {.step = at.step, .epoch = at.epoch, .taken = at.taken});
 }

@@ -146,7 +146,7 @@ void Ddp::start_status() {
   for (const std::size_t index : lacking_) ++numbers[numbers.size() == 1 ? 0 : index];
   numbers.insert(numbers.end(), brought_.begin(), brought_.end());
   status_ = from_values(numbers, {std::ssize(numbers)}, DType::float64,
-                        parameters_.front()->value.device());
+                        parameters_.front()->value.device().host());
   status_work_ = group_.all_reduce_async(status_, ReduceOp::sum);
 }
 

@@ -1,5 +1,6 @@
 #include "engine/train/strategies/ddp.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace lockstep::train {
@@ -19,39 +20,52 @@ class DdpStrategy final : public WholeModel {
     for (const data::Batch& batch : batches) labels += static_cast<double>(batch.labels.numel());
     nn::Occasion of_batch = occasion;
     double loss = 0;
+    Tensor loss_away;  // where reading it would make the host wait: read after the update
     optimizer_->zero_grad();
     for (std::size_t i = 0; i < batches.size(); ++i) {
       ddp_.prepare(of_batch);
       const double share = static_cast<double>(batches[i].labels.numel()) / labels;
-      if (i + 1 < batches.size()) {
-        const auto alone = ddp_.no_sync();
-        loss += pass(batches[i], share, [](double) {});
-      } else {
-        pass(batches[i], share, [&](double last) {
-          ddp_.bring({(loss + last) / static_cast<double>(group_.size())});
-        });
-      }
+      const bool travels = i + 1 == batches.size();  // the gradients, and the loss with them
+      std::optional<ddp::Ddp::NoSync> alone;
+      if (!travels) alone.emplace(ddp_);
+      pass(batches[i], share, [&](const Tensor& part) {
+        if (device().numbers() == Numbers::away) {
+          const Tensor wide = part.to(DType::float64);
+          if (loss_away.defined()) wide.reduce_(loss_away, ReduceOp::sum);
+          loss_away = wide;
+          return;
+        }
+        loss += numbers() ? part.item() : no_loss;
+        if (travels) ddp_.bring({loss / static_cast<double>(group_.size())});
+      });
       of_batch.first_sample += batches[i].inputs.size(0) * of_batch.sample_stride;
     }
     update();
+    const double mean = loss_away.defined()   ? mean_of_ranks(number_of(loss_away))
+                        : ddp_.sums().empty() ? no_loss
+                                              : ddp_.sums()[0];
     cost_ = {group_.traffic().bytes_sent - sent_before, ddp_.communication()};
-    return ddp_.sums().empty() ? no_loss : ddp_.sums()[0];
+    return mean;
   }
 
  private:
+  double mean_of_ranks(double mine) {
+    const Tensor mean = full({1}, mine / group_.size(), DType::float64, device().host());
+    group_.all_reduce(mean, ReduceOp::sum);
+    return mean.item();
+  }
+
   // Forward and backward; `bring` gets the batch's part of the loss in between.
   template <typename Bring>
-  double pass(const data::Batch& batch, double share, const Bring& bring) {
+  void pass(const data::Batch& batch, double share, const Bring& bring) {
     enter(Phase::forward);
     Tape tape(GradMode::record);
     const Value logits = ddp_.forward(tape, tape.constant(batch.inputs));
     Value loss = autograd::cross_entropy(tape, logits, batch.labels);
     if (share != 1) loss = autograd::scale(tape, loss, share);
-    const double part = numbers() ? loss.tensor.item() : no_loss;
-    bring(part);
+    bring(loss.tensor);
     enter(Phase::backward);
     tape.backward(loss);
-    return part;
   }
 
   ddp::Ddp ddp_;  // of the model, so it goes first

@@ -1,21 +1,21 @@
-// float by oneDNN, which picks its code by processor; double, which it does not offer, portably.
+// float32 by oneDNN, which picks its code by processor; float64, which it does not offer, portably.
 // oneDNN computes with OpenMP's threads: equal bits on all ranks need equal OMP_NUM_THREADS, which
 // the launcher sets to 1.
 #include <dnnl.h>
 
 #include "engine/base/error.hpp"
-#include "engine/tensor/kernels.hpp"
-#include "engine/tensor/portable_matmul.hpp"
+#include "engine/tensor/cpu/products.hpp"
 
 #define LOCKSTEP_QUOTED(x) #x
 #define LOCKSTEP_TEXT_OF(x) LOCKSTEP_QUOTED(x)
 
 namespace lockstep::kernels {
+namespace {
 
-void matmul(const Product& product, const float* a, const float* b, float* c) {
+void by_onednn(const Product& product, const float* a, const float* b, float* c) {
   const auto [m, n, k, transpose_a, transpose_b, row_a, row_b, row_c, into] = product;
   if (m == 0 || n == 0) return;
-  if (k == 0) return portable_matmul(product, a, b, c);
+  if (k == 0) return portable_products()(product, a, b, c);
   const bool turned_a = transpose_a == ops::Transpose::yes;
   const bool turned_b = transpose_b == ops::Transpose::yes;
   const dnnl_status_t status =
@@ -24,17 +24,18 @@ void matmul(const Product& product, const float* a, const float* b, float* c) {
   if (status != dnnl_success) {
     throw Error(text("oneDNN refused a product of [", m, ", ", k, "] and [", k, ", ", n,
                      "] with status ", static_cast<int>(status),
-                     "; link the portable kernels to work without it"));
+                     "; make the device with portable_products() to work without it"));
   }
 }
 
-void matmul(const Product& product, const double* a, const double* b, double* c) {
-  portable_matmul(product, a, b, c);
-}
+}  // namespace
 
-std::string_view provider() {
-  return "oneDNN " LOCKSTEP_TEXT_OF(DNNL_VERSION_MAJOR) "." LOCKSTEP_TEXT_OF(
+Products best_products() {
+  Products products = portable_products();
+  products.name = "oneDNN " LOCKSTEP_TEXT_OF(DNNL_VERSION_MAJOR) "." LOCKSTEP_TEXT_OF(
       DNNL_VERSION_MINOR) "." LOCKSTEP_TEXT_OF(DNNL_VERSION_PATCH);
+  products.in_float32 = &by_onednn;
+  return products;
 }
 
 }  // namespace lockstep::kernels

@@ -1,13 +1,18 @@
 // Each rule is one loop without branches on elements; what does not change from element to element
 // is decided before it. A loop is compiled for the baseline and, on x86-64, for AVX2; the choice is
 // made at each call, so nothing runs before main.
-#include "engine/optim/update_rules.hpp"
+#include "engine/tensor/cpu/update_rules.hpp"
 
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "engine/base/error.hpp"
+#include "engine/tensor/cpu/kernel_table.hpp"
+#include "engine/tensor/cpu/visit_real.hpp"
 
-namespace lockstep::optim {
+namespace lockstep::kernels {
 namespace {
 
 void check_lengths(const char* rule, std::size_t value, std::size_t grad, std::size_t state) {
@@ -118,7 +123,8 @@ void dispatch(const Rule& rule, Arguments... arguments) {
 }
 
 template <typename T>
-void sgd(std::span<T> value, std::span<const T> grad, std::span<T> velocity, const SgdRule& rule) {
+void sgd_spans(std::span<T> value, std::span<const T> grad, std::span<T> velocity,
+               const SgdRule& rule) {
   check_lengths("sgd_update", value.size(), grad.size(),
                 rule.momentum == 0 ? value.size() : velocity.size());
   dispatch(Sgd<T>{value.data(), grad.data(), velocity.data(), value.size(),
@@ -128,8 +134,8 @@ void sgd(std::span<T> value, std::span<const T> grad, std::span<T> velocity, con
 }
 
 template <typename T>
-void adam(std::span<T> value, std::span<const T> grad, std::span<T> first, std::span<T> second,
-          const AdamRule& rule, std::int64_t updates) {
+void adam_spans(std::span<T> value, std::span<const T> grad, std::span<T> first,
+                std::span<T> second, const AdamRule& rule, std::int64_t updates) {
   check_lengths("adam_update", value.size(), grad.size(), first.size());
   check_lengths("adam_update", value.size(), grad.size(), second.size());
   LOCKSTEP_CHECK(updates >= 1, "adam_update: update ", updates,
@@ -153,23 +159,57 @@ void adam(std::span<T> value, std::span<const T> grad, std::span<T> first, std::
   });
 }
 
+// Scales in place; true when an element was infinite or NaN before. The test is on the exponent's
+// bits, all ones, so that the loop has no branch.
+template <typename T>
+bool scale_and_look(std::span<T> elements, T factor) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const auto exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  Bits found = 0;
+  for (T& element : elements) {
+    found |= (std::bit_cast<Bits>(element) & exponent) == exponent ? Bits(1) : Bits(0);
+    element *= factor;
+  }
+  return found != 0;
+}
+
 }  // namespace
 
 void sgd_update(std::span<float> value, std::span<const float> grad, std::span<float> velocity,
                 const SgdRule& rule) {
-  sgd(value, grad, velocity, rule);
+  sgd_spans(value, grad, velocity, rule);
 }
 void sgd_update(std::span<double> value, std::span<const double> grad, std::span<double> velocity,
                 const SgdRule& rule) {
-  sgd(value, grad, velocity, rule);
+  sgd_spans(value, grad, velocity, rule);
 }
 void adam_update(std::span<float> value, std::span<const float> grad, std::span<float> first,
                  std::span<float> second, const AdamRule& rule, std::int64_t updates) {
-  adam(value, grad, first, second, rule, updates);
+  adam_spans(value, grad, first, second, rule, updates);
 }
 void adam_update(std::span<double> value, std::span<const double> grad, std::span<double> first,
                  std::span<double> second, const AdamRule& rule, std::int64_t updates) {
-  adam(value, grad, first, second, rule, updates);
+  adam_spans(value, grad, first, second, rule, updates);
 }
 
-}  // namespace lockstep::optim
+void sgd(const Tensor& grad, const SgdRule& rule, const Tensor& value, const Tensor& velocity) {
+  visit_real(value, [&]<typename T>() {
+    sgd_update(value.data<T>(), grad.data<T>(),
+               velocity.defined() ? velocity.data<T>() : std::span<T>(), rule);
+  });
+}
+
+void adam(const Tensor& grad, const AdamRule& rule, std::int64_t updates, const Tensor& value,
+          const Tensor& first, const Tensor& second) {
+  visit_real(value, [&]<typename T>() {
+    adam_update(value.data<T>(), grad.data<T>(), first.data<T>(), second.data<T>(), rule, updates);
+  });
+}
+
+void unscale(const Tensor& x, double factor, const Tensor& found) {
+  visit_real(x, [&]<typename T>() {
+    if (scale_and_look(x.data<T>(), static_cast<T>(factor))) found.data<std::int64_t>()[0] = 1;
+  });
+}
+
+}  // namespace lockstep::kernels

@@ -10,7 +10,7 @@
 // AVX2; the choice is made at each call, so nothing runs before main. The tile's loops have
 // constant bounds and are left to the compiler, which keeps `sum` in vector registers once they are
 // unrolled.
-#include "engine/tensor/portable_matmul.hpp"
+#include "engine/tensor/cpu/products.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -136,11 +136,6 @@ void dispatch(const Product& product, const T* a, const T* b, T* c) {
 
 }  // namespace
 
-void portable_matmul(const Product& product, const float* a, const float* b, float* c) {
-  dispatch(product, a, b, c);
-}
-void portable_matmul(const Product& product, const double* a, const double* b, double* c) {
-  dispatch(product, a, b, c);
-}
+Products portable_products() { return {"portable", &dispatch<float>, &dispatch<double>}; }
 
 }  // namespace lockstep::kernels

@@ -1,0 +1,236 @@
+// For each sequence and head, queries in blocks of 64 rows, and for each of those the keys that it
+// may see, in blocks of 256. A head's rows lie 3·C apart in the packed projection, which the matrix
+// product reads where they are.
+//
+// Invariants of the forward pass, for a row of the query block after any number of key blocks:
+//   1. `most` is its largest score so far, `sums` Σ exp(score - most)
+//   2. the output row is Σ exp(score - most)·v, not yet divided by `sums`
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "engine/tensor/cpu/kernel_table.hpp"
+#include "engine/tensor/cpu/vectors.hpp"
+#include "engine/tensor/cpu/visit_real.hpp"
+
+namespace lockstep::kernels {
+namespace {
+
+using ops::Transpose;
+
+constexpr std::int64_t query_block = 64;
+constexpr std::int64_t key_block = 256;
+
+struct Sizes {
+  std::int64_t batch, tokens, heads, head_size, width;  // B, T, H, D, C
+};
+
+Sizes sizes_of(const Tensor& qkv, std::int64_t heads) {
+  const std::int64_t width = qkv.size(2) / 3;
+  return {qkv.size(0), qkv.size(1), heads, width / heads, width};
+}
+
+// One block of scores: queries [first_q, first_q + rows), keys [first_k, first_k + columns).
+struct Block {
+  std::int64_t first_q, rows, first_k, columns;
+};
+
+// Calls each(block) for the key blocks that a query block may see.
+template <typename Each>
+void for_key_blocks(std::int64_t first_q, std::int64_t rows, const Each& each) {
+  const std::int64_t end = first_q + rows;  // the last row sees keys before this
+  for (std::int64_t first = 0; first < end; first += key_block) {
+    each(Block{first_q, rows, first, std::min(key_block, end - first)});
+  }
+}
+
+// Keys of the block that row i sees.
+std::int64_t seen(const Block& block, std::int64_t i) {
+  return std::clamp<std::int64_t>(block.first_q + i + 1 - block.first_k, 0, block.columns);
+}
+
+// scores [rows][columns] = q·kᵀ, unscaled.
+template <typename T>
+void score(const Products& products, const Sizes& s, const Block& b, const T* q, const T* k,
+           T* scores) {
+  const std::int64_t row = 3 * s.width;
+  products({b.rows, b.columns, s.head_size, Transpose::no, Transpose::yes, row, row, b.columns},
+           q + b.first_q * row, k + b.first_k * row, scores);
+}
+
+// Turns a block's scores into exp(scale·score - most), zero where a row must not look, and brings
+// the rows' statistics and outputs to the new maximum.
+template <typename T>
+void absorb(const Sizes& s, const Block& b, T scale, T* scores, T* most, T* sums, T* out) {
+  vectors::vectorised([&]() LOCKSTEP_INLINED {
+    for (std::int64_t i = 0; i < b.rows; ++i) {
+      T* row = scores + i * b.columns;
+      const std::int64_t count = seen(b, i);
+      const T before = most[i];
+      const T now = std::max(before, scale * vectors::largest<T>(count, row));
+      vectors::map<T>(
+          count, row, [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v * scale - now); },
+          static_cast<const T*>(row));
+      std::fill(row + count, row + b.columns, T(0));
+      const T added = vectors::sum<T>(
+          count, [](auto v) LOCKSTEP_INLINED { return v; }, static_cast<const T*>(row));
+      if (b.first_k == 0) {
+        sums[i] = added;
+      } else {
+        const T shrink = std::exp(before - now);
+        sums[i] = sums[i] * shrink + added;
+        T* to = out + (b.first_q + i) * s.width;
+        vectors::map<T>(
+            s.head_size, to, [=](auto v) LOCKSTEP_INLINED { return v * shrink; },
+            static_cast<const T*>(to));
+      }
+      most[i] = now;
+    }
+  });
+}
+
+// One head of one sequence; out rows are C apart.
+template <typename T>
+void attend(const Products& products, const Sizes& s, const T* q, const T* k, const T* v, T* out,
+            T* log_sums, T* scores) {
+  const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(s.head_size)));
+  T most[query_block], sums[query_block];
+  for (std::int64_t first = 0; first < s.tokens; first += query_block) {
+    const std::int64_t rows = std::min(query_block, s.tokens - first);
+    std::fill_n(most, rows, -std::numeric_limits<T>::infinity());
+    for_key_blocks(first, rows, [&](const Block& b) {
+      score(products, s, b, q, k, scores);
+      absorb(s, b, scale, scores, most, sums, out);
+      products({b.rows, s.head_size, b.columns, Transpose::no, Transpose::no, b.columns,
+                3 * s.width, s.width, b.first_k == 0 ? Into::replace : Into::add},
+               scores, v + b.first_k * 3 * s.width, out + first * s.width);
+    });
+    vectors::vectorised([&]() LOCKSTEP_INLINED {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        T* to = out + (first + i) * s.width;
+        vectors::map<T>(
+            s.head_size, to, [by = 1 / sums[i]](auto x) LOCKSTEP_INLINED { return x * by; },
+            static_cast<const T*>(to));
+        log_sums[first + i] = most[i] + std::log(sums[i]);
+      }
+    });
+  }
+}
+
+// The scores' gradient: with p = exp(scale·score - log_sum) and dp = grad·vᵀ,
+//   p  goes to `scores`, and  p·(dp - Σ grad·out)·scale  to `slopes`.
+template <typename T>
+void slope(const Block& b, T scale, const T* log_sums, const T* dots, T* scores, T* slopes) {
+  vectors::vectorised([&]() LOCKSTEP_INLINED {
+    for (std::int64_t i = 0; i < b.rows; ++i) {
+      T *p = scores + i * b.columns, *d = slopes + i * b.columns;
+      const std::int64_t count = seen(b, i);
+      const T log_sum = log_sums[b.first_q + i], dot = dots[i];
+      vectors::map<T>(
+          count, p, [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v * scale - log_sum); },
+          static_cast<const T*>(p));
+      vectors::map<T>(
+          count, d, [=](auto dp, auto pi) LOCKSTEP_INLINED { return pi * ((dp - dot) * scale); },
+          static_cast<const T*>(d), static_cast<const T*>(p));
+      std::fill(p + count, p + b.columns, T(0));
+      std::fill(d + count, d + b.columns, T(0));
+    }
+  });
+}
+
+template <typename T>
+struct Head {
+  const T *q, *k, *v, *out, *grad, *log_sums;
+  T *dq, *dk, *dv;  // zero on entry
+};
+
+template <typename T>
+void attend_backward(const Products& products, const Sizes& s, const Head<T>& h, T* scores,
+                     T* slopes) {
+  const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(s.head_size)));
+  const std::int64_t row = 3 * s.width, D = s.head_size;
+  T dots[query_block];
+  for (std::int64_t first = 0; first < s.tokens; first += query_block) {
+    const std::int64_t rows = std::min(query_block, s.tokens - first);
+    const T* grad = h.grad + first * s.width;
+    vectors::vectorised([&]() LOCKSTEP_INLINED {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        dots[i] = vectors::sum<T>(
+            D, [](auto a, auto b) LOCKSTEP_INLINED { return a * b; }, grad + i * s.width,
+            h.out + (first + i) * s.width);
+      }
+    });
+    for_key_blocks(first, rows, [&](const Block& b) {
+      using enum Transpose;
+      score(products, s, b, h.q, h.k, scores);
+      products({b.rows, b.columns, D, no, yes, s.width, row, b.columns}, grad,
+               h.v + b.first_k * row, slopes);
+      slope(b, scale, h.log_sums, dots, scores, slopes);
+      products({b.columns, D, b.rows, yes, no, b.columns, s.width, row, Into::add}, scores, grad,
+               h.dv + b.first_k * row);
+      products({b.rows, D, b.columns, no, no, b.columns, row, row, Into::add}, slopes,
+               h.k + b.first_k * row, h.dq + first * row);
+      products({b.columns, D, b.rows, yes, no, b.columns, row, row, Into::add}, slopes,
+               h.q + first * row, h.dk + b.first_k * row);
+    });
+  }
+}
+
+// Scores of a query block against a key block.
+template <typename T>
+std::unique_ptr<T[]> scratch(const Sizes& s, int blocks) {
+  const std::int64_t columns = std::min(key_block, s.tokens);
+  return std::make_unique_for_overwrite<T[]>(
+      static_cast<std::size_t>(blocks * query_block * columns));
+}
+
+}  // namespace
+
+void causal_attention(const Products& products, const Tensor& qkv, std::int64_t heads,
+                      const Tensor& output, const Tensor& log_sums) {
+  const Sizes s = sizes_of(qkv, heads);
+  visit_real(qkv, [&]<typename T>() {
+    const auto scores = scratch<T>(s, 1);
+    for (std::int64_t b = 0; b < s.batch; ++b) {
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const T* q = qkv.data<T>().data() + b * s.tokens * 3 * s.width + h * s.head_size;
+        attend(products, s, q, q + s.width, q + 2 * s.width,
+               output.data<T>().data() + b * s.tokens * s.width + h * s.head_size,
+               log_sums.data<T>().data() + (b * heads + h) * s.tokens, scores.get());
+      }
+    }
+  });
+}
+
+void causal_attention_backward(const Products& products, const Tensor& grad, const Tensor& qkv,
+                               const Tensor& output, const Tensor& log_sums, std::int64_t heads,
+                               const Tensor& out) {
+  const Sizes s = sizes_of(qkv, heads);
+  std::ranges::fill(out.raw_bytes(), std::byte{0});
+  visit_real(qkv, [&]<typename T>() {
+    const std::int64_t columns = std::min(key_block, s.tokens);
+    const auto blocks = scratch<T>(s, 2);
+    for (std::int64_t b = 0; b < s.batch; ++b) {
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const std::int64_t at = b * s.tokens * 3 * s.width + h * s.head_size;
+        const std::int64_t at_out = b * s.tokens * s.width + h * s.head_size;
+        const T* q = qkv.data<T>().data() + at;
+        T* dq = out.data<T>().data() + at;
+        const Head<T> head{q,
+                           q + s.width,
+                           q + 2 * s.width,
+                           output.data<T>().data() + at_out,
+                           grad.data<T>().data() + at_out,
+                           log_sums.data<T>().data() + (b * heads + h) * s.tokens,
+                           dq,
+                           dq + s.width,
+                           dq + 2 * s.width};
+        attend_backward(products, s, head, blocks.get(), blocks.get() + query_block * columns);
+      }
+    }
+  });
+}
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,131 @@
+// Softmax by rows, and the loss and the score that stand on it.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/tensor/cpu/kernel_table.hpp"
+#include "engine/tensor/cpu/vectors.hpp"
+#include "engine/tensor/cpu/visit_real.hpp"
+
+namespace lockstep::kernels {
+namespace {
+
+// y = e^(x - largest), and the sum of y.
+template <typename T>
+LOCKSTEP_INLINED inline T exponentials(std::int64_t count, const T* x, T largest, T* y) {
+  vectors::map<T>(
+      count, y, [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v - largest); }, x);
+  return vectors::sum<T>(
+      count, [](auto v) LOCKSTEP_INLINED { return v; }, static_cast<const T*>(y));
+}
+
+template <typename T>
+LOCKSTEP_INLINED inline void multiply(std::int64_t count, T* y, T factor) {
+  vectors::map<T>(
+      count, y, [=](auto v) LOCKSTEP_INLINED { return v * factor; }, static_cast<const T*>(y));
+}
+
+// What a row's term is multiplied by.
+double share_of(const ops::CrossEntropyOptions& options, std::span<const std::int64_t> labels) {
+  if (options.reduction == ops::Reduction::sum) return 1;
+  const auto ignored = std::ranges::count(labels, options.ignored_label);
+  return 1 / static_cast<double>(std::ssize(labels) - ignored);
+}
+
+// Labels were looked at before, by check_indices; where that tells later, wrong ones add nothing.
+bool counts(std::int64_t label, std::int64_t classes, const ops::CrossEntropyOptions& options) {
+  return label != options.ignored_label && label >= 0 && label < classes;
+}
+
+}  // namespace
+
+void softmax(const Tensor& x, const Tensor& y) {
+  const auto [rows, columns] = rows_of(x);
+  visit_real(x, [&, rows = rows, columns = columns]<typename T>() {
+    const T* from = x.data<T>().data();
+    T* to = y.data<T>().data();
+    vectors::vectorised([&]() LOCKSTEP_INLINED {
+      for (std::int64_t r = 0; r < rows; ++r, from += columns, to += columns) {
+        multiply(columns, to,
+                 1 / exponentials(columns, from, vectors::largest<T>(columns, from), to));
+      }
+    });
+  });
+}
+
+void softmax_backward(const Tensor& grad, const Tensor& y, const Tensor& out) {
+  const auto [rows, columns] = rows_of(y);
+  visit_real(y, [&, rows = rows, columns = columns]<typename T>() {
+    const T *g = grad.data<T>().data(), *p = y.data<T>().data();
+    T* to = out.data<T>().data();
+    vectors::vectorised([&]() LOCKSTEP_INLINED {
+      for (std::int64_t r = 0; r < rows; ++r, g += columns, p += columns, to += columns) {
+        const T dot = vectors::sum<T>(
+            columns, [](auto a, auto b) LOCKSTEP_INLINED { return a * b; }, g, p);
+        vectors::map<T>(
+            columns, to, [=](auto a, auto b) LOCKSTEP_INLINED { return b * (a - dot); }, g, p);
+      }
+    });
+  });
+}
+
+void cross_entropy(const Tensor& logits, const Tensor& labels,
+                   const ops::CrossEntropyOptions& options, const Tensor& probabilities,
+                   const Tensor& loss) {
+  const auto [rows, classes] = rows_of(logits);
+  const auto wanted = labels.data<std::int64_t>();
+  visit_real(logits, [&, rows = rows, classes = classes]<typename T>() {
+    const T* x = logits.data<T>().data();
+    T* p = probabilities.data<T>().data();
+    double total = 0;
+    vectors::vectorised([&]() LOCKSTEP_INLINED {
+      for (std::int64_t r = 0; r < rows; ++r, x += classes, p += classes) {
+        const T most = vectors::largest<T>(classes, x);
+        const T sum = exponentials(classes, x, most, p);
+        multiply(classes, p, 1 / sum);
+        const std::int64_t k = wanted[static_cast<std::size_t>(r)];
+        if (!counts(k, classes, options)) continue;
+        total += std::log(static_cast<double>(sum)) +
+                 (static_cast<double>(most) - static_cast<double>(x[k]));
+      }
+    });
+    loss.data<T>()[0] = static_cast<T>(total * share_of(options, wanted));
+  });
+}
+
+void cross_entropy_backward(const Tensor& grad, const Tensor& probabilities, const Tensor& labels,
+                            const ops::CrossEntropyOptions& options, const Tensor& out) {
+  const auto [rows, classes] = rows_of(probabilities);
+  const auto wanted = labels.data<std::int64_t>();
+  visit_real(probabilities, [&, rows = rows, classes = classes]<typename T>() {
+    const T* p = probabilities.data<T>().data();
+    T* to = out.data<T>().data();
+    const T factor = static_cast<T>(grad.item() * share_of(options, wanted));
+    vectors::vectorised([&]() LOCKSTEP_INLINED {
+      for (std::int64_t r = 0; r < rows; ++r, p += classes, to += classes) {
+        const std::int64_t k = wanted[static_cast<std::size_t>(r)];
+        if (!counts(k, classes, options)) {
+          std::fill_n(to, classes, T(0));
+          continue;
+        }
+        vectors::map<T>(
+            classes, to, [=](auto v) LOCKSTEP_INLINED { return v * factor; }, p);
+        to[k] = (p[k] - T(1)) * factor;
+      }
+    });
+  });
+}
+
+void count_correct(const Tensor& logits, const Tensor& labels, const Tensor& count) {
+  const std::int64_t classes = rows_of(logits).width;
+  std::int64_t correct = 0;
+  visit_real(logits, [&]<typename T>() {
+    const T* x = logits.data<T>().data();
+    for (const std::int64_t wanted : labels.data<std::int64_t>()) {
+      correct += (std::max_element(x, x + classes) - x) == wanted ? 1 : 0;
+      x += classes;
+    }
+  });
+  count.data<std::int64_t>()[0] = correct;
+}
+
+}  // namespace lockstep::kernels
