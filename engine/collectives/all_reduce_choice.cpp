@@ -59,6 +59,7 @@ class ChosenGroup final : public comm::ProcessGroup {
   }
 
   std::string_view backend() const override { return inner_.backend(); }
+  bool carries(const Device& device) const override { return inner_.carries(device); }
   comm::Traffic traffic() const override { return inner_.traffic(); }
   double now_s() const override { return inner_.now_s(); }
   void wait_until(double seconds) const override { inner_.wait_until(seconds); }

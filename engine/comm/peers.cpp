@@ -35,6 +35,16 @@ void Peers::refuse(const char* operation, int peer, int tag, const Where& where)
                            place_of(where), "; make one with empty() or zeros() first"));
 }
 
+void Peers::refuse_device(std::string_view operation, const Device& device) const {
+  const std::string_view carried = device.numbers() == Numbers::away
+                                       ? "tensors that the host can read"
+                                       : "tensors of other devices";
+  throw ContractError(text(operation, ": rank ", rank_, "'s tensor is on the device '",
+                           device.name(), "', and this group (", backend(), ") carries ", carried,
+                           "; make the group with make_group_by_device, or bring the tensor with ",
+                           device.numbers() == Numbers::away ? "to_host" : "to_device"));
+}
+
 void Peers::send(const Tensor& data, int dst, int tag, Where where) {
   check("send", data, dst, tag, where);
   if (data.numel() > 0) send_now(data, dst, tag, where);

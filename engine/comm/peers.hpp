@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <source_location>
+#include <string_view>
 
 #include "engine/comm/work.hpp"
 #include "engine/tensor/tensor.hpp"
@@ -26,9 +27,19 @@ class Peers {
   virtual ~Peers() = default;
   int rank() const { return rank_; }  // in this group
   int size() const { return size_; }
+  // What carries the messages.
+  virtual std::string_view backend() const { return "messages"; }
+  // Whether tensors of this device travel as they are. Most groups read and write the memory of
+  // tensors themselves, so the host must be able to.
+  virtual bool carries(const Device& device) const { return device.numbers() != Numbers::away; }
+  // Throws ContractError, in the name of `operation`, for a tensor that does not.
+  void check_carried(std::string_view operation, const Tensor& data) const {
+    if (!carries(data.device())) refuse_device(operation, data.device());
+  }
 
   // data [n], any dtype. Throws CommError when the peer is lost or the deadline passes,
-  // ContractError for a rank outside the group or for oneself.
+  // ContractError for a rank outside the group or for oneself, and for a tensor that the group does
+  // not carry.
   void send(const Tensor& data, int dst, int tag = 0, Where where = Where::current());
   void recv(Tensor data, int src, int tag = 0, Where where = Where::current());
   Work isend(const Tensor& data, int dst, int tag = 0, Where where = Where::current());
@@ -48,8 +59,10 @@ class Peers {
              const Where& where) const {
     const bool fits = peer >= 0 && peer < size_ && peer != rank_ && tag >= 0 && data.defined();
     if (!fits) refuse(operation, peer, tag, where);
+    check_carried(operation, data);
   }
   [[noreturn]] void refuse(const char* operation, int peer, int tag, const Where& where) const;
+  [[noreturn]] void refuse_device(std::string_view operation, const Device& device) const;
   int rank_;
   int size_;
 };

@@ -15,13 +15,15 @@ using Kind = CollectiveKind;
 // Who asks for what: the beginning of each complaint.
 struct Asked {
   Kind kind;
-  int rank, size;
+  const ProcessGroup& group;
+  int rank = group.rank(), size = group.size();
 
   std::string_view name() const { return sim::name_of(kind); }
 
-  void check_defined(const Tensor& data) const {
+  void check_tensor(const Tensor& data) const {
     LOCKSTEP_CHECK(data.defined(), name(), ": rank ", rank,
                    " passes an undefined tensor; make one with empty() or zeros() first");
+    group.check_carried(name(), data);
   }
 
   void check_root(int root) const {
@@ -31,8 +33,8 @@ struct Asked {
 
   // `large` has room for `parts` elements and is of small's type.
   void check_pair(const Tensor& small, const Tensor& large, std::int64_t parts) const {
-    check_defined(small);
-    check_defined(large);
+    check_tensor(small);
+    check_tensor(large);
     LOCKSTEP_CHECK(large.numel() == parts, name(), ": rank ", rank, " has ", small.numel(),
                    " elements of its own and ", large.numel(), " for all; ", size,
                    " ranks need room for ", parts);
@@ -43,6 +45,11 @@ struct Asked {
     LOCKSTEP_CHECK(one.dtype() == other.dtype(), name(), ": rank ", rank, " gives ",
                    lockstep::name_of(one.dtype()), " and ", lockstep::name_of(other.dtype()),
                    "; both need the same type");
+    const Device &here = one.device(), &there = other.device();
+    const bool away = here.numbers() == Numbers::away || there.numbers() == Numbers::away;
+    LOCKSTEP_CHECK(!away || &here == &there, name(), ": rank ", rank, " gives one tensor on '",
+                   here.name(), "' and one on '", there.name(),
+                   "'; bring both to one device with to_device or to_host");
   }
 
   // One count for each rank, and their sum is what `whole` holds.
@@ -78,7 +85,7 @@ Tensor scaled_copy(const Tensor& data, double share) {
 }
 
 Collective broadcast_of(Asked asked, const Tensor& data, int root) {
-  asked.check_defined(data);
+  asked.check_tensor(data);
   asked.check_root(root);
   return {.kind = asked.kind,
           .root = root,
@@ -87,7 +94,7 @@ Collective broadcast_of(Asked asked, const Tensor& data, int root) {
 }
 
 Collective reduce_of(Asked asked, const Tensor& data, int root, ReduceOp op) {
-  asked.check_defined(data);
+  asked.check_tensor(data);
   asked.check_root(root);
   const double share = asked.share_of(op, data);
   if (asked.rank != root) {
@@ -98,13 +105,13 @@ Collective reduce_of(Asked asked, const Tensor& data, int root, ReduceOp op) {
 }
 
 Collective all_reduce_of(Asked asked, const Tensor& data, ReduceOp op) {
-  asked.check_defined(data);
+  asked.check_tensor(data);
   if (const double share = asked.share_of(op, data); share != 1) data.scale_(share);
   return {.kind = asked.kind, .op = op, .input = data, .output = data};
 }
 
 Collective gather_of(Asked asked, const Tensor& mine, const Tensor& all, int root) {
-  asked.check_defined(mine);
+  asked.check_tensor(mine);
   asked.check_root(root);
   if (asked.rank != root) return {.kind = asked.kind, .root = root, .input = mine};
   asked.check_pair(mine, all, asked.size * mine.numel());
@@ -112,7 +119,7 @@ Collective gather_of(Asked asked, const Tensor& mine, const Tensor& all, int roo
 }
 
 Collective scatter_of(Asked asked, const Tensor& all, const Tensor& mine, int root) {
-  asked.check_defined(mine);
+  asked.check_tensor(mine);
   asked.check_root(root);
   if (asked.rank != root) return {.kind = asked.kind, .root = root, .output = mine};
   asked.check_pair(mine, all, asked.size * mine.numel());
@@ -126,8 +133,8 @@ Collective all_gather_of(Asked asked, const Tensor& mine, const Tensor& all) {
 
 Collective all_gather_of(Asked asked, const Tensor& mine, const Tensor& all,
                          ProcessGroup::Counts counts) {
-  asked.check_defined(mine);
-  asked.check_defined(all);
+  asked.check_tensor(mine);
+  asked.check_tensor(all);
   asked.check_types(mine, all);
   asked.check_counts("counts", counts, all);
   const std::int64_t own = counts[static_cast<std::size_t>(asked.rank)];
@@ -148,8 +155,8 @@ Collective reduce_scatter_of(Asked asked, const Tensor& all, const Tensor& mine,
 }
 
 Collective all_to_all_of(Asked asked, const Tensor& in, const Tensor& out) {
-  asked.check_defined(in);
-  asked.check_defined(out);
+  asked.check_tensor(in);
+  asked.check_tensor(out);
   asked.check_types(in, out);
   LOCKSTEP_CHECK(in.numel() == out.numel() && in.numel() % asked.size == 0, "all_to_all: rank ",
                  asked.rank, " gives ", in.numel(), " elements and room for ", out.numel(),
@@ -160,8 +167,8 @@ Collective all_to_all_of(Asked asked, const Tensor& in, const Tensor& out) {
 
 Collective all_to_all_of(Asked asked, const Tensor& in, const Tensor& out,
                          ProcessGroup::Counts in_counts, ProcessGroup::Counts out_counts) {
-  asked.check_defined(in);
-  asked.check_defined(out);
+  asked.check_tensor(in);
+  asked.check_tensor(out);
   asked.check_types(in, out);
   asked.check_counts("input counts", in_counts, in);
   asked.check_counts("output counts", out_counts, out);
@@ -179,76 +186,75 @@ double ProcessGroup::now_s() const {
 }
 
 void ProcessGroup::broadcast(Tensor data, int root, Where where) {
-  run(broadcast_of({Kind::broadcast, rank(), size()}, data, root), where);
+  run(broadcast_of({Kind::broadcast, *this}, data, root), where);
 }
 Work ProcessGroup::broadcast_async(Tensor data, int root, Where where) {
-  return start(broadcast_of({Kind::broadcast, rank(), size()}, data, root), where);
+  return start(broadcast_of({Kind::broadcast, *this}, data, root), where);
 }
 
 void ProcessGroup::reduce(Tensor data, int root, ReduceOp op, Where where) {
-  run(reduce_of({Kind::reduce, rank(), size()}, data, root, op), where);
+  run(reduce_of({Kind::reduce, *this}, data, root, op), where);
 }
 Work ProcessGroup::reduce_async(Tensor data, int root, ReduceOp op, Where where) {
-  return start(reduce_of({Kind::reduce, rank(), size()}, data, root, op), where);
+  return start(reduce_of({Kind::reduce, *this}, data, root, op), where);
 }
 
 void ProcessGroup::all_reduce(Tensor data, ReduceOp op, Where where) {
-  run(all_reduce_of({Kind::all_reduce, rank(), size()}, data, op), where);
+  run(all_reduce_of({Kind::all_reduce, *this}, data, op), where);
 }
 Work ProcessGroup::all_reduce_async(Tensor data, ReduceOp op, Where where) {
-  return start(all_reduce_of({Kind::all_reduce, rank(), size()}, data, op), where);
+  return start(all_reduce_of({Kind::all_reduce, *this}, data, op), where);
 }
 
 void ProcessGroup::gather(const Tensor& mine, Tensor all, int root, Where where) {
-  run(gather_of({Kind::gather, rank(), size()}, mine, all, root), where);
+  run(gather_of({Kind::gather, *this}, mine, all, root), where);
 }
 Work ProcessGroup::gather_async(const Tensor& mine, Tensor all, int root, Where where) {
-  return start(gather_of({Kind::gather, rank(), size()}, mine, all, root), where);
+  return start(gather_of({Kind::gather, *this}, mine, all, root), where);
 }
 
 void ProcessGroup::scatter(const Tensor& all, Tensor mine, int root, Where where) {
-  run(scatter_of({Kind::scatter, rank(), size()}, all, mine, root), where);
+  run(scatter_of({Kind::scatter, *this}, all, mine, root), where);
 }
 Work ProcessGroup::scatter_async(const Tensor& all, Tensor mine, int root, Where where) {
-  return start(scatter_of({Kind::scatter, rank(), size()}, all, mine, root), where);
+  return start(scatter_of({Kind::scatter, *this}, all, mine, root), where);
 }
 
 void ProcessGroup::all_gather(const Tensor& mine, Tensor all, Where where) {
-  run(all_gather_of({Kind::all_gather, rank(), size()}, mine, all), where);
+  run(all_gather_of({Kind::all_gather, *this}, mine, all), where);
 }
 Work ProcessGroup::all_gather_async(const Tensor& mine, Tensor all, Where where) {
-  return start(all_gather_of({Kind::all_gather, rank(), size()}, mine, all), where);
+  return start(all_gather_of({Kind::all_gather, *this}, mine, all), where);
 }
 
 void ProcessGroup::all_gather(const Tensor& mine, Tensor all, Counts counts, Where where) {
-  run(all_gather_of({Kind::all_gather, rank(), size()}, mine, all, counts), where);
+  run(all_gather_of({Kind::all_gather, *this}, mine, all, counts), where);
 }
 Work ProcessGroup::all_gather_async(const Tensor& mine, Tensor all, Counts counts, Where where) {
-  return start(all_gather_of({Kind::all_gather, rank(), size()}, mine, all, counts), where);
+  return start(all_gather_of({Kind::all_gather, *this}, mine, all, counts), where);
 }
 
 void ProcessGroup::reduce_scatter(const Tensor& all, Tensor mine, ReduceOp op, Where where) {
-  run(reduce_scatter_of({Kind::reduce_scatter, rank(), size()}, all, mine, op), where);
+  run(reduce_scatter_of({Kind::reduce_scatter, *this}, all, mine, op), where);
 }
 Work ProcessGroup::reduce_scatter_async(const Tensor& all, Tensor mine, ReduceOp op, Where where) {
-  return start(reduce_scatter_of({Kind::reduce_scatter, rank(), size()}, all, mine, op), where);
+  return start(reduce_scatter_of({Kind::reduce_scatter, *this}, all, mine, op), where);
 }
 
 void ProcessGroup::all_to_all(const Tensor& in, Tensor out, Where where) {
-  run(all_to_all_of({Kind::all_to_all, rank(), size()}, in, out), where);
+  run(all_to_all_of({Kind::all_to_all, *this}, in, out), where);
 }
 Work ProcessGroup::all_to_all_async(const Tensor& in, Tensor out, Where where) {
-  return start(all_to_all_of({Kind::all_to_all, rank(), size()}, in, out), where);
+  return start(all_to_all_of({Kind::all_to_all, *this}, in, out), where);
 }
 
 void ProcessGroup::all_to_all(const Tensor& in, Tensor out, Counts in_counts, Counts out_counts,
                               Where where) {
-  run(all_to_all_of({Kind::all_to_all, rank(), size()}, in, out, in_counts, out_counts), where);
+  run(all_to_all_of({Kind::all_to_all, *this}, in, out, in_counts, out_counts), where);
 }
 Work ProcessGroup::all_to_all_async(const Tensor& in, Tensor out, Counts in_counts,
                                     Counts out_counts, Where where) {
-  return start(all_to_all_of({Kind::all_to_all, rank(), size()}, in, out, in_counts, out_counts),
-               where);
+  return start(all_to_all_of({Kind::all_to_all, *this}, in, out, in_counts, out_counts), where);
 }
 
 void ProcessGroup::barrier(Where where) { run({}, where); }

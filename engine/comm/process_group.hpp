@@ -9,6 +9,9 @@
 //   - Every rank of the group gets the same bits of the same Σ. Averages multiply by 1/N, then sum.
 //   - The form with _async starts the operation and returns; its tensors belong to it until wait().
 //     Operations of one group are carried out in the order in which they were started.
+//   - A group carries tensors of some devices (Peers::carries), usually of those that the host
+//     reads; group_by_device.hpp has a group of two backends. The tensors of one call are on one
+//     kind of device, the same kind on all ranks.
 //   - Throws  ContractError before anything is sent, when this rank's arguments make no sense;
 //             CommError when ranks disagree, a peer is lost or the deadline passes: it names the
 //             ranks, and the group is then poisoned
@@ -109,7 +112,7 @@ class ProcessGroup : public Peers {
   virtual void wait_until(double /*seconds*/) const {}
   virtual Clock clock() const { return Clock::machine; }
 
-  virtual std::string_view backend() const = 0;
+  std::string_view backend() const override = 0;
   virtual Traffic traffic() const = 0;
 
  protected:

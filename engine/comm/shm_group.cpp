@@ -225,7 +225,7 @@ Work ShmGroup::start_recv(Tensor data, int src, int tag, const Where& where) {
 Tensor ShmGroup::allocate_buffer(std::int64_t count, DType dtype, Device& device) {
   const std::size_t bytes = static_cast<std::size_t>(numel_of({count})) * bytes_of(dtype);
   const auto arena = membership_.meeting().arena;
-  const auto block = device.has_numbers() ? arena->take(bytes) : std::nullopt;
+  const auto block = device.on_host() ? arena->take(bytes) : std::nullopt;
   if (!block) return ProcessGroup::allocate_buffer(count, dtype, device);
   const std::shared_ptr<std::byte> memory(arena->segment().at(*block),
                                           [arena, at = *block](std::byte*) { arena->give(at); });

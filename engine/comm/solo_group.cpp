@@ -10,12 +10,13 @@ class SoloGroup final : public ProcessGroup {
  public:
   SoloGroup() : ProcessGroup(0, 1) {}
   std::string_view backend() const override { return "solo"; }
+  bool carries(const Device&) const override { return true; }  // a copy is the device's work
   Traffic traffic() const override { return {}; }
 
  protected:
   Work start(const Collective& c, const Where&) override {
     const bool in_place = !c.output.defined() || !c.input.defined() || c.output.numel() == 0 ||
-                          c.output.raw_bytes().data() == c.input.raw_bytes().data();
+                          c.output.same_place(c.input);
     if (!in_place) c.output.view({c.output.numel()}).copy_(c.input.view({c.input.numel()}));
     return {};
   }

@@ -15,6 +15,9 @@ class SubPeers final : public Peers {
   //   Requires  this rank is a member; `whole` outlives it
   SubPeers(Peers& whole, std::vector<int> members, int first_tag = 0);
 
+  std::string_view backend() const override { return whole_.backend(); }
+  bool carries(const Device& device) const override { return whole_.carries(device); }
+
  protected:
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override;
   Work start_recv(Tensor data, int src, int tag, const Where& where) override;

@@ -38,7 +38,7 @@ double step_of(DType dtype) {  // of numbers between 1 and 2
 // One setting of the suite, and what its checks need.
 struct Setting {
   ProcessGroup& group;
-  CpuDevice& device;
+  Device& device;
   DType dtype;
   std::int64_t n;
   bool later;  // by the asynchronous form
@@ -69,8 +69,9 @@ struct Setting {
   // NaN is never near anything.
   void expect(const Tensor& data, const std::string& what,
               const std::function<double(std::int64_t)>& expected, double tolerance = 0) const {
-    for (std::int64_t i = 0; i < data.numel(); ++i) {
-      const double seen = data.item(i), wanted = expected(i);
+    const Tensor here = to_host(data);
+    for (std::int64_t i = 0; i < here.numel(); ++i) {
+      const double seen = here.item(i), wanted = expected(i);
       if (seen == wanted || std::fabs(seen - wanted) <= tolerance * std::fabs(wanted)) continue;
       throw Error(text(what, later ? " (asynchronous)" : "", " of ", n, " ", name_of(dtype),
                        " among ", size(), ": rank ", rank(), " has ", seen, " at element ", i,
@@ -249,9 +250,8 @@ std::vector<std::int64_t> usual_counts(int ranks) {
   return counts;
 }
 
-void check_collectives(ProcessGroup& group, std::span<const DType> dtypes,
+void check_collectives(ProcessGroup& group, Device& device, std::span<const DType> dtypes,
                        std::span<const std::int64_t> counts) {
-  CpuDevice device;
   std::vector<int> roots{0, 1, group.size() - 1};
   roots.erase(std::ranges::unique(roots).begin(), roots.end());
   std::erase_if(roots, [&](int root) { return root >= group.size(); });
@@ -274,8 +274,7 @@ void check_collectives(ProcessGroup& group, std::span<const DType> dtypes,
   group.monitored_barrier(20);
 }
 
-void check_messages_and_splits(ProcessGroup& group) {
-  CpuDevice device;
+void check_messages_and_splits(ProcessGroup& group, Device& device) {
   const int n = group.size(), me = group.rank();
   if (n > 1) {
     for (const DType dtype : all_dtypes) {
@@ -303,8 +302,7 @@ void check_messages_and_splits(ProcessGroup& group) {
   }
 }
 
-void check_large(ProcessGroup& group) {
-  CpuDevice device;
+void check_large(ProcessGroup& group, Device& device) {
   const Setting s{group, device, DType::float32, std::int64_t{1} << 20, false};
   check_rooted_moves(s, group.size() - 1);
   check_reductions(s, ReduceOp::sum, 0);
@@ -314,8 +312,7 @@ void check_large(ProcessGroup& group) {
   check_exchanges(parts);
 }
 
-std::uint64_t bits_of_sums(ProcessGroup& group) {
-  CpuDevice device;
+std::uint64_t bits_of_sums(ProcessGroup& group, Device& device) {
   ByteWriter bits;
   for (const std::int64_t count : {1, 1009, 70001}) {
     std::vector<double> values;
@@ -326,7 +323,7 @@ std::uint64_t bits_of_sums(ProcessGroup& group) {
     for (const DType dtype : {DType::float32, DType::bfloat16}) {
       const Tensor data = from_values(values, {count}, dtype, device);
       group.all_reduce(data, ReduceOp::sum);
-      bits.put_bytes(data.raw_bytes());
+      bits.put_bytes(to_host(data).raw_bytes());
     }
   }
   return checksum_of(bits.bytes());

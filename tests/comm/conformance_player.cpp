@@ -8,10 +8,11 @@ using namespace lockstep;
 int main() {
   return sim::serve_cases([](sim::PlayerCase& given) {
     const auto group = comm::make_sim_group(given.port, given.rank, given.ranks);
+    CpuDevice device;
     const auto counts = given.input.get_list<std::int64_t>();
-    test::check_collectives(*group, all_dtypes, counts);
-    test::check_messages_and_splits(*group);
-    test::check_large(*group);
-    return ByteWriter().put(test::bits_of_sums(*group)).take();
+    test::check_collectives(*group, device, all_dtypes, counts);
+    test::check_messages_and_splits(*group, device);
+    test::check_large(*group, device);
+    return ByteWriter().put(test::bits_of_sums(*group, device)).take();
   });
 }

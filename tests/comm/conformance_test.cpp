@@ -44,16 +44,18 @@ std::uint64_t bits_on_process_host(int ranks) {
 }
 
 std::string run_suite(ProcessGroup& group) {
-  check_collectives(group, all_dtypes, usual_counts(group.size()));
-  check_messages_and_splits(group);
-  check_large(group);
-  return std::to_string(bits_of_sums(group));
+  CpuDevice device;
+  check_collectives(group, device, all_dtypes, usual_counts(group.size()));
+  check_messages_and_splits(group, device);
+  check_large(group, device);
+  return std::to_string(bits_of_sums(group, device));
 }
 
 // All collectives in two groups at once, which do not keep in step.
 std::string run_suite_in_halves(ProcessGroup& group) {
   const auto half = group.split(group.rank() % 2, 0);
-  check_collectives(*half, all_dtypes, usual_counts(half->size()));
+  CpuDevice device;
+  check_collectives(*half, device, all_dtypes, usual_counts(half->size()));
   return run_suite(group);
 }
 
@@ -64,7 +66,8 @@ std::string bits_on_core(int ranks) {
   std::vector<std::string> bits(static_cast<std::size_t>(ranks));
   host.run([&](sim::Port& port, int rank) {
     const auto group = make_sim_group(port, rank, ranks);
-    bits[static_cast<std::size_t>(rank)] = std::to_string(bits_of_sums(*group));
+    CpuDevice device;
+    bits[static_cast<std::size_t>(rank)] = std::to_string(bits_of_sums(*group, device));
   });
   for (const std::string& of_rank : bits) CHECK(of_rank == bits.front());
   return bits.front();
@@ -75,18 +78,20 @@ std::string bits_on_core(int ranks) {
 std::string run_short_suite(ProcessGroup& group) {
   const std::vector<DType> one{DType::float32};
   const std::vector<std::int64_t> few{group.size() + 1};
-  check_collectives(group, one, usual_counts(group.size()));
-  check_collectives(group, all_dtypes, few);
-  check_messages_and_splits(group);
-  check_large(group);
-  return std::to_string(bits_of_sums(group));
+  CpuDevice device;
+  check_collectives(group, device, one, usual_counts(group.size()));
+  check_collectives(group, device, all_dtypes, few);
+  check_messages_and_splits(group, device);
+  check_large(group, device);
+  return std::to_string(bits_of_sums(group, device));
 }
 
 }  // namespace
 
 TEST_CASE("conformance: a group of one rank does all that a larger one does") {
   const auto group = make_solo_group();
-  check_collectives(*group, all_dtypes, usual_counts(1));
+  CpuDevice device;
+  check_collectives(*group, device, all_dtypes, usual_counts(1));
 }
 
 TEST_CASE("conformance: all collectives, types, operators and counts on the simulator's core") {
@@ -123,7 +128,8 @@ TEST_CASE("conformance: the same seed gives fibers the same trace, any seed the 
     options.seed = seed;
     sim::Core core(options);
     const auto result = sim::run_fibers(core, [&](sim::FiberRank& self) {
-      check_messages_and_splits(*make_sim_group(self.port, self.rank, ranks));
+      CpuDevice device;
+      check_messages_and_splits(*make_sim_group(self.port, self.rank, ranks), device);
     });
     if (result.finding) FAIL(result.finding->message);
     seconds.push_back(core.counters().makespan_s);
@@ -133,7 +139,8 @@ TEST_CASE("conformance: the same seed gives fibers the same trace, any seed the 
   sim::Core core(world_of(ranks));
   ThreadHost host(core);
   host.run([&](sim::Port& port, int rank) {
-    check_messages_and_splits(*make_sim_group(port, rank, ranks));
+    CpuDevice device;
+    check_messages_and_splits(*make_sim_group(port, rank, ranks), device);
   });
   seconds.push_back(core.counters().makespan_s);
   CHECK(seconds == std::vector<double>(5, seconds.front()));

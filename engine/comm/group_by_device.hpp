@@ -1,0 +1,33 @@
+// A group with a backend for each kind of device, as PyTorch's "cpu:gloo,cuda:nccl": tensors of
+// devices on the host travel through one group, those of devices whose memory the host cannot read
+// (Numbers::away) through another. So a training run sums gradients where they are, and still
+// agrees on numbers and files through the host.
+//
+//   collectives, messages   through the group of their tensors' device
+//   allocate_buffer         by the group of the device
+//   barriers, clock         the host's: a barrier says that the ranks came, and not that their
+//                           devices are done
+//   split                   both, to one group of two backends again
+//   traffic                 the sum of both
+//
+// Invariants
+//   1. Both groups have the same ranks in the same order.
+//   2. All ranks bring tensors of the same kind of device to one collective, and so do the two ends
+//      of a message. Otherwise the ranks wait in different groups, until the deadline.
+//   3. The operations of one kind of device are in order. There is no order between the two kinds:
+//      an asynchronous operation of one may end before an earlier one of the other.
+//   Source    PyTorch's torch.distributed.init_process_group, `backend`
+#pragma once
+
+#include <memory>
+
+#include "engine/comm/process_group.hpp"
+
+namespace lockstep::comm {
+
+// host   carries tensors of devices on the host, and of those without numbers
+// away   carries tensors of devices that are away; its rank and size are host's
+std::unique_ptr<ProcessGroup> make_group_by_device(std::unique_ptr<ProcessGroup> host,
+                                                   std::unique_ptr<ProcessGroup> away);
+
+}  // namespace lockstep::comm
