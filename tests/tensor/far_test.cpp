@@ -299,6 +299,15 @@ TEST_CASE("far: tensors of two devices do not mix") {
   CHECK_THROWS_AS(ops::add(here, there), ContractError);
   const std::vector<Tensor> both{there, elsewhere};
   CHECK_THROWS_AS(to_host(both), ContractError);
+  // Operations, too, whichever of the two is first.
+  for (const auto& [a, b] : {std::pair{here, there}, std::pair{there, here}}) {
+    const Tensor row = b.view({-1}), matrix = a.view({1, -1});
+    CHECK_THROWS_WITH(ops::add(a, b), contains("bring both to one device"));
+    CHECK_THROWS_WITH(ops::linear(matrix, b.view({1, -1})), contains("bring both to one device"));
+    CHECK_THROWS_WITH(ops::add_row_(matrix, row), contains("bring both to one device"));
+    CHECK_THROWS_WITH(ops::softmax_backward(matrix, b.view({1, -1})),
+                      contains("bring both to one device"));
+  }
   there.copy_(to_device(here, far));
   CHECK(number_of(there, 1) == 1);
   elsewhere.copy_(to_device(there, other));

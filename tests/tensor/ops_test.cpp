@@ -208,6 +208,9 @@ TEST_CASE("cross entropy: ignored labels count for nothing, and the sum is not d
   CHECK(grad[0] == Approx((p.item(0) - 1) / 2));
   const Tensor none = labels_of({-100, -100, -100});
   CHECK_THROWS_AS(ops::cross_entropy(logits, none), ContractError);
+  for (const std::vector<double>& one : {std::vector<double>{1, -100, -100}, {-100, -100, 1}}) {
+    CHECK(ops::cross_entropy(logits, labels_of(one)).loss.item() > 0);
+  }
   CHECK(ops::cross_entropy(logits, none, {ops::Reduction::sum}).loss.item() == 0);
 }
 
