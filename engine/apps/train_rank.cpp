@@ -52,7 +52,8 @@ Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& sp
 }
 
 // Goes on from the latest checkpoint, and returns what it says. Every rank reads it itself.
-checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& strategy) {
+checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& strategy,
+                              std::int64_t samples) {
   const auto latest = checkpoint::latest_in(checkpoints.folder);
   if (!latest) throw Error("--resume: the checkpoint is gone from " + checkpoints.folder);
   const checkpoint::SavedRun saved(*latest);
@@ -72,6 +73,12 @@ checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& s
                           found == state.notes.end() ? "(none)" : found->second,
                           ", but this one has ", mine,
                           "; the samples would differ from those of an uninterrupted run"));
+  }
+  if (state.taken >= samples) {
+    throw UsageError(text("--resume: ", (*latest / "train.json").string(), " says that ",
+                          state.taken, " samples of epoch ", state.epoch + 1,
+                          " are taken, but the data has ", samples,
+                          "; the file was changed: go on from an older checkpoint"));
   }
   if (strategy.place().role != train::Role::stand_by) strategy.restore(saved);
   return state;
@@ -188,7 +195,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   const std::string global_batch = text(options.batch_size * options.accumulate * place.shares);
   std::optional<checkpoint::TrainState> earlier;
   if (arguments.flag("resume")) {
-    earlier = resume(checkpoints, *strategy);
+    earlier = resume(checkpoints, *strategy, datasets.train->size());
     options.start = {earlier->step, earlier->epoch, earlier->taken};
   }
   const std::int64_t steps = train::total_steps(options, datasets.train->size(), place.shares);

@@ -84,6 +84,19 @@ TEST_CASE("train gpt: stopped and gone on with, it ends with the weights of the 
   CHECK_THAT(rest.output, contains("continues at step 7: 28 of the ") && !contains("samples now"));
 }
 
+TEST_CASE("train gpt: a place beyond the data is a matter of the file that says it") {
+  const Apps apps;
+  REQUIRE(apps.train({"--steps", "7", "--checkpoint", "run"}).exit_code == 0);
+  const std::string file = "run/step_000007/train.json";
+  std::string state = apps.file(file);
+  const auto taken = state.find("28");
+  REQUIRE(taken != std::string::npos);
+  write_text(apps.scratch.path() / file, state.replace(taken, 2, "99999"));
+  const auto rest = apps.train({"--steps", "9", "--checkpoint", "run", "--resume"});
+  CHECK(rest.exit_code == 2);
+  CHECK_THAT(rest.output, contains(file + " says that 99999 samples of epoch 1 are taken"));
+}
+
 TEST_CASE("train gpt, then generate: the text it saw comes back, the same for the same seed") {
   const Apps apps;
   const auto trained = apps.train({"--steps", "120", "--tokenizer", "bpe", "--vocab", "270",
