@@ -34,7 +34,8 @@ int launch_ranks(std::int64_t ranks, int argc, const char* const* argv) {
 // A rank that is this process.
 int train_here(const Arguments& arguments) {
   const apps::Datasets datasets = apps::open_datasets(arguments);
-  CpuDevice device(kernels::best_products());  // outlives the group, which may still hold tensors when an error ends the run
+  // Outlives the group, which may still hold tensors when an error ends the run.
+  CpuDevice device(kernels::best_products());
   const apps::Ranks world = apps::join_ranks(comm::transport_of(arguments.get("transport")));
   if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
     throw UsageError(text("--ranks ", arguments.get("ranks"),

@@ -49,12 +49,6 @@ class DdpStrategy final : public WholeModel {
   }
 
  private:
-  double mean_of_ranks(double mine) {
-    const Tensor mean = full({1}, mine / group_.size(), DType::float64, device().host());
-    group_.all_reduce(mean, ReduceOp::sum);
-    return mean.item();
-  }
-
   // Forward and backward; `bring` gets the batch's part of the loss in between.
   template <typename Bring>
   void pass(const data::Batch& batch, double share, const Bring& bring) {

@@ -33,9 +33,7 @@ class Plain final : public WholeModel {
     enter(Phase::backward);  // the part does all of a step: most of it is this
     const double my_loss =
         data_parallel::data_parallel_step(group_, *model_, *optimizer_, mine, clip_norm_);
-    const Tensor mean = full({1}, my_loss / group_.size(), DType::float64, device().host());
-    group_.all_reduce(mean, ReduceOp::sum);
-    return mean.item();
+    return mean_of_ranks(my_loss);
   }
 
   // The same passes, sums and update; the loss, which nobody can read, is not looked at.

@@ -47,4 +47,10 @@ void WholeModel::update() {
   optimizer_->step();
 }
 
+double WholeModel::mean_of_ranks(double mine) {
+  const Tensor mean = full({1}, mine / group_.size(), DType::float64, device().host());
+  group_.all_reduce(mean, ReduceOp::sum);
+  return mean.item();
+}
+
 }  // namespace lockstep::train

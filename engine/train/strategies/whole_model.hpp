@@ -48,6 +48,8 @@ class WholeModel : public Strategy {
   }
   // Clipping and the update.
   void update();
+  // The mean of a number that every rank has read: a word between hosts, wherever the model is.
+  double mean_of_ranks(double mine);
 
   static constexpr double no_loss = std::numeric_limits<double>::quiet_NaN();
 
