@@ -33,12 +33,12 @@ std::string_view advice_for(MemoryKind most) {
 SimulatedDevice::SimulatedDevice(sim::Port& port, int rank, const sim::DeviceModel& model,
                                  DType computes, Elements elements,
                                  const kernels::Products& products)
-    : port_(port),
+    : Device(elements == Elements::numbers ? Numbers::on_host : Numbers::none),
+      port_(port),
       rank_(rank),
       model_(model),
       flops_s_(model.flops_s(computes)),
       bytes_s_(model.bytes_s()),
-      elements_(elements),
       host_(products) {}
 
 const Kernels& SimulatedDevice::kernels() const {

@@ -41,9 +41,6 @@ class SimulatedDevice final : public Device {
                   const kernels::Products& products = kernels::portable_products());
 
   std::string_view name() const override { return model_.name; }
-  Numbers numbers() const override {
-    return elements_ == Elements::numbers ? Numbers::on_host : Numbers::none;
-  }
   const Kernels& kernels() const override;
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* data, std::size_t bytes) noexcept override;
@@ -58,7 +55,6 @@ class SimulatedDevice final : public Device {
   int rank_;
   sim::DeviceModel model_;
   double flops_s_, bytes_s_;  // that it reaches
-  Elements elements_;
   std::function<void()> told_;
   CpuDevice host_;  // where the elements lie
 };

@@ -82,10 +82,10 @@ class ContributorWorld {
 
 class ContributorDevice final : public Device {
  public:
-  ContributorDevice(ContributorWorld& world, int rank) : world_(world), rank_(rank) {}
+  ContributorDevice(ContributorWorld& world, int rank)
+      : Device(Numbers::none), world_(world), rank_(rank) {}
 
   std::string_view name() const override { return "contributors"; }
-  Numbers numbers() const override { return Numbers::none; }
   const Kernels& kernels() const override;
   std::byte* allocate(std::size_t bytes) override { return world_.allocate(bytes); }
   void release(std::byte* at, std::size_t) noexcept override { world_.release(at); }

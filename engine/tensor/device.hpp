@@ -37,11 +37,12 @@ enum class Numbers : std::uint8_t { on_host, away, none };
 // in them. Thread: charge, account and the figures from any; the mutex guards the figures.
 class Device {
  public:
+  explicit Device(Numbers numbers) : numbers_(numbers) {}
   virtual ~Device() = default;
 
   virtual std::string_view name() const = 0;
-  // Where its tensors have no elements, allocate() gives nullptr.
-  virtual Numbers numbers() const { return Numbers::on_host; }
+  // Where its tensors have no elements, allocate() gives nullptr. Asked of every message.
+  Numbers numbers() const { return numbers_; }
   bool has_numbers() const { return numbers() != Numbers::none; }
   bool on_host() const { return numbers() == Numbers::on_host; }
   virtual const Kernels& kernels() const = 0;
@@ -79,6 +80,7 @@ class Device {
  private:
   virtual void finish() {}  // what settle() does
 
+  const Numbers numbers_;
   mutable std::mutex mutex_;
   std::int64_t host_reads_ = 0;
   std::array<std::int64_t, memory_kinds> now_{};

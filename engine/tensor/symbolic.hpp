@@ -15,8 +15,9 @@ namespace lockstep {
 
 class SymbolicDevice : public Device {
  public:
+  SymbolicDevice() : Device(Numbers::none) {}
+
   std::string_view name() const override { return "symbolic"; }
-  Numbers numbers() const override { return Numbers::none; }
   const Kernels& kernels() const override { return no_kernels(); }
   std::byte* allocate(std::size_t) override { return nullptr; }
   void release(std::byte*, std::size_t) noexcept override {}

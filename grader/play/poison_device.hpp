@@ -11,6 +11,8 @@ namespace lockstep::grader {
 
 class PoisonDevice final : public Device {
  public:
+  PoisonDevice() : Device(Numbers::on_host) {}
+
   std::string_view name() const override { return "poisoned cpu"; }
   const Kernels& kernels() const override { return memory_.kernels(); }
   std::byte* allocate(std::size_t bytes) override {

@@ -181,7 +181,10 @@ std::byte* mapped(int file, std::size_t bytes, int protection) {
 }  // namespace
 
 FarDevice::FarDevice(std::size_t bytes)
-    : bytes_(rounded(bytes)), kernels_(std::make_unique<FarKernels>(*this)), free_{{0, bytes_}} {
+    : Device(Numbers::away),
+      bytes_(rounded(bytes)),
+      kernels_(std::make_unique<FarKernels>(*this)),
+      free_{{0, bytes_}} {
   const int file = memfd_create("far", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, static_cast<off_t>(bytes_)) != 0) {
     throw Error(text("far: no file in memory of ", bytes_, " bytes can be made"));

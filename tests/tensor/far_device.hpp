@@ -32,7 +32,6 @@ class FarDevice final : public Device {
   ~FarDevice() override;  // what was launched and never asked for is dropped
 
   std::string_view name() const override { return "far"; }
-  Numbers numbers() const override { return Numbers::away; }
   const Kernels& kernels() const override { return *kernels_; }
   Device& host() override { return host_; }
   std::byte* allocate(std::size_t bytes) override;

@@ -9,7 +9,9 @@ namespace lockstep {
 CpuDevice::CpuDevice() : CpuDevice(kernels::portable_products()) {}
 
 CpuDevice::CpuDevice(const kernels::Products& products)
-    : blocks_(std::make_unique<BlockCache>()), kernels_(kernels::make_kernel_table(products)) {}
+    : Device(Numbers::on_host),
+      blocks_(std::make_unique<BlockCache>()),
+      kernels_(kernels::make_kernel_table(products)) {}
 
 CpuDevice::~CpuDevice() = default;
 
