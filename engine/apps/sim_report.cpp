@@ -10,6 +10,7 @@
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
+#include "engine/sim/printable.hpp"
 #include "engine/sim/traffic.hpp"
 
 namespace lockstep::apps {
@@ -118,7 +119,7 @@ void print_json(const SimReport& report) {
     out["collectives"].push_back({{"kind", name_of(one.kind)}, {"bytes", one.bytes}});
   }
   if (report.finding) {
-    out["finding"] = {{"verdict", name_of(report.finding->verdict)},
+    out["finding"] = {{"verdict", name_of(report.finding->kind)},
                       {"message", sim::printable(report.finding->message, 4000)},
                       {"where", sim::printable(report.finding->where, 400)}};
   }

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engine/sim/verdict.hpp"
+#include "engine/sim/printable.hpp"
 
 namespace lockstep::comm {
 

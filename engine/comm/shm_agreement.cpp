@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "engine/sim/verdict.hpp"
+#include "engine/sim/printable.hpp"
 
 namespace lockstep::comm::shm {
 

@@ -11,7 +11,7 @@
 #include "engine/comm/shm_messages.hpp"
 #include "engine/comm/solo_group.hpp"
 #include "engine/comm/tcp_store.hpp"
-#include "engine/sim/verdict.hpp"
+#include "engine/sim/printable.hpp"
 
 namespace lockstep::comm {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "engine/comm/shm_agreement.hpp"
-#include "engine/sim/verdict.hpp"
+#include "engine/sim/printable.hpp"
 
 namespace lockstep::comm::shm {
 

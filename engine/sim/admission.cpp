@@ -110,7 +110,7 @@ void Core::State::check_limits(Actor actor, const Request& request) {
   const auto over = [&](std::int64_t seen, std::int64_t allowed, const char* what) {
     if (seen <= allowed) return;
     found(
-        {Verdict::traffic_limit,
+        {FindingKind::traffic_limit,
          text("traffic limit: this case allows ", allowed, " ", what, " from all ranks together; ",
               "rank ", actor.rank, " exceeded it with ", name_of(request.op),
               request.name.empty() ? "" : text(" of ", printable(request.name, 40)),

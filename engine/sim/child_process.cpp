@@ -19,6 +19,7 @@
 #include <fstream>
 
 #include "engine/base/error.hpp"
+#include "engine/sim/printable.hpp"
 
 namespace lockstep::sim {
 
@@ -269,7 +270,7 @@ Finding ChildProcess::how_it_ended(int rank) {
   const int ended = handle.get() < 0 ? 0 : poll(&event, 1, end_wait_ms);
   int status = 0;
   if (ended <= 0 || waitpid(pid_, &status, WNOHANG) != pid_) {
-    return {Verdict::crash,
+    return {FindingKind::crash,
             text("rank ", rank, " closed its connection to the lab (fd 3) but kept running"),
             {rank},
             {}};
@@ -285,19 +286,19 @@ Finding end_of_process(int rank, int status) {
   if (code > 128 && code <= 128 + SIGSYS) number = code - 128;  // as a wrapping sandbox tells it
   if (number == SIGXCPU) {
     return {
-        Verdict::time,
+        FindingKind::time,
         text("rank ", rank, " used up its processor time: an endless loop, or far too much work?"),
         {rank},
         {}};
   }
   if (number != 0) {
-    return {Verdict::crash,
+    return {FindingKind::crash,
             text("rank ", rank, " crashed: ", signal_text(number)),
             {rank},
             {},
             number == SIGKILL ? "killed" : ""};
   }
-  return {Verdict::rank_exited,
+  return {FindingKind::rank_exited,
           text("rank ", rank, " called exit(", code, ") before returning its result"),
           {rank},
           {}};

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/sim/finding.hpp"
 #include "engine/sim/process_host.hpp"
-#include "engine/sim/verdict.hpp"
 
 namespace lockstep::sim {
 

@@ -15,6 +15,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/sim/child_process.hpp"
+#include "engine/sim/printable.hpp"
 
 namespace lockstep::sim {
 
@@ -64,11 +65,11 @@ void flush() {
 Finding finding_of(const Shared& shared, int status) {
   const int rank = shared.sign.rank();
   if (shared.idle[0] != '\0') {
-    return {Verdict::time, shared.idle.data(), {rank}, shared.sign.place()};
+    return {FindingKind::time, shared.idle.data(), {rank}, shared.sign.place()};
   }
   if (rank < 0) {
     Finding finding = end_of_process(0, status);
-    return {Verdict::infrastructure,
+    return {FindingKind::infrastructure,
             "the simulation ended while no rank was running; " + finding.message,
             {},
             {}};

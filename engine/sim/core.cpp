@@ -92,7 +92,7 @@ void Core::start(Actor actor, Actor parent, std::string name) {
     throw Error(text("rank ", parent.rank, " has more than ", strands_max, " strands at once"));
   }
   if (strands.size() > strands_started_max) {
-    state_->found({Verdict::traffic_limit,
+    state_->found({FindingKind::traffic_limit,
                    text("traffic limit: rank ", parent.rank, " started more than ",
                         strands_started_max, " strands in one case; does a loop run too often?"),
                    {parent.rank},

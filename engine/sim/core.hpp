@@ -50,9 +50,9 @@
 #include <vector>
 
 #include "engine/sim/faults.hpp"
+#include "engine/sim/finding.hpp"
 #include "engine/sim/network.hpp"
 #include "engine/sim/request.hpp"
-#include "engine/sim/verdict.hpp"
 
 namespace lockstep::trace {
 struct Timeline;
@@ -80,7 +80,7 @@ class Service {
   static constexpr double forever = std::numeric_limits<double>::infinity();
 };
 
-// The hard caps of a case; passing one is the verdict traffic_limit.
+// The hard caps of a case; passing one is a finding, traffic_limit.
 struct Limits {
   std::int64_t messages_max = 1'000'000;
   std::int64_t bytes_max = std::int64_t{256} << 20;
@@ -170,8 +170,8 @@ class Core {
   // The rank is gone. Whoever waits for it is answered with Status::failed and `why`, and the
   // finding is rank_exited (a host that knows better replaces it).
   void lose(int rank, const std::string& why);
-  // The rank, whose strand 0 runs, goes on no more because the world failed it. Whoever waits for it
-  // is answered with Status::failed and `why`; nothing is found.
+  // The rank, whose strand 0 runs, goes on no more because the world failed it. Whoever waits for
+  // it is answered with Status::failed and `why`; nothing is found.
   void give_up(int rank, const std::string& why);
   // Why the rank is gone: lost, killed by a fault, or it gave up; empty while it is there.
   const std::string& gone(int rank) const;

@@ -25,6 +25,7 @@
 #include "engine/sim/channels.hpp"
 #include "engine/sim/core.hpp"
 #include "engine/sim/links.hpp"
+#include "engine/sim/printable.hpp"
 #include "engine/sim/ready.hpp"
 #include "engine/sim/recorder.hpp"
 #include "engine/sim/striking.hpp"

@@ -129,7 +129,7 @@ void Core::State::diagnose_stuck() {
   for (const Node& node : graph.nodes()) {
     if (!graph.has_edge(node)) return found(end_finding(graph, node));
   }
-  found({Verdict::deadlock, "deadlock: every rank waits and none can continue", {}, {}});
+  found({FindingKind::deadlock, "deadlock: every rank waits and none can continue", {}, {}});
 }
 
 std::string Core::State::waiting_text(const WaitGraph& graph, const Node& node) const {
@@ -149,7 +149,7 @@ std::string Core::State::unreceived_text(const Operation& send) const {
 Finding Core::State::cycle_finding(const WaitGraph& graph,
                                    const std::vector<std::size_t>& cycle) const {
   constexpr std::size_t shown_max = 8, head = 4, tail = 2;
-  Finding finding{Verdict::deadlock, "deadlock: ", {}, {}};
+  Finding finding{FindingKind::deadlock, "deadlock: ", {}, {}};
   std::vector<Node> nodes;
   for (const std::size_t i : cycle) nodes.push_back(graph.nodes()[i]);
   const bool cut = nodes.size() > shown_max;
@@ -170,7 +170,7 @@ Finding Core::State::cycle_finding(const WaitGraph& graph,
 }
 
 Finding Core::State::end_finding(const WaitGraph& graph, const Node& node) const {
-  Finding finding{Verdict::deadlock, {}, {node.actor.rank}, place_of(*node.request)};
+  Finding finding{FindingKind::deadlock, {}, {node.actor.rank}, place_of(*node.request)};
   if (node.collective) return left_finding(graph, node);
   finding.message = "deadlock: " + waiting_text(graph, node);
   if (node.request->op == Op::pause) {
@@ -191,7 +191,7 @@ Finding Core::State::left_finding(const WaitGraph& graph, const Node& node) cons
   const Request& request = *node.request;
   std::set<int> ranks;  // one may wait with several strands
   for (const std::size_t i : waiting) ranks.insert(graph.nodes()[i].actor.rank);
-  Finding finding{Verdict::deadlock, {}, {ranks.begin(), ranks.end()}, place_of(request)};
+  Finding finding{FindingKind::deadlock, {}, {ranks.begin(), ranks.end()}, place_of(request)};
   finding.message = text(
       "deadlock: ", list_of(finding.ranks), ranks.size() == 1 ? " waits" : " wait", " in ",
       call_in_group(request, groups_[request.group]), and_place(request), " for ", list_of(missing),

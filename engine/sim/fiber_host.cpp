@@ -21,13 +21,13 @@ Finding finding_of_exception(int rank) {
   try {
     throw;
   } catch (const NotImplemented& error) {
-    return {Verdict::unsolved, error.what(), {rank}, {}};
+    return {FindingKind::unsolved, error.what(), {rank}, {}};
   } catch (const std::bad_alloc&) {
-    return {Verdict::memory, text("rank ", rank, ": out of memory (bad_alloc)"), {rank}, {}};
+    return {FindingKind::memory, text("rank ", rank, ": out of memory (bad_alloc)"), {rank}, {}};
   } catch (const std::exception& error) {
-    return {Verdict::crash, text("rank ", rank, " threw: ", error.what()), {rank}, {}};
+    return {FindingKind::crash, text("rank ", rank, " threw: ", error.what()), {rank}, {}};
   } catch (...) {
-    return {Verdict::crash,
+    return {FindingKind::crash,
             text("rank ", rank, " threw something that is not a std::exception"),
             {rank},
             {}};
@@ -228,7 +228,7 @@ void FiberHost::end(State& strand) {
   if (actor.strand != 0) return core_.end(actor);
   for (const StatePtr& other : of_rank) {
     if (!other) continue;
-    return core_.fail({Verdict::crash,
+    return core_.fail({FindingKind::crash,
                        text("the program of rank ", actor.rank, " returned while its strand '",
                             other->name, "' is still running: join() every strand"),
                        {actor.rank},
@@ -346,7 +346,7 @@ void FiberHost::end_all() {
 void FiberHost::report_idle(std::uint64_t sign) const {
   const int rank = static_cast<int>(sign % turns_of_sign);
   const std::string place = last_sign_.place();
-  const Finding finding{Verdict::time,
+  const Finding finding{FindingKind::time,
                         text("rank ", rank, " ran for more than ", options_.idle_s, " s",
                              place.empty() ? "" : " since its call at ", place,
                              " without communicating or returning: an endless loop?"),

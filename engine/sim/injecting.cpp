@@ -25,7 +25,7 @@ bool Core::State::dies_asking(Actor actor, const Message& message) {
 
 void Core::State::take_away(int rank, const std::string& why, double at_s) {
   striking_->has_died(rank, at_s);
-  striking_->strike(Verdict::rank_exited, why, {rank}, why);
+  striking_->strike(FindingKind::rank_exited, why, {rank}, why);
   auto& counters = counters_.ranks[static_cast<std::size_t>(rank)];
   counters.clock_s = std::max(counters.clock_s, at_s);
   counters_.makespan_s = std::max(counters_.makespan_s, at_s);
@@ -34,7 +34,7 @@ void Core::State::take_away(int rank, const std::string& why, double at_s) {
 
 void Core::State::strike_in_time(int rank) {
   const std::string why = striking_->killed(rank);
-  striking_->strike(Verdict::rank_exited, why, {rank}, why);
+  striking_->strike(FindingKind::rank_exited, why, {rank}, why);
 }
 
 void Core::State::die_in_time(int rank) {
@@ -75,7 +75,7 @@ bool Core::State::is_doomed(Operation& send, Operation& receive) {
              side == &send ? " to rank " : " from rank ",
              members[static_cast<std::size_t>(side->request.peer)], and_place(request_of(*side)),
              " cannot complete");
-    striking_->strike(Verdict::infrastructure, why, {side->owner.rank}, *cut);
+    striking_->strike(FindingKind::infrastructure, why, {side->owner.rank}, *cut);
     striking_->doom(OperationPtr(side), why, send.ready_s);
   }
   return true;
@@ -105,7 +105,7 @@ bool Core::State::is_doomed(const Group& group, const Group::Slot& slot, double 
     const Request& first = request_of(*slot.by_member.front());
     why = text(*cut, ", so ", call_of(first), group_of(first, group), and_place(first),
                " cannot complete");
-    striking_->strike(Verdict::infrastructure, why, group.members, *cut);
+    striking_->strike(FindingKind::infrastructure, why, group.members, *cut);
   }
   for (const int rank : group.members) {
     if (!why.empty() || !striking_->is_dead(rank, done_s)) continue;

@@ -27,7 +27,7 @@ void Core::State::check_end() {
              dst, " with tag ", request.tag, group_of(request, groups_[request.group]),
              and_place(request), ", but rank ", dst, " returned without receiving them");
     if (unreceived.size() > 1) message += text("; ", unreceived.size(), " messages in all");
-    return found({Verdict::undelivered, message, {send.owner.rank, dst}, place_of(request)});
+    return found({FindingKind::undelivered, message, {send.owner.rank, dst}, place_of(request)});
   }
   for (const Group& group : groups_) {
     for (const auto& slot : group.open) {
@@ -38,7 +38,7 @@ void Core::State::check_end() {
         if (slot.by_member[i] && one == nullptr) one = slot.by_member[i].get();
       }
       const Request& request = request_of(*one);
-      return found({Verdict::mismatch,
+      return found({FindingKind::mismatch,
                     text("mismatch: ", list_of(entered), " started ", call_of(request),
                          group_of(request, group), and_place(request), ", but ", list_of(missing),
                          " returned without it"),
@@ -54,7 +54,7 @@ void Core::State::check_end() {
   const Request& request = request_of(*unwaited);
   const std::string what(request.op == Op::icollective ? name_of(request.collective)
                                                        : name_of(request.op));
-  found({Verdict::in_flight,
+  found({FindingKind::in_flight,
          text("in flight: rank ", unwaited->owner.rank, " never waited for its ", what,
               and_place(request), "; until wait() returns, the buffer belongs to the operation",
               request.op == Op::irecv ? ", and nothing has arrived in it" : ""),

@@ -9,7 +9,7 @@ void Core::lose(int rank, const std::string& why) {
   LOCKSTEP_CHECK(rank >= 0 && rank < ranks(), "lose: there is no rank ", rank);
   if (!state_->lost_[static_cast<std::size_t>(rank)].empty()) return;
   state_->drop(rank, why.empty() ? text("rank ", rank, " is gone") : why);
-  state_->found({Verdict::rank_exited, gone(rank), {rank}, {}});
+  state_->found({FindingKind::rank_exited, gone(rank), {rank}, {}});
 }
 
 void Core::give_up(int rank, const std::string& why) {

@@ -102,7 +102,7 @@ void Core::State::forget_one_match() {
 
 void Core::State::disagree(const Operation& send, const Operation& receive) {
   const int src = send.owner.rank, dst = receive.owner.rank;
-  found({Verdict::mismatch,
+  found({FindingKind::mismatch,
          text("mismatch: rank ", src, " sends ", side_of(send), " to rank ", dst,
               ", which expects ", side_of(receive)),
          {src, dst},
@@ -113,7 +113,7 @@ void Core::State::changed_in_flight(Actor actor, const Operation& operation) {
   const Request& asked = request_of(operation);
   const std::string what(asked.op == Op::icollective ? name_of(asked.collective)
                                                      : name_of(asked.op));
-  found({Verdict::in_flight,
+  found({FindingKind::in_flight,
          text("in flight: rank ", actor.rank, " changed the buffer of its ", what, and_place(asked),
               " before wait() returned; until then, the buffer belongs to the operation"),
          {actor.rank},

@@ -25,7 +25,7 @@ Finding uneven_exchange(const Group& group, const Group::Slot& slot, std::uint64
       const Request& receiver = request_of(*slot.by_member[dst]);
       const std::int64_t sent = sender.counts[dst], expected = receiver.counts[n + src];
       if (sent == expected) continue;
-      return {Verdict::mismatch,
+      return {FindingKind::mismatch,
               text("mismatch: in collective number ", index, group_of(sender, group),
                    ", all_to_all, rank ", group.members[src], " sends ", sent, " elements to rank ",
                    group.members[dst], and_place(sender), ", which expects ", expected,
@@ -112,7 +112,7 @@ Finding Core::State::mismatch_of(const Group& group, const Group::Slot& slot,
                                                                       by_call.end());
   std::stable_sort(calls.begin(), calls.end(),
                    [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  Finding finding{Verdict::mismatch, {}, {}, {}};
+  Finding finding{FindingKind::mismatch, {}, {}, {}};
   const Request& first = request_of(*slot.by_member[calls.front().second.front()]);
   finding.where = place_of(first);
   finding.message = text("mismatch: as collective number ", index, group_of(first, group), ", ");

@@ -28,7 +28,7 @@ void ProcessHost::State::read_output(int rank) {
     from.output.append(buffer.data(),
                        static_cast<std::size_t>(std::min<std::int64_t>(room, count)));
     if (from.output_bytes > limits.output_bytes) {
-      return ends_badly(rank, {Verdict::output,
+      return ends_badly(rank, {FindingKind::output,
                                text("rank ", rank, " printed more than ", limits.output_bytes,
                                     " bytes in one case: does it print inside a loop?"),
                                {rank},
@@ -69,7 +69,7 @@ Finding ProcessHost::State::silent_for(int rank, double limit_s) {
   const std::string silent = text("for more than ", limit_s, " s",
                                   of.last_call.empty() ? "" : " since its call at ", of.last_call);
   const bool asleep = of.child.asleep();
-  return {Verdict::time,
+  return {FindingKind::time,
           asleep
               ? text("rank ", rank, " slept ", silent,
                      ", outside the lab's own operations: it waits for something that never "
@@ -93,7 +93,7 @@ void ProcessHost::State::found_too_long() {
       return found(silent_for(rank, limits.case_s / 2));
     }
   }
-  found({Verdict::time,
+  found({FindingKind::time,
          text("the ranks were still busy after ", limits.case_s,
               " s of one case: an endless exchange?"),
          {},

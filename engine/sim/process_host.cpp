@@ -3,8 +3,8 @@
 //
 // A player's state: it is *running* while one of its strands is not blocked (its idle clock ticks),
 // *blocked* while the core holds a request of each, *done* when its result is there, *broken* when
-// it failed by itself. A frame that does not fit the state is as good as noise: the verdict is
-// crash, of that rank alone.
+// it failed by itself. A frame that does not fit the state is as good as noise: that rank alone
+// has crashed.
 #include <poll.h>
 
 #include <algorithm>
@@ -102,14 +102,14 @@ void ProcessHost::State::go_on() {
 }
 
 // Of ranks that fail side by side, none can be the other's cause. One that was silent comes first:
-// whoever judges it knows by that verdict that to play it again would cost seconds.
+// whoever judges it then knows that to play it again would cost seconds.
 void ProcessHost::State::found_bad_end() {
   const Finding* first = nullptr;
   for (int rank = 0; rank < ranks; ++rank) {
     const auto& bad_end = player(rank).bad_end;
     if (!bad_end) continue;
-    const bool silent = bad_end->verdict == Verdict::time;
-    if (first == nullptr || (silent && first->verdict != Verdict::time)) first = &*bad_end;
+    const bool silent = bad_end->kind == FindingKind::time;
+    if (first == nullptr || (silent && first->kind != FindingKind::time)) first = &*bad_end;
   }
   if (first != nullptr) found(*first);
 }
@@ -138,7 +138,7 @@ void ProcessHost::State::give_cases(const std::vector<Bytes>& inputs) {
 void ProcessHost::State::drive_core() {
   auto resumes = core->advance();
   if (core->finding()) {
-    if (core->finding()->verdict == Verdict::deadlock) hear_foreign_threads();
+    if (core->finding()->kind == FindingKind::deadlock) hear_foreign_threads();
     found_bad_end();
     return found(*core->finding());
   }
@@ -269,21 +269,21 @@ void ProcessHost::State::take_result(int rank, std::span<const std::byte> bytes)
   result.results[static_cast<std::size_t>(rank)].assign(bytes.begin(), bytes.end());
 }
 
-void ProcessHost::State::take_failure(int rank, Failure kind, const std::string& what) {
-  const auto finding = [&](Verdict verdict, std::string message) {
-    ends_badly(rank, {verdict, std::move(message), {rank}, {}});
+void ProcessHost::State::take_failure(int rank, Failure failure, const std::string& what) {
+  const auto finding = [&](FindingKind kind, std::string message) {
+    ends_badly(rank, {kind, std::move(message), {rank}, {}});
   };
-  switch (kind) {
+  switch (failure) {
     case Failure::unsolved:
-      return finding(Verdict::unsolved, what);
+      return finding(FindingKind::unsolved, what);
     case Failure::memory:
-      return finding(Verdict::memory,
+      return finding(FindingKind::memory,
                      text("rank ", rank, " asked for more memory than the ",
                           limits.memory_bytes >> 20, " MiB it may have (", what, ")"));
     case Failure::crash:
-      return finding(Verdict::crash, text("rank ", rank, " threw: ", what));
+      return finding(FindingKind::crash, text("rank ", rank, " threw: ", what));
     case Failure::foreign_thread:
-      return finding(Verdict::crash, text("rank ", rank, " ", what));
+      return finding(FindingKind::crash, text("rank ", rank, " ", what));
   }
 }
 

@@ -71,7 +71,7 @@ struct ProcessHost::State {
   void no_frame(int rank, const std::string& why) {
     ends_badly(
         rank,
-        {Verdict::crash,
+        {FindingKind::crash,
          text("rank ", rank,
               " broke its connection to the lab: it sent something that is not a frame (", why,
               "); was fd 3 written to, memory overwritten, or a std::thread started where a strand "
@@ -93,7 +93,7 @@ struct ProcessHost::State {
   void hear(int rank);
   void take(int rank, const IncomingFrame& frame);
   void take_request(Actor actor, Request request);
-  void take_failure(int rank, Failure kind, const std::string& what);
+  void take_failure(int rank, Failure failure, const std::string& what);
   void take_result(int rank, std::span<const std::byte> bytes);
   void read_output(int rank);
   void check_idle(int rank, Clock::time_point now);

@@ -1,6 +1,7 @@
 #include "engine/sim/recorder.hpp"
 
 #include "engine/base/text.hpp"
+#include "engine/sim/printable.hpp"
 
 namespace lockstep::sim {
 
@@ -77,17 +78,11 @@ void Recorder::collective(const Operation& member, std::int64_t bytes, double st
 }
 
 void Recorder::found(const Finding& finding, std::vector<trace::Waiting> waiting) {
-  timeline_.finding.emplace();
-  timeline_.finding->waiting = std::move(waiting);
-  show(timeline_, finding);
-}
-
-void show(trace::Timeline& timeline, const Finding& finding) {
-  if (!timeline.finding) timeline.finding.emplace();
-  timeline.finding->verdict = name_of(finding.verdict);
-  timeline.finding->message = finding.message;
-  timeline.finding->where = finding.where;
-  timeline.finding->ranks = finding.ranks;
+  timeline_.finding = {.verdict = std::string(name_of(finding.kind)),
+                       .message = finding.message,
+                       .where = finding.where,
+                       .ranks = finding.ranks,
+                       .waiting = std::move(waiting)};
 }
 
 }  // namespace lockstep::sim

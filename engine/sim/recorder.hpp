@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/sim/finding.hpp"
 #include "engine/sim/operation.hpp"
-#include "engine/sim/verdict.hpp"
 #include "engine/trace/timeline.hpp"
 
 namespace lockstep::sim {
@@ -33,9 +33,5 @@ class Recorder {
 
 // What an operation is called in a picture: "recv from rank 3", "all_reduce", "strand 2 to end".
 std::string words_of(const Request& request, int peer);
-
-// The finding as the timeline holds it: a host that knows better than the core replaces its words
-// and keeps who waited.
-void show(trace::Timeline& timeline, const Finding& finding);
 
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "engine/base/error.hpp"
+#include "engine/sim/printable.hpp"
 
 namespace lockstep::sim {
 

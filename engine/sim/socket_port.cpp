@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/base/error.hpp"
-#include "engine/sim/verdict.hpp"
+#include "engine/sim/printable.hpp"
 
 namespace lockstep::sim {
 

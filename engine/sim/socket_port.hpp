@@ -1,7 +1,7 @@
 // The player's side of the socket: a Port whose strands pass a baton, and the strands themselves.
 // Internal to engine/sim. Each blocked strand has one open request; when all are blocked, whoever
 // holds the baton reads the next reply. A request from a thread that is no strand ends the process
-// with the report of it, so that the verdict does not depend on which of the two threads is faster.
+// with the report of it, so that the finding does not depend on which of the two threads is faster.
 #pragma once
 
 #include <map>

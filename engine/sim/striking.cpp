@@ -121,10 +121,10 @@ std::optional<Striking::Doomed> Striking::take_doomed(const OperationPtr& operat
   return doomed;
 }
 
-void Striking::strike(Verdict verdict, const std::string& what, std::vector<int> ranks,
+void Striking::strike(FindingKind kind, const std::string& what, std::vector<int> ranks,
                       const std::string& core) {
   if (struck_) return;
-  struck_ = Finding{verdict, what, std::move(ranks), {}};
+  struck_ = Finding{kind, what, std::move(ranks), {}};
   struck_core_ = core;
 }
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "engine/sim/faults.hpp"
+#include "engine/sim/finding.hpp"
 #include "engine/sim/links.hpp"
 #include "engine/sim/operation.hpp"
-#include "engine/sim/verdict.hpp"
 
 namespace lockstep::sim {
 
@@ -47,7 +47,7 @@ class Striking {
 
   // The first fault that struck is what went wrong, whatever came of it.
   // What others throw because of it holds `core`, a part of `what`.
-  void strike(Verdict verdict, const std::string& what, std::vector<int> ranks,
+  void strike(FindingKind kind, const std::string& what, std::vector<int> ranks,
               const std::string& core);
   bool has_struck() const { return struck_.has_value(); }
   Finding explained(Finding finding) const;

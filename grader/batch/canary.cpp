@@ -34,9 +34,9 @@ void send_impostors(const Lab& lab, const std::vector<const Exercise*>& exercise
     for (const char* kind : impostor_kinds) {
       const Report report = judge_impostor(lab, exercise, lab.places.impostor(kind), Battery::brief,
                                            seed_of(secret, text("impostor ", exercise.address())));
-      if (report.verdict != sim::Verdict::infrastructure && !is_taken_in(report)) continue;
+      if (report.verdict != Verdict::infrastructure && !is_taken_in(report)) continue;
       return text("nothing is graded: the ", kind,
-                  " impostor, a player without any part, is judged '", sim::name_of(report.verdict),
+                  " impostor, a player without any part, is judged '", name_of(report.verdict),
                   "' with ", report.points, " points in ", exercise.name,
                   ". Its exam takes too little for evidence; leave it out with "
                   "--exercises, or mend it (./lab dev impostors ",

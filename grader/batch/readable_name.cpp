@@ -3,7 +3,7 @@
 #include <cctype>
 #include <cstdio>
 
-#include "engine/sim/verdict.hpp"
+#include "engine/sim/printable.hpp"
 
 namespace lockstep::grader {
 

@@ -63,7 +63,7 @@ Grade grade_answers(const Lab& lab, const Unit& unit, const fs::path& folder,
   try {
     grade.report = grade_quiz(lab, *unit.exercise, answers, judging.seed, &reader);
   } catch (const UnreadableQuiz& unreadable) {
-    grade.report.verdict = sim::Verdict::refused;
+    grade.report.verdict = Verdict::refused;
     grade.report.max_points = unit.exercise->points;
     grade.report.cause = "unreadable";
     grade.report.message = unreadable.what();

@@ -175,7 +175,7 @@ void check_schedules(Bench& bench, const CollectiveContract& contract) {
     if (!played) continue;
     if (first && played->results->bytes() != first->results->bytes()) {
       Failure failure;
-      failure.verdict = sim::Verdict::nondeterministic;
+      failure.verdict = Verdict::nondeterministic;
       failure.cause = "order_of_arrival";
       failure.message =
           "the same inputs gave different bits under another schedule; likely cause: values are "

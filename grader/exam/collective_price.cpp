@@ -36,7 +36,7 @@ class PriceCheck {
       return;
     }
     Failure failure = outside(range, seen, who, verb, "element", cause, price_.why_uneven);
-    failure.verdict = sim::Verdict::efficiency;
+    failure.verdict = Verdict::efficiency;
     failure.cause = "uneven";
     bench_.fail(played_, std::move(failure));
   }
@@ -49,7 +49,7 @@ class PriceCheck {
     Failure failure = outside(
         range, seen, who, verb, what, cause,
         above ? why : "other ranks do the work of this rank, or its data travels in another way");
-    failure.verdict = above ? sim::Verdict::efficiency : sim::Verdict::wrong_answer;
+    failure.verdict = above ? Verdict::efficiency : Verdict::wrong_answer;
     failure.cause = text(above ? "too_many_" : "too_few_", cause);
     bench_.fail(played_, std::move(failure));
   }
@@ -100,7 +100,7 @@ void check_reach(Bench& bench, const Played& played, const CollectiveProblem& p,
     const int right = (message.dst - message.src + p.size()) % p.size();
     if (std::min(right, p.size() - right) <= price.reach) continue;
     Failure failure;
-    failure.verdict = sim::Verdict::efficiency;
+    failure.verdict = Verdict::efficiency;
     failure.cause = "not_neighbours";
     failure.seen = text("rank ", message.src, " sent to rank ", message.dst);
     failure.expected = "messages to a neighbour on the ring";
@@ -169,7 +169,7 @@ void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
   }
   if (played.counters.makespan_s > price.seconds) {
     Failure failure;
-    failure.verdict = sim::Verdict::efficiency;
+    failure.verdict = Verdict::efficiency;
     failure.cause = "too_slow";
     failure.seen = text(played.counters.makespan_s * 1e6, " µs");
     failure.expected = text("at most ", price.seconds * 1e6, " µs");

@@ -44,8 +44,8 @@ std::optional<Played> play_with_a_death(Bench& bench, const CaseSetup& setup) {
   try {
     return bench.play(setup);
   } catch (Failure& failure) {
-    if (failure.verdict == sim::Verdict::rank_exited) {
-      failure.verdict = sim::Verdict::wrong_answer;
+    if (failure.verdict == Verdict::rank_exited) {
+      failure.verdict = Verdict::wrong_answer;
       failure.cause = "peer_lost";
       failure.message =
           text("the judge killed a rank, and the other ranks did not end with CommError: ",

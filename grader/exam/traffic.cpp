@@ -76,7 +76,7 @@ double total_bytes(const sim::Counters& counters) {
 Failure wasteful(std::string cause, double sent, double allowed, const std::string& by,
                  std::string message) {
   Failure failure;
-  failure.verdict = sim::Verdict::efficiency;
+  failure.verdict = Verdict::efficiency;
   failure.cause = std::move(cause);
   failure.message = std::move(message);
   failure.counters = {{"bytes_sent", sent}, {"bytes_allowed", allowed}};
@@ -93,7 +93,7 @@ void check_operations(Bench& bench, const Played& played, const Operations& most
       std::min(of_kind[sim::Collective::reduce_scatter], of_kind[sim::Collective::all_gather]);
   const std::int64_t collectives = std::ssize(played.counters.collectives) - barriers - halves;
   Failure failure;
-  failure.verdict = sim::Verdict::efficiency;
+  failure.verdict = Verdict::efficiency;
   if (barriers > most.barriers) {
     failure.cause = "needless_barriers";
     failure.counters = {{"barriers", static_cast<double>(barriers)}};

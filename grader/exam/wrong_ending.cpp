@@ -31,7 +31,7 @@ Failure wrong_ending(const Ending& ending, std::string_view wanted, const std::s
 Failure unexpected_error(const Ending& ending, const std::string& asked) {
   LOCKSTEP_CHECK(ending.kind == Ending::Kind::threw_other, "that call did not break down");
   Failure failure;
-  failure.verdict = sim::Verdict::crash;
+  failure.verdict = Verdict::crash;
   failure.cause = "crash";
   failure.where = asked;
   failure.seen = thrown_text(ending);

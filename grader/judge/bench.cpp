@@ -19,21 +19,22 @@ constexpr int players_at_first = 8;  // side by side; more are started when a ca
 // One word for what the core or the host found; a hint is chosen by it.
 std::string cause_of(const sim::Finding& finding) {
   if (!finding.cause.empty()) return finding.cause;
-  switch (finding.verdict) {
-    case sim::Verdict::deadlock:
+  using sim::FindingKind;
+  switch (finding.kind) {
+    case FindingKind::deadlock:
       return finding.ranks.size() > 1 ? "cycle" : "waits_for_nobody";
-    case sim::Verdict::mismatch:
+    case FindingKind::mismatch:
       return "ranks_disagree";
-    case sim::Verdict::undelivered:
+    case FindingKind::undelivered:
       return "never_received";
-    case sim::Verdict::in_flight:
+    case FindingKind::in_flight:
       return "buffer_in_flight";
-    case sim::Verdict::rank_exited:
+    case FindingKind::rank_exited:
       return "exited";
-    case sim::Verdict::unsolved:
+    case FindingKind::unsolved:
       return "stub";
     default: {
-      std::string name(sim::name_of(finding.verdict));
+      std::string name(name_of(finding.kind));
       std::replace(name.begin(), name.end(), ' ', '_');
       return name;
     }
@@ -216,7 +217,7 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
   const auto printed = [](const std::string& text) { return !text.empty(); };
   if (std::any_of(last_.output.begin(), last_.output.end(), printed)) printed_ = last_;
   if (result.finding) {
-    fail(played, {.verdict = result.finding->verdict,
+    fail(played, {.verdict = verdict_of(result.finding->kind),
                   .cause = cause_of(*result.finding),
                   .message = result.finding->message,
                   .expected = {},
@@ -258,15 +259,16 @@ void Bench::note_par(const std::string& counter, double seen, double best, const
 
 void Bench::note(const Failure& failure) {
   if (failure.at != last_.at) return;
-  kept_run_.failed({.verdict = failure.verdict,
+  kept_run_.failed({.verdict = std::string(name_of(failure.verdict)),
                     .message = failure.message,
+                    .where = failure.where,
                     .ranks = failure.ranks,
-                    .where = failure.where});
+                    .waiting = {}});
 }
 
 Failure Bench::unreadable_result(const std::string& why) const {
   Failure failure;
-  failure.verdict = sim::Verdict::crash;
+  failure.verdict = Verdict::crash;
   failure.cause = "unreadable_result";
   failure.message =
       text("a rank sent a result that cannot be read (", why,

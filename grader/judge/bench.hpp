@@ -19,7 +19,7 @@ namespace lockstep::grader {
 
 // What an exam throws, through Bench::fail, when a check does not hold.
 struct Failure {
-  sim::Verdict verdict = sim::Verdict::wrong_answer;
+  Verdict verdict = Verdict::wrong_answer;
   std::string cause;    // stable: "averaged", "tail_lost", "cycle"
   std::string message;  // the sentence
   std::string expected, seen, where;

@@ -12,7 +12,7 @@ inline constexpr int variants_max = 48;
 
 // A hang outside of the lab's operations costs seconds, and a stub has nothing to make smaller.
 inline bool worth_variants(const Failure& failure) {
-  return failure.verdict != sim::Verdict::time && failure.verdict != sim::Verdict::unsolved;
+  return failure.verdict != Verdict::time && failure.verdict != Verdict::unsolved;
 }
 
 template <typename Problem>

@@ -12,9 +12,9 @@ namespace {
 // Right but wasteful earns this part of the points.
 constexpr int efficiency_percent = 60;
 
-int points_for(sim::Verdict verdict, int max_points) {
-  if (verdict == sim::Verdict::pass) return max_points;
-  if (verdict == sim::Verdict::efficiency) return max_points * efficiency_percent / 100;
+int points_for(Verdict verdict, int max_points) {
+  if (verdict == Verdict::pass) return max_points;
+  if (verdict == Verdict::efficiency) return max_points * efficiency_percent / 100;
   return 0;
 }
 
@@ -25,9 +25,7 @@ std::string replay_line(const std::string& exercise, const JudgeOptions& options
               " --seed ", options.seed, failure.alone ? text(" --case ", text_of(failure.at)) : "");
 }
 
-bool holds(sim::Verdict verdict) {
-  return verdict == sim::Verdict::pass || verdict == sim::Verdict::efficiency;
-}
+bool holds(Verdict verdict) { return verdict == Verdict::pass || verdict == Verdict::efficiency; }
 
 class Judgement {
  public:
@@ -40,7 +38,7 @@ class Judgement {
         bench_(exercise, player, options) {
     report_.exercise = exercise;
     report_.max_points = options.max_points;
-    report_.verdict = sim::Verdict::pass;
+    report_.verdict = Verdict::pass;
     report_.only_case = options.only_case;
     report_.seed = options.seed;
   }
@@ -64,14 +62,14 @@ class Judgement {
     }
     bench_.end();
     if (options_.only_case && bench_.played() == 0) no_such_case();
-    if (report_.verdict == sim::Verdict::pass) show_output(bench_.printed().output);
+    if (report_.verdict == Verdict::pass) show_output(bench_.printed().output);
     report_.inputs = bench_.inputs();
     if (options_.world == World::processes) {
       report_.aside = "values only, on real processes: no points";
     } else if (options_.only_case) {
       report_.aside = text("case ", text_of(*options_.only_case), " alone");
     }
-    if (report_.verdict == sim::Verdict::pass && report_.aside.empty()) report_.par = bench_.par();
+    if (report_.verdict == Verdict::pass && report_.aside.empty()) report_.par = bench_.par();
     report_.points = points_for(report_.verdict, report_.max_points);
     count_steps();
     if (!report_.aside.empty()) report_.points = 0;
@@ -81,8 +79,8 @@ class Judgement {
  private:
   // Of a part that is judged in steps: what the steps earn that hold, and which one is next.
   void count_steps() {
-    const bool whole = report_.verdict == sim::Verdict::pass;
-    if (whole || report_.verdict == sim::Verdict::infrastructure || report_.only_case) return;
+    const bool whole = report_.verdict == Verdict::pass;
+    if (whole || report_.verdict == Verdict::infrastructure || report_.only_case) return;
     std::vector<std::size_t> first;
     for (std::size_t i = 0; i < checks_.size(); ++i) {
       if (checks_[i].begins) first.push_back(i);
@@ -92,9 +90,8 @@ class Judgement {
       const std::size_t end = step + 1 < first.size() ? first[step + 1] : checks_.size();
       const auto worst = std::find_if(
           report_.checks.begin() + static_cast<std::ptrdiff_t>(first[step]),
-          report_.checks.begin() + static_cast<std::ptrdiff_t>(end), [](const CheckReport& check) {
-            return check.skipped || check.verdict != sim::Verdict::pass;
-          });
+          report_.checks.begin() + static_cast<std::ptrdiff_t>(end),
+          [](const CheckReport& check) { return check.skipped || check.verdict != Verdict::pass; });
       const Step& asked = *checks_[first[step]].begins;
       if (worst == report_.checks.begin() + static_cast<std::ptrdiff_t>(end)) {
         ++report_.steps_held;
@@ -156,7 +153,7 @@ class Judgement {
     if (line.skipped) line.message = "not run: the case belongs to another check";
     const int least = i < declared_.size() ? declared_[i] : 1;
     if (options_.only_case || line.cases >= least) return;
-    line.verdict = sim::Verdict::infrastructure;
+    line.verdict = Verdict::infrastructure;
     line.cause = "too_few_cases";
     line.message = text("the check '", line.name, "' of ", exercise_, " played ", line.cases,
                         line.cases == 1 ? " case" : " cases", " but declares ", least);
@@ -174,12 +171,12 @@ class Judgement {
     line.counters = failure.counters;
     line.origin = failure.origin;
     line.replay = replay_line(exercise_, options_, failure);
-    if (failure.verdict == sim::Verdict::unsolved) stopped_ = "the part is not written yet";
-    if (failure.verdict == sim::Verdict::time) stopped_ = "an earlier case ran out of time";
+    if (failure.verdict == Verdict::unsolved) stopped_ = "the part is not written yet";
+    if (failure.verdict == Verdict::time) stopped_ = "an earlier case ran out of time";
     // Right but wasteful gives way to what is wrong.
     const bool first =
-        report_.verdict == sim::Verdict::pass || (report_.verdict == sim::Verdict::efficiency &&
-                                                  failure.verdict != sim::Verdict::efficiency);
+        report_.verdict == Verdict::pass ||
+        (report_.verdict == Verdict::efficiency && failure.verdict != Verdict::efficiency);
     if (!first) return;
     report_.verdict = failure.verdict;
     report_.cause = failure.cause;
@@ -197,7 +194,7 @@ class Judgement {
   // Only where nothing of the student's has failed: that is said first.
   void lab_failed(const std::string& why) {
     if (!holds(report_.verdict)) return;
-    report_.verdict = sim::Verdict::infrastructure;
+    report_.verdict = Verdict::infrastructure;
     report_.cause = "too_few_cases";
     report_.message = why;
   }
@@ -231,7 +228,7 @@ Tally tally_of(const Report& report) {
     tally.cases += check.cases;
     if (check.skipped) {
       ++tally.skipped;
-    } else if (check.verdict == sim::Verdict::pass) {
+    } else if (check.verdict == Verdict::pass) {
       ++tally.passed;
     } else {
       ++tally.failed;

@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "engine/sim/process_host.hpp"
-#include "engine/sim/verdict.hpp"
 #include "engine/trace/timeline.hpp"
 #include "grader/judge/case_address.hpp"
 #include "grader/judge/par.hpp"
+#include "grader/judge/verdict.hpp"
 
 namespace lockstep::grader {
 
 // One check of one exercise: what was asserted, and what came of it.
 struct CheckReport {
   std::string name;  // "values: every rank ends with the sum"
-  sim::Verdict verdict = sim::Verdict::pass;
+  Verdict verdict = Verdict::pass;
   std::string cause;                  // short and stable; of a failure
   std::string message;                // the sentence; of a skipped check, why it was not run
   std::string expected, seen, where;  // where: "4 ranks, 7 elements, rank 2, element 5"
@@ -33,7 +33,7 @@ struct CheckReport {
 
 struct Report {
   std::string exercise;
-  sim::Verdict verdict = sim::Verdict::infrastructure;
+  Verdict verdict = Verdict::infrastructure;
   int points = 0, max_points = 0;
   std::string cause;    // short and stable: "summed_not_averaged", "cycle", "tail_lost", …
   std::string message;  // the first failing check's sentence

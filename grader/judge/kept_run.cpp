@@ -3,8 +3,6 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/sim/recorder.hpp"
-
 namespace lockstep::grader {
 
 trace::Timeline* KeptRun::next(const std::string& title) {
@@ -16,9 +14,10 @@ trace::Timeline* KeptRun::next(const std::string& title) {
   return &last_;
 }
 
-void KeptRun::failed(const sim::Finding& finding) {
+void KeptRun::failed(trace::Finding finding) {
   if (!has_last_) return;
-  sim::show(last_, finding);
+  if (last_.finding) finding.waiting = std::move(last_.finding->waiting);
+  last_.finding = std::move(finding);
   *kept_ = std::exchange(last_, {});
   has_last_ = false;
   has_failed_ = true;

@@ -2,7 +2,6 @@
 // else the largest. Costs nothing when nobody asks for it.
 #pragma once
 
-#include "engine/sim/verdict.hpp"
 #include "engine/trace/timeline.hpp"
 
 namespace lockstep::grader {
@@ -13,8 +12,9 @@ class KeptRun {
 
   // Where the core writes the next case; nullptr when nobody asks.
   trace::Timeline* next(const std::string& title);
-  // The last case was found wanting, by the core or by the judge, and is kept.
-  void failed(const sim::Finding& finding);
+  // The last case was found wanting, by the core or by the judge, and is kept: with these words,
+  // and with who waited, which only the core knows.
+  void failed(trace::Finding finding);
   // There are no more cases.
   void end();
 

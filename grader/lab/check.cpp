@@ -18,7 +18,6 @@ namespace lockstep::grader {
 namespace {
 
 namespace fs = std::filesystem;
-using sim::Verdict;
 
 Options check_options() {
   Options options("./lab check", "Judges your version of one or more exercises.");

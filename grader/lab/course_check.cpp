@@ -5,12 +5,12 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
-#include "engine/sim/verdict.hpp"
 #include "grader/course/mutants.hpp"
 #include "grader/course/quiz.hpp"
 #include "grader/course/stub.hpp"
 #include "grader/course/task.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/judge/verdict.hpp"
 #include "grader/lab/proof.hpp"
 
 namespace lockstep::grader {
@@ -80,8 +80,8 @@ std::set<std::string> quoted_names(const fs::path& root) {
       }
     }
   }
-  for (int i = 0; i <= static_cast<int>(sim::Verdict::infrastructure); ++i) {
-    names.insert(cause_named(sim::name_of(static_cast<sim::Verdict>(i))));
+  for (int i = 0; i <= static_cast<int>(Verdict::infrastructure); ++i) {
+    names.insert(cause_named(name_of(static_cast<Verdict>(i))));
   }
   return names;
 }

@@ -119,8 +119,8 @@ Exit debug_command(const Lab& lab, const Words& words) {
   std::signal(SIGINT, SIG_DFL);
   std::cout << exercise.address() << "  " << name_of(report.verdict)
             << (report.message.empty() ? "" : ": " + report.message) << "\n";
-  if (report.verdict == sim::Verdict::infrastructure) return Exit::lab_failed;
-  return report.verdict == sim::Verdict::pass ? Exit::passed : Exit::failed;
+  if (report.verdict == Verdict::infrastructure) return Exit::lab_failed;
+  return report.verdict == Verdict::pass ? Exit::passed : Exit::failed;
 }
 
 }  // namespace lockstep::grader

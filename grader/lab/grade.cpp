@@ -17,7 +17,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 Report not_built(const Exercise& exercise, const StudentBuild& build) {
   CheckReport check;
   check.name = "the file compiles and defines the part";
-  check.verdict = sim::Verdict::compile_error;
+  check.verdict = Verdict::compile_error;
   check.message = build.message;
   check.seen = build.compiler;
   Report report;
@@ -41,13 +41,13 @@ std::string unsolved_message(const Lab& lab, const Exercise& exercise,
 
 void say_where_it_is_unsolved(const Lab& lab, const Exercise& exercise,
                               const std::filesystem::path& source, Report& report) {
-  if (report.verdict != sim::Verdict::unsolved) return;
+  if (report.verdict != Verdict::unsolved) return;
   report.message = report.steps_held > 0
                        ? text(report.next_step, "; the steps before it pass. Continue in ",
                               lab.places.shown(source))
                        : unsolved_message(lab, exercise, source);
   for (CheckReport& check : report.checks) {
-    if (check.verdict == sim::Verdict::unsolved) check.message = report.message;
+    if (check.verdict == Verdict::unsolved) check.message = report.message;
   }
 }
 
@@ -128,7 +128,7 @@ void note_standing(const Lab& lab, const Exercise& exercise, const Report& repor
   judged.points = report.points;
   judged.judged_at = seconds_now();
   judged.cause = report.cause;
-  judged.message = report.verdict == sim::Verdict::pass ? "" : report.message;
+  judged.message = report.verdict == Verdict::pass ? "" : report.message;
   change_progress(lab.places.progress(),
                   [&](Progress& progress) { progress[exercise.address()].judged(judged); });
 }

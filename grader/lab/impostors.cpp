@@ -16,9 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool holds(sim::Verdict verdict) {
-  return verdict == sim::Verdict::pass || verdict == sim::Verdict::efficiency;
-}
+bool holds(Verdict verdict) { return verdict == Verdict::pass || verdict == Verdict::efficiency; }
 
 // The random impostor under a name for each seed, by which it draws.
 class NamedImpostors {
@@ -83,11 +81,11 @@ class ImpostorTrial {
  private:
   void look_at(const Report& report, const std::string& kind, int seed) {
     const std::string who = text(kind, " impostor with --seed ", seed);
-    if (report.verdict == sim::Verdict::infrastructure) {
+    if (report.verdict == Verdict::infrastructure) {
       complain(text("the ", who, " makes the lab fail: ", report.message));
     } else if (is_taken_in(report)) {
-      complain(text("the ", who, " is judged '", sim::name_of(report.verdict), "' with ",
-                    report.points, " points"));
+      complain(text("the ", who, " is judged '", name_of(report.verdict), "' with ", report.points,
+                    " points"));
     }
     for (std::size_t i = 0; i < report.checks.size(); ++i) {
       if (!holds(report.checks[i].verdict)) continue;

@@ -15,7 +15,6 @@ namespace lockstep::grader {
 namespace {
 
 namespace fs = std::filesystem;
-using sim::Verdict;
 
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -147,7 +146,7 @@ class Prover {
   }
 
   MutantRow row_of(const std::string& mutant) const {
-    MutantRow row{mutant, std::string(sim::name_of(report_.verdict)), report_.cause, {}};
+    MutantRow row{mutant, std::string(name_of(report_.verdict)), report_.cause, {}};
     row.fails.assign(proof_.kills.checks.size(), false);
     if (report_.checks.size() == row.fails.size()) {  // else it was not even built
       for (std::size_t c = 0; c < row.fails.size(); ++c) {
@@ -163,7 +162,7 @@ class Prover {
 
   int expect(const std::string& name, const fs::path& file, Verdict verdict,
              const std::string& says) {
-    return expect(name, file, std::string(sim::name_of(verdict)), says);
+    return expect(name, file, std::string(name_of(verdict)), says);
   }
 
   // 1 when the file is judged so and the reason, where one is asked for, is among what was said.
@@ -181,7 +180,7 @@ class Prover {
 
   // What of the report is not as it is to be; "" when all is.
   std::string wrong_with(const std::string& verdict, const std::string& says) const {
-    const std::string seen(sim::name_of(report_.verdict));
+    const std::string seen(name_of(report_.verdict));
     if (seen != verdict) {
       return text(" gets the verdict '", seen, "', not '", verdict, "': ", report_.message);
     }

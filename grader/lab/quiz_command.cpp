@@ -134,7 +134,7 @@ Exit quiz_command(const Lab& lab, const Words& words) {
   const Grade grade = grade_file(lab, quiz, lab.places.work(quiz), {});
   note_standing(lab, quiz, grade.report);
   std::cout << wrapped(words_of(grade, lab, quiz, Times::hidden), lab.columns);
-  return grade.report.verdict == sim::Verdict::pass ? Exit::passed : Exit::failed;
+  return grade.report.verdict == Verdict::pass ? Exit::passed : Exit::failed;
 }
 
 }  // namespace lockstep::grader

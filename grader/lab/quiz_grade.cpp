@@ -7,8 +7,6 @@
 namespace lockstep::grader {
 namespace {
 
-using sim::Verdict;
-
 Verdict verdict_of(Answered state) {
   if (state == Answered::right) return Verdict::pass;
   return state == Answered::open ? Verdict::unsolved : Verdict::wrong_answer;

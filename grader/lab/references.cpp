@@ -20,10 +20,10 @@ std::string complaints_of(const Lab& lab, const Exercise& exercise, int seeds) {
     options.seed = static_cast<std::uint64_t>(seed);
     options.limits = lab.limits;
     const Report report = grade_build(lab, exercise, source, build, options).report;
-    if (report.verdict == sim::Verdict::pass && report.points == exercise.points) continue;
-    complaints += text(exercise.handle(), ": with --seed ", seed, " the reference is judged '",
-                       sim::name_of(report.verdict), "' with ", report.points,
-                       " points: ", report.message, "\n");
+    if (report.verdict == Verdict::pass && report.points == exercise.points) continue;
+    complaints +=
+        text(exercise.handle(), ": with --seed ", seed, " the reference is judged '",
+             name_of(report.verdict), "' with ", report.points, " points: ", report.message, "\n");
   }
   return complaints;
 }

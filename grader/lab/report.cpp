@@ -11,10 +11,8 @@
 namespace lockstep::grader {
 namespace {
 
-using sim::Verdict;
-
 std::string painted_verdict(Verdict verdict, Paint paint) {
-  const std::string name(sim::name_of(verdict));
+  const std::string name(name_of(verdict));
   if (verdict == Verdict::pass) return green(paint, name);
   if (verdict == Verdict::unsolved || verdict == Verdict::efficiency) return yellow(paint, name);
   return red(paint, name);

@@ -31,7 +31,7 @@ std::string reason_for_reference(const Lab& lab, const Exercise& part) {
   options.limits = lab.limits;
   const Report report = grade_file(lab, part, file, options).report;
   note_standing(lab, part, report);
-  return report.verdict == sim::Verdict::pass ? "" : std::string(name_of(report.verdict));
+  return report.verdict == Verdict::pass ? "" : std::string(name_of(report.verdict));
 }
 
 // Which of these settings the run has, such as "--all-reduce ring" or "--workers"; nullptr without

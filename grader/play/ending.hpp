@@ -12,7 +12,7 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
-#include "engine/sim/verdict.hpp"
+#include "engine/sim/printable.hpp"
 
 namespace lockstep::grader {
 

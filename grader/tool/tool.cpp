@@ -8,7 +8,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
-#include "engine/sim/verdict.hpp"
+#include "engine/sim/printable.hpp"
 #include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {

@@ -5,7 +5,6 @@
 
 using namespace lockstep;
 using namespace lockstep::grader;
-using sim::Verdict;
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "engine/sim/printable.hpp"
 #include "grader/exam/evidence.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
@@ -61,9 +62,9 @@ TEST_CASE("evidence: a result that no check has read to its end cannot be read")
   const auto half_read = [](Returns returns) {
     return judged_by([returns](Bench& bench) { evidence::value_in(*bench.play(asked(returns))); });
   };
-  CHECK(half_read(Returns::value).verdict == sim::Verdict::pass);
+  CHECK(half_read(Returns::value).verdict == Verdict::pass);
   for (const Report& report : {unread(Returns::value), half_read(Returns::value_twice)}) {
-    CHECK(report.verdict == sim::Verdict::crash);
+    CHECK(report.verdict == Verdict::crash);
     CHECK(report.cause == "unreadable_result");
     CHECK(report.points == 0);
   }
@@ -85,7 +86,7 @@ TEST_CASE("evidence: whatever is thrown while a result is read is the part's fai
       [] { throw MalformedMessage("cut off"); }};
   for (const auto& thrown : all) {
     const Report report = judged_by(evidence::throws_after_a_case(thrown));
-    CHECK(report.verdict == sim::Verdict::crash);
+    CHECK(report.verdict == Verdict::crash);
     CHECK(report.cause == "unreadable_result");
   }
 }

@@ -59,8 +59,8 @@ sim::Finding on_the_simulator(const HangCase& hang) {
   return *result.finding;
 }
 
-sim::Verdict verdict_of(HangKind kind) {
-  return kind <= HangKind::wrong_count ? sim::Verdict::mismatch : sim::Verdict::deadlock;
+sim::FindingKind kind_of(HangKind kind) {
+  return kind <= HangKind::wrong_count ? sim::FindingKind::mismatch : sim::FindingKind::deadlock;
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ TEST_CASE("reports of hangs: the simulator says of the same programs that they h
       const sim::Finding finding = on_the_simulator(hang);
       INFO(maker.name << ", seed " << seed << ": " << finding.message);
       if (maker.kinds == Kinds::several) continue;
-      CHECK(finding.verdict == verdict_of(hang.right.kind));
+      CHECK(finding.kind == kind_of(hang.right.kind));
       std::vector<int> ranks = finding.ranks;
       std::sort(ranks.begin(), ranks.end());
       if (hang.right.kind == HangKind::cycle) CHECK(ranks == hang.right.culprits);

@@ -19,13 +19,13 @@ Exercise reported() {
 Grade failed() {
   Grade grade;
   grade.report.exercise = "ring";
-  grade.report.verdict = sim::Verdict::wrong_answer;
+  grade.report.verdict = Verdict::wrong_answer;
   grade.report.max_points = 10;
   grade.report.cause = "tail_lost";
   grade.report.message = "the tail is lost";
   CheckReport first;
   first.name = "values";
-  first.verdict = sim::Verdict::wrong_answer;
+  first.verdict = Verdict::wrong_answer;
   first.message = "the tail is lost";
   first.expected = "7";
   first.seen = "3";
@@ -56,10 +56,10 @@ TEST_CASE("a report: says what, where, expected, seen, measured, replay, and wha
 
 TEST_CASE("a report: of a part that is written in steps, what holds is shown beside what is next") {
   Grade grade = failed();
-  grade.report.verdict = sim::Verdict::unsolved;
+  grade.report.verdict = Verdict::unsolved;
   grade.report.steps_held = 1;
   grade.report.next_step = "step 2 of 3 is next: several workers";
-  grade.report.checks[0].verdict = sim::Verdict::pass;
+  grade.report.checks[0].verdict = Verdict::pass;
   const std::string words = words_of(grade, Lab{}, reported(), Times::hidden);
   CHECK_THAT(words, test::contains("ok  values"));
   CHECK_THAT(words, test::contains("step 2 of 3 is next: several workers"));

@@ -63,11 +63,11 @@ TEST_CASE("versions: compiled together, each plays its own file and names its ow
                "(void)from_left;\n\n\n"
                "peers.recv(from_left, peers.rank());\n"),
        version("from_left.copy_(mine); (void)peers;\n")});
-  CHECK(versions.judged(0).verdict == sim::Verdict::pass);
-  CHECK(versions.judged(1).verdict == sim::Verdict::crash);
+  CHECK(versions.judged(0).verdict == Verdict::pass);
+  CHECK(versions.judged(1).verdict == Verdict::crash);
   const Report waiting = versions.judged(2);
   CHECK_THAT(waiting.message, test::contains("version2.cpp:8"));
-  CHECK(versions.judged(3).verdict == sim::Verdict::wrong_answer);
+  CHECK(versions.judged(3).verdict == Verdict::wrong_answer);
 }
 
 TEST_CASE("versions: what does not compile, or defines something else, does not spoil the others") {

@@ -6,7 +6,7 @@ namespace lockstep::test {
 namespace {
 
 using comm::Work;
-using sim::Verdict;
+using sim::FindingKind;
 
 void cycle_through_a_barrier(Self& self) {
   if (self.rank() == 0) self.at('a'), self.group.barrier();
@@ -92,7 +92,7 @@ std::vector<BrokenProgram> broken_collectives() {
        "call ordering",
        2,
        cycle_through_a_barrier,
-       Verdict::deadlock,
+       FindingKind::deadlock,
        {0, 1},
        "deadlock: rank 0 waits in barrier for rank 1 ({a}), rank 1 waits in recv from rank "
        "0 (12 bytes, {b}): none can go first; no rank leaves barrier before its whole "
@@ -101,7 +101,7 @@ std::vector<BrokenProgram> broken_collectives() {
        "call ordering",
        3,
        one_rank_leaves_it_out,
-       Verdict::deadlock,
+       FindingKind::deadlock,
        {0, 1, 2},
        "deadlock: ranks 0 and 1 wait in all_reduce(sum) of 3 float32 ({a}) for rank 2, "
        "which has already returned without calling it"},
@@ -109,7 +109,7 @@ std::vector<BrokenProgram> broken_collectives() {
        "call ordering",
        4,
        barrier_left_out,
-       Verdict::mismatch,
+       FindingKind::mismatch,
        {3, 0, 1, 2},
        "mismatch: as collective number 1, rank 3 calls all_reduce(sum) of 3 float32 ({b}), "
        "while ranks 0, 1 and 2 call barrier ({a}); all ranks of a group must call the same "
@@ -118,7 +118,7 @@ std::vector<BrokenProgram> broken_collectives() {
        "call ordering",
        3,
        another_order,
-       Verdict::mismatch,
+       FindingKind::mismatch,
        {1, 0, 2},
        "mismatch: as collective number 1, rank 1 calls broadcast from root 0 of 3 float32 "
        "({a}), while ranks 0 and 2 call barrier ({b}); all ranks of a group must call the same "
@@ -127,7 +127,7 @@ std::vector<BrokenProgram> broken_collectives() {
        "parameter matching",
        3,
        another_count,
-       Verdict::mismatch,
+       FindingKind::mismatch,
        {2, 0, 1},
        "mismatch: as collective number 1, rank 2 calls all_reduce(sum) of 6 float32 ({a}), "
        "while ranks 0 and 1 call all_reduce(sum) of 5 float32 ({a}); all ranks of a group "
@@ -136,7 +136,7 @@ std::vector<BrokenProgram> broken_collectives() {
        "parameter matching",
        3,
        another_type,
-       Verdict::mismatch,
+       FindingKind::mismatch,
        {2, 0, 1},
        "mismatch: as collective number 1, rank 2 calls all_reduce(sum) of 5 float64 ({a}), "
        "while ranks 0 and 1 call all_reduce(sum) of 5 float32 ({a}); all ranks of a group "
@@ -145,7 +145,7 @@ std::vector<BrokenProgram> broken_collectives() {
        "parameter matching",
        3,
        another_operator,
-       Verdict::mismatch,
+       FindingKind::mismatch,
        {1, 0, 2},
        "mismatch: as collective number 1, rank 1 calls all_reduce(max) of 3 float32 ({a}), "
        "while ranks 0 and 2 call all_reduce(sum) of 3 float32 ({a}); all ranks of a group "
@@ -154,7 +154,7 @@ std::vector<BrokenProgram> broken_collectives() {
        "parameter matching",
        3,
        another_root,
-       Verdict::mismatch,
+       FindingKind::mismatch,
        {0, 1, 2},
        "mismatch: as collective number 1, rank 0 calls broadcast from root 0 of 3 float32 "
        "({a}), while ranks 1 and 2 call broadcast from root 1 of 3 float32 ({a}); all ranks "
@@ -163,7 +163,7 @@ std::vector<BrokenProgram> broken_collectives() {
        "call ordering",
        3,
        another_kind,
-       Verdict::mismatch,
+       FindingKind::mismatch,
        {0, 1, 2},
        "mismatch: as collective number 1, rank 0 calls reduce(sum) to root 0 of 3 float32 "
        "({a}), while ranks 1 and 2 call all_reduce(sum) of 3 float32 ({b}); all ranks of a "
@@ -172,7 +172,7 @@ std::vector<BrokenProgram> broken_collectives() {
        "parameter matching",
        2,
        parts_do_not_fit,
-       Verdict::mismatch,
+       FindingKind::mismatch,
        {0, 1},
        "mismatch: in collective number 1, all_to_all, rank 0 sends 2 elements to rank 1 "
        "({a}), which expects 1 ({a}); each rank must receive exactly what its peer sends"},
@@ -180,7 +180,7 @@ std::vector<BrokenProgram> broken_collectives() {
        "local concurrency",
        2,
        written_while_reduced,
-       Verdict::in_flight,
+       FindingKind::in_flight,
        {1},
        "in flight: rank 1 changed the buffer of its all_reduce ({a}) before wait() "
        "returned; until then, the buffer belongs to the operation"},
@@ -188,7 +188,7 @@ std::vector<BrokenProgram> broken_collectives() {
        "call ordering",
        3,
        split_without_a_member,
-       Verdict::deadlock,
+       FindingKind::deadlock,
        {0, 1, 2},
        "deadlock: ranks 0 and 1 wait in split ({a}) for rank 2, which has already returned "
        "without calling it"},
@@ -196,7 +196,7 @@ std::vector<BrokenProgram> broken_collectives() {
        "call ordering",
        4,
        two_groups_in_two_orders,
-       Verdict::deadlock,
+       FindingKind::deadlock,
        {0, 1},
        "deadlock: rank 0 waits in barrier in group 1 (ranks 0 and 1) for rank 1 ({a}), rank "
        "1 waits in barrier for rank 0 ({b}): none can go first; they call collectives of "

@@ -9,7 +9,7 @@ namespace lockstep::test {
 
 namespace {
 
-using sim::Verdict;
+using sim::FindingKind;
 
 // The others wait for the rank that goes wrong, which has met them once.
 constexpr comm::Where meeting = comm::Where::current();
@@ -50,12 +50,12 @@ comm::Where meeting_line() { return meeting; }
 
 std::vector<BrokenProgram> broken_ends() {
   return {
-      {"one rank throws", "", 3, throws, Verdict::crash, {2}, "rank 2 threw: out of ideas"},
+      {"one rank throws", "", 3, throws, FindingKind::crash, {2}, "rank 2 threw: out of ideas"},
       {"a rank sends to one that does not exist",
        "invalid parameter",
        3,
        not_a_rank,
-       Verdict::crash,
+       FindingKind::crash,
        {1},
        "rank 1 threw: send: rank 3 is not in this group of 3 ranks (0 to 2), asked by rank "
        "1 at {a}; a ring wraps round, to (rank + 1) % size and (rank + size - 1) % size; a tree "
@@ -64,7 +64,7 @@ std::vector<BrokenProgram> broken_ends() {
        "",
        3,
        exits,
-       Verdict::rank_exited,
+       FindingKind::rank_exited,
        {1},
        "rank 1 called exit(0) before returning its result; its last call was at {m}",
        Runs::in_processes},
@@ -72,7 +72,7 @@ std::vector<BrokenProgram> broken_ends() {
        "",
        3,
        reads_at_null,
-       Verdict::crash,
+       FindingKind::crash,
        {1},
        "rank 1 crashed: SIGSEGV: it accessed memory outside its own (a null pointer, an index "
        "out of range, infinite recursion), or exceeded its memory limit; its last call was at "
@@ -82,9 +82,10 @@ std::vector<BrokenProgram> broken_ends() {
        "",
        3,
        never_ends,
-       Verdict::time,
+       FindingKind::time,
        {1},
-       "rank 1 ran for more than 0.3 s since its call at {m} without communicating or returning: an endless "
+       "rank 1 ran for more than 0.3 s since its call at {m} without communicating or returning: "
+       "an endless "
        "loop?",
        Runs::in_processes},
   };

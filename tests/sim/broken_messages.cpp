@@ -6,7 +6,7 @@ namespace lockstep::test {
 namespace {
 
 using comm::Work;
-using sim::Verdict;
+using sim::FindingKind;
 
 void all_send_first(Self& self) {
   self.at('a'), self.group.send(self.ones(), self.right());
@@ -81,7 +81,7 @@ std::vector<BrokenProgram> broken_messages() {
        "buffering hazard",
        3,
        all_send_first,
-       Verdict::deadlock,
+       FindingKind::deadlock,
        {0, 1, 2},
        "deadlock: rank 0 waits in send to rank 1 (12 bytes, {a}), rank 1 waits in send to "
        "rank 2 (12 bytes, {a}), rank 2 waits in send to rank 0 (12 bytes, {a}): none can "
@@ -91,7 +91,7 @@ std::vector<BrokenProgram> broken_messages() {
        "call ordering",
        2,
        all_receive_first,
-       Verdict::deadlock,
+       FindingKind::deadlock,
        {0, 1},
        "deadlock: rank 0 waits in recv from rank 1 (12 bytes, {a}), rank 1 waits in recv "
        "from rank 0 (12 bytes, {a}): none can go first; all of them receive, but no rank "
@@ -100,7 +100,7 @@ std::vector<BrokenProgram> broken_messages() {
        "parameter matching",
        3,
        wrong_way_round,
-       Verdict::deadlock,
+       FindingKind::deadlock,
        {0, 2, 1},
        "deadlock: rank 0 waits in recv from rank 2 (12 bytes, {b}), rank 2 waits in recv "
        "from rank 1 (12 bytes, {b}), rank 1 waits in recv from rank 0 (12 bytes, {b}): "
@@ -110,7 +110,7 @@ std::vector<BrokenProgram> broken_messages() {
        "parameter matching",
        3,
        wrong_peer,
-       Verdict::deadlock,
+       FindingKind::deadlock,
        {0, 2},
        "deadlock: rank 0 waits in send to rank 2 (12 bytes, {a}), which has already "
        "returned without receiving it; meanwhile rank 1 waits in recv from rank 0 (12 "
@@ -119,7 +119,7 @@ std::vector<BrokenProgram> broken_messages() {
        "parameter matching",
        2,
        wrong_tag,
-       Verdict::deadlock,
+       FindingKind::deadlock,
        {0, 1},
        "deadlock: rank 0 waits in send to rank 1 (12 bytes, tag 7, {a}), rank 1 waits in "
        "recv from rank 0 (12 bytes, tag 8, {b}): none can go first; send and recv of "
@@ -128,14 +128,14 @@ std::vector<BrokenProgram> broken_messages() {
        "parameter matching",
        2,
        wrong_count,
-       Verdict::mismatch,
+       FindingKind::mismatch,
        {0, 1},
        "mismatch: rank 0 sends 8 float32 ({a}) to rank 1, which expects 7 float32 ({b})"},
       {"a message is never received",
        "call ordering",
        2,
        nobody_receives,
-       Verdict::deadlock,
+       FindingKind::deadlock,
        {0, 1},
        "deadlock: rank 0 waits for its isend to rank 1 (12 bytes, {a}), which has already "
        "returned without receiving it"},
@@ -143,7 +143,7 @@ std::vector<BrokenProgram> broken_messages() {
        "call ordering",
        2,
        nobody_sends,
-       Verdict::deadlock,
+       FindingKind::deadlock,
        {1, 0},
        "deadlock: rank 1 waits in recv from rank 0 (12 bytes, {a}), which has already "
        "returned without sending it"},
@@ -151,7 +151,7 @@ std::vector<BrokenProgram> broken_messages() {
        "call ordering",
        2,
        sent_and_forgotten,
-       Verdict::undelivered,
+       FindingKind::undelivered,
        {0, 1},
        "undelivered: rank 0 sent 12 bytes to rank 1 with tag 9 ({a}), but rank 1 returned "
        "without receiving them"},
@@ -159,7 +159,7 @@ std::vector<BrokenProgram> broken_messages() {
        "request lifecycle: missing wait",
        2,
        wait_forgotten,
-       Verdict::in_flight,
+       FindingKind::in_flight,
        {0},
        "in flight: rank 0 never waited for its irecv ({a}); until wait() returns, the buffer "
        "belongs to the operation, and nothing has arrived in it"},
@@ -167,7 +167,7 @@ std::vector<BrokenProgram> broken_messages() {
        "local concurrency",
        2,
        written_while_sent,
-       Verdict::in_flight,
+       FindingKind::in_flight,
        {0},
        "in flight: rank 0 changed the buffer of its isend ({a}) before wait() returned; "
        "until then, the buffer belongs to the operation"},
@@ -175,7 +175,7 @@ std::vector<BrokenProgram> broken_messages() {
        "local concurrency",
        2,
        written_while_received,
-       Verdict::in_flight,
+       FindingKind::in_flight,
        {0},
        "in flight: rank 0 changed the buffer of its irecv ({a}) before wait() returned; "
        "until then, the buffer belongs to the operation"},

@@ -1,5 +1,7 @@
 #include "tests/sim/broken_programs.hpp"
 
+#include "engine/sim/printable.hpp"
+
 namespace lockstep::test {
 
 void MarkedLines::mark(char name, const comm::Where& where) {

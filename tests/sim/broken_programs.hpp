@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/comm/process_group.hpp"
-#include "engine/sim/verdict.hpp"
+#include "engine/sim/finding.hpp"
 
 namespace lockstep::test {
 
@@ -52,7 +52,7 @@ struct BrokenProgram {
   std::string error;
   int ranks;
   void (*run)(Self& self);
-  sim::Verdict verdict;
+  sim::FindingKind kind;
   std::vector<int> blamed;  // Finding::ranks
   std::string sentence;
   Runs runs = Runs::everywhere;

@@ -80,8 +80,8 @@ Diagnosed on_processes(std::uint64_t number, int ranks) {
 template <typename Try>
 Diagnosed quickest(Try once) {
   Diagnosed best = once();
-  for (int again = 0; again < 4 && best.seconds > 0.1 && best.finding.verdict != sim::Verdict::time;
-       ++again) {
+  for (int again = 0;
+       again < 4 && best.seconds > 0.1 && best.finding.kind != sim::FindingKind::time; ++again) {
     const Diagnosed next = once();
     if (next.seconds < best.seconds) best = next;
   }
@@ -102,15 +102,15 @@ TEST_CASE("broken programs: one sentence names the mistake, its ranks and lines,
       const Diagnosed seen = quickest([&] { return on_fibers(program, lines); });
       slowest_s = std::max(slowest_s, seen.seconds);
       CHECK(seen.finding.message == lines.fill(program.sentence));
-      CHECK(seen.finding.verdict == program.verdict);
+      CHECK(seen.finding.kind == program.kind);
       CHECK(seen.finding.ranks == program.blamed);
     }
     const Diagnosed seen = quickest([&] { return on_processes(i, program.ranks); });
     lines.mark('m', meeting_line());  // of programs that do not run on fibers
     CHECK(seen.finding.message == lines.fill(program.sentence));
-    CHECK(seen.finding.verdict == program.verdict);
+    CHECK(seen.finding.kind == program.kind);
     CHECK(seen.finding.ranks == program.blamed);
-    if (program.verdict != sim::Verdict::time) slowest_s = std::max(slowest_s, seen.seconds);
+    if (program.kind != sim::FindingKind::time) slowest_s = std::max(slowest_s, seen.seconds);
   }
   std::cout << "of " << programs.size() << " broken programs the slowest was named after "
             << slowest_s * 1e3 << " ms\n";
@@ -143,7 +143,7 @@ TEST_CASE("broken programs: those that would end all fibers end a child, and the
     MarkedLines lines;
     lines.mark('m', meeting_line());
     CHECK(ran.finding->message == lines.fill(program.sentence));
-    CHECK(ran.finding->verdict == program.verdict);
+    CHECK(ran.finding->kind == program.kind);
     CHECK(ran.finding->ranks == program.blamed);
   }
 }

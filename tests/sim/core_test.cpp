@@ -25,7 +25,7 @@ TEST_CASE("a message carries its sender's bytes") {
   Core core(world(n));
   const auto replies = run(core, ring_scripts(n));
   REQUIRE(core.finished());
-  REQUIRE(verdict_of(core) == Verdict::pass);
+  REQUIRE_FALSE(core.finding());
   for (int rank = 0; rank < n; ++rank) {
     const auto& got = replies[static_cast<std::size_t>(rank)][rank % 2 == 0 ? 1 : 0];
     CHECK(floats_of(got.data) == std::vector<float>{static_cast<float>((rank + n - 1) % n)});
@@ -53,7 +53,7 @@ TEST_CASE("messages of one channel arrive in order, and tags are channels of the
     return wait_for(replies[waited].handle, sends[waited].data);
   };
   const auto replies = run(core, {sender, list(receives)});
-  CHECK(verdict_of(core) == Verdict::pass);
+  CHECK_FALSE(core.finding());
   std::vector<float> got;
   for (const auto& reply : replies[1]) got.push_back(floats_of(reply.data).at(0));
   CHECK(got == std::vector<float>{1, 3, 0, 2});
@@ -138,7 +138,7 @@ TEST_CASE("a native all-reduce sums in rank order and leaves every rank at the s
     scripts.push_back(list({collective(Collective::all_reduce, {mine, 1})}));
   }
   const auto replies = run(core, scripts);
-  REQUIRE(verdict_of(core) == Verdict::pass);
+  REQUIRE_FALSE(core.finding());
   for (const auto& of_rank : replies) {
     CHECK(floats_of(of_rank[0].data) == std::vector<float>{expected, static_cast<float>(n)});
     CHECK(of_rank[0].now == Approx(2 * (n - 1) * (3 + 1 + 8.0 / n / 4)));
@@ -161,7 +161,7 @@ TEST_CASE("broadcast, all_gather and barrier do what their names say") {
                             collective(Collective::barrier, {})}));
   }
   const auto replies = run(core, scripts);
-  REQUIRE(verdict_of(core) == Verdict::pass);
+  REQUIRE_FALSE(core.finding());
   for (const auto& of_rank : replies) {
     CHECK(floats_of(of_rank[0].data) == std::vector<float>{static_cast<float>(n - 1)});
     CHECK(floats_of(of_rank[1].data) == everyone);
@@ -186,7 +186,7 @@ TEST_CASE("split makes groups ordered by key, in which peers are group ranks") {
     });
   }
   const auto replies = run(core, scripts);
-  REQUIRE(verdict_of(core) == Verdict::pass);
+  REQUIRE_FALSE(core.finding());
   CHECK(replies[0][0].rank == -1);
   CHECK(replies[3][0].rank == 0);
   CHECK(replies[1][0].rank == 1);
@@ -217,7 +217,7 @@ TEST_CASE("a symbolic message has a size and a price, and no bytes") {
   Request send = message(Op::send, 1, 1000);
   send.data = {};
   const auto replies = run(core, {list({send}), list({message(Op::recv, 0, 1000)})});
-  CHECK(verdict_of(core) == Verdict::pass);
+  CHECK_FALSE(core.finding());
   CHECK(replies[1][0].data.bytes.empty());
   CHECK(core.counters().ranks[0].bytes_sent == 4000);
 }
@@ -247,7 +247,7 @@ TEST_CASE("strands of a rank ask on their own, inherit its clock, and are joined
   CHECK(resumes[0].reply.now >= 7);
   core.end({0, 0});
   CHECK(core.finished());
-  CHECK(verdict_of(core) == Verdict::pass);
+  CHECK_FALSE(core.finding());
 }
 
 TEST_CASE(
@@ -274,7 +274,7 @@ TEST_CASE(
   CHECK(resumes[0].reply.now == (looked_at ? 7 : 0));
   core.end({0, 0});
   CHECK(core.finished());
-  CHECK(verdict_of(core) == Verdict::pass);
+  CHECK_FALSE(core.finding());
 }
 
 TEST_CASE("only a running strand wakes, and only one of its own rank that pauses") {
@@ -311,13 +311,13 @@ TEST_CASE("what makes no sense is refused with a sentence") {
   CHECK_THROWS_WITH(core.ask({0, 0}, message(Op::recv, 1, 1)), test::contains("still open"));
 }
 
-TEST_CASE("going over a limit is the verdict traffic_limit and names the line") {
+TEST_CASE("going over a limit is found as traffic_limit, with the line") {
   Options options = world(2);
   options.limits.bytes_max = 100;
   Core core(options);
   run(core, {list({message(Op::send, 1, 25), message(Op::send, 1, 1, 12)}),
              list({message(Op::recv, 0, 25), message(Op::recv, 0, 1)})});
-  REQUIRE(verdict_of(core) == Verdict::traffic_limit);
+  REQUIRE(kind_found(core) == FindingKind::traffic_limit);
   CHECK_THAT(core.finding()->message, test::contains("100 bytes"));
   CHECK(core.finding()->where == "work/ring.cpp:12");
 }

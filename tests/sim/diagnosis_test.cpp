@@ -1,6 +1,7 @@
 #include <chrono>
 #include <iostream>
 
+#include "engine/sim/printable.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/scripted.hpp"
 
@@ -14,7 +15,7 @@ TEST_CASE("a ring in which all receive first is named with its cycle") {
     scripts.push_back(list({message(Op::recv, (rank + 3) % 4, 3, 21)}));
   }
   run(core, scripts);
-  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  REQUIRE(kind_found(core) == FindingKind::deadlock);
   CHECK(core.finding()->message ==
         "deadlock: rank 0 waits in recv from rank 3 (12 bytes, work/ring.cpp:21), "
         "rank 3 waits in recv from rank 2 (12 bytes, work/ring.cpp:21), "
@@ -33,7 +34,7 @@ TEST_CASE("a ring whose messages go the wrong way: the message that nobody recei
         {message(Op::isend, (rank + 2) % 3, 3, 20), message(Op::recv, (rank + 2) % 3, 3, 21)}));
   }
   run(core, scripts);
-  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  REQUIRE(kind_found(core) == FindingKind::deadlock);
   CHECK_THAT(
       core.finding()->message,
       test::contains("no rank receives rank 0's isend to rank 2 (12 bytes, work/ring.cpp:20)"));
@@ -48,7 +49,7 @@ TEST_CASE("a ring in which all send first is a deadlock: send is a rendezvous") 
         {message(Op::send, (rank + 1) % n, 3, 20), message(Op::recv, (rank + n - 1) % n, 3, 21)}));
   }
   run(core, scripts);
-  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  REQUIRE(kind_found(core) == FindingKind::deadlock);
   CHECK(core.finding()->ranks.size() == static_cast<std::size_t>(n));
   CHECK_THAT(core.finding()->message, test::contains("all of them send"));
 }
@@ -57,14 +58,14 @@ TEST_CASE("the cycle leaves out ranks that only wait for it") {
   Core core(world(4));
   run(core, {list({message(Op::recv, 1, 1)}), list({message(Op::recv, 2, 1)}),
              list({message(Op::recv, 1, 1)}), list({message(Op::recv, 0, 1)})});
-  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  REQUIRE(kind_found(core) == FindingKind::deadlock);
   CHECK(core.finding()->ranks == std::vector<int>{1, 2});
 }
 
 TEST_CASE("waiting for a rank that has returned is a deadlock that says so") {
   Core core(world(3));
   run(core, {list({message(Op::recv, 2, 1, 5)}), list({}), list({message(Op::recv, 1, 2, 9)})});
-  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  REQUIRE(kind_found(core) == FindingKind::deadlock);
   CHECK(core.finding()->message ==
         "deadlock: rank 2 waits in recv from rank 1 (8 bytes, work/ring.cpp:9), "
         "which has already returned without sending it");
@@ -80,7 +81,7 @@ TEST_CASE("of thousands of ranks a sentence names a few, and is there at once") 
       core.ask({rank, 0}, message(Op::recv, (rank + 1) % n, 1, 9));
     }
     core.advance();
-    REQUIRE(verdict_of(core) == Verdict::deadlock);
+    REQUIRE(kind_found(core) == FindingKind::deadlock);
     CHECK(core.finding()->ranks.size() == static_cast<std::size_t>(n));
     CHECK_THAT(core.finding()->message,
                test::contains("rank 3 waits in recv from rank 4 (4 bytes, work/ring.cpp:9), and so "
@@ -98,7 +99,7 @@ TEST_CASE("of thousands of ranks a sentence names a few, and is there at once") 
       }
     }
     core.advance();
-    REQUIRE(verdict_of(core) == Verdict::deadlock);
+    REQUIRE(kind_found(core) == FindingKind::deadlock);
     CHECK_THAT(core.finding()->message,
                test::contains("rank 0 waits in barrier for ranks 5, 999, 1999, 2999, 3999, 4999 "
                               "and 11 more (work/ring.cpp:7), rank 999 waits in recv from rank 0"));
@@ -121,7 +122,7 @@ TEST_CASE("of thousands of ranks a sentence names a few, and is there at once") 
 TEST_CASE("tags that differ are a deadlock that shows both") {
   Core core(world(2));
   run(core, {list({message(Op::send, 1, 1, 3, 4)}), list({message(Op::recv, 0, 1, 6, 5)})});
-  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  REQUIRE(kind_found(core) == FindingKind::deadlock);
   CHECK_THAT(core.finding()->message, test::contains("send to rank 1 (4 bytes, tag 4"));
   CHECK_THAT(core.finding()->message, test::contains("recv from rank 0 (4 bytes, tag 5"));
   CHECK_THAT(core.finding()->message, test::contains("do not match"));
@@ -131,7 +132,7 @@ TEST_CASE("a collective that one rank does not enter is a deadlock that names it
   Core core(world(3));
   run(core, {list({collective(Collective::barrier, {}, 7)}), list({message(Op::recv, 0, 1, 8)}),
              list({collective(Collective::barrier, {}, 7)})});
-  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  REQUIRE(kind_found(core) == FindingKind::deadlock);
   CHECK(core.finding()->message ==
         "deadlock: rank 0 waits in barrier for rank 1 (work/ring.cpp:7), "
         "rank 1 waits in recv from rank 0 (4 bytes, work/ring.cpp:8): none can go first; "
@@ -141,7 +142,7 @@ TEST_CASE("a collective that one rank does not enter is a deadlock that names it
 TEST_CASE("counts that differ are a mismatch naming both ranks, lines and counts") {
   Core core(world(2));
   run(core, {list({message(Op::send, 1, 8, 3)}), list({message(Op::recv, 0, 7, 6)})});
-  REQUIRE(verdict_of(core) == Verdict::mismatch);
+  REQUIRE(kind_found(core) == FindingKind::mismatch);
   CHECK(core.finding()->message ==
         "mismatch: rank 0 sends 8 float32 (work/ring.cpp:3) to rank 1, "
         "which expects 7 float32 (work/ring.cpp:6)");
@@ -156,7 +157,7 @@ TEST_CASE("collectives that disagree are a mismatch that names who did what, the
                             collective(Collective::all_reduce, values, 10 + rank / 2)}));
   }
   run(core, scripts);
-  REQUIRE(verdict_of(core) == Verdict::mismatch);
+  REQUIRE(kind_found(core) == FindingKind::mismatch);
   CHECK(
       core.finding()->message ==
       "mismatch: as collective number 2, rank 2 calls all_reduce(sum) of 6 float32 "
@@ -169,13 +170,13 @@ TEST_CASE("collectives in another order are a mismatch even while a rank is miss
   Core core(world(3));
   run(core, {list({collective(Collective::barrier, {}, 1)}),
              list({collective(Collective::all_reduce, {1}, 2)}), list({})});
-  REQUIRE(verdict_of(core) == Verdict::mismatch);
+  REQUIRE(kind_found(core) == FindingKind::mismatch);
 }
 
 TEST_CASE("a message that nobody received is found at the end") {
   Core core(world(2));
   run(core, {list({message(Op::isend, 1, 3, 4, 9)}), list({})});
-  REQUIRE(verdict_of(core) == Verdict::undelivered);
+  REQUIRE(kind_found(core) == FindingKind::undelivered);
   CHECK(core.finding()->message ==
         "undelivered: rank 0 sent 12 bytes to rank 1 with tag 9 (work/ring.cpp:4), "
         "but rank 1 returned without receiving them");
@@ -192,7 +193,7 @@ TEST_CASE("a buffer changed before wait is found, for a send and for a receive")
     return wait_for(replies[0].handle, floats({1, 2}));
   };
   run(core, {changer, list({message(first == Op::isend ? Op::recv : Op::send, 0, 2)})});
-  REQUIRE(verdict_of(core) == Verdict::in_flight);
+  REQUIRE(kind_found(core) == FindingKind::in_flight);
   CHECK_THAT(core.finding()->message,
              test::contains("rank 0 changed the buffer of its " + std::string(name_of(first)) +
                             " (work/ring.cpp:14)"));
@@ -201,7 +202,7 @@ TEST_CASE("a buffer changed before wait is found, for a send and for a receive")
 TEST_CASE("an operation that was never waited for is found at the end") {
   Core core(world(2));
   run(core, {list({message(Op::isend, 1, 3, 4)}), list({message(Op::recv, 0, 3)})});
-  REQUIRE(verdict_of(core) == Verdict::in_flight);
+  REQUIRE(kind_found(core) == FindingKind::in_flight);
   CHECK_THAT(core.finding()->message, test::contains("never waited for its isend"));
 }
 
@@ -218,7 +219,7 @@ TEST_CASE(
     CHECK(resume.reply.status == Status::failed);
     CHECK(resume.reply.error == "rank 1 called exit(0)");
   }
-  CHECK(verdict_of(core) == Verdict::rank_exited);
+  CHECK(kind_found(core) == FindingKind::rank_exited);
   CHECK(core.finding()->ranks == std::vector<int>{1});
 }
 
@@ -251,7 +252,7 @@ TEST_CASE("strands of a rank that all wait to be notified are a deadlock that sa
   core.ask({0, 0}, request_of(Op::pause, 31));
   core.ask({0, 1}, request_of(Op::pause, 57));
   core.advance();
-  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  REQUIRE(kind_found(core) == FindingKind::deadlock);
   CHECK_THAT(core.finding()->message,
              test::contains("rank 0 waits in a monitor to be notified (work/ring.cpp:31") &&
                  test::contains("rank 0 (strand 1) waits in a monitor to be notified") &&
@@ -265,7 +266,7 @@ TEST_CASE("a strand that waits to be notified when all others have ended is a de
   core.ask({0, 0}, request_of(Op::pause, 31));
   core.end({0, 1});
   core.advance();
-  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  REQUIRE(kind_found(core) == FindingKind::deadlock);
   CHECK_THAT(core.finding()->message, test::contains("all other strands of this rank have ended"));
 }
 
@@ -277,7 +278,7 @@ TEST_CASE("joining a strand that waits to be notified is a deadlock with both, b
   core.ask({0, 0}, join);
   core.ask({0, 1}, request_of(Op::pause, 57));
   core.advance();
-  REQUIRE(verdict_of(core) == Verdict::deadlock);
+  REQUIRE(kind_found(core) == FindingKind::deadlock);
   CHECK_THAT(core.finding()->message,
              test::contains("rank 0 waits for its strand 'loader 0' to end") &&
                  test::contains("rank 0 (strand 'loader 0') waits in a monitor to be notified "

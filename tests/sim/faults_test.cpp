@@ -77,7 +77,7 @@ std::string error_of(const std::function<void()>& call) {
 TEST_CASE("faults: a rank that dies at a call is named, with the call, and so is who needed it") {
   const Ran ran = run(3, faults_of({"kill:1@step:3"}), [](Rank& self) { turn_ring(self, 4); });
   REQUIRE(ran.finding);
-  CHECK(ran.finding->verdict == sim::Verdict::rank_exited);
+  CHECK(ran.finding->kind == sim::FindingKind::rank_exited);
   CHECK(ran.finding->ranks == std::vector<int>{1});
   CHECK_THAT(ran.finding->message,
              test::contains("rank 1 was killed by a fault at its call number 3, wait (tests/sim/"));

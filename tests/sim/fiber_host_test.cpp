@@ -87,7 +87,7 @@ TEST_CASE("fiber host: what a rank throws is its failure, and the others end wit
     if (reply.status != Status::ok) throw Error(reply.error);
   });
   REQUIRE(ran.result.finding);
-  CHECK(ran.result.finding->verdict == Verdict::crash);
+  CHECK(ran.result.finding->kind == FindingKind::crash);
   CHECK(ran.result.finding->message == "rank 2 threw: out of ideas");
   CHECK(ran.result.finding->ranks == std::vector<int>{2});
   CHECK(ended == 4);
@@ -102,7 +102,7 @@ TEST_CASE("fiber host: a stub that is not written is unsolved, whatever the othe
     self.port.call(message(Op::recv, 0, 1));
   });
   REQUIRE(ran.result.finding);
-  CHECK(ran.result.finding->verdict == Verdict::unsolved);
+  CHECK(ran.result.finding->kind == FindingKind::unsolved);
 }
 
 TEST_CASE("fiber host: a deadlock is found at once, and what is blocked is unwound") {
@@ -113,7 +113,7 @@ TEST_CASE("fiber host: a deadlock is found at once, and what is blocked is unwou
     ++ended;
   });
   REQUIRE(ran.result.finding);
-  CHECK(ran.result.finding->verdict == Verdict::deadlock);
+  CHECK(ran.result.finding->kind == FindingKind::deadlock);
   CHECK(ran.result.finding->ranks.size() == 1000);
   CHECK(ended == 1000);
 }
@@ -226,7 +226,8 @@ TEST_CASE("fiber host: an endless loop is named by the watchdog") {
         }
       },
       options);
-  CHECK(idle.verdict == Verdict::time);
-  CHECK_THAT(idle.message,
-             test::contains("rank 1 ran for more than 0.05 s since its call at work/ring.cpp:1 without"));
+  CHECK(idle.kind == FindingKind::time);
+  CHECK_THAT(
+      idle.message,
+      test::contains("rank 1 ran for more than 0.05 s since its call at work/ring.cpp:1 without"));
 }

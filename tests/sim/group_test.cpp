@@ -223,7 +223,7 @@ TEST_CASE("sim group: a buffer written while it is being sent or received is fou
     work.wait();
   });
   REQUIRE(world.core.finding());
-  CHECK(world.core.finding()->verdict == sim::Verdict::in_flight);
+  CHECK(world.core.finding()->kind == sim::FindingKind::in_flight);
   CHECK_THAT(world.core.finding()->message, test::contains("rank 0 changed the buffer of its "));
   CHECK_THAT(world.core.finding()->message, test::contains(which));
   CHECK_THAT(world.core.finding()->where, test::contains("tests/sim/group_test.cpp:"));
@@ -236,7 +236,7 @@ TEST_CASE("sim group: counts that differ are a mismatch that names both lines") 
     if (group.rank() == 1) group.recv(tensor_of({1}, device), 0);
   });
   REQUIRE(world.core.finding());
-  CHECK(world.core.finding()->verdict == sim::Verdict::mismatch);
+  CHECK(world.core.finding()->kind == sim::FindingKind::mismatch);
   CHECK_THAT(world.core.finding()->message, test::contains("sends 2 float32 (tests/sim/group_"));
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("sim group: when a rank dies, who waits for it is told why") {
     group.barrier();
   });
   REQUIRE(world.core.finding());
-  CHECK(world.core.finding()->verdict == sim::Verdict::rank_exited);
+  CHECK(world.core.finding()->kind == sim::FindingKind::rank_exited);
   CHECK(world.core.finding()->message == "out of ideas");
   CHECK_THAT(world.failures[0], test::contains("out of ideas"));
 }

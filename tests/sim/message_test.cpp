@@ -188,7 +188,7 @@ TEST_CASE("messages: a buffer that changes in flight is found, and limits hold")
       self.port.call(brief_wait(self.port.call(sent), checksum_of(bytes_in({2}))));
     });
     REQUIRE(result.finding);
-    CHECK(result.finding->verdict == Verdict::in_flight);
+    CHECK(result.finding->kind == FindingKind::in_flight);
   }
   auto options = world(2);
   options.limits.messages_max = 3;
@@ -199,7 +199,7 @@ TEST_CASE("messages: a buffer that changes in flight is found, and limits hold")
     }
   });
   REQUIRE(result.finding);
-  CHECK(result.finding->verdict == Verdict::traffic_limit);
+  CHECK(result.finding->kind == FindingKind::traffic_limit);
 }
 
 TEST_CASE("messages: without records the totals are the same") {

@@ -124,14 +124,14 @@ TEST_CASE("a deadlock of four players is named with its cycle, at once") {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   std::cout << "deadlock of 4 players named after " << took.count() * 1e3 << " ms\n";
   REQUIRE(result.finding);
-  CHECK(result.finding->verdict == Verdict::deadlock);
+  CHECK(result.finding->kind == FindingKind::deadlock);
   CHECK(result.finding->ranks == std::vector<int>{0, 3, 2, 1});
   CHECK_THAT(result.finding->message, test::contains("rank 0 waits in recv from rank 3"));
 }
 
 TEST_CASE("strands that wait count when a deadlock is looked for") {
   const auto outcome = outcome_of("deadlock beside a strand", 2);
-  CHECK(outcome.finding.verdict == Verdict::deadlock);
+  CHECK(outcome.finding.kind == FindingKind::deadlock);
   CHECK_THAT(outcome.finding.message, test::contains("strand 's'"));
 }
 
@@ -152,39 +152,39 @@ TEST_CASE("what strands of a player pass through a monitor arrives exactly once"
 
 TEST_CASE("a strand that nobody notifies is a deadlock, at once") {
   const auto outcome = outcome_of("nobody notifies", 1);
-  CHECK(outcome.finding.verdict == Verdict::deadlock);
+  CHECK(outcome.finding.kind == FindingKind::deadlock);
   CHECK_THAT(outcome.finding.message,
              test::contains("waits in a monitor to be notified (tests/sim/test_player.cpp:"));
 }
 
-TEST_CASE("each way to go wrong has its verdict, and blames the rank that did it") {
+TEST_CASE("each way to go wrong is found as what it is, and blames the rank that did it") {
   struct Expected {
     std::string what;
-    Verdict verdict;
+    FindingKind kind;
     std::string message;
   };
   const std::vector<Expected> all = {
-      {"exit", Verdict::rank_exited, "rank 2 called exit(0) before returning its result"},
-      {"abort", Verdict::crash, "SIGABRT"},
-      {"segv", Verdict::crash, LOCKSTEP_PLAYER_MEMORY_MIB > 0 ? "SIGSEGV" : "rank 2"},
-      {"garbage", Verdict::crash, "not a frame"},
-      {"huge", Verdict::crash, "length 4294967295"},
-      {"two results", Verdict::crash, "after the result"},
-      {"bad peer", Verdict::crash, "peer 99"},
-      {"close", Verdict::crash, "closed its connection"},
-      {"unsolved", Verdict::unsolved, "ring_all_reduce is not written yet"},
-      {"throw", Verdict::crash, "rank 2 threw: narrow: rank 1 asks for ?[31m elements"},
-      {"throw int", Verdict::crash, "not a std::exception"},
-      {"throw in strand", Verdict::crash, "inside a strand"},
-      {"throw past strand", Verdict::crash, "past a strand"},
-      {"leave strand", Verdict::crash, "its strand 'loader' is still running"},
-      {"print", Verdict::output, "rank 2 printed more than 65536 bytes"},
+      {"exit", FindingKind::rank_exited, "rank 2 called exit(0) before returning its result"},
+      {"abort", FindingKind::crash, "SIGABRT"},
+      {"segv", FindingKind::crash, LOCKSTEP_PLAYER_MEMORY_MIB > 0 ? "SIGSEGV" : "rank 2"},
+      {"garbage", FindingKind::crash, "not a frame"},
+      {"huge", FindingKind::crash, "length 4294967295"},
+      {"two results", FindingKind::crash, "after the result"},
+      {"bad peer", FindingKind::crash, "peer 99"},
+      {"close", FindingKind::crash, "closed its connection"},
+      {"unsolved", FindingKind::unsolved, "ring_all_reduce is not written yet"},
+      {"throw", FindingKind::crash, "rank 2 threw: narrow: rank 1 asks for ?[31m elements"},
+      {"throw int", FindingKind::crash, "not a std::exception"},
+      {"throw in strand", FindingKind::crash, "inside a strand"},
+      {"throw past strand", FindingKind::crash, "past a strand"},
+      {"leave strand", FindingKind::crash, "its strand 'loader' is still running"},
+      {"print", FindingKind::output, "rank 2 printed more than 65536 bytes"},
   };
   for (const auto& expected : all) {
     if (expected.what == "segv" && LOCKSTEP_PLAYER_MEMORY_MIB == 0) continue;  // ASan exits instead
     const auto outcome = outcome_of(expected.what, 3);
     INFO(expected.what << ": " << outcome.finding.message);
-    CHECK(outcome.finding.verdict == expected.verdict);
+    CHECK(outcome.finding.kind == expected.kind);
     CHECK_THAT(outcome.finding.message, test::contains(expected.message));
     CHECK(outcome.finding.ranks == std::vector<int>{2});
   }
@@ -213,7 +213,7 @@ TEST_CASE("a rank that is silent is named before those that fail beside it") {
   const auto result = host.run(core, {input("all throw"), input("all loop"), input("all throw")});
   REQUIRE(result.finding);
   CHECK(result.finding->ranks == std::vector<int>{1});
-  CHECK(result.finding->verdict == Verdict::time);
+  CHECK(result.finding->kind == FindingKind::time);
 }
 
 TEST_CASE("the limit of requests names the same rank each time, whichever asked first") {
@@ -224,21 +224,21 @@ TEST_CASE("the limit of requests names the same rank each time, whichever asked 
     Core core(options);
     const auto result = host.run(core, std::vector<Bytes>(3, input("all poll")));
     REQUIRE(result.finding);
-    CHECK(result.finding->verdict == Verdict::traffic_limit);
+    CHECK(result.finding->kind == FindingKind::traffic_limit);
     CHECK(result.finding->ranks == std::vector<int>{core.order()[1000 % 3]});
   }
 }
 
 TEST_CASE("a buffer changed while it is being sent is found across processes") {
   const auto outcome = outcome_of("in flight", 2);
-  CHECK(outcome.finding.verdict == Verdict::in_flight);
+  CHECK(outcome.finding.kind == FindingKind::in_flight);
 }
 
-TEST_CASE("an endless loop is the verdict time, by silence or by processor time") {
+TEST_CASE("an endless loop is found as time, by silence or by processor time") {
   PlayerLimits short_idle = limits();
   short_idle.idle_s = 0.2;
   const auto silent = outcome_of("loop", 2, short_idle);
-  CHECK(silent.finding.verdict == Verdict::time);
+  CHECK(silent.finding.kind == FindingKind::time);
   CHECK_THAT(silent.finding.message, test::contains("an endless loop?"));
   CHECK(silent.finding.ranks == std::vector<int>{1});
 
@@ -246,7 +246,7 @@ TEST_CASE("an endless loop is the verdict time, by silence or by processor time"
   short_cpu.idle_s = 60;
   short_cpu.cpu_s = 1;
   const auto spent = outcome_of("loop", 2, short_cpu);
-  CHECK(spent.finding.verdict == Verdict::time);
+  CHECK(spent.finding.kind == FindingKind::time);
   CHECK_THAT(spent.finding.message, test::contains("processor time"));
 }
 
@@ -257,20 +257,20 @@ TEST_CASE("polling without end runs into the limit of requests") {
   Core core(options);
   const auto result = host.run(core, {input("poll")});
   REQUIRE(result.finding);
-  CHECK(result.finding->verdict == Verdict::traffic_limit);
+  CHECK(result.finding->kind == FindingKind::traffic_limit);
 }
 
-TEST_CASE("asking for more memory than allowed is the verdict memory") {
+TEST_CASE("asking for more memory than allowed is found as memory") {
   if (LOCKSTEP_PLAYER_MEMORY_MIB == 0) return;  // a sanitizer needs all of the address space
   const auto outcome = outcome_of("bad_alloc", 2);
-  CHECK(outcome.finding.verdict == Verdict::memory);
+  CHECK(outcome.finding.kind == FindingKind::memory);
 }
 
 TEST_CASE("a thread that is no strand is named, in every run, whichever thread is faster") {
   for (int repeat = 0; repeat < 20; ++repeat) {
     const auto* what = repeat % 2 == 0 ? "foreign thread" : "foreign thread at work while it waits";
     const auto outcome = outcome_of(what, 2);
-    CHECK(outcome.finding.verdict == Verdict::crash);
+    CHECK(outcome.finding.kind == FindingKind::crash);
     CHECK_THAT(outcome.finding.message, test::contains("rank 1 calls send, work/ring.cpp") &&
                                             test::contains("on a std::thread of its own"));
   }

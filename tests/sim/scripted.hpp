@@ -101,8 +101,9 @@ inline Options world(int ranks, std::uint64_t seed = 0) {
   return options;
 }
 
-inline Verdict verdict_of(const Core& core) {
-  return core.finding() ? core.finding()->verdict : Verdict::pass;
+inline std::optional<FindingKind> kind_found(const Core& core) {
+  if (!core.finding()) return {};
+  return core.finding()->kind;
 }
 
 }  // namespace lockstep::test

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/sim/printable.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/02_processes_and_ranks/node_layout/rules.hpp"

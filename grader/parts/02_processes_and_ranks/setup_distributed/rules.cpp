@@ -50,7 +50,7 @@ void check_refused(Bench& bench, const Played& played, const View& view) {
   const std::string expected = text("UsageError naming ", variable);
   if (report.kind == Kind::not_written) {
     fail(bench, played, view, "stub", "the variables are not read yet", expected, "",
-         sim::Verdict::unsolved);
+         Verdict::unsolved);
   }
   if (report.kind != Kind::usage_error) {
     fail(bench, played, view, "accepted",
@@ -182,7 +182,7 @@ void check_barriers(Bench& bench, const Played& played, const std::vector<View>&
 }  // namespace
 
 void fail(Bench& bench, const Played& played, const View& view, std::string cause,
-          std::string message, std::string expected, std::string seen, sim::Verdict verdict) {
+          std::string message, std::string expected, std::string seen, Verdict verdict) {
   Failure failure;
   failure.verdict = verdict;
   failure.cause = std::move(cause);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/sim/printable.hpp"
+
 namespace lockstep::grader::setup_distributed {
 
 using Answer = sim::Service::Answer;

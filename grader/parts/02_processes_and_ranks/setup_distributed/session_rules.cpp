@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "engine/sim/printable.hpp"
+
 namespace lockstep::grader::setup_distributed {
 namespace {
 
@@ -48,7 +50,7 @@ std::string shared_key(const View& view) {
   fail(bench, played, view, shared.empty() ? "ranks_disagree" : "keys_run_together",
        text(*view.run.machines.apart, ": they wait for each other in different groups. ",
             shared.empty() ? why : shared),
-       "one group of all ranks", *view.run.machines.apart, sim::Verdict::mismatch);
+       "one group of all ranks", *view.run.machines.apart, Verdict::mismatch);
 }
 
 // Where it looked for the store, if not where it is told.
@@ -79,7 +81,7 @@ void check_group(Bench& bench, const Played& played, const View& view) {
   const auto groups = view.in_this_step(view.run.machines.groups);
   if (groups.empty() && may_stop(view)) {
     fail(bench, played, view, "stub", "the group is not made yet", "a group", "none",
-         sim::Verdict::unsolved);
+         Verdict::unsolved);
   }
   if (groups.empty()) {
     fail(bench, played, view, "no_group", "it made no group on its machine", "one group", "none");

@@ -86,7 +86,7 @@ struct View {
 
 [[noreturn]] void fail(Bench& bench, const Played& played, const View& view, std::string cause,
                        std::string message, std::string expected, std::string seen,
-                       sim::Verdict verdict = sim::Verdict::wrong_answer);
+                       Verdict verdict = Verdict::wrong_answer);
 
 // What came of a call, as a sentence goes on.
 std::string words_of(const SessionReport& report);

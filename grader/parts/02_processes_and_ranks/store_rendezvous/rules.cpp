@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/ranks.hpp"
+#include "engine/sim/printable.hpp"
 #include "grader/exam/evidence.hpp"
 
 namespace lockstep::grader::store_rendezvous {
@@ -323,7 +324,7 @@ void check_calls(Bench& bench, const Played& played, const MeetingRun& run) {
     const std::size_t allowed = store_calls_max(view.mine().size);
     if (calls <= allowed) return;
     Failure failure;
-    failure.verdict = sim::Verdict::efficiency;
+    failure.verdict = Verdict::efficiency;
     failure.cause = "too_many_calls";
     failure.message = text(view.name(), ": it called the store ", calls, " times; 2N+2 = ", allowed,
                            " are enough. One server answers all N ranks, so it serves each call N "

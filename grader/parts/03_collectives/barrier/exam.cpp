@@ -202,7 +202,7 @@ void check_cost(Bench& bench, int ranks) {
   for (const auto& message : played->counters.messages) {
     if (message.bytes <= 8) continue;
     Failure failure;
-    failure.verdict = sim::Verdict::efficiency;
+    failure.verdict = Verdict::efficiency;
     failure.cause = "long_messages";
     failure.expected = "at most 8 bytes a message";
     failure.seen = text(message.bytes, " bytes");

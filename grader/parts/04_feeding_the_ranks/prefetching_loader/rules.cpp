@@ -352,7 +352,7 @@ void check_memory(Bench& bench, const Played& played, const LoaderRun& run) {
     const std::int64_t alive = bytes / batch_bytes + (bytes % batch_bytes > 0 ? 1 : 0);
     if (event.report.kind != Kind::got_batch || alive <= options.prefetch + 1) continue;
     Failure failure;
-    failure.verdict = sim::Verdict::memory;
+    failure.verdict = Verdict::memory;
     failure.cause = "keeps_batches";
     failure.message =
         text("while the trainer held batch ", walk.taken - 1, ", ", alive,

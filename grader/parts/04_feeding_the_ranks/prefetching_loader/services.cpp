@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/random.hpp"
+#include "engine/sim/printable.hpp"
 #include "grader/exam/evidence.hpp"
 
 namespace lockstep::grader::prefetching_loader {

@@ -33,7 +33,7 @@ std::optional<Failure> reading_failure(const Problem& p, const DatasetService& s
       count += std::ssize(batch);
       for (const std::int64_t i : batch) ++times[static_cast<std::size_t>(i)];
       if (std::ssize(batch) <= at_once) continue;
-      failure.verdict = sim::Verdict::memory;
+      failure.verdict = Verdict::memory;
       failure.cause = "one_large_batch";
       failure.message = text("rank ", rank, " read ", batch.size(),
                              " samples in one batch where samples_at_once "
@@ -42,7 +42,7 @@ std::optional<Failure> reading_failure(const Problem& p, const DatasetService& s
       return failure;
     }
     if (count <= most * p.evaluations) continue;
-    failure.verdict = sim::Verdict::efficiency;
+    failure.verdict = Verdict::efficiency;
     failure.cause = "reads_too_much";
     failure.counters = {{"samples_read", static_cast<double>(count)},
                         {"samples_allowed", static_cast<double>(most * p.evaluations)}};
@@ -96,7 +96,7 @@ std::optional<Failure> traffic_failure(const Problem& p, const sim::Counters& co
              "device)");
     return failure;
   }
-  failure.verdict = sim::Verdict::efficiency;
+  failure.verdict = Verdict::efficiency;
   failure.cause = "other_traffic";
   failure.expected = text(p.evaluations, " all-reduce of 24 bytes");
   failure.seen = others ? text("messages or other collectives")
@@ -127,7 +127,7 @@ std::optional<Failure> side_effect(const Problem& p, const HiddenSamples& sample
     return failure;
   }
   if (seen.recorded != 0) {
-    failure.verdict = sim::Verdict::efficiency;
+    failure.verdict = Verdict::efficiency;
     failure.cause = "gradient_work";
     failure.message =
         "the numbers are right, but the forward passes were recorded for backward, which keeps "

@@ -187,7 +187,7 @@ void check_totals_reduced_once(Bench& bench, const Played& played, const Problem
   });
   if (small <= 2) return;  // sum and count, together or each by itself
   Failure failure;
-  failure.verdict = sim::Verdict::efficiency;
+  failure.verdict = Verdict::efficiency;
   failure.cause = "totals_reduced_often";
   failure.counters = {{"small_collectives", static_cast<double>(small)}};
   failure.expected = "one reduction of sum and count";

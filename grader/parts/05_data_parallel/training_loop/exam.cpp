@@ -200,7 +200,7 @@ class Comparison {
       if (record.kind != sim::Collective::broadcast || largest <= 64 || record.bytes <= 64)
         continue;
       Failure failure;
-      failure.verdict = sim::Verdict::efficiency;
+      failure.verdict = Verdict::efficiency;
       failure.cause = "broadcast_again";
       failure.expected = "one broadcast of the model, before the first step";
       failure.seen = text("a broadcast of ", record.bytes, " bytes after a step");
@@ -234,7 +234,7 @@ class Comparison {
     // A tenth for a part that logs more than a loss; the start has its own allowance.
     if (sent <= allowed * 1.1) return meetings(static_cast<std::int64_t>(steps));
     Failure failure;
-    failure.verdict = sim::Verdict::efficiency;
+    failure.verdict = Verdict::efficiency;
     failure.cause = "too_many_bytes";
     failure.counters = {{"bytes_sent", sent}, {"bytes_allowed", allowed}};
     failure.expected = text(number(allowed), " bytes per rank");

@@ -92,7 +92,7 @@ void check_slow_link(Bench& bench, const Played& played, const CollectiveProblem
     if (sent[rank] >= range.least && sent[rank] <= range.most) continue;
     const bool wasteful = sent[rank] > range.most;
     Failure failure;
-    failure.verdict = wasteful ? sim::Verdict::efficiency : sim::Verdict::wrong_answer;
+    failure.verdict = wasteful ? Verdict::efficiency : Verdict::wrong_answer;
     failure.cause = wasteful ? "slow_link" : "too_few_bytes_between_nodes";
     failure.seen = text(grouped(sent[rank]), " elements");
     failure.expected = text("at most ", grouped(range.most), " elements");

@@ -1,4 +1,4 @@
-#include "engine/sim/verdict.hpp"
+#include "engine/sim/printable.hpp"
 
 #include <algorithm>
 #include <array>
@@ -71,50 +71,6 @@ std::string place_of(std::string_view file, int line) {
   }
   file.remove_prefix(begin);
   return text(printable(file, 160), ":", line);
-}
-
-std::string_view name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::pass:
-      return "pass";
-    case Verdict::efficiency:
-      return "efficiency";
-    case Verdict::wrong_answer:
-      return "wrong answer";
-    case Verdict::deadlock:
-      return "deadlock";
-    case Verdict::mismatch:
-      return "mismatch";
-    case Verdict::undelivered:
-      return "undelivered";
-    case Verdict::in_flight:
-      return "in flight";
-    case Verdict::rank_exited:
-      return "rank exited";
-    case Verdict::crash:
-      return "crash";
-    case Verdict::time:
-      return "time";
-    case Verdict::memory:
-      return "memory";
-    case Verdict::output:
-      return "output";
-    case Verdict::traffic_limit:
-      return "traffic limit";
-    case Verdict::nondeterministic:
-      return "nondeterministic";
-    case Verdict::compile_error:
-      return "compile error";
-    case Verdict::unsolved:
-      return "unsolved";
-    case Verdict::refused:
-      return "refused";
-    case Verdict::missing:
-      return "missing";
-    case Verdict::infrastructure:
-      break;
-  }
-  return "infrastructure";
 }
 
 }  // namespace lockstep::sim

@@ -1,0 +1,37 @@
+// What the simulator finds in a run: the core that every rank waits or that two disagree, a host
+// that a process crashed or spent its time. Whether an answer is right is for others to judge.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::sim {
+
+enum class FindingKind : unsigned char {
+  deadlock,
+  mismatch,     // ranks disagree on an operation: kind, order, count, dtype, root
+  undelivered,  // a message nobody received
+  in_flight,    // a buffer was changed while it was being sent or received
+  rank_exited,
+  crash,  // a signal, or an exception that left the part
+  time,
+  memory,
+  output,  // too much printed
+  traffic_limit,
+  unsolved,        // a stub was called: NotImplemented
+  infrastructure,  // the network or the machine failed, not the program
+};
+
+std::string_view name_of(FindingKind kind);  // "rank exited"
+
+// One diagnosis: a sentence for a person, and what it is about.
+struct Finding {
+  FindingKind kind = FindingKind::infrastructure;
+  std::string message;     // "deadlock: rank 0 waits for rank 1 (recv, ring.cpp:12), rank 1 …"
+  std::vector<int> ranks;  // the ranks involved; for a deadlock, the cycle in order
+  std::string where;       // file:line of the first one, or empty
+  std::string cause = {};  // one word where the kind leaves it open: "asleep", "killed"
+};
+
+}  // namespace lockstep::sim
