@@ -126,6 +126,7 @@ TEST_CASE("state: on a device without numbers it has its names and shapes, and g
 
 TEST_CASE("state: a first step that finds no memory leaves none, and the next one begins anew") {
   struct Small final : Device {
+    Small() : Device(Numbers::on_host) {}
     CpuDevice memory;
     int blocks_left = 3;
     std::string_view name() const override { return "small"; }
