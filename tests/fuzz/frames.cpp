@@ -13,6 +13,7 @@
 
 #include "engine/sim/core.hpp"
 #include "engine/sim/frame.hpp"
+#include "engine/sim/printable.hpp"
 #include "tests/fuzz/expect.hpp"
 
 namespace {
