@@ -7,16 +7,10 @@ namespace lockstep::comm {
 
 namespace {
 
+// The one that every rank has.
 const Tensor& small_of(const Collective& c) {
-  switch (c.kind) {
-    case CollectiveKind::scatter:
-    case CollectiveKind::reduce_scatter:
-    case CollectiveKind::broadcast:
-    case CollectiveKind::all_reduce:
-      return c.output;
-    default:
-      return c.input;
-  }
+  const sim::CollectiveTraits& traits = traits_of(c.kind);
+  return traits.takers == sim::Ranks::all && traits.taken == sim::Parts::one ? c.output : c.input;
 }
 
 std::string list_of(const std::vector<std::int64_t>& counts) {
@@ -38,7 +32,7 @@ std::int64_t children_of(int distance, int size) {
 
 std::int64_t Collective::count(int size) const {
   if (kind == CollectiveKind::barrier) return 0;
-  if (kind == CollectiveKind::all_to_all) return input_counts.empty() ? input.numel() / size : 0;
+  if (traits_of(kind).is_exchange()) return input_counts.empty() ? input.numel() / size : 0;
   return small_of(*this).numel();
 }
 
@@ -78,71 +72,44 @@ Outline outline_of(const Collective& c, int size) {
 }
 
 std::string text_of(const Outline& c) {
-  const std::string name(sim::name_of(c.kind));
-  const std::string elements = text(" of ", c.count, " ", lockstep::name_of(c.dtype));
-  switch (c.kind) {
-    case CollectiveKind::barrier:
-      return name;
-    case CollectiveKind::all_reduce:
-      return text(name, " (", lockstep::name_of(c.op), ")", elements);
-    case CollectiveKind::reduce_scatter:
-      return text(name, " (", lockstep::name_of(c.op), ")", elements, " a rank");
-    case CollectiveKind::reduce:
-      return text(name, " (", lockstep::name_of(c.op), ") to rank ", c.root, elements);
-    case CollectiveKind::broadcast:
-      return text(name, " from rank ", c.root, elements);
-    case CollectiveKind::scatter:
-      return text(name, " from rank ", c.root, elements, " a rank");
-    case CollectiveKind::gather:
-      return text(name, " to rank ", c.root, elements, " a rank");
-    case CollectiveKind::all_gather:
-    case CollectiveKind::all_to_all:
-      break;
+  const sim::CollectiveTraits& traits = traits_of(c.kind);
+  std::string said(traits.name);
+  if (traits.reduces) said += text(" (", lockstep::name_of(c.op), ")");
+  if (traits.has_root()) {
+    said += text(traits.givers == sim::Ranks::root ? " from rank " : " to rank ", c.root);
   }
-  if (!c.counts.empty()) {
-    return text(name, " of ", list_of(c.counts), " ", lockstep::name_of(c.dtype));
-  }
-  return text(name, elements, c.kind == CollectiveKind::all_gather ? " a rank" : " to each rank");
+  if (traits.givers == sim::Ranks::none) return said;
+  said += text(" of ", c.counts.empty() ? text(c.count) : list_of(c.counts), " ",
+               lockstep::name_of(c.dtype));
+  if (traits.in_place() || !c.counts.empty()) return said;
+  return said + (traits.is_exchange() ? " to each rank" : " a rank");
 }
 
 std::string text_of(const Collective& c, int size) { return text_of(outline_of(c, size)); }
 
 Sent modelled_sent(const Collective& c, int rank, int size) {
+  const sim::CollectiveTraits& traits = traits_of(c.kind);
   const std::int64_t others = size - 1;
   const auto width = static_cast<std::int64_t>(bytes_of(c.dtype()));
   const std::int64_t share = c.count(size) * width;
   Sent sent;
-  switch (c.kind) {
-    case CollectiveKind::barrier:
-      return {};
-    case CollectiveKind::broadcast:
-      sent.messages = children_of((rank + size - c.root) % size, size);
-      sent.bytes = sent.messages * share;
-      break;
-    case CollectiveKind::reduce:
-    case CollectiveKind::gather:
-      if (rank != c.root) sent = {share, 1};
-      break;
-    case CollectiveKind::scatter:
-      if (rank == c.root) sent = {others * share, others};
-      break;
-    case CollectiveKind::all_reduce:
-      sent = {2 * others * share / size, 2 * others};
-      break;
-    case CollectiveKind::reduce_scatter:
-      sent = {others * share, others};
-      break;
-    case CollectiveKind::all_gather: {
-      // Round the ring a rank passes on all parts but that of its right neighbour.
-      const std::int64_t last = part_count(c.output_counts, c.output, (rank + 1) % size, size);
-      sent = {(c.output.numel() - last) * width, others};
-      break;
-    }
-    case CollectiveKind::all_to_all: {
-      const std::int64_t own = part_count(c.input_counts, c.input, rank, size);
-      sent = {(c.input.numel() - own) * width, others};
-      break;
-    }
+  if (traits.givers == sim::Ranks::none) return sent;
+  if (traits.takers == sim::Ranks::root) {
+    if (rank != c.root) sent = {share, 1};
+  } else if (traits.givers == sim::Ranks::root) {
+    const std::int64_t parts = rank == c.root ? others : 0;
+    sent.messages =
+        traits.given == sim::Parts::each ? parts : children_of((rank + size - c.root) % size, size);
+    sent.bytes = sent.messages * share;
+  } else if (traits.given == sim::Parts::each) {
+    const std::int64_t own = part_count(c.input_counts, c.input, rank, size);
+    sent = {(c.input.numel() - own) * width, others};
+  } else if (traits.taken == sim::Parts::each) {
+    // Round the ring a rank passes on all parts but that of its right neighbour.
+    const std::int64_t last = part_count(c.output_counts, c.output, (rank + 1) % size, size);
+    sent = {(c.output.numel() - last) * width, others};
+  } else {
+    sent = {2 * others * share / size, 2 * others};
   }
   return sent.bytes == 0 ? Sent{} : sent;
 }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/sim/request.hpp"
+#include "engine/sim/collectives.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace lockstep::comm {

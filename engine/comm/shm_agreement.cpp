@@ -24,7 +24,7 @@ bool agree(const Control& control, int one, int other, int size, std::uint64_t n
     return false;
   }
   if (a.unequal == 0) return a.count == b.count;
-  return static_cast<CollectiveKind>(a.kind) == CollectiveKind::all_to_all ||
+  return traits_of(static_cast<CollectiveKind>(a.kind)).is_exchange() ||
          std::ranges::equal(counts_of(control, one, size, number),
                             counts_of(control, other, size, number));
 }
@@ -57,7 +57,7 @@ CallRecord& write_record(const Control& control, int rank, int size, const Carri
   record.dtype = static_cast<std::uint8_t>(c.dtype());
   record.unequal = c.output_counts.empty() ? 0 : 1;
   std::int64_t* const counts = control.counts(rank, call.number);
-  if (c.kind == CollectiveKind::all_to_all) {
+  if (traits_of(c.kind).is_exchange()) {
     std::ranges::copy(c.output_counts, std::ranges::copy(c.input_counts, counts).out);
   } else {
     std::ranges::copy(c.output_counts, counts);
@@ -77,10 +77,8 @@ std::string disagreement(const Control& control, int rank, int size, std::uint64
   while (other < size && agree(control, rank, other, size, number)) ++other;
   std::string calls;
   if (other == size) {
-    if (control.record(rank, number).kind !=
-        static_cast<std::uint8_t>(CollectiveKind::all_to_all)) {
-      return {};
-    }
+    const auto kind = static_cast<CollectiveKind>(control.record(rank, number).kind);
+    if (!traits_of(kind).is_exchange()) return {};
     calls = unequal_pair(control, size, number);
     if (calls.empty()) return {};
   }

@@ -6,15 +6,8 @@ namespace lockstep::comm::shm {
 
 void Collectives::run(const Carried& call, Manner manner) {
   Round round(*this, call, manner);
-  switch (call.collective.kind) {
-    case CollectiveKind::reduce:
-    case CollectiveKind::all_reduce:
-    case CollectiveKind::reduce_scatter:
-      run_reduction(round);
-      break;
-    default:
-      run_movement(round);
-  }
+  const auto run = traits_of(call.collective.kind).reduces ? run_reduction : run_movement;
+  run(round);
   // release: a peer that asks what this rank did last sees the whole record.
   membership_.control()
       .line(membership_.rank())

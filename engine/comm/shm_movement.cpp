@@ -16,14 +16,12 @@ namespace lockstep::comm::shm {
 
 namespace {
 
-using Kind = CollectiveKind;
-
 class Movement {
  public:
   explicit Movement(Round& round)
       : r_(round),
-        kind_(round.c.kind),
-        lanes_(kind_ == Kind::scatter || kind_ == Kind::all_to_all ? round.size : 1),
+        traits_(traits_of(round.c.kind)),
+        lanes_(traits_.given == sim::Parts::each ? round.size : 1),
         step_(static_cast<std::int64_t>(slot_bytes) / lanes_ / 64 * 64 / round.width) {}
 
   void run() {
@@ -47,32 +45,14 @@ class Movement {
   }
 
  private:
+  // For others to read: where the root alone takes, it copies its own.
   bool brings(int rank) const {
-    switch (kind_) {
-      case Kind::barrier:
-        return false;
-      case Kind::broadcast:
-      case Kind::scatter:
-        return rank == r_.c.root;
-      case Kind::gather:
-        return rank != r_.c.root;  // the root copies its own
-      default:
-        return true;
-    }
+    const bool alone = traits_.takers == sim::Ranks::root && rank == r_.c.root;
+    return traits_.gives(rank, r_.c.root) && !alone;
   }
   bool takes_from(int src) const {
-    switch (kind_) {
-      case Kind::barrier:
-        return false;
-      case Kind::broadcast:
-        return src == r_.c.root && src != r_.rank;
-      case Kind::scatter:
-        return src == r_.c.root;
-      case Kind::gather:
-        return r_.rank == r_.c.root;
-      default:
-        return true;
-    }
+    if (src == r_.rank && traits_.in_place()) return false;
+    return traits_.gives(src, r_.c.root) && traits_.takes(r_.rank, r_.c.root);
   }
 
   // The counts that `rank` published, of elements by peer.
@@ -82,7 +62,7 @@ class Movement {
     return r_.membership.control().counts(rank, r_.number)[peer];
   }
   std::int64_t lane_count(int src, int lane) const {
-    return count_of(src, lanes_ == 1 ? (kind_ == Kind::all_gather ? src : 0) : lane);
+    return count_of(src, lanes_ == 1 ? src : lane);
   }
   std::int64_t lane_start(int src, int lane) const {
     std::int64_t start = 0;
@@ -98,15 +78,8 @@ class Movement {
 
   // Where the elements from `src` begin in this rank's output.
   std::int64_t output_start(int src) const {
-    switch (kind_) {
-      case Kind::gather:
-        return src * r_.mine.count;
-      case Kind::all_gather:
-      case Kind::all_to_all:
-        return comm::part_start(r_.c.output_counts, r_.c.output, src, r_.size);
-      default:
-        return 0;
-    }
+    if (traits_.taken != sim::Parts::each) return 0;
+    return comm::part_start(r_.c.output_counts, r_.c.output, src, r_.size);
   }
 
   void copy(std::byte* to, const std::byte* from, std::int64_t count) const {
@@ -164,7 +137,7 @@ class Movement {
   }
 
   Round& r_;
-  const Kind kind_;
+  const sim::CollectiveTraits& traits_;
   const int lanes_;
   const std::int64_t step_;  // elements of a lane that go through at once
 };

@@ -21,8 +21,8 @@ class Reduction {
  public:
   explicit Reduction(Round& round)
       : r_(round),
-        scatters_(round.c.kind == CollectiveKind::reduce_scatter),
-        rooted_(round.c.kind == CollectiveKind::reduce),
+        scatters_(traits_of(round.c.kind).given == sim::Parts::each),
+        rooted_(traits_of(round.c.kind).has_root()),
         total_(round.c.input.numel()),
         sources_(static_cast<std::size_t>(round.size)) {}
 

@@ -14,7 +14,7 @@ constexpr double seconds_max = 1e9;
 bool counts_fit(const Request& request, int rank, int size) {
   const auto seen = request.counts.size();
   const bool collective = request.op == Op::collective || request.op == Op::icollective;
-  if (collective && request.collective == Collective::all_to_all) {
+  if (collective && traits_of(request.collective).is_exchange()) {
     return std::cmp_equal(seen, 2 * size);
   }
   if (seen == 0) return true;
@@ -75,7 +75,7 @@ void Core::State::check(Actor actor, const Request& request) const {
     return;
   }
   if (request.op == Op::collective || request.op == Op::icollective) {
-    if (has_root(request.collective) && (request.peer < 0 || request.peer >= size)) {
+    if (traits_of(request.collective).has_root() && (request.peer < 0 || request.peer >= size)) {
       fail("with root ", request.peer);
     }
     return;

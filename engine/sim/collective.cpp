@@ -15,7 +15,7 @@ namespace lockstep::sim {
 namespace {
 
 using Members = std::vector<OperationPtr>;
-using Parts = std::vector<std::span<const std::byte>>;
+using Pieces = std::vector<std::span<const std::byte>>;
 
 const Request& whole_of(const OperationPtr& member) { return member->whole->request; }
 
@@ -34,7 +34,7 @@ Payload reduced(const Members& members) {
   return payload_of(std::move(sum));
 }
 
-Payload joined(const Parts& parts) {
+Payload joined(const Pieces& parts) {
   Bytes all;
   std::size_t size = 0;
   for (const auto& part : parts) size += part.size();
@@ -44,7 +44,7 @@ Payload joined(const Parts& parts) {
 }
 
 Payload gathered(const Members& members) {
-  Parts parts;
+  Pieces parts;
   for (std::size_t i = 0; i < members.size(); ++i) parts.push_back(data_of(members, i));
   return joined(parts);
 }
@@ -62,7 +62,7 @@ std::vector<Payload> shares_of(const Payload& whole, std::size_t members) {
 // Member i gets, from each j, what j cut for i.
 std::vector<Payload> exchanged(const Members& members) {
   const std::size_t n = members.size();
-  std::vector<Parts> parts(n, Parts(n));  // by receiver, by sender
+  std::vector<Pieces> parts(n, Pieces(n));  // by receiver, by sender
   for (std::size_t src = 0; src < n; ++src) {
     const Request& request = whole_of(members[src]);
     std::span<const std::byte> rest = request.data.bytes;
@@ -73,51 +73,30 @@ std::vector<Payload> exchanged(const Members& members) {
     }
   }
   std::vector<Payload> results;
-  for (const Parts& of_one : parts) results.push_back(joined(of_one));
+  for (const Pieces& of_one : parts) results.push_back(joined(of_one));
   return results;
 }
 
 // What each member gets.
 std::vector<Payload> results_of(const Members& members) {
   const Request& first = whole_of(members.front());
+  const CollectiveTraits& traits = traits_of(first.collective);
   const std::size_t n = members.size();
   const auto root = static_cast<std::size_t>(std::max(first.peer, 0));
   std::vector<Payload> results(n);
-  const auto to_all = [&](const Payload& payload) { results.assign(n, payload); };
-  const bool symbolic =
-      std::any_of(members.begin(), members.end(), [&](const OperationPtr& member) {
-        return whole_of(member).data.bytes.empty() && given_count(whole_of(member), n) > 0;
-      });
-  switch (first.collective) {
-    case Collective::broadcast:
-      to_all(whole_of(members[root]).data);
-      return results;
-    case Collective::scatter:
-      return shares_of(whole_of(members[root]).data, n);
-    default:
-      break;
-  }
-  if (symbolic) return results;
-  switch (first.collective) {
-    case Collective::all_gather:
-      to_all(gathered(members));
-      break;
-    case Collective::gather:
-      results[root] = gathered(members);
-      break;
-    case Collective::all_reduce:
-      to_all(reduced(members));
-      break;
-    case Collective::reduce:
-      results[root] = reduced(members);
-      break;
-    case Collective::reduce_scatter:
-      return shares_of(reduced(members), n);
-    case Collective::all_to_all:
-      return exchanged(members);
-    default:
-      break;
-  }
+  const auto is_symbolic = [&](const OperationPtr& member) {
+    return whole_of(member).data.bytes.empty() && given_count(whole_of(member), n) > 0;
+  };
+  if (traits.givers == Ranks::none) return results;
+  if (traits.givers == Ranks::all && std::ranges::any_of(members, is_symbolic)) return results;
+  if (traits.is_exchange()) return exchanged(members);
+
+  const Payload whole = traits.givers == Ranks::root ? whole_of(members[root]).data
+                        : traits.reduces             ? reduced(members)
+                                                     : gathered(members);
+  if (traits.given == Parts::each) return shares_of(whole, n);
+  if (traits.takers == Ranks::all) results.assign(n, whole);
+  if (traits.takers == Ranks::root) results[root] = whole;
   return results;
 }
 
@@ -125,27 +104,18 @@ std::vector<Payload> results_of(const Members& members) {
 
 std::int64_t given_count(const Request& request, std::size_t members) {
   if (request.op != Op::collective && request.op != Op::icollective) return request.count;
-  const auto n = static_cast<std::int64_t>(members);
-  switch (request.collective) {
-    case Collective::scatter:
-    case Collective::reduce_scatter:
-      return n * request.count;
-    case Collective::all_to_all:
-      return std::accumulate(request.counts.begin(),
-                             request.counts.begin() + static_cast<std::ptrdiff_t>(members),
-                             std::int64_t{0});
-    default:
-      return request.count;
+  const CollectiveTraits& traits = traits_of(request.collective);
+  if (traits.is_exchange()) {
+    return std::accumulate(request.counts.begin(),
+                           request.counts.begin() + static_cast<std::ptrdiff_t>(members),
+                           std::int64_t{0});
   }
+  return traits.given == Parts::each ? static_cast<std::int64_t>(members) * request.count
+                                     : request.count;
 }
 
 std::int64_t given_bytes(const Request& request, std::size_t members) {
   return given_count(request, members) * static_cast<std::int64_t>(bytes_of(request.dtype));
-}
-
-bool has_root(Collective collective) {
-  return collective == Collective::broadcast || collective == Collective::reduce ||
-         collective == Collective::gather || collective == Collective::scatter;
 }
 
 int Group::rank_in_part(int global_rank) const {

@@ -267,7 +267,6 @@ inline std::int64_t bytes_of(const Message& message) {
 // member. Counted by the request alone, since a symbolic tensor brings no bytes.
 std::int64_t given_count(const Request& request, std::size_t members);
 std::int64_t given_bytes(const Request& request, std::size_t members);
-bool has_root(Collective collective);
 inline bool is_blocking(Op op) {
   return op == Op::send || op == Op::recv || op == Op::collective || op == Op::split;
 }

@@ -18,7 +18,7 @@ Finding uneven_exchange(const Group& group, const Group::Slot& slot, std::uint64
   const auto n = slot.by_member.size();
   if (std::cmp_less(slot.count, n)) return {};
   const auto& any = request_of(*slot.by_member.front());
-  if (any.op == Op::split || any.collective != Collective::all_to_all) return {};
+  if (any.op == Op::split || !traits_of(any.collective).is_exchange()) return {};
   for (std::size_t src = 0; src < n; ++src) {
     const Request& sender = request_of(*slot.by_member[src]);
     for (std::size_t dst = 0; dst < n; ++dst) {
@@ -71,28 +71,20 @@ std::string list_of(const std::vector<int>& ranks) {
 
 std::string call_of(const Request& request) {
   if (request.op == Op::split) return "split";
-  const std::string name(name_of(request.collective));
-  const std::string elements = text(" of ", request.count, " ", name_of(request.dtype));
-  switch (request.collective) {
-    case Collective::all_reduce:
-    case Collective::reduce_scatter:
-      return text(name, "(", name_of(request.reduce), ")", elements);
-    case Collective::reduce:
-      return text(name, "(", name_of(request.reduce), ") to root ", request.peer, elements);
-    case Collective::gather:
-      return text(name, " to root ", request.peer, elements);
-    case Collective::broadcast:
-    case Collective::scatter:
-      return text(name, " from root ", request.peer, elements);
-    case Collective::all_gather:
-      if (request.counts.empty()) return name + elements;
-      return text(name, " of ", counts_text(request.counts), " ", name_of(request.dtype));
-    case Collective::all_to_all:  // who sends how much to whom is compared pair by pair
-      return text(name, " of ", name_of(request.dtype));
-    case Collective::barrier:
-      break;
+  const CollectiveTraits& traits = traits_of(request.collective);
+  std::string call(traits.name);
+  if (traits.reduces) call += text("(", name_of(request.reduce), ")");
+  if (traits.has_root()) {
+    call += text(traits.givers == Ranks::root ? " from root " : " to root ", request.peer);
   }
-  return name;
+  if (traits.givers == Ranks::none) return call;
+  call += " of ";
+  // Who sends how much to whom in an exchange is compared pair by pair.
+  if (!traits.is_exchange()) {
+    call += request.counts.empty() ? text(request.count) : counts_text(request.counts);
+    call += " ";
+  }
+  return text(call, name_of(request.dtype));
 }
 
 std::string group_of(const Request& request, const Group& group) {

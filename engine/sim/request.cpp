@@ -12,9 +12,6 @@ namespace {
 constexpr std::array<std::string_view, 13> op_names = {
     "send",  "recv",    "isend",   "irecv", "wait",  "collective", "icollective",
     "split", "compute", "service", "join",  "pause", "until"};
-constexpr std::array<std::string_view, 9> collective_names = {
-    "broadcast",  "reduce",         "all_reduce", "gather", "scatter",
-    "all_gather", "reduce_scatter", "all_to_all", "barrier"};
 
 template <typename Enum>
 Enum get_enum(ByteReader& in, Enum last, const char* what) {
@@ -28,10 +25,6 @@ Enum get_enum(ByteReader& in, Enum last, const char* what) {
 }  // namespace
 
 std::string_view name_of(Op op) { return op_names.at(static_cast<std::size_t>(op)); }
-
-std::string_view name_of(Collective collective) {
-  return collective_names.at(static_cast<std::size_t>(collective));
-}
 
 Answer Port::call(const Message& message) {
   Reply reply = call(request_of(message));

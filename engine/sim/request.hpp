@@ -11,6 +11,7 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/dtype.hpp"
+#include "engine/sim/collectives.hpp"
 
 namespace lockstep::sim {
 
@@ -36,19 +37,7 @@ enum class Op : std::uint16_t {
   pause,        // waits until another strand of the same rank wakes this one
   until,        // waits until the strand's clock is `seconds`
 };
-enum class Collective : std::uint8_t {
-  broadcast,
-  reduce,
-  all_reduce,
-  gather,
-  scatter,
-  all_gather,
-  reduce_scatter,
-  all_to_all,
-  barrier
-};
 std::string_view name_of(Op op);
-std::string_view name_of(Collective collective);
 
 // Bytes and whoever keeps them alive. Empty bytes with a non-zero count: a symbolic message.
 struct Payload {

@@ -20,39 +20,21 @@ int ranks_of(const sim::CollectiveRecord& record) {
 
 // What the busiest rank sends of a native collective.
 double share_of(const sim::CollectiveRecord& record) {
+  const auto& traits = sim::traits_of(record.kind);
   const int ranks = ranks_of(record);
   const auto bytes = static_cast<double>(record.bytes);
-  switch (record.kind) {
-    case sim::Collective::all_reduce:
-      return ring_bytes(record.bytes, ranks);
-    case sim::Collective::all_gather:
-      return (ranks - 1) * bytes;
-    case sim::Collective::reduce_scatter:
-    case sim::Collective::scatter:
-    case sim::Collective::all_to_all:
-      return (ranks - 1) * bytes / ranks;
-    case sim::Collective::broadcast:
-    case sim::Collective::reduce:
-    case sim::Collective::gather:
-      return ranks > 1 ? bytes : 0;
-    case sim::Collective::barrier:
-      break;
-  }
-  return 0;
+  if (traits.givers == sim::Ranks::none || ranks == 1) return 0;
+  if (traits.given == sim::Parts::each) return (ranks - 1) * bytes / ranks;
+  if (traits.has_root()) return bytes;
+  if (traits.taken == sim::Parts::each) return (ranks - 1) * bytes;
+  return ring_bytes(record.bytes, ranks);
 }
 
 // How many ranks send that much.
 int senders_of(const sim::CollectiveRecord& record) {
-  switch (record.kind) {
-    case sim::Collective::broadcast:
-    case sim::Collective::reduce:
-    case sim::Collective::gather:
-      return ranks_of(record) - 1;
-    case sim::Collective::scatter:
-      return 1;
-    default:
-      return ranks_of(record);
-  }
+  const auto& traits = sim::traits_of(record.kind);
+  if (!traits.has_root()) return ranks_of(record);
+  return traits.given == sim::Parts::each ? 1 : ranks_of(record) - 1;
 }
 
 }  // namespace
