@@ -1,6 +1,4 @@
-// Scheduling: who has asked, who is answered next, and at what time. What a request asks for is
-// done in asking.cpp, matching.cpp and collective.cpp; what may be asked is decided in
-// admission.cpp.
+// The core as its host sees it: who has asked, who is answered next, and at what time.
 #include "engine/sim/core.hpp"
 
 #include <algorithm>
@@ -31,7 +29,7 @@ Core::State::State(Options chosen)
   counters_.ranks.resize(size);
   live_ = n;
   if (!options_.faults.none()) {
-    striking_ = std::make_unique<Striking>(options_.faults, n, options_.network, options_.seed);
+    faults_ = std::make_unique<FaultState>(options_.faults, n, options_.network, options_.seed);
   }
   one_at_a_time_ = !options_.services.empty();
   at_once_ = !one_at_a_time_;
@@ -111,7 +109,7 @@ void Core::ask(Actor actor, Request request) {
   Strand& strand = state_->running_strand(actor, "asks");
   state_->check(actor, request);
   if (request.op == Op::pause) state_->count(actor, request);  // it may be woken before its turn
-  if (state_->striking_ && state_->dies_asking(actor, request)) return;
+  if (state_->faults_ && state_->dies_asking(actor, request)) return;
   strand.running = strand.brief = false;
   strand.asked = std::make_unique<Request>(std::move(request));
   state_->asked_.push_back(actor);
@@ -125,7 +123,7 @@ std::optional<Reply> Core::ask_and_go_on(Actor actor, Request request) {
   state_->check(actor, request);
   state_->count(actor, request);
   strand.brief = false;
-  if (state_->striking_ && state_->dies_asking(actor, request)) return std::nullopt;
+  if (state_->faults_ && state_->dies_asking(actor, request)) return std::nullopt;
   state_->take(actor, std::move(request));
   strand.reply.now = strand.clock_s;
   return std::move(strand.reply);
@@ -137,7 +135,7 @@ double Core::clock_s(Actor actor, double computed_s) const {
 
 void Core::end(Actor actor) {
   Strand& strand = state_->running_strand(actor, "ends");
-  if (state_->striking_ && state_->striking_->is_dead(actor.rank, strand.clock_s)) {
+  if (state_->faults_ && state_->faults_->is_dead(actor.rank, strand.clock_s)) {
     return state_->die_in_time(actor.rank);
   }
   strand.live = strand.running = false;
@@ -184,7 +182,7 @@ const std::vector<Actor>& Core::step() {
                  "advance: a strand is still running; the core acts only when all are blocked");
   state.take_asked();
   state.choose_next();
-  if (state.striking_) state.strike_next();
+  if (state.faults_) state.strike_next();
   for (const Actor& actor : state.next_) {
     state.strand_of(actor).running = true;
     --state.waiting_;

@@ -28,10 +28,10 @@
 // last has come, and leave together (price.hpp).
 //
 // Order: without services every strand that can go on does, neighbouring ranks together
-// (ready.hpp); what several ranks share happens when all are blocked, the earliest first, up to the
-// moment at which a rank goes on. With services the core goes by virtual time: one strand at a
-// time, the earliest first. A request with a deadline that nothing has answered by then is expired
-// when everything earlier has happened.
+// (ready_strands.hpp); what several ranks share happens when all are blocked, the earliest first,
+// up to the moment at which a rank goes on. With services the core goes by virtual time: one strand
+// at a time, the earliest first. A request with a deadline that nothing has answered by then is
+// expired when everything earlier has happened.
 //
 // Depth: a message is one deeper than the deepest message its sending strand has received; a strand
 // inherits depth from the one that started it and hands it to those that it wakes or that join it.

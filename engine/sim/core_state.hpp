@@ -1,9 +1,4 @@
-// What the core remembers. Internal to engine/sim: core.cpp schedules, asking.cpp takes requests,
-// messages.cpp moves messages,
-// losing.cpp tells who waits for a rank that is gone, serving.cpp lets services answer,
-// matching.cpp moves those that have to wait for their turn, collective.cpp runs native collectives
-// and splits, diagnosis.cpp explains what is stuck, mismatch.cpp what does not agree, leftovers.cpp
-// what is left at the end.
+// What the core remembers, and the steps that its files take with it. Internal to engine/sim.
 //
 // Invariants
 //   1. A channel (group, source, destination, tag) holds waiting sends or waiting receives, never
@@ -24,11 +19,11 @@
 #include "engine/base/error.hpp"
 #include "engine/sim/channels.hpp"
 #include "engine/sim/core.hpp"
+#include "engine/sim/fault_state.hpp"
 #include "engine/sim/links.hpp"
 #include "engine/sim/printable.hpp"
-#include "engine/sim/ready.hpp"
+#include "engine/sim/ready_strands.hpp"
 #include "engine/sim/recorder.hpp"
-#include "engine/sim/striking.hpp"
 
 namespace lockstep::sim {
 
@@ -95,7 +90,7 @@ struct Core::State {
 
   explicit State(Options chosen);
 
-  // core.cpp
+  // Strands, and whether the run is over for their ranks.
   Strand& strand_of(Actor actor) {
     const auto rank = static_cast<std::size_t>(actor.rank);
     if (actor.strand == 0 && rank < main_.size() && main_[rank]->live) return *main_[rank];
@@ -116,8 +111,8 @@ struct Core::State {
     return over_;
   }
 
-  // admission.cpp, and for messages messages.cpp
-  // Of a message only when it makes no sense: the sentence is made from the whole request.
+  // What a rank may ask for. Of a message `check` is called only when it makes no sense: the
+  // sentence is made from the whole request.
   void check(Actor actor, const Request& request) const;
   void check(Actor actor, const Message& message) const;
   bool makes_sense(Actor actor, const Message& message) const;
@@ -131,7 +126,7 @@ struct Core::State {
   void check_limits(Actor actor, const Request& request);
   void check_limits(Actor actor, const Message& message);
 
-  // asking.cpp
+  // Requests, whose turn it is, and ranks that are gone.
   void take(Actor actor, Request request);                       // looks at one request
   void pass_time(Strand& strand, Actor actor, Request request);  // compute, until
   void take_asked();                          // all, in the order of the askers' clocks
@@ -142,14 +137,14 @@ struct Core::State {
   void fail_waiters_of_lost();
   bool earlier(const Ready& a, const Ready& b) const;
   void found(Finding finding) {
-    if (striking_ && !finding_) finding = striking_->explained(std::move(finding));
+    if (faults_ && !finding_) finding = faults_->explained(std::move(finding));
     if (finding_) return;
     if (recorder_) record_waiting(finding);
     finding_ = std::move(finding);
   }
   bool alive(int rank) const;  // some strand of it is live
 
-  // serving.cpp
+  // Services.
   using Answering = std::function<std::optional<Service::Answer>(Service&, const Request&, double)>;
   void run_services();                   // until a strand that is ready is next
   bool serve_earliest(double before_s);  // true: some service answered
@@ -158,7 +153,7 @@ struct Core::State {
   double deadline_of(const Strand& strand) const;
   std::vector<Ready> waiting_for_services(const std::function<double(const Strand&)>& time) const;
 
-  // messages.cpp: the way of a message that waits for nothing but its other side
+  // Messages that wait for nothing but their other side.
   void take(Actor actor, Strand& strand, const Message& message);
   void take_wait(Actor actor, Strand& strand, const Message& wait);
   OperationPtr operation_of(Actor actor, const Strand& strand);
@@ -177,7 +172,7 @@ struct Core::State {
   void answer_waiter(Operation& operation, Strand& strand);
   void set_ready(Actor actor, const Strand& strand);
 
-  // matching.cpp: the transfers whose turn is not known at once
+  // Transfers whose turn is not known at once.
   static bool later(const Match& a, const Match& b);
   void disagree(const Operation& send, const Operation& receive);
   void changed_in_flight(Actor actor, const Operation& operation);
@@ -188,25 +183,25 @@ struct Core::State {
   void leave_node(Match match);
   void enter_node(const Match& match);
 
-  // injecting.cpp: only where there are faults
+  // What faults do: called only where there are some.
   bool dies_asking(Actor actor, const Request& request);
   bool dies_asking(Actor actor, const Message& message);
   void take_away(int rank, const std::string& why, double at_s);
   void strike_in_time(int rank);  // its death shows, though it may have things to do before
   void die_in_time(int rank);
   void strike_next();  // those that would go on, and are dead by then
-  double slowness_of(int rank) const { return striking_ ? striking_->slowness_of(rank) : 1; }
+  double slowness_of(int rank) const { return faults_ ? faults_->slowness_of(rank) : 1; }
   bool is_doomed(Operation& send, Operation& receive);
   bool is_doomed(Operation& send, Operation& receive, double sent_s, double arrived_s);
   bool is_doomed(const Group& group, const Group::Slot& slot, double done_s);
   bool fail_doomed(Actor actor, Strand& strand);
 
-  // collective.cpp
+  // Native collectives, and splits.
   void enter(const OperationPtr& operation);
   void run_collective(Group& group, std::uint32_t id, Group::Slot& slot);
   void run_split(const Group& parent, Group::Slot& slot, double done_s);
 
-  // diagnosis.cpp
+  // What is stuck, and why.
   void diagnose_stuck();
   Finding cycle_finding(const WaitGraph& graph, const std::vector<std::size_t>& cycle) const;
   Finding end_finding(const WaitGraph& graph, const WaitNode& node) const;
@@ -215,16 +210,16 @@ struct Core::State {
   std::string unreceived_text(const Operation& send) const;
   std::string meanwhile(const WaitGraph& graph, const WaitNode& node) const;
 
-  // leftovers.cpp
+  // What is left when all ranks have returned.
   void check_end();
   std::vector<const Operation*> unreceived_sends() const;  // by rank, then oldest first
 
-  // recording.cpp
+  // What the timeline is told of waiting.
   void record_wait(const Operation& operation, double start_s);
   void record_waiting(const Finding& finding);  // who waits at this moment, and why it ended
   trace::Waiting waiting_of(Actor actor, const Strand& strand) const;
 
-  // mismatch.cpp
+  // What members of a group do not agree on.
   Finding mismatch_of(const Group& group, const Group::Slot& slot, std::uint64_t index) const;
 
   Options options_;
@@ -245,7 +240,7 @@ struct Core::State {
   bool at_once_ = true;         // a transfer that must be its sender's next one need not wait
   double served_s_ = 0;         // when a service last answered
   Links links_;
-  std::unique_ptr<Striking> striking_;  // none without faults
+  std::unique_ptr<FaultState> faults_;  // none without faults
   std::uint64_t orders_ = 0;
   std::int64_t requests_ = 0, messages_ = 0, bytes_ = 0;
   int live_ = 0, waiting_ = 0;  // strands; of them, those with an open request

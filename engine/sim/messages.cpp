@@ -1,7 +1,7 @@
 // Messages of ranks in this process, from the call to the answer. Millions of them pass here, so
 // what one needs stands in one file: the compiler puts it together.
 //
-// A transfer is priced as soon as it is known to be its sender's next one; matching.cpp has those
+// A transfer is priced as soon as it is known to be its sender's next one; transfers.cpp has those
 // of which that is not known yet.
 #include <algorithm>
 #include <bit>
@@ -68,7 +68,7 @@ const Answer* Core::ask(Actor actor, const Message& message) {
   Strand& strand = state.running_strand(actor, "asks");
   if (!state.makes_sense(actor, message)) state.check(actor, message);
   state.count(actor, message);
-  if (state.striking_ && state.dies_asking(actor, message)) return nullptr;
+  if (state.faults_ && state.dies_asking(actor, message)) return nullptr;
   strand.brief = true;
   const bool blocks = message.op != Op::isend && message.op != Op::irecv;
   if (state.one_at_a_time_ && blocks) strand.running = false;
@@ -86,7 +86,7 @@ const Answer& Core::take_answer(Actor actor) {
 
 std::optional<Actor> Core::next() {
   State& state = *state_;
-  if (state.one_at_a_time_ || state.striking_ || state.any_lost_ || state.finding_) return {};
+  if (state.one_at_a_time_ || state.faults_ || state.any_lost_ || state.finding_) return {};
   const auto actor = state.ready_.take_main();
   if (actor) {
     state.main_[static_cast<std::size_t>(actor->rank)]->running = true;
@@ -162,10 +162,10 @@ void Core::State::transfer(Operation& send, Operation& receive) {
   const int src = send.owner.rank, dst = receive.owner.rank;
   const std::int64_t bytes = bytes_of(send.request);
   take_off(send);
-  if (striking_ && is_doomed(send, receive)) return;
+  if (faults_ && is_doomed(send, receive)) return;
   const auto way = links_.pass(src, dst, bytes, send.ready_s,
-                               striking_ ? striking_->change(src, dst) : LinkChange{});
-  if (striking_ && is_doomed(send, receive, way.sent_s, way.arrived_s)) return;
+                               faults_ ? faults_->change(src, dst) : LinkChange{});
+  if (faults_ && is_doomed(send, receive, way.sent_s, way.arrived_s)) return;
   send.done_s = way.sent_s;
   receive.done_s = way.arrived_s;
   if (way.leaves_node) count_leaving(counters_.ranks[static_cast<std::size_t>(src)], bytes);

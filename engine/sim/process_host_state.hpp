@@ -1,6 +1,5 @@
-// What the host of processes remembers. Internal to engine/sim: process_host.cpp passes what
-// players say to the core and its answers back, player_watch.cpp looks at what they print and how
-// long they are silent.
+// What the host of processes remembers: of each player what it said, printed and ended with, and
+// when; and of the case that they play. Internal to engine/sim.
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/dtype.hpp"
-#include "engine/sim/collectives.hpp"
+#include "engine/sim/collective_kinds.hpp"
 
 namespace lockstep::sim {
 

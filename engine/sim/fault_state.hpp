@@ -15,9 +15,9 @@
 
 namespace lockstep::sim {
 
-class Striking {
+class FaultState {
  public:
-  Striking(const Faults& faults, int ranks, const Network& network, std::uint64_t seed);
+  FaultState(const Faults& faults, int ranks, const Network& network, std::uint64_t seed);
 
   // Why the rank dies when it asks at `now_s`, or nothing. `call` says what for: "recv (a.cpp:3)".
   std::optional<std::string> asks(int rank, double now_s, const std::string& call);

@@ -126,10 +126,10 @@ void Core::State::leave_node(Match match) {
   const int src = send.owner.rank, dst = receive.owner.rank;
   const std::int64_t bytes = bytes_of(send.request);
   take_off(send);
-  if (striking_ && is_doomed(send, receive)) return;
-  const auto way = links_.depart(src, bytes, send.ready_s,
-                                 striking_ ? striking_->change(src, dst) : LinkChange{});
-  if (striking_ && is_doomed(send, receive, way.sent_s, way.last_byte_s)) return;
+  if (faults_ && is_doomed(send, receive)) return;
+  const auto way =
+      links_.depart(src, bytes, send.ready_s, faults_ ? faults_->change(src, dst) : LinkChange{});
+  if (faults_ && is_doomed(send, receive, way.sent_s, way.last_byte_s)) return;
   send.done_s = way.sent_s;
   receive.done_s = way.last_byte_s;  // not before; enter_node says when
   count_leaving(counters_.ranks[static_cast<std::size_t>(src)], bytes);

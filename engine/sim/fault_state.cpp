@@ -1,4 +1,4 @@
-#include "engine/sim/striking.hpp"
+#include "engine/sim/fault_state.hpp"
 
 #include <algorithm>
 #include <set>
@@ -20,7 +20,7 @@ std::string time_text(double seconds) {
 
 }  // namespace
 
-Striking::Striking(const Faults& faults, int ranks, const Network& network, std::uint64_t seed)
+FaultState::FaultState(const Faults& faults, int ranks, const Network& network, std::uint64_t seed)
     : faults_(faults),
       network_(network),
       seed_(seed),
@@ -37,7 +37,7 @@ Striking::Striking(const Faults& faults, int ranks, const Network& network, std:
   for (const auto& slow : faults.slow) slower_[index(slow.rank)] *= slow.slower;
 }
 
-std::optional<std::string> Striking::asks(int rank, double now_s, const std::string& call) {
+std::optional<std::string> FaultState::asks(int rank, double now_s, const std::string& call) {
   const std::int64_t calls = ++calls_[index(rank)];
   if (is_dead(rank, now_s)) return killed(rank);
   for (const auto& kill : faults_.kills) {
@@ -47,11 +47,11 @@ std::optional<std::string> Striking::asks(int rank, double now_s, const std::str
   return std::nullopt;
 }
 
-std::string Striking::killed(int rank) const {
+std::string FaultState::killed(int rank) const {
   return text("rank ", rank, " was killed by a fault at ", time_text(dies_s(rank)));
 }
 
-bool Striking::joins(const Faults::BadLink& link, int a, int b) const {
+bool FaultState::joins(const Faults::BadLink& link, int a, int b) const {
   if (link.ends == Faults::Ends::nodes) {
     a = network_.node_of(a);
     b = network_.node_of(b);
@@ -59,7 +59,7 @@ bool Striking::joins(const Faults::BadLink& link, int a, int b) const {
   return (a == link.a && b == link.b) || (a == link.b && b == link.a);
 }
 
-bool Striking::is_among(const Faults::BadLink& link, const std::vector<int>& members) const {
+bool FaultState::is_among(const Faults::BadLink& link, const std::vector<int>& members) const {
   bool a = false, b = false;
   for (const int rank : members) {
     const int end = link.ends == Faults::Ends::nodes ? network_.node_of(rank) : rank;
@@ -69,7 +69,7 @@ bool Striking::is_among(const Faults::BadLink& link, const std::vector<int>& mem
   return a && b;
 }
 
-LinkChange Striking::change(int src, int dst) {
+LinkChange FaultState::change(int src, int dst) {
   LinkChange change;
   for (const auto& link : faults_.links) {
     if (joins(link, src, dst)) change.slower *= link.slower;
@@ -82,7 +82,7 @@ LinkChange Striking::change(int src, int dst) {
   return change;
 }
 
-double Striking::slowness_among(const std::vector<int>& members) const {
+double FaultState::slowness_among(const std::vector<int>& members) const {
   double worst = 1;
   for (const auto& link : faults_.links) {
     if (is_among(link, members)) worst = std::max(worst, link.slower);
@@ -90,30 +90,30 @@ double Striking::slowness_among(const std::vector<int>& members) const {
   return worst;
 }
 
-std::string Striking::cut_text(const Faults::BadLink& link) {
+std::string FaultState::cut_text(const Faults::BadLink& link) {
   const char* end = link.ends == Faults::Ends::nodes ? "node " : "rank ";
   return text("the link between ", end, link.a, " and ", end, link.b, " is cut by a fault");
 }
 
-std::optional<std::string> Striking::cut(int src, int dst) const {
+std::optional<std::string> FaultState::cut(int src, int dst) const {
   for (const auto& link : faults_.links) {
     if (link.slower == never && joins(link, src, dst)) return cut_text(link);
   }
   return std::nullopt;
 }
 
-std::optional<std::string> Striking::cut_among(const std::vector<int>& members) const {
+std::optional<std::string> FaultState::cut_among(const std::vector<int>& members) const {
   for (const auto& link : faults_.links) {
     if (link.slower == never && is_among(link, members)) return cut_text(link);
   }
   return std::nullopt;
 }
 
-void Striking::doom(const OperationPtr& operation, const std::string& why, double at_s) {
+void FaultState::doom(const OperationPtr& operation, const std::string& why, double at_s) {
   doomed_[&*operation] = {operation, why, at_s};
 }
 
-std::optional<Striking::Doomed> Striking::take_doomed(const OperationPtr& operation) {
+std::optional<FaultState::Doomed> FaultState::take_doomed(const OperationPtr& operation) {
   const auto at = doomed_.find(&*operation);
   if (at == doomed_.end()) return std::nullopt;
   Doomed doomed = std::move(at->second);
@@ -121,14 +121,14 @@ std::optional<Striking::Doomed> Striking::take_doomed(const OperationPtr& operat
   return doomed;
 }
 
-void Striking::strike(FindingKind kind, const std::string& what, std::vector<int> ranks,
-                      const std::string& core) {
+void FaultState::strike(FindingKind kind, const std::string& what, std::vector<int> ranks,
+                        const std::string& core) {
   if (struck_) return;
   struck_ = Finding{kind, what, std::move(ranks), {}};
   struck_core_ = core;
 }
 
-Finding Striking::explained(Finding finding) const {
+Finding FaultState::explained(Finding finding) const {
   if (!struck_) return finding;
   Finding whole = *struck_;
   whole.where = finding.where;

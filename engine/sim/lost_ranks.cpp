@@ -17,7 +17,7 @@ void Core::give_up(int rank, const std::string& why) {
   auto& counters = state_->counters_.ranks[static_cast<std::size_t>(rank)];
   counters.clock_s = std::max(counters.clock_s, now_s);
   state_->counters_.makespan_s = std::max(state_->counters_.makespan_s, counters.clock_s);
-  if (state_->striking_) state_->striking_->has_died(rank, now_s);
+  if (state_->faults_) state_->faults_->has_died(rank, now_s);
   state_->drop(rank, why.empty() ? text("rank ", rank, " gave up") : why);
 }
 
@@ -43,7 +43,7 @@ void Core::State::fail_waiters_of_lost() {
   for (int rank = 0; rank < options_.ranks; ++rank) {
     for (auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {
       if (!strand.waits_on || strand.waits_on->done) continue;
-      if (striking_ && fail_doomed({rank, id}, strand)) continue;
+      if (faults_ && fail_doomed({rank, id}, strand)) continue;
       if (strand.waits_on->met) continue;  // it is transferred when its time has come
       const Message& request = strand.waits_on->request;
       const auto& members = groups_[request.group].members;
@@ -54,8 +54,7 @@ void Core::State::fail_waiters_of_lost() {
         if (why.empty() || (!collective && std::cmp_not_equal(request.peer, member))) continue;
         strand.waits_on->done = true;  // nothing will match it any more
         strand.waits_on = nullptr;
-        if (striking_)
-          strand.clock_s = std::max(strand.clock_s, striking_->died_s(members[member]));
+        if (faults_) strand.clock_s = std::max(strand.clock_s, faults_->died_s(members[member]));
         answer_now({rank, id}, failed_reply(why));
         break;
       }

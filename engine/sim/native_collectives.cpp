@@ -161,9 +161,9 @@ void Core::State::run_collective(Group& group, std::uint32_t id, Group::Slot& sl
   const bool split = request.op == Op::split;  // costs what a barrier does
   double price = price_s(split ? Collective::barrier : request.collective, extent, record.bytes,
                          options_.network);
-  if (striking_) price *= striking_->slowness_among(group.members);
+  if (faults_) price *= faults_->slowness_among(group.members);
   const double done = begin + price;
-  if (striking_ && is_doomed(group, slot, done)) return;
+  if (faults_ && is_doomed(group, slot, done)) return;
   group.free_s = record.done_s = done;
   if (split) return run_split(group, slot, done);
 
