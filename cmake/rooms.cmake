@@ -5,6 +5,11 @@ set(LOCKSTEP_FLOORS   # bottom first; rooms of one floor do not know each other
     "base" "strand trace" "sim" "tensor" "autograd" "nn" "optim" "data" "comm" "collectives replicas"
     "parallel/data_parallel parallel/ddp" "checkpoint" "launch" "plan" "train" "apps")
 
+# Floors inside a room, where it has folders: "room: a, b c", bottom first; "." are the files of the
+# room itself. A folder inside a room is no room: target and namespace are the room's. tests/house
+# holds it too.
+set(LOCKSTEP_INNER_FLOORS "")
+
 function(lockstep_floor_of room result)
   set(floor 0)
   foreach(rooms IN LISTS LOCKSTEP_FLOORS)
@@ -23,7 +28,7 @@ function(lockstep_target_of room result)
   set(${result} "lockstep_${name}" PARENT_SCOPE)
 endfunction()
 
-# lockstep_sources(lockstep_sim "core.cpp turns.cpp" cluster_file.cpp)
+# lockstep_sources(lockstep_sim "core.cpp schedule.cpp" cluster_file.cpp)
 # Each argument is one unit of compilation: sources named in one argument are compiled together, so
 # that their headers are read once. Who links an archive gets whole units; docs/decisions/0028 says
 # which sources may not share one. A source with flags of its own is always a unit of its own.

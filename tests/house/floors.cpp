@@ -1,6 +1,7 @@
 // The floors and the rules of #include.
 #include "tests/house/floors.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 namespace lockstep::house {
@@ -48,7 +49,8 @@ std::optional<std::string> engine_rule(const Floors& floors, const std::string& 
   const auto to = floors.room_of(target);
   if (!from) return "its room has no floor in cmake/rooms.cmake";
   if (!to) return target + " is in no room of cmake/rooms.cmake";
-  if (*from == *to || *floors.floor_of(*to) < *floors.floor_of(*from)) return std::nullopt;
+  if (*from == *to) return floors.inner_rule(*from, path, target);
+  if (*floors.floor_of(*to) < *floors.floor_of(*from)) return std::nullopt;
   return "room " + *from + " (floor " + std::to_string(*floors.floor_of(*from)) +
          ") may not include " + target + " (floor " + std::to_string(*floors.floor_of(*to)) + ")";
 }
@@ -68,15 +70,52 @@ std::optional<std::string> rule(const Floors& floors, const std::string& path,
   return std::nullopt;
 }
 
+std::vector<std::vector<std::string>> read_floors(const std::string& list, char between) {
+  std::vector<std::vector<std::string>> floors;
+  std::istringstream in(list);
+  for (std::string floor; std::getline(in, floor, between);) {
+    std::istringstream names(floor);
+    floors.emplace_back();
+    for (std::string name; names >> name;) floors.back().push_back(name);
+  }
+  return floors;
+}
+
+// Of "engine/comm/worlds/shm/arena.hpp" in comm: "worlds/shm"; of a file of the room itself ".".
+std::string folder_in(const std::string& room, const std::string& path) {
+  const std::string rest = path.substr(std::string("engine/" + room + "/").size());
+  const auto end = rest.rfind('/');
+  return end == std::string::npos ? "." : rest.substr(0, end);
+}
+
 }  // namespace
 
-Floors::Floors(const std::string& list) {
-  std::istringstream in(list);
-  for (std::string floor; std::getline(in, floor, '|');) {
-    std::istringstream names(floor);
-    rooms_.emplace_back();
-    for (std::string name; names >> name;) rooms_.back().push_back(name);
+Floors::Floors(const std::string& list, const std::string& inner) : rooms_(read_floors(list, '|')) {
+  std::istringstream in(inner);
+  for (std::string room; std::getline(in, room, '|');) {
+    const auto colon = room.find(':');
+    inside_[room.substr(0, colon)] = read_floors(room.substr(colon + 1), ',');
   }
+}
+
+std::optional<std::string> Floors::inner_rule(const std::string& room, const std::string& path,
+                                              const std::string& target) const {
+  const auto inside = inside_.find(room);
+  if (inside == inside_.end()) return std::nullopt;
+  const auto floor_of_folder = [&](const std::string& folder) {
+    const auto has = [&](const auto& floor) { return std::ranges::count(floor, folder) > 0; };
+    return std::ranges::find_if(inside->second, has) - inside->second.begin();
+  };
+  const std::string from = folder_in(room, path), to = folder_in(room, target);
+  const auto from_floor = floor_of_folder(from), to_floor = floor_of_folder(to);
+  const auto floors = std::ssize(inside->second);
+  if (from_floor == floors || to_floor == floors) {
+    return "folder " + (from_floor == floors ? from : to) + " of " + room +
+           " has no inner floor in cmake/rooms.cmake";
+  }
+  if (from == to || to_floor < from_floor) return std::nullopt;
+  return "folder " + from + " of " + room + " (inner floor " + std::to_string(from_floor) +
+         ") may not include " + target + " (inner floor " + std::to_string(to_floor) + ")";
 }
 
 std::optional<std::string> Floors::room_of(const std::string& path) const {

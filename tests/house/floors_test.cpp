@@ -9,7 +9,8 @@ using lockstep::house::source_of;
 
 namespace {
 
-const Floors made_up("base|strand trace|sim|comm|parallel/ddp parallel/zero|train");
+const Floors made_up("base|strand trace|sim|comm|parallel/ddp parallel/zero|train",
+                     "train: ., loops, ways/plain ways/sharded, ways");
 
 std::size_t forbidden(const std::string& path, const std::string& target) {
   return forbidden_includes(made_up, source_of(path, "// idea\n#include \"" + target + "\"\n"))
@@ -39,6 +40,28 @@ TEST_CASE("floors: rooms inside parallel are told apart") {
   CHECK(forbidden("engine/parallel/ddp/reducer.hpp", "engine/comm/peers.hpp") == 0);
   CHECK(forbidden("engine/parallel/ddp/reducer.hpp", "engine/parallel/zero/shards.hpp") == 1);
   CHECK(forbidden("engine/train/loop.hpp", "engine/parallel/ddp/reducer.hpp") == 0);
+}
+
+TEST_CASE("floors: inside a room that has inner floors, down is allowed, sideways and up is not") {
+  const auto source = source_of("engine/train/loop.hpp",
+                                "// idea\n#include \"engine/train/ways/plain/take.hpp\"\n");
+  const auto found = forbidden_includes(made_up, source);
+  REQUIRE(found.size() == 1);
+  CHECK(found.front() ==
+        "engine/train/loop.hpp:2: folder . of train (inner floor 0) may not include "
+        "engine/train/ways/plain/take.hpp (inner floor 2)");
+  CHECK(forbidden("engine/train/loop.hpp", "engine/train/pieces.hpp") == 0);
+  CHECK(forbidden("engine/train/ways/plain/take.cpp", "engine/train/loop.hpp") == 0);
+  CHECK(forbidden("engine/train/ways/plain/take.cpp", "engine/train/loops/steps.hpp") == 0);
+  CHECK(forbidden("engine/train/ways/plain/take.cpp", "engine/train/ways/sharded/s.hpp") == 1);
+  CHECK(forbidden("engine/train/ways/all.cpp", "engine/train/ways/sharded/s.hpp") == 0);
+  CHECK(forbidden("engine/train/ways/plain/take.cpp", "engine/comm/peers.hpp") == 0);
+}
+
+TEST_CASE("floors: a folder of such a room that has no inner floor is reported") {
+  CHECK(forbidden("engine/train/attic/a.hpp", "engine/train/loop.hpp") == 1);
+  CHECK(forbidden("engine/train/ways/all.cpp", "engine/train/ways/other/o.hpp") == 1);
+  CHECK(forbidden("engine/comm/any/a.hpp", "engine/comm/other/b.hpp") == 0);
 }
 
 TEST_CASE("floors: a file outside every room is reported, not overlooked") {

@@ -26,7 +26,7 @@ TEST_CASE("the house: the sources are found") {
 }
 
 TEST_CASE("the house: no include goes upward, sideways or out of its room") {
-  const Floors floors(LOCKSTEP_FLOORS);
+  const Floors floors(LOCKSTEP_FLOORS, LOCKSTEP_INNER_FLOORS);
   CHECK(all_complaints(product, [&](const Source& source) {
           return forbidden_includes(floors, source);
         }) == "");
