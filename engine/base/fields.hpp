@@ -6,10 +6,12 @@
 //   }
 //
 // The list is found by argument-dependent lookup. Numbers, truth values, enumerations, texts, and
-// vectors, maps and optionals of what has fields need no list of their own. Reading trusts nothing,
-// as ByteReader does.
+// vectors, arrays, maps and optionals of what has fields need no list of their own. Reading trusts
+// nothing, as ByteReader does; a type that cannot hold just any values of its fields has
+// check_fields(value) beside the list, which throws MalformedMessage, or mends what it can.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,18 +22,25 @@
 
 namespace lockstep {
 
+// What is copied as it lies in memory: one value, or a vector of them at once.
+template <typename T>
+constexpr bool plain_field = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+template <typename T>
+constexpr bool plain_elements = plain_field<T> && !std::is_same_v<T, bool>;
+
 class FieldWriter {
  public:
+  explicit FieldWriter(ByteWriter& out) : out_(out) {}
+
   template <typename... T>
   void operator()(const T&... values) {
     (put(values), ...);
   }
-  Bytes take() { return out_.take(); }
 
  private:
   template <typename T>
   void put(const T& value) {
-    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+    if constexpr (plain_field<T>) {
       out_.put(value);
     } else {
       fields(*this, const_cast<T&>(value));  // the list is one for both directions
@@ -40,7 +49,15 @@ class FieldWriter {
   void put(const std::string& value) { out_.put_text(value); }
   template <typename T>
   void put(const std::vector<T>& values) {
-    out_.put(static_cast<std::uint64_t>(values.size()));
+    if constexpr (plain_elements<T>) {
+      out_.put_list(std::span<const T>(values));
+    } else {
+      out_.put(static_cast<std::uint64_t>(values.size()));
+      for (const T& value : values) put(value);
+    }
+  }
+  template <typename T, std::size_t n>
+  void put(const std::array<T, n>& values) {
     for (const T& value : values) put(value);
   }
   template <typename K, typename V>
@@ -54,35 +71,42 @@ class FieldWriter {
     if (value) put(*value);
   }
 
-  ByteWriter out_;
+  ByteWriter& out_;
 };
 
 class FieldReader {
  public:
-  // The bytes must outlive the reader.
-  explicit FieldReader(std::span<const std::byte> bytes) : in_(bytes) {}
+  explicit FieldReader(ByteReader& in) : in_(in) {}
 
   template <typename... T>
   void operator()(T&... values) {
     (get(values), ...);
   }
-  bool done() const { return in_.done(); }
 
  private:
   template <typename T>
   void get(T& value) {
-    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+    if constexpr (plain_field<T>) {
       value = in_.get<T>();
     } else {
       fields(*this, value);
+      if constexpr (requires { check_fields(value); }) check_fields(value);
     }
   }
   void get(std::string& value) { value = in_.get_text(); }
-  // Element by element: what is announced is not believed before it has come.
+  // What is announced is not believed before it has come.
   template <typename T>
   void get(std::vector<T>& values) {
-    values.clear();
-    for (auto left = in_.get<std::uint64_t>(); left > 0; --left) get(values.emplace_back());
+    if constexpr (plain_elements<T>) {
+      values = in_.get_list<T>();
+    } else {
+      values.clear();
+      for (auto left = in_.get<std::uint64_t>(); left > 0; --left) get(values.emplace_back());
+    }
+  }
+  template <typename T, std::size_t n>
+  void get(std::array<T, n>& values) {
+    for (T& value : values) get(value);
   }
   template <typename K, typename V>
   void get(std::map<K, V>& values) {
@@ -99,22 +123,37 @@ class FieldReader {
     if (in_.get<bool>()) get(value.emplace());
   }
 
-  ByteReader in_;
+  ByteReader& in_;
 };
 
+// One value after another, in bytes that hold others, too.
+template <typename... T>
+void write_fields(ByteWriter& out, const T&... values) {
+  FieldWriter archive(out);
+  archive(values...);
+}
+
+//   Throws  MalformedMessage when the bytes do not begin with such a value, and nothing else
 template <typename T>
-Bytes fields_to_bytes(const T& value) {
-  FieldWriter out;
-  out(value);
+T read_fields(ByteReader& in) {
+  FieldReader archive(in);
+  T value{};
+  archive(value);
+  return value;
+}
+
+template <typename... T>
+Bytes fields_to_bytes(const T&... values) {
+  ByteWriter out;
+  write_fields(out, values...);
   return out.take();
 }
 
 //   Throws  MalformedMessage when the bytes are not such a value, and nothing else
 template <typename T>
 T fields_from_bytes(std::span<const std::byte> bytes) {
-  FieldReader in(bytes);
-  T value;
-  in(value);
+  ByteReader in(bytes);
+  T value = read_fields<T>(in);
   if (!in.done()) throw MalformedMessage("malformed message: there is more than was expected");
   return value;
 }

@@ -108,7 +108,7 @@ class Comparison {
  private:
   // Whether the rank holds a result, in a case in which another one dies.
   bool returned(int rank, ByteReader& result) {
-    const LostPeerEnding seen = read_lost_peer_ending(result);
+    const LostPeerEnding seen = read_fields<LostPeerEnding>(result);
     if (auto failure = failure_of(seen, rank, *played_.results)) {
       bench_.fail(played_, std::move(*failure));
     }
@@ -213,7 +213,7 @@ std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,
       asked.to_each = p.sends[place];
       for (const auto& row : p.sends) asked.from_each.push_back(row[place]);
     }
-    setup.inputs.push_back(encode(one));
+    setup.inputs.push_back(fields_to_bytes(one));
   }
   auto played = p.death ? play_with_a_death(bench, setup) : bench.play(setup);
   if (!played) return played;

@@ -106,12 +106,9 @@ std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt,
   return as_doubles(plan.dtype, to_bytes(plan.dtype, values));
 }
 
-Gradients no_gradients(const GradientPlan& plan) {
-  return {plan.dtype, 0, plan.sizes, plan.has_grad, std::vector<Bytes>(plan.sizes.size())};
-}
-
 Gradients drawn_gradients(const GradientPlan& plan, std::uint64_t salt, int rank, double scale) {
-  Gradients gradients = no_gradients(plan);
+  Gradients gradients{plan.dtype, 0, plan.sizes, plan.has_grad,
+                      std::vector<Bytes>(plan.sizes.size())};
   gradients.allocation_seed = random_bits(salt, 1'000'000 + static_cast<std::uint64_t>(rank)) >> 32;
   for (std::size_t i = 0; i < plan.sizes.size(); ++i) {
     if (!plan.has_grad[i]) continue;
@@ -121,25 +118,31 @@ Gradients drawn_gradients(const GradientPlan& plan, std::uint64_t salt, int rank
 }
 
 void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan, std::size_t i,
-                    const std::vector<GradientReport>& of_ranks, const ExpectedGradient& expected) {
+                    const std::vector<GradientReports>& of_ranks,
+                    const ExpectedGradient& expected) {
   for (int rank = 0; std::cmp_less(rank, of_ranks.size()); ++rank) {
-    const GradientReport& report = of_ranks[static_cast<std::size_t>(rank)];
+    const GradientReports& reports = of_ranks[static_cast<std::size_t>(rank)];
+    if (reports.size() != plan.sizes.size()) throw MalformedMessage("not a report a parameter");
+    const GradientReport& report = reports[i];
     check_presence(bench, played, plan, i, rank, report);
     if (!report.defined) continue;
     check_type(bench, played, plan, i, rank, report);
     const auto where = text("rank ", rank, ", parameter ", i);
     const auto seen = as_doubles(plan.dtype, report.grad);
     if (const auto at = first_difference(seen, expected.values, expected.tolerance)) {
-      GradientGuess guess{"length", "the size of the gradient changed"};
-      if (seen.size() == expected.values.size()) guess = expected.likely_cause(seen, rank);
+      Cause cause{"length", "the size of the gradient changed"};
+      if (seen.size() == expected.values.size()) cause = expected.likely_cause(seen, rank);
       const auto shown = *at < seen.size() ? number(seen[*at]) : "nothing";
       const auto wanted = *at < expected.values.size() ? number(expected.values[*at]) : "nothing";
-      fail(bench, played, guess.cause,
-           text("element ", *at, " of the gradient of parameter ", i, " is ", shown, " on rank ",
-                rank, " where ", expected.name, " is ", wanted, "; likely cause: ", guess.sentence),
-           wanted, shown, text(where, ", element ", *at));
+      bench.fail(played,
+                 because(cause, {.message = text("element ", *at, " of the gradient of parameter ",
+                                                 i, " is ", shown, " on rank ", rank, " where ",
+                                                 expected.name, " is ", wanted),
+                                 .expected = wanted,
+                                 .seen = shown,
+                                 .where = text(where, ", element ", *at)}));
     }
-    if (report.grad != of_ranks.front().grad) {
+    if (report.grad != of_ranks.front()[i].grad) {
       fail(bench, played, "bits_differ",
            text("parameter ", i, ": ranks 0 and ", rank,
                 " hold means that differ in their last bits; "

@@ -25,25 +25,20 @@ struct GradientPlan {
 // every rank and never zero, unless `scale` is.
 std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt, int rank,
                                    std::size_t i, double scale = 1);
-// All of a rank's, for its case. A rank outside the group has none.
+// All of a rank's, for its case.
 Gradients drawn_gradients(const GradientPlan& plan, std::uint64_t salt, int rank, double scale = 1);
-Gradients no_gradients(const GradientPlan& plan);
-
-struct GradientGuess {
-  std::string cause, sentence;
-};
 
 // What a parameter's gradient must have become, and how a wrong one is explained.
 struct ExpectedGradient {
   std::vector<double> values, tolerance;
   std::string name;  // "the mean over 4 ranks"
-  std::function<GradientGuess(std::span<const double> seen, int rank)> likely_cause;
+  std::function<Cause(std::span<const double> seen, int rank)> likely_cause;
 };
 
 // Parameter i on all ranks of the group: the value is untouched, a gradient is where there was one,
 // it is what is expected, and its bits are the same everywhere.
 void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan, std::size_t i,
-                    const std::vector<GradientReport>& of_ranks, const ExpectedGradient& expected);
+                    const std::vector<GradientReports>& of_ranks, const ExpectedGradient& expected);
 
 // The gradients went over the wire once: 2(N-1)/N of their bytes from the busiest rank.
 void check_one_reduction(Bench& bench, const Played& played, const GradientPlan& plan, int ranks);

@@ -84,7 +84,7 @@ void check_lost_peer(Bench& bench, CaseSetup setup, int rank, std::int64_t at_re
   require_meeting(bench, *played);
   for (int other = 0; std::cmp_less(other, played->results->size()); ++other) {
     if (played->results->killed(other)) continue;
-    const LostPeerEnding seen = read_lost_peer_ending(played->results->of(other));
+    const LostPeerEnding seen = read_fields<LostPeerEnding>(played->results->of(other));
     if (auto failure = failure_of(seen, other, *played->results)) {
       bench.fail(*played, std::move(*failure));
     }

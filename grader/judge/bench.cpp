@@ -79,6 +79,12 @@ class MeetingPlace {
 
 }  // namespace
 
+Failure because(const Cause& cause, Failure found) {
+  found.cause = cause.name;
+  found.message += text("; likely cause: ", cause.sentence);
+  return found;
+}
+
 std::string Failure::gist() const {
   constexpr std::string_view lead = "likely cause: ";
   const std::size_t begins = message.find(lead);
@@ -105,6 +111,10 @@ std::optional<Played> Bench::ask(const std::string& description, Bytes input) {
 }
 
 std::uint64_t Bench::draw() { return random_bits(options_.seed, drawn_++); }
+
+std::int64_t Bench::draw_between(std::int64_t from, std::int64_t to) {
+  return from + static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(to - from + 1));
+}
 
 bool Bench::plays_next() const {
   if (counting_) return false;

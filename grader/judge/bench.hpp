@@ -11,6 +11,7 @@
 
 #include "engine/sim/core.hpp"
 #include "engine/sim/process_host.hpp"
+#include "grader/judge/causes.hpp"
 #include "grader/judge/judge.hpp"
 #include "grader/judge/kept_run.hpp"
 #include "grader/judge/results.hpp"
@@ -20,20 +21,23 @@ namespace lockstep::grader {
 // What an exam throws, through Bench::fail, when a check does not hold.
 struct Failure {
   Verdict verdict = Verdict::wrong_answer;
-  std::string cause;    // stable: "averaged", "tail_lost", "cycle"
-  std::string message;  // the sentence
-  std::string expected, seen, where;
-  std::map<std::string, double> counters;
+  std::string cause{};    // stable: "averaged", "tail_lost", "cycle"
+  std::string message{};  // the sentence
+  std::string expected{}, seen{}, where{};
+  std::map<std::string, double> counters{};
   CaseAddress at{};
-  std::vector<std::string> output;  // of each rank
-  std::vector<int> ranks{};         // those involved, where the core found it
-  std::string origin{};             // the case that was made smaller
-  bool alone = true;                // the case fails so without those before it
+  std::vector<std::string> output{};  // of each rank
+  std::vector<int> ranks{};           // those involved, where the core found it
+  std::string origin{};               // the case that was made smaller
+  bool alone = true;                  // the case fails so without those before it
 
   // The sentence without its numbers: a case is made smaller only as long as the judge says the
   // same of it.
   std::string gist() const;
 };
+
+// What was found, with its cause: named, and told after the message.
+Failure because(const Cause& cause, Failure found);
 
 // kept: the players of the case before, so that a call sees what an earlier one left behind. fresh:
 // new processes, so that nothing remembers an input that is played again.
@@ -109,6 +113,8 @@ class Bench {
 
   // Numbers for inputs: the same seed gives the same cases.
   std::uint64_t draw();
+  // from, from+1, … or to.
+  std::int64_t draw_between(std::int64_t from, std::int64_t to);
   std::uint64_t seed() const { return options_.seed; }
 
   // The judge's own sentence about a case it looked at. Every text is cut: it may quote the player.

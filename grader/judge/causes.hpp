@@ -1,11 +1,25 @@
-// The causes that several exams share: a failure's one word, by which hints are chosen and counts
-// are kept, and what it means. A cause that only one exam can find stands in that exam.
+// Why a result is wrong, as far as the judge can tell, and the causes that several exams share: a
+// failure's one word, by which hints are chosen and counts are kept, and what it means. A cause
+// that only one exam can find stands in that exam.
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace lockstep::grader {
+
+struct Cause {
+  std::string name;      // one of common_causes(), or an exam's own
+  std::string sentence;  // what comes after "likely cause: "
+};
+
+// A usual mistake, and the result that it gives.
+template <typename Result>
+struct Mistake {
+  Cause cause;
+  Result gives;
+};
 
 struct CauseMeaning {
   std::string_view name;     // "tail_lost"

@@ -92,6 +92,10 @@ std::string grouped(std::int64_t value) {
   return digits;
 }
 
+bool near(double seen, double expected) {
+  return std::fabs(seen - expected) <= 1e-12 * std::fabs(expected);
+}
+
 double epsilon_of(DType dtype) {
   switch (dtype) {
     case DType::float32:

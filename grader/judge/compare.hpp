@@ -26,6 +26,10 @@ std::optional<std::size_t> first_difference(std::span<const double> seen,
                                             std::span<const double> expected,
                                             std::span<const double> tolerance);
 
+// Whether a number is the expected one up to a few operations on double in any order, which move
+// it by some 1e-16 of it each.
+bool near(double seen, double expected);
+
 // The first index where a and b differ in their bits or in their length; a NaN equals itself.
 std::optional<std::size_t> first_other_bits(std::span<const double> a, std::span<const double> b);
 

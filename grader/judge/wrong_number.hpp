@@ -24,4 +24,16 @@ struct WrongInteger {
 std::optional<Cause> likely_cause(const WrongNumber& number);
 std::optional<Cause> likely_cause(const WrongInteger& number);
 
+// An exam's own cause, or, where it knows none ("other_…"), what the number tells by itself.
+template <typename Number>
+Cause known_or_likely(Cause own, const Number& number) {
+  if (!own.name.starts_with("other_")) return own;
+  return likely_cause(number).value_or(std::move(own));
+}
+
+// What is left of a number in an int.
+constexpr std::int64_t in_32_bits(std::int64_t number) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(number));
+}
+
 }  // namespace lockstep::grader

@@ -8,16 +8,11 @@
 
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
-namespace lockstep::grader {
+#include "grader/judge/causes.hpp"
 
-struct Cause {
-  std::string name;      // one of causes.hpp, or an exam's own
-  std::string sentence;  // what comes after "likely cause: "
-};
+namespace lockstep::grader {
 
 // One buffer of one rank after a call.
 struct WrongValues {

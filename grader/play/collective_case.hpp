@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "engine/base/bytes.hpp"
 #include "engine/base/dtype.hpp"
+#include "engine/base/fields.hpp"
 #include "grader/play/part.hpp"
 
 namespace lockstep::grader {
@@ -24,8 +24,6 @@ struct CollectiveCall {
 
 // Whether buffers have elements, or only a count: then a case may have more of them than memory.
 enum class Elements : std::uint8_t { given, none };
-// Whether a rank dies during the case, so that the others have to say how their calls ended.
-enum class Peer : std::uint8_t { stays, lost };
 
 struct CollectiveCase {
   GroupChoice group;
@@ -36,48 +34,17 @@ struct CollectiveCase {
   std::vector<CollectiveCall> calls;  // one after the other in the same run
 };
 
-inline Bytes encode(const CollectiveCase& c) {
-  ByteWriter out;
-  write(out, c.group);
-  out.put(c.dtype)
-      .put(c.op)
-      .put(c.elements)
-      .put(c.peer)
-      .put(static_cast<std::uint32_t>(c.calls.size()));
-  for (const CollectiveCall& call : c.calls) {
-    out.put(call.root).put(static_cast<std::uint32_t>(call.buffers.size()));
-    for (const HeldBuffer& buffer : call.buffers) out.put(buffer.count).put_bytes(buffer.given);
-    out.put_list(std::span<const std::int64_t>(call.to_each));
-    out.put_list(std::span<const std::int64_t>(call.from_each));
-    write(out, call.in_node);
-    write(out, call.across);
-  }
-  return out.take();
+template <typename Archive>
+void fields(Archive& archive, HeldBuffer& buffer) {
+  archive(buffer.count, buffer.given);
 }
-
-inline CollectiveCase decode_collective_case(ByteReader& in) {
-  CollectiveCase c;
-  c.group = read_group_choice(in);
-  c.dtype = in.get<DType>();
-  c.op = in.get<ReduceOp>();
-  c.elements = in.get<Elements>();
-  c.peer = in.get<Peer>();
-  const auto calls = in.get<std::uint32_t>();
-  for (std::uint32_t i = 0; i < calls; ++i) {
-    CollectiveCall& call = c.calls.emplace_back();
-    call.root = in.get<int>();
-    const auto buffers = in.get<std::uint32_t>();
-    for (std::uint32_t b = 0; b < buffers; ++b) {
-      const auto count = in.get<std::int64_t>();
-      const auto given = in.get_bytes();
-      call.buffers.push_back({count, {given.begin(), given.end()}});
-    }
-    call.to_each = in.get_list<std::int64_t>();
-    call.from_each = in.get_list<std::int64_t>();
-    call.in_node = read_group_choice(in);
-    call.across = read_group_choice(in);
-  }
-  return c;
+template <typename Archive>
+void fields(Archive& archive, CollectiveCall& call) {
+  archive(call.root, call.buffers, call.to_each, call.from_each, call.in_node, call.across);
+}
+template <typename Archive>
+void fields(Archive& archive, CollectiveCase& c) {
+  archive(c.group, c.dtype, c.op, c.elements, c.peer, c.calls);
 }
 
 }  // namespace lockstep::grader

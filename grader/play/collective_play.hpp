@@ -14,7 +14,7 @@ namespace lockstep::grader {
 // part(group, buffers, call, op)
 template <typename Part>
 Bytes play_collective(sim::PlayerCase& played, Part part) {
-  const CollectiveCase c = decode_collective_case(played.input);
+  const auto c = read_fields<CollectiveCase>(played.input);
   PoisonDevice numbers;
   SymbolicDevice sizes;
   Device& device = c.elements == Elements::given ? static_cast<Device&>(numbers) : sizes;
@@ -34,7 +34,7 @@ Bytes play_collective(sim::PlayerCase& played, Part part) {
     const std::int64_t held_bytes = device.bytes_now();
     const auto run = [&] { part(*group, std::span<const Tensor>(buffers), call, c.op); };
     if (c.peer == Peer::lost) {
-      write(out, lost.ending_of(run));
+      write_fields(out, lost.ending_of(run));
     } else {
       run();
     }

@@ -12,7 +12,7 @@ namespace {
 Bytes echo_of(const CollectiveCase& c) {
   ByteWriter out;
   for (const CollectiveCall& call : c.calls) {
-    if (c.peer == Peer::lost) write(out, LostPeerEnding{});
+    if (c.peer == Peer::lost) write_fields(out, LostPeerEnding{});
     out.put(std::int64_t{0});
     for (const HeldBuffer& held : call.buffers) {
       const bool given = !held.given.empty() || c.elements == Elements::none;
@@ -26,10 +26,10 @@ Bytes echo_of(const CollectiveCase& c) {
 Bytes echo_of(const GradientCase& c) {
   CpuDevice device;
   ByteWriter out;
-  if (c.peer_dies) {
-    write(out, LostPeerEnding{});
+  if (c.peer == Peer::lost) {
+    write_fields(out, LostPeerEnding{});
   } else if (c.group.color != comm::ProcessGroup::no_color) {
-    HeldParameters(c.mine, device).report(out);
+    write_fields(out, HeldParameters(c.mine, device).report());
   }
   return out.take();
 }
@@ -37,8 +37,8 @@ Bytes echo_of(const GradientCase& c) {
 }  // namespace
 
 Bytes impostors_result(std::span<const std::byte> input, Dice&) {
-  if (const auto c = case_in(input, decode_collective_case)) return echo_of(*c);
-  if (const auto c = case_in(input, decode_gradient_case)) return echo_of(*c);
+  if (const auto c = case_in(input, read_fields<CollectiveCase>)) return echo_of(*c);
+  if (const auto c = case_in(input, read_fields<GradientCase>)) return echo_of(*c);
   return {input.begin(), input.end()};
 }
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <typeinfo>
 
-#include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/fields.hpp"
 #include "engine/sim/printable.hpp"
 
 namespace lockstep::grader {
@@ -23,18 +23,16 @@ struct Ending {
   std::string what;
 };
 
-inline void write(ByteWriter& out, const Ending& ending) {
-  out.put(ending.kind).put_text(ending.type).put_text(ending.what);
+template <typename Archive>
+void fields(Archive& archive, Ending& ending) {
+  archive(ending.kind, ending.type, ending.what);
 }
-inline Ending read_ending(ByteReader& in) {
-  Ending ending;
-  ending.kind = in.get<Ending::Kind>();
+inline void check_fields(Ending& ending) {
   if (ending.kind > Ending::Kind::threw_other) {
     throw MalformedMessage("malformed message: an ending of no known kind");
   }
-  ending.type = sim::printable(in.get_text(), 200);
-  ending.what = sim::printable(in.get_text(), 400);
-  return ending;
+  ending.type = sim::printable(ending.type, 200);
+  ending.what = sim::printable(ending.what, 400);
 }
 
 // "std::length_error"; what is in namespace lockstep goes without it.

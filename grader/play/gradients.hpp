@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/autograd/tape.hpp"
-#include "engine/base/bytes.hpp"
 #include "engine/base/dtype.hpp"
+#include "engine/base/fields.hpp"
 #include "engine/base/random.hpp"
 
 namespace lockstep::grader {
@@ -21,34 +21,21 @@ struct Gradients {
   std::vector<Bytes> grads;            // this rank's; empty without gradient
 };
 
-inline void write(ByteWriter& out, const Gradients& gradients) {
-  out.put(gradients.dtype).put(gradients.allocation_seed);
-  out.put_list(std::span<const std::int64_t>(gradients.sizes));
-  out.put_list(std::span<const std::uint8_t>(gradients.has_grad));
-  for (const Bytes& grad : gradients.grads) out.put_bytes(grad);
-}
-
-inline Bytes read_copy(ByteReader& in) {
-  const auto bytes = in.get_bytes();
-  return {bytes.begin(), bytes.end()};
-}
-
-inline Gradients read_gradients(ByteReader& in) {
-  Gradients gradients;
-  gradients.dtype = in.get<DType>();
-  gradients.allocation_seed = in.get<std::uint64_t>();
-  gradients.sizes = in.get_list<std::int64_t>();
-  gradients.has_grad = in.get_list<std::uint8_t>();
-  for (std::size_t i = 0; i < gradients.sizes.size(); ++i) {
-    gradients.grads.push_back(read_copy(in));
-  }
-  return gradients;
+template <typename Archive>
+void fields(Archive& archive, Gradients& gradients) {
+  archive(gradients.dtype, gradients.allocation_seed, gradients.sizes, gradients.has_grad,
+          gradients.grads);
 }
 
 // Weights have two dimensions, biases one: here what can be divided into eight rows has two.
 inline Shape shape_of_parameter(std::int64_t size) {
   if (size % 8 == 0) return {8, size / 8};
   return {size};
+}
+
+inline Bytes copy_of(const Tensor& tensor) {
+  const auto bytes = tensor.raw_bytes();
+  return {bytes.begin(), bytes.end()};
 }
 
 // What became of one parameter.
@@ -59,15 +46,13 @@ struct GradientReport {
   Bytes grad, value;
 };
 
-inline GradientReport read_gradient_report(ByteReader& in) {
-  GradientReport report;
-  report.defined = in.get<std::uint8_t>() != 0;
-  report.dtype = in.get<DType>();
-  report.shape = in.get_list<std::int64_t>();
-  report.grad = read_copy(in);
-  report.value = read_copy(in);
-  return report;
+template <typename Archive>
+void fields(Archive& archive, GradientReport& report) {
+  archive(report.defined, report.dtype, report.shape, report.grad, report.value);
 }
+
+// Of all parameters of a rank.
+using GradientReports = std::vector<GradientReport>;
 
 // The parameters themselves. Values are 1.
 class HeldParameters {
@@ -94,17 +79,19 @@ class HeldParameters {
     return all;
   }
 
-  void report(ByteWriter& out) const {
+  GradientReports report() const {
+    GradientReports all;
     for (const auto& parameter : owned_) {
+      GradientReport& report = all.emplace_back();
+      report.value = copy_of(parameter->value);
       const Tensor& grad = parameter->grad;
-      out.put(static_cast<std::uint8_t>(grad.defined()));
-      out.put(grad.defined() ? grad.dtype() : DType::float32);
-      std::vector<std::int64_t> shape;
-      if (grad.defined()) shape.assign(grad.shape().begin(), grad.shape().end());
-      out.put_list(std::span<const std::int64_t>(shape));
-      out.put_bytes(grad.defined() ? grad.raw_bytes() : std::span<std::byte>{});
-      out.put_bytes(parameter->value.raw_bytes());
+      report.defined = grad.defined();
+      if (!grad.defined()) continue;
+      report.dtype = grad.dtype();
+      report.shape.assign(grad.shape().begin(), grad.shape().end());
+      report.grad = copy_of(grad);
     }
+    return all;
   }
 
  private:

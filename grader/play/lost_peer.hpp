@@ -31,16 +31,11 @@ struct LostPeerEnding {
   Ending ending;
   std::string failed;  // what the rank was told when a call of its failed; empty: none has
 };
-inline void write(ByteWriter& out, const LostPeerEnding& one) {
-  write(out, one.ending);
-  out.put_text(one.failed);
+template <typename Archive>
+void fields(Archive& archive, LostPeerEnding& one) {
+  archive(one.ending, one.failed);
 }
-inline LostPeerEnding read_lost_peer_ending(ByteReader& in) {
-  LostPeerEnding one;
-  one.ending = read_ending(in);
-  one.failed = sim::printable(in.get_text(), 400);
-  return one;
-}
+inline void check_fields(LostPeerEnding& one) { one.failed = sim::printable(one.failed, 400); }
 
 class LostPeer {
  public:
@@ -70,7 +65,7 @@ class LostPeer {
 inline Bytes play_with_a_lost_peer(sim::PlayerCase& played, const auto& run) {
   LostPeer lost(played);
   ByteWriter out;
-  write(out, lost.ending_of([&] { run(lost.watched()); }));
+  write_fields(out, lost.ending_of([&] { run(lost.watched()); }));
   return out.take();
 }
 

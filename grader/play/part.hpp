@@ -3,6 +3,7 @@
 // it holds no expected answers, and what it reports about itself can only lower a verdict.
 #pragma once
 
+#include "engine/base/fields.hpp"
 #include "engine/comm/process_group.hpp"
 #include "engine/sim/player.hpp"
 
@@ -14,21 +15,18 @@ Bytes play(sim::PlayerCase& played);
 // own (simulated_world.cpp), or processes that share memory (shared_memory_world.cpp).
 std::unique_ptr<comm::ProcessGroup> make_world(sim::PlayerCase& played);
 
+// Whether a rank dies during the case, so that the others have to say how their calls ended.
+enum class Peer : std::uint8_t { stays, lost };
+
 // The group a case is about: the world, or one split off it.
 struct GroupChoice {
   int color = 0;  // ranks of one color form the group; ProcessGroup::no_color sits out
   int key = 0;    // their order
   std::uint8_t split = 0;
 };
-inline void write(ByteWriter& out, const GroupChoice& choice) {
-  out.put(choice.split).put(choice.color).put(choice.key);
-}
-inline GroupChoice read_group_choice(ByteReader& in) {
-  GroupChoice choice;
-  choice.split = in.get<std::uint8_t>();
-  choice.color = in.get<int>();
-  choice.key = in.get<int>();
-  return choice;
+template <typename Archive>
+void fields(Archive& archive, GroupChoice& choice) {
+  archive(choice.split, choice.color, choice.key);
 }
 
 // nullptr for a rank that sits out.

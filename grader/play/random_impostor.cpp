@@ -53,7 +53,7 @@ Ending random_ending(Dice& dice, const char* expected) {
 void write_lost_peer(ByteWriter& out, Dice& dice) {
   const Ending ending = random_ending(dice, "CommError");
   const bool told = ending.kind != Ending::Kind::returned;
-  write(out, LostPeerEnding{ending, told ? "rank 1 was killed" : ""});
+  write_fields(out, LostPeerEnding{ending, told ? "rank 1 was killed" : ""});
 }
 
 void write_numbers(ByteWriter& out, Dice& dice, std::size_t count) {
@@ -63,7 +63,7 @@ void write_numbers(ByteWriter& out, Dice& dice, std::size_t count) {
 Bytes of(const std::vector<MemoryQuestion>& questions, Dice& dice) {
   ByteWriter out;
   for (const MemoryQuestion& q : questions) {
-    write(out, random_ending(dice, "ContractError"));
+    write_fields(out, random_ending(dice, "ContractError"));
     const auto some = [&] { return q.parameters * dice.below(9); };
     write(out, plan::MemoryReport{some(), some(), some(), some(), some(), some()});
   }
@@ -149,7 +149,7 @@ Bytes of(const std::vector<comm::HangReport>& reports, Dice& dice) {
 Bytes of(const std::vector<data::SamplerOptions>& questions, Dice& dice) {
   ByteWriter out;
   for (const data::SamplerOptions& q : questions) {
-    write(out, random_ending(dice, "ContractError"));
+    write_fields(out, random_ending(dice, "ContractError"));
     const std::int64_t ranks = std::max(q.ranks, 1);
     Numbers indices(static_cast<std::size_t>((q.length + ranks - 1) / ranks));
     for (auto& index : indices) index = dice.below(q.length);
@@ -161,7 +161,7 @@ Bytes of(const std::vector<data::SamplerOptions>& questions, Dice& dice) {
 Bytes of(const std::vector<RateQuestion>& questions, Dice& dice) {
   ByteWriter out;
   for (const RateQuestion& q : questions) {
-    write(out, random_ending(dice, "ContractError"));
+    write_fields(out, random_ending(dice, "ContractError"));
     out.put(q.rate.base * dice.below(9));
   }
   return out.take();
@@ -191,40 +191,46 @@ Bytes of(const CollectiveCase& c, Dice& dice) {
   return out.take();
 }
 
-void write_gradients(ByteWriter& out, const Gradients& mine, Dice& dice) {
+GradientReports random_gradients(const Gradients& mine, Dice& dice) {
+  GradientReports reports;
   for (std::size_t i = 0; i < mine.sizes.size(); ++i) {
     const auto count = static_cast<std::size_t>(mine.sizes[i]);
     const bool has = mine.has_grad[i] != 0;
     const Shape right = shape_of_parameter(mine.sizes[i]);
-    const Numbers shape(right.begin(), has ? right.end() : right.begin());
-    out.put(static_cast<std::uint8_t>(has)).put(has ? mine.dtype : DType::float32);
-    out.put_list(std::span<const std::int64_t>(shape));
-    out.put_bytes(random_elements(dice, mine.dtype, has ? count : 0));
+    reports.push_back({.defined = has,
+                       .dtype = has ? mine.dtype : DType::float32,
+                       .shape = Numbers(right.begin(), has ? right.end() : right.begin()),
+                       .grad = random_elements(dice, mine.dtype, has ? count : 0),
+                       .value = random_elements(dice, mine.dtype, count)});
+    if (mine.dtype != DType::float32) continue;
     const std::vector<float> ones(count, 1);
-    const bool plain = mine.dtype == DType::float32;
-    out.put_bytes(plain ? std::as_bytes(std::span(ones))
-                        : std::span<const std::byte>(random_elements(dice, mine.dtype, count)));
+    const auto bytes = std::as_bytes(std::span(ones));
+    reports.back().value.assign(bytes.begin(), bytes.end());
   }
+  return reports;
 }
 
 Bytes of(const GradientCase& c, Dice& dice) {
   ByteWriter out;
-  if (c.peer_dies) {
+  if (c.peer == Peer::lost) {
     write_lost_peer(out, dice);
   } else if (c.group.color != comm::ProcessGroup::no_color) {
-    write_gradients(out, c.mine, dice);
+    write_fields(out, random_gradients(c.mine, dice));
   }
   return out.take();
 }
 
 Bytes of(const WeightedCase& c, Dice& dice) {
   ByteWriter out;
-  if (c.peer_dies) write_lost_peer(out, dice);
-  for (const WeightedCall& call : c.calls) {
-    if (c.peer_dies) break;
-    write_numbers(out, dice, 1);
-    write_gradients(out, call.mine, dice);
+  if (c.peer == Peer::lost) {
+    write_lost_peer(out, dice);
+    return out.take();
   }
+  std::vector<WeightedReport> reports;
+  for (const WeightedCall& call : c.calls) {
+    reports.push_back({4 * fraction(dice), random_gradients(call.mine, dice)});
+  }
+  write_fields(out, reports);
   return out.take();
 }
 
@@ -343,11 +349,11 @@ Bytes impostors_result(std::span<const std::byte> input, Dice& dice) {
   if (form == 0) return random_bytes(dice, lengths[dice.below(std::ssize(lengths))]);
   if (form == 1) return random_bytes(dice, input.size());
   const auto result = result_of_form(
-      input, dice, decode_collective_case, list_in(decode_memory_questions),
+      input, dice, read_fields<CollectiveCase>, list_in(decode_memory_questions),
       list_in(decode_time_questions), list_in(decode_layout_questions),
       list_in(decode_seed_questions), read_split_questions, read_split_exchange,
       list_in(read_hang_reports), list_in(decode_sampler_case), list_in(decode_rate_questions),
-      list_in(decode_choice_questions), decode_gradient_case, decode_weighted_case,
+      list_in(decode_choice_questions), read_fields<GradientCase>, read_fields<WeightedCase>,
       decode_replica_case, decode_evaluate_case, decode_step_case, decode_loop_case,
       decode_training_loop_case);
   return result ? *result : random_bytes(dice, input.size());

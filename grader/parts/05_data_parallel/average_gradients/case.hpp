@@ -7,25 +7,14 @@
 namespace lockstep::grader {
 
 struct GradientCase {
-  GroupChoice group;
+  GroupChoice group{};
   Gradients mine;
-  std::uint8_t peer_dies = 0;  // then a rank reports only how its call ended
+  Peer peer = Peer::stays;
 };
 
-inline Bytes encode(const GradientCase& c) {
-  ByteWriter out;
-  write(out, c.group);
-  write(out, c.mine);
-  out.put(c.peer_dies);
-  return out.take();
-}
-
-inline GradientCase decode_gradient_case(ByteReader& in) {
-  GradientCase c;
-  c.group = read_group_choice(in);
-  c.mine = read_gradients(in);
-  c.peer_dies = in.get<std::uint8_t>();
-  return c;
+template <typename Archive>
+void fields(Archive& archive, GradientCase& c) {
+  archive(c.group, c.mine, c.peer);
 }
 
 }  // namespace lockstep::grader

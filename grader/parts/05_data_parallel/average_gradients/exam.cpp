@@ -6,10 +6,8 @@
 #include <cmath>
 
 #include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/lost_peer_rules.hpp"
-#include "grader/exam/members.hpp"
+#include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/traffic.hpp"
-#include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_values.hpp"
 
@@ -44,8 +42,8 @@ std::optional<Cause> cause_of_shares(const ExpectedGradient& expected,
   return cause ? cause : rounding_only(values);
 }
 
-GradientGuess likely_cause(int ranks, std::span<const double> seen, std::span<const double> mean,
-                           std::span<const double> own) {
+Cause likely_cause(int ranks, std::span<const double> seen, std::span<const double> mean,
+                   std::span<const double> own) {
   const double n = ranks;
   if (!all_finite(seen)) {
     return {"no_number",
@@ -92,14 +90,12 @@ GradientGuess likely_cause(int ranks, std::span<const double> seen, std::span<co
           "the wrong tensors were added, or the ranks visited the parameters in different orders"};
 }
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+             const std::vector<GradientReports>& of_ranks) {
   for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
     std::vector<std::vector<double>> inputs;
-    std::vector<GradientReport> reports;
     for (int rank = 0; rank < p.size(); ++rank) {
-      const int member = p.members.ranks[static_cast<std::size_t>(rank)];
       inputs.push_back(drawn_gradient(p.plan, salt, rank, i));
-      reports.push_back(read_gradient_report(played.results->of(member)));
     }
     ExpectedGradient expected;
     expected.name = text("the mean over ", p.size(), " ranks");
@@ -114,15 +110,12 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
       expected.tolerance.push_back((p.size() + 2) * epsilon_of(p.plan.dtype) * magnitude);
     }
     expected.likely_cause = [&](std::span<const double> seen, int rank) {
-      auto guess =
+      auto cause =
           likely_cause(p.size(), seen, expected.values, inputs[static_cast<std::size_t>(rank)]);
-      if (guess.cause != "other_values") return guess;
-      if (auto cause = cause_of_shares(expected, inputs, seen)) {
-        guess = {cause->name, cause->sentence};
-      }
-      return guess;
+      if (cause.name != "other_values") return cause;
+      return cause_of_shares(expected, inputs, seen).value_or(std::move(cause));
     };
-    check_gradient(bench, played, p.plan, i, reports, expected);
+    check_gradient(bench, played, p.plan, i, of_ranks, expected);
   }
 }
 
@@ -150,37 +143,19 @@ std::vector<Problem> smaller(const Problem& p) {
   return offered;
 }
 
-std::optional<Played> play(Bench& bench, const Problem& p) {
-  const std::uint64_t salt = bench.draw();
-  CaseSetup setup;
-  setup.description = p.description();
-  setup.schedule_seed = p.schedule_seed;
-  for (int rank = 0; rank < p.members.world; ++rank) {
-    const int group_rank = p.members.group_rank(rank);
-    setup.inputs.push_back(
-        encode(GradientCase{p.members.choice_of(rank),
-                            p.members.contain(rank) ? drawn_gradients(p.plan, salt, group_rank)
-                                                    : no_gradients(p.plan)}));
-  }
-  auto played = bench.play(setup);
-  if (played) compare(bench, *played, p, salt);
-  return played;
-}
+const RanksContract<Problem, GradientCase, GradientReports> contract{
+    .case_of = [](const Problem& p, std::uint64_t salt,
+                  int rank) { return GradientCase{.mine = drawn_gradients(p.plan, salt, rank)}; },
+    .compare = compare,
+    .smaller = smaller};
 
-void judge(Bench& bench, const Problem& p) {
-  bench.examine<Problem>(
-      p, [&](const Problem& one) { play(bench, one); }, smaller);
-}
-
-void judge_cost(Bench& bench, const Problem& p) {
-  const auto played = play(bench, p);
-  if (!played) return;
-  check_one_reduction(bench, *played, p.plan, p.size());
-  bench.note_par("bytes", busiest_rank_bytes(played->counters),
-                 ring_bytes(p.plan.bytes(), p.size()), *played);
+void check_cost(Bench& bench, const Played& played, const Problem& p) {
+  check_one_reduction(bench, played, p.plan, p.size());
+  bench.note_par("bytes", busiest_rank_bytes(played.counters), ring_bytes(p.plan.bytes(), p.size()),
+                 played);
   const std::int64_t gradients =
       std::count(p.plan.has_grad.begin(), p.plan.has_grad.end(), std::uint8_t{1});
-  check_operations(bench, *played,
+  check_operations(bench, played,
                    {.collectives = gradients,
                     .allowed = text("one all-reduce for each of ", gradients, " gradients")});
 }
@@ -198,14 +173,14 @@ Exam exam() {
       {"on 1 to 8 and 13 ranks every gradient is the mean over the ranks, with the same bits on "
        "all",
        [](Bench& bench) {
-         for (int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) judge(bench, usual(n, bench.draw()));
+         for (int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) judge(bench, contract, usual(n, bench.draw()));
        }},
       {"float64 and bfloat16 gradients are averaged and keep their type",
        [](Bench& bench) {
          for (const DType dtype : {DType::float64, DType::bfloat16}) {
            Problem p = usual(3, bench.draw());
            p.plan.dtype = dtype;
-           judge(bench, p);
+           judge(bench, contract, p);
          }
        }},
       {"a parameter without a gradient stays without one; an empty parameter does no harm",
@@ -213,26 +188,21 @@ Exam exam() {
          Problem p = usual(4, bench.draw());
          p.plan.sizes = {5, 3, 0, 8};
          p.plan.has_grad = {1, 0, 1, 1};
-         judge(bench, p);
+         judge(bench, contract, p);
          p.plan.has_grad = {0, 0, 0, 0};
-         judge(bench, p);
+         judge(bench, contract, p);
        }},
       {"the mean over a subgroup divides by the subgroup's size",
        [](Bench& bench) {
          Problem p = usual(8, bench.draw());
          p.members.ranks = {6, 1, 4};
-         judge(bench, p);
+         judge(bench, contract, p);
        }},
       {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
        [](Bench& bench) {
-         const GradientPlan plan{DType::float32, {35, 64, 13}, {1, 1, 1}};
-         CaseSetup setup{.description = "4 ranks", .inputs = {}, .network = {}, .services = {}};
-         setup.schedule_seed = bench.draw();
-         const std::uint64_t salt = bench.draw();
-         for (int rank = 0; rank < 4; ++rank) {
-           setup.inputs.push_back(encode(GradientCase{{}, drawn_gradients(plan, salt, rank), 1}));
-         }
-         check_lost_peer(bench, std::move(setup), 2, 1);
+         Problem p = usual(4, bench.draw());
+         p.plan = {DType::float32, {35, 64, 13}, {1, 1, 1}};
+         judge_lost_peer(bench, contract, p, 2, 1);
        },
        {},
        Asks::cost},  // among real processes no rank is killed
@@ -241,8 +211,7 @@ Exam exam() {
          for (int n : {2, 4, 8}) {
            Problem p = usual(n, bench.draw());
            p.plan = {n == 4 ? DType::bfloat16 : DType::float32, {400, 130, 50}, {1, 1, 1}};
-           bench.examine<Problem>(
-               p, [&](const Problem& one) { judge_cost(bench, one); }, smaller);
+           judge(bench, contract, p, check_cost);
          }
        },
        {},

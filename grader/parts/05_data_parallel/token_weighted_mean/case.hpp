@@ -14,35 +14,28 @@ struct WeightedCall {
 };
 
 struct WeightedCase {
-  GroupChoice group;
+  GroupChoice group{};
+  Peer peer = Peer::stays;
   std::vector<WeightedCall> calls;
-  std::uint8_t peer_dies = 0;  // then a rank reports only how its calls ended
 };
 
-inline Bytes encode(const WeightedCase& c) {
-  ByteWriter out;
-  write(out, c.group);
-  out.put(c.peer_dies);
-  out.put(static_cast<std::uint32_t>(c.calls.size()));
-  for (const WeightedCall& call : c.calls) {
-    out.put(call.loss.sum).put(call.loss.counted).put(call.loss.padded);
-    write(out, call.mine);
-  }
-  return out.take();
-}
+// What a rank has after a call.
+struct WeightedReport {
+  double loss = 0;
+  GradientReports gradients;
+};
 
-inline WeightedCase decode_weighted_case(ByteReader& in) {
-  WeightedCase c;
-  c.group = read_group_choice(in);
-  c.peer_dies = in.get<std::uint8_t>();
-  c.calls.resize(in.get<std::uint32_t>());
-  for (WeightedCall& call : c.calls) {
-    call.loss.sum = in.get<double>();
-    call.loss.counted = in.get<std::int64_t>();
-    call.loss.padded = in.get<std::int64_t>();
-    call.mine = read_gradients(in);
-  }
-  return c;
+template <typename Archive>
+void fields(Archive& archive, WeightedCall& call) {
+  archive(call.loss.sum, call.loss.counted, call.loss.padded, call.mine);
+}
+template <typename Archive>
+void fields(Archive& archive, WeightedCase& c) {
+  archive(c.group, c.peer, c.calls);
+}
+template <typename Archive>
+void fields(Archive& archive, WeightedReport& report) {
+  archive(report.loss, report.gradients);
 }
 
 }  // namespace lockstep::grader

@@ -6,13 +6,8 @@
 namespace lockstep::grader::token_weighted_mean {
 namespace {
 
-struct Mistake {
-  GradientGuess guess;
-  Weights weights;
-};
-
 // What rank `self` may have done instead; the first match is named.
-std::vector<Mistake> mistakes(const Round& round, int self) {
+std::vector<Mistake<Weights>> mistakes(const Round& round, int self) {
   const std::size_t n = round.counted.size();
   const auto total = static_cast<double>(round.total()), ranks = static_cast<double>(n);
   const double positions = total + static_cast<double>(std::accumulate(
@@ -101,8 +96,8 @@ std::vector<double> weighted(const std::vector<std::vector<double>>& sums, const
   return result;
 }
 
-GradientGuess likely_cause(const Round& round, int self, std::span<const double> seen,
-                           const std::vector<std::vector<double>>& sums) {
+Cause likely_cause(const Round& round, int self, std::span<const double> seen,
+                   const std::vector<std::vector<double>>& sums) {
   if (!all_finite(seen)) {
     return {"no_number", round.total() == 0
                              ? "0 / 0: no rank counted a position, so there is nothing to divide"
@@ -121,9 +116,9 @@ GradientGuess likely_cause(const Round& round, int self, std::span<const double>
             "only the last digits are wrong: an epsilon was added to the count, or the factor was "
             "rounded to a smaller type"};
   }
-  for (const Mistake& mistake : mistakes(round, self)) {
-    const auto other = weighted(sums, mistake.weights);
-    if (all_finite(other) && resembles(seen, other)) return mistake.guess;
+  for (const auto& mistake : mistakes(round, self)) {
+    const auto other = weighted(sums, mistake.gives);
+    if (all_finite(other) && resembles(seen, other)) return mistake.cause;
   }
   return {"other_values",
           "the wrong tensors were added, or the ranks visited the parameters in different orders"};

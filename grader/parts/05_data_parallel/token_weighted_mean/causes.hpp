@@ -24,7 +24,7 @@ using Weights = std::vector<double>;
 std::vector<double> weighted(const std::vector<std::vector<double>>& sums, const Weights& weights);
 
 // Why rank `self` may have `seen` instead of the mean of the ranks' `sums`.
-GradientGuess likely_cause(const Round& round, int self, std::span<const double> seen,
-                           const std::vector<std::vector<double>>& sums);
+Cause likely_cause(const Round& round, int self, std::span<const double> seen,
+                   const std::vector<std::vector<double>>& sums);
 
 }  // namespace lockstep::grader::token_weighted_mean

@@ -7,10 +7,8 @@
 
 #include "engine/base/random.hpp"
 #include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/lost_peer_rules.hpp"
-#include "grader/exam/members.hpp"
+#include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/traffic.hpp"
-#include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/token_weighted_mean/causes.hpp"
 
@@ -43,8 +41,8 @@ data_parallel::LossSum loss_of(const Round& round, std::uint64_t salt, int rank)
   return {mean * static_cast<double>(round.counted[r]), round.counted[r], round.padded[r]};
 }
 
-GradientGuess cause_of_loss(const Round& round, int self, double seen, double right,
-                            const std::vector<std::vector<double>>& sums) {
+Cause cause_of_loss(const Round& round, int self, double seen, double right,
+                    const std::vector<std::vector<double>>& sums) {
   if (std::fabs(seen - right) <= 0.02 * right) {
     return {"rounded_totals",
             "sum and count were rounded before they were reduced: reduce them in float64 "
@@ -65,45 +63,41 @@ void compare_loss(Bench& bench, const Played& played, const Round& round, std::u
     const double seen = of_ranks[static_cast<std::size_t>(rank)];
     // Sums of N positive numbers in float64, in any order, and one division.
     if (!(std::fabs(seen - right) <= 1e-12 * right)) {
-      const GradientGuess guess = cause_of_loss(round, rank, seen, right, sums);
-      Failure failure;
-      failure.cause = guess.cause;
-      failure.expected = number(right);
-      failure.seen = number(seen);
-      failure.where = text("rank ", rank, ", mean loss");
-      failure.message =
-          text("the gradients are right, but rank ", rank, " returned the mean loss ", failure.seen,
-               " where the mean over the ", round.total(), " positions of ", n, " ranks is ",
-               failure.expected, "; likely cause: ", guess.sentence);
-      bench.fail(played, std::move(failure));
+      bench.fail(played, because(cause_of_loss(round, rank, seen, right, sums),
+                                 {.message = text("the gradients are right, but rank ", rank,
+                                                  " returned the mean loss ", number(seen),
+                                                  " where the mean over the ", round.total(),
+                                                  " positions of ", n, " ranks is ", number(right)),
+                                  .expected = number(right),
+                                  .seen = number(seen),
+                                  .where = text("rank ", rank, ", mean loss")}));
     }
     if (seen != of_ranks.front()) {
-      Failure failure;
-      failure.cause = "bits_differ";
-      failure.expected = "the same bits on every rank";
-      failure.seen =
+      const std::string both =
           text(number(of_ranks.front()), " on rank 0, ", number(seen), " on rank ", rank);
-      failure.where = text("rank ", rank, ", mean loss");
-      failure.message =
-          text("ranks 0 and ", rank, " returned means that differ in their last bits, ",
-               failure.seen, "; likely cause: each rank added in its own order");
-      bench.fail(played, std::move(failure));
+      bench.fail(played, because({"bits_differ", "each rank added in its own order"},
+                                 {.message = text("ranks 0 and ", rank,
+                                                  " returned means that differ in their last "
+                                                  "bits, ",
+                                                  both),
+                                  .expected = "the same bits on every rank",
+                                  .seen = both,
+                                  .where = text("rank ", rank, ", mean loss")}));
     }
   }
 }
 
 void compare_round(Bench& bench, const Played& played, const Problem& p, const Round& round,
-                   std::uint64_t salt) {
+                   std::uint64_t salt, const std::vector<WeightedReport>& reports) {
   std::vector<double> losses;
-  std::vector<std::vector<GradientReport>> reports(p.plan.sizes.size());
-  for (const int member : p.members.ranks) {
-    ByteReader& result = played.results->of(member);
-    losses.push_back(result.get<double>());
-    for (auto& of_parameter : reports) of_parameter.push_back(read_gradient_report(result));
+  std::vector<GradientReports> gradients;
+  for (const WeightedReport& report : reports) {
+    losses.push_back(report.loss);
+    gradients.push_back(report.gradients);
   }
   const auto n = static_cast<std::size_t>(p.size());
   const auto total = static_cast<double>(round.total());
-  for (std::size_t i = 0; i < reports.size(); ++i) {
+  for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
     std::vector<std::vector<double>> sums, sizes;
     for (std::size_t r = 0; r < n; ++r) {
       sums.push_back(drawn_gradient(p.plan, salt, static_cast<int>(r), i,
@@ -123,42 +117,38 @@ void compare_round(Bench& bench, const Played& played, const Problem& p, const R
     expected.likely_cause = [&](std::span<const double> seen, int rank) {
       return likely_cause(round, rank, seen, sums);
     };
-    check_gradient(bench, played, p.plan, i, reports[i], expected);
+    check_gradient(bench, played, p.plan, i, gradients, expected);
   }
   compare_loss(bench, played, round, salt, losses);
 }
 
-enum class Peers : std::uint8_t { stay, one_dies };
+using Reports = std::vector<WeightedReport>;  // of one rank, by call
 
-CaseSetup setup_of(const Problem& p, std::uint64_t salt, Peers peers) {
-  CaseSetup setup;
-  setup.description = p.description();
-  setup.schedule_seed = p.schedule_seed;
-  for (int world_rank = 0; world_rank < p.members.world; ++world_rank) {
-    WeightedCase one;
-    one.group = p.members.choice_of(world_rank);
-    one.peer_dies = peers == Peers::one_dies ? 1 : 0;
-    const int rank = p.members.group_rank(world_rank);
-    for (std::size_t k = 0; k < p.rounds.size() && p.members.contain(world_rank); ++k) {
-      const std::uint64_t own_salt = salt_of(salt, k);
-      const auto loss = loss_of(p.rounds[k], own_salt, rank);
-      const auto counted = static_cast<double>(loss.counted);
-      one.calls.push_back({loss, drawn_gradients(p.plan, own_salt, rank, counted)});
-    }
-    setup.inputs.push_back(encode(one));
-  }
-  return setup;
-}
-
-std::optional<Played> play(Bench& bench, const Problem& p) {
-  const std::uint64_t salt = bench.draw();
-  auto played = bench.play(setup_of(p, salt, Peers::stay));
-  if (!played) return played;
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+             const std::vector<Reports>& of_ranks) {
   for (std::size_t k = 0; k < p.rounds.size(); ++k) {
-    compare_round(bench, *played, p, p.rounds[k], salt_of(salt, k));
+    Reports of_round;
+    for (const Reports& reports : of_ranks) {
+      if (reports.size() != p.rounds.size()) throw MalformedMessage("not a report a call");
+      of_round.push_back(reports[k]);
+    }
+    compare_round(bench, played, p, p.rounds[k], salt_of(salt, k), of_round);
   }
-  return played;
 }
+
+WeightedCase case_of(const Problem& p, std::uint64_t salt, int rank) {
+  WeightedCase one;
+  for (std::size_t k = 0; k < p.rounds.size(); ++k) {
+    const std::uint64_t own_salt = salt_of(salt, k);
+    const auto loss = loss_of(p.rounds[k], own_salt, rank);
+    const auto counted = static_cast<double>(loss.counted);
+    one.calls.push_back({loss, drawn_gradients(p.plan, own_salt, rank, counted)});
+  }
+  return one;
+}
+
+const RanksContract<Problem, WeightedCase, Reports> contract{.case_of = case_of,
+                                                             .compare = compare};
 
 // Counts that differ between ranks, and padding on each or nowhere.
 enum class Padding : std::uint8_t { none, some };
@@ -207,22 +197,22 @@ Exam exam() {
       {"ranks with different numbers of positions get one device's mean",
        [](Bench& bench) {
          for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
-           play(bench, drawn_problem(bench, n, Padding::none));
+           play(bench, contract, drawn_problem(bench, n, Padding::none));
          }
        }},
       {"padding does not count",
        [](Bench& bench) {
-         for (const int n : {2, 5}) play(bench, drawn_problem(bench, n, Padding::some));
+         for (const int n : {2, 5}) play(bench, contract, drawn_problem(bench, n, Padding::some));
        }},
       {"a rank without positions takes part with a sum and a count of 0",
        [](Bench& bench) {
          for (const int n : {2, 3, 8}) {
            Problem p = drawn_problem(bench, n, Padding::some);
            p.rounds.front().counted.front() = 0;
-           play(bench, p);
+           play(bench, contract, p);
            p.rounds.push_back(drawn_round(bench, n, Padding::some));
            p.rounds.back().counted.back() = 0;
-           play(bench, p);
+           play(bench, contract, p);
          }
        }},
       {"if no rank counts a position, the mean is 0 and the gradients stay zero",
@@ -231,19 +221,19 @@ Exam exam() {
            Problem p = drawn_problem(bench, n, Padding::some);
            p.rounds.push_back(p.rounds.front());
            p.rounds.front().counted.assign(static_cast<std::size_t>(n), 0);
-           play(bench, p);
+           play(bench, contract, p);
          }
        }},
       {"large counts stay exact, even with float32 and bfloat16 gradients",
        [](Bench& bench) {
          Problem large = drawn_problem(bench, 3, Padding::none);
          large.rounds.front().counted = {3'000'000'000, 1'003, 2'500'000'000};
-         play(bench, large);
+         play(bench, contract, large);
          for (const DType dtype : {DType::float32, DType::bfloat16}) {
            Problem p = drawn_problem(bench, 3, Padding::some);
            p.plan.dtype = dtype;
            p.rounds.front().counted = {20'000'001, 1'003, 77};
-           play(bench, p);
+           play(bench, contract, p);
          }
        }},
       {"a subgroup and parameters without gradients get the right mean",
@@ -253,19 +243,19 @@ Exam exam() {
          p.members.ranks = {6, 1, 4};
          p.plan.sizes = {5, 3, 0, 8};
          p.plan.has_grad = {1, 0, 1, 1};
-         play(bench, p);
+         play(bench, contract, p);
        }},
       {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
        [](Bench& bench) {
          const Problem p = drawn_problem(bench, 4, Padding::some);
-         check_lost_peer(bench, setup_of(p, bench.draw(), Peers::one_dies), 1, 3);
+         judge_lost_peer(bench, contract, p, 1, 3);
        }},
       {"the gradients are reduced once, and the totals once",
        [](Bench& bench) {
          for (const int n : {2, 4, 8}) {
            Problem p = drawn_problem(bench, n, Padding::none);
            p.plan = {DType::float32, {400, 130, 50}, {1, 1, 1}};
-           const auto played = play(bench, p);
+           const auto played = play(bench, contract, p);
            if (!played) continue;
            check_one_reduction(bench, *played, p.plan, n);
            check_totals_reduced_once(bench, *played, p);

@@ -1,0 +1,85 @@
+// The exam of a part that is a function of its arguments alone (play/function_play.hpp): it is
+// asked lists of questions, and each answer is judged by itself. An exam says what is right and
+// what wrong answers tell; asking, reading and refusals are here.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grader/exam/wrong_ending.hpp"
+#include "grader/judge/bench.hpp"
+
+namespace lockstep::grader {
+
+template <typename Question, typename Answer>
+struct FunctionContract {
+  // A question, for a person: "97 samples on 4 ranks".
+  std::function<std::string(const Question&)> text_of;
+  // What is wrong with `seen`, the answer to asked.back(); nothing when it is right. Before it
+  // stand the questions that were answered right: an answer may have been kept from one of them.
+  // Where it happened is filled in.
+  std::function<std::optional<Failure>(std::span<const Question> asked, const Answer& seen)> wrong;
+
+  // Of a part that refuses what makes no sense.
+  struct Refusals {
+    std::function<bool(const Question&)> valid;
+    // What is said of a valid question that was refused, and of the answer to another one.
+    std::function<Failure(const Question&)> refused;
+    std::function<Failure(const Question&, const Answer&)> accepted;
+  };
+  std::optional<Refusals> refusals{};
+};
+
+// Of one call: whether its ending was what the question asks for, so that an answer counts.
+//   Throws  Failure when it was not
+template <typename Question, typename Answer>
+bool answers(Bench& bench, const Played& played, const FunctionContract<Question, Answer>& contract,
+             const Question& question, const Ending& ending, const Answer& seen) {
+  const bool valid = contract.refusals->valid(question);
+  const std::string asked = contract.text_of(question);
+  if (ending.kind == Ending::Kind::threw_other) {
+    bench.fail(played, valid ? unexpected_error(ending, asked)
+                             : wrong_ending(ending, "ContractError", asked));
+  }
+  const bool refused = ending.kind == Ending::Kind::threw_expected;
+  if (valid != refused) return valid;
+  Failure failure =
+      refused ? contract.refusals->refused(question) : contract.refusals->accepted(question, seen);
+  failure.where = asked;
+  bench.fail(played, std::move(failure));
+}
+
+// Plays one case: `questions`, one after the other, in one process.
+template <typename Question, typename Answer>
+void ask(Bench& bench, const FunctionContract<Question, Answer>& contract,
+         const std::string& description, const std::vector<Question>& questions) {
+  const auto played = bench.ask(description, fields_to_bytes(questions));
+  if (!played) return;
+  ByteReader& result = played->results->of(0);
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const Ending ending = contract.refusals ? read_fields<Ending>(result) : Ending{};
+    const auto seen = read_fields<Answer>(result);
+    if (contract.refusals && !answers(bench, *played, contract, questions[i], ending, seen)) {
+      continue;
+    }
+    std::optional<Failure> failure = contract.wrong(std::span(questions).first(i + 1), seen);
+    if (!failure) continue;
+    if (failure->where.empty()) failure->where = contract.text_of(questions[i]);
+    bench.fail(*played, std::move(*failure));
+  }
+}
+
+// Of each question before the last, what was right: right_of(question).
+template <typename Question, typename Right>
+auto earlier_answers(std::span<const Question> asked, const Right& right_of) {
+  std::vector<decltype(right_of(asked.front()))> earlier;
+  for (const Question& question : asked.first(asked.size() - 1)) {
+    earlier.push_back(right_of(question));
+  }
+  return earlier;
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,25 @@
+// Plays a part that the ranks of a group compute together: makes the group that the case is about,
+// poisons fresh memory, and says how the call ended when a peer is lost.
+#pragma once
+
+#include "grader/play/lost_peer.hpp"
+#include "grader/play/poison_device.hpp"
+
+namespace lockstep::grader {
+
+// part(group, case, device) is what a member reports; a rank that sits out reports nothing. Case
+// has a GroupChoice `group` and a Peer `peer`.
+template <typename Case>
+Bytes play_in_group(sim::PlayerCase& played, const auto& part) {
+  const auto c = read_fields<Case>(played.input);
+  const auto take_part = [&](sim::PlayerCase& here) -> Bytes {
+    PoisonDevice device;
+    std::unique_ptr<comm::ProcessGroup> world;
+    const auto group = make_group(here, c.group, world);
+    return group ? fields_to_bytes(part(*group, c, device)) : Bytes{};
+  };
+  if (c.peer == Peer::stays) return take_part(played);
+  return play_with_a_lost_peer(played, [&](sim::PlayerCase& watched) { take_part(watched); });
+}
+
+}  // namespace lockstep::grader
