@@ -19,8 +19,8 @@ struct FunctionContract {
   // A question, for a person: "97 samples on 4 ranks".
   std::function<std::string(const Question&)> text_of;
   // What is wrong with `seen`, the answer to asked.back(); nothing when it is right. Before it
-  // stand the questions that were answered right: an answer may have been kept from one of them.
-  // Where it happened is filled in.
+  // stand the questions that were answered before, and right: an answer may have been kept from
+  // one of them. Where it happened is filled in.
   std::function<std::optional<Failure>(std::span<const Question> asked, const Answer& seen)> wrong;
 
   // Of a part that refuses what makes no sense.
@@ -31,6 +31,8 @@ struct FunctionContract {
     std::function<Failure(const Question&, const Answer&)> accepted;
   };
   std::optional<Refusals> refusals{};
+  // What stands before the questions, where a part has cases of other forms, too.
+  Bytes form{};
 };
 
 // Of one call: whether its ending was what the question asks for, so that an answer counts.
@@ -56,18 +58,21 @@ bool answers(Bench& bench, const Played& played, const FunctionContract<Question
 template <typename Question, typename Answer>
 void ask(Bench& bench, const FunctionContract<Question, Answer>& contract,
          const std::string& description, const std::vector<Question>& questions) {
-  const auto played = bench.ask(description, fields_to_bytes(questions));
+  Bytes input = contract.form;
+  const Bytes list = fields_to_bytes(questions);
+  input.insert(input.end(), list.begin(), list.end());
+  const auto played = bench.ask(description, std::move(input));
   if (!played) return;
   ByteReader& result = played->results->of(0);
-  for (std::size_t i = 0; i < questions.size(); ++i) {
+  std::vector<Question> answered;
+  for (const Question& question : questions) {
     const Ending ending = contract.refusals ? read_fields<Ending>(result) : Ending{};
     const auto seen = read_fields<Answer>(result);
-    if (contract.refusals && !answers(bench, *played, contract, questions[i], ending, seen)) {
-      continue;
-    }
-    std::optional<Failure> failure = contract.wrong(std::span(questions).first(i + 1), seen);
+    if (contract.refusals && !answers(bench, *played, contract, question, ending, seen)) continue;
+    answered.push_back(question);
+    std::optional<Failure> failure = contract.wrong(answered, seen);
     if (!failure) continue;
-    if (failure->where.empty()) failure->where = contract.text_of(questions[i]);
+    if (failure->where.empty()) failure->where = contract.text_of(question);
     bench.fail(*played, std::move(*failure));
   }
 }

@@ -60,54 +60,56 @@ void write_numbers(ByteWriter& out, Dice& dice, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) out.put(4 * fraction(dice));
 }
 
-Bytes of(const std::vector<MemoryQuestion>& questions, Dice& dice) {
+// An answer to each question: answer_to(question).
+template <typename Question>
+Bytes answers(const std::vector<Question>& questions, const auto& answer_to) {
   ByteWriter out;
-  for (const MemoryQuestion& q : questions) {
-    write_fields(out, random_ending(dice, "ContractError"));
-    const auto some = [&] { return q.parameters * dice.below(9); };
-    write(out, plan::MemoryReport{some(), some(), some(), some(), some(), some()});
+  for (const Question& question : questions) write_fields(out, answer_to(question));
+  return out.take();
+}
+// The same where some may be refused.
+template <typename Question>
+Bytes answers_or_refusals(const std::vector<Question>& questions, Dice& dice,
+                          const auto& answer_to) {
+  ByteWriter out;
+  for (const Question& question : questions) {
+    write_fields(out, random_ending(dice, "ContractError"), answer_to(question));
   }
   return out.take();
+}
+
+Bytes of(const std::vector<MemoryQuestion>& questions, Dice& dice) {
+  return answers_or_refusals(questions, dice, [&](const MemoryQuestion& q) {
+    const auto some = [&] { return q.parameters * dice.below(9); };
+    return plan::MemoryReport{some(), some(), some(), some(), some(), some()};
+  });
 }
 
 Bytes of(const std::vector<TimeQuestion>& questions, Dice& dice) {
-  ByteWriter out;
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    out.put(std::int64_t{dice.below(1000)});
-    write_numbers(out, dice, 2);
-  }
-  return out.take();
+  return answers(questions, [&](const TimeQuestion&) {
+    return plan::TimeEstimate{dice.below(1000), fraction(dice), fraction(dice)};
+  });
 }
 
 Bytes of(const std::vector<LayoutQuestion>& questions, Dice& dice) {
-  ByteWriter out;
-  for (const LayoutQuestion& q : questions) {
-    if (dice.below(3) == 0) {
-      out.put(LayoutAnswer::refused);
-      continue;
-    }
-    out.put(LayoutAnswer::answer);
-    if (q.form == LayoutForm::place) {
-      out.put(dice.below(std::ssize(q.ranks_per_node))).put(dice.below(8));
-      continue;
-    }
-    out.put(std::uint32_t{8});
+  return answers_or_refusals(questions, dice, [&](const LayoutQuestion& q) {
+    LayoutAnswer answer{{}, {dice.below(std::ssize(q.ranks_per_node)), dice.below(8)}};
     for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK",
                              "GROUP_WORLD_SIZE", "MASTER_PORT"}) {
-      out.put_text(name).put_text(text(dice.below(8)));
+      answer.environment[name] = text(dice.below(8));
     }
-    out.put_text("MASTER_ADDR").put_text(q.master.host);
-  }
-  return out.take();
+    answer.environment["MASTER_ADDR"] = q.master.host;
+    return answer;
+  });
 }
 
 Bytes of(const std::vector<SeedQuestion>& questions, Dice& dice) {
-  ByteWriter out;
-  for (std::size_t i = 0; i < 5 * questions.size(); ++i) out.put(dice.bits());
-  return out.take();
+  return answers(questions, [&](const SeedQuestion&) {
+    return Seeds{dice.bits(), dice.bits(), dice.bits(), dice.bits(), dice.bits()};
+  });
 }
 
-std::optional<comm::GroupPlan> random_plan(Dice& dice, std::size_t ranks) {
+Plan random_plan(Dice& dice, std::size_t ranks) {
   if (dice.below(2) == 0) return std::nullopt;
   comm::GroupPlan plan;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -117,63 +119,65 @@ std::optional<comm::GroupPlan> random_plan(Dice& dice, std::size_t ranks) {
   return plan;
 }
 
-Bytes of(const std::vector<SplitQuestion>& questions, Dice& dice) {
-  ByteWriter out;
-  for (const SplitQuestion& q : questions) write(out, random_plan(dice, q.of_all_ranks.size()));
-  return out.take();
+// Of a case that begins with its form.
+struct SplitQuestions {
+  SplitForm form = SplitForm::questions;
+  std::vector<SplitQuestion> list;
+};
+template <typename Archive>
+void fields(Archive& archive, SplitQuestions& questions) {
+  archive(questions.form, questions.list);
+}
+struct RealSplit {
+  SplitForm form = SplitForm::exchange;
+  SplitExchange mine;
+};
+template <typename Archive>
+void fields(Archive& archive, RealSplit& split) {
+  archive(split.form, split.mine);
 }
 
-// One rank's color, key and token.
-struct SplitExchange {
-  std::int64_t token = 0;
-};
+Bytes of(const SplitQuestions& questions, Dice& dice) {
+  return answers(questions.list,
+                 [&](const SplitQuestion& q) { return random_plan(dice, q.of_all_ranks.size()); });
+}
 
-Bytes of(const SplitExchange& mine, Dice& dice) {
-  ByteWriter out;
-  const auto plan = random_plan(dice, 3);
-  write(out, plan);
-  if (plan) out.put_list(std::span<const std::int64_t>(Numbers(plan->members.size(), mine.token)));
-  return out.take();
+Bytes of(const RealSplit& split, Dice& dice) {
+  SplitReport report{random_plan(dice, 3), {}};
+  if (report.plan) report.tokens.assign(report.plan->members.size(), split.mine.token);
+  return fields_to_bytes(report);
 }
 
 Bytes of(const std::vector<comm::HangReport>& reports, Dice& dice) {
-  ByteWriter out;
-  for (const comm::HangReport& report : reports) {
-    const std::vector<int> culprits{dice.below(std::ssize(report.ranks))};
-    out.put(static_cast<comm::HangKind>(dice.below(1 + static_cast<int>(comm::HangKind::slow))));
-    out.put_list(std::span<const int>(culprits)).put(std::int64_t{dice.below(4) - 1});
-  }
-  return out.take();
+  return answers(reports, [&](const comm::HangReport& report) {
+    return comm::Diagnosis{
+        .kind = static_cast<comm::HangKind>(dice.below(1 + static_cast<int>(comm::HangKind::slow))),
+        .culprits = {dice.below(std::ssize(report.ranks))},
+        .number = dice.below(4) - 1};
+  });
 }
 
 Bytes of(const std::vector<data::SamplerOptions>& questions, Dice& dice) {
-  ByteWriter out;
-  for (const data::SamplerOptions& q : questions) {
-    write_fields(out, random_ending(dice, "ContractError"));
+  return answers_or_refusals(questions, dice, [&](const data::SamplerOptions& q) {
     const std::int64_t ranks = std::max(q.ranks, 1);
     Numbers indices(static_cast<std::size_t>((q.length + ranks - 1) / ranks));
     for (auto& index : indices) index = dice.below(q.length);
-    out.put_list(std::span<const std::int64_t>(indices));
-  }
-  return out.take();
+    return indices;
+  });
 }
 
 Bytes of(const std::vector<RateQuestion>& questions, Dice& dice) {
-  ByteWriter out;
-  for (const RateQuestion& q : questions) {
-    write_fields(out, random_ending(dice, "ContractError"));
-    out.put(q.rate.base * dice.below(9));
-  }
-  return out.take();
+  return answers_or_refusals(questions, dice,
+                             [&](const RateQuestion& q) { return q.rate.base * dice.below(9); });
 }
 
 Bytes of(const std::vector<ChoiceQuestion>& questions, Dice& dice) {
-  ByteWriter out;
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    out.put(static_cast<collectives::AllReduce>(1 + dice.below(5)));
-    write_numbers(out, dice, 5);
-  }
-  return out.take();
+  return answers(questions, [&](const ChoiceQuestion&) {
+    collectives::Choice choice;
+    choice.algorithm = static_cast<collectives::AllReduce>(1 + dice.below(5));
+    for (double& seconds : choice.seconds) seconds = fraction(dice);
+    return choice;
+  });
 }
 
 Bytes of(const CollectiveCase& c, Dice& dice) {
@@ -303,34 +307,6 @@ Bytes of(const TrainingLoopCase& c, Dice& dice) {
   return out.take();
 }
 
-// A list of as many as the first number says: not believed before it fits the input.
-template <typename Read>
-auto list_in(Read read) {
-  return [read](ByteReader& in) {
-    ByteReader ahead(in.rest());
-    if (ahead.get<std::uint32_t>() > in.rest().size()) throw MalformedMessage("too long");
-    return read(in);
-  };
-}
-
-std::vector<comm::HangReport> read_hang_reports(ByteReader& in) {
-  std::vector<comm::HangReport> reports(in.get<std::uint32_t>());
-  for (comm::HangReport& report : reports) report = read_hang_report(in);
-  return reports;
-}
-
-std::vector<SplitQuestion> read_split_questions(ByteReader& in) {
-  if (in.get<SplitForm>() != SplitForm::questions) throw MalformedMessage("other form");
-  return list_in(decode_split_questions)(in);
-}
-
-SplitExchange read_split_exchange(ByteReader& in) {
-  if (in.get<SplitForm>() != SplitForm::exchange) throw MalformedMessage("other form");
-  in.get<int>();
-  in.get<int>();
-  return {in.get<std::int64_t>()};
-}
-
 // The first kind of case that the input is.
 std::optional<Bytes> result_of_form(std::span<const std::byte>, Dice&) { return std::nullopt; }
 
@@ -349,13 +325,13 @@ Bytes impostors_result(std::span<const std::byte> input, Dice& dice) {
   if (form == 0) return random_bytes(dice, lengths[dice.below(std::ssize(lengths))]);
   if (form == 1) return random_bytes(dice, input.size());
   const auto result = result_of_form(
-      input, dice, read_fields<CollectiveCase>, list_in(decode_memory_questions),
-      list_in(decode_time_questions), list_in(decode_layout_questions),
-      list_in(decode_seed_questions), read_split_questions, read_split_exchange,
-      list_in(read_hang_reports), list_in(decode_sampler_case), list_in(decode_rate_questions),
-      list_in(decode_choice_questions), read_fields<GradientCase>, read_fields<WeightedCase>,
-      decode_replica_case, decode_evaluate_case, decode_step_case, decode_loop_case,
-      decode_training_loop_case);
+      input, dice, read_fields<CollectiveCase>, read_fields<std::vector<MemoryQuestion>>,
+      read_fields<std::vector<TimeQuestion>>, read_fields<std::vector<LayoutQuestion>>,
+      read_fields<std::vector<SeedQuestion>>, read_fields<SplitQuestions>, read_fields<RealSplit>,
+      read_fields<std::vector<comm::HangReport>>, read_fields<std::vector<data::SamplerOptions>>,
+      read_fields<std::vector<RateQuestion>>, read_fields<std::vector<ChoiceQuestion>>,
+      read_fields<GradientCase>, read_fields<WeightedCase>, decode_replica_case,
+      decode_evaluate_case, decode_step_case, decode_loop_case, decode_training_loop_case);
   return result ? *result : random_bytes(dice, input.size());
 }
 

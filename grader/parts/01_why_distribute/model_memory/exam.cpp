@@ -6,8 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "grader/exam/wrong_ending.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_number.hpp"
 
@@ -200,72 +199,45 @@ std::string text_of(Wide bytes) {
   return grouped(static_cast<std::int64_t>(bytes));
 }
 
-// `earlier`: what was right for the questions before this one, by field.
-using Earlier = std::array<std::vector<std::int64_t>, field_count>;
-
-void compare(Bench& bench, const Played& played, const MemoryQuestion& q,
-             const MemoryReport& report, Earlier& earlier) {
+std::optional<Failure> wrong(std::span<const MemoryQuestion> asked, const MemoryReport& report) {
+  const MemoryQuestion& q = asked.back();
   const Fields seen = fields_of(report), expected = expected_of(q);
   for (std::size_t field = 0; field < field_count; ++field) {
-    const auto right = static_cast<std::int64_t>(expected[field]);
-    if (seen[field] == expected[field]) {
-      earlier[field].push_back(right);
-      continue;
-    }
-    auto [cause, sentence] = likely_cause(q, seen, expected, field);
-    if (cause.rfind("other_", 0) == 0) {
-      const auto any = grader::likely_cause(
-          WrongInteger{static_cast<std::int64_t>(seen[field]), right, earlier[field]});
-      if (any) cause = any->name, sentence = any->sentence;
-    }
-    Failure failure;
-    failure.cause = cause;
-    failure.expected = text(names[field], " ", text_of(expected[field]));
-    failure.seen = text(names[field], " ", text_of(seen[field]));
-    failure.where = text_of(q);
-    failure.message =
-        text(text_of(q), ": ", names[field], " is ", text_of(seen[field]), " bytes where ",
-             text_of(expected[field]), " were expected; likely cause: ", sentence);
-    bench.fail(played, std::move(failure));
+    if (seen[field] == expected[field]) continue;
+    const auto right_of = [field](const MemoryQuestion& other) {
+      return static_cast<std::int64_t>(expected_of(other)[field]);
+    };
+    const auto earlier = earlier_answers(asked, right_of);
+    const WrongInteger number{static_cast<std::int64_t>(seen[field]), right_of(q), earlier};
+    return because(known_or_likely(likely_cause(q, seen, expected, field), number),
+                   {.message = text(text_of(q), ": ", names[field], " is ", text_of(seen[field]),
+                                    " bytes where ", text_of(expected[field]), " were expected"),
+                    .expected = text(names[field], " ", text_of(expected[field])),
+                    .seen = text(names[field], " ", text_of(seen[field]))});
   }
+  return std::nullopt;
 }
 
-void ask(Bench& bench, const std::string& description,
-         const std::vector<MemoryQuestion>& questions) {
-  const auto played = bench.ask(description, encode(questions));
-  if (!played) return;
-  ByteReader& answers = played->results->of(0);
-  Earlier earlier;
-  for (const auto& q : questions) {
-    const Ending ending = read_ending(answers);
-    const MemoryReport report = read_memory_report(answers);
-    const bool refused = ending.kind != Ending::Kind::returned;
-    if (ending.kind == Ending::Kind::threw_expected && !valid(q)) continue;
-    if (!refused && valid(q)) {
-      compare(bench, *played, q, report, earlier);
-      continue;
-    }
-    if (ending.kind == Ending::Kind::threw_other && !valid(q)) {
-      bench.fail(*played, wrong_ending(ending, "ContractError", text_of(q)));
-    }
-    if (ending.kind == Ending::Kind::threw_other) {
-      bench.fail(*played, unexpected_error(ending, text_of(q)));
-    }
-    Failure failure;
-    failure.where = text_of(q);
-    failure.cause = refused ? "refused_what_fits" : "accepted_what_does_not_fit";
-    failure.message = refused ? text(text_of(q), " was refused, but all its counts fit in 64 bits")
-                              : text(text_of(q),
-                                     ": a ContractError was expected because a count does not fit "
-                                     "in 64 bits, but it returned a total of ",
-                                     grouped(report.total));
-    bench.fail(*played, std::move(failure));
-  }
-}
-
-std::int64_t drawn(Bench& bench, std::int64_t from, std::int64_t to) {
-  return from + static_cast<std::int64_t>(bench.draw() % static_cast<std::uint64_t>(to - from + 1));
-}
+const FunctionContract<MemoryQuestion, MemoryReport> contract{
+    .text_of = [](const MemoryQuestion& q) { return text_of(q); },
+    .wrong = wrong,
+    .refusals = {{
+        .valid = valid,
+        .refused =
+            [](const MemoryQuestion& q) {
+              return Failure{
+                  .cause = "refused_what_fits",
+                  .message = text(text_of(q), " was refused, but all its counts fit in 64 bits")};
+            },
+        .accepted =
+            [](const MemoryQuestion& q, const MemoryReport& report) {
+              return Failure{.cause = "accepted_what_does_not_fit",
+                             .message = text(text_of(q),
+                                             ": a ContractError was expected because a count does "
+                                             "not fit in 64 bits, but it returned a total of ",
+                                             grouped(report.total))};
+            },
+    }}};
 
 // All nine recipes with the same model.
 std::vector<MemoryQuestion> all_recipes(std::int64_t parameters,
@@ -283,9 +255,10 @@ std::vector<MemoryQuestion> all_recipes(std::int64_t parameters,
 std::vector<MemoryQuestion> random_models(Bench& bench) {
   std::vector<MemoryQuestion> questions;
   for (int model = 0; model < 20; ++model) {
-    std::vector<std::int64_t> saved(static_cast<std::size_t>(drawn(bench, 1, 12)));
-    for (auto& layer : saved) layer = drawn(bench, 0, 50'000'000);
-    const auto nine = all_recipes(drawn(bench, 1, 2'000 * billion), saved, drawn(bench, 1, 4096));
+    std::vector<std::int64_t> saved(static_cast<std::size_t>(bench.draw_between(1, 12)));
+    for (auto& layer : saved) layer = bench.draw_between(0, 50'000'000);
+    const auto nine =
+        all_recipes(bench.draw_between(1, 2'000 * billion), saved, bench.draw_between(1, 4096));
     questions.insert(questions.end(), nine.begin(), nine.end());
   }
   return questions;
@@ -300,35 +273,38 @@ Exam exam() {
       {"1.5, 175 and 540 billion float32 weights take 6, 700 and 2,160 GB; gradients take as much "
        "again",
        [=](Bench& bench) {
-         ask(bench, "SGD, float32",
+         ask(bench, contract, "SGD, float32",
              {{3 * billion / 2, plain, {}, 1},
               {175 * billion, plain, {}, 1},
               {540 * billion, plain, {}, 1}});
        }},
       {"each of the nine recipes has the right bytes per parameter",
        [](Bench& bench) {
-         ask(bench, "nine recipes", all_recipes(drawn(bench, 1'000'000, 2'000'000), {}, 1));
-         ask(bench, "nine recipes, no parameters", all_recipes(0, {}, 1));
+         ask(bench, contract, "nine recipes",
+             all_recipes(bench.draw_between(1'000'000, 2'000'000), {}, 1));
+         ask(bench, contract, "nine recipes, no parameters", all_recipes(0, {}, 1));
        }},
       {"Adam with a master copy takes 112 GB for 7 billion parameters, 2.8 TB for 175 billion",
        [=](Bench& bench) {
-         ask(bench, "Adam, mixed", {{7 * billion, mixed, {}, 1}, {175 * billion, mixed, {}, 1}});
-         ask(bench, "7 billion parameters", all_recipes(7 * billion, {}, 1));
+         ask(bench, contract, "Adam, mixed",
+             {{7 * billion, mixed, {}, 1}, {175 * billion, mixed, {}, 1}});
+         ask(bench, contract, "7 billion parameters", all_recipes(7 * billion, {}, 1));
        }},
       {"activations depend on the batch and on what the layers save, not on the parameters",
        [](Bench& bench) {
-         ask(bench, "two layers, batch 8", all_recipes(1000, {10, 30}, 8));
-         ask(bench, "the same with batch 16", all_recipes(1000, {10, 30}, 16));
-         ask(bench, "the same layers, more parameters", all_recipes(1'000'000, {10, 30}, 16));
-         ask(bench, "no batch", all_recipes(1000, {10, 30}, 0));
+         ask(bench, contract, "two layers, batch 8", all_recipes(1000, {10, 30}, 8));
+         ask(bench, contract, "the same with batch 16", all_recipes(1000, {10, 30}, 16));
+         ask(bench, contract, "the same layers, more parameters",
+             all_recipes(1'000'000, {10, 30}, 16));
+         ask(bench, contract, "no batch", all_recipes(1000, {10, 30}, 0));
        }},
       {"for any model every field is right to the byte",
-       [](Bench& bench) { ask(bench, "random models", random_models(bench)); }},
+       [](Bench& bench) { ask(bench, contract, "random models", random_models(bench)); }},
       {"a count that overflows 64 bits is refused; the largest that fits is not",
        [=](Bench& bench) {
          const std::int64_t most = largest / 16;  // parameters that Adam's 16 bytes still allow
          const std::int64_t wrapping = (std::int64_t{1} << 62) + 4000;
-         ask(bench, "at the edge of 64 bits",
+         ask(bench, contract, "at the edge of 64 bits",
              {{most, mixed, {}, 1},
               {most + 1, mixed, {}, 1},
               {largest / 2, plain, {}, 1},  // each kind overflows by itself

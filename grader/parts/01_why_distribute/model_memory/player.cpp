@@ -1,18 +1,14 @@
-// Plays model_memory: a list of questions, one report each.
+// Plays model_memory: a report of each question.
 #include "grader/parts/01_why_distribute/model_memory/case.hpp"
+
+#include "grader/play/function_play.hpp"
 
 namespace lockstep::grader {
 
 Bytes play(sim::PlayerCase& played) {
-  ByteWriter out;
-  for (const MemoryQuestion& q : decode_memory_questions(played.input)) {
-    plan::MemoryReport report;
-    write(out, ending_of<ContractError>([&] {
-            report = plan::model_memory(q.parameters, q.recipe, q.saved_per_sample, q.batch);
-          }));
-    write(out, report);
-  }
-  return out.take();
+  return answer_or_refuse_each<MemoryQuestion>(played, [](const MemoryQuestion& q) {
+    return plan::model_memory(q.parameters, q.recipe, q.saved_per_sample, q.batch);
+  });
 }
 
 }  // namespace lockstep::grader

@@ -1,9 +1,6 @@
 // The case format of training_time, shared by adapter and exam.
 #pragma once
 
-#include <vector>
-
-#include "engine/base/bytes.hpp"
 #include "engine/plan/training_time.hpp"
 #include "grader/play/part.hpp"
 
@@ -20,36 +17,22 @@ struct TimeQuestion {
   plan::Accelerator device;
 };
 
-inline Bytes encode(const std::vector<TimeQuestion>& questions) {
-  ByteWriter out;
-  out.put(static_cast<std::uint32_t>(questions.size()));
-  for (const auto& q : questions) {
-    out.put(q.form).put(q.ranks);
-    out.put(q.measured.samples).put(q.measured.batch_size).put(q.measured.epochs);
-    out.put(q.measured.step_s).put(q.measured.efficiency);
-    out.put(q.counted.parameters).put(q.counted.tokens).put(q.counted.batch_tokens);
-    out.put(q.device.peak_flops_per_s).put(q.device.utilisation);
-  }
-  return out.take();
-}
-
-inline std::vector<TimeQuestion> decode_time_questions(ByteReader& in) {
-  std::vector<TimeQuestion> questions(in.get<std::uint32_t>());
-  for (auto& q : questions) {
-    q.form = in.get<TimeForm>();
-    q.ranks = in.get<int>();
-    q.measured.samples = in.get<std::int64_t>();
-    q.measured.batch_size = in.get<std::int64_t>();
-    q.measured.epochs = in.get<std::int64_t>();
-    q.measured.step_s = in.get<double>();
-    q.measured.efficiency = in.get<double>();
-    q.counted.parameters = in.get<std::int64_t>();
-    q.counted.tokens = in.get<std::int64_t>();
-    q.counted.batch_tokens = in.get<std::int64_t>();
-    q.device.peak_flops_per_s = in.get<double>();
-    q.device.utilisation = in.get<double>();
-  }
-  return questions;
+template <typename Archive>
+void fields(Archive& archive, TimeQuestion& q) {
+  archive(q.form, q.ranks);
+  archive(q.measured.samples, q.measured.batch_size, q.measured.epochs, q.measured.step_s,
+          q.measured.efficiency);
+  archive(q.counted.parameters, q.counted.tokens, q.counted.batch_tokens);
+  archive(q.device.peak_flops_per_s, q.device.utilisation);
 }
 
 }  // namespace lockstep::grader
+
+namespace lockstep::plan {
+
+template <typename Archive>
+void fields(Archive& archive, TimeEstimate& estimate) {
+  archive(estimate.updates, estimate.seconds, estimate.rank_seconds);
+}
+
+}  // namespace lockstep::plan

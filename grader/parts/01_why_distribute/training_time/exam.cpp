@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "engine/base/random.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_number.hpp"
 
@@ -16,11 +16,6 @@ namespace {
 using plan::TimeEstimate;
 
 constexpr std::int64_t billion = 1'000'000'000;
-
-// A few products of double in any order: some 1e-16 each.
-bool near(double seen, double expected) {
-  return std::fabs(seen - expected) <= 1e-12 * std::fabs(expected);
-}
 
 std::int64_t rounded_up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
@@ -60,10 +55,6 @@ std::string text_of(const TimeQuestion& q) {
               ranks, ", ", grouped(q.counted.batch_tokens), " tokens per update, ",
               number(q.device.peak_flops_per_s), " FLOP/s at utilisation ",
               number(q.device.utilisation));
-}
-
-std::int64_t in_32_bits(std::int64_t number) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(number));
 }
 
 std::optional<Cause> wrapped(std::int64_t seen, std::int64_t right) {
@@ -217,80 +208,49 @@ Cause wrong_cost(const TimeQuestion& q, double seen, const TimeEstimate& right) 
   return {"other_cost", "the cost is seconds times the number of ranks"};
 }
 
-[[noreturn]] void fail(Bench& bench, const Played& played, const TimeQuestion& q,
-                       const std::string& field, const std::string& seen,
-                       const std::string& expected, const Cause& cause) {
-  Failure failure;
-  failure.cause = cause.name;
-  failure.expected = text(field, " ", expected);
-  failure.seen = text(field, " ", seen);
-  failure.where = text_of(q);
-  failure.message = text(text_of(q), ": ", field, " is ", seen, " where ", expected,
-                         " was expected; likely cause: ", cause.sentence);
-  bench.fail(played, std::move(failure));
+Failure wrong_field(const TimeQuestion& q, const std::string& field, const std::string& seen,
+                    const std::string& expected, const Cause& cause) {
+  return because(cause, {.message = text(text_of(q), ": ", field, " is ", seen, " where ", expected,
+                                         " was expected"),
+                         .expected = text(field, " ", expected),
+                         .seen = text(field, " ", seen)});
 }
 
-// What was right for the questions before this one.
-struct Earlier {
-  std::vector<std::int64_t> updates;
-  std::vector<double> seconds, rank_seconds;
-
-  void add(const TimeEstimate& right) {
-    updates.push_back(right.updates);
-    seconds.push_back(right.seconds);
-    rank_seconds.push_back(right.rank_seconds);
-  }
-};
-
-// A misunderstanding of this function's, or else what any number may have suffered.
+// `field` of what was right for the questions before the last.
 template <typename Number>
-Cause first_of(const Cause& own, const Number& number) {
-  if (own.name.rfind("other_", 0) != 0) return own;
-  const auto any = likely_cause(number);
-  return any ? *any : own;
+std::vector<Number> earlier(std::span<const TimeQuestion> asked, Number TimeEstimate::*field) {
+  return earlier_answers(asked, [&](const TimeQuestion& q) { return expected_of(q).*field; });
 }
 
-void compare(Bench& bench, const Played& played, const TimeQuestion& q, const TimeEstimate& seen,
-             Earlier& earlier) {
+std::optional<Failure> wrong(std::span<const TimeQuestion> asked, const TimeEstimate& seen) {
+  const TimeQuestion& q = asked.back();
   const TimeEstimate right = expected_of(q);
   const bool measured = q.form == TimeForm::measured;
   if (seen.updates != right.updates) {
     const Cause own =
         measured ? wrong_updates_measured(q, seen.updates) : wrong_updates_counted(q, seen.updates);
-    fail(bench, played, q, "updates", text(seen.updates), text(right.updates),
-         first_of(own, WrongInteger{seen.updates, right.updates, earlier.updates}));
+    const auto before = earlier(asked, &TimeEstimate::updates);
+    return wrong_field(q, "updates", text(seen.updates), text(right.updates),
+                       known_or_likely(own, WrongInteger{seen.updates, right.updates, before}));
   }
   if (!near(seen.seconds, right.seconds)) {
     const Cause own = measured ? wrong_seconds_measured(q, seen.seconds, right)
                                : wrong_seconds_counted(q, seen.seconds, right);
-    fail(bench, played, q, "seconds", number(seen.seconds), number(right.seconds),
-         first_of(own, WrongNumber{seen.seconds, right.seconds, earlier.seconds}));
+    const auto before = earlier(asked, &TimeEstimate::seconds);
+    return wrong_field(q, "seconds", number(seen.seconds), number(right.seconds),
+                       known_or_likely(own, WrongNumber{seen.seconds, right.seconds, before}));
   }
   if (!near(seen.rank_seconds, right.rank_seconds)) {
-    fail(bench, played, q, "rank_seconds", number(seen.rank_seconds), number(right.rank_seconds),
-         first_of(wrong_cost(q, seen.rank_seconds, right),
-                  WrongNumber{seen.rank_seconds, right.rank_seconds, earlier.rank_seconds}));
+    const Cause own = wrong_cost(q, seen.rank_seconds, right);
+    const auto before = earlier(asked, &TimeEstimate::rank_seconds);
+    return wrong_field(
+        q, "rank_seconds", number(seen.rank_seconds), number(right.rank_seconds),
+        known_or_likely(own, WrongNumber{seen.rank_seconds, right.rank_seconds, before}));
   }
-  earlier.add(right);
+  return std::nullopt;
 }
 
-void ask(Bench& bench, const std::string& description, const std::vector<TimeQuestion>& questions) {
-  const auto played = bench.ask(description, encode(questions));
-  if (!played) return;
-  ByteReader& answers = played->results->of(0);
-  Earlier earlier;
-  for (const auto& q : questions) {
-    TimeEstimate seen;
-    seen.updates = answers.get<std::int64_t>();
-    seen.seconds = answers.get<double>();
-    seen.rank_seconds = answers.get<double>();
-    compare(bench, *played, q, seen, earlier);
-  }
-}
-
-std::int64_t drawn(Bench& bench, std::int64_t from, std::int64_t to) {
-  return from + static_cast<std::int64_t>(bench.draw() % static_cast<std::uint64_t>(to - from + 1));
-}
+const FunctionContract<TimeQuestion, TimeEstimate> contract{.text_of = text_of, .wrong = wrong};
 
 double drawn_part(Bench& bench) { return 0.1 + 0.8 * random_uniform(bench.draw(), 0); }
 
@@ -307,14 +267,15 @@ std::vector<TimeQuestion> random_runs(Bench& bench, TimeForm form) {
     for (int k = 0; k < 5; ++k) {
       const double seconds = 0.01 + random_uniform(bench.draw(), 0);
       if (form == TimeForm::measured) {
-        questions.push_back(measured(ranks, {drawn(bench, 1, 10'000'000), drawn(bench, 1, 300),
-                                             drawn(bench, 2, 90), seconds, drawn_part(bench)}));
-      } else {
         questions.push_back(
-            counted(ranks,
-                    {drawn(bench, billion, 1000 * billion), drawn(bench, billion, 20'000 * billion),
-                     drawn(bench, 100'000, 10'000'000)},
-                    {1e15 * seconds, drawn_part(bench)}));
+            measured(ranks, {bench.draw_between(1, 10'000'000), bench.draw_between(1, 300),
+                             bench.draw_between(2, 90), seconds, drawn_part(bench)}));
+      } else {
+        questions.push_back(counted(ranks,
+                                    {bench.draw_between(billion, 1000 * billion),
+                                     bench.draw_between(billion, 20'000 * billion),
+                                     bench.draw_between(100'000, 10'000'000)},
+                                    {1e15 * seconds, drawn_part(bench)}));
       }
     }
   }
@@ -332,11 +293,11 @@ Exam exam() {
          for (const int ranks : {1, 2, 8}) {
            questions.push_back(measured(ranks, {1'000'000, 32, 10, 1.0, 1.0}));
          }
-         ask(bench, "a million samples", questions);
+         ask(bench, contract, "a million samples", questions);
        }},
       {"the last batch of an epoch takes a step, even a short batch",
        [](Bench& bench) {
-         ask(bench, "shares and batches that do not divide",
+         ask(bench, contract, "shares and batches that do not divide",
              {measured(3, {100, 33, 3, 0.5, 1.0}), measured(3, {101, 34, 2, 0.5, 1.0}),
               measured(4, {10, 2, 3, 0.5, 1.0}), measured(8, {3, 32, 5, 0.5, 1.0}),
               measured(1, {1, 1, 1, 0.5, 1.0}), measured(5, {97, 7, 0, 0.5, 1.0}),
@@ -346,22 +307,22 @@ Exam exam() {
        }},
       {"an efficiency below 1 lengthens the run and raises the cost of every rank",
        [](Bench& bench) {
-         ask(bench, "8 ranks at 0.8",
+         ask(bench, contract, "8 ranks at 0.8",
              {measured(8, {1'000'000, 32, 10, 1.0, 0.8}), measured(2, {4096, 64, 1, 0.25, 0.5})});
-         ask(bench, "random runs", random_runs(bench, TimeForm::measured));
+         ask(bench, contract, "random runs", random_runs(bench, TimeForm::measured));
        }},
       {"GPT-3 takes one device 356 years at 28 TFLOP/s, 200 at 40 % of 125 TFLOP/s",
        [=](Bench& bench) {
-         ask(bench, "GPT-3",
+         ask(bench, contract, "GPT-3",
              {counted(1, gpt3, {28e12, 1.0}), counted(1, gpt3, {125e12, 0.4}),
               counted(1024, gpt3, {312e12, 0.45})});
        }},
       {"any counted run is right, even with a short last update",
        [](Bench& bench) {
-         ask(bench, "random runs", random_runs(bench, TimeForm::counted));
-         ask(bench, "one token per update",
+         ask(bench, contract, "random runs", random_runs(bench, TimeForm::counted));
+         ask(bench, contract, "one token per update",
              {counted(8, {billion, 20'000 * billion, 1}, {312e12, 0.4})});
-         ask(bench, "billions of tokens per update",
+         ask(bench, contract, "billions of tokens per update",
              {counted(8, {billion, 20'000 * billion, 3 * billion}, {312e12, 0.4})});
        }},
   };

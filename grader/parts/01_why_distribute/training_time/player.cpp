@@ -1,17 +1,15 @@
-// Plays training_time: a list of questions, one estimate each.
+// Plays training_time: an estimate of each question.
 #include "grader/parts/01_why_distribute/training_time/case.hpp"
+
+#include "grader/play/function_play.hpp"
 
 namespace lockstep::grader {
 
 Bytes play(sim::PlayerCase& played) {
-  ByteWriter out;
-  for (const TimeQuestion& q : decode_time_questions(played.input)) {
-    const plan::TimeEstimate estimate = q.form == TimeForm::measured
-                                            ? plan::training_time(q.measured, q.ranks)
-                                            : plan::training_time(q.counted, q.device, q.ranks);
-    out.put(estimate.updates).put(estimate.seconds).put(estimate.rank_seconds);
-  }
-  return out.take();
+  return answer_each<TimeQuestion>(played, [](const TimeQuestion& q) {
+    return q.form == TimeForm::measured ? plan::training_time(q.measured, q.ranks)
+                                        : plan::training_time(q.counted, q.device, q.ranks);
+  });
 }
 
 }  // namespace lockstep::grader

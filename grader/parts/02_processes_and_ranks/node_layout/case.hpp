@@ -3,15 +3,12 @@
 
 #include <vector>
 
-#include "engine/base/bytes.hpp"
 #include "engine/launch/node_layout.hpp"
 #include "grader/play/part.hpp"
 
 namespace lockstep::grader {
 
 enum class LayoutForm : std::uint8_t { environment, place };
-enum class LayoutAnswer : std::uint8_t { answer, refused, threw_otherwise };
-
 // A layout and its question: the environment of (node, local_rank), or the place of `rank`.
 struct LayoutQuestion {
   LayoutForm form = LayoutForm::environment;
@@ -21,29 +18,19 @@ struct LayoutQuestion {
   int rank = 0;
 };
 
-inline Bytes encode(const std::vector<LayoutQuestion>& questions) {
-  ByteWriter out;
-  out.put(static_cast<std::uint32_t>(questions.size()));
-  for (const auto& q : questions) {
-    out.put(q.form).put_list(std::span<const int>(q.ranks_per_node));
-    out.put(q.node).put(q.local_rank).put(q.rank);
-    out.put_text(q.master.host).put(q.master.port);
-  }
-  return out.take();
-}
+// Of the form that was asked for.
+struct LayoutAnswer {
+  launch::WorkerEnv environment;
+  launch::Place place;
+};
 
-inline std::vector<LayoutQuestion> decode_layout_questions(ByteReader& in) {
-  std::vector<LayoutQuestion> questions(in.get<std::uint32_t>());
-  for (auto& q : questions) {
-    q.form = in.get<LayoutForm>();
-    q.ranks_per_node = in.get_list<int>();
-    q.node = in.get<int>();
-    q.local_rank = in.get<int>();
-    q.rank = in.get<int>();
-    q.master.host = in.get_text();
-    q.master.port = in.get<int>();
-  }
-  return questions;
+template <typename Archive>
+void fields(Archive& archive, LayoutQuestion& q) {
+  archive(q.form, q.ranks_per_node, q.node, q.local_rank, q.rank, q.master.host, q.master.port);
+}
+template <typename Archive>
+void fields(Archive& archive, LayoutAnswer& answer) {
+  archive(answer.environment, answer.place.node, answer.place.local_rank);
 }
 
 }  // namespace lockstep::grader

@@ -1,10 +1,9 @@
 // The exam of node_layout: every variable's text, and the way back from a rank to its place. The
-// judge lists all processes, node by node, and looks them up (layout_rules.hpp).
+// judge lists all processes, node by node, and looks them up (rules.hpp).
 #include <algorithm>
 #include <numeric>
 
-#include "engine/sim/printable.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/02_processes_and_ranks/node_layout/rules.hpp"
 
@@ -21,109 +20,81 @@ std::string text_of(const LayoutQuestion& q) {
   return text(layout, ", local rank ", q.local_rank, " of node ", q.node);
 }
 
-[[noreturn]] void fail(Bench& bench, const Played& played, const LayoutQuestion& q,
-                       const std::string& seen, const std::string& expected, const Guess& cause) {
-  Failure failure;
-  failure.cause = cause.cause;
-  failure.expected = expected;
-  failure.seen = seen;
-  failure.where = text_of(q);
-  failure.message = text(text_of(q), ": ", seen, " where ", expected,
-                         " was expected; likely cause: ", cause.sentence);
-  bench.fail(played, std::move(failure));
+Failure wrong_answer(const LayoutQuestion& q, const std::string& seen, const std::string& expected,
+                     const Cause& cause) {
+  return because(cause,
+                 {.message = text(text_of(q), ": ", seen, " where ", expected, " was expected"),
+                  .expected = expected,
+                  .seen = seen});
 }
 
-WorkerEnv read_environment_of(ByteReader& answers) {
-  WorkerEnv seen;
-  const auto count = answers.get<std::uint32_t>();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::string name = answers.get_text();
-    seen[name] = answers.get_text();
-  }
-  return seen;
-}
-
-void compare(Bench& bench, const Played& played, const LayoutQuestion& q, const WorkerEnv& seen) {
+std::optional<Failure> wrong_environment(const LayoutQuestion& q, const WorkerEnv& seen) {
   const WorkerEnv expected = expected_of(q);
   for (const auto& [name, value] : expected) {
     const auto found = seen.find(name);
     if (found == seen.end()) {
-      fail(bench, played, q, text("no ", name), text(name, "=", value),
-           {"", "variable_missing", "a program that reads this variable stops with an error"});
+      return wrong_answer(
+          q, text("no ", name), text(name, "=", value),
+          {"variable_missing", "a program that reads this variable stops with an error"});
     }
     if (found->second == value) continue;
-    fail(bench, played, q, text(name, "=\"", found->second, "\""), text("\"", value, "\""),
-         likely_cause(name, q, found->second, value));
+    return wrong_answer(q, text(name, "=\"", found->second, "\""), text("\"", value, "\""),
+                        likely_cause(name, q, found->second, value));
   }
   for (const auto& [name, value] : seen) {
     if (expected.contains(name)) continue;
-    fail(bench, played, q, text(name, "=\"", value, "\""), "no such variable",
-         {"", "variable_too_many", "the contract lists exactly eight names; check the spelling"});
+    return wrong_answer(
+        q, text(name, "=\"", value, "\""), "no such variable",
+        {"variable_too_many", "the contract lists exactly eight names; check the spelling"});
   }
+  return std::nullopt;
 }
 
-void compare(Bench& bench, const Played& played, const LayoutQuestion& q, const Place& seen) {
+std::string words_of(const Place& place) {
+  return text("node ", place.node, ", local rank ", place.local_rank);
+}
+
+std::optional<Failure> wrong(std::span<const LayoutQuestion> asked, const LayoutAnswer& seen) {
+  const LayoutQuestion& q = asked.back();
+  if (q.form == LayoutForm::environment) return wrong_environment(q, seen.environment);
   const Place right = all_places(q.ranks_per_node)[static_cast<std::size_t>(q.rank)];
-  if (seen == right) return;
-  const auto words = [](const Place& place) {
-    return text("node ", place.node, ", local rank ", place.local_rank);
-  };
-  fail(bench, played, q, words(seen), words(right), likely_cause(q, seen, right));
+  if (seen.place == right) return std::nullopt;
+  return wrong_answer(q, words_of(seen.place), words_of(right), likely_cause(q, seen.place, right));
 }
 
-void ask(Bench& bench, const std::string& description,
-         const std::vector<LayoutQuestion>& questions) {
-  const auto played = bench.ask(description, encode(questions));
-  if (!played) return;
-  ByteReader& answers = played->results->of(0);
-  for (const auto& q : questions) {
-    const bool exists =
-        q.form == LayoutForm::environment ||
-        (q.rank >= 0 && q.rank < static_cast<int>(all_places(q.ranks_per_node).size()));
-    const auto form = answers.get<LayoutAnswer>();
-    if (form == LayoutAnswer::threw_otherwise) {
-      const std::string what = sim::printable(answers.get_text(), 300);
-      fail(bench, *played, q, text("it threw \"", what, "\""),
-           exists ? "an answer" : "a ContractError",
-           {"", "other_exception",
-            exists ? "the layout has this process"
-                   : "the contract asks for a ContractError; LOCKSTEP_CHECK throws one"});
-    }
-    if (form == LayoutAnswer::refused) {
-      if (!exists) continue;
-      fail(bench, *played, q, "a ContractError", "an answer",
-           {"", "refused_a_valid_place", "the layout has this process"});
-    }
-    if (q.form == LayoutForm::environment) {
-      compare(bench, *played, q, read_environment_of(answers));
-      continue;
-    }
-    Place seen;
-    seen.node = answers.get<int>();
-    seen.local_rank = answers.get<int>();
-    if (!exists) {
-      fail(bench, *played, q, text("node ", seen.node, ", local rank ", seen.local_rank),
-           "a ContractError",
-           {"", "no_such_rank",
-            text("the nodes start ", all_places(q.ranks_per_node).size(), " ranks in all")});
-    }
-    compare(bench, *played, q, seen);
-  }
+bool exists(const LayoutQuestion& q) {
+  return q.form == LayoutForm::environment ||
+         (q.rank >= 0 && std::cmp_less(q.rank, all_places(q.ranks_per_node).size()));
 }
 
-int drawn(Bench& bench, int from, int to) {
-  return from + static_cast<int>(bench.draw() % static_cast<std::uint64_t>(to - from + 1));
-}
+const FunctionContract<LayoutQuestion, LayoutAnswer> contract{
+    .text_of = text_of,
+    .wrong = wrong,
+    .refusals = {{
+        .valid = exists,
+        .refused =
+            [](const LayoutQuestion& q) {
+              return wrong_answer(q, "a ContractError", "an answer",
+                                  {"refused_a_valid_place", "the layout has this process"});
+            },
+        .accepted =
+            [](const LayoutQuestion& q, const LayoutAnswer& seen) {
+              return wrong_answer(
+                  q, words_of(seen.place), "a ContractError",
+                  {"no_such_rank",
+                   text("the nodes start ", all_places(q.ranks_per_node).size(), " ranks in all")});
+            },
+    }}};
 
 comm::Endpoint drawn_master(Bench& bench) {
-  const int port = drawn(bench, 1, 65535);
+  const auto port = static_cast<int>(bench.draw_between(1, 65535));
   switch (bench.draw() % 3) {
     case 0:
-      return {text("node-", drawn(bench, 0, 999), ".cluster"), port};
+      return {text("node-", bench.draw_between(0, 999), ".cluster"), port};
     case 1:
-      return {text("10.", drawn(bench, 0, 255), ".", drawn(bench, 0, 255), ".7"), port};
+      return {text("10.", bench.draw_between(0, 255), ".", bench.draw_between(0, 255), ".7"), port};
     default:
-      return {text("fd00::", drawn(bench, 1, 9)), port};
+      return {text("fd00::", bench.draw_between(1, 9)), port};
   }
 }
 
@@ -146,13 +117,14 @@ std::vector<LayoutQuestion> places(const Layout& layout) {
 }
 
 void ask_both(Bench& bench, const std::string& description, const Layout& layout) {
-  ask(bench, description + ": the variables", environments(bench, layout));
-  ask(bench, description + ": the places", places(layout));
+  ask(bench, contract, description + ": the variables", environments(bench, layout));
+  ask(bench, contract, description + ": the places", places(layout));
 }
 
 Layout drawn_layout(Bench& bench, int nodes, int least) {
   Layout layout;
-  for (int node = 0; node < nodes; ++node) layout.push_back(drawn(bench, least, 8));
+  for (int node = 0; node < nodes; ++node)
+    layout.push_back(static_cast<int>(bench.draw_between(least, 8)));
   return layout;
 }
 
@@ -162,13 +134,13 @@ Exam exam() {
   return {
       {"with two nodes of four, rank 5 is local rank 1 of node 1",
        [](Bench& bench) {
-         ask(bench, "two nodes of four: rank 5",
+         ask(bench, contract, "two nodes of four: rank 5",
              {{LayoutForm::environment, {4, 4}, 1, 1, {"node-0", 29400}, 0}});
          ask_both(bench, "two nodes of four", {4, 4});
        }},
       {"on one node rank and local rank are equal; one process is a world of one",
        [](Bench& bench) {
-         ask_both(bench, "one node", {drawn(bench, 2, 8)});
+         ask_both(bench, "one node", {static_cast<int>(bench.draw_between(2, 8))});
          ask_both(bench, "one process", {1});
        }},
       {"with unequal nodes, a node's ranks start after those of the nodes before it",
@@ -192,11 +164,11 @@ Exam exam() {
          const std::vector<LayoutQuestion> all = environments(bench, layout);
          std::vector<LayoutQuestion> some;
          for (int i = 0; i < 40; ++i) some.push_back(all[bench.draw() % all.size()]);
-         ask(bench, "300 nodes: the variables", some);
+         ask(bench, contract, "300 nodes: the variables", some);
          const std::vector<LayoutQuestion> ranks = places(layout);
          some.clear();
          for (int i = 0; i < 40; ++i) some.push_back(ranks[bench.draw() % ranks.size()]);
-         ask(bench, "300 nodes: the places", some);
+         ask(bench, contract, "300 nodes: the places", some);
        }},
       {"a rank that does not exist is refused",
        [](Bench& bench) {
@@ -207,7 +179,7 @@ Exam exam() {
              questions.push_back({LayoutForm::place, layout, 0, 0, {}, rank});
            }
          }
-         ask(bench, "ranks beyond the last", questions);
+         ask(bench, contract, "ranks beyond the last", questions);
        }},
   };
 }

@@ -41,94 +41,109 @@ int rank_by_turns(const LayoutQuestion& q) {
   return rank;
 }
 
-std::vector<Guess> guesses_for_ranks(const std::string& name, const LayoutQuestion& q) {
+std::vector<Mistake<std::string>> mistakes_for_ranks(const std::string& name,
+                                                     const LayoutQuestion& q) {
   const Numbers n = numbers_of(q);
   if (name == "RANK") {
-    return {{text(q.node * n.local_size + q.local_rank), "equal_nodes",
-             "node · local world size + local rank is right only if all nodes start the same "
-             "number of ranks; add up the ranks of the nodes before this one"},
-            {text(q.node * q.ranks_per_node.front() + q.local_rank), "equal_nodes",
-             "this assumes that every node has as many ranks as node 0; add up the ranks of the "
-             "nodes before this one"},
-            {text(q.node * n.largest + q.local_rank), "equal_nodes",
-             "this leaves gaps for processes that smaller nodes do not start"},
-            {text(q.local_rank), "local_for_global",
-             "this is the local rank: two nodes would have the same ranks"},
-            {text(rank_by_turns(q)), "round_robin",
-             "this deals the ranks out to the nodes in turn; number them node by node"},
-            {text(q.local_rank * n.nodes + q.node), "round_robin",
-             "this deals the ranks out to the nodes in turn; number them node by node"},
-            {text(n.rank + 1), "from_one", "ranks count from 0"},
-            {text(n.size - 1 - n.rank), "reversed", "this counts backwards from the last rank"}};
+    return {
+        {{"equal_nodes",
+          "node · local world size + local rank is right only if all nodes start the same "
+          "number of ranks; add up the ranks of the nodes before this one"},
+         text(q.node * n.local_size + q.local_rank)},
+        {{"equal_nodes",
+          "this assumes that every node has as many ranks as node 0; add up the ranks of the "
+          "nodes before this one"},
+         text(q.node * q.ranks_per_node.front() + q.local_rank)},
+        {{"equal_nodes", "this leaves gaps for processes that smaller nodes do not start"},
+         text(q.node * n.largest + q.local_rank)},
+        {{"local_for_global", "this is the local rank: two nodes would have the same ranks"},
+         text(q.local_rank)},
+        {{"round_robin", "this deals the ranks out to the nodes in turn; number them node by node"},
+         text(rank_by_turns(q))},
+        {{"round_robin", "this deals the ranks out to the nodes in turn; number them node by node"},
+         text(q.local_rank * n.nodes + q.node)},
+        {{"from_one", "ranks count from 0"}, text(n.rank + 1)},
+        {{"reversed", "this counts backwards from the last rank"}, text(n.size - 1 - n.rank)}};
   }
   if (name == "LOCAL_RANK") {
-    return {{text(n.rank), "global_for_local",
-             "this is RANK; the local rank restarts at 0 on every node and selects the process's "
-             "device"},
-            {text(q.node), "node_for_local", "this is the node's number"}};
+    return {{{"global_for_local",
+              "this is RANK; the local rank restarts at 0 on every node and selects the process's "
+              "device"},
+             text(n.rank)},
+            {{"node_for_local", "this is the node's number"}, text(q.node)}};
   }
   const int used_before =
       static_cast<int>(std::count_if(q.ranks_per_node.begin(), q.ranks_per_node.begin() + q.node,
                                      [](int ranks) { return ranks > 0; }));
-  return {{text(used_before), "empty_node_skipped",
-           "a node without processes is still a node and keeps its number"},
-          {text(n.rank), "rank_for_node", "this is RANK; here a group is a node"},
-          {text(q.local_rank), "local_for_node", "this is LOCAL_RANK; here a group is a node"}};
+  return {{{"empty_node_skipped", "a node without processes is still a node and keeps its number"},
+           text(used_before)},
+          {{"rank_for_node", "this is RANK; here a group is a node"}, text(n.rank)},
+          {{"local_for_node", "this is LOCAL_RANK; here a group is a node"}, text(q.local_rank)}};
 }
 
-std::vector<Guess> guesses_for_sizes(const std::string& name, const LayoutQuestion& q) {
+std::vector<Mistake<std::string>> mistakes_for_sizes(const std::string& name,
+                                                     const LayoutQuestion& q) {
   const Numbers n = numbers_of(q);
   if (name == "WORLD_SIZE") {
-    return {{text(n.nodes), "nodes_for_ranks",
-             "this is the number of nodes; the world counts ranks, one per process"},
-            {text(n.nodes * n.local_size), "equal_nodes",
-             "this is right only if every node starts as many ranks as this one"},
-            {text(n.nodes * n.largest), "equal_nodes",
-             "this is right only if every node starts as many ranks as the largest"},
-            {text(n.nodes * q.ranks_per_node.front()), "equal_nodes",
-             "this is right only if every node starts as many ranks as node 0"},
-            {text(n.local_size), "local_for_global", "this is the number of ranks on one node"},
-            {text(n.size - 1), "last_rank", "this is the last rank's number; ranks count from 0"}};
+    return {
+        {{"nodes_for_ranks",
+          "this is the number of nodes; the world counts ranks, one per process"},
+         text(n.nodes)},
+        {{"equal_nodes", "this is right only if every node starts as many ranks as this one"},
+         text(n.nodes * n.local_size)},
+        {{"equal_nodes", "this is right only if every node starts as many ranks as the largest"},
+         text(n.nodes * n.largest)},
+        {{"equal_nodes", "this is right only if every node starts as many ranks as node 0"},
+         text(n.nodes * q.ranks_per_node.front())},
+        {{"local_for_global", "this is the number of ranks on one node"}, text(n.local_size)},
+        {{"last_rank", "this is the last rank's number; ranks count from 0"}, text(n.size - 1)}};
   }
   if (name == "LOCAL_WORLD_SIZE") {
-    return {{text(n.size), "global_for_local", "this is the number of ranks on all nodes together"},
-            {text(n.largest), "equal_nodes",
-             "this is the largest node's number of ranks; nodes may be unequal"},
-            {text(q.ranks_per_node.front()), "equal_nodes",
-             "this is node 0's number of ranks; nodes may be unequal"},
-            {text(n.size / n.nodes), "equal_nodes",
-             "this is the mean over the nodes; nodes may be unequal"}};
+    return {
+        {{"global_for_local", "this is the number of ranks on all nodes together"}, text(n.size)},
+        {{"equal_nodes", "this is the largest node's number of ranks; nodes may be unequal"},
+         text(n.largest)},
+        {{"equal_nodes", "this is node 0's number of ranks; nodes may be unequal"},
+         text(q.ranks_per_node.front())},
+        {{"equal_nodes", "this is the mean over the nodes; nodes may be unequal"},
+         text(n.size / n.nodes)}};
   }
   return {
-      {text(n.used_nodes), "empty_node_skipped", "a node without processes still counts as a node"},
-      {text(n.size), "ranks_for_nodes", "this is the number of ranks; here a group is a node"},
-      {text(n.local_size), "ranks_for_nodes",
-       "this is the number of ranks on one node; here a group is a node"}};
+      {{"empty_node_skipped", "a node without processes still counts as a node"},
+       text(n.used_nodes)},
+      {{"ranks_for_nodes", "this is the number of ranks; here a group is a node"}, text(n.size)},
+      {{"ranks_for_nodes", "this is the number of ranks on one node; here a group is a node"},
+       text(n.local_size)}};
 }
 
-std::vector<Guess> guesses_for(const std::string& name, const LayoutQuestion& q) {
+std::vector<Mistake<std::string>> mistakes_for(const std::string& name, const LayoutQuestion& q) {
   if (name == "MASTER_ADDR") {
     return {
-        {text(q.master.host, ":", q.master.port), "port_in_the_address",
-         "the port has its own variable"},
-        {q.master.host.substr(0, q.master.host.find(':')), "cut_at_a_colon",
-         "the host was cut at its first colon; an IPv6 address contains colons, and all of it is "
-         "the host"},
-        {"127.0.0.1", "own_machine",
-         "on another node this address names that node itself; all ranks must meet at one address"},
-        {"localhost", "own_machine",
-         "on another node this address names that node itself; all ranks must meet at one "
-         "address"}};
+        {{"port_in_the_address", "the port has its own variable"},
+         text(q.master.host, ":", q.master.port)},
+        {{"cut_at_a_colon",
+          "the host was cut at its first colon; an IPv6 address contains colons, and all of it is "
+          "the host"},
+         q.master.host.substr(0, q.master.host.find(':'))},
+        {{"own_machine",
+          "on another node this address names that node itself; all ranks must meet at one "
+          "address"},
+         "127.0.0.1"},
+        {{"own_machine",
+          "on another node this address names that node itself; all ranks must meet at one "
+          "address"},
+         "localhost"}};
   }
   if (name == "MASTER_PORT") {
-    return {{"29500", "default_port", "this is torchrun's default; use the given port"},
-            {text(q.master.port + numbers_of(q).rank), "port_of_its_own",
-             "every rank gets a different port, so no two ranks meet"},
-            {text(q.master.port + q.local_rank), "port_of_its_own",
-             "every local rank gets a different port, so the ranks of a node never meet"}};
+    return {{{"default_port", "this is torchrun's default; use the given port"}, "29500"},
+            {{"port_of_its_own", "every rank gets a different port, so no two ranks meet"},
+             text(q.master.port + numbers_of(q).rank)},
+            {{"port_of_its_own",
+              "every local rank gets a different port, so the ranks of a node never meet"},
+             text(q.master.port + q.local_rank)}};
   }
-  return name.find("SIZE") == std::string::npos ? guesses_for_ranks(name, q)
-                                                : guesses_for_sizes(name, q);
+  return name.find("SIZE") == std::string::npos ? mistakes_for_ranks(name, q)
+                                                : mistakes_for_sizes(name, q);
 }
 
 // "+3", " 3", "03", "3.0": a reader that takes only digits refuses them.
@@ -210,50 +225,48 @@ WorkerEnv expected_of(const LayoutQuestion& q) {
           {"MASTER_PORT", text(q.master.port)}};
 }
 
-Guess likely_cause(const std::string& name, const LayoutQuestion& q, const std::string& seen,
+Cause likely_cause(const std::string& name, const LayoutQuestion& q, const std::string& seen,
                    const std::string& expected) {
-  for (const Guess& guess : guesses_for(name, q)) {
-    if (guess.value == seen && guess.value != expected) return guess;
+  for (const auto& [cause, value] : mistakes_for(name, q)) {
+    if (value == seen && value != expected) return cause;
   }
   if (name != "MASTER_ADDR" && is_same_number(seen, expected)) {
-    return {seen, "other_digits",
+    return {"other_digits",
             "the number is right, but its text is not: write digits and nothing else"};
   }
-  return {seen, "other_value", meaning_of_other(name, q, seen)};
+  return {"other_value", meaning_of_other(name, q, seen)};
 }
 
-Guess likely_cause(const LayoutQuestion& q, const Place& seen, const Place& right) {
+Cause likely_cause(const LayoutQuestion& q, const Place& seen, const Place& right) {
   const Layout& layout = q.ranks_per_node;
   if (seen.node < 0 || seen.node >= static_cast<int>(layout.size())) {
-    return {"", "no_such_node", text("there is no node ", seen.node)};
+    return {"no_such_node", text("there is no node ", seen.node)};
   }
   const int of_node = layout[static_cast<std::size_t>(seen.node)];
   if (of_node == 0) {
-    return {"", "empty_node",
-            text("node ", seen.node, " starts no process; go on to the next node")};
+    return {"empty_node", text("node ", seen.node, " starts no process; go on to the next node")};
   }
   if (seen.local_rank < 0 || seen.local_rank >= of_node) {
     const char* why = seen.node == right.node && seen.local_rank == q.rank
                           ? "this is the rank in the world"
                           : "the local rank restarts at 0 on every node";
-    return {"", "no_such_local_rank",
+    return {"no_such_local_rank",
             text("node ", seen.node, " has only ", of_node, of_node == 1 ? " rank" : " ranks",
                  ", counted from 0; ", why)};
   }
   for (const int equal : {layout.front(), *std::max_element(layout.begin(), layout.end())}) {
     if (equal > 0 && seen == Place{q.rank / equal, q.rank % equal}) {
-      return {"", "equal_nodes", text("this assumes that every node has ", equal, " ranks")};
+      return {"equal_nodes", text("this assumes that every node has ", equal, " ranks")};
     }
   }
   LayoutQuestion turns = q;
   turns.node = seen.node, turns.local_rank = seen.local_rank;
   if (rank_by_turns(turns) == q.rank) {
-    return {"", "round_robin",
+    return {"round_robin",
             "this deals the ranks out to the nodes in turn; number them node by node"};
   }
-  return {"", "other_place",
-          text("this is the place of rank ", numbers_of(turns).rank,
-               "; add up the ranks of the nodes before that node")};
+  return {"other_place", text("this is the place of rank ", numbers_of(turns).rank,
+                              "; add up the ranks of the nodes before that node")};
 }
 
 }  // namespace lockstep::grader::node_layout

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "grader/judge/causes.hpp"
 #include "grader/parts/02_processes_and_ranks/node_layout/case.hpp"
 
 namespace lockstep::grader::node_layout {
@@ -14,15 +15,10 @@ std::vector<launch::Place> all_places(const std::vector<int>& ranks_per_node);
 
 launch::WorkerEnv expected_of(const LayoutQuestion& q);
 
-// A value that some misunderstanding gives, and what to say of it.
-struct Guess {
-  std::string value, cause, sentence;
-};
-
 // Why `name` has the value `seen`.
-Guess likely_cause(const std::string& name, const LayoutQuestion& q, const std::string& seen,
+Cause likely_cause(const std::string& name, const LayoutQuestion& q, const std::string& seen,
                    const std::string& expected);
 // Why `seen` was taken for the place of a rank.
-Guess likely_cause(const LayoutQuestion& q, const launch::Place& seen, const launch::Place& right);
+Cause likely_cause(const LayoutQuestion& q, const launch::Place& seen, const launch::Place& right);
 
 }  // namespace lockstep::grader::node_layout

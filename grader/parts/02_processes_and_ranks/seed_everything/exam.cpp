@@ -47,12 +47,8 @@ std::string text_of(const SeedQuestion& q) {
   return out;
 }
 
-struct Guess {
-  std::string cause, sentence;
-};
-
 // `a` and `b` should share the stream and do not.
-Guess cause_of_difference(std::size_t purpose, const Asked& a, const Asked& b) {
+Cause cause_of_difference(std::size_t purpose, const Asked& a, const Asked& b) {
   const SeedQuestion &p = a.question, &q = b.question;
   const bool same_place = p.where.data == q.where.data && p.where.tensor == q.where.tensor &&
                           p.where.pipeline == q.where.pipeline &&
@@ -88,7 +84,7 @@ Guess cause_of_difference(std::size_t purpose, const Asked& a, const Asked& b) {
 }
 
 // `a` and `b` should have streams of their own and share one.
-Guess cause_of_sharing(std::size_t purpose, const Asked& a, const Asked& b) {
+Cause cause_of_sharing(std::size_t purpose, const Asked& a, const Asked& b) {
   const Stream of_a = stream_of(a.question, purpose), of_b = stream_of(b.question, purpose);
   int different = 0;
   for (std::size_t i = 0; i < of_a.size(); ++i) different += of_a[i] != of_b[i];
@@ -116,15 +112,11 @@ Guess cause_of_sharing(std::size_t purpose, const Asked& a, const Asked& b) {
 }
 
 [[noreturn]] void fail(Bench& bench, const Played& played, const std::string& what,
-                       const std::string& expected, const Asked& where, const Guess& guess) {
-  Failure failure;
-  failure.cause = guess.cause;
-  failure.expected = expected;
-  failure.seen = what;
-  failure.where = text_of(where.question);
-  failure.message =
-      text(what, " where ", expected, " was expected; likely cause: ", guess.sentence);
-  bench.fail(played, std::move(failure));
+                       const std::string& expected, const Asked& where, const Cause& cause) {
+  bench.fail(played, because(cause, {.message = text(what, " where ", expected, " was expected"),
+                                     .expected = expected,
+                                     .seen = what,
+                                     .where = text_of(where.question)}));
 }
 
 void check_purpose(Bench& bench, const Played& played, const std::vector<Asked>& all,
@@ -212,7 +204,7 @@ std::optional<Played> play(Bench& bench, const std::string& description,
                            const std::vector<SeedQuestion>& questions, int processes) {
   CaseSetup setup;
   setup.description = description;
-  setup.inputs.assign(static_cast<std::size_t>(processes), encode(questions));
+  setup.inputs.assign(static_cast<std::size_t>(processes), fields_to_bytes(questions));
   return bench.play(setup);
 }
 
@@ -222,9 +214,7 @@ std::vector<Asked> answers_of(const Played& played, const std::vector<SeedQuesti
   for (int process = 0; process < processes; ++process) {
     ByteReader& answers = played.results->of(process);
     for (const SeedQuestion& q : questions) {
-      Asked asked{q, {}, process};
-      for (const auto purpose : purposes) asked.seeds.*purpose = answers.get<std::uint64_t>();
-      all.push_back(asked);
+      all.push_back({q, read_fields<Seeds>(answers), process});
     }
   }
   return all;

@@ -1,16 +1,14 @@
-// Plays seed_everything: a list of questions, five seeds each.
+// Plays seed_everything: the five seeds of each question.
 #include "grader/parts/02_processes_and_ranks/seed_everything/case.hpp"
+
+#include "grader/play/function_play.hpp"
 
 namespace lockstep::grader {
 
 Bytes play(sim::PlayerCase& played) {
-  ByteWriter out;
-  for (const SeedQuestion& q : decode_seed_questions(played.input)) {
-    const Seeds seeds = seeds_for(q.run_seed, q.where, q.loader_worker);
-    out.put(seeds.model).put(seeds.sampler).put(seeds.dropout).put(seeds.dropout_sharded);
-    out.put(seeds.augmentation);
-  }
-  return out.take();
+  return answer_each<SeedQuestion>(played, [](const SeedQuestion& q) {
+    return seeds_for(q.run_seed, q.where, q.loader_worker);
+  });
 }
 
 }  // namespace lockstep::grader

@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "grader/judge/bench.hpp"
+#include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::split_groups {
@@ -20,7 +20,6 @@ using comm::ColorKey;
 using comm::GroupPlan;
 using comm::no_color;
 using Named = std::vector<ColorKey>;
-using Plan = std::optional<GroupPlan>;
 
 // The place of each rank is the number of members that come before it.
 Plan expected_of(const Named& named, int rank) {
@@ -52,10 +51,6 @@ std::string text_of(const Plan& plan) {
   return plan ? text("members ", listed(plan->members), ", rank ", plan->rank) : "no group";
 }
 
-struct Guess {
-  std::string cause, sentence;
-};
-
 // The members in the order of a number that some misunderstanding sorts by.
 template <typename Number>
 std::vector<int> ordered_by(std::vector<int> members, const Number& number) {
@@ -64,7 +59,7 @@ std::vector<int> ordered_by(std::vector<int> members, const Number& number) {
   return members;
 }
 
-Guess cause_of_order(const Named& named, int rank, const GroupPlan& seen, const GroupPlan& right) {
+Cause cause_of_order(const Named& named, int rank, const GroupPlan& seen, const GroupPlan& right) {
   const auto key = [&](int r) { return std::int64_t{named[static_cast<std::size_t>(r)].key}; };
   const auto sorted_by = [&](const auto& number) {
     return seen.members == ordered_by(right.members, number);
@@ -89,7 +84,7 @@ Guess cause_of_order(const Named& named, int rank, const GroupPlan& seen, const 
   return {"other_order", "members are ordered by key, and by rank if their keys are equal"};
 }
 
-Guess cause_of_members(const Named& named, int rank, const GroupPlan& seen,
+Cause cause_of_members(const Named& named, int rank, const GroupPlan& seen,
                        const GroupPlan& right) {
   const int size = static_cast<int>(named.size());
   const int color = named[static_cast<std::size_t>(right.members.front())].color;
@@ -114,7 +109,7 @@ Guess cause_of_members(const Named& named, int rank, const GroupPlan& seen,
   return cause_of_order(named, rank, seen, right);
 }
 
-Guess cause_of_rank(const Named& named, int rank, const GroupPlan& seen, const GroupPlan& right) {
+Cause cause_of_rank(const Named& named, int rank, const GroupPlan& seen, const GroupPlan& right) {
   const auto by_rank = ordered_by(right.members, [](int r) { return r; });
   if (seen.rank == rank) {
     return {"old_rank", "this is the rank in the old group; ranks in the new group count from 0"};
@@ -128,7 +123,7 @@ Guess cause_of_rank(const Named& named, int rank, const GroupPlan& seen, const G
   return {"other_rank", "plan.rank is this rank's place among the members, counted from 0"};
 }
 
-Guess likely_cause(const Named& named, int rank, const Plan& seen, const Plan& right) {
+Cause likely_cause(const Named& named, int rank, const Plan& seen, const Plan& right) {
   if (!right) {
     return {"group_of_no_color",
             "no_color is not a color: ranks that pass it are in no group, not in one together"};
@@ -138,29 +133,28 @@ Guess likely_cause(const Named& named, int rank, const Plan& seen, const Plan& r
   return cause_of_rank(named, rank, *seen, *right);
 }
 
-void compare(Bench& bench, const Played& played, const Named& named, int rank, const Plan& seen) {
+std::optional<Failure> wrong(const Named& named, int rank, const Plan& seen) {
   const Plan right = expected_of(named, rank);
-  if (seen == right) return;
-  const Guess guess = likely_cause(named, rank, seen, right);
-  Failure failure;
-  failure.cause = guess.cause;
-  failure.expected = text_of(right);
-  failure.seen = text_of(seen);
-  failure.where = text("rank ", rank, " of ", text_of(named));
-  failure.message = text("rank ", rank, " of ", text_of(named), " gets ", failure.seen, " where ",
-                         failure.expected, " was expected; likely cause: ", guess.sentence);
-  bench.fail(played, std::move(failure));
+  if (seen == right) return std::nullopt;
+  const std::string where = text("rank ", rank, " of ", text_of(named));
+  return because(
+      likely_cause(named, rank, seen, right),
+      {.message = text(where, " gets ", text_of(seen), " where ", text_of(right), " was expected"),
+       .expected = text_of(right),
+       .seen = text_of(seen),
+       .where = where});
 }
 
-void ask(Bench& bench, const std::string& description,
-         const std::vector<SplitQuestion>& questions) {
-  const auto played = bench.ask(description, encode(questions));
-  if (!played) return;
-  ByteReader& answers = played->results->of(0);
-  for (const SplitQuestion& q : questions) {
-    compare(bench, *played, q.of_all_ranks, q.rank, read_plan(answers));
-  }
-}
+const FunctionContract<SplitQuestion, Plan> contract{
+    .text_of =
+        [](const SplitQuestion& q) {
+          return text("rank ", q.rank, " of ", text_of(q.of_all_ranks));
+        },
+    .wrong =
+        [](std::span<const SplitQuestion> asked, const Plan& seen) {
+          return wrong(asked.back().of_all_ranks, asked.back().rank, seen);
+        },
+    .form = fields_to_bytes(SplitForm::questions)};
 
 // Asks for the plan of every rank.
 void ask(Bench& bench, const std::string& description, const std::vector<Named>& groups) {
@@ -171,7 +165,7 @@ void ask(Bench& bench, const std::string& description, const std::vector<Named>&
       questions.push_back({named, rank});
     }
   }
-  ask(bench, description, questions);
+  ask(bench, contract, description, questions);
 }
 
 // Draws for every rank one of some colors and one of some keys.
@@ -201,23 +195,18 @@ std::vector<int> numbers(int from, int to) {
 void check_tokens(Bench& bench, const Played& played, const Named& named,
                   const std::vector<std::int64_t>& tokens) {
   for (int rank = 0; rank < static_cast<int>(named.size()); ++rank) {
-    ByteReader& result = played.results->of(rank);
-    const Plan plan = read_plan(result);
-    compare(bench, played, named, rank, plan);
-    if (!plan) continue;
-    const auto seen = result.get_list<std::int64_t>();
+    const auto report = read_fields<SplitReport>(played.results->of(rank));
+    if (auto failure = wrong(named, rank, report.plan)) bench.fail(played, std::move(*failure));
     std::vector<std::int64_t> expected;
-    for (const int member : plan->members) {
+    for (const int member : report.plan ? report.plan->members : std::vector<int>()) {
       expected.push_back(tokens[static_cast<std::size_t>(member)]);
     }
-    if (seen == expected) continue;
-    Failure failure;
-    failure.cause = "other_tokens";
-    failure.message =
-        text("rank ", rank, " of ", text_of(named), " received the tokens ", listed(seen),
-             " in its group where its members' tokens ", listed(expected),
-             " were expected; likely cause: the plan modified its input");
-    bench.fail(played, std::move(failure));
+    if (report.tokens == expected) continue;
+    bench.fail(played, because({"other_tokens", "the plan modified its input"},
+                               {.message = text("rank ", rank, " of ", text_of(named),
+                                                " received the tokens ", listed(report.tokens),
+                                                " in its group where its members' tokens ",
+                                                listed(expected), " were expected")}));
   }
 }
 
@@ -242,9 +231,7 @@ void split_for_real(Bench& bench, const Named& named) {
   std::vector<std::int64_t> tokens;
   for (const ColorKey& one : named) {
     tokens.push_back(static_cast<std::int64_t>(bench.draw() >> 1));
-    ByteWriter input;
-    input.put(SplitForm::exchange).put(one.color).put(one.key).put(tokens.back());
-    setup.inputs.push_back(input.take());
+    setup.inputs.push_back(fields_to_bytes(SplitForm::exchange, SplitExchange{one, tokens.back()}));
   }
   const auto played = bench.play(setup);
   if (!played) return;
@@ -311,7 +298,7 @@ Exam exam() {
            const int rank = static_cast<int>(bench.draw() % 300);
            questions.push_back({k % 2 ? rows : columns, rank});
          }
-         ask(bench, "a mesh of 15 by 20", questions);
+         ask(bench, contract, "a mesh of 15 by 20", questions);
        }},
   };
 }

@@ -4,6 +4,7 @@
 
 #include "engine/comm/plan_split.hpp"
 #include "engine/comm/sim.hpp"
+#include "grader/play/function_play.hpp"
 #include "grader/play/poison_device.hpp"
 
 namespace lockstep::grader {
@@ -35,26 +36,16 @@ std::vector<std::int64_t> passed_round(comm::ProcessGroup& world, const comm::Gr
 }  // namespace
 
 Bytes play(sim::PlayerCase& played) {
-  ByteWriter out;
   if (played.input.get<SplitForm>() == SplitForm::questions) {
-    for (const SplitQuestion& q : decode_split_questions(played.input)) {
-      write(out, comm::split_groups(q.of_all_ranks, q.rank));
-    }
-    return out.take();
+    return answer_each<SplitQuestion>(
+        played, [](const SplitQuestion& q) { return comm::split_groups(q.of_all_ranks, q.rank); });
   }
-  comm::ColorKey mine;
-  mine.color = played.input.get<int>();
-  mine.key = played.input.get<int>();
-  const auto token = played.input.get<std::int64_t>();
+  const auto given = read_fields<SplitExchange>(played.input);
   PoisonDevice device;
   const auto world = comm::make_sim_group(played.port, played.rank, played.ranks);
-  const auto plan = comm::plan_split(*world, mine, comm::Where::current());
-  write(out, plan);
-  if (plan) {
-    const auto tokens = passed_round(*world, *plan, token, device);
-    out.put_list(std::span<const std::int64_t>(tokens));
-  }
-  return out.take();
+  SplitReport report{comm::plan_split(*world, given.mine, comm::Where::current()), {}};
+  if (report.plan) report.tokens = passed_round(*world, *report.plan, given.token, device);
+  return fields_to_bytes(report);
 }
 
 }  // namespace lockstep::grader

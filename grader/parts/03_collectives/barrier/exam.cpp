@@ -126,7 +126,7 @@ std::optional<Played> meet(Bench& bench, const Meeting& meeting) {
     CollectiveCall call;
     call.buffers.push_back({1, token_of(rank)});
     one.calls.assign(meeting.late.size(), call);
-    setup.inputs.push_back(encode(one));
+    setup.inputs.push_back(fields_to_bytes(one));
   }
   auto played = bench.play(setup);
   if (!played) return played;
@@ -160,14 +160,14 @@ void check_death(Bench& bench, int ranks, const Death& death) {
     one.dtype = DType::int64;
     one.peer = Peer::lost;
     one.calls.emplace_back().buffers.push_back({1, token_of(rank)});
-    setup.inputs.push_back(encode(one));
+    setup.inputs.push_back(fields_to_bytes(one));
   }
   const auto played = play_with_a_death(bench, setup);
   if (!played) return;
   for (int rank = 0; rank < ranks; ++rank) {
     if (played->results->killed(rank)) continue;
     ByteReader& result = played->results->of(rank);
-    const LostPeerEnding seen = read_lost_peer_ending(result);
+    const LostPeerEnding seen = read_fields<LostPeerEnding>(result);
     if (auto failure = failure_of(seen, rank, *played->results)) {
       bench.fail(*played, std::move(*failure));
     }

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "grader/judge/bench.hpp"
+#include "grader/exam/function_exam.hpp"
 #include "grader/parts/03_collectives/read_the_hang/rules.hpp"
 
 namespace lockstep::grader::read_the_hang {
@@ -24,33 +24,30 @@ HangCase drawn(Bench& bench, const HangMaker& maker) {
   return renumbered(hang, numbers);
 }
 
+// What is right comes from the programs that made the hang, which the report no longer shows.
+FunctionContract<comm::HangReport, comm::Diagnosis> contract_of(
+    const std::vector<HangCase>& hangs) {
+  return {.text_of = [](const comm::HangReport& report) { return comm::text_of(report); },
+          .wrong = [&](std::span<const comm::HangReport> asked,
+                       const comm::Diagnosis& seen) -> std::optional<Failure> {
+            const comm::Diagnosis& right = hangs[asked.size() - 1].right;
+            if (seen == right) return std::nullopt;
+            return because(likely_cause(asked.back(), seen, right),
+                           {.message = text(comm::text_of(seen), " where ", comm::text_of(right),
+                                            " was expected"),
+                            .expected = comm::text_of(right),
+                            .seen = comm::text_of(seen)});
+          }};
+}
+
 void ask(Bench& bench, const HangMaker& maker) {
   std::vector<HangCase> hangs;
-  for (int i = 0; i < 24; ++i) hangs.push_back(drawn(bench, maker));
-  ByteWriter questions;
-  questions.put(static_cast<std::uint32_t>(hangs.size()));
-  for (const HangCase& hang : hangs) put(questions, report_of(hang));
-  const auto played = bench.ask(maker.name, questions.take());
-  if (!played) return;
-  ByteReader& answers = played->results->of(0);
-  for (const HangCase& hang : hangs) {
-    comm::Diagnosis seen;
-    seen.kind = answers.get<comm::HangKind>();
-    seen.culprits = answers.get_list<int>();
-    seen.number = answers.get<std::int64_t>();
-    if (seen.kind > comm::HangKind::slow) throw MalformedMessage("a diagnosis of no kind");
-    if (seen == hang.right) continue;
-    const comm::HangReport report = report_of(hang);
-    const HangGuess guess = likely_cause(report, seen, hang.right);
-    Failure failure;
-    failure.cause = guess.cause;
-    failure.expected = comm::text_of(hang.right);
-    failure.seen = comm::text_of(seen);
-    failure.where = comm::text_of(report);
-    failure.message = text(failure.seen, " where ", failure.expected,
-                           " was expected; likely cause: ", guess.sentence);
-    bench.fail(*played, std::move(failure));
+  std::vector<comm::HangReport> reports;
+  for (int i = 0; i < 24; ++i) {
+    hangs.push_back(drawn(bench, maker));
+    reports.push_back(report_of(hangs.back()));
   }
+  ask(bench, contract_of(hangs), maker.name, reports);
 }
 
 Check check(std::string name, std::vector<std::size_t> which) {

@@ -153,7 +153,7 @@ HangCase renumbered(const HangCase& hang, const std::vector<int>& numbers) {
   return result;
 }
 
-HangGuess likely_cause(const HangReport& report, const Diagnosis& seen, const Diagnosis& right) {
+Cause likely_cause(const HangReport& report, const Diagnosis& seen, const Diagnosis& right) {
   if (seen.kind != right.kind) return {"kind", about_kind(report, right)};
   if (seen.culprits != right.culprits) {
     if (!std::is_sorted(seen.culprits.begin(), seen.culprits.end())) {

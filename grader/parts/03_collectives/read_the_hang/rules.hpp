@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/comm/hang_report.hpp"
+#include "grader/judge/causes.hpp"
 
 namespace lockstep::grader::read_the_hang {
 
@@ -41,10 +42,7 @@ struct HangMaker {
 std::vector<HangMaker> hang_makers();
 
 // What is wrong with `seen`, in a sentence.
-struct HangGuess {
-  std::string cause, sentence;
-};
-HangGuess likely_cause(const comm::HangReport& report, const comm::Diagnosis& seen,
-                       const comm::Diagnosis& right);
+Cause likely_cause(const comm::HangReport& report, const comm::Diagnosis& seen,
+                   const comm::Diagnosis& right);
 
 }  // namespace lockstep::grader::read_the_hang

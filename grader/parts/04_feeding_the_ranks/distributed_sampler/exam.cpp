@@ -7,8 +7,7 @@
 #include <span>
 
 #include "engine/base/random.hpp"
-#include "grader/exam/wrong_ending.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::distributed_sampler {
@@ -34,30 +33,25 @@ Indices strided(const Indices& all, const SamplerOptions& q, std::size_t until) 
   return mine;
 }
 
-struct Misunderstanding {
-  std::string cause, sentence;
-  Indices list;
-};
-
 // What each usual mistake would have returned.
-std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
-  std::vector<Misunderstanding> all;
+std::vector<Mistake<Indices>> mistakes(const SamplerOptions& q) {
+  std::vector<Mistake<Indices>> all;
   const auto right_for = [&](auto change) {
     SamplerOptions other = q;
     change(other);
     return data::distributed_indices(other);
   };
   if (q.epoch != 0) {
-    all.push_back({"epoch_ignored", "this is epoch 0's order: the epoch must be part of the seed",
+    all.push_back({{"epoch_ignored", "this is epoch 0's order: the epoch must be part of the seed"},
                    right_for([](auto& o) { o.epoch = 0; })});
   }
-  all.push_back({"seed_per_rank",
-                 "this rank shuffles with its own seed: with a seed per rank the shares overlap "
-                 "and miss samples",
+  all.push_back({{"seed_per_rank",
+                  "this rank shuffles with its own seed: with a seed per rank the shares overlap "
+                  "and miss samples"},
                  right_for([](auto& o) { o.seed += static_cast<std::uint64_t>(o.rank); })});
-  all.push_back({"not_shuffled", "this is the unshuffled order",
+  all.push_back({{"not_shuffled", "this is the unshuffled order"},
                  right_for([](auto& o) { o.order = Order::sequential; })});
-  all.push_back({"shuffled", "this order is shuffled; Order::sequential is 0, 1, 2, …",
+  all.push_back({{"shuffled", "this order is shuffled; Order::sequential is 0, 1, 2, …"},
                  right_for([](auto& o) { o.order = Order::shuffled; })});
 
   Indices order(static_cast<std::size_t>(q.length));
@@ -68,20 +62,20 @@ std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
   const auto ranks = static_cast<std::size_t>(q.ranks);
   const std::size_t padded = (order.size() + ranks - 1) / ranks * ranks;
   if (q.tail == Tail::pad) {
-    all.push_back({"no_padding",
-                   "without padding the ranks get unequal numbers of samples, and those with more "
-                   "wait forever in the last step's all-reduce",
+    all.push_back({{"no_padding",
+                    "without padding the ranks get unequal numbers of samples, and those with more "
+                    "wait forever in the last step's all-reduce"},
                    strided(order, q, order.size())});
     Indices zeros = order;
     zeros.resize(padded, 0);
-    all.push_back({"pads_with_zeros",
-                   "the padding is sample 0; it should be the head of this epoch's order",
+    all.push_back({{"pads_with_zeros",
+                    "the padding is sample 0; it should be the head of this epoch's order"},
                    strided(zeros, q, padded)});
     Indices tail = order;
     while (!order.empty() && tail.size() < padded) tail.push_back(order.back());
     all.push_back(
-        {"pads_with_the_tail",
-         "the padding repeats the last sample; it should be the head of this epoch's order",
+        {{"pads_with_the_tail",
+          "the padding repeats the last sample; it should be the head of this epoch's order"},
          strided(tail, q, padded)});
   }
   Indices blocks = order;
@@ -89,12 +83,12 @@ std::vector<Misunderstanding> misunderstandings(const SamplerOptions& q) {
     blocks.push_back(order[i % order.size()]);
   }
   const std::size_t share = blocks.size() / ranks;
-  all.push_back({"contiguous_blocks",
-                 "this is a contiguous block; the ranks take turns: rank, rank + ranks, …",
+  all.push_back({{"contiguous_blocks",
+                  "this is a contiguous block; the ranks take turns: rank, rank + ranks, …"},
                  Indices(blocks.begin() + static_cast<std::ptrdiff_t>(share * q.rank),
                          blocks.begin() + static_cast<std::ptrdiff_t>(share * (q.rank + 1)))});
   all.push_back(
-      {"tail_rule", "this follows the other tail rule: pad and drop are swapped",
+      {{"tail_rule", "this follows the other tail rule: pad and drop are swapped"},
        right_for([](auto& o) { o.tail = o.tail == Tail::pad ? Tail::drop : Tail::pad; })});
   return all;
 }
@@ -124,93 +118,82 @@ const SamplerOptions* earlier_order(std::span<const SamplerOptions> before, cons
   return nullptr;
 }
 
-void compare(Bench& bench, const Played& played, const SamplerOptions& q, const Indices& seen,
-             std::span<const SamplerOptions> before, Series series) {
-  const Indices expected = data::distributed_indices(q);
-  if (seen == expected) return;
-  Failure failure;
-  failure.cause = "other_indices";
-  std::string likely = "likely cause: ";
-  for (const auto& guess : misunderstandings(q)) {
-    if (guess.list != seen) continue;
-    failure.cause = guess.cause;
-    likely += guess.sentence;
-    break;
+std::string cause_of_other_indices(const SamplerOptions& q, const Indices& seen,
+                                   const Indices& expected) {
+  if (seen.size() != expected.size()) {
+    return text("it has ", seen.size(), " indices; every rank should have ", expected.size());
   }
-  const SamplerOptions* stale = earlier_question(before, seen);
-  if (stale == nullptr) stale = earlier_order(before, q, seen);
-  // Where one thing changed after another, all else was found right before.
-  if (stale != nullptr &&
-      (series == Series::one_thing_changed || failure.cause == "other_indices")) {
-    failure.cause = "stale";
-    likely = text("likely cause: this is the order of an earlier question in this run (",
-                  text_of(*stale),
-                  "); the key of a cached order must hold the length, the seed, the epoch and the "
-                  "`order` option");
+  if (q.order == Order::sequential) {
+    return "the order that is dealt out to the ranks is not 0, 1, 2, …";
   }
+  const bool of_this_rank = std::ranges::is_permutation(seen, expected);
+  return of_this_rank && q.ranks > 1 ? "these are this rank's samples, but not in the epoch's order"
+                                     : "the order that is dealt out to the ranks is not "
+                                       "random_permutation(length, seed + epoch)";
+}
+
+Cause likely_cause(std::span<const SamplerOptions> asked, const Indices& seen,
+                   const Indices& expected, Series series) {
+  const SamplerOptions& q = asked.back();
   const auto outside = std::find_if(seen.begin(), seen.end(),
                                     [&](std::int64_t i) { return i < 0 || i >= q.length; });
   if (outside != seen.end()) {
-    failure.cause = "no_such_sample";
-    likely = text("sample ", *outside, " is outside the dataset of ", q.length,
-                  " samples: the order was read past its end, or padded with other numbers");
-  } else if (failure.cause == "other_indices") {
-    likely +=
-        seen.size() == expected.size()
-            ? std::string(q.order == Order::sequential
-                              ? "the order that is dealt out to the ranks is not 0, 1, 2, …"
-                          : std::is_permutation(seen.begin(), seen.end(), expected.begin(),
-                                                expected.end()) &&
-                                  q.ranks > 1
-                              ? "these are this rank's samples, but not in the epoch's order"
-                              : "the order that is dealt out to the ranks is not "
-                                "random_permutation(length, seed + epoch)")
-            : text("it has ", seen.size(), " indices; every rank should have ", expected.size());
+    return {"no_such_sample",
+            text("sample ", *outside, " is outside the dataset of ", q.length,
+                 " samples: the order was read past its end, or padded with other numbers")};
   }
-  failure.message = text("rank ", q.rank, " of ", q.ranks, " reads ", listed(seen), " where ",
-                         listed(expected), " was expected; ", likely);
-  failure.expected = listed(expected);
-  failure.seen = listed(seen);
-  failure.where = text_of(q);
-  bench.fail(played, std::move(failure));
+  const auto all = mistakes(q);
+  const auto known = std::ranges::find(all, seen, &Mistake<Indices>::gives);
+  const auto before = asked.first(asked.size() - 1);
+  const SamplerOptions* stale = earlier_question(before, seen);
+  if (stale == nullptr) stale = earlier_order(before, q, seen);
+  // Where one thing changed after another, all else was found right before.
+  if (stale != nullptr && (series == Series::one_thing_changed || known == all.end())) {
+    return {"stale",
+            text("this is the order of an earlier question in this run (", text_of(*stale),
+                 "); the key of a cached order must hold the length, the seed, the epoch and the "
+                 "`order` option")};
+  }
+  if (known != all.end()) return known->cause;
+  return {"other_indices", cause_of_other_indices(q, seen, expected)};
+}
+
+bool valid(const SamplerOptions& q) { return q.rank >= 0 && q.rank < q.ranks; }
+
+FunctionContract<SamplerOptions, Indices> contract_of(Series series) {
+  return {.text_of = text_of,
+          .wrong = [series](std::span<const SamplerOptions> asked,
+                            const Indices& seen) -> std::optional<Failure> {
+            const SamplerOptions& q = asked.back();
+            const Indices expected = data::distributed_indices(q);
+            if (seen == expected) return std::nullopt;
+            return because(
+                likely_cause(asked, seen, expected, series),
+                {.message = text("rank ", q.rank, " of ", q.ranks, " reads ", listed(seen),
+                                 " where ", listed(expected), " was expected"),
+                 .expected = listed(expected),
+                 .seen = listed(seen)});
+          },
+          .refusals = {{
+              .valid = valid,
+              .refused =
+                  [](const SamplerOptions& q) {
+                    return Failure{.cause = "refused_a_valid_rank",
+                                   .message = text("rank ", q.rank, " of ", q.ranks,
+                                                   " is a valid rank but was refused")};
+                  },
+              .accepted =
+                  [](const SamplerOptions& q, const Indices& seen) {
+                    return Failure{.cause = "bad_rank_accepted",
+                                   .message = text("rank ", q.rank, " of ", q.ranks,
+                                                   " does not exist: a ContractError was expected, "
+                                                   "but ",
+                                                   listed(seen), " was returned")};
+                  },
+          }}};
 }
 
 using Questions = std::vector<SamplerOptions>;
-
-void ask_once(Bench& bench, const std::string& description, const Questions& questions,
-              Series series) {
-  const auto played = bench.ask(description, encode(questions));
-  if (!played) return;
-  ByteReader& answers = played->results->of(0);
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    const SamplerOptions& q = questions[i];
-    const bool valid = q.rank >= 0 && q.rank < q.ranks;
-    const Ending ending = read_ending(answers);
-    const auto seen = answers.get_list<std::int64_t>();
-    if (ending.kind != Ending::Kind::returned) {
-      if (!valid && ending.kind == Ending::Kind::threw_expected) continue;
-      if (!valid) bench.fail(*played, wrong_ending(ending, "ContractError", text_of(q)));
-      if (ending.kind == Ending::Kind::threw_other) {
-        bench.fail(*played, unexpected_error(ending, text_of(q)));
-      }
-      Failure failure;
-      failure.cause = "refused_a_valid_rank";
-      failure.message = text("rank ", q.rank, " of ", q.ranks, " is a valid rank but was refused");
-      failure.where = text_of(q);
-      bench.fail(*played, std::move(failure));
-    }
-    if (!valid) {
-      Failure failure;
-      failure.cause = "bad_rank_accepted";
-      failure.message = text("rank ", q.rank, " of ", q.ranks,
-                             " does not exist: a ContractError was expected, but ", listed(seen),
-                             " was returned");
-      failure.where = text_of(q);
-      bench.fail(*played, std::move(failure));
-    }
-    compare(bench, *played, q, seen, std::span(questions).first(i), series);
-  }
-}
 
 // Fewer questions; of a single one fewer samples, fewer ranks, and what is plain.
 std::vector<Questions> smaller(const Questions& questions) {
@@ -237,7 +220,8 @@ std::vector<Questions> smaller(const Questions& questions) {
 void ask(Bench& bench, const std::string& description, const Questions& questions,
          Series series = Series::free) {
   bench.examine<Questions>(
-      questions, [&](const Questions& some) { ask_once(bench, description, some, series); },
+      questions,
+      [&](const Questions& some) { grader::ask(bench, contract_of(series), description, some); },
       smaller);
 }
 

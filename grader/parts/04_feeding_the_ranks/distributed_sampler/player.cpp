@@ -1,16 +1,12 @@
-// Plays distributed_sampler: a list of questions, one list of indices each.
+// Plays distributed_sampler: the indices that each question asks for.
 #include "grader/parts/04_feeding_the_ranks/distributed_sampler/case.hpp"
+
+#include "grader/play/function_play.hpp"
 
 namespace lockstep::grader {
 
 Bytes play(sim::PlayerCase& played) {
-  ByteWriter out;
-  for (const data::SamplerOptions& question : decode_sampler_case(played.input)) {
-    std::vector<std::int64_t> indices;
-    write(out, ending_of<ContractError>([&] { indices = data::distributed_indices(question); }));
-    out.put_list(std::span<const std::int64_t>(indices));
-  }
-  return out.take();
+  return answer_or_refuse_each<data::SamplerOptions>(played, data::distributed_indices);
 }
 
 }  // namespace lockstep::grader

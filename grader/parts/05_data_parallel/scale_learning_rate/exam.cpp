@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "engine/base/random.hpp"
-#include "grader/exam/wrong_ending.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_number.hpp"
 
@@ -15,11 +14,6 @@ namespace {
 
 using optim::ScaledRate;
 using optim::Scaling;
-
-// A few operations on double in any order: some 1e-16 each.
-bool near(double seen, double expected) {
-  return std::fabs(seen - expected) <= 1e-12 * std::fabs(expected);
-}
 
 double factor_of(Scaling scaling, double k) {
   return scaling == Scaling::linear ? k : std::sqrt(k);
@@ -46,56 +40,54 @@ double k_of(const RateQuestion& q) {
 
 double expected_of(const RateQuestion& q) { return rate_with(q, k_of(q)); }
 
-struct Misunderstanding {
-  const char* cause;
-  double rate;
-  const char* sentence;
-};
+using Misreading = Mistake<double>;
 
-std::vector<Misunderstanding> wrong_factors(const RateQuestion& q) {
+std::vector<Misreading> wrong_factors(const RateQuestion& q) {
   const auto& [step, r] = q;
   const auto base_batch = static_cast<double>(r.base_batch);
   const double samples = samples_of(r), k = samples / base_batch;
   RateQuestion other = q;
   other.rate.scaling = r.scaling == Scaling::linear ? Scaling::square_root : Scaling::linear;
   return {
-      {"not_scaled", r.base, "this is the base rate, which was found for another batch size"},
-      {"other_rule", expected_of(other), "this is the rate under the other scaling rule"},
-      {"ranks_only", rate_with(q, r.ranks),
-       "this is scaled by the number of ranks; scale by the growth of the global batch, which is 1 "
-       "when a fixed batch is split over more ranks"},
-      {"accumulation_forgotten", rate_with(q, k / static_cast<double>(r.accumulate)),
-       "this leaves out accumulation: the batches that a rank adds up belong to one update"},
-      {"ranks_forgotten", rate_with(q, k / r.ranks),
-       "this leaves out the ranks: an update averages the gradients of all ranks"},
-      {"scaled_twice", rate_with(q, k * k),
-       "this is scaled twice; scale the base rate once, by all samples of an update together"},
-      {"scaled_twice", rate_with(q, k * r.ranks),
-       "this is scaled twice: the samples of an update already include every rank's"},
-      {"whole_numbers", rate_with(q, std::floor(k)),
-       "this comes from an integer division; k need not be a whole number"},
-      {"root_of_the_rate", std::sqrt(r.base * k),
-       "this is the square root of the scaled rate; take the root of the factor k alone"},
-      {"upside_down", rate_with(q, 1 / k),
-       "the two batch sizes are swapped: a larger batch needs a higher rate"},
+      {{"not_scaled", "this is the base rate, which was found for another batch size"}, r.base},
+      {{"other_rule", "this is the rate under the other scaling rule"}, expected_of(other)},
+      {{"ranks_only",
+        "this is scaled by the number of ranks; scale by the growth of the global batch, which is "
+        "1 "
+        "when a fixed batch is split over more ranks"},
+       rate_with(q, r.ranks)},
+      {{"accumulation_forgotten",
+        "this leaves out accumulation: the batches that a rank adds up belong to one update"},
+       rate_with(q, k / static_cast<double>(r.accumulate))},
+      {{"ranks_forgotten",
+        "this leaves out the ranks: an update averages the gradients of all ranks"},
+       rate_with(q, k / r.ranks)},
+      {{"scaled_twice",
+        "this is scaled twice; scale the base rate once, by all samples of an update together"},
+       rate_with(q, k * k)},
+      {{"scaled_twice",
+        "this is scaled twice: the samples of an update already include every rank's"},
+       rate_with(q, k * r.ranks)},
+      {{"whole_numbers", "this comes from an integer division; k need not be a whole number"},
+       rate_with(q, std::floor(k))},
+      {{"root_of_the_rate",
+        "this is the square root of the scaled rate; take the root of the factor k alone"},
+       std::sqrt(r.base * k)},
+      {{"upside_down", "the two batch sizes are swapped: a larger batch needs a higher rate"},
+       rate_with(q, 1 / k)},
   };
 }
 
-// What is left of a number in 32 bits.
-std::int64_t in_32_bits(std::int64_t number) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(number));
-}
-
-std::vector<Misunderstanding> lost_bits(const RateQuestion& q) {
+std::vector<Misreading> lost_bits(const RateQuestion& q) {
   const auto& [step, r] = q;
   const std::int64_t samples = r.batch * r.accumulate * r.ranks;
   const double base_batch = static_cast<double>(r.base_batch);
-  std::vector<Misunderstanding> lost;
+  std::vector<Misreading> lost;
   if (in_32_bits(samples) != samples) {
-    lost.push_back({"wrapped_32",
-                    rate_with(q, static_cast<double>(in_32_bits(samples)) / base_batch),
-                    "the samples per update were computed in 32 bits, which hold at most "
-                    "2,147,483,647; multiply in double"});
+    lost.push_back({{"wrapped_32",
+                     "the samples per update were computed in 32 bits, which hold at most "
+                     "2,147,483,647; multiply in double"},
+                    rate_with(q, static_cast<double>(in_32_bits(samples)) / base_batch)});
   }
   if (in_32_bits(step) == step && in_32_bits(r.warmup) == r.warmup) return lost;
   RateQuestion other = q;
@@ -108,48 +100,55 @@ std::vector<Misunderstanding> lost_bits(const RateQuestion& q) {
        {expected_of(other), expected_of({other.step, r}), expected_of({step, other.rate}),
         r.base + (scaled - r.base) * static_cast<double>(step) / static_cast<double>(r.warmup),
         scaled, r.base}) {
-    if (!near(wrong, right)) lost.push_back({"wrapped_32", wrong, steps});
+    if (!near(wrong, right)) lost.push_back({{"wrapped_32", steps}, wrong});
   }
   return lost;
 }
 
-std::vector<Misunderstanding> wrong_warmups(const RateQuestion& q) {
+std::vector<Misreading> wrong_warmups(const RateQuestion& q) {
   const auto& [whole_step, r] = q;
   const double k = samples_of(r) / static_cast<double>(r.base_batch);
   const double to = r.base * factor_of(r.scaling, k);
   const auto step = static_cast<double>(whole_step), warmup = static_cast<double>(r.warmup);
   const auto accumulate = static_cast<double>(r.accumulate);
-  std::vector<Misunderstanding> wrong;
+  std::vector<Misreading> wrong;
   if (step > 0 && step < warmup) {
-    wrong = {{"flat", r.base,
-              k < 1 ? "this is still the base rate; when k is below 1, the line falls"
-                    : "this is still the base rate, but the line rises from step 0 on; step / "
-                      "warmup is 0 in integer division"},
-             {"root_of_the_line", r.base * factor_of(r.scaling, 1 + (k - 1) * step / warmup),
-              "here the factor k follows a straight line, so its root does not; draw the line "
-              "between the two rates"}};
+    wrong = {
+        {{"flat", k < 1 ? "this is still the base rate; when k is below 1, the line falls"
+                        : "this is still the base rate, but the line rises from step 0 on; step / "
+                          "warmup is 0 in integer division"},
+         r.base},
+        {{"root_of_the_line",
+          "here the factor k follows a straight line, so its root does not; draw the line "
+          "between the two rates"},
+         r.base * factor_of(r.scaling, 1 + (k - 1) * step / warmup)}};
   }
-  const Misunderstanding others[] = {
-      {"from_zero", warmed_up(step, 0, to, warmup),
-       "this warm-up starts at 0; start at the base rate, which is known to work"},
-      {"from_zero", warmed_up(step + 1, 0, to, warmup),
-       "this warm-up starts at a fraction of the scaled rate; start at the base rate"},
-      {"one_early", warmed_up(step + 1, r.base, to, warmup),
-       "this is the next step's rate; step 0 has the base rate"},
-      {"one_early", warmed_up(step, r.base, to, warmup - 1),
-       "this warm-up is one step too short: step `warmup` is the first with the scaled rate"},
-      {"counts_batches", warmed_up(step, r.base, to, warmup * accumulate),
-       "this warm-up counts batches; warmup is a number of optimizer steps"},
-      {"counts_batches", warmed_up(step * accumulate, r.base, to, warmup),
-       "this counts batches; step already counts optimizer steps"},
-      {"counts_ranks", warmed_up(step * r.ranks, r.base, to, warmup),
-       "this counts the steps of all ranks; the ranks step together, so count one step"},
-      {"goes_on", r.base + (to - r.base) * step / warmup,
-       "this line goes on beyond the warm-up; from step `warmup` on, the rate is constant"},
-      {"geometric", r.base * std::pow(to / r.base, step / warmup),
-       "this warm-up multiplies the rate by the same factor in each step; add the same amount "
-       "instead"},
-      {"no_warmup", to, "this is the scaled rate from the start; the warm-up must lead up to it"},
+  const Misreading others[] = {
+      {{"from_zero", "this warm-up starts at 0; start at the base rate, which is known to work"},
+       warmed_up(step, 0, to, warmup)},
+      {{"from_zero",
+        "this warm-up starts at a fraction of the scaled rate; start at the base rate"},
+       warmed_up(step + 1, 0, to, warmup)},
+      {{"one_early", "this is the next step's rate; step 0 has the base rate"},
+       warmed_up(step + 1, r.base, to, warmup)},
+      {{"one_early",
+        "this warm-up is one step too short: step `warmup` is the first with the scaled rate"},
+       warmed_up(step, r.base, to, warmup - 1)},
+      {{"counts_batches", "this warm-up counts batches; warmup is a number of optimizer steps"},
+       warmed_up(step, r.base, to, warmup * accumulate)},
+      {{"counts_batches", "this counts batches; step already counts optimizer steps"},
+       warmed_up(step * accumulate, r.base, to, warmup)},
+      {{"counts_ranks",
+        "this counts the steps of all ranks; the ranks step together, so count one step"},
+       warmed_up(step * r.ranks, r.base, to, warmup)},
+      {{"goes_on",
+        "this line goes on beyond the warm-up; from step `warmup` on, the rate is constant"},
+       r.base + (to - r.base) * step / warmup},
+      {{"geometric",
+        "this warm-up multiplies the rate by the same factor in each step; add the same amount "
+        "instead"},
+       r.base * std::pow(to / r.base, step / warmup)},
+      {{"no_warmup", "this is the scaled rate from the start; the warm-up must lead up to it"}, to},
   };
   wrong.insert(wrong.end(), std::begin(others), std::end(others));
   return wrong;
@@ -163,54 +162,29 @@ std::string text_of(const RateQuestion& q) {
               r.batch, " samples on ", r.ranks, r.ranks == 1 ? " rank" : " ranks");
 }
 
-// Of the first misunderstanding that explains the rate.
-Misunderstanding cause_of(const RateQuestion& q, double seen) {
+Cause cause_of(const RateQuestion& q, double seen) {
   if (std::isnan(seen)) {
-    return {"no_number", seen,
+    return {"no_number",
             "0 / 0: the warm-up may have 0 steps, or the scaled rate may equal the base rate"};
   }
-  for (const auto& wrong : lost_bits(q)) {
-    if (near(seen, wrong.rate)) return wrong;
+  std::vector<Misreading> all = lost_bits(q);
+  const auto warmups = wrong_warmups(q), factors = wrong_factors(q);
+  const bool warming = q.step < q.rate.warmup;
+  for (const auto* more : {warming ? &warmups : &factors, warming ? &factors : &warmups}) {
+    all.insert(all.end(), more->begin(), more->end());
   }
-  std::vector<Misunderstanding> all = wrong_factors(q);
-  if (q.step < q.rate.warmup) {
-    const auto more = wrong_warmups(q);
-    all.insert(all.begin(), more.begin(), more.end());
-  } else {
-    for (const auto& wrong : wrong_warmups(q)) all.push_back(wrong);
-  }
-  for (const auto& wrong : all) {
-    if (near(seen, wrong.rate)) return wrong;
+  for (const Misreading& misread : all) {
+    if (near(seen, misread.gives)) return misread.cause;
   }
   const auto [least, most] = std::minmax(q.rate.base, rate_with({q.rate.warmup, q.rate}, k_of(q)));
-  if (q.step < q.rate.warmup && seen >= least && seen <= most) {
-    return {"other_way", seen,
+  if (warming && seen >= least && seen <= most) {
+    return {"other_way",
             "the rate lies between the base rate and the scaled one, but not on the straight line "
             "between them: add the same amount in each step"};
   }
-  return {"other_rate", seen,
+  return {"other_rate",
           "the factor is not batch · accumulate · ranks / base_batch, or the warm-up is not a "
           "straight line from the base rate to the scaled rate"};
-}
-
-// `earlier`: what was right for the questions before this one.
-void compare(Bench& bench, const Played& played, const RateQuestion& q, double seen,
-             std::vector<double>& earlier) {
-  const double expected = expected_of(q);
-  if (near(seen, expected)) return earlier.push_back(expected);
-  const Misunderstanding own = cause_of(q, seen);
-  Cause likely{own.cause, own.sentence};
-  if (likely.name.rfind("other_", 0) == 0) {
-    if (const auto any = likely_cause(WrongNumber{seen, expected, earlier})) likely = *any;
-  }
-  Failure failure;
-  failure.cause = likely.name;
-  failure.expected = number(expected);
-  failure.seen = number(seen);
-  failure.where = text_of(q);
-  failure.message = text(text_of(q), ": the rate is ", number(seen), " where ", number(expected),
-                         " was expected; likely cause: ", likely.sentence);
-  bench.fail(played, std::move(failure));
 }
 
 bool sensible(const RateQuestion& q) {
@@ -219,34 +193,37 @@ bool sensible(const RateQuestion& q) {
          r.accumulate >= 1;
 }
 
-void ask(Bench& bench, const std::string& description, const std::vector<RateQuestion>& questions) {
-  const auto played = bench.ask(description, encode(questions));
-  if (!played) return;
-  ByteReader& answers = played->results->of(0);
-  std::vector<double> earlier;
-  for (const auto& q : questions) {
-    const Ending ending = read_ending(answers);
-    const double seen = answers.get<double>();
-    const bool refused = ending.kind != Ending::Kind::returned;
-    if (ending.kind == Ending::Kind::threw_other && !sensible(q)) {
-      bench.fail(*played, wrong_ending(ending, "ContractError", text_of(q)));
-    }
-    if (refused == !sensible(q)) {
-      if (!refused) compare(bench, *played, q, seen, earlier);
-      continue;
-    }
-    if (ending.kind == Ending::Kind::threw_other) {
-      bench.fail(*played, unexpected_error(ending, text_of(q)));
-    }
-    Failure failure;
-    failure.cause = refused ? "refused" : "accepted";
-    failure.where = text_of(q);
-    failure.message = refused ? text(text_of(q), ": it was refused, but nothing is wrong with it")
-                              : text(text_of(q), ": a ContractError was expected, but the rate ",
-                                     number(seen), " was returned");
-    bench.fail(*played, std::move(failure));
-  }
+std::optional<Failure> wrong(std::span<const RateQuestion> asked, const double& seen) {
+  const RateQuestion& q = asked.back();
+  const double expected = expected_of(q);
+  if (near(seen, expected)) return std::nullopt;
+  const auto earlier = earlier_answers(asked, expected_of);
+  return because(known_or_likely(cause_of(q, seen), WrongNumber{seen, expected, earlier}),
+                 {.message = text(text_of(q), ": the rate is ", number(seen), " where ",
+                                  number(expected), " was expected"),
+                  .expected = number(expected),
+                  .seen = number(seen)});
 }
+
+const FunctionContract<RateQuestion, double> contract{
+    .text_of = text_of,
+    .wrong = wrong,
+    .refusals = {{
+        .valid = sensible,
+        .refused =
+            [](const RateQuestion& q) {
+              return Failure{
+                  .cause = "refused",
+                  .message = text(text_of(q), ": it was refused, but nothing is wrong with it")};
+            },
+        .accepted =
+            [](const RateQuestion& q, const double& seen) {
+              return Failure{
+                  .cause = "accepted",
+                  .message = text(text_of(q), ": a ContractError was expected, but the rate ",
+                                  number(seen), " was returned")};
+            },
+    }}};
 
 std::vector<RateQuestion> at_steps(const ScaledRate& rate, const std::vector<std::int64_t>& steps) {
   std::vector<RateQuestion> questions;
@@ -281,7 +258,7 @@ Exam exam() {
   return {
       {"0.1 for 256 images becomes 3.2 for 8,192, reached from 0.1 along a straight line",
        [=](Bench& bench) {
-         ask(bench, "256 ranks", at_steps(imagenet, {782, 783, 100'000, 0, 1, 391, 781}));
+         ask(bench, contract, "256 ranks", at_steps(imagenet, {782, 783, 100'000, 0, 1, 391, 781}));
        }},
       {"only the samples per update count, not how they are split",
        [](Bench& bench) {
@@ -291,28 +268,31 @@ Exam exam() {
            const ScaledRate rate{0.05, 60, batch, ranks, accumulate, Scaling::linear, 11};
            for (const auto& q : at_steps(rate, {11, 20, 4, 7})) questions.push_back(q);
          }
-         ask(bench, "210 samples an update", questions);
+         ask(bench, contract, "210 samples an update", questions);
        }},
       {"the square-root rule doubles the rate for four times the batch",
        [](Bench& bench) {
-         ask(bench, "square root",
+         ask(bench, contract, "square root",
              at_steps({0.3, 48, 16, 4, 3, Scaling::square_root, 8}, {8, 9, 0, 1, 4, 7}));
        }},
       {"no warm-up, an unchanged batch and a smaller batch give the right rates",
        [](Bench& bench) {
-         ask(bench, "no warm-up", at_steps({0.1, 32, 32, 4, 1, Scaling::linear, 0}, {0, 1, 50}));
-         ask(bench, "no growth", at_steps({0.1, 96, 8, 4, 3, Scaling::linear, 5}, {0, 2, 5, 6}));
-         ask(bench, "smaller", at_steps({0.4, 1000, 10, 3, 5, Scaling::linear, 4}, {0, 1, 3, 4}));
+         ask(bench, contract, "no warm-up",
+             at_steps({0.1, 32, 32, 4, 1, Scaling::linear, 0}, {0, 1, 50}));
+         ask(bench, contract, "no growth",
+             at_steps({0.1, 96, 8, 4, 3, Scaling::linear, 5}, {0, 2, 5, 6}));
+         ask(bench, contract, "smaller",
+             at_steps({0.4, 1000, 10, 3, 5, Scaling::linear, 4}, {0, 1, 3, 4}));
        }},
       {"any rate, batch and warm-up give the right rate, even beyond 32 bits",
        [](Bench& bench) {
-         ask(bench, "random rates", random_rates(bench));
+         ask(bench, contract, "random rates", random_rates(bench));
          constexpr std::int64_t billion = 1'000'000'000;
          std::vector<RateQuestion> large =
              at_steps({0.1, 7 * billion, 3'000'000, 7, 1000, Scaling::linear, 10}, {10, 0, 5});
          const ScaledRate fast{0.1, 32, 32, 4, 1, Scaling::linear, 10};
          for (const auto& q : at_steps(fast, {3 * billion})) large.push_back(q);
-         ask(bench, "billions of samples, and of steps", large);
+         ask(bench, contract, "billions of samples, and of steps", large);
        }},
       {"options that make no sense are refused",
        [](Bench& bench) {
@@ -327,7 +307,7 @@ Exam exam() {
          change([](ScaledRate& r) { r.ranks = 0; });
          change([](ScaledRate& r) { r.accumulate = 0; });
          change([](ScaledRate& r) { r.warmup = -1; });
-         ask(bench, "options that make no sense", questions);
+         ask(bench, contract, "options that make no sense", questions);
        }},
   };
 }

@@ -1,18 +1,13 @@
-// Plays scale_learning_rate: a list of questions, one rate each.
+// Plays scale_learning_rate: the rate of each question.
 #include "grader/parts/05_data_parallel/scale_learning_rate/case.hpp"
 
-#include "engine/base/error.hpp"
+#include "grader/play/function_play.hpp"
 
 namespace lockstep::grader {
 
 Bytes play(sim::PlayerCase& played) {
-  ByteWriter out;
-  for (const auto& [step, rate] : decode_rate_questions(played.input)) {
-    double answer = 0;
-    write(out, ending_of<ContractError>([&] { answer = optim::lr_at(step, rate); }));
-    out.put(answer);
-  }
-  return out.take();
+  return answer_or_refuse_each<RateQuestion>(
+      played, [](const RateQuestion& q) { return optim::lr_at(q.step, q.rate); });
 }
 
 }  // namespace lockstep::grader

@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "engine/base/random.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_number.hpp"
 
@@ -78,16 +78,14 @@ double expected_of(const ChoiceQuestion& q, std::size_t algorithm) {
   return seconds_of(steps_of(q, algorithm));
 }
 
-bool near(double seen, double expected) {
+bool same_seconds(double seen, double expected) {
   if (!std::isfinite(expected)) return seen == expected;
   return std::fabs(seen - expected) <= 1e-9 * std::fabs(expected);
 }
 
 // A way to misread the table, and the seconds that it gives for the steps of an algorithm.
-struct Misreading {
-  const char *cause, *sentence;
-  std::function<double(const ChoiceQuestion&, std::size_t, std::vector<Steps>)> seconds;
-};
+using Misreading =
+    Mistake<std::function<double(const ChoiceQuestion&, std::size_t, std::vector<Steps>)>>;
 
 // The same table with something changed in every line.
 template <typename Change>
@@ -124,68 +122,71 @@ double with_the_top_level_free(const ChoiceQuestion& q, std::size_t algorithm,
 
 const std::vector<Misreading>& misreadings() {
   static const std::vector<Misreading> all{
-      {"once", "latency and gap are paid in every step, not once",
+      {{"once", "latency and gap are paid in every step, not once"},
        [](const ChoiceQuestion&, std::size_t, std::vector<Steps> steps) {
          double bytes_s = 0;
          for (const Steps& s : steps) bytes_s += s.count * s.bytes / s.link.bandwidth_bytes_s;
          const auto& link = steps.front().link;
          return bytes_s + link.latency_s + link.gap_s;
        }},
-      {"gap_left_out", "each message occupies its port for a gap in addition to its bytes",
+      {{"gap_left_out", "each message occupies its port for a gap in addition to its bytes"},
        with([](const ChoiceQuestion&, Steps& s) { s.link.gap_s = 0; })},
-      {"latency_left_out", "a step ends when the message has arrived, a latency later",
+      {{"latency_left_out", "a step ends when the message has arrived, a latency later"},
        with([](const ChoiceQuestion&, Steps& s) { s.link.latency_s = 0; })},
-      {"whole_buffer", "each step sends a part of the buffer, not all of it",
+      {{"whole_buffer", "each step sends a part of the buffer, not all of it"},
        with([](const ChoiceQuestion& q, Steps& s) { s.bytes = static_cast<double>(q.bytes); })},
-      {"bits", "the bandwidth is in bytes per second, not in bits",
+      {{"bits", "the bandwidth is in bytes per second, not in bits"},
        with([](const ChoiceQuestion&, Steps& s) { s.link.bandwidth_bytes_s /= 8; })},
-      {"one_way", "this covers one way; the data is reduced, and then the result is sent back",
+      {{"one_way", "this covers one way; the data is reduced, and then the result is sent back"},
        with([](const ChoiceQuestion&, Steps& s) { s.count /= 2, s.latencies /= 2; })},
-      {"links_within", "ranks of different nodes talk over the link between nodes",
+      {{"links_within", "ranks of different nodes talk over the link between nodes"},
        with([](const ChoiceQuestion& q, Steps& s) { s.link = q.links.within; })},
-      {"links_between", "ranks that share a node talk over the link within it",
+      {{"links_between", "ranks that share a node talk over the link within it"},
        with([](const ChoiceQuestion& q, Steps& s) { s.link = q.links.between; })},
-      {"latency_of_the_top_level",
-       "on the way down, the topmost level costs no latency if N is not a power of two",
+      {{"latency_of_the_top_level",
+        "on the way down, the topmost level costs no latency if N is not a power of two"},
        with([](const ChoiceQuestion&, Steps& s) { s.latencies = s.count; })},
-      {"one_step_more", "N ranks need N-1 steps, not N",
+      {{"one_step_more", "N ranks need N-1 steps, not N"},
        [](const ChoiceQuestion& q, std::size_t, std::vector<Steps> steps) {
          return seconds_of(steps) * q.ranks / (q.ranks - 1.0);
        }},
-      {"levels_rounded_down", "a tree of N ranks has log2 N levels, rounded up", without_top_level},
-      {"not_folded",
-       "the ranks beyond the power of two send their data first and get the result last, which "
-       "takes two more steps of the whole buffer",
+      {{"levels_rounded_down", "a tree of N ranks has log2 N levels, rounded up"},
+       without_top_level},
+      {{"not_folded",
+        "the ranks beyond the power of two send their data first and get the result last, which "
+        "takes two more steps of the whole buffer"},
        [](const ChoiceQuestion&, std::size_t algorithm, std::vector<Steps> steps) {
          if (algorithm == 3) steps.pop_back();
          return seconds_of(steps);
        }},
-      {"all_halves_alike", "the halves get shorter from level to level",
+      {{"all_halves_alike", "the halves get shorter from level to level"},
        [](const ChoiceQuestion& q, std::size_t, std::vector<Steps> steps) {
          for (Steps& s : steps) s.bytes = static_cast<double>(q.bytes) / 2;
          return seconds_of(steps);
        }},
-      {"level_by_distance",
-       "a level stays within a node only if 2·apart divides g; otherwise some of its pairs span "
-       "two nodes, though they are close",
+      {{"level_by_distance",
+        "a level stays within a node only if 2·apart divides g; otherwise some of its pairs span "
+        "two nodes, though they are close"},
        with_levels(
            [](const ChoiceQuestion& q, int apart) { return 2 * apart <= q.ranks_per_node; })},
-      {"level_by_distance",
-       "a level stays within a node only if 2·apart divides g, not whenever apart is below g",
+      {{"level_by_distance",
+        "a level stays within a node only if 2·apart divides g, not whenever apart is below g"},
        with_levels([](const ChoiceQuestion& q, int apart) { return apart < q.ranks_per_node; })},
-      {"top_level_free",
-       "if N is a power of two, the topmost level costs its latency on the way down, too",
+      {{"top_level_free",
+        "if N is a power of two, the topmost level costs its latency on the way down, too"},
        with_the_top_level_free},
-      {"overflow", "an int holds at most 2,147,483,647 bytes; keep the bytes in int64_t or double",
+      {{"overflow",
+        "an int holds at most 2,147,483,647 bytes; keep the bytes in int64_t or double"},
        [](const ChoiceQuestion& q, std::size_t, std::vector<Steps> steps) {
          const double kept = static_cast<double>(static_cast<std::int32_t>(q.bytes));
          for (Steps& s : steps) s.bytes *= kept / static_cast<double>(q.bytes);
          return seconds_of(steps);
        }},
-      {"whole_numbers", "a part of the data is rarely a whole number of bytes; divide in double",
+      {{"whole_numbers", "a part of the data is rarely a whole number of bytes; divide in double"},
        with([](const ChoiceQuestion&, Steps& s) { s.bytes = std::floor(s.bytes); })},
-      {"shard_crosses_whole",
-       "between nodes the shard of D/g is cut once more, to D/N, among the N/g ranks that hold it",
+      {{"shard_crosses_whole",
+        "between nodes the shard of D/g is cut once more, to D/N, among the N/g ranks that hold "
+        "it"},
        [](const ChoiceQuestion& q, std::size_t algorithm, std::vector<Steps> steps) {
          if (algorithm == 4) steps.back().bytes = static_cast<double>(q.bytes) / q.ranks_per_node;
          return seconds_of(steps);
@@ -210,113 +211,80 @@ std::string ratio_sentence(double seen, double expected, const std::vector<Steps
               " in all; compare your number of steps, and the bytes of each step, with its row");
 }
 
-[[noreturn]] void fail_of_seconds(Bench& bench, const Played& played,
-                                  const std::vector<ChoiceQuestion>& asked, std::size_t at,
-                                  std::size_t algorithm, double seen) {
-  const ChoiceQuestion& q = asked[at];
-  Failure failure;
-  failure.cause = "seconds";
-  std::string sentence = ratio_sentence(seen, expected_of(q, algorithm), steps_of(q, algorithm));
+Cause cause_of_seconds(std::span<const ChoiceQuestion> asked, std::size_t algorithm, double seen) {
+  const ChoiceQuestion& q = asked.back();
   const auto steps = steps_of(q, algorithm);
   if (!possible(q, algorithm)) {
-    failure.cause = "one_node";
-    sentence =
-        "all ranks are on one node, where the hierarchical all-reduce cannot run; its time is "
-        "infinity";
-  } else if (q.ranks == 1) {
-    failure.cause = "one_rank";
-    sentence = "a single rank sends no message";
-  } else {
-    for (const Misreading& misread : misreadings()) {
-      const double wrong = misread.seconds(q, algorithm, steps);
-      if (!near(seen, wrong) || near(wrong, expected_of(q, algorithm))) continue;
-      failure.cause = misread.cause;
-      sentence = misread.sentence;
-      break;
-    }
-    if (failure.cause == "seconds") {
-      std::vector<double> earlier;
-      for (std::size_t i = 0; i < at; ++i) earlier.push_back(expected_of(asked[i], algorithm));
-      const WrongNumber wrong{seen, expected_of(q, algorithm), earlier};
-      if (const auto cause = likely_cause(wrong)) {
-        failure.cause = cause->name;
-        sentence = cause->sentence;
-      }
-    }
+    return {"one_node",
+            "all ranks are on one node, where the hierarchical all-reduce cannot run; its time is "
+            "infinity"};
   }
-  failure.seen = number(seen);
-  failure.expected = number(expected_of(q, algorithm));
-  failure.where = text(text_of(q), ", ", names[algorithm]);
-  failure.message =
-      text(text_of(q), ": ", names[algorithm], " is predicted to take ", failure.seen, " s where ",
-           failure.expected, " s was expected; likely cause: ", sentence);
-  bench.fail(played, std::move(failure));
+  if (q.ranks == 1) return {"one_rank", "a single rank sends no message"};
+  const double expected = expected_of(q, algorithm);
+  for (const Misreading& misread : misreadings()) {
+    const double wrong = misread.gives(q, algorithm, steps);
+    if (same_seconds(seen, wrong) && !same_seconds(wrong, expected)) return misread.cause;
+  }
+  const auto earlier = earlier_answers(
+      asked, [&](const ChoiceQuestion& other) { return expected_of(other, algorithm); });
+  return likely_cause(WrongNumber{seen, expected, earlier})
+      .value_or(Cause{"seconds", ratio_sentence(seen, expected, steps)});
 }
 
-[[noreturn]] void fail_of_choice(Bench& bench, const Played& played, const ChoiceQuestion& q,
-                                 const std::string& seen, std::size_t best) {
-  Failure failure;
-  failure.cause = "not_the_fastest";
-  failure.seen = seen;
-  failure.expected = names[best];
-  failure.where = text_of(q);
-  failure.message =
-      text(text_of(q), ": all predictions are right, but ", seen, " was chosen where ", names[best],
-           " takes the least time, ", number(expected_of(q, best)),
-           " s; likely cause: the search does not cover all five predictions, or its index is used "
-           "as an AllReduce, whose values start at native");
-  bench.fail(played, std::move(failure));
+Failure wrong_seconds(std::span<const ChoiceQuestion> asked, std::size_t algorithm, double seen) {
+  const ChoiceQuestion& q = asked.back();
+  const std::string expected = number(expected_of(q, algorithm));
+  return because(cause_of_seconds(asked, algorithm, seen),
+                 {.message = text(text_of(q), ": ", names[algorithm], " is predicted to take ",
+                                  number(seen), " s where ", expected, " s was expected"),
+                  .expected = expected,
+                  .seen = number(seen),
+                  .where = text(text_of(q), ", ", names[algorithm])});
 }
 
-[[noreturn]] void fail_of_equals(Bench& bench, const Played& played, const ChoiceQuestion& q,
-                                 std::size_t chosen, std::size_t first) {
-  Failure failure;
-  failure.cause = "not_the_first_of_equals";
-  failure.seen = names[chosen];
-  failure.expected = names[first];
-  failure.where = text_of(q);
-  failure.message =
-      text(text_of(q), ": your predictions for ", names[first], " and ", names[chosen],
-           " are equal, and the later one was chosen; likely cause: ties are not broken in the "
-           "header's order, which makes all ranks choose alike");
-  bench.fail(played, std::move(failure));
+Failure wrong_choice(const ChoiceQuestion& q, const std::string& seen, std::size_t best) {
+  return because(
+      {"not_the_fastest",
+       "the search does not cover all five predictions, or its index is used as an "
+       "AllReduce, whose values start at native"},
+      {.message = text(text_of(q), ": all predictions are right, but ", seen, " was chosen where ",
+                       names[best], " takes the least time, ", number(expected_of(q, best)), " s"),
+       .expected = names[best],
+       .seen = seen});
 }
 
-void compare(Bench& bench, const Played& played, const std::vector<ChoiceQuestion>& asked,
-             std::size_t at, const collectives::Choice& seen) {
-  const ChoiceQuestion& q = asked[at];
+Failure wrong_of_equals(const ChoiceQuestion& q, std::size_t chosen, std::size_t first) {
+  return because({"not_the_first_of_equals",
+                  "ties are not broken in the header's order, which makes all ranks choose alike"},
+                 {.message = text(text_of(q), ": your predictions for ", names[first], " and ",
+                                  names[chosen], " are equal, and the later one was chosen"),
+                  .expected = names[first],
+                  .seen = names[chosen]});
+}
+
+std::optional<Failure> wrong(std::span<const ChoiceQuestion> asked,
+                             const collectives::Choice& seen) {
+  const ChoiceQuestion& q = asked.back();
   std::size_t best = 0;
   for (std::size_t a = 0; a < algorithms; ++a) {
-    if (!near(seen.seconds[a], expected_of(q, a))) {
-      fail_of_seconds(bench, played, asked, at, a, seen.seconds[a]);
-    }
-    if (expected_of(q, a) < expected_of(q, best) &&
-        !near(expected_of(q, a), expected_of(q, best))) {
-      best = a;
-    }
+    const double expected = expected_of(q, a), least = expected_of(q, best);
+    if (!same_seconds(seen.seconds[a], expected)) return wrong_seconds(asked, a, seen.seconds[a]);
+    if (expected < least && !same_seconds(expected, least)) best = a;
   }
   const auto chosen = static_cast<std::size_t>(seen.algorithm) - 1;  // native is none of the five
-  if (chosen >= algorithms) fail_of_choice(bench, played, q, "native", best);
+  if (chosen >= algorithms) return wrong_choice(q, "native", best);
   // Equals may differ in their last bits.
-  if (chosen != best && !near(expected_of(q, chosen), expected_of(q, best))) {
-    fail_of_choice(bench, played, q, names[chosen], best);
+  if (chosen != best && !same_seconds(expected_of(q, chosen), expected_of(q, best))) {
+    return wrong_choice(q, names[chosen], best);
   }
   for (std::size_t a = 0; a < chosen; ++a) {
-    if (seen.seconds[a] <= seen.seconds[chosen]) fail_of_equals(bench, played, q, chosen, a);
+    if (seen.seconds[a] <= seen.seconds[chosen]) return wrong_of_equals(q, chosen, a);
   }
+  return std::nullopt;
 }
 
-void ask(Bench& bench, const std::string& description, const std::vector<ChoiceQuestion>& asked) {
-  const auto played = bench.ask(description, encode(asked));
-  if (!played) return;
-  ByteReader& answers = played->results->of(0);
-  for (std::size_t at = 0; at < asked.size(); ++at) {
-    collectives::Choice seen;
-    seen.algorithm = answers.get<AllReduce>();
-    for (double& seconds : seen.seconds) seconds = answers.get<double>();
-    compare(bench, *played, asked, at, seen);
-  }
-}
+const FunctionContract<ChoiceQuestion, collectives::Choice> contract{.text_of = text_of,
+                                                                     .wrong = wrong};
 
 collectives::LinkCosts drawn_links(Bench& bench) {
   const auto part = [&] { return 0.5 + random_uniform(bench.draw(), 0); };
@@ -374,16 +342,18 @@ Exam exam() {
   return {
       {"on one node, steps and bytes of each algorithm are right for any number of ranks",
        [](Bench& bench) {
-         ask(bench, "one node", clusters(bench, {1}, {8, 2, 4, 16, 3, 5, 6, 7, 13, 24, 100, 1024}));
+         ask(bench, contract, "one node",
+             clusters(bench, {1}, {8, 2, 4, 16, 3, 5, 6, 7, 13, 24, 100, 1024}));
        }},
       {"on several nodes, each step is charged to the link that it uses",
        [](Bench& bench) {
-         ask(bench, "several nodes", clusters(bench, {2, 4, 16, 3, 125}, {8, 4, 2, 1, 6, 3}));
+         ask(bench, contract, "several nodes",
+             clusters(bench, {2, 4, 16, 3, 125}, {8, 4, 2, 1, 6, 3}));
        }},
       {"the fastest algorithm is chosen on both sides of each crossing",
-       [](Bench& bench) { ask(bench, "around the crossings", crossings(bench)); }},
+       [](Bench& bench) { ask(bench, contract, "around the crossings", crossings(bench)); }},
       {"a single rank takes no time",
-       [](Bench& bench) { ask(bench, "one rank", clusters(bench, {1}, {1})); }},
+       [](Bench& bench) { ask(bench, contract, "one rank", clusters(bench, {1}, {1})); }},
   };
 }
 
