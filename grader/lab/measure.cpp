@@ -20,7 +20,7 @@ double measured_for_quiz(const Lab& lab, const std::string& question, const Poin
   CollectiveCase all_reduce;
   const auto bytes = static_cast<std::size_t>(elements) * bytes_of(all_reduce.dtype);
   all_reduce.calls.emplace_back().buffers = {{elements, Bytes(bytes)}};
-  const std::vector<Bytes> inputs(static_cast<std::size_t>(ranks), encode(all_reduce));
+  const std::vector<Bytes> inputs(static_cast<std::size_t>(ranks), fields_to_bytes(all_reduce));
 
   sim::Options options;
   options.ranks = ranks;

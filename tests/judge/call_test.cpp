@@ -24,6 +24,18 @@ void fields(Archive& archive, Point& point) {
   archive(point.x, point.name, point.series);
 }
 
+struct Even {
+  int number = 0;
+};
+
+template <typename Archive>
+void fields(Archive& archive, Even& even) {
+  archive(even.number);
+}
+void check_fields(Even& even) {
+  if (even.number % 2 != 0) throw MalformedMessage("an odd number");
+}
+
 }  // namespace
 
 TEST_CASE("fields: what one list writes, it reads") {
@@ -41,6 +53,14 @@ TEST_CASE("fields: bytes that end early, go on too long or announce too much are
   CHECK_THROWS_AS(fields_from_bytes<Point>(longer), MalformedMessage);
   const Bytes huge = fields_to_bytes(std::uint64_t{1} << 60);
   CHECK_THROWS_AS(fields_from_bytes<std::vector<int>>(huge), MalformedMessage);
+}
+
+TEST_CASE("fields: a value that a type refuses is refused wherever it stands") {
+  const std::vector<std::array<Even, 2>> right{{{{2}, {4}}}, {{{0}, {6}}}};
+  const auto read = fields_from_bytes<std::vector<std::array<Even, 2>>>(fields_to_bytes(right));
+  CHECK(read.back().back().number == 6);
+  CHECK_THROWS_AS((fields_from_bytes<std::array<Even, 2>>(fields_to_bytes(2, 3))),
+                  MalformedMessage);
 }
 
 TEST_CASE("a call: every option reaches the judge") {
