@@ -50,7 +50,7 @@ TEST_CASE("a function: a wrong answer is told with its question, after those tha
   const Report report = asked(doubles(), {100, -1, 3, 100});
   CHECK(report.cause == "stale");
   CHECK(report.message.ends_with("it is 7; likely cause: 2 were answered before"));
-  CHECK(report.checks.front().where == "the number 100");
+  CHECK(report.checks.front().where == "case 1: numbers, the number 100");
 }
 
 TEST_CASE("a function: what is refused, accepted, or answered by another error") {
@@ -60,7 +60,7 @@ TEST_CASE("a function: what is refused, accepted, or answered by another error")
   contract.refusals->valid = [](const std::int64_t& number) { return number == 4; };
   const Report accepted = asked(contract, {4, 6});
   CHECK(accepted.cause == "accepted");
-  CHECK(accepted.checks.front().where == "the number 6");
+  CHECK(accepted.checks.front().where == "case 1: numbers, the number 6");
   CHECK(asked(contract, {13}).cause == "wrong_error");
   CHECK(asked(doubles(), {13}).verdict == Verdict::crash);
 }
