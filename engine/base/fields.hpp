@@ -93,6 +93,7 @@ class FieldReader {
       if constexpr (requires { check_fields(value); }) check_fields(value);
     }
   }
+  void get(bool& value) { value = in_.get<std::uint8_t>() != 0; }
   void get(std::string& value) { value = in_.get_text(); }
   // What is announced is not believed before it has come.
   template <typename T>
@@ -120,7 +121,9 @@ class FieldReader {
   template <typename T>
   void get(std::optional<T>& value) {
     value.reset();
-    if (in_.get<bool>()) get(value.emplace());
+    bool there = false;
+    get(there);
+    if (there) get(value.emplace());
   }
 
   ByteReader& in_;

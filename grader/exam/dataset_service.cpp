@@ -45,20 +45,16 @@ std::vector<std::vector<std::int64_t>> DatasetService::reads_of(int rank) const 
   return batches;
 }
 
-std::optional<sim::Service::Answer> DatasetService::serve(const sim::Actor& who,
-                                                          const sim::Request& request, double now) {
-  ByteReader in(request.data.bytes);
-  auto indices = in.get_list<std::int64_t>();
-  for (const std::int64_t index : indices) {
+std::optional<sim::Service::Answer> DatasetService::answer(const sim::Actor& who, DatasetCall call,
+                                                           double now) {
+  for (const std::int64_t index : call.indices) {
     if (index < 0 || index >= samples_.shape.size) throw Error(text("there is no sample ", index));
   }
-  served_ += indices.size();
+  served_ += call.indices.size();
   if (served_ > samples_served_max) throw Error("the part asked for too many samples");
-  ByteWriter answer;
-  answer.put_list(std::span<const double>(samples_.inputs_of(indices)));
-  answer.put_list(std::span<const std::int64_t>(samples_.labels_of(indices)));
-  reads_.push_back({who.rank, std::move(indices)});
-  return Answer{sim::payload_of(answer.take()), now};
+  const SampleValues values{samples_.inputs_of(call.indices), samples_.labels_of(call.indices)};
+  reads_.push_back({who.rank, std::move(call.indices)});
+  return answer_with(values, now);
 }
 
 }  // namespace lockstep::grader

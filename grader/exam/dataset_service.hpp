@@ -1,9 +1,9 @@
-// The judge's side of players/served_dataset.hpp: the samples, and the record of who read which.
+// The judge's side of play/served_dataset.hpp: the samples, and the record of who read which.
 #pragma once
 
 #include <vector>
 
-#include "engine/sim/core.hpp"
+#include "grader/exam/reported_service.hpp"
 #include "grader/play/served_dataset.hpp"
 
 namespace lockstep::grader {
@@ -27,7 +27,7 @@ struct DatasetRead {
   std::vector<std::int64_t> indices;
 };
 
-class DatasetService final : public sim::Service {
+class DatasetService final : public TypedService<DatasetCall> {
  public:
   explicit DatasetService(HiddenSamples samples) : samples_(std::move(samples)) {}
 
@@ -35,11 +35,9 @@ class DatasetService final : public sim::Service {
   const std::vector<DatasetRead>& reads() const { return reads_; }
   std::vector<std::vector<std::int64_t>> reads_of(int rank) const;  // batch by batch
 
-  std::string_view name() const override { return dataset_service; }
-  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
-                              double now) override;
-
  private:
+  std::optional<Answer> answer(const sim::Actor& who, DatasetCall call, double now) override;
+
   HiddenSamples samples_;
   std::vector<DatasetRead> reads_;
   std::size_t served_ = 0;  // samples, so that no player reads for ever

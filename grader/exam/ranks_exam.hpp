@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -16,23 +17,29 @@
 namespace lockstep::grader {
 
 // Problem has Members `members`, a `schedule_seed` and a description(); Case is what a rank is
-// given (GroupChoice `group`, Peer `peer`, and the part's own); Report what a member hands back.
-template <typename Problem, typename Case, typename Report>
+// given (the part's own, and GroupChoice `group` and Peer `peer` unless it is alone); Report what a
+// member hands back; Services, if any, what the judge serves to the ranks of a case.
+template <typename Problem, typename Case, typename Report, typename... Services>
 struct RanksContract {
   // What the member `rank` of the group is given; the salt is drawn anew for each case. A rank
   // that sits out gets a Case without anything.
   std::function<Case(const Problem&, std::uint64_t salt, int rank)> case_of;
-  // Reports by rank of the group. Throws Failure through the bench.
+  // Reports by rank of the group, and what the services have seen. Throws Failure through the
+  // bench.
   std::function<void(Bench&, const Played&, const Problem&, std::uint64_t salt,
-                     const std::vector<Report>&)>
+                     const std::vector<Report>&, const Services&...)>
       compare;
   // Problems that are smaller, bold ones first; none where a case is not made smaller.
   std::function<std::vector<Problem>(const Problem&)> smaller{};
+  // New ones for each case.
+  std::function<std::tuple<Services...>(const Problem&, std::uint64_t salt)> services =
+      [](const Problem&, std::uint64_t) { return std::tuple<Services...>(); };
 };
 
-template <typename Problem, typename Case, typename Report>
-CaseSetup setup_of(const RanksContract<Problem, Case, Report>& contract, const Problem& p,
-                   std::uint64_t salt, Peer peer) {
+template <typename Problem, typename Case, typename Report, typename... Services>
+CaseSetup setup_of(const RanksContract<Problem, Case, Report, Services...>& contract,
+                   const Problem& p, std::uint64_t salt, Peer peer,
+                   std::tuple<Services...>& services) {
   CaseSetup setup;
   setup.description = p.description();
   setup.schedule_seed = p.schedule_seed;
@@ -41,31 +48,43 @@ CaseSetup setup_of(const RanksContract<Problem, Case, Report>& contract, const P
     if (p.members.contain(world_rank)) {
       one = contract.case_of(p, salt, p.members.group_rank(world_rank));
     }
-    one.group = p.members.choice_of(world_rank);
-    one.peer = peer;
+    if constexpr (requires { one.group; }) {
+      one.group = p.members.choice_of(world_rank);
+      one.peer = peer;
+    }
     setup.inputs.push_back(fields_to_bytes(one));
   }
+  std::apply([&](Services&... each) { setup.services = {&each...}; }, services);
   return setup;
 }
 
-// Plays one case of it and compares. nullopt as of Bench::play.
-template <typename Problem, typename Case, typename Report>
-std::optional<Played> play(Bench& bench, const RanksContract<Problem, Case, Report>& contract,
-                           const Problem& p) {
-  const std::uint64_t salt = bench.draw();
-  auto played = bench.play(setup_of(contract, p, salt, Peer::stays));
+// Plays the case of `salt` and compares. nullopt as of Bench::play.
+template <typename Problem, typename Case, typename Report, typename... Services>
+std::optional<Played> play(Bench& bench,
+                           const RanksContract<Problem, Case, Report, Services...>& contract,
+                           const Problem& p, std::uint64_t salt) {
+  auto services = contract.services(p, salt);
+  auto played = bench.play(setup_of(contract, p, salt, Peer::stays, services));
   if (!played) return played;
   std::vector<Report> reports;
   for (const int member : p.members.ranks) {
     reports.push_back(read_fields<Report>(played->results->of(member)));
   }
-  contract.compare(bench, *played, p, salt, reports);
+  std::apply(
+      [&](const Services&... seen) { contract.compare(bench, *played, p, salt, reports, seen...); },
+      services);
   return played;
+}
+// One case of it, of a salt that is drawn.
+template <typename Problem, typename... Others>
+std::optional<Played> play(Bench& bench, const RanksContract<Problem, Others...>& contract,
+                           const Problem& p) {
+  return play(bench, contract, p, bench.draw());
 }
 
 // The same, and a problem that fails is made smaller. `cost` looks at what a right case cost.
-template <typename Problem, typename Case, typename Report>
-void judge(Bench& bench, const RanksContract<Problem, Case, Report>& contract, const Problem& p,
+template <typename Problem, typename... Others>
+void judge(Bench& bench, const RanksContract<Problem, Others...>& contract, const Problem& p,
            const std::type_identity_t<std::function<void(Bench&, const Played&, const Problem&)>>&
                cost = {}) {
   const auto once = [&](const Problem& one) {
@@ -77,10 +96,12 @@ void judge(Bench& bench, const RanksContract<Problem, Case, Report>& contract, c
 }
 
 // The rank `dies` is lost at its request number `at_request`; the others must say so.
-template <typename Problem, typename Case, typename Report>
-void judge_lost_peer(Bench& bench, const RanksContract<Problem, Case, Report>& contract,
+template <typename Problem, typename... Others>
+void judge_lost_peer(Bench& bench, const RanksContract<Problem, Others...>& contract,
                      const Problem& p, int dies, int at_request) {
-  check_lost_peer(bench, setup_of(contract, p, bench.draw(), Peer::lost), dies, at_request);
+  const std::uint64_t salt = bench.draw();
+  auto services = contract.services(p, salt);
+  check_lost_peer(bench, setup_of(contract, p, salt, Peer::lost, services), dies, at_request);
 }
 
 }  // namespace lockstep::grader

@@ -30,6 +30,15 @@ std::vector<double> as_doubles(DType dtype, std::span<const std::byte> bytes) {
   });
 }
 
+std::vector<double> as_doubles(DType dtype, const std::vector<Bytes>& buffers) {
+  std::vector<double> all;
+  for (const Bytes& buffer : buffers) {
+    const auto values = as_doubles(dtype, buffer);
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
+}
+
 std::vector<std::int64_t> as_integers(std::span<const std::byte> bytes) {
   require_whole_elements(bytes.size(), sizeof(std::int64_t));
   std::vector<std::int64_t> values(bytes.size() / sizeof(std::int64_t));
@@ -81,6 +90,10 @@ std::string number(double value) {
     if (is_float && digits == 9) break;  // six would not tell it from the float64 nearby
   }
   return out.str();
+}
+
+std::string number_at(std::span<const double> values, std::size_t at) {
+  return at < values.size() ? number(values[at]) : "nothing";
 }
 
 std::string grouped(std::int64_t value) {

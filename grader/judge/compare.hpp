@@ -17,6 +17,8 @@ namespace lockstep::grader {
 // Elements of a raw buffer as doubles. int64 beyond 2^53 is compared by as_integers instead.
 //   Throws  MalformedMessage, as as_integers does, when the last element is cut off
 std::vector<double> as_doubles(DType dtype, std::span<const std::byte> bytes);
+// Of several buffers, one after the other.
+std::vector<double> as_doubles(DType dtype, const std::vector<Bytes>& buffers);
 std::vector<std::int64_t> as_integers(std::span<const std::byte> bytes);
 Bytes to_bytes(DType dtype, std::span<const double> values);
 
@@ -36,6 +38,9 @@ std::optional<std::size_t> first_other_bits(std::span<const double> a, std::span
 // "0.1234567" with as many digits as tell neighbouring values apart: float32 if it is one, else
 // float64.
 std::string number(double value);
+
+// The number at that place, or "nothing" behind the last one.
+std::string number_at(std::span<const double> values, std::size_t at);
 
 // "1,500,000,000": what a person can read of a large count.
 std::string grouped(std::int64_t value);

@@ -1,20 +1,33 @@
-// What adapters ask of the judge by themselves: a service, and time.
+// What adapters ask of the judge by themselves: services, and time. The call of a service is a
+// struct with a list of fields, which names the service:
+//
+//   struct DatasetCall {
+//     static constexpr const char* service = "dataset";
+//     std::vector<std::int64_t> indices;
+//   };
 #pragma once
 
-#include "engine/base/error.hpp"
+#include "engine/base/fields.hpp"
 #include "engine/sim/request.hpp"
 
 namespace lockstep::grader {
 
-// Throws Error with the service's reason when it refuses.
-inline sim::Reply ask(sim::Port& port, const char* service, const Bytes& argument) {
+// Of a call whose answer says nothing. Throws Error with the service's reason when it refuses.
+template <typename Call>
+sim::Reply tell(sim::Port& port, const Call& call) {
+  const Bytes argument = fields_to_bytes(call);
   sim::Request request;
   request.op = sim::Op::service;
-  request.name = service;
+  request.name = Call::service;
   request.data.bytes = argument;
   sim::Reply reply = port.call(request);
   if (reply.status != sim::Status::ok) throw Error(reply.error);
   return reply;
+}
+
+template <typename Answer, typename Call>
+Answer ask(sim::Port& port, const Call& call) {
+  return fields_from_bytes<Answer>(tell(port, call).data.bytes);
 }
 
 // Lets virtual time pass for the calling strand, and says what time it is then.

@@ -214,97 +214,96 @@ GradientReports random_gradients(const Gradients& mine, Dice& dice) {
   return reports;
 }
 
-Bytes of(const GradientCase& c, Dice& dice) {
+// Of a case of ranks in a group: `report()`, where the rank is to report one.
+Bytes in_group(const auto& c, Dice& dice, const auto& report) {
   ByteWriter out;
   if (c.peer == Peer::lost) {
     write_lost_peer(out, dice);
   } else if (c.group.color != comm::ProcessGroup::no_color) {
-    write_fields(out, random_gradients(c.mine, dice));
+    write_fields(out, report());
   }
   return out.take();
+}
+
+Bytes of(const GradientCase& c, Dice& dice) {
+  return in_group(c, dice, [&] { return random_gradients(c.mine, dice); });
 }
 
 Bytes of(const WeightedCase& c, Dice& dice) {
-  ByteWriter out;
-  if (c.peer == Peer::lost) {
-    write_lost_peer(out, dice);
-    return out.take();
-  }
-  std::vector<WeightedReport> reports;
-  for (const WeightedCall& call : c.calls) {
-    reports.push_back({4 * fraction(dice), random_gradients(call.mine, dice)});
-  }
-  write_fields(out, reports);
-  return out.take();
+  return in_group(c, dice, [&] {
+    std::vector<WeightedReport> reports;
+    for (const WeightedCall& call : c.calls) {
+      reports.push_back({4 * fraction(dice), random_gradients(call.mine, dice)});
+    }
+    return reports;
+  });
 }
 
 Bytes of(const ReplicaCase& c, Dice& dice) {
-  ByteWriter out;
-  if (c.peer_dies) write_lost_peer(out, dice);
-  for (const Replica& replica : c.replicas) {
-    if (c.peer_dies) break;
-    for (const auto* tensors : {&replica.parameters, &replica.buffers}) {
-      for (const ReplicaTensor& tensor : *tensors) {
-        const std::size_t count = tensor.values.size() / bytes_of(tensor.dtype);
-        write(out, TensorReport{random_elements(dice, tensor.dtype, count), 1, 1});
+  return in_group(c, dice, [&] {
+    std::vector<ModelReport> reports;
+    for (const Replica& replica : c.replicas) {
+      ModelReport& report = reports.emplace_back();
+      for (const auto* tensors : {&replica.parameters, &replica.buffers}) {
+        for (const ReplicaTensor& tensor : *tensors) {
+          const std::size_t count = tensor.values.size() / bytes_of(tensor.dtype);
+          report.push_back({random_elements(dice, tensor.dtype, count), true, true});
+        }
       }
     }
-  }
-  return out.take();
+    return reports;
+  });
 }
 
 Bytes of(const EvaluateCase& c, Dice& dice) {
-  ByteWriter out;
-  if (c.peer_dies) write_lost_peer(out, dice);
-  for (std::size_t i = 0; i < c.model_seeds.size() && !c.peer_dies; ++i) {
-    write(out, EvaluateResult{2 * fraction(dice), fraction(dice), dice.bits(), 0, 0});
-  }
-  return out.take();
+  return in_group(c, dice, [&] {
+    std::vector<EvaluateResult> results;
+    for (std::size_t i = 0; i < c.model_seeds.size(); ++i) {
+      results.push_back({2 * fraction(dice), fraction(dice), dice.bits(), false, false});
+    }
+    return results;
+  });
 }
 
 // The parameters of the network that the widths describe.
-void write_network(ByteWriter& out, Dice& dice, DType dtype, const Numbers& widths) {
+std::vector<Bytes> random_network(Dice& dice, DType dtype, const Numbers& widths) {
+  std::vector<Bytes> parameters;
   for (std::size_t layer = 1; layer < widths.size(); ++layer) {
     for (const std::int64_t count : {widths[layer - 1] * widths[layer], widths[layer]}) {
-      out.put_bytes(random_elements(dice, dtype, static_cast<std::size_t>(count)));
+      parameters.push_back(random_elements(dice, dtype, static_cast<std::size_t>(count)));
     }
   }
+  return parameters;
 }
 
-void write_losses(ByteWriter& out, Dice& dice, std::int64_t count) {
+std::vector<double> random_losses(Dice& dice, std::int64_t count) {
   std::vector<double> losses(static_cast<std::size_t>(count));
   for (double& loss : losses) loss = 2 * fraction(dice);
-  out.put_list(std::span<const double>(losses));
+  return losses;
 }
 
 Bytes of(const StepCase& c, Dice& dice) {
-  ByteWriter out;
-  if (c.peer_dies) {
-    write_lost_peer(out, dice);
-    return out.take();
-  }
-  write_losses(out, dice, std::ssize(c.labels) / std::max<std::int64_t>(c.batch, 1));
-  out.put(static_cast<std::uint8_t>(!c.unused));
-  if (c.unused) out.put_bytes(random_elements(dice, c.dtype, 6));
-  write_network(out, dice, c.dtype, c.widths);
-  return out.take();
+  return in_group(c, dice, [&] {
+    const std::int64_t steps = std::ssize(c.labels) / std::max<std::int64_t>(c.batch, 1);
+    StepReport report{random_losses(dice, steps), !c.unused, {}};
+    if (c.unused) report.parameters.push_back(random_elements(dice, c.dtype, 6));
+    for (Bytes& one : random_network(dice, c.dtype, c.widths)) {
+      report.parameters.push_back(std::move(one));
+    }
+    return report;
+  });
 }
 
 Bytes of(const LoopCase& c, Dice& dice) {
-  ByteWriter out;
-  write_losses(out, dice, c.epochs);
-  write_network(out, dice, c.dtype, c.widths);
-  return out.take();
+  return fields_to_bytes(
+      LoopReport{random_losses(dice, c.epochs), random_network(dice, c.dtype, c.widths)});
 }
 
 Bytes of(const TrainingLoopCase& c, Dice& dice) {
-  ByteWriter out;
-  if (c.peer_dies) {
-    write_lost_peer(out, dice);
-  } else {
-    write_losses(out, dice, (c.dataset.inputs + 1) * 8 + 9 * c.dataset.classes + c.dataset.inputs);
-  }
-  return out.take();
+  return in_group(c, dice, [&] {
+    const auto& [size, inputs, labels, classes] = c.dataset;
+    return random_losses(dice, (inputs + 1) * 8 + 9 * classes + inputs);
+  });
 }
 
 // The first kind of case that the input is.
@@ -330,8 +329,9 @@ Bytes impostors_result(std::span<const std::byte> input, Dice& dice) {
       read_fields<std::vector<SeedQuestion>>, read_fields<SplitQuestions>, read_fields<RealSplit>,
       read_fields<std::vector<comm::HangReport>>, read_fields<std::vector<data::SamplerOptions>>,
       read_fields<std::vector<RateQuestion>>, read_fields<std::vector<ChoiceQuestion>>,
-      read_fields<GradientCase>, read_fields<WeightedCase>, decode_replica_case,
-      decode_evaluate_case, decode_step_case, decode_loop_case, decode_training_loop_case);
+      read_fields<GradientCase>, read_fields<WeightedCase>, read_fields<ReplicaCase>,
+      read_fields<EvaluateCase>, read_fields<StepCase>, read_fields<LoopCase>,
+      read_fields<TrainingLoopCase>);
   return result ? *result : random_bytes(dice, input.size());
 }
 

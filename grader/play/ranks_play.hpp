@@ -8,7 +8,7 @@
 namespace lockstep::grader {
 
 // part(group, case, device) is what a member reports; a rank that sits out reports nothing. Case
-// has a GroupChoice `group` and a Peer `peer`.
+// has a GroupChoice `group` and a Peer `peer`. A part that the judge serves is given the port, too.
 template <typename Case>
 Bytes play_in_group(sim::PlayerCase& played, const auto& part) {
   const auto c = read_fields<Case>(played.input);
@@ -16,7 +16,12 @@ Bytes play_in_group(sim::PlayerCase& played, const auto& part) {
     PoisonDevice device;
     std::unique_ptr<comm::ProcessGroup> world;
     const auto group = make_group(here, c.group, world);
-    return group ? fields_to_bytes(part(*group, c, device)) : Bytes{};
+    if (!group) return {};
+    if constexpr (requires { part(*group, c, device, here.port); }) {
+      return fields_to_bytes(part(*group, c, device, here.port));
+    } else {
+      return fields_to_bytes(part(*group, c, device));
+    }
   };
   if (c.peer == Peer::stays) return take_part(played);
   return play_with_a_lost_peer(played, [&](sim::PlayerCase& watched) { take_part(watched); });

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-#include "engine/base/bytes.hpp"
-#include "engine/base/error.hpp"
+#include "engine/base/fields.hpp"
 #include "engine/data/dataset.hpp"
-#include "engine/sim/request.hpp"
+#include "grader/play/ask.hpp"
 
 namespace lockstep::grader {
 
@@ -16,8 +15,41 @@ struct DatasetShape {
   std::int64_t size = 0, inputs = 1, labels = 1, classes = 2;
 };
 
-// The service "dataset": asked for a list of indices, answers with inputs and labels, flat.
-inline constexpr const char* dataset_service = "dataset";
+template <typename Archive>
+void fields(Archive& archive, DatasetShape& shape) {
+  archive(shape.size, shape.inputs, shape.labels, shape.classes);
+}
+
+// What a batch of samples holds, as it is answered: inputs and labels, flat.
+struct SampleValues {
+  std::vector<double> inputs;
+  std::vector<std::int64_t> labels;
+};
+template <typename Archive>
+void fields(Archive& archive, SampleValues& values) {
+  archive(values.inputs, values.labels);
+}
+
+// The batch that they are, as a dataset of this shape makes it.
+inline data::Batch batch_of(const SampleValues& values, const DatasetShape& shape, DType dtype,
+                            Device& device) {
+  const std::int64_t count = std::ssize(values.labels) / shape.labels;
+  const Shape of_labels = shape.labels == 1 ? Shape{count} : Shape{count, shape.labels};
+  data::Batch made{from_values(values.inputs, {count, shape.inputs}, dtype, device),
+                   empty(of_labels, DType::int64, device)};
+  std::copy(values.labels.begin(), values.labels.end(), made.labels.data<std::int64_t>().begin());
+  return made;
+}
+
+// Answered with SampleValues.
+struct DatasetCall {
+  static constexpr const char* service = "dataset";
+  std::vector<std::int64_t> indices;
+};
+template <typename Archive>
+void fields(Archive& archive, DatasetCall& call) {
+  archive(call.indices);
+}
 
 class ServedDataset final : public data::Dataset {
  public:
@@ -39,22 +71,8 @@ class ServedDataset final : public data::Dataset {
     LOCKSTEP_CHECK(dtype == of_model_, "dataset: a batch of ", name_of(dtype),
                    " was asked for, and the model is of ", name_of(of_model_),
                    "; its type is that of model.parameters().front()->value");
-    const Bytes argument = ByteWriter().put_list(indices).take();
-    sim::Request request;
-    request.op = sim::Op::service;
-    request.name = dataset_service;
-    request.data.bytes = argument;
-    const sim::Reply reply = port_.call(request);
-    if (reply.status != sim::Status::ok) throw Error(reply.error);
-    ByteReader answer(reply.data.bytes);
-    const auto inputs = answer.get_list<double>();
-    const auto labels = answer.get_list<std::int64_t>();
-    const std::int64_t count = std::ssize(indices);
-    const Shape of_labels = shape_.labels == 1 ? Shape{count} : Shape{count, shape_.labels};
-    data::Batch made{from_values(inputs, {count, shape_.inputs}, dtype, device),
-                     empty(of_labels, DType::int64, device)};
-    std::copy(labels.begin(), labels.end(), made.labels.data<std::int64_t>().begin());
-    return made;
+    const DatasetCall call{{indices.begin(), indices.end()}};
+    return batch_of(ask<SampleValues>(port_, call), shape_, dtype, device);
   }
 
  private:
@@ -62,17 +80,5 @@ class ServedDataset final : public data::Dataset {
   DatasetShape shape_;
   DType of_model_;
 };
-
-inline void write(ByteWriter& out, const DatasetShape& shape) {
-  out.put(shape.size).put(shape.inputs).put(shape.labels).put(shape.classes);
-}
-inline DatasetShape read_dataset_shape(ByteReader& in) {
-  DatasetShape shape;
-  shape.size = in.get<std::int64_t>();
-  shape.inputs = in.get<std::int64_t>();
-  shape.labels = in.get<std::int64_t>();
-  shape.classes = in.get<std::int64_t>();
-  return shape;
-}
 
 }  // namespace lockstep::grader

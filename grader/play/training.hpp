@@ -48,6 +48,16 @@ inline void leave_gradients(nn::Module& model) {
   }
 }
 
+// The bytes of each parameter, as a rank reports them.
+inline std::vector<Bytes> values_of(nn::Module& model) {
+  std::vector<Bytes> values;
+  for (const Parameter* parameter : model.parameters()) {
+    const auto bytes = parameter->value.raw_bytes();
+    values.emplace_back(bytes.begin(), bytes.end());
+  }
+  return values;
+}
+
 // Samples [first, first + count) of the flat lists.
 inline data::Batch make_batch(const std::vector<double>& inputs,
                               const std::vector<std::int64_t>& labels, std::int64_t width,

@@ -2,11 +2,8 @@
 // judge serves batches: it alone has the samples, and sees which epochs are read, and how far.
 #pragma once
 
-#include <vector>
-
-#include "engine/base/bytes.hpp"
-#include "engine/base/dtype.hpp"
 #include "grader/parts/05_data_parallel/data_parallel_step/case.hpp"
+#include "grader/play/served_dataset.hpp"
 
 namespace lockstep::grader {
 
@@ -17,27 +14,29 @@ struct LoopCase {
   std::vector<std::int64_t> widths;
   int epochs = 1;
 };
+struct LoopReport {
+  std::vector<double> losses;  // of the epochs
+  std::vector<Bytes> parameters;
+};
 
-inline Bytes encode(const LoopCase& c) {
-  ByteWriter out;
-  out.put(c.dtype).put(c.optimizer).put(c.model_seed);
-  out.put_list(std::span<const std::int64_t>(c.widths)).put(c.epochs);
-  return out.take();
+template <typename Archive>
+void fields(Archive& archive, LoopCase& c) {
+  archive(c.dtype, c.optimizer, c.model_seed, c.widths, c.epochs);
+}
+template <typename Archive>
+void fields(Archive& archive, LoopReport& report) {
+  archive(report.losses, report.parameters);
 }
 
-inline LoopCase decode_loop_case(ByteReader& in) {
-  LoopCase c;
-  c.dtype = in.get<DType>();
-  c.optimizer = in.get<OptimizerKind>();
-  c.model_seed = in.get<std::uint64_t>();
-  c.widths = in.get_list<std::int64_t>();
-  c.epochs = in.get<int>();
-  return c;
+// Starts an epoch, or asks for the next batch. Answered with SampleValues: empty ones to a start,
+// and at the end of the epoch.
+struct LoaderCall {
+  static constexpr const char* service = "loader";
+  std::optional<int> start{};  // the epoch
+};
+template <typename Archive>
+void fields(Archive& archive, LoaderCall& call) {
+  archive(call.start);
 }
-
-// The service "loader". A start carries its epoch and is answered by nothing; a next is answered by
-// inputs and labels, flat, or by two empty lists at the end of the epoch.
-inline constexpr const char* loader_service = "loader";
-enum class LoaderCall : std::uint8_t { start, next };
 
 }  // namespace lockstep::grader

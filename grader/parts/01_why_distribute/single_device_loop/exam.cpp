@@ -7,7 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "grader/judge/bench.hpp"
+#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/reported_service.hpp"
+#include "grader/exam/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/01_why_distribute/single_device_loop/oracle.hpp"
 
@@ -15,12 +17,11 @@ namespace lockstep::grader::single_device_loop {
 namespace {
 
 using Problem = LoopProblem;
-using Samples = LoopSamples;
 using Way = LoopWay;
 using Mean = LoopMean;
 using Trained = LoopTrained;
 
-class BatchService final : public sim::Service {
+class BatchService final : public TypedService<LoaderCall> {
  public:
   BatchService(const Problem& p, std::uint64_t salt) : problem_(p), salt_(salt) {}
 
@@ -30,29 +31,22 @@ class BatchService final : public sim::Service {
   };
   const std::vector<Epoch>& epochs() const { return epochs_; }  // in the order they were begun
 
-  std::string_view name() const override { return loader_service; }
-  std::optional<Answer> serve(const sim::Actor&, const sim::Request& request, double now) override {
-    ByteReader in(request.data.bytes);
-    if (in.get<LoaderCall>() == LoaderCall::start) {
-      epochs_.push_back({in.get<int>()});
-      batches_ = batches_of(problem_, salt_, epochs_.back().number);
-      return Answer{{}, now};
-    }
-    Samples batch;
-    if (!epochs_.empty() && epochs_.back().served < batches_.size()) {
+ private:
+  std::optional<Answer> answer(const sim::Actor&, LoaderCall call, double now) override {
+    SampleValues batch;
+    if (call.start) {
+      epochs_.push_back({*call.start});
+      batches_ = batches_of(problem_, salt_, *call.start);
+    } else if (!epochs_.empty() && epochs_.back().served < batches_.size()) {
       batch = batches_[epochs_.back().served++];
     }
-    ByteWriter out;
-    out.put_list(std::span<const double>(batch.inputs));
-    out.put_list(std::span<const std::int64_t>(batch.labels));
-    return Answer{sim::payload_of(out.take()), now};
+    return answer_with(batch, now);
   }
 
- private:
   Problem problem_;
   std::uint64_t salt_;
   std::vector<Epoch> epochs_;
-  std::vector<Samples> batches_;
+  std::vector<SampleValues> batches_;
 };
 
 // One device adds the losses of an epoch in float64, in any order.
@@ -63,28 +57,15 @@ std::vector<double> tolerance_of_losses(const Problem& p, std::span<const double
   return tolerance;
 }
 
-std::vector<double> tolerance_of(const Problem& p, std::span<const double> expected) {
-  // As in the exam of data_parallel_step: rounding of some twenty steps, magnified by Adam, is far
-  // below 1e-6 in float64 and 1e-3 in float32.
-  const double relative = p.dtype == DType::float64 ? 1e-6 : 1e-3;
-  std::vector<double> tolerance;
-  for (double value : expected) tolerance.push_back(relative * std::max(1.0, std::fabs(value)));
-  return tolerance;
-}
-
 bool equal(const Problem& p, std::span<const double> seen, std::span<const double> expected) {
-  return !first_difference(seen, expected, tolerance_of(p, expected));
+  return !first_difference(seen, expected, training_tolerance(p.dtype, expected));
 }
-
-struct Cause {
-  std::string name, sentence;
-};
 
 struct Play {
   const Problem& problem;
-  std::uint64_t salt, model_seed;
+  std::uint64_t salt;
 
-  Trained trained(Way way, Mean mean) const { return train(problem, salt, model_seed, way, mean); }
+  Trained trained(Way way, Mean mean) const { return train(problem, salt, way, mean); }
 };
 
 Cause cause_of_parameters(const Play& play, std::span<const double> seen) {
@@ -158,113 +139,109 @@ Cause cause_of_losses(const Play& play, std::span<const double> seen) {
   return {"other_losses", "this is not the mean over exactly the epoch's samples"};
 }
 
+// The epochs that were begun are not those that were asked for: at `epoch` they part.
+Failure other_epochs(const Play& play, const BatchService& service, int epoch) {
+  const Problem& p = play.problem;
+  const auto at = static_cast<std::size_t>(epoch);
+  std::string begun;
+  for (const auto& one : service.epochs()) begun += text(begun.empty() ? "" : ", ", one.number);
+  const std::string expected =
+      p.epochs == 1 ? "epoch 0" : text("each epoch from 0 to ", p.epochs - 1);
+  const std::string seen = begun.empty() ? "no epoch" : text("epoch ", begun);
+  if (service.epochs().size() != at || epoch == 0) {
+    const char* why = service.epochs().size() <= at
+                          ? "every epoch needs its own start(), or the loop ran too few epochs"
+                          : "start() needs the epoch's number, counted from 0; with one number for "
+                            "all, every epoch has the same order";
+    return because({"other_epochs", why}, {.message = text("the loader was told to start ", seen,
+                                                           " where ", expected, " was expected"),
+                                           .expected = expected,
+                                           .seen = seen});
+  }
+  Cause cause{"stopped_early", text("the loop ended after epoch ", epoch - 1,
+                                    ", or start() was not called again; `epochs` alone sets the "
+                                    "number of epochs")};
+  if (epoch >= 2) {
+    const auto losses = play.trained(Way::right, Mean::over_samples).losses;
+    if (losses[at - 1] > losses[at - 2]) {
+      cause = {"stopped_at_a_rise",
+               text("the loop ended after epoch ", epoch - 1,
+                    " because its mean loss rose; `epochs` alone sets the number of epochs")};
+    }
+  }
+  return because(cause, {.message = text("the loop started only epoch ", begun, " where ", expected,
+                                         " was expected"),
+                         .expected = expected,
+                         .seen = seen});
+}
+
 // What the judge saw itself while it served.
 std::optional<Failure> reading_failure(const Play& play, const BatchService& service) {
   const Problem& p = play.problem;
-  Failure failure;
-  std::string begun;
-  for (const auto& epoch : service.epochs()) begun += text(begun.empty() ? "" : ", ", epoch.number);
   const auto all = static_cast<std::size_t>((p.samples + p.batch - 1) / p.batch);
   for (int epoch = 0; epoch < p.epochs; ++epoch) {
     const auto at = static_cast<std::size_t>(epoch);
     if (at < service.epochs().size() && service.epochs()[at].number == epoch) continue;
-    failure.cause = "other_epochs";
-    failure.expected = p.epochs == 1 ? "epoch 0" : text("each epoch from 0 to ", p.epochs - 1);
-    failure.seen = begun.empty() ? "no epoch" : text("epoch ", begun);
-    if (service.epochs().size() == at && epoch >= 2) {
-      const auto losses = play.trained(Way::right, Mean::over_samples).losses;
-      if (losses[at - 1] > losses[at - 2]) {
-        failure.cause = "stopped_at_a_rise";
-        failure.message = text(
-            "the loop started only epoch ", begun, " where ", failure.expected,
-            " was expected; likely cause: the loop ended "
-            "after epoch ",
-            epoch - 1, " because its mean loss rose; `epochs` alone sets the number of epochs");
-        return failure;
-      }
-    }
-    if (service.epochs().size() == at && at > 0) {
-      failure.cause = "stopped_early";
-      failure.message =
-          text("the loop started only epoch ", begun, " where ", failure.expected,
-               " was expected; likely cause: the loop ended after epoch ", epoch - 1,
-               ", or start() was not called again; `epochs` alone sets the number of epochs");
-      return failure;
-    }
-    failure.message = text("the loader was told to start ", failure.seen, " where ",
-                           failure.expected, " was expected; likely cause: ",
-                           service.epochs().size() <= at
-                               ? "every epoch needs its own start(), or the loop ran too few epochs"
-                               : "start() needs the epoch's number, counted from 0; with one "
-                                 "number for all, every epoch has the same order");
-    return failure;
+    return other_epochs(play, service, epoch);
   }
   if (std::cmp_greater(service.epochs().size(), p.epochs)) {
-    failure.cause = "other_epochs";
-    failure.message = text("the loader was told to start ", service.epochs().size(),
-                           " epochs where ", p.epochs, " were asked for: ", begun);
-    return failure;
+    std::string begun;
+    for (const auto& one : service.epochs()) begun += text(begun.empty() ? "" : ", ", one.number);
+    return Failure{.cause = "other_epochs",
+                   .message = text("the loader was told to start ", service.epochs().size(),
+                                   " epochs where ", p.epochs, " were asked for: ", begun)};
   }
   for (const auto& epoch : service.epochs()) {
     if (epoch.served == all) continue;
-    failure.cause = "not_read_to_the_end";
-    failure.expected = text(all, " batches");
-    failure.seen = text(epoch.served, " batches");
-    failure.message = text("in epoch ", epoch.number, ", ", epoch.served, " of ", all,
-                           " batches were read; likely cause: the loop over batches ends too soon; "
-                           "it must run until next() returns nothing");
-    return failure;
+    return because(
+        {"not_read_to_the_end",
+         "the loop over batches ends too soon; it must run until next() returns nothing"},
+        {.message =
+             text("in epoch ", epoch.number, ", ", epoch.served, " of ", all, " batches were read"),
+         .expected = text(all, " batches"),
+         .seen = text(epoch.served, " batches")});
   }
   return std::nullopt;
 }
 
-std::string shown(std::span<const double> values, std::size_t at) {
-  return at < values.size() ? number(values[at]) : "nothing";
-}
-
-void compare(Bench& bench, const Played& played, const Play& play, const BatchService& service) {
-  const Problem& p = play.problem;
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+             const std::vector<LoopReport>& reports, const BatchService& service) {
+  const Play play{p, salt};
   if (auto failure = reading_failure(play, service)) bench.fail(played, std::move(*failure));
 
-  const Trained expected = play.trained(Way::right, Mean::over_samples);
-  ByteReader& result = played.results->of(0);
-  const auto losses = result.get_list<double>();
-  std::vector<double> parameters;
-  while (!result.done()) {
-    for (double value : as_doubles(p.dtype, result.get_bytes())) parameters.push_back(value);
+  const Trained right = play.trained(Way::right, Mean::over_samples);
+  const std::vector<double>& losses = reports.front().losses;
+  const auto parameters = as_doubles(p.dtype, reports.front().parameters);
+  if (const auto at = first_difference(parameters, right.parameters,
+                                       training_tolerance(p.dtype, right.parameters))) {
+    const std::string expected = number_at(right.parameters, *at),
+                      seen = number_at(parameters, *at);
+    bench.fail(played,
+               because(cause_of_parameters(play, parameters),
+                       {.message = text("after ", p.epochs, p.epochs == 1 ? " epoch" : " epochs",
+                                        ", parameter element ", *at, " is ", seen, " where ",
+                                        expected, " was expected"),
+                        .expected = expected,
+                        .seen = seen,
+                        .where = text("parameter element ", *at)}));
   }
-  Failure failure;
-  if (const auto at =
-          first_difference(parameters, expected.parameters, tolerance_of(p, expected.parameters))) {
-    const auto [cause, sentence] = cause_of_parameters(play, parameters);
-    failure.cause = cause;
-    failure.expected = shown(expected.parameters, *at);
-    failure.seen = shown(parameters, *at);
-    failure.where = text("parameter element ", *at);
-    failure.message = text("after ", p.epochs, p.epochs == 1 ? " epoch" : " epochs",
-                           ", parameter element ", *at, " is ", failure.seen, " where ",
-                           failure.expected, " was expected; likely cause: ", sentence);
-    bench.fail(played, std::move(failure));
-  }
-  if (losses.size() != expected.losses.size()) {
-    failure.cause = "other_number_of_losses";
-    failure.expected = text(expected.losses.size(), " losses");
-    failure.seen = text(losses.size(), " losses");
-    failure.message = text("the parameters are right, but it returned ", losses.size(),
-                           " losses where each of the ", p.epochs, " epochs has one");
-    bench.fail(played, std::move(failure));
+  if (losses.size() != right.losses.size()) {
+    bench.fail(played, {.cause = "other_number_of_losses",
+                        .message = text("the parameters are right, but it returned ", losses.size(),
+                                        " losses where each of the ", p.epochs, " epochs has one"),
+                        .expected = text(right.losses.size(), " losses"),
+                        .seen = text(losses.size(), " losses")});
   }
   if (const auto at =
-          first_difference(losses, expected.losses, tolerance_of_losses(p, expected.losses))) {
-    const auto [cause, sentence] = cause_of_losses(play, losses);
-    failure.cause = cause;
-    failure.expected = shown(expected.losses, *at);
-    failure.seen = shown(losses, *at);
-    failure.where = text("epoch ", *at);
-    failure.message =
-        text("the parameters are right, but the loss of epoch ", *at, " is ", failure.seen,
-             " where ", failure.expected, " was expected; likely cause: ", sentence);
-    bench.fail(played, std::move(failure));
+          first_difference(losses, right.losses, tolerance_of_losses(p, right.losses))) {
+    const std::string expected = number_at(right.losses, *at), seen = number_at(losses, *at);
+    bench.fail(played,
+               because(cause_of_losses(play, losses),
+                       {.message = text("the parameters are right, but the loss of epoch ", *at,
+                                        " is ", seen, " where ", expected, " was expected"),
+                        .expected = expected,
+                        .seen = seen,
+                        .where = text("epoch ", *at)}));
   }
 }
 
@@ -277,23 +254,20 @@ bool rises(const Play& play) {
   return false;
 }
 
-void play(Bench& bench, const Problem& p) {
+const RanksContract<Problem, LoopCase, LoopReport, BatchService> contract{
+    .case_of =
+        [](const Problem& p, std::uint64_t, int) {
+          return LoopCase{p.dtype, p.optimizer, p.model_seed, {width, 8, classes}, p.epochs};
+        },
+    .compare = compare,
+    .services = [](const Problem& p,
+                   std::uint64_t salt) { return std::tuple(BatchService(p, salt)); }};
+
+void play(Bench& bench, Problem p) {
   std::uint64_t salt = bench.draw();
-  const std::uint64_t model_seed = bench.draw() >> 32;
-  while (p.turning && !rises({p, salt, model_seed})) ++salt;
-  BatchService service(p, salt);
-  LoopCase c;
-  c.dtype = p.dtype;
-  c.optimizer = p.optimizer;
-  c.model_seed = model_seed;
-  c.widths = {width, 8, classes};
-  c.epochs = p.epochs;
-  const auto played = bench.play({.description = p.description(),
-                                  .inputs = {encode(c)},
-                                  .schedule_seed = 0,
-                                  .network = {},
-                                  .services = {&service}});
-  if (played) compare(bench, *played, {p, salt, model_seed}, service);
+  p.model_seed = bench.draw() >> 32;
+  while (p.turning && !rises({p, salt})) ++salt;
+  grader::play(bench, contract, p, salt);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@ namespace lockstep::grader::single_device_loop {
 namespace {
 
 using Problem = LoopProblem;
-using Samples = LoopSamples;
 using Way = LoopWay;
 using Mean = LoopMean;
 using Trained = LoopTrained;
@@ -40,8 +39,8 @@ std::string LoopProblem::description() const {
               dtype == DType::float32 ? ", float32" : "");
 }
 
-std::vector<Samples> batches_of(const Problem& p, std::uint64_t salt, int epoch) {
-  std::vector<Samples> batches;
+std::vector<SampleValues> batches_of(const Problem& p, std::uint64_t salt, int epoch) {
+  std::vector<SampleValues> batches;
   for (const std::int64_t i : random_permutation(p.samples, salt + static_cast<unsigned>(epoch))) {
     const auto sample = static_cast<std::uint64_t>(i);
     if (batches.empty() || std::cmp_equal(batches.back().labels.size(), p.batch)) {
@@ -57,10 +56,10 @@ std::vector<Samples> batches_of(const Problem& p, std::uint64_t salt, int epoch)
   return batches;
 }
 
-Trained train(const Problem& p, std::uint64_t salt, std::uint64_t model_seed, Way way, Mean mean) {
+Trained train(const Problem& p, std::uint64_t salt, Way way, Mean mean) {
   CpuDevice device;
   const std::vector<std::int64_t> widths{width, 8, classes};
-  const auto model = nn::make_mlp(widths, p.dtype, device, model_seed);
+  const auto model = nn::make_mlp(widths, p.dtype, device, p.model_seed);
   const auto optimizer = make_optimizer(*model, p.optimizer);
   const auto loss_of = [&](Tape& tape, const data::Batch& batch) {
     const Value logits = model->forward(tape, tape.constant(batch.inputs));
@@ -98,11 +97,7 @@ Trained train(const Problem& p, std::uint64_t salt, std::uint64_t model_seed, Wa
     }
     trained.losses.push_back(sums.losses / sums.weights);
   }
-  for (const Parameter* parameter : model->parameters()) {
-    for (double value : as_doubles(p.dtype, parameter->value.raw_bytes())) {
-      trained.parameters.push_back(value);
-    }
-  }
+  trained.parameters = as_doubles(p.dtype, values_of(*model));
   return trained;
 }
 

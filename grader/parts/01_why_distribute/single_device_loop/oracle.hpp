@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "grader/exam/members.hpp"
 #include "grader/parts/01_why_distribute/single_device_loop/case.hpp"
 
 namespace lockstep::grader::single_device_loop {
@@ -11,23 +12,20 @@ namespace lockstep::grader::single_device_loop {
 inline constexpr std::int64_t width = 6, classes = 4;
 
 struct LoopProblem {
+  Members members{};  // one
   std::int64_t samples = 23, batch = 5;
   int epochs = 3;
   OptimizerKind optimizer = OptimizerKind::momentum;
   DType dtype = DType::float64;
   bool easy = false;     // labels that are soon learnt, so the loss becomes small
   bool turning = false;  // every epoch has other labels than the one before, so the loss rises
+  std::uint64_t model_seed = 0, schedule_seed = 0;
 
   std::string description() const;
 };
 
-struct LoopSamples {
-  std::vector<double> inputs;  // [count · width]
-  std::vector<std::int64_t> labels;
-};
-
 // The epoch's batches. Every epoch has its own order; a batch is never seen before it is served.
-std::vector<LoopSamples> batches_of(const LoopProblem& problem, std::uint64_t salt, int epoch);
+std::vector<SampleValues> batches_of(const LoopProblem& problem, std::uint64_t salt, int epoch);
 
 // How this loop usually goes wrong in what it does to the parameters …
 enum class LoopWay : std::uint8_t {
@@ -57,7 +55,6 @@ struct LoopTrained {
   std::vector<double> losses;      // of the epochs
 };
 
-LoopTrained train(const LoopProblem& problem, std::uint64_t salt, std::uint64_t model_seed,
-                  LoopWay way, LoopMean mean);
+LoopTrained train(const LoopProblem& problem, std::uint64_t salt, LoopWay way, LoopMean mean);
 
 }  // namespace lockstep::grader::single_device_loop

@@ -49,9 +49,8 @@ std::optional<int> other_source(int source, const std::vector<TensorReport>& see
 
 }  // namespace
 
-ReplicaGuess likely_cause(const ReplicaProblem& p, const ModelPlan& model, std::size_t i, int rank,
-                          const std::vector<TensorReport>& of_all,
-                          const std::vector<Bytes>& of_ranks) {
+Cause likely_cause(const ReplicaProblem& p, const ModelPlan& model, std::size_t i, int rank,
+                   const std::vector<TensorReport>& of_all, const std::vector<Bytes>& of_ranks) {
   const DType dtype = model.tensor(i).dtype;
   const Bytes& seen = of_all[static_cast<std::size_t>(rank)].values;
   const Bytes& right = of_ranks[static_cast<std::size_t>(model.source)];

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "grader/exam/members.hpp"
+#include "grader/judge/causes.hpp"
 #include "grader/parts/05_data_parallel/broadcast_parameters/case.hpp"
 
 namespace lockstep::grader::broadcast_parameters {
@@ -51,14 +52,9 @@ struct ReplicaProblem {
   }
 };
 
-struct ReplicaGuess {
-  std::string cause, sentence;
-};
-
 // Why tensor i of this model has other numbers on `rank` than on the source: of what all ranks have
 // now, and what they brought.
-ReplicaGuess likely_cause(const ReplicaProblem& problem, const ModelPlan& model, std::size_t i,
-                          int rank, const std::vector<TensorReport>& of_all,
-                          const std::vector<Bytes>& of_ranks);
+Cause likely_cause(const ReplicaProblem& problem, const ModelPlan& model, std::size_t i, int rank,
+                   const std::vector<TensorReport>& of_all, const std::vector<Bytes>& of_ranks);
 
 }  // namespace lockstep::grader::broadcast_parameters

@@ -6,10 +6,8 @@
 #include <cstring>
 
 #include "engine/base/random.hpp"
-#include "grader/exam/lost_peer_rules.hpp"
-#include "grader/exam/members.hpp"
+#include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/traffic.hpp"
-#include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/broadcast_parameters/causes.hpp"
 
@@ -17,7 +15,6 @@ namespace lockstep::grader::broadcast_parameters {
 namespace {
 
 using Problem = ReplicaProblem;
-using Guess = ReplicaGuess;
 
 // The elements of tensor i of model m on a group rank: integers use all their bits, beyond the 2^53
 // that a double can hold; floating-point numbers are never zero.
@@ -53,14 +50,6 @@ std::string shown(DType dtype, const Bytes& bytes, std::size_t element) {
   return number(as_doubles(dtype, one).front());
 }
 
-Failure failure_of(std::string cause, std::string message, std::string where) {
-  Failure failure;
-  failure.cause = std::move(cause);
-  failure.message = std::move(message);
-  failure.where = std::move(where);
-  return failure;
-}
-
 void compare_tensor(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
                     std::size_t m, std::size_t i, int rank,
                     const std::vector<TensorReport>& of_all) {
@@ -68,13 +57,12 @@ void compare_tensor(Bench& bench, const Played& played, const Problem& p, std::u
   const TensorReport& report = of_all[static_cast<std::size_t>(rank)];
   const auto where = text("rank ", rank, ", ", model.name(i));
   if (!report.same_tensor) {
-    bench.fail(
-        played,
-        failure_of("tensor_replaced",
-                   text(model.name(i), " on rank ", rank,
-                        " is another tensor after the call; the optimizer still holds the old "
-                        "tensor and would update that one: receive into the existing value"),
-                   where));
+    bench.fail(played, {.cause = "tensor_replaced",
+                        .message = text(
+                            model.name(i), " on rank ", rank,
+                            " is another tensor after the call; the optimizer still holds the old "
+                            "tensor and would update that one: receive into the existing value"),
+                        .where = where});
   }
   std::vector<Bytes> of_ranks;
   for (int r = 0; r < p.members.size(); ++r) of_ranks.push_back(values_of(p, salt, m, i, r));
@@ -86,32 +74,38 @@ void compare_tensor(Bench& bench, const Played& played, const Problem& p, std::u
             .first -
         report.values.begin();
     const std::size_t element = static_cast<std::size_t>(at) / bytes_of(dtype);
-    const Guess guess = likely_cause(p, model, i, rank, of_all, of_ranks);
-    Failure failure;
-    failure.cause = guess.cause;
-    failure.expected = shown(dtype, right, element);
-    failure.seen = shown(dtype, report.values, element);
-    failure.where = text(where, ", element ", element);
-    failure.message = text(m == 0 ? "" : "in the second call of this run, ", model.name(i), " (",
-                           name_of(dtype), ") on rank ", rank, " has ", failure.seen,
-                           " at element ", element, " where the source, rank ", model.source,
-                           ", has ", failure.expected, "; likely cause: ", guess.sentence);
-    bench.fail(played, std::move(failure));
+    const std::string expected = shown(dtype, right, element);
+    const std::string seen = shown(dtype, report.values, element);
+    bench.fail(played,
+               because(likely_cause(p, model, i, rank, of_all, of_ranks),
+                       {.message = text(
+                            m == 0 ? "" : "in the second call of this run, ", model.name(i), " (",
+                            name_of(dtype), ") on rank ", rank, " has ", seen, " at element ",
+                            element, " where the source, rank ", model.source, ", has ", expected),
+                        .expected = expected,
+                        .seen = seen,
+                        .where = text(where, ", element ", element)}));
   }
   if (!report.gradient_kept) {
-    bench.fail(played, failure_of("gradient_changed",
-                                  text("the gradient of ", model.name(i), " changed on rank ", rank,
-                                       "; only values and buffers are broadcast here"),
-                                  where));
+    bench.fail(played, {.cause = "gradient_changed",
+                        .message = text("the gradient of ", model.name(i), " changed on rank ",
+                                        rank, "; only values and buffers are broadcast here"),
+                        .where = where});
   }
 }
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
+using Reports = std::vector<ModelReport>;  // of one rank, by model
+
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+             const std::vector<Reports>& of_ranks) {
   for (std::size_t m = 0; m < p.models.size(); ++m) {
     for (std::size_t i = 0; i < p.models[m].size(); ++i) {
       std::vector<TensorReport> of_all;
-      for (const int member : p.members.ranks) {
-        of_all.push_back(read_tensor_report(played.results->of(member)));
+      for (const Reports& reports : of_ranks) {
+        if (reports.size() != p.models.size() || reports[m].size() != p.models[m].size()) {
+          throw MalformedMessage("not a report a tensor");
+        }
+        of_all.push_back(reports[m][i]);
       }
       for (int rank = 0; rank < p.members.size(); ++rank) {
         compare_tensor(bench, played, p, salt, m, i, rank, of_all);
@@ -120,37 +114,24 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
   }
 }
 
-CaseSetup setup_of(const Problem& p, std::uint64_t salt, std::uint8_t peer_dies) {
-  CaseSetup setup;
-  setup.description = p.description();
-  setup.schedule_seed = p.schedule_seed;
-  for (int world_rank = 0; world_rank < p.members.world; ++world_rank) {
-    ReplicaCase one;
-    one.group = p.members.choice_of(world_rank);
-    one.peer_dies = peer_dies;
-    for (std::size_t m = 0; m < p.models.size() && p.members.contain(world_rank); ++m) {
-      const ModelPlan& model = p.models[m];
-      Replica& replica = one.replicas.emplace_back();
-      replica.source = model.source;
-      replica.allocation_seed =
-          random_bits(salt, 1'000'000 + 16 * m + static_cast<std::uint64_t>(world_rank)) >> 32;
-      for (std::size_t i = 0; i < model.size(); ++i) {
-        auto& tensors = i < model.parameters.size() ? replica.parameters : replica.buffers;
-        tensors.push_back(
-            {model.tensor(i).dtype, values_of(p, salt, m, i, p.members.group_rank(world_rank))});
-      }
+ReplicaCase case_of(const Problem& p, std::uint64_t salt, int rank) {
+  const auto world_rank =
+      static_cast<std::uint64_t>(p.members.ranks[static_cast<std::size_t>(rank)]);
+  ReplicaCase one;
+  for (std::size_t m = 0; m < p.models.size(); ++m) {
+    const ModelPlan& model = p.models[m];
+    Replica& replica = one.replicas.emplace_back();
+    replica.source = model.source;
+    replica.allocation_seed = random_bits(salt, 1'000'000 + 16 * m + world_rank) >> 32;
+    for (std::size_t i = 0; i < model.size(); ++i) {
+      auto& tensors = i < model.parameters.size() ? replica.parameters : replica.buffers;
+      tensors.push_back({model.tensor(i).dtype, values_of(p, salt, m, i, rank)});
     }
-    setup.inputs.push_back(encode(one));
   }
-  return setup;
+  return one;
 }
 
-std::optional<Played> play(Bench& bench, const Problem& p) {
-  const std::uint64_t salt = bench.draw();
-  auto played = bench.play(setup_of(p, salt, 0));
-  if (played) compare(bench, *played, p, salt);
-  return played;
-}
+const RanksContract<Problem, ReplicaCase, Reports> contract{.case_of = case_of, .compare = compare};
 
 std::vector<TensorPlan> of_type(DType dtype, std::initializer_list<std::int64_t> counts) {
   std::vector<TensorPlan> tensors;
@@ -241,33 +222,36 @@ Exam exam() {
       {"on 1 to 8 and 13 ranks every rank ends with rank 0's parameters",
        [](Bench& bench) {
          for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
-           play(bench, {whole_world(n), {plain_model(0)}, bench.draw()});
+           play(bench, contract, {whole_world(n), {plain_model(0)}, bench.draw()});
          }
        }},
       {"buffers and every element type are copied exactly; counters keep all their digits",
        [](Bench& bench) {
-         play(bench, {whole_world(3), {mixed_model(0)}, bench.draw()});
-         play(bench, {whole_world(2),
-                      {{0, of_type(DType::float64, {9}), of_type(DType::int64, {1})}},
-                      bench.draw()});
-         play(bench, {whole_world(2), {{0, {}, of_type(DType::float32, {4})}}, bench.draw()});
+         play(bench, contract, {whole_world(3), {mixed_model(0)}, bench.draw()});
+         play(bench, contract,
+              {whole_world(2),
+               {{0, of_type(DType::float64, {9}), of_type(DType::int64, {1})}},
+               bench.draw()});
+         play(bench, contract,
+              {whole_world(2), {{0, {}, of_type(DType::float32, {4})}}, bench.draw()});
        }},
       {"any rank can be the source, and the next model can have another source",
        [](Bench& bench) {
          for (const int n : {2, 5, 8}) {
-           play(bench, {whole_world(n), {mixed_model(n - 1), mixed_model(n / 2)}, bench.draw()});
+           play(bench, contract,
+                {whole_world(n), {mixed_model(n - 1), mixed_model(n / 2)}, bench.draw()});
          }
        }},
       {"in a subgroup `source` is a rank of that subgroup",
        [](Bench& bench) {
          Problem p{whole_world(8), {mixed_model(1), plain_model(2)}, bench.draw()};
          p.members.ranks = {6, 1, 4};
-         play(bench, p);
+         play(bench, contract, p);
        }},
       {"when a peer is lost, a rank throws CommError and never returns a partial copy of the model",
        [](Bench& bench) {
          const Problem p{whole_world(4), {plain_model(0)}, bench.draw()};
-         check_lost_peer(bench, setup_of(p, bench.draw(), 1), 2, 3);
+         judge_lost_peer(bench, contract, p, 2, 3);
        }},
       {"each rank receives the model once, and no rank sends it to every other rank",
        [](Bench& bench) {
@@ -280,7 +264,7 @@ Exam exam() {
              model.parameters.push_back({DType::float16, 50});
            }
            const Problem p{whole_world(n), {model}, bench.draw()};
-           if (const auto played = play(bench, p)) check_traffic(bench, *played, p);
+           if (const auto played = play(bench, contract, p)) check_traffic(bench, *played, p);
          }
        }},
   };

@@ -6,8 +6,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/replicas/broadcast_parameters.hpp"
-#include "grader/play/lost_peer.hpp"
-#include "grader/play/poison_device.hpp"
+#include "grader/play/ranks_play.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -85,36 +84,34 @@ bool gradient_kept(const Parameter& parameter, int rank) {
   return true;
 }
 
-Bytes make_equal(sim::PlayerCase& played, const ReplicaCase& c) {
-  PoisonDevice device;
-  std::unique_ptr<comm::ProcessGroup> world;
-  const auto group = make_group(played, c.group, world);
-  ByteWriter out;
-  if (!group) return out.take();
-
-  for (const Replica& replica : c.replicas) {
-    ReplicaModule model(replica, group->rank(), device);
-    const std::vector<Tensor> before = values_of(model);
-    replicas::broadcast_parameters(*group, model, replica.source);
-    const std::vector<Tensor> after = values_of(model);
-    const auto parameters = model.parameters();
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      const auto bytes = before[i].raw_bytes();
-      write(out, TensorReport{.values = {bytes.begin(), bytes.end()},
-                              .same_tensor = is_same(before[i], after[i]),
-                              .gradient_kept = i >= parameters.size() ||
-                                               gradient_kept(*parameters[i], group->rank())});
-    }
+ModelReport made_equal(comm::ProcessGroup& group, const Replica& replica, Device& device) {
+  ReplicaModule model(replica, group.rank(), device);
+  const std::vector<Tensor> before = values_of(model);
+  replicas::broadcast_parameters(group, model, replica.source);
+  const std::vector<Tensor> after = values_of(model);
+  const auto parameters = model.parameters();
+  ModelReport report;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const auto bytes = before[i].raw_bytes();
+    report.push_back(
+        {.values = {bytes.begin(), bytes.end()},
+         .same_tensor = is_same(before[i], after[i]),
+         .gradient_kept = i >= parameters.size() || gradient_kept(*parameters[i], group.rank())});
   }
-  return out.take();
+  return report;
 }
 
 }  // namespace
 
 Bytes play(sim::PlayerCase& played) {
-  const ReplicaCase c = decode_replica_case(played.input);
-  if (!c.peer_dies) return make_equal(played, c);
-  return play_with_a_lost_peer(played, [&](sim::PlayerCase& watched) { make_equal(watched, c); });
+  return play_in_group<ReplicaCase>(
+      played, [](comm::ProcessGroup& group, const ReplicaCase& c, Device& device) {
+        std::vector<ModelReport> reports;
+        for (const Replica& replica : c.replicas) {
+          reports.push_back(made_equal(group, replica, device));
+        }
+        return reports;
+      });
 }
 
 }  // namespace lockstep::grader

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "grader/exam/lost_peer_rules.hpp"
+#include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/traffic.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/exam/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/data_parallel_step/oracle.hpp"
 #include "grader/play/training.hpp"
@@ -20,11 +20,10 @@ using Problem = StepProblem;
 using Way = StepWay;
 using Trained = StepTrained;
 
-std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t salt,
-                                                 std::span<const double> seen) {
+Cause likely_cause(const Problem& p, std::uint64_t salt, std::span<const double> seen) {
   const auto is = [&](Way way) {
     const auto other = train(p, salt, way).parameters;
-    return !first_difference(seen, other, tolerance_of(p, other));
+    return !first_difference(seen, other, training_tolerance(p.dtype, other));
   };
   if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
     return {"no_number",
@@ -33,8 +32,8 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
   if (is(Way::unmoved)) {
     return {"unmoved", "no parameter moved: the optimizer did not step, or found no gradient"};
   }
-  if (p.ranks > 1 && is(Way::divided_twice)) {
-    return {"divided_twice", text("the gradients were ", p.ranks,
+  if (p.ranks() > 1 && is(Way::divided_twice)) {
+    return {"divided_twice", text("the gradients were ", p.ranks(),
                                   " times too small: they were averaged and then divided again")};
   }
   if (p.clip_norm > 0 && is(Way::not_clipped)) {
@@ -50,7 +49,7 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
             "gradient"};
   }
   if (const auto other = train_averaging_parameters(p, salt);
-      !first_difference(seen, other, tolerance_of(p, other))) {
+      !first_difference(seen, other, training_tolerance(p.dtype, other))) {
     return {
         "averaged_parameters",
         "the parameters were averaged after each rank stepped with its own gradient; the result is "
@@ -86,16 +85,16 @@ std::pair<std::string, std::string> likely_cause(const Problem& p, std::uint64_t
 std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, int rank,
                                  std::span<const double> seen) {
   const auto is = [&](const std::vector<double>& other) {
-    return !first_difference(seen, other, tolerance_of(p, other));
+    return !first_difference(seen, other, training_tolerance(p.dtype, other));
   };
   const auto all = train(p, salt, Way::right).losses;
   std::vector<double> sums(steps), means;
   for (const auto& of_rank : all) {
     for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += of_rank[k];
   }
-  for (const double sum : sums) means.push_back(sum / p.ranks);
-  if (p.ranks > 1 && is(means)) return "; likely cause: this is the mean over all ranks";
-  if (p.ranks > 1 && is(sums)) return "; likely cause: this is the sum over all ranks";
+  for (const double sum : sums) means.push_back(sum / p.ranks());
+  if (p.ranks() > 1 && is(means)) return "; likely cause: this is the mean over all ranks";
+  if (p.ranks() > 1 && is(sums)) return "; likely cause: this is the sum over all ranks";
   if (is(train(p, salt, Way::loss_after).losses[static_cast<std::size_t>(rank)])) {
     return "; likely cause: this is the loss after the update";
   }
@@ -106,94 +105,89 @@ std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, int rank,
 void check_unused(Bench& bench, const Played& played, int rank, std::vector<double>& parameters,
                   bool has_gradient) {
   constexpr std::ptrdiff_t count = 6;
-  Failure failure;
-  failure.where = text("rank ", rank, ", the parameter that no rank used");
+  const std::string where = text("rank ", rank, ", the parameter that no rank used");
   const auto end = parameters.begin() + std::min(count, std::ssize(parameters));
   if (std::any_of(parameters.begin(), end,
                   [](double value) { return value != WithUnused::unused_value; })) {
-    failure.cause = "unused_moved";
-    failure.message = text("the parameter that no rank used moved on rank ", rank,
-                           "; it has no gradient, so no step may move it. Was a gradient left from "
-                           "before the call still used?");
-    bench.fail(played, std::move(failure));
+    bench.fail(played,
+               {.cause = "unused_moved",
+                .message = text("the parameter that no rank used moved on rank ", rank,
+                                "; it has no gradient, so no step may move it. Was a gradient left "
+                                "from before the call still used?"),
+                .where = where});
   }
   parameters.erase(parameters.begin(), end);
   if (!has_gradient) return;
-  failure.cause = "gradient_invented";
-  failure.expected = "no gradient";
-  failure.seen = "a gradient";
-  failure.message = text(
-      "the parameter that no rank used has a gradient on rank ", rank,
-      " after the step; leave it without a gradient, or weight decay and momentum will move it");
-  bench.fail(played, std::move(failure));
+  bench.fail(played,
+             {.cause = "gradient_invented",
+              .message = text("the parameter that no rank used has a gradient on rank ", rank,
+                              " after the step; leave it without a gradient, or weight "
+                              "decay and momentum will move it"),
+              .expected = "no gradient",
+              .seen = "a gradient",
+              .where = where});
 }
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt) {
+void check_same_bits(Bench& bench, const Played& played, int rank, std::span<const double> seen,
+                     std::span<const double> rank_zero) {
+  const auto at = first_other_bits(seen, rank_zero);
+  if (!at) return;
+  const std::string first = number_at(rank_zero, *at), own = number_at(seen, *at);
+  bench.fail(played,
+             because({"replicas_differ",
+                      "the ranks stepped with different gradients, averaged after the step "
+                      "or not at all"},
+                     {.message = text("after ", steps,
+                                      " steps, the replicas of rank 0 and "
+                                      "rank ",
+                                      rank, " differ: ", first, " and ", own, " at element ", *at),
+                      .expected = "the same bits on every rank",
+                      .seen = text(first, " on rank 0, ", own, " on rank ", rank),
+                      .where = text("rank ", rank)}));
+}
+
+void check_losses(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+                  int rank, std::span<const double> losses, std::span<const double> right) {
+  const auto at = first_difference(losses, right, training_tolerance(p.dtype, right));
+  if (!at) return;
+  const std::string expected = number_at(right, *at), seen = number_at(losses, *at);
+  bench.fail(played,
+             {.cause = "wrong_loss",
+              .message = text("the parameters are right, but step ", *at, " returned the loss ",
+                              seen, " where this rank's mean loss before the update is ", expected,
+                              likely_cause_of_loss(p, salt, rank, losses)),
+              .expected = expected,
+              .seen = seen,
+              .where = text("rank ", rank, ", step ", *at)});
+}
+
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+             const std::vector<StepReport>& reports) {
   const Trained expected = train(p, salt, Way::right);
-  const auto tolerance = tolerance_of(p, expected.parameters);
+  const auto tolerance = training_tolerance(p.dtype, expected.parameters);
   std::vector<double> rank_zero;
-  for (int rank = 0; rank < p.ranks; ++rank) {
-    ByteReader& result = played.results->of(rank);
-    const auto losses = result.get_list<double>();
-    const bool first_has_gradient = result.get<std::uint8_t>() != 0;
-    std::vector<double> seen;
-    while (!result.done()) {
-      for (double value : as_doubles(p.dtype, result.get_bytes())) seen.push_back(value);
-    }
-    if (p.unused) check_unused(bench, played, rank, seen, first_has_gradient);
-    Failure failure;
-    failure.where = text("rank ", rank);
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const StepReport& report = reports[static_cast<std::size_t>(rank)];
+    std::vector<double> seen = as_doubles(p.dtype, report.parameters);
+    if (p.unused) check_unused(bench, played, rank, seen, report.first_has_gradient);
     if (rank == 0) rank_zero = seen;
-    if (const auto at = first_other_bits(seen, rank_zero)) {
-      failure.cause = "replicas_differ";
-      const auto shown = [&](const std::vector<double>& of) {
-        return *at < of.size() ? number(of[*at]) : std::string("nothing");
-      };
-      failure.expected = "the same bits on every rank";
-      failure.seen = text(shown(rank_zero), " on rank 0, ", shown(seen), " on rank ", rank);
-      failure.message =
-          text("after ", steps, " steps, the replicas of rank 0 and rank ", rank,
-               " differ: ", shown(rank_zero), " and ", shown(seen), " at element ", *at,
-               "; likely cause: the ranks stepped with different gradients, averaged after the "
-               "step or not at all");
-      bench.fail(played, std::move(failure));
-    }
+    check_same_bits(bench, played, rank, seen, rank_zero);
     if (const auto at = first_difference(seen, expected.parameters, tolerance)) {
-      const auto [cause, sentence] = likely_cause(p, salt, seen);
-      failure.cause = cause;
-      failure.expected =
-          *at < expected.parameters.size() ? number(expected.parameters[*at]) : "nothing";
-      failure.seen = *at < seen.size() ? number(seen[*at]) : "nothing";
-      failure.where += text(", parameter element ", *at);
-      failure.message = text("after ", steps, " steps, parameter element ", *at, " is ",
-                             failure.seen, " where one device with all ", p.ranks * p.batch,
-                             " samples has ", failure.expected, "; likely cause: ", sentence);
-      bench.fail(played, std::move(failure));
+      const std::string right = number_at(expected.parameters, *at), wrong = number_at(seen, *at);
+      bench.fail(played, because(likely_cause(p, salt, seen),
+                                 {.message = text("after ", steps, " steps, parameter element ",
+                                                  *at, " is ", wrong, " where one device with all ",
+                                                  p.ranks() * p.batch, " samples has ", right),
+                                  .expected = right,
+                                  .seen = wrong,
+                                  .where = text("rank ", rank, ", parameter element ", *at)}));
     }
-    const auto& own = expected.losses[static_cast<std::size_t>(rank)];
-    if (const auto at = first_difference(losses, own, tolerance_of(p, own))) {
-      failure.cause = "wrong_loss";
-      failure.expected = *at < own.size() ? number(own[*at]) : "nothing";
-      failure.seen = *at < losses.size() ? number(losses[*at]) : "nothing";
-      failure.where += text(", step ", *at);
-      failure.message = text("the parameters are right, but step ", *at, " returned the loss ",
-                             failure.seen, " where this rank's mean loss before the update is ",
-                             failure.expected, likely_cause_of_loss(p, salt, rank, losses));
-      bench.fail(played, std::move(failure));
-    }
+    check_losses(bench, played, p, salt, rank, report.losses,
+                 expected.losses[static_cast<std::size_t>(rank)]);
   }
 }
 
-std::optional<Played> play(Bench& bench, const Problem& p) {
-  const std::uint64_t salt = bench.draw();
-  CaseSetup setup;
-  setup.description = p.description();
-  setup.schedule_seed = p.schedule_seed;
-  for (int rank = 0; rank < p.ranks; ++rank) setup.inputs.push_back(encode(case_of(p, salt, rank)));
-  auto played = bench.play(setup);
-  if (played) compare(bench, *played, p, salt);
-  return played;
-}
+const RanksContract<Problem, StepCase, StepReport> contract{.case_of = case_of, .compare = compare};
 
 void check_meetings(Bench& bench, const Played& played) {
   constexpr std::int64_t parameters = 4;
@@ -206,7 +200,7 @@ void check_meetings(Bench& bench, const Played& played) {
 
 void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   const std::int64_t elements = width * 8 + 8 + 8 * classes + classes;
-  const double allowed = static_cast<double>(steps) * ring_bytes(elements * 8, p.ranks);
+  const double allowed = static_cast<double>(steps) * ring_bytes(elements * 8, p.ranks());
   const double sent = busiest_rank_bytes(played.counters);
   // A quarter for a loss or a count that travels along on this very small model.
   if (sent <= allowed * 1.25) return check_meetings(bench, played);
@@ -225,51 +219,47 @@ Exam exam() {
       {"ten steps of SGD with momentum equal those of one device with all the samples",
        [](Bench& bench) {
          for (int n : {2, 3, 4, 1, 5}) {
-           play(bench, {.ranks = n, .schedule_seed = bench.draw()});
+           play(bench, contract, {.members = whole_world(n), .schedule_seed = bench.draw()});
          }
        }},
       {"ten steps of Adam equal those of one device: its moments see the averaged gradient",
        [](Bench& bench) {
-         for (int n : {2, 7}) play(bench, {.ranks = n, .optimizer = OptimizerKind::adam});
+         for (int n : {2, 7})
+           play(bench, contract, {.members = whole_world(n), .optimizer = OptimizerKind::adam});
        }},
       {"clipping uses the norm of the averaged gradient",
        [](Bench& bench) {
-         for (int n : {2, 4}) play(bench, {.ranks = n, .clip_norm = 0.1});
-         play(bench, {.ranks = 3, .optimizer = OptimizerKind::adam, .clip_norm = 0.1});
+         for (int n : {2, 4}) play(bench, contract, {.members = whole_world(n), .clip_norm = 0.1});
+         play(bench, contract,
+              {.members = whole_world(3), .optimizer = OptimizerKind::adam, .clip_norm = 0.1});
          // A bound that nothing exceeds changes nothing.
-         play(bench, {.ranks = 3, .clip_norm = 1e4});
-         play(bench, {.ranks = 2, .clip_norm = -0.1});
+         play(bench, contract, {.members = whole_world(3), .clip_norm = 1e4});
+         play(bench, contract, {.members = whole_world(2), .clip_norm = -0.1});
        }},
       {"float32 parameters train the same way",
-       [](Bench& bench) { play(bench, {.ranks = 3, .dtype = DType::float32}); }},
+       [](Bench& bench) {
+         play(bench, contract, {.members = whole_world(3), .dtype = DType::float32});
+       }},
       {"eight ranks with one sample each train as one device does",
-       [](Bench& bench) { play(bench, {.ranks = 8, .batch = 1}); }},
+       [](Bench& bench) { play(bench, contract, {.members = whole_world(8), .batch = 1}); }},
       {"a parameter that no rank used keeps its value and has no gradient",
        [](Bench& bench) {
-         play(bench, {.ranks = 2, .optimizer = OptimizerKind::adam, .unused = true});
+         play(bench, contract,
+              {.members = whole_world(2), .optimizer = OptimizerKind::adam, .unused = true});
        }},
       {"when a peer is lost, a rank throws CommError and takes no step with the remaining "
        "gradients",
        [](Bench& bench) {
-         const Problem p{.ranks = 4, .schedule_seed = bench.draw()};
-         const std::uint64_t salt = bench.draw();
-         CaseSetup setup;
-         setup.description = p.description();
-         setup.schedule_seed = p.schedule_seed;
-         for (int rank = 0; rank < p.ranks; ++rank) {
-           StepCase c = case_of(p, salt, rank);
-           c.peer_dies = 1;
-           setup.inputs.push_back(encode(c));
-         }
-         check_lost_peer(bench, std::move(setup), 3, 5);
+         const Problem p{.members = whole_world(4), .schedule_seed = bench.draw()};
+         judge_lost_peer(bench, contract, p, 3, 5);
        },
        {},
        Asks::cost},  // among real processes no rank is killed
       {"each step reduces the gradients once",
        [](Bench& bench) {
          for (int n : {2, 8}) {
-           const Problem p{.ranks = n};
-           if (const auto played = play(bench, p)) check_traffic(bench, *played, p);
+           const Problem p{.members = whole_world(n)};
+           if (const auto played = play(bench, contract, p)) check_traffic(bench, *played, p);
          }
        },
        {},

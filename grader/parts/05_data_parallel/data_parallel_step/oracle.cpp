@@ -1,8 +1,5 @@
 #include "grader/parts/05_data_parallel/data_parallel_step/oracle.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "engine/base/random.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/play/training.hpp"
@@ -20,8 +17,8 @@ std::uint64_t model_seed_of(std::uint64_t salt) { return random_bits(salt, 1'000
 }  // namespace
 
 std::string StepProblem::description() const {
-  return text(ranks, ranks == 1 ? " rank" : " ranks", ", ", batch, " samples each, ", steps,
-              " steps, ", optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
+  return text(members.description(), ", ", batch, " samples each, ", steps, " steps, ",
+              optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
               clip_norm > 0 ? text(", clipped to ", clip_norm) : "",
               clip_norm < 0 ? text(", clip_norm ", clip_norm) : "",
               unused ? ", a parameter that no rank used" : "",
@@ -33,7 +30,7 @@ StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   c.dtype = p.dtype;
   c.optimizer = p.optimizer;
   c.clip_norm = p.clip_norm;
-  c.unused = p.unused ? 1 : 0;
+  c.unused = p.unused;
   c.model_seed = model_seed_of(salt);
   c.widths = {width, 8, classes};
   c.batch = p.batch;
@@ -57,7 +54,7 @@ StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
 Trained train(const Problem& p, std::uint64_t salt, Way way) {
   CpuDevice device;
   std::vector<StepCase> cases;
-  for (int rank = 0; rank < p.ranks; ++rank) cases.push_back(case_of(p, salt, rank));
+  for (int rank = 0; rank < p.ranks(); ++rank) cases.push_back(case_of(p, salt, rank));
   const auto model = nn::make_mlp(cases[0].widths, p.dtype, device, model_seed_of(salt));
   const auto optimizer = make_optimizer(*model, p.optimizer);
   const auto parameters = model->parameters();
@@ -86,8 +83,8 @@ Trained train(const Problem& p, std::uint64_t salt, Way way) {
       if (way == Way::clip_before) optim::clip_grad_norm(parameters, p.clip_norm);
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Tensor scaled = parameters[i]->grad.clone();
-        if (way != Way::summed && way != Way::no_average) scaled.scale_(1.0 / p.ranks);
-        if (way == Way::divided_twice) scaled.scale_(1.0 / p.ranks);
+        if (way != Way::summed && way != Way::no_average) scaled.scale_(1.0 / p.ranks());
+        if (way == Way::divided_twice) scaled.scale_(1.0 / p.ranks());
         if (sums[i].defined()) {
           sums[i].reduce_(scaled, ReduceOp::sum);
         } else {
@@ -106,11 +103,7 @@ Trained train(const Problem& p, std::uint64_t salt, Way way) {
           autograd::cross_entropy(tape, logits, batches[rank].labels).tensor.item();
     }
   }
-  for (const Parameter* parameter : parameters) {
-    for (double value : as_doubles(p.dtype, parameter->value.raw_bytes())) {
-      trained.parameters.push_back(value);
-    }
-  }
+  trained.parameters = as_doubles(p.dtype, values_of(*model));
   return trained;
 }
 
@@ -118,14 +111,14 @@ std::vector<double> train_averaging_parameters(const Problem& p, std::uint64_t s
   CpuDevice device;
   std::vector<std::unique_ptr<nn::Module>> models;
   std::vector<std::unique_ptr<optim::Optimizer>> optimizers;
-  for (int rank = 0; rank < p.ranks; ++rank) {
+  for (int rank = 0; rank < p.ranks(); ++rank) {
     models.push_back(
         nn::make_mlp(case_of(p, salt, 0).widths, p.dtype, device, model_seed_of(salt)));
     optimizers.push_back(make_optimizer(*models.back(), p.optimizer));
   }
   for (std::int64_t step = 0; step < steps; ++step) {
     std::vector<Tensor> means(models.front()->parameters().size());
-    for (int rank = 0; rank < p.ranks; ++rank) {
+    for (int rank = 0; rank < p.ranks(); ++rank) {
       const StepCase c = case_of(p, salt, rank);
       nn::Module& model = *models[static_cast<std::size_t>(rank)];
       optim::Optimizer& optimizer = *optimizers[static_cast<std::size_t>(rank)];
@@ -140,7 +133,7 @@ std::vector<double> train_averaging_parameters(const Problem& p, std::uint64_t s
       optimizer.step();
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Tensor share = parameters[i]->value.clone();
-        share.scale_(1.0 / p.ranks);
+        share.scale_(1.0 / p.ranks());
         if (rank == 0) {
           means[i] = share;
         } else {
@@ -153,22 +146,7 @@ std::vector<double> train_averaging_parameters(const Problem& p, std::uint64_t s
       for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i]->value.copy_(means[i]);
     }
   }
-  std::vector<double> flat;
-  for (const Parameter* parameter : models.front()->parameters()) {
-    for (double value : as_doubles(p.dtype, parameter->value.raw_bytes())) flat.push_back(value);
-  }
-  return flat;
-}
-
-std::vector<double> tolerance_of(const Problem& p, std::span<const double> expected) {
-  // float64, ten steps: sums in another order move the result by some 1e-13; Adam divides by the
-  // root of the second moment and so magnifies that for tiny gradients. 1e-6 leaves room for every
-  // right order of summation and is far below what any mistake changes. In float32 the same sums
-  // differ by some 1e-6 after ten steps.
-  const double relative = p.dtype == DType::float64 ? 1e-6 : 1e-3;
-  std::vector<double> tolerance;
-  for (double value : expected) tolerance.push_back(relative * std::max(1.0, std::fabs(value)));
-  return tolerance;
+  return as_doubles(p.dtype, values_of(*models.front()));
 }
 
 }  // namespace lockstep::grader::data_parallel_step

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "grader/exam/members.hpp"
 #include "grader/parts/05_data_parallel/data_parallel_step/case.hpp"
 
 namespace lockstep::grader::data_parallel_step {
@@ -14,7 +15,7 @@ inline constexpr std::int64_t steps = 10;
 inline constexpr std::int64_t width = 6, classes = 4;
 
 struct StepProblem {
-  int ranks = 2;
+  Members members = whole_world(2);
   std::int64_t batch = 3;
   OptimizerKind optimizer = OptimizerKind::momentum;
   double clip_norm = 0;
@@ -22,6 +23,7 @@ struct StepProblem {
   bool unused = false;  // a parameter takes no part in forward
   std::uint64_t schedule_seed = 0;
 
+  int ranks() const { return members.size(); }
   std::string description() const;
 };
 
@@ -55,8 +57,5 @@ StepTrained train(const StepProblem& problem, std::uint64_t salt, StepWay way);
 // afterwards. Equal to the right way for SGD, with momentum too, since all of it is linear in the
 // gradient; not for Adam or with clipping.
 std::vector<double> train_averaging_parameters(const StepProblem& problem, std::uint64_t salt);
-
-// How far a right answer may be from these numbers.
-std::vector<double> tolerance_of(const StepProblem& problem, std::span<const double> expected);
 
 }  // namespace lockstep::grader::data_parallel_step

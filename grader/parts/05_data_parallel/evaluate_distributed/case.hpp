@@ -12,52 +12,28 @@
 namespace lockstep::grader {
 
 struct EvaluateCase {
-  GroupChoice group;
+  GroupChoice group{};
+  Peer peer = Peer::stays;
   DType dtype = DType::float64;
-  DatasetShape dataset;
+  DatasetShape dataset{};
   std::vector<std::uint64_t> model_seeds;  // one evaluation each, of a model of its own
-  std::uint8_t peer_dies = 0;              // then a rank reports only how its calls ended
 };
-
-inline Bytes encode(const EvaluateCase& c) {
-  ByteWriter out;
-  write(out, c.group);
-  out.put(c.dtype);
-  write(out, c.dataset);
-  out.put_list(std::span<const std::uint64_t>(c.model_seeds)).put(c.peer_dies);
-  return out.take();
-}
-
-inline EvaluateCase decode_evaluate_case(ByteReader& in) {
-  EvaluateCase c;
-  c.group = read_group_choice(in);
-  c.dtype = in.get<DType>();
-  c.dataset = read_dataset_shape(in);
-  c.model_seeds = in.get_list<std::uint64_t>();
-  c.peer_dies = in.get<std::uint8_t>();
-  return c;
-}
 
 // What a rank tells of one evaluation.
 struct EvaluateResult {
   double loss = 0, accuracy = 0;
-  std::uint64_t model_hash = 0;    // afterwards
-  std::uint8_t recorded = 0;       // a pass was recorded for backward, or a gradient was made
-  std::uint8_t left_training = 0;  // the model was left prepared for training
+  std::uint64_t model_hash = 0;  // afterwards
+  bool recorded = false;         // a pass was recorded for backward, or a gradient was made
+  bool left_training = false;    // the model was left prepared for training
 };
 
-inline void write(ByteWriter& out, const EvaluateResult& result) {
-  out.put(result.loss).put(result.accuracy).put(result.model_hash);
-  out.put(result.recorded).put(result.left_training);
+template <typename Archive>
+void fields(Archive& archive, EvaluateCase& c) {
+  archive(c.group, c.peer, c.dtype, c.dataset, c.model_seeds);
 }
-inline EvaluateResult read_evaluate_result(ByteReader& in) {
-  EvaluateResult result;
-  result.loss = in.get<double>();
-  result.accuracy = in.get<double>();
-  result.model_hash = in.get<std::uint64_t>();
-  result.recorded = in.get<std::uint8_t>();
-  result.left_training = in.get<std::uint8_t>();
-  return result;
+template <typename Archive>
+void fields(Archive& archive, EvaluateResult& result) {
+  archive(result.loss, result.accuracy, result.model_hash, result.recorded, result.left_training);
 }
 
 // A model that says something else while it is prepared for training, as one with dropout does: it

@@ -11,7 +11,6 @@ namespace {
 
 using Problem = EvaluationProblem;
 using Numbers = EvaluationNumbers;
-using Cause = EvaluationCause;
 
 // What the model says of each sample.
 struct Scores {
@@ -71,10 +70,10 @@ Numbers mean_of(const Problem& p, const Scores& scores, const Indices& indices) 
 enum class Shares : std::uint8_t { strided, blocks, padded };
 
 Indices share_of(const Problem& p, Shares shares, int rank) {
-  const std::int64_t most = (p.samples + p.ranks - 1) / p.ranks;
+  const std::int64_t most = (p.samples + p.ranks() - 1) / p.ranks();
   Indices mine;
   for (std::int64_t k = 0; k < most; ++k) {
-    const std::int64_t i = shares == Shares::blocks ? rank * most + k : rank + k * p.ranks;
+    const std::int64_t i = shares == Shares::blocks ? rank * most + k : rank + k * p.ranks();
     if (i < p.samples || shares == Shares::padded) mine.push_back(i % p.samples);
   }
   return mine;
@@ -86,7 +85,7 @@ enum class Empty : std::uint8_t { left_out, counts_as_zero };
 Numbers mean_of_means(const Problem& p, const Scores& scores, Shares shares, Empty empty) {
   Numbers sums;
   int counted = 0;
-  for (int rank = 0; rank < p.ranks; ++rank) {
+  for (int rank = 0; rank < p.ranks(); ++rank) {
     const Indices mine = share_of(p, shares, rank);
     counted += !mine.empty() || empty == Empty::counts_as_zero ? 1 : 0;
     if (mine.empty()) continue;
@@ -117,7 +116,7 @@ Cause cause_of_loss(const Problem& p, const Scores& scores, double seen, double 
               "the accuracy is right, but the loss is the mean of the ranks' means: weight each "
               "mean by its labels, and divide the sum once"};
     }
-    if (is_near(p, seen, mean * p.ranks / static_cast<double>(p.samples * p.labels))) {
+    if (is_near(p, seen, mean * p.ranks() / static_cast<double>(p.samples * p.labels))) {
       return {"batch_means_added",
               "the accuracy is right, but batch losses are means: multiply each by its "
               "batch.labels.numel() to get a sum"};
@@ -192,7 +191,7 @@ Cause likely_cause(const Problem& p, const HiddenSamples& samples, std::uint64_t
             "model.prepare({.mode = nn::Mode::evaluation}) first"};
   }
   for (const Shares shares : {Shares::strided, Shares::blocks}) {
-    for (int of = 0; of < p.ranks && p.ranks > 1; ++of) {
+    for (int of = 0; of < p.ranks() && p.ranks() > 1; ++of) {
       const Indices share = share_of(p, shares, of);
       if (share.empty() || !is(mean(share))) continue;
       if (of == rank) return {"own_share", "this is the mean over this rank's own samples"};
@@ -200,7 +199,7 @@ Cause likely_cause(const Problem& p, const HiddenSamples& samples, std::uint64_t
     }
   }
   Indices padded;
-  for (int of = 0; of < p.ranks; ++of) {
+  for (int of = 0; of < p.ranks(); ++of) {
     const Indices share = share_of(p, Shares::padded, of);
     padded.insert(padded.end(), share.begin(), share.end());
   }
@@ -217,10 +216,10 @@ Cause likely_cause(const Problem& p, const HiddenSamples& samples, std::uint64_t
               "with fewer samples; reduce sums, and divide once"};
     }
   }
-  const Indices cut = all_of(p.samples / p.ranks * p.ranks);
+  const Indices cut = all_of(p.samples / p.ranks() * p.ranks());
   if (!cut.empty() && is(mean(cut))) {
     return {"drops_the_tail", text("the last ", p.samples - std::ssize(cut), " of ", p.samples,
-                                   " samples were left out; the ", p.ranks,
+                                   " samples were left out; the ", p.ranks(),
                                    " ranks may have different numbers of samples")};
   }
   return cause_of_half(p, scores, seen, mean(all_of(p.samples)));

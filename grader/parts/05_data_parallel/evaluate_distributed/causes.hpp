@@ -6,24 +6,24 @@
 #include <vector>
 
 #include "grader/exam/dataset_service.hpp"
+#include "grader/exam/members.hpp"
+#include "grader/judge/causes.hpp"
 #include "grader/parts/05_data_parallel/evaluate_distributed/case.hpp"
 
 namespace lockstep::grader::evaluate_distributed {
 
 struct EvaluationProblem {
-  int ranks = 2;
+  Members members = whole_world(2);
   std::int64_t samples = 13, labels = 1;
   int evaluations = 1;
   DType dtype = DType::float64;
   std::uint64_t schedule_seed = 0;
-  std::vector<int> members = {};  // world ranks of the group, in its order; empty: all
+  std::vector<std::uint64_t> model_seeds{};  // drawn for each case
 
-  int world() const { return ranks + (members.empty() ? 0 : 2); }
+  int ranks() const { return members.size(); }
   DatasetShape shape() const { return {samples, 5, labels, 4}; }
   std::string description() const {
-    return text(ranks, ranks == 1 ? " rank" : " ranks",
-                members.empty() ? "" : text(" of a world of ", world()), ", ", samples,
-                samples == 1 ? " sample" : " samples",
+    return text(members.description(), ", ", samples, samples == 1 ? " sample" : " samples",
                 labels > 1 ? text(" of ", labels, " labels") : "",
                 evaluations > 1 ? text(", ", evaluations, " evaluations") : "",
                 dtype == DType::float32 ? ", float32" : "");
@@ -41,10 +41,7 @@ EvaluationNumbers right_numbers(const EvaluationProblem& p, const HiddenSamples&
 bool near(const EvaluationProblem& p, const EvaluationNumbers& seen,
           const EvaluationNumbers& expected);
 
-struct EvaluationCause {
-  std::string name, sentence;
-};
-EvaluationCause likely_cause(const EvaluationProblem& p, const HiddenSamples& samples,
-                             std::uint64_t model_seed, int rank, const EvaluationNumbers& seen);
+Cause likely_cause(const EvaluationProblem& p, const HiddenSamples& samples,
+                   std::uint64_t model_seed, int rank, const EvaluationNumbers& seen);
 
 }  // namespace lockstep::grader::evaluate_distributed

@@ -13,51 +13,33 @@
 
 namespace lockstep::grader {
 
-// options.log is not part of a case.
+// options.log is not part of a case. A rank reports parameters and buffers, flat.
 struct TrainingLoopCase {
-  GroupChoice group;
+  GroupChoice group{};
+  Peer peer = Peer::stays;
   DType dtype = DType::float64;
   OptimizerKind optimizer = OptimizerKind::momentum;
   std::uint64_t model_seed = 0;  // of this rank
-  DatasetShape dataset;
-  train::LoopOptions options;
-  std::uint8_t peer_dies = 0;  // then a rank reports only how its call ended
+  DatasetShape dataset{};
+  train::LoopOptions options{};
 };
-
-inline Bytes encode(const TrainingLoopCase& c) {
-  ByteWriter out;
-  write(out, c.group);
-  out.put(c.dtype).put(c.optimizer).put(c.model_seed);
-  write(out, c.dataset);
-  const auto& [batch_size, epochs, seed, schedule, clip_norm, log] = c.options;
-  out.put(batch_size).put(epochs).put(seed).put(clip_norm);
-  out.put(schedule.decay).put(schedule.base).put(schedule.warmup);
-  out.put(schedule.total).put(schedule.last).put(c.peer_dies);
-  return out.take();
+template <typename Archive>
+void fields(Archive& archive, TrainingLoopCase& c) {
+  archive(c.group, c.peer, c.dtype, c.optimizer, c.model_seed, c.dataset);
+  auto& [batch_size, epochs, seed, schedule, clip_norm, log] = c.options;
+  archive(batch_size, epochs, seed, clip_norm, schedule.decay, schedule.base, schedule.warmup,
+          schedule.total, schedule.last);
 }
 
-inline TrainingLoopCase decode_training_loop_case(ByteReader& in) {
-  TrainingLoopCase c;
-  c.group = read_group_choice(in);
-  c.dtype = in.get<DType>();
-  c.optimizer = in.get<OptimizerKind>();
-  c.model_seed = in.get<std::uint64_t>();
-  c.dataset = read_dataset_shape(in);
-  c.options.batch_size = in.get<std::int64_t>();
-  c.options.epochs = in.get<int>();
-  c.options.seed = in.get<std::uint64_t>();
-  c.options.clip_norm = in.get<double>();
-  c.options.schedule.decay = in.get<optim::Decay>();
-  c.options.schedule.base = in.get<double>();
-  c.options.schedule.warmup = in.get<std::int64_t>();
-  c.options.schedule.total = in.get<std::int64_t>();
-  c.options.schedule.last = in.get<double>();
-  c.peer_dies = in.get<std::uint8_t>();
-  return c;
+// What the loop logs.
+struct LogCall {
+  static constexpr const char* service = "log";
+  train::LoggedStep line{};
+};
+template <typename Archive>
+void fields(Archive& archive, LogCall& call) {
+  archive(call.line.step, call.line.epoch, call.line.loss);
 }
-
-// The service "log": told a step, an epoch and a loss; the answer is empty.
-inline constexpr const char* log_service = "log";
 
 // A model with a buffer, and with something like dropout: prepared for training it scales each
 // sample by a number drawn from the seed, the step and the sample's number in the global batch.

@@ -32,7 +32,7 @@ double rate_at(const train::LoopOptions& options, LoopWay way, std::int64_t step
 
 nn::Occasion occasion_of(const DrawnLoop& drawn, LoopWay way, std::int64_t step, int rank) {
   const auto seed = drawn.case_of(rank).options.seed;
-  nn::Occasion occasion{nn::Mode::training, seed, step, rank, drawn.problem.ranks};
+  nn::Occasion occasion{nn::Mode::training, seed, step, rank, drawn.problem.ranks()};
   switch (way) {
     case LoopWay::prepared_for_evaluation:
       return {};
@@ -67,9 +67,8 @@ nn::Occasion occasion_of(const DrawnLoop& drawn, LoopWay way, std::int64_t step,
 }  // namespace
 
 std::string LoopProblem::description() const {
-  return text(ranks, ranks == 1 ? " rank" : " ranks",
-              members.empty() ? "" : text(" of a world of ", world()), ", ", samples, " samples, ",
-              batch, " a step and rank, ", epochs, epochs == 1 ? " epoch, " : " epochs, ",
+  return text(members.description(), ", ", samples, " samples, ", batch, " a step and rank, ",
+              epochs, epochs == 1 ? " epoch, " : " epochs, ",
               optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
               clip_norm > 0 ? text(", clipped to ", clip_norm) : "",
               rate > 0 ? text(", a rate of ", rate) : "",
@@ -99,45 +98,55 @@ TrainingLoopCase DrawnLoop::case_of(int rank) const {
   return c;
 }
 
-std::span<const LoopMistake> loop_mistakes() {
+const std::vector<Mistake<LoopWay>>& loop_mistakes() {
   using enum LoopWay;
-  static constexpr LoopMistake all[] = {
-      {last_rank_counts, "other_source",
-       "the replicas started with the last rank's values; start with rank 0's"},
-      {rate_left_alone, "rate_left_alone",
-       "the optimizer kept its old rate: before each step call set_learning_rate with "
-       "learning_rate_at(step, options.schedule)"},
-      {rate_of_epoch, "rate_of_epoch",
-       "the rate followed the epochs, or was set once; a schedule counts optimizer steps"},
-      {rate_anew_each_epoch, "rate_anew",
-       "the schedule started again in every epoch; steps count over all epochs"},
-      {counted_anew, "counted_anew",
-       "the step counter started again in every epoch; schedule, occasion and log count steps over "
-       "all epochs"},
-      {rate_one_late, "rate_one_late", "the rate is the next step's; steps count from 0"},
-      {counted_from_one, "counted_from_one",
-       "steps were counted from 1; for the schedule and the occasion the first step is step 0"},
-      {rate_one_early, "rate_one_early",
-       "each step used the previous step's rate: call set_learning_rate before the step"},
-      {not_clipped, "not_clipped", "the gradient was not clipped: options.clip_norm was ignored"},
-      {prepared_for_evaluation, "not_prepared",
-       "the model was not prepared for training, so dropout was inactive: call model.prepare "
-       "before each step"},
-      {one_randomness, "one_randomness",
-       "all ranks drew the same dropout masks: sample i of rank r is number r + i·N of the global "
-       "batch, so first_sample is the rank and sample_stride is N"},
-      {numbered_in_blocks, "numbered_in_blocks",
-       "the occasion numbers a rank's samples r·B + i, as if each rank had a block of the global "
-       "batch; samples are dealt out in turn, so sample i of rank r is number r + i·N"},
-      {numbered_alike, "numbered_alike",
-       "the occasion's sample_stride is 1, so ranks draw the same mask for different samples: "
-       "sample i of rank r is number r + i·N"},
-      {rank_in_the_seed, "rank_in_the_seed",
-       "the rank went into the occasion's seed: all ranks share one seed, and only the sample's "
-       "number, r + i·N, differs"},
-      {same_every_step, "same_every_step",
-       "every step drew the same dropout masks: the occasion needs the step"},
-      {not_averaged, "not_averaged", "rank 0 trained on its own samples only"},
+  static const std::vector<Mistake<LoopWay>> all{
+      {{"other_source", "the replicas started with the last rank's values; start with rank 0's"},
+       last_rank_counts},
+      {{"rate_left_alone",
+        "the optimizer kept its old rate: before each step call set_learning_rate with "
+        "learning_rate_at(step, options.schedule)"},
+       rate_left_alone},
+      {{"rate_of_epoch",
+        "the rate followed the epochs, or was set once; a schedule counts optimizer steps"},
+       rate_of_epoch},
+      {{"rate_anew", "the schedule started again in every epoch; steps count over all epochs"},
+       rate_anew_each_epoch},
+      {{"counted_anew",
+        "the step counter started again in every epoch; schedule, occasion and log count "
+        "steps over all epochs"},
+       counted_anew},
+      {{"rate_one_late", "the rate is the next step's; steps count from 0"}, rate_one_late},
+      {{"counted_from_one",
+        "steps were counted from 1; for the schedule and the occasion the first step is step 0"},
+       counted_from_one},
+      {{"rate_one_early",
+        "each step used the previous step's rate: call set_learning_rate before the step"},
+       rate_one_early},
+      {{"not_clipped", "the gradient was not clipped: options.clip_norm was ignored"}, not_clipped},
+      {{"not_prepared",
+        "the model was not prepared for training, so dropout was inactive: call model.prepare "
+        "before each step"},
+       prepared_for_evaluation},
+      {{"one_randomness",
+        "all ranks drew the same dropout masks: sample i of rank r is number r + i·N of the global "
+        "batch, so first_sample is the rank and sample_stride is N"},
+       one_randomness},
+      {{"numbered_in_blocks",
+        "the occasion numbers a rank's samples r·B + i, as if each rank had a block of the global "
+        "batch; samples are dealt out in turn, so sample i of rank r is number r + i·N"},
+       numbered_in_blocks},
+      {{"numbered_alike",
+        "the occasion's sample_stride is 1, so ranks draw the same mask for different samples: "
+        "sample i of rank r is number r + i·N"},
+       numbered_alike},
+      {{"rank_in_the_seed",
+        "the rank went into the occasion's seed: all ranks share one seed, and only the sample's "
+        "number, r + i·N, differs"},
+       rank_in_the_seed},
+      {{"same_every_step", "every step drew the same dropout masks: the occasion needs the step"},
+       same_every_step},
+      {{"not_averaged", "rank 0 trained on its own samples only"}, not_averaged},
   };
   return all;
 }
@@ -147,7 +156,7 @@ std::vector<std::vector<std::int64_t>> DrawnLoop::reads_of(int rank) const {
   std::vector<std::vector<std::int64_t>> batches;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     const auto order =
-        data::distributed_indices({problem.samples, rank, problem.ranks, options.seed, epoch});
+        data::distributed_indices({problem.samples, rank, problem.ranks(), options.seed, epoch});
     for (const auto& batch : data::batches_of(order, {.batch_size = options.batch_size})) {
       batches.push_back(batch);
     }
@@ -177,12 +186,12 @@ LoopTrained train_on_one_device(const DrawnLoop& drawn, LoopWay way) {
   const HiddenSamples samples = drawn.samples();
   const train::LoopOptions options = drawn.case_of(0).options;
   CpuDevice device;
-  const int beginning = way == LoopWay::last_rank_counts ? p.ranks - 1 : 0;
+  const int beginning = way == LoopWay::last_rank_counts ? p.ranks() - 1 : 0;
   OccasionalModel model(samples.shape, p.dtype, device, drawn.model_seed(beginning));
   const auto optimizer = make_optimizer(model, p.optimizer);
   const auto parameters = model.parameters();
   std::vector<std::vector<std::vector<std::int64_t>>> reads;
-  for (int rank = 0; rank < p.ranks; ++rank) reads.push_back(drawn.reads_of(rank));
+  for (int rank = 0; rank < p.ranks(); ++rank) reads.push_back(drawn.reads_of(rank));
 
   LoopTrained trained;
   trained.losses_of.resize(reads.size());
@@ -190,7 +199,7 @@ LoopTrained train_on_one_device(const DrawnLoop& drawn, LoopWay way) {
     const auto step = static_cast<std::int64_t>(k);
     std::vector<Tensor> sums(parameters.size());
     double loss_sum = 0;
-    for (int rank = 0; rank < p.ranks; ++rank) {
+    for (int rank = 0; rank < p.ranks(); ++rank) {
       const auto& indices = reads[static_cast<std::size_t>(rank)][k];
       const auto batch = make_batch(samples.inputs_of(indices), samples.labels_of(indices),
                                     samples.shape.inputs, 0, std::ssize(indices), p.dtype, device);
@@ -205,7 +214,7 @@ LoopTrained train_on_one_device(const DrawnLoop& drawn, LoopWay way) {
       if (way == LoopWay::not_averaged && rank > 0) continue;
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Tensor share = parameters[i]->grad.clone();
-        if (way != LoopWay::not_averaged) share.scale_(1.0 / p.ranks);
+        if (way != LoopWay::not_averaged) share.scale_(1.0 / p.ranks());
         if (sums[i].defined()) {
           sums[i].reduce_(share, ReduceOp::sum);
         } else {
@@ -223,7 +232,7 @@ LoopTrained train_on_one_device(const DrawnLoop& drawn, LoopWay way) {
       optimizer->set_learning_rate(rate_at(options, way, step, step / per_epoch, step % per_epoch));
     }
     optimizer->step();
-    trained.losses.push_back(loss_sum / p.ranks);
+    trained.losses.push_back(loss_sum / p.ranks());
   }
   trained.numbers = model.numbers();
   return trained;

@@ -7,17 +7,14 @@
 #include <vector>
 
 #include "grader/exam/dataset_service.hpp"
+#include "grader/exam/members.hpp"
+#include "grader/judge/causes.hpp"
 #include "grader/parts/05_data_parallel/training_loop/case.hpp"
 
 namespace lockstep::grader::training_loop {
 
-// What a student is told of a mistake: its stable name, and the sentence.
-struct Cause {
-  std::string name, sentence;
-};
-
 struct LoopProblem {
-  int ranks = 2;
+  Members members = whole_world(2);
   std::int64_t samples = 24, batch = 4;  // of a rank
   int epochs = 2;
   OptimizerKind optimizer = OptimizerKind::momentum;
@@ -25,12 +22,11 @@ struct LoopProblem {
   double rate = 0;  // the schedule's base; 0: a usual one
   DType dtype = DType::float64;
   std::uint64_t schedule_seed = 0;
-  double log_s = 0;               // what writing a line of the log takes
-  std::vector<int> members = {};  // world ranks of the group, in its order; empty: all
+  double log_s = 0;  // what writing a line of the log takes
 
-  int world() const { return ranks + (members.empty() ? 0 : 2); }
+  int ranks() const { return members.size(); }
   std::int64_t steps_in_epoch() const {
-    const std::int64_t each = (samples + ranks - 1) / ranks;
+    const std::int64_t each = (samples + ranks() - 1) / ranks();
     return (each + batch - 1) / batch;
   }
   std::string description() const;
@@ -67,12 +63,8 @@ enum class LoopWay : std::uint8_t {
   numbered_alike,      // sample i of rank r is r + i
   rank_in_the_seed,
 };
-struct LoopMistake {
-  LoopWay way;
-  const char *cause, *sentence;
-};
 // All ways but the right one, in the order in which they are to be suspected.
-std::span<const LoopMistake> loop_mistakes();
+const std::vector<Mistake<LoopWay>>& loop_mistakes();
 
 struct LoopTrained {
   std::vector<double> numbers;                 // parameters and buffers, flat, of rank 0

@@ -30,7 +30,7 @@ Indices read_with(const DrawnLoop& drawn, int rank,
                   const std::function<void(data::SamplerOptions&)>& change) {
   Indices all;
   for (int epoch = 0; epoch < drawn.problem.epochs; ++epoch) {
-    data::SamplerOptions options{drawn.problem.samples, rank, drawn.problem.ranks,
+    data::SamplerOptions options{drawn.problem.samples, rank, drawn.problem.ranks(),
                                  drawn.case_of(rank).options.seed, epoch};
     change(options);
     const Indices order = data::distributed_indices(options);
@@ -117,23 +117,18 @@ std::optional<Failure> reading_failure(const DrawnLoop& drawn, int rank,
   if (at == reads.size() && reads.size() == right.size()) return std::nullopt;
   const Indices seen = at < reads.size() ? reads[at] : Indices{};
   const Indices expected = at < right.size() ? right[at] : Indices{};
-  Failure failure;
-  failure.where = text("rank ", rank, ", step ", at);
-  failure.expected = list(expected);
-  failure.seen = list(seen);
-  failure.message = text("rank ", rank, " read the samples ", failure.seen, " in its step ", at,
-                         " where ", failure.expected, " were expected; likely cause: ");
-  Cause cause;
-  if (joined(reads) == joined(right)) {
-    cause = {"other_batches",
-             text("the order is right, but a rank's batches have ", drawn.problem.batch,
-                  " samples, and only an epoch's last batch may have fewer")};
-  } else {
-    cause = likely_cause(drawn, rank, joined(reads));
-  }
-  failure.cause = cause.name;
-  failure.message += cause.sentence;
-  return failure;
+  const Cause cause =
+      joined(reads) == joined(right)
+          ? Cause{"other_batches",
+                  text("the order is right, but a rank's batches have ", drawn.problem.batch,
+                       " samples, and only an epoch's last batch may have fewer")}
+          : likely_cause(drawn, rank, joined(reads));
+  return because(
+      cause, {.message = text("rank ", rank, " read the samples ", list(seen), " in its step ", at,
+                              " where ", list(expected), " were expected"),
+              .expected = list(expected),
+              .seen = list(seen),
+              .where = text("rank ", rank, ", step ", at)});
 }
 
 }  // namespace lockstep::grader::training_loop
