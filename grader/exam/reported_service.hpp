@@ -79,6 +79,21 @@ class ReportedService final : public TypedService<Report> {
   std::map<std::pair<std::uint32_t, int>, std::vector<Note>> notes_;
 };
 
+// Plays one case in which each rank does what its Case says, and the services see it.
+template <typename Case>
+std::optional<Played> play_served(Bench& bench, const std::string& description,
+                                  const std::vector<Case>& ranks,
+                                  const std::vector<sim::Service*>& services,
+                                  std::int64_t requests_max) {
+  CaseSetup setup;
+  setup.description = description;
+  for (const Case& rank : ranks) setup.inputs.push_back(fields_to_bytes(rank));
+  setup.schedule_seed = bench.draw();
+  setup.limits.requests_max = requests_max;
+  setup.services = services;
+  return bench.play(setup);
+}
+
 // One rank in one step of a run: when it called, and what came of that. `run.reports` is a
 // ReportedService in which a step begins with a call.
 template <typename Run>
@@ -93,12 +108,16 @@ struct RankInStep {
   double outcome_s() const { return told()[1].at_s; }
 };
 
-// Who comes reports what one of the orders says; who does not come (view.mine().comes) nothing.
-//   Throws  MalformedMessage when the rank did not
-template <typename View, typename Kind>
-void require_reports(const View& view, std::vector<ReportOrder<Kind>> orders) {
-  if (!view.mine().comes) orders.assign(1, {});
-  std::vector<Kind> seen;
+// A rank reports what one of the orders says; one that does not come (view.mine().comes) nothing.
+//   Throws  MalformedMessage when it reported anything else
+template <typename View, typename... Orders>
+void require_reports(const View& view, const Orders&... allowed) {
+  using Order = std::common_type_t<Orders...>;
+  std::vector<Order> orders{allowed...};
+  if constexpr (requires { view.mine().comes; }) {
+    if (!view.mine().comes) orders.assign(1, {});
+  }
+  std::vector<typename Order::value_type::value_type> seen;
   for (const auto& note : view.told()) seen.push_back(note.report.kind);
   require_order(view.name(), seen, orders);
 }

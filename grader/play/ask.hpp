@@ -8,6 +8,7 @@
 #pragma once
 
 #include "engine/base/fields.hpp"
+#include "engine/sim/printable.hpp"
 #include "engine/sim/request.hpp"
 
 namespace lockstep::grader {
@@ -28,6 +29,14 @@ sim::Reply tell(sim::Port& port, const Call& call) {
 template <typename Answer, typename Call>
 Answer ask(sim::Port& port, const Call& call) {
   return fields_from_bytes<Answer>(tell(port, call).data.bytes);
+}
+
+// For check_fields() of a call that reports what a rank does: its kind is one, and its text, which
+// may be the part's, can be printed.
+template <typename Report>
+void check_report(Report& report, typename Report::Kind last_kind) {
+  if (report.kind > last_kind) throw MalformedMessage("no kind of report");
+  report.what = sim::printable(report.what, 300);
 }
 
 // Lets virtual time pass for the calling strand, and says what time it is then.

@@ -3,16 +3,8 @@
 
 #include "engine/base/error.hpp"
 #include "engine/comm/store_rendezvous.hpp"
-#include "engine/sim/printable.hpp"
 
 namespace lockstep::grader {
-
-// For check_fields() of such a report: it has a kind, and a bound on its text.
-template <typename Report>
-void check_outcome(Report& report, typename Report::Kind last) {
-  if (report.kind > last) throw MalformedMessage("no kind of report");
-  report.what = sim::printable(report.what, 300);
-}
 
 // `use` returns the report of its success. A stub's NotImplemented goes on its way.
 template <typename Report>

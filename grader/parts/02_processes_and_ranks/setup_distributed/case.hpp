@@ -2,58 +2,26 @@
 // the judge for, and what the adapter tells it.
 #pragma once
 
-#include <vector>
-
-#include "engine/base/bytes.hpp"
 #include "engine/launch/setup_distributed.hpp"
+#include "grader/play/ask.hpp"
 #include "grader/play/part.hpp"
 
 namespace lockstep::grader {
 
-// One call of the part by one rank, and the end of the session it gave.
+// One call of the part by one rank, and the end of the session it gave. A case is a list of them.
 struct SetupStep {
   double after_s = 0;  // since the step before
   double timeout_s = 60;
   double hold_s = 1;  // how long a session lasts
   int gpus = 0;
-  std::uint8_t comes = 1;    // 0: this rank misses the step
-  std::uint8_t in_part = 0;  // 1: the part may be written in part; it is no stub for that
+  bool comes = true;     // false: this rank misses the step
+  bool in_part = false;  // the part may be written in part; it is no stub for that
   launch::WorkerEnv variables;
 };
 
-inline Bytes encode(const std::vector<SetupStep>& steps) {
-  ByteWriter out;
-  out.put(static_cast<std::uint32_t>(steps.size()));
-  for (const SetupStep& step : steps) {
-    out.put(step.after_s).put(step.timeout_s).put(step.hold_s).put(step.gpus).put(step.comes);
-    out.put(step.in_part);
-    out.put(static_cast<std::uint32_t>(step.variables.size()));
-    for (const auto& [name, value] : step.variables) out.put_text(name).put_text(value);
-  }
-  return out.take();
-}
-
-inline std::vector<SetupStep> decode_setup_steps(ByteReader& in) {
-  std::vector<SetupStep> steps(in.get<std::uint32_t>());
-  for (SetupStep& step : steps) {
-    step.after_s = in.get<double>();
-    step.timeout_s = in.get<double>();
-    step.hold_s = in.get<double>();
-    step.gpus = in.get<int>();
-    step.comes = in.get<std::uint8_t>();
-    step.in_part = in.get<std::uint8_t>();
-    const auto count = in.get<std::uint32_t>();
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::string name = in.get_text();
-      step.variables[name] = in.get_text();
-    }
-  }
-  return steps;
-}
-
-// The service "machine": what a Machine does that others can see. Answers nothing.
-inline constexpr const char* machine_service = "machine";
+// What a Machine does that others can see. Answered with nothing.
 struct MachineCall {
+  static constexpr const char* service = "machine";
   enum class Kind : std::uint8_t { host, unhost, connect, group };
   Kind kind = Kind::host;
   std::string host{};  // host, unhost, connect
@@ -63,33 +31,8 @@ struct MachineCall {
   double timeout_s = 0;  // connect, group
 };
 
-inline Bytes encode(const MachineCall& call) {
-  ByteWriter out;
-  out.put_text(call.host).put(call.timeout_s).put(call.port);
-  out.put(call.rank).put(call.size).put(call.device).put(call.backend).put(call.kind);
-  return out.take();
-}
-
-inline MachineCall decode_machine_call(ByteReader& in) {
-  MachineCall call;
-  call.host = in.get_text();
-  call.timeout_s = in.get<double>();
-  call.port = in.get<int>();
-  call.rank = in.get<int>();
-  call.size = in.get<int>();
-  call.device = in.get<int>();
-  call.backend = in.get<launch::Backend>();
-  call.kind = in.get<MachineCall::Kind>();
-  if (call.kind > MachineCall::Kind::group || call.backend > launch::Backend::nccl) {
-    throw MalformedMessage("no call of a machine");
-  }
-  if (!(call.timeout_s >= 0)) throw Error("a machine waits no negative number of seconds");
-  return call;
-}
-
-// The service "sessions": told what a rank does. Answers nothing.
-inline constexpr const char* sessions_service = "sessions";
 struct SessionReport {
+  static constexpr const char* service = "sessions";
   enum class Kind : std::uint8_t {
     calls,
     has_session,
@@ -104,34 +47,35 @@ struct SessionReport {
   std::uint32_t step = 0;
   int rank = 0, size = 0, device = 0;  // has_session
   launch::Backend backend = launch::Backend::gloo;
-  std::uint8_t has_store = 0, has_group = 0;
+  bool has_store = false, has_group = false;
   std::vector<int> missing{};  // ranks_missing
   std::string what{};          // of an error
 };
 
-inline Bytes encode(const SessionReport& report) {
-  ByteWriter out;
-  out.put_text(report.what).put_list(std::span<const int>(report.missing)).put(report.step);
-  out.put(report.rank).put(report.size).put(report.device).put(report.backend);
-  out.put(report.has_store).put(report.has_group).put(report.kind);
-  return out.take();
+template <typename Archive>
+void fields(Archive& archive, SetupStep& step) {
+  archive(step.after_s, step.timeout_s, step.hold_s, step.gpus, step.comes, step.in_part,
+          step.variables);
 }
-
-inline SessionReport decode_session_report(ByteReader& in) {
-  SessionReport report;
-  report.what = in.get_text();
-  report.missing = in.get_list<int>();
-  report.step = in.get<std::uint32_t>();
-  report.rank = in.get<int>();
-  report.size = in.get<int>();
-  report.device = in.get<int>();
-  report.backend = in.get<launch::Backend>();
-  report.has_store = in.get<std::uint8_t>();
-  report.has_group = in.get<std::uint8_t>();
-  report.kind = in.get<SessionReport::Kind>();
-  if (report.kind > SessionReport::Kind::closed || report.backend > launch::Backend::nccl)
-    throw MalformedMessage("no kind of report");
-  return report;
+template <typename Archive>
+void fields(Archive& archive, MachineCall& call) {
+  archive(call.kind, call.host, call.port, call.backend, call.rank, call.size, call.device,
+          call.timeout_s);
+}
+inline void check_fields(MachineCall& call) {
+  if (call.kind > MachineCall::Kind::group || call.backend > launch::Backend::nccl) {
+    throw MalformedMessage("no call of a machine");
+  }
+  if (!(call.timeout_s >= 0)) throw Error("a machine waits no negative number of seconds");
+}
+template <typename Archive>
+void fields(Archive& archive, SessionReport& report) {
+  archive(report.kind, report.step, report.rank, report.size, report.device, report.backend,
+          report.has_store, report.has_group, report.missing, report.what);
+}
+inline void check_fields(SessionReport& report) {
+  check_report(report, SessionReport::Kind::closed);
+  if (report.backend > launch::Backend::nccl) throw MalformedMessage("no kind of report");
 }
 
 }  // namespace lockstep::grader

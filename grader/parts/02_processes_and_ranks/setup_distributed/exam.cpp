@@ -71,21 +71,16 @@ class World {
   void play(const std::string& description, Written asks_for = Written::all) {
     if (asks_for != Written::all) {
       for (auto& steps : steps_) {
-        for (SetupStep& step : steps) step.in_part = 1;
+        for (SetupStep& step : steps) step.in_part = true;
       }
     }
     ServedStore store;
-    SessionsService sessions;
+    Sessions sessions({.reports = 3});
     MachinesService machines(cluster_, store, sessions, launchers_, lost_);
-    CaseSetup setup;
-    setup.description = description;
-    for (const auto& steps : steps_) setup.inputs.push_back(encode(steps));
-    setup.schedule_seed = bench_.draw();
     // Four times the calls of the store that are enough, and as many of the clock.
     const auto steps = static_cast<std::int64_t>(steps_.front().size());
-    setup.limits.requests_max = steps * size() * (60 + 16 * size());
-    setup.services = {&store, &machines, &sessions};
-    const auto played = bench_.play(setup);
+    const auto played = play_served(bench_, description, steps_, {&store, &machines, &sessions},
+                                    steps * size() * (60 + 16 * size()));
     if (!played) return;
     check_setup(bench_, *played,
                 {steps_, store, machines, sessions, damaged_, store_, asks_for, lost_});
@@ -199,19 +194,19 @@ void absent(Bench& bench) {
       world.last(rank).after_s = 4 - rank;
       world.last(rank).timeout_s = 25;
     }
-    for (const int rank : missing) world.last(rank).comes = 0;
+    for (const int rank : missing) world.last(rank).comes = false;
     world.play(text("2 + 2 ranks, of which ", missing.size(), " never come"));
   }
   World slow(bench, {4});
   slow.step();
   slow.last(0).after_s = 15;
-  slow.last(2).comes = 0;
+  slow.last(2).comes = false;
   for (int rank = 0; rank < 4; ++rank) slow.last(rank).timeout_s = 25;
   slow.play("4 ranks, rank 0 late by 15 s of 25 s, rank 2 missing");
   World impatient(bench, {4});
   impatient.step();
   for (int rank = 0; rank < 4; ++rank) impatient.last(rank).timeout_s = rank == 0 ? 10 : 25;
-  impatient.last(2).comes = 0;
+  impatient.last(2).comes = false;
   impatient.play("4 ranks, rank 2 missing, and rank 0 gives up first");
   World damaged(bench, {4});
   damaged.step();
@@ -248,7 +243,7 @@ void one_after_the_other(Bench& bench) {
   // After a failure: a rank that waits in vain also closes what it has opened.
   World again(bench, {3});
   again.step();
-  again.last(1).comes = 0;
+  again.last(1).comes = false;
   again.last(0).after_s = 1;
   again.step();
   for (int rank = 0; rank < 3; ++rank) again.last(rank).after_s = rank == 1 ? 100 : 3 + rank;
@@ -278,8 +273,8 @@ void launchers_store(Bench& bench) {
   many.play("12 ranks, a store of the launcher's, attempts 1 and 11");
   World world(bench, {3});
   world.step().launcher_serves(5);
-  world.last(0).comes = 0;
-  world.last(2).comes = 0;
+  world.last(0).comes = false;
+  world.last(2).comes = false;
   world.play("3 ranks, a store of the launcher's, two missing");
   World alone(bench, {3});
   alone.step().launcher_serves(0, SetupRun::Store::silent);

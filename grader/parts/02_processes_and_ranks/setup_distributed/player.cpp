@@ -4,7 +4,6 @@
 
 #include "engine/comm/sim.hpp"
 #include "engine/comm/sim_store.hpp"
-#include "grader/play/ask.hpp"
 #include "grader/play/ranks_missing.hpp"
 
 namespace lockstep::grader {
@@ -15,7 +14,7 @@ using Kind = SessionReport::Kind;
 
 void ask_machine(sim::Port& port, const MachineCall& call) {
   try {
-    ask(port, machine_service, encode(call));
+    tell(port, call);
   } catch (const Error& error) {
     throw CommError(error.what());
   }
@@ -82,12 +81,12 @@ SessionReport report_of(const launch::Session& session) {
 }  // namespace
 
 Bytes play(sim::PlayerCase& played) {
-  const auto steps = decode_setup_steps(played.input);
+  const auto steps = read_fields<std::vector<SetupStep>>(played.input);
   for (std::uint32_t i = 0; i < steps.size(); ++i) {
     const SetupStep& step = steps[i];
     const auto tell = [&](SessionReport report) {
       report.step = i;
-      ask(played.port, sessions_service, encode(report));
+      grader::tell(played.port, report);
     };
     pass_time(played.port, step.after_s);
     if (!step.comes) continue;

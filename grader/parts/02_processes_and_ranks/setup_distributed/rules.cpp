@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "engine/base/ranks.hpp"
-#include "grader/exam/evidence.hpp"
 
 namespace lockstep::grader::setup_distributed {
 namespace {
@@ -144,25 +143,6 @@ void check_no_store(Bench& bench, const Played& played, const View& view) {
   check_in_time(bench, played, view, view.deadline_s());
 }
 
-// Who comes reports its call, what came of it, and the end of a session; who does not come reports
-// nothing.
-void require_notes(const View& view) {
-  const ReportOrder<Kind> session{{Kind::calls}, {Kind::has_session}, {Kind::closed}};
-  const ReportOrder<Kind> error{{Kind::calls},
-                                {Kind::ranks_missing, Kind::usage_error, Kind::comm_error,
-                                 Kind::other_error, Kind::not_written}};
-  std::vector<Kind> seen;
-  const auto found = view.run.sessions.notes.find({view.step, view.rank});
-  if (found != view.run.sessions.notes.end()) {
-    for (const auto& note : found->second) seen.push_back(note.report.kind);
-  }
-  if (view.mine().comes) {
-    require_order(view.name(), seen, {session, error});
-  } else {
-    require_order(view.name(), seen, {ReportOrder<Kind>{}});
-  }
-}
-
 // A barrier is the last thing before a session is handed out, so there is one for each. (A rank
 // that is alone may do without.)
 void check_barriers(Bench& bench, const Played& played, const std::vector<View>& whole) {
@@ -181,18 +161,6 @@ void check_barriers(Bench& bench, const Played& played, const std::vector<View>&
 
 }  // namespace
 
-void fail(Bench& bench, const Played& played, const View& view, std::string cause,
-          std::string message, std::string expected, std::string seen, Verdict verdict) {
-  Failure failure;
-  failure.verdict = verdict;
-  failure.cause = std::move(cause);
-  failure.message = view.name() + ": " + std::move(message);
-  failure.expected = std::move(expected);
-  failure.seen = std::move(seen);
-  failure.where = view.name();
-  bench.fail(played, std::move(failure));
-}
-
 std::string words_of(const SessionReport& report) {
   if (report.kind == Kind::has_session) return "the call returned a session";
   if (report.kind == Kind::not_written) return "the part is not finished";
@@ -200,13 +168,17 @@ std::string words_of(const SessionReport& report) {
 }
 
 void check_setup(Bench& bench, const Played& played, const SetupRun& run) {
+  const ReportOrder<Kind> session{{Kind::calls}, {Kind::has_session}, {Kind::closed}};
+  const ReportOrder<Kind> error{{Kind::calls},
+                                {Kind::ranks_missing, Kind::usage_error, Kind::comm_error,
+                                 Kind::other_error, Kind::not_written}};
   std::vector<View> whole;
   // What failed first is the reason why others failed later.
   std::map<std::tuple<std::uint32_t, double, int>, View> views;
   for (std::uint32_t step = 0; step < run.ranks.front().size(); ++step) {
     for (int rank = 0; std::cmp_less(rank, run.ranks.size()); ++rank) {
-      const View view{run, step, rank};
-      require_notes(view);
+      const View view{{run, step, rank}};
+      require_reports(view, session, error);
       if (!view.mine().comes) continue;
       views.emplace(std::tuple(step, view.outcome_s(), rank), view);
     }

@@ -17,7 +17,7 @@ struct SetupRun {
   const std::vector<std::vector<SetupStep>>& ranks;  // by rank, by step
   const ServedStore& store_service;
   const MachinesService& machines;
-  const SessionsService& sessions;
+  const Sessions& reports;
   // A variable that makes no sense, by (step, rank), and what is wrong with it.
   const std::map<std::pair<std::uint32_t, int>, std::pair<std::string, std::string>>& damaged;
   Store store = Store::answers;

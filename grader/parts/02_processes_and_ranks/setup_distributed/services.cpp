@@ -8,17 +8,6 @@ namespace lockstep::grader::setup_distributed {
 
 using Answer = sim::Service::Answer;
 
-namespace {
-
-constexpr int steps_max = 1000;  // in one case
-
-MachineCall call_in(const sim::Request& request) {
-  ByteReader in(request.data.bytes);
-  return decode_machine_call(in);
-}
-
-}  // namespace
-
 const char* name_of(launch::Backend backend) {
   return backend == launch::Backend::nccl ? "nccl" : "gloo";
 }
@@ -44,9 +33,8 @@ Answer ServedStore::expire(const sim::Actor& who, const sim::Request& request, d
   return there().expire(who, request, now);
 }
 
-MachinesService::MachinesService(Cluster cluster, ServedStore& store,
-                                 const SessionsService& sessions, std::optional<Place> launchers,
-                                 int lost)
+MachinesService::MachinesService(Cluster cluster, ServedStore& store, const Sessions& sessions,
+                                 std::optional<Place> launchers, int lost)
     : cluster_(std::move(cluster)),
       store_(store),
       sessions_(sessions),
@@ -55,9 +43,7 @@ MachinesService::MachinesService(Cluster cluster, ServedStore& store,
   if (launchers_) store_.begin();
 }
 
-std::optional<Answer> MachinesService::serve(const sim::Actor& who, const sim::Request& request,
-                                             double now) {
-  const MachineCall call = call_in(request);
+std::optional<Answer> MachinesService::answer(const sim::Actor& who, MachineCall call, double now) {
   const int node = cluster_.node_of.at(static_cast<std::size_t>(who.rank));
   switch (call.kind) {
     case MachineCall::Kind::host:
@@ -68,7 +54,7 @@ std::optional<Answer> MachinesService::serve(const sim::Actor& who, const sim::R
       break;
     case MachineCall::Kind::connect: {
       if (looking_.insert(who.rank).second) {
-        connects.push_back({who.rank, now, {sim::printable(call.host, 80), call.port}});
+        connects.push_back({who.rank, now, call});
       }
       const Place place{cluster_.node_called(call.host, node), call.port};
       if (!served.contains(place) && launchers_ != place) return std::nullopt;
@@ -92,7 +78,7 @@ void MachinesService::host(int who, const MachineCall& call, double now) {
     throw Error(text("cannot serve a store at ", at, ": the port is in use"));
   }
   served.insert(place);
-  hosted.push_back({who, now, {call.host, call.port}});
+  hosted.push_back({who, now, call});
   if (!launchers_) store_.begin();
 }
 
@@ -149,26 +135,6 @@ Answer MachinesService::expire(const sim::Actor& who, const sim::Request& reques
                                200));
   }
   throw Error(text("not all ", call.size, " ranks joined the group within ", call.timeout_s, " s"));
-}
-
-std::uint32_t SessionsService::step_of(int rank) const {
-  std::uint32_t last = 0;
-  for (const auto& [at, told] : notes) {
-    if (at.second == rank) last = std::max(last, at.first);
-  }
-  return last;
-}
-
-std::optional<Answer> SessionsService::serve(const sim::Actor& who, const sim::Request& request,
-                                             double now) {
-  ByteReader in(request.data.bytes);
-  SessionReport report = decode_session_report(in);
-  report.what = sim::printable(report.what, 300);
-  if (std::cmp_greater(report.step, steps_max)) throw Error("there is no such step");
-  auto& noted = notes[{report.step, who.rank}];
-  if (noted.size() > 2) throw Error("a session has a beginning and an end");
-  noted.push_back({now, std::move(report)});
-  return Answer{{}, now};
 }
 
 }  // namespace lockstep::grader::setup_distributed

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/sim/services.hpp"
+#include "grader/exam/reported_service.hpp"
 #include "grader/parts/02_processes_and_ranks/setup_distributed/case.hpp"
 
 namespace lockstep::grader::setup_distributed {
@@ -47,56 +48,31 @@ class ServedStore final : public sim::Service {
   std::unique_ptr<sim::StoreService> store_;
 };
 
-// What ranks tell, in order.
-class SessionsService final : public sim::Service {
- public:
-  struct Note {
-    double at_s;
-    SessionReport report;
-  };
-  std::map<std::pair<std::uint32_t, int>, std::vector<Note>> notes;  // by (step, rank)
+using Sessions = ReportedService<SessionReport>;
 
-  // The step in which a rank is: the last one that it told of.
-  std::uint32_t step_of(int rank) const;
-
-  std::string_view name() const override { return sessions_service; }
-  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
-                              double now) override;
-};
-
-class MachinesService final : public sim::Service {
+class MachinesService final : public TypedService<MachineCall> {
  public:
   using Place = std::pair<int, int>;  // node, port
   // `sessions`: tells which groups belong together. `launchers`: a store that the launcher serves
   // from the beginning, or nothing. `lost`: a rank whose first group fails, while all others wait
   // for it; or -1.
-  MachinesService(Cluster cluster, ServedStore& store, const SessionsService& sessions,
+  MachinesService(Cluster cluster, ServedStore& store, const Sessions& sessions,
                   std::optional<Place> launchers, int lost);
 
-  struct Hosted {
-    int rank;
-    double at_s;
-    comm::Endpoint at;
-  };
-  struct Connected {
-    int rank;
-    double at_s;
-    comm::Endpoint at;
-  };
+  // When a rank asked for what.
   struct Asked {
     int rank;
     double at_s;
-    MachineCall group;
+    MachineCall call;
+
+    comm::Endpoint place() const { return {call.host, call.port}; }
   };
-  std::vector<Hosted> hosted;        // every time that a rank began to serve a store
-  std::vector<Connected> connects;   // every place at which a rank looked for a store
+  std::vector<Asked> hosted;         // every time that a rank began to serve a store
+  std::vector<Asked> connects;       // every place at which a rank looked for a store
   std::vector<Asked> groups;         // every time that a rank asked for a group
   std::set<Place> served;            // by ranks, now
   std::optional<std::string> apart;  // why a group could not come together
 
-  std::string_view name() const override { return machine_service; }
-  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
-                              double now) override;
   double deadline_s(const sim::Request& request, double asked_s) const override;
   Answer expire(const sim::Actor& who, const sim::Request& request, double now) override;
 
@@ -105,6 +81,7 @@ class MachinesService final : public sim::Service {
     std::map<int, MachineCall> asked;  // by the rank that plays
   };
   using GroupNumber = std::pair<std::uint32_t, int>;  // the step, and which of its groups
+  std::optional<Answer> answer(const sim::Actor& who, MachineCall call, double now) override;
   void host(int who, const MachineCall& call, double now);
   void unhost(int who, const MachineCall& call);
   std::optional<Answer> join(int who, const MachineCall& call, double now);
@@ -112,7 +89,7 @@ class MachinesService final : public sim::Service {
 
   Cluster cluster_;
   ServedStore& store_;
-  const SessionsService& sessions_;
+  const Sessions& sessions_;
   std::optional<Place> launchers_;
   int lost_;
   std::set<int> looking_;  // ranks that look for a store

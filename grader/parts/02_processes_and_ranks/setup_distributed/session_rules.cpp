@@ -57,11 +57,11 @@ std::string shared_key(const View& view) {
 std::string looked_elsewhere(const View& view) {
   const comm::Endpoint right = view.store();
   for (const auto& connected : view.in_this_step(view.run.machines.connects)) {
-    if (connected.at == right) continue;
-    const bool cut = connected.at.host != right.host &&
-                     connected.at.host == right.host.substr(0, right.host.find(':'));
+    const comm::Endpoint at = connected.place();
+    if (at == right) continue;
+    const bool cut = at.host != right.host && at.host == right.host.substr(0, right.host.find(':'));
     return text(
-        ". It looked for the store at ", sim::printable(text_of(connected.at), 80), ", but ",
+        ". It looked for the store at ", sim::printable(text_of(at), 80), ", but ",
         view.launcher_serves() ? "LOCKSTEP_STORE says " : "MASTER_ADDR and MASTER_PORT say ",
         text_of(right),
         cut ? ": the host was cut at its first colon; an IPv6 address has several, and the port "
@@ -97,12 +97,12 @@ void check_group(Bench& bench, const Played& played, const View& view) {
                  {"device", report.device, device, devices}});
   }
   check_place(bench, played, view, "the group it made",
-              {{"rank", asked.group.rank, view.rank, ""},
-               {"size", asked.group.size, view.size(), ""},
-               {"device", asked.group.device, device, devices}});
+              {{"rank", asked.call.rank, view.rank, ""},
+               {"size", asked.call.size, view.size(), ""},
+               {"device", asked.call.device, device, devices}});
   const Backend right = view.backend();
   const Backend told = report.kind == Kind::has_session ? report.backend : right;
-  for (const Backend seen : {asked.group.backend, told}) {
+  for (const Backend seen : {asked.call.backend, told}) {
     if (seen == right) continue;
     fail(bench, played, view, "wrong_backend",
          text("the backend is ", name_of(seen), " where ", name_of(right), " was expected: ",
@@ -113,12 +113,12 @@ void check_group(Bench& bench, const Played& played, const View& view) {
   }
   if (view.run.asks_for != Written::all) return;
   const double left_s = view.deadline_s() - asked.at_s;
-  if (asked.group.timeout_s <= left_s + view.slack_s()) return;
+  if (asked.call.timeout_s <= left_s + view.slack_s()) return;
   fail(bench, played, view, "whole_time_again",
-       text("it gave the group ", asked.group.timeout_s, " s at ", asked.at_s, " s, when ", left_s,
+       text("it gave the group ", asked.call.timeout_s, " s at ", asked.at_s, " s, when ", left_s,
             " s were left of its ", view.mine().timeout_s,
             " s: each wait may use only what is left of the whole timeout"),
-       text(left_s, " s"), text(asked.group.timeout_s, " s"));
+       text(left_s, " s"), text(asked.call.timeout_s, " s"));
 }
 
 }  // namespace
@@ -163,11 +163,11 @@ void check_hosting(Bench& bench, const Played& played, const View& view) {
   }
   if (!right) return;
   const comm::Endpoint at{view.mine().variables.at("MASTER_ADDR"), view.number("MASTER_PORT")};
-  if (mine.front().at == at) return;
+  if (mine.front().place() == at) return;
   fail(bench, played, view, "hosts_elsewhere",
-       text("it serves the store at ", sim::printable(text_of(mine.front().at), 80),
+       text("it serves the store at ", sim::printable(text_of(mine.front().place()), 80),
             " where MASTER_ADDR and MASTER_PORT say ", text_of(at)),
-       text_of(at), text_of(mine.front().at));
+       text_of(at), text_of(mine.front().place()));
 }
 
 }  // namespace lockstep::grader::setup_distributed

@@ -10,21 +10,11 @@
 
 namespace lockstep::grader::setup_distributed {
 
-using Notes = std::vector<SessionsService::Note>;
-
-struct View {
-  const SetupRun& run;
-  std::uint32_t step;
-  int rank;
-
+struct View : RankInStep<SetupRun> {
   const SetupStep& of(int other) const { return run.ranks[static_cast<std::size_t>(other)][step]; }
   const SetupStep& mine() const { return of(rank); }
   int number(const char* variable) const { return std::stoi(mine().variables.at(variable)); }
   int size() const { return static_cast<int>(run.ranks.size()); }
-  const Notes& notes() const { return run.sessions.notes.at({step, rank}); }
-  const SessionReport& outcome() const { return notes()[1].report; }
-  double called_s() const { return notes()[0].at_s; }
-  double outcome_s() const { return notes()[1].at_s; }
   bool damaged(int who) const { return run.damaged.contains({step, who}); }
 
   // Who can never be set up in this step.
@@ -47,28 +37,28 @@ struct View {
   // can learn which ranks are missing.
   bool loses_the_store() const {
     if (rank == 0 || launcher_serves() || !of(0).comes || damaged(0)) return false;
-    return View{run, step, 0}.deadline_s() < deadline_s();
+    return View{{run, step, 0}}.deadline_s() < deadline_s();
   }
   double last_came_s() const {
     double last_s = 0;
     for (int other = 0; other < size(); ++other) {
-      last_s = std::max(last_s, View{run, step, other}.called_s());
+      last_s = std::max(last_s, View{{run, step, other}}.called_s());
     }
     return last_s;
   }
   launch::Backend backend() const {
     for (int other = 0; other < size(); ++other) {
-      if (of(other).gpus <= View{run, step, other}.number("LOCAL_RANK"))
+      if (of(other).gpus <= View{{run, step, other}}.number("LOCAL_RANK"))
         return launch::Backend::gloo;
     }
     return launch::Backend::nccl;
   }
   double slack_s() const { return 10 * (size() + 2) * setup_call_s; }
   // Of what this rank did in this step.
-  template <typename Noted>
-  std::vector<Noted> in_this_step(const std::vector<Noted>& all) const {
-    std::vector<Noted> mine;
-    for (const Noted& one : all) {
+  using Asked = MachinesService::Asked;
+  std::vector<Asked> in_this_step(const std::vector<Asked>& all) const {
+    std::vector<Asked> mine;
+    for (const Asked& one : all) {
       if (one.rank == rank && one.at_s >= called_s() && one.at_s <= outcome_s()) {
         mine.push_back(one);
       }
@@ -83,10 +73,6 @@ struct View {
     return text("rank ", rank, " of ", size(), step == 0 ? "" : text(", session ", step + 1));
   }
 };
-
-[[noreturn]] void fail(Bench& bench, const Played& played, const View& view, std::string cause,
-                       std::string message, std::string expected, std::string seen,
-                       Verdict verdict = Verdict::wrong_answer);
 
 // What came of a call, as a sentence goes on.
 std::string words_of(const SessionReport& report);

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "engine/base/random.hpp"
-#include "grader/judge/bench.hpp"
 #include "grader/parts/02_processes_and_ranks/store_rendezvous/rules.hpp"
 
 namespace lockstep::grader::store_rendezvous {
@@ -56,21 +55,15 @@ using Rule = void (*)(Bench&, const Played&, const MeetingRun&);
 void play(Bench& bench, const std::string& description, const Ranks& ranks, Rule rule,
           double lost_s = sim::Service::forever) {
   LosableStore store(store_call_s, lost_s);
-  MeetingsService meetings(store.store);
-  CaseSetup setup;
-  setup.description = description;
+  ReportedService<MeetingReport> meetings({.steps = 100});
   std::int64_t calls = 0;
   for (const MeetingCase& rank : ranks) {
-    setup.inputs.push_back(encode(rank));
     for (const Meeting& m : rank.meetings) {
       // Two reports, a moment of waiting, and four times the calls that are enough.
       calls += 3 + 4 * static_cast<std::int64_t>(store_calls_max(m.size));
     }
   }
-  setup.schedule_seed = bench.draw();
-  setup.limits.requests_max = calls;
-  setup.services = {&store, &meetings};
-  const auto played = bench.play(setup);
+  const auto played = play_served(bench, description, ranks, {&store, &meetings}, calls);
   if (played) rule(bench, *played, {ranks, store.store, meetings, lost_s});
 }
 

@@ -3,7 +3,6 @@
 #include "grader/parts/02_processes_and_ranks/store_rendezvous/case.hpp"
 
 #include "engine/comm/sim_store.hpp"
-#include "grader/play/ask.hpp"
 #include "grader/play/ranks_missing.hpp"
 
 namespace lockstep::grader {
@@ -11,20 +10,20 @@ namespace lockstep::grader {
 using Kind = MeetingReport::Kind;
 
 Bytes play(sim::PlayerCase& played) {
-  const MeetingCase c = decode_meeting_case(played.input);
+  const auto c = read_fields<MeetingCase>(played.input);
   const auto store = comm::make_sim_store(played.port, c.store_timeout_s);
   for (std::uint32_t i = 0; i < c.meetings.size(); ++i) {
     const Meeting& m = c.meetings[i];
     pass_time(played.port, m.after_s);
     if (!m.comes) continue;
-    ask(played.port, meetings_service, encode(MeetingReport{.kind = Kind::calls, .meeting = i}));
+    tell(played.port, MeetingReport{.kind = Kind::calls, .step = i});
     auto report = outcome_of<MeetingReport>([&]() -> MeetingReport {
       return {.kind = Kind::returned,
               .addresses =
                   comm::rendezvous(*store, played.rank, m.size, m.mine, m.attempt, m.timeout_s)};
     });
-    report.meeting = i;
-    ask(played.port, meetings_service, encode(report));
+    report.step = i;
+    tell(played.port, report);
   }
   return {};
 }

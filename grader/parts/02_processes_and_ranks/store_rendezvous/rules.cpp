@@ -4,31 +4,18 @@
 
 #include "engine/base/ranks.hpp"
 #include "engine/sim/printable.hpp"
-#include "grader/exam/evidence.hpp"
 
 namespace lockstep::grader::store_rendezvous {
 namespace {
 
 using comm::Endpoint;
 using Kind = MeetingReport::Kind;
-using Notes = std::vector<MeetingsService::Note>;
-
-constexpr int meetings_max = 100;  // in one case
-
 // One rank's view of one meeting.
-struct View {
-  const MeetingRun& run;
-  std::uint32_t meeting;
-  int rank;
-
+struct View : RankInStep<MeetingRun> {
   const Meeting& of(int other) const {
-    return run.ranks[static_cast<std::size_t>(other)].meetings[meeting];
+    return run.ranks[static_cast<std::size_t>(other)].meetings[step];
   }
   const Meeting& mine() const { return of(rank); }
-  const Notes& notes() const { return run.meetings.notes.at({meeting, rank}); }
-  double called_s() const { return notes()[0].at_s; }
-  double returned_s() const { return notes()[1].at_s; }
-  const MeetingReport& report() const { return notes()[1].report; }
 
   std::vector<int> missing() const {
     std::vector<int> ranks;
@@ -45,7 +32,7 @@ struct View {
   double last_came_s() const {
     double last_s = 0;
     for (int other = 0; other < mine().size; ++other) {
-      last_s = std::max(last_s, View{run, meeting, other}.called_s());
+      last_s = std::max(last_s, View{{run, step, other}}.called_s());
     }
     return last_s;
   }
@@ -53,17 +40,6 @@ struct View {
     return text("rank ", rank, " of ", mine().size, ", attempt ", mine().attempt);
   }
 };
-
-[[noreturn]] void fail(Bench& bench, const Played& played, const View& view, std::string cause,
-                       std::string message, std::string expected, std::string seen) {
-  Failure failure;
-  failure.cause = std::move(cause);
-  failure.message = view.name() + ": " + std::move(message);
-  failure.expected = std::move(expected);
-  failure.seen = std::move(seen);
-  failure.where = view.name();
-  bench.fail(played, std::move(failure));
-}
 
 // Whether the address is one that some rank had in another meeting, and why it was taken for that
 // of rank `place` in this one.
@@ -117,7 +93,7 @@ std::string deletion_before(const View& view) {
 
 [[noreturn]] void refuse_addresses(Bench& bench, const Played& played, const View& view) {
   const auto expected = view.addresses();
-  const auto& seen = view.report().addresses;
+  const auto& seen = view.outcome().addresses;
   if (seen.size() != expected.size()) {
     fail(
         bench, played, view, "wrong_length",
@@ -154,39 +130,39 @@ std::string deletion_before(const View& view) {
 // Why a rank gave up although all ranks arrived.
 std::string why_in_vain(const View& view) {
   if (std::string deleted = deletion_before(view); !deleted.empty()) return deleted;
-  if (view.report().kind == Kind::ranks_missing) {
-    const auto& missing = view.report().missing;
+  if (view.outcome().kind == Kind::ranks_missing) {
+    const auto& missing = view.outcome().missing;
     const bool itself = std::find(missing.begin(), missing.end(), view.rank) != missing.end();
     return itself ? " It counts itself as missing: does it write its own address before it waits?"
                   : "";
   }
-  const double waited_s = view.returned_s() - view.called_s();
+  const double waited_s = view.outcome_s() - view.called_s();
   const double store_s = view.run.ranks[static_cast<std::size_t>(view.rank)].store_timeout_s;
   if (waited_s < store_s || waited_s >= view.mine().timeout_s) return {};
   return " get() waits only for the store's own timeout; wait() takes a timeout";
 }
 
 void check_all_came(Bench& bench, const Played& played, const View& view) {
-  const MeetingReport& report = view.report();
+  const MeetingReport& report = view.outcome();
   const double last_s = view.last_came_s();
   if (report.kind != Kind::returned) {
     fail(bench, played, view, "gave_up",
          text("all ranks arrived, the last at ", last_s, " s, and there was time until ",
-              view.called_s() + view.mine().timeout_s, " s; but at ", view.returned_s(),
+              view.called_s() + view.mine().timeout_s, " s; but at ", view.outcome_s(),
               " s it threw \"", report.what, "\".", why_in_vain(view)),
          "all addresses", report.what);
   }
   if (report.addresses != view.addresses()) refuse_addresses(bench, played, view);
   const double slack_s = 2 * static_cast<double>(store_calls_max(view.mine().size)) * store_call_s;
-  if (view.returned_s() <= last_s + slack_s) return;
+  if (view.outcome_s() <= last_s + slack_s) return;
   fail(bench, played, view, "returned_late",
-       text("the last rank arrived at ", last_s, " s, but the call returned at ", view.returned_s(),
+       text("the last rank arrived at ", last_s, " s, but the call returned at ", view.outcome_s(),
             " s"),
-       text("soon after ", last_s, " s"), text(view.returned_s(), " s"));
+       text("soon after ", last_s, " s"), text(view.outcome_s(), " s"));
 }
 
 void check_missing(Bench& bench, const Played& played, const View& view) {
-  const MeetingReport& report = view.report();
+  const MeetingReport& report = view.outcome();
   const std::string expected = text("RanksMissing with ", list_of_ranks(view.missing()));
   if (report.kind == Kind::returned) {
     fail(bench, played, view, "missing_unnoticed",
@@ -210,7 +186,7 @@ void check_missing(Bench& bench, const Played& played, const View& view) {
   }
   const double deadline_s = view.called_s() + view.mine().timeout_s;
   const double slack_s = 2 * static_cast<double>(store_calls_max(view.mine().size)) * store_call_s;
-  const double at_s = view.returned_s();
+  const double at_s = view.outcome_s();
   if (at_s >= deadline_s && at_s <= deadline_s + slack_s) return;
   fail(bench, played, view, at_s < deadline_s ? "threw_early" : "threw_late",
        text("it was called at ", view.called_s(), " s with a timeout of ", view.mine().timeout_s,
@@ -221,7 +197,7 @@ void check_missing(Bench& bench, const Played& played, const View& view) {
 
 // The store is lost before all ranks have arrived: no rank can tell which ranks are missing.
 void check_lost(Bench& bench, const Played& played, const View& view) {
-  const MeetingReport& report = view.report();
+  const MeetingReport& report = view.outcome();
   const std::string expected = "the CommError of the store";
   if (report.kind != Kind::comm_error) {
     const bool blames = report.kind == Kind::ranks_missing;
@@ -235,7 +211,7 @@ void check_lost(Bench& bench, const Played& played, const View& view) {
               ". Let the store's error reach the caller unchanged"),
          expected, blames ? "RanksMissing" : report.what);
   }
-  const double from_s = std::max(view.called_s(), view.run.lost_s), at_s = view.returned_s();
+  const double from_s = std::max(view.called_s(), view.run.lost_s), at_s = view.outcome_s();
   const double slack_s = 2 * static_cast<double>(store_calls_max(view.mine().size)) * store_call_s;
   if (at_s >= from_s && at_s <= from_s + slack_s) return;
   fail(bench, played, view, at_s < from_s ? "threw_early" : "threw_late",
@@ -244,26 +220,16 @@ void check_lost(Bench& bench, const Played& played, const View& view) {
        text(from_s, " s"), text(at_s, " s"));
 }
 
-// Who comes reports its call and how it ended; who does not come reports nothing.
-void require_notes(const View& view) {
+template <typename Check>
+void for_each_view(const MeetingRun& run, const Check& check) {
   const ReportOrder<Kind> call{{Kind::calls},
                                {Kind::returned, Kind::ranks_missing, Kind::usage_error,
                                 Kind::comm_error, Kind::other_error}};
-  std::vector<Kind> seen;
-  const auto found = view.run.meetings.notes.find({view.meeting, view.rank});
-  if (found != view.run.meetings.notes.end()) {
-    for (const auto& note : found->second) seen.push_back(note.report.kind);
-  }
-  require_order(view.name(), seen, {view.mine().comes ? call : ReportOrder<Kind>{}});
-}
-
-template <typename Check>
-void for_each_view(const MeetingRun& run, const Check& check) {
   std::vector<View> views;
-  for (std::uint32_t meeting = 0; meeting < run.ranks.front().meetings.size(); ++meeting) {
+  for (std::uint32_t step = 0; step < run.ranks.front().meetings.size(); ++step) {
     for (int rank = 0; std::cmp_less(rank, run.ranks.size()); ++rank) {
-      const View view{run, meeting, rank};
-      require_notes(view);
+      const View view{{run, step, rank}};
+      require_reports(view, call);
       if (view.mine().comes) views.push_back(view);
     }
   }
@@ -288,20 +254,6 @@ sim::Service::Answer LosableStore::expire(const sim::Actor& who, const sim::Requ
   return store.expire(who, request, now);
 }
 
-std::optional<sim::Service::Answer> MeetingsService::serve(const sim::Actor& who,
-                                                           const sim::Request& request,
-                                                           double now) {
-  ByteReader in(request.data.bytes);
-  MeetingReport report = decode_meeting_report(in);
-  if (std::cmp_greater(report.meeting, meetings_max)) throw Error("there is no such meeting");
-  auto& noted = notes[{report.meeting, who.rank}];
-  report.what = sim::printable(report.what, 300);
-  for (Endpoint& address : report.addresses) address.host = sim::printable(address.host, 80);
-  if (noted.size() > 1) throw Error("a meeting has one beginning and one end");
-  noted.push_back({now, store_.log().size(), std::move(report)});
-  return Answer{{}, now};
-}
-
 void check_outcomes(Bench& bench, const Played& played, const MeetingRun& run) {
   for_each_view(run, [&](const View& view) {
     if (run.lost_s < sim::Service::forever) {
@@ -317,22 +269,18 @@ void check_outcomes(Bench& bench, const Played& played, const MeetingRun& run) {
 void check_calls(Bench& bench, const Played& played, const MeetingRun& run) {
   for_each_view(run, [&](const View& view) {
     const auto& log = run.store.log();
-    const auto from = log.begin() + static_cast<std::ptrdiff_t>(view.notes()[0].log_at);
-    const auto to = log.begin() + static_cast<std::ptrdiff_t>(view.notes()[1].log_at);
-    const auto calls = static_cast<std::size_t>(
-        std::count_if(from, to, [&](const auto& record) { return record.rank == view.rank; }));
+    const auto calls =
+        std::count_if(log.begin(), log.end(), [&](const sim::StoreService::Record& record) {
+          return record.rank == view.rank && record.answered_s >= view.called_s() &&
+                 record.answered_s <= view.outcome_s();
+        });
     const std::size_t allowed = store_calls_max(view.mine().size);
-    if (calls <= allowed) return;
-    Failure failure;
-    failure.verdict = Verdict::efficiency;
-    failure.cause = "too_many_calls";
-    failure.message = text(view.name(), ": it called the store ", calls, " times; 2N+2 = ", allowed,
-                           " are enough. One server answers all N ranks, so it serves each call N "
-                           "times. wait() takes all keys at once");
-    failure.expected = text("at most ", allowed, " calls");
-    failure.seen = text(calls, " calls");
-    failure.where = view.name();
-    bench.fail(played, std::move(failure));
+    if (std::cmp_less_equal(calls, allowed)) return;
+    fail(bench, played, view, "too_many_calls",
+         text("it called the store ", calls, " times; 2N+2 = ", allowed,
+              " are enough. One server answers all N ranks, so it serves each call N times. wait() "
+              "takes all keys at once"),
+         text("at most ", allowed, " calls"), text(calls, " calls"), Verdict::efficiency);
   });
 }
 

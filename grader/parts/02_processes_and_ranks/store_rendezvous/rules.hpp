@@ -2,35 +2,13 @@
 // of every rank, when it began, how and when it ended, and how often it called the store.
 #pragma once
 
-#include <map>
 #include <vector>
 
 #include "engine/sim/services.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/exam/reported_service.hpp"
 #include "grader/parts/02_processes_and_ranks/store_rendezvous/case.hpp"
 
 namespace lockstep::grader::store_rendezvous {
-
-// The service "meetings": notes what ranks report, and how far the store's log had come.
-class MeetingsService final : public sim::Service {
- public:
-  explicit MeetingsService(const sim::StoreService& store) : store_(store) {}
-
-  struct Note {
-    double at_s = 0;
-    std::size_t log_at = 0;
-    MeetingReport report;
-  };
-  // By (meeting, rank): the call and its end.
-  std::map<std::pair<std::uint32_t, int>, std::vector<Note>> notes;
-
-  std::string_view name() const override { return meetings_service; }
-  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
-                              double now) override;
-
- private:
-  const sim::StoreService& store_;
-};
 
 // A store that answers until `lost_s`: a rank that waits then, or asks later, gets an error.
 class LosableStore final : public sim::Service {
@@ -52,7 +30,7 @@ class LosableStore final : public sim::Service {
 struct MeetingRun {
   const std::vector<MeetingCase>& ranks;
   const sim::StoreService& store;
-  const MeetingsService& meetings;
+  const ReportedService<MeetingReport>& reports;
   double lost_s = sim::Service::forever;  // when the store is lost
 };
 

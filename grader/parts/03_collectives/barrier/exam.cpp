@@ -7,7 +7,7 @@
 
 #include "grader/exam/collective_rules.hpp"
 #include "grader/exam/lost_peer_rules.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/exam/reported_service.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::barrier {
@@ -17,7 +17,7 @@ namespace {
 constexpr double late_s = 1e-3;
 
 // Delays the late ranks before they arrive, and records when each rank arrives and leaves.
-class Turnstile final : public sim::Service {
+class Turnstile final : public TypedService<TurnstileCall> {
  public:
   explicit Turnstile(std::vector<int> late) : late_(std::move(late)) {}
 
@@ -35,8 +35,8 @@ class Turnstile final : public sim::Service {
                                 " and ", left));
   }
 
-  std::string_view name() const override { return turnstile_service; }
-  std::optional<Answer> serve(const sim::Actor& who, const sim::Request&, double now) override {
+ private:
+  std::optional<Answer> answer(const sim::Actor& who, TurnstileCall, double now) override {
     Passage& passage = passages[who.rank];
     if (passage.left_s.size() < passage.came_s.size()) {
       passage.left_s.push_back(now);
@@ -48,7 +48,6 @@ class Turnstile final : public sim::Service {
     return Answer{{}, passage.came_s.back()};
   }
 
- private:
   std::vector<int> late_;
 };
 

@@ -10,9 +10,9 @@ namespace lockstep::grader {
 Bytes play(sim::PlayerCase& played) {
   return play_collective(played, [&](comm::Peers& peers, std::span<const Tensor> buffers,
                                      const CollectiveCall&, ReduceOp) {
-    ask(played.port, turnstile_service, {});
+    tell(played.port, TurnstileCall{});
     collectives::barrier(peers, buffers[0]);
-    ask(played.port, turnstile_service, {});
+    tell(played.port, TurnstileCall{});
   });
 }
 

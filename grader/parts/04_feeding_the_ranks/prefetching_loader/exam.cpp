@@ -81,12 +81,8 @@ void play(Bench& bench, const Problem& p, const std::vector<Rule>& rules) {
   };
   SamplesService served(samples, read_s, log);
   TrainerService trainer(p.pace.hold_s, log);
-  const auto played = bench.play({.description = p.description(),
-                                  .inputs = {encode(c)},
-                                  .schedule_seed = bench.draw(),
-                                  .network = {},
-                                  .limits = {.requests_max = requests_max},
-                                  .services = {&served, &trainer}});
+  const auto played =
+      play_served(bench, p.description(), std::vector{c}, {&served, &trainer}, requests_max);
   if (!played) return;
   require_reports(c, log);
   for (const Rule rule : rules) rule(bench, *played, {c, samples, log});

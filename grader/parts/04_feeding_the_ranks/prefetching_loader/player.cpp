@@ -2,15 +2,14 @@
 // everything it gets. Workers and trainer are strands of one rank; each blocks in its own request.
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/case.hpp"
 
-#include "grader/play/ask.hpp"
 #include "grader/play/poison_device.hpp"
 
 namespace lockstep::grader {
 namespace {
 
-class ServedDataset final : public data::Dataset {
+class ReadDataset final : public data::Dataset {
  public:
-  explicit ServedDataset(sim::Port& port) : port_(port) {}
+  explicit ReadDataset(sim::Port& port) : port_(port) {}
 
   std::int64_t size() const override { return std::int64_t{1} << 20; }
   std::int64_t inputs() const override { return sample_inputs; }
@@ -18,20 +17,10 @@ class ServedDataset final : public data::Dataset {
 
   data::Batch batch(std::span<const std::int64_t> indices, DType dtype,
                     Device& device) const override {
-    ByteWriter argument;
-    argument.put_list(indices);
-    const sim::Reply reply = ask(port_, samples_service, argument.take());
-    ByteReader answer(reply.data.bytes);
-    if (answer.get<SamplesAnswer>() == SamplesAnswer::damaged) {
-      throw DamagedSample(answer.get_text());
-    }
-    const auto inputs = answer.get_list<double>();
-    const auto labels = answer.get_list<std::int64_t>();
-    const std::int64_t count = std::ssize(indices);
-    data::Batch made{from_values(inputs, {count, sample_inputs}, dtype, device),
-                     empty({count}, DType::int64, device)};
-    std::copy(labels.begin(), labels.end(), made.labels.data<std::int64_t>().begin());
-    return made;
+    const auto [damage, values] =
+        ask<SamplesAnswer>(port_, SamplesCall{{indices.begin(), indices.end()}});
+    if (!damage.empty()) throw DamagedSample(damage);
+    return batch_of(values, {.inputs = sample_inputs}, dtype, device);
   }
 
  private:
@@ -42,7 +31,7 @@ class Trainer {
  public:
   Trainer(sim::Port& port, const Device& device) : port_(port), device_(device) {}
 
-  void report(const TrainerReport& report) { ask(port_, trainer_service, encode(report)); }
+  void report(const TrainerReport& report) { tell(port_, report); }
   void report(TrainerReport::Kind kind) { report(TrainerReport{.kind = kind}); }
 
   void report_next(data::Loader& loader) {
@@ -84,9 +73,9 @@ class Trainer {
 }  // namespace
 
 Bytes play(sim::PlayerCase& played) {
-  const LoaderCase c = decode_loader_case(played.input);
+  const auto c = read_fields<LoaderCase>(played.input);
   PoisonDevice device;
-  const ServedDataset dataset(played.port);
+  const ReadDataset dataset(played.port);
   Trainer trainer(played.port, device);
   const auto sampler = [&](int epoch) {
     trainer.report(TrainerReport::Kind::sampling);

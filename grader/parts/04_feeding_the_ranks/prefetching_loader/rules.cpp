@@ -25,12 +25,10 @@ std::string text_of(const Indices& list) {
 
 [[noreturn]] void fail(Bench& bench, const Played& played, std::string cause, std::string message,
                        std::string expected, std::string seen) {
-  Failure failure;
-  failure.cause = std::move(cause);
-  failure.message = std::move(message);
-  failure.expected = std::move(expected);
-  failure.seen = std::move(seen);
-  bench.fail(played, std::move(failure));
+  bench.fail(played, {.cause = std::move(cause),
+                      .message = std::move(message),
+                      .expected = std::move(expected),
+                      .seen = std::move(seen)});
 }
 
 struct Walk {
@@ -351,16 +349,15 @@ void check_memory(Bench& bench, const Played& played, const LoaderRun& run) {
     const std::int64_t bytes = event.report.bytes_alive;
     const std::int64_t alive = bytes / batch_bytes + (bytes % batch_bytes > 0 ? 1 : 0);
     if (event.report.kind != Kind::got_batch || alive <= options.prefetch + 1) continue;
-    Failure failure;
-    failure.verdict = Verdict::memory;
-    failure.cause = "keeps_batches";
-    failure.message =
-        text("while the trainer held batch ", walk.taken - 1, ", ", alive,
-             " batches were in memory; with prefetch ", options.prefetch, " there may be at most ",
-             options.prefetch + 1, ": is a batch still kept after it was handed out?");
-    failure.expected = text("at most ", options.prefetch + 1, " batches");
-    failure.seen = text(alive, " batches");
-    bench.fail(played, std::move(failure));
+    bench.fail(played,
+               {.verdict = Verdict::memory,
+                .cause = "keeps_batches",
+                .message = text("while the trainer held batch ", walk.taken - 1, ", ", alive,
+                                " batches were in memory; with prefetch ", options.prefetch,
+                                " there may be at most ", options.prefetch + 1,
+                                ": is a batch still kept after it was handed out?"),
+                .expected = text("at most ", options.prefetch + 1, " batches"),
+                .seen = text(alive, " batches")});
   }
 }
 

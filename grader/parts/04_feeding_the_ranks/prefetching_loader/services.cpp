@@ -1,18 +1,9 @@
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/services.hpp"
 
-#include <algorithm>
-
 #include "engine/base/random.hpp"
 #include "engine/sim/printable.hpp"
-#include "grader/exam/evidence.hpp"
 
 namespace lockstep::grader::prefetching_loader {
-namespace {
-
-constexpr std::size_t what_max = 300;  // bytes of an exception's text
-
-}  // namespace
-
 void require_reports(const LoaderCase& c, const LoaderLog& log) {
   using Kind = TrainerReport::Kind;
   const std::vector<Kind> outcome{Kind::got_batch, Kind::got_end, Kind::caught, Kind::caught_other};
@@ -53,44 +44,28 @@ std::string Samples::damage_of(std::span<const std::int64_t> indices) const {
   return {};
 }
 
-std::optional<sim::Service::Answer> SamplesService::serve(const sim::Actor& who,
-                                                          const sim::Request& request, double now) {
-  ByteReader in(request.data.bytes);
-  auto indices = in.get_list<std::int64_t>();
+std::optional<sim::Service::Answer> SamplesService::answer(const sim::Actor& who, SamplesCall call,
+                                                           double now) {
+  auto& indices = call.indices;
   if (indices.size() > samples_asked_max) {
     throw Error(text("a batch of ", indices.size(), " samples; ", samples_asked_max,
                      " can be requested at once"));
   }
-  ByteWriter answer;
-  if (const std::string damage = samples_.damage_of(indices); !damage.empty()) {
-    answer.put(SamplesAnswer::damaged).put_text(damage);
-  } else {
-    std::vector<double> inputs;
-    std::vector<std::int64_t> labels;
-    for (const std::int64_t index : indices) {
-      for (std::int64_t i = 0; i < sample_inputs; ++i) {
-        inputs.push_back(samples_.input(index, i));
-      }
-      labels.push_back(samples_.label(index));
+  SamplesAnswer answer{.damage = samples_.damage_of(indices)};
+  for (const std::int64_t index : answer.damage.empty() ? indices : std::vector<std::int64_t>{}) {
+    for (std::int64_t i = 0; i < sample_inputs; ++i) {
+      answer.values.inputs.push_back(samples_.input(index, i));
     }
-    answer.put(SamplesAnswer::good).put_list(std::span<const double>(inputs));
-    answer.put_list(std::span<const std::int64_t>(labels));
+    answer.values.labels.push_back(samples_.label(index));
   }
   const double until_s = now + (indices.empty() ? 0 : read_s_(indices.front()));
   log_.push_back({now, until_s, who.strand, std::move(indices), {}});
-  return Answer{sim::payload_of(answer.take()), until_s};
+  return answer_with(answer, until_s);
 }
 
-std::optional<sim::Service::Answer> TrainerService::serve(const sim::Actor& who,
-                                                          const sim::Request& request, double now) {
+std::optional<sim::Service::Answer> TrainerService::answer(const sim::Actor& who,
+                                                           TrainerReport report, double now) {
   using Kind = TrainerReport::Kind;
-  ByteReader in(request.data.bytes);
-  TrainerReport report = decode_trainer_report(in);
-  if (report.labels.size() > samples_asked_max ||
-      report.inputs.size() > samples_asked_max * sample_inputs || report.inputs_shape.size() > 8) {
-    throw Error("a batch that is larger than any that a sampler asks for");
-  }
-  report.what = sim::printable(report.what, what_max);
   const bool lasts =
       report.kind == Kind::started || report.kind == Kind::got_batch || report.kind == Kind::caught;
   const double until_s = now + (lasts ? hold_s_ : 0);

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/sim/core.hpp"
+#include "grader/exam/reported_service.hpp"
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/case.hpp"
 
 namespace lockstep::grader::prefetching_loader {
@@ -36,32 +36,28 @@ struct Samples {
   std::string damage_of(std::span<const std::int64_t> indices) const;
 };
 
-class SamplesService final : public sim::Service {
+class SamplesService final : public TypedService<SamplesCall> {
  public:
   // Reading a batch that begins with sample i takes read_s(i).
   SamplesService(Samples samples, std::function<double(std::int64_t)> read_s, LoaderLog& log)
       : samples_(std::move(samples)), read_s_(std::move(read_s)), log_(log) {}
 
-  std::string_view name() const override { return samples_service; }
-  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
-                              double now) override;
-
  private:
+  std::optional<Answer> answer(const sim::Actor& who, SamplesCall call, double now) override;
+
   Samples samples_;
   std::function<double(std::int64_t)> read_s_;
   LoaderLog& log_;
 };
 
-class TrainerService final : public sim::Service {
+class TrainerService final : public TypedService<TrainerReport> {
  public:
   // started, got_batch and what was caught last `hold_s`; everything else no time.
   TrainerService(double hold_s, LoaderLog& log) : hold_s_(hold_s), log_(log) {}
 
-  std::string_view name() const override { return trainer_service; }
-  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
-                              double now) override;
-
  private:
+  std::optional<Answer> answer(const sim::Actor& who, TrainerReport report, double now) override;
+
   double hold_s_;
   LoaderLog& log_;
 };
