@@ -1,7 +1,9 @@
-// Three ways to train that are in no room of the engine, each as small as it can be: they show that
+// Ways to train that are in no room of the engine, each as small as it can be: they show that
 // the interface of a strategy carries ranks that work on one replica together, ranks that do not
-// train, and state that no rank holds in whole.
+// train or wait, and state that no rank holds in whole.
 #pragma once
+
+#include <functional>
 
 #include "engine/train/strategy.hpp"
 
@@ -20,5 +22,10 @@ std::unique_ptr<train::Strategy> make_one_server(comm::ProcessGroup& group, Devi
 // these only.
 std::unique_ptr<train::Strategy> make_shared_update(comm::ProcessGroup& group, Device& device,
                                                     const train::Recipe& recipe, double clip_norm);
+
+// The first ranks of the group train by another strategy, the others stand by.
+std::unique_ptr<train::Strategy> make_some_stand_by(
+    comm::ProcessGroup& group, int training,
+    const std::function<std::unique_ptr<train::Strategy>(comm::ProcessGroup& trainers)>& make);
 
 }  // namespace lockstep::test

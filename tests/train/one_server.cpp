@@ -1,3 +1,4 @@
+// A server with workers: the strategy with a rank that serves.
 #include <array>
 
 #include "engine/autograd/operations.hpp"
@@ -6,7 +7,8 @@
 namespace lockstep::test {
 namespace {
 
-constexpr double over = -1;  // in place of a step's rate: the worker is done
+// In place of a step's rate: the worker is done, or asks for the optimizer's state.
+constexpr double over = -1, asks_for_state = -2;
 
 class OneServer final : public train::Strategy {
  public:
@@ -15,10 +17,14 @@ class OneServer final : public train::Strategy {
         device_(device),
         recipe_(recipe),
         workers_(group.split(serves() ? comm::ProcessGroup::no_color : 0, group.rank())),
-        model_(nn::make_model(recipe.model, device, recipe.seed)) {
-    if (serves()) {
-      optimizer_ = optim::make_optimizer(recipe.optimizer, model_->parameters());
+        model_(nn::make_model(recipe.model, device, recipe.seed)),
+        optimizer_(optim::make_optimizer(recipe.optimizer, model_->parameters())) {
+    if (serves()) return;
+    // State begins with a first step; of zeros it moves nothing.
+    for (Parameter* p : model_->parameters()) {
+      p->grad = zeros(p->value.shape(), recipe.model.dtype, device, MemoryKind::gradients);
     }
+    optimizer_->step();
   }
 
   train::Place place() const override {
@@ -31,13 +37,12 @@ class OneServer final : public train::Strategy {
   double rate() const override { return recipe_.optimizer.learning_rate(); }
   train::Cost cost() const override { return {}; }
   void tell(train::PhaseWatch*) override {}
-  void restore(const checkpoint::SavedRun&) override { throw Error("this double saves nothing"); }
+  void restore(const checkpoint::SavedRun& saved) override { saved.load(*model_, *optimizer_); }
   std::vector<train::Piece> pieces() override {
-    std::vector<train::Piece> pieces;
-    for (const Parameter* p : model_->parameters()) {
-      const Shape& shape = p->value.shape();
-      pieces.push_back(
-          {train::PieceKind::parameter, p->name, shape, train::whole_of(shape), p->value});
+    std::vector<train::Piece> pieces = train::whole_pieces(*model_, *optimizer_);
+    group_.send(numbers({asks_for_state, 0}), server());
+    for (const train::Piece& piece : pieces) {
+      if (piece.kind == train::PieceKind::optimizer_state) group_.recv(piece.value, server());
     }
     return pieces;
   }
@@ -71,6 +76,7 @@ class OneServer final : public train::Strategy {
       for (int worker = 0; worker < server(); ++worker) {
         const Tensor head = numbers({0, 0});
         group_.recv(head, worker);
+        for (; head.item(0) == asks_for_state; group_.recv(head, worker)) tell_state();
         if (head.item(0) != over) optimizer_->set_learning_rate(head.item(0));
         if (head.item(0) == over && worker + 1 == server()) return;
         if (head.item(0) == over) continue;
@@ -92,6 +98,16 @@ class OneServer final : public train::Strategy {
   }
 
  private:
+  // The first worker has asked, and so do the others.
+  void tell_state() {
+    for (int worker = 0; worker < server(); ++worker) {
+      if (worker > 0) group_.recv(numbers({0, 0}), worker);
+      for (const train::Piece& piece : train::whole_pieces(*model_, *optimizer_)) {
+        if (piece.kind == train::PieceKind::optimizer_state) group_.send(piece.value, worker);
+      }
+    }
+  }
+
   int server() const { return group_.size() - 1; }
   bool serves() const { return group_.rank() == server(); }
   Tensor numbers(const std::vector<double>& all) const {
@@ -103,7 +119,7 @@ class OneServer final : public train::Strategy {
   train::Recipe recipe_;
   std::unique_ptr<comm::ProcessGroup> workers_;
   std::unique_ptr<nn::Module> model_;
-  std::unique_ptr<optim::Optimizer> optimizer_;  // the server's
+  std::unique_ptr<optim::Optimizer> optimizer_;  // the server's steps; a worker's holds copies
 };
 
 }  // namespace

@@ -80,7 +80,7 @@ Losses run_on(int ranks, const Task& task) {
     if (!task.folder.empty()) {
       if (const auto latest = checkpoint::latest_in(task.folder)) {
         const checkpoint::SavedRun saved(*latest);
-        strategy->restore(saved);
+        if (strategy->place().role != train::Role::stand_by) strategy->restore(saved);
         options.start = {saved.state().step, saved.state().epoch, saved.state().taken};
       }
       options.save = [&](const train::Position& at) {
@@ -169,6 +169,57 @@ TEST_CASE("strategies: a server with workers has the losses of as many ranks, an
     if (100 % workers != 0) continue;  // else the last batch is padded, and one rank's is not
     task.options.batch_size = 24;
     check_same(served, run_on(1, task), 1e-9);  // Adam divides by what rounding left of zero
+  }
+}
+
+TEST_CASE("strategies: what a server keeps is saved, and goes on with other workers, or without") {
+  Task task{test::make_one_server,
+            optim::OptimizerKind::adam,
+            {.batch_size = 5, .steps = 30, .decay = optim::Decay::constant}};
+  const Losses whole = run_on(5, task);  // four workers: global batches of 20
+  struct Rest {
+    int ranks;
+    std::int64_t batch_size;
+    Make make;
+  };
+  for (const Rest& other : {Rest{3, 10, test::make_one_server},
+                            {2, 20, test::make_one_server},
+                            {2, 10, engine_of(1, 0)}}) {
+    CAPTURE(other.ranks, other.batch_size);
+    const TemporaryFolder folder("served");
+    Task first = task, rest = task;
+    first.folder = rest.folder = folder.path();
+    first.options.steps = 12;
+    run_on(5, first);
+    rest.make = other.make;
+    rest.options.batch_size = other.batch_size;
+    const Losses seen = run_on(other.ranks, rest);
+    REQUIRE(seen.steps.size() == 18);
+    for (std::size_t k = 0; k < seen.steps.size(); ++k) {
+      CAPTURE(k, seen.steps[k], whole.steps[k + 12]);
+      CHECK(std::abs(seen.steps[k] / whole.steps[k + 12] - 1) <= 1e-9);
+    }
+  }
+}
+
+TEST_CASE("strategies: ranks that stand by change nothing, and are asked for nothing") {
+  for (const int waiting : {1, 3}) {
+    CAPTURE(waiting);
+    Task task{engine_of(1, 0), optim::OptimizerKind::adam, {.batch_size = 8, .epochs = 3}};
+    const TemporaryFolder alone("alone"), beside("beside");
+    task.folder = alone.path();
+    const Losses without = run_on(2, task);
+    task.folder = beside.path();
+    task.make = [](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe) {
+      return test::make_some_stand_by(group, 2, [&](comm::ProcessGroup& trainers) {
+        return engine_of(1, 0)(trainers, device, recipe);
+      });
+    };
+    check_same(run_on(2 + waiting, task), without, 0);
+    for (const char* file : {"model.safetensors", "optimizer.safetensors", "train.json"}) {
+      CHECK(bytes_of(*checkpoint::latest_in(beside.path()) / file) ==
+            bytes_of(*checkpoint::latest_in(alone.path()) / file));
+    }
   }
 }
 
