@@ -87,6 +87,24 @@ TEST_CASE("pieces: a part that nobody holds is named, on every rank") {
   CHECK(told == std::vector<int>{1, 1, 1});
 }
 
+TEST_CASE("pieces: what the rank that asks holds itself does not travel") {
+  on_fibers(4, [&](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const std::int64_t r = group.rank();
+    // A large piece that all hold, with values that tell whose copy was taken, and a quarter each.
+    std::vector<Piece> mine{piece_of("tied", {1000}, train::whole_of({1000}), device),
+                            piece_of("cut", {4}, {1, 4, 1, r, r + 1}, device)};
+    mine[0].value.fill_(static_cast<double>(r));
+    const std::int64_t before = group.traffic().bytes_sent;
+    const auto whole = train::gather_whole(group, 2, mine, device);
+    CHECK(group.traffic().bytes_sent - before < 4000);  // the large piece has that many, in float32
+    if (r != 2) return;
+    REQUIRE(whole.size() == 2);
+    CHECK(values_of(whole[0].value) == std::vector<double>(1000, 2.0));
+    CHECK(values_of(whole[1].value) == counted_to(4));
+  });
+}
+
 TEST_CASE("pieces: copies that differ are found, and the first rank that differs is named") {
   on_fibers(4, [&](comm::ProcessGroup& group) {
     CpuDevice device;
