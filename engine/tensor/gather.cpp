@@ -5,8 +5,9 @@
 namespace lockstep::ops {
 namespace {
 
-[[noreturn]] void refuse_index(std::int64_t /*place*/, std::int64_t index, std::int64_t rows) {
-  throw ContractError(text("embedding: index ", index, " is outside the table's ", rows,
+[[noreturn]] void refuse_index(const char* operation, std::int64_t /*place*/, std::int64_t index,
+                               std::int64_t rows) {
+  throw ContractError(text(operation, ": index ", index, " is outside the table's ", rows,
                            " rows; is the vocabulary the model's?"));
 }
 
@@ -20,7 +21,8 @@ Tensor embedding(const Tensor& table, const Tensor& indices) {
   shape.push_back(table.size(1));
   Tensor out = result(table, std::move(shape));
   const Kernels& kernels = table.device().kernels();
-  kernels.check_indices(indices, {.limit = table.size(0), .outside = &refuse_index});
+  kernels.check_indices(
+      indices, {.operation = "embedding", .limit = table.size(0), .outside = &refuse_index});
   kernels.embedding(table, indices, out);
   charge(out, 0, 2);
   return out;
@@ -34,7 +36,8 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, std::int64_
                  " indices for a gradient of shape ", text_of(grad.shape()));
   Tensor out = result(grad, {rows, columns});
   const Kernels& kernels = grad.device().kernels();
-  kernels.check_indices(indices, {.limit = rows, .outside = &refuse_index});
+  kernels.check_indices(
+      indices, {.operation = "embedding_backward", .limit = rows, .outside = &refuse_index});
   kernels.embedding_backward(grad, indices, out);
   out.device().charge(0, static_cast<double>(out.bytes()));  // begins at zero
   charge(grad, 1, 2);

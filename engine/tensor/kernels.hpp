@@ -54,13 +54,15 @@ struct Exchange {
   std::int64_t outer, a, middle, b, inner;
 };
 
-// Indices [n] int64 lie in [0, limit), or are `ignored`. `outside` throws what is to be said of the
-// first that does not, or, with place -1, of there being none but ignored ones.
+// Indices [n] int64 of an operation lie in [0, limit), or are `ignored`. `outside` throws what is
+// to be said of the first that does not, or, with place -1, of there being none but ignored ones.
 struct IndexRule {
+  const char* operation = "";
   std::int64_t limit = 0;
   std::optional<std::int64_t> ignored = {};
   enum class Some : std::uint8_t { may_be_none, needed } some = Some::may_be_none;
-  void (*outside)(std::int64_t place, std::int64_t index, std::int64_t limit) = nullptr;
+  void (*outside)(const char* operation, std::int64_t place, std::int64_t index,
+                  std::int64_t limit) = nullptr;
 };
 
 class Kernels {

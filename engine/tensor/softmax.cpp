@@ -5,14 +5,15 @@
 namespace lockstep::ops {
 namespace {
 
-[[noreturn]] void refuse_label(std::int64_t place, std::int64_t label, std::int64_t classes) {
+[[noreturn]] void refuse_label(const char* operation, std::int64_t place, std::int64_t label,
+                               std::int64_t classes) {
   if (place < 0) {
-    throw ContractError(
-        "cross_entropy: the mean of an empty batch, or of one whose labels are all ignored, is "
-        "undefined; use Reduction::sum");
+    throw ContractError(text(operation,
+                             ": the mean of an empty batch, or of one whose labels are all "
+                             "ignored, is undefined; use Reduction::sum"));
   }
   throw ContractError(
-      text("cross_entropy: label ", label, " of row ", place, " is outside [0, ", classes, ")"));
+      text(operation, ": label ", label, " of row ", place, " is outside [0, ", classes, ")"));
 }
 
 // Shapes now; what the labels are, when the device has looked.
@@ -26,7 +27,8 @@ void check_labels(const char* operation, const Tensor& logits, const Tensor& lab
   LOCKSTEP_CHECK(labels.shape() == expected || labels.shape() == Shape{rows}, operation,
                  ": logits ", text_of(logits.shape()), " need labels ", text_of(expected),
                  ", got labels ", text_of(labels.shape()));
-  logits.device().kernels().check_indices(labels, {classes, ignored, some, &refuse_label});
+  logits.device().kernels().check_indices(labels,
+                                          {operation, classes, ignored, some, &refuse_label});
 }
 
 IndexRule::Some needed_by(const CrossEntropyOptions& options) {

@@ -86,11 +86,13 @@ void check_indices(const Tensor& indices, const IndexRule& rule) {
   for (std::size_t place = 0; place < values.size(); ++place) {
     if (values[place] == rule.ignored) continue;
     if (values[place] < 0 || values[place] >= rule.limit) {
-      rule.outside(static_cast<std::int64_t>(place), values[place], rule.limit);
+      rule.outside(rule.operation, static_cast<std::int64_t>(place), values[place], rule.limit);
     }
     some = true;
   }
-  if (!some && rule.some == IndexRule::Some::needed) rule.outside(-1, 0, rule.limit);
+  if (!some && rule.some == IndexRule::Some::needed) {
+    rule.outside(rule.operation, -1, 0, rule.limit);
+  }
 }
 
 }  // namespace lockstep::kernels
