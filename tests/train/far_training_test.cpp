@@ -29,6 +29,7 @@ struct Course {
   train::StrategyOptions strategy{};
   int ranks = 1;
   std::int64_t steps = 5;
+  int workers = 0;                       // that read batches ahead
   std::filesystem::path resumed_from{};  // a folder of checkpoints
 };
 
@@ -93,6 +94,7 @@ Left run_with(const Course& course, const std::filesystem::path& folder, const O
     const auto strategy = train::make_strategy(*group, *device, course.recipe, course.strategy);
     train::TrainOptions options{.batch_size = 4, .steps = course.steps, .seed = 5};
     options.accumulate = course.strategy.accumulate;
+    options.workers = course.workers;
     if (!course.resumed_from.empty()) {
       const checkpoint::SavedRun saved(*checkpoint::latest_in(course.resumed_from));
       strategy->restore(saved);
@@ -216,6 +218,40 @@ TEST_CASE("far: gradients after backward, several batches a step, and blocks com
   accumulated.strategy.accumulate = 2;
   accumulated.recipe.model.gpt.keep = nn::Keep::block_inputs;
   check_alike(accumulated);
+}
+
+TEST_CASE("far: gradients that may be absent are reduced, and other threads read batches ahead") {
+  Course course = mlp(DType::float32);
+  course.ranks = 2;
+  course.strategy.ddp.unused = ddp::Unused::reduce;
+  check_alike(course);
+  course.strategy.ddp.unused = ddp::Unused::refuse;
+  course.workers = 2;
+  check_alike(course);
+}
+
+TEST_CASE("far: pieces of several ranks are put together on the rank that asks") {
+  test::on_fibers(3, [](comm::ProcessGroup& whole) {
+    FarDevice device;
+    const auto group = comm::make_group_by_device(
+        whole.split(0, whole.rank()), test::make_far_group(whole.split(0, whole.rank())));
+    const std::int64_t r = group->rank();
+    const train::Slice columns{2, 6, 1, 2 * r, 2 * r + 2};
+    std::vector<double> counted(12);
+    for (std::size_t i = 0; i < counted.size(); ++i) counted[i] = static_cast<double>(i);
+    CpuDevice host;
+    const Tensor all = from_values(counted, {2, 6}, DType::float32, host);
+    const std::vector<train::Piece> mine{{train::PieceKind::parameter,
+                                          "w",
+                                          {2, 6},
+                                          columns,
+                                          to_device(train::cut(all, columns), device)}};
+    const auto gathered = train::gather_whole(*group, 1, mine, device);
+    if (r != 1) return;
+    REQUIRE(gathered.size() == 1);
+    const Tensor seen = to_host(gathered[0].value);
+    for (std::int64_t i = 0; i < 12; ++i) CHECK(seen.item(i) == static_cast<double>(i));
+  });
 }
 
 TEST_CASE("far: a checkpoint goes from one kind of device to the other, and both generate alike") {
