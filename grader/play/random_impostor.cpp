@@ -56,10 +56,6 @@ void write_lost_peer(ByteWriter& out, Dice& dice) {
   write_fields(out, LostPeerEnding{ending, told ? "rank 1 was killed" : ""});
 }
 
-void write_numbers(ByteWriter& out, Dice& dice, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) out.put(4 * fraction(dice));
-}
-
 // An answer to each question: answer_to(question).
 template <typename Question>
 Bytes answers(const std::vector<Question>& questions, const auto& answer_to) {
