@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/base/bytes.hpp"
+#include "engine/base/dtype.hpp"
 
 namespace lockstep {
 
@@ -27,6 +28,10 @@ template <typename T>
 constexpr bool plain_field = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 template <typename T>
 constexpr bool plain_elements = plain_field<T> && !std::is_same_v<T, bool>;
+
+inline void check_fields(DType& dtype) {
+  if (dtype > all_dtypes.back()) throw MalformedMessage("malformed message: no such element type");
+}
 
 class FieldWriter {
  public:
@@ -90,8 +95,8 @@ class FieldReader {
       value = in_.get<T>();
     } else {
       fields(*this, value);
-      if constexpr (requires { check_fields(value); }) check_fields(value);
     }
+    if constexpr (requires { check_fields(value); }) check_fields(value);
   }
   void get(bool& value) { value = in_.get<std::uint8_t>() != 0; }
   void get(std::string& value) { value = in_.get_text(); }

@@ -61,6 +61,8 @@ TEST_CASE("fields: a value that a type refuses is refused wherever it stands") {
   CHECK(read.back().back().number == 6);
   CHECK_THROWS_AS((fields_from_bytes<std::array<Even, 2>>(fields_to_bytes(2, 3))),
                   MalformedMessage);
+  CHECK(fields_from_bytes<DType>(fields_to_bytes(DType::float16)) == DType::float16);
+  CHECK_THROWS_AS(fields_from_bytes<DType>(fields_to_bytes(std::uint8_t{200})), MalformedMessage);
 }
 
 TEST_CASE("a call: every option reaches the judge") {
