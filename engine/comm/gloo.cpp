@@ -10,14 +10,12 @@
 #include <gloo/transport/tcp/device.h>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 
-#include "engine/comm/gloo_call.hpp"
+#include "engine/comm/gloo_agreement.hpp"
 #include "engine/comm/gloo_collectives.hpp"
 #include "engine/comm/gloo_store.hpp"
-#include "engine/comm/group_state.hpp"
-#include "engine/comm/ordered_worker.hpp"
+#include "engine/comm/ordered_calls.hpp"
 #include "engine/comm/plan_split.hpp"
 #include "engine/comm/rendezvous.hpp"
 #include "engine/comm/solo_group.hpp"
@@ -42,7 +40,8 @@ class GlooGroup final : public ProcessGroup {
         options_(options),
         keys_(with_prefix(store, "gloo/" + options.name)),
         transport_(std::move(transport)),
-        context_(std::make_shared<::gloo::rendezvous::Context>(rank, size)) {
+        context_(std::make_shared<::gloo::rendezvous::Context>(rank, size)),
+        calls_(rank, size) {
     const auto ranks =
         meet(*keys_, rank, size, options.hostname, options.name, options.meet_timeout_s);
     context_->setTimeout(ms_of(options.timeout_s));
@@ -63,38 +62,35 @@ class GlooGroup final : public ProcessGroup {
 
   ~GlooGroup() override {
     // An operation that nobody waited for would keep the worker until its deadline.
-    if (in_flight_ > 0) context_->closeConnections();
+    if (calls_.any_in_flight()) context_->closeConnections();
   }
 
   std::string_view backend() const override { return "gloo"; }
-  Traffic traffic() const override { return sent_.traffic(); }
+  Traffic traffic() const override { return calls_.traffic(); }
 
  protected:
   Work start(const Collective& collective, const Where& where) override;
   void run(const Collective& collective, const Where& where) override {
-    const Call call = call_of(collective, where);
+    const Call call = calls_.next(collective, where);
     refuse_if_failed(call);
-    worker_.run([&] { guarded(call, [&] { carry_out(call); }); });
+    calls_.run(call, [&] { carry_out(call); });
   }
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override;
   Work start_recv(Tensor data, int src, int tag, const Where& where) override;
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) override;
   void give_up(const std::string& why) override {
-    failure_.set(why);
+    calls_.failure().set(why);
     context_->closeConnections();
   }
 
  private:
   class Message;
 
-  Call call_of(const Collective& collective, const Where& where) {
-    return {.number = ++collectives_, .collective = collective, .where = where};
-  }
-
-  // Runs `body`; whatever it throws becomes a CommError and poisons the group.
-  template <typename Body>
-  void guarded(const Call& call, const Body& body) {
-    check_alive(call);
+  // Runs `body`; whatever it throws becomes a CommError and poisons the group. `call` is a Call or
+  // a MessageCall.
+  template <typename Asked, typename Body>
+  void guarded(const Asked& call, const Body& body) {
+    calls_.check_alive(call);
     try {
       body();
     } catch (const std::exception& error) {
@@ -102,20 +98,15 @@ class GlooGroup final : public ProcessGroup {
     }
   }
 
-  bool failed() const { return !failure_.cause().empty(); }
-
   // For the rank's own thread: when it throws, the cause is complete and nothing runs any more.
-  void refuse_if_failed(const Call& call) {
-    if (failed()) worker_.drain();
-    check_alive(call);
+  template <typename Asked>
+  void refuse_if_failed(const Asked& call) {
+    if (calls_.failed()) calls_.drain();
+    calls_.check_alive(call);
   }
 
-  void check_alive(const Call& call) {
-    failure_.check(
-        [&] { return text("rank ", rank(), ": ", text_of(call, size()), " at ", place_of(call)); });
-  }
-
-  [[noreturn]] void fail(const Call& call, const std::string& library_says);
+  template <typename Asked>
+  [[noreturn]] void fail(const Asked& call, const std::string& library_says);
 
   void carry_out(const Call& call);
   void check_agreement(const Call& call, std::chrono::milliseconds timeout);
@@ -126,46 +117,37 @@ class GlooGroup final : public ProcessGroup {
   Wire transport_;
   std::shared_ptr<::gloo::rendezvous::Context> context_;
 
-  FirstFailure failure_;
-
   std::mutex dropped_mutex_;  // guards dropped_: messages that nobody waited for stay in flight
   std::vector<std::pair<Tensor, Buffer>> dropped_;
 
-  std::uint64_t collectives_ = 0;
-  int splits_ = 0;
-  std::atomic<int> in_flight_ = 0;
-  SentCount sent_;
-  OrderedWorker worker_;  // last: ends before what its operations use
+  OrderedCalls calls_;  // last
 };
 
 Work GlooGroup::start(const Collective& collective, const Where& where) {
-  const Call call = call_of(collective, where);
-  refuse_if_failed(call);
-  ++in_flight_;
-  return worker_.start([this, call] {
-    const InFlight until_done(in_flight_);
-    guarded(call, [&] { carry_out(call); });
-  });
+  const Call asked = calls_.next(collective, where);
+  refuse_if_failed(asked);
+  return calls_.start(asked, [this](const Call& call) { carry_out(call); });
 }
 
-void GlooGroup::fail(const Call& call, const std::string& library_says) {
-  const std::string failed = text("rank ", rank(), " of ", size(), ": ", text_of(call, size()),
-                                  " at ", place_of(call), " failed");
-  const bool first = failure_.set(failed);
+template <typename Asked>
+void GlooGroup::fail(const Asked& call, const std::string& library_says) {
+  const std::string failed = calls_.failed_text(call);
+  const bool first = calls_.failure().set(failed);
   context_->closeConnections();
-  const std::string doing = text(text_of(call, size()), " at ", place_of(call));
+  const std::string doing = calls_.text_of_any(call);
   const std::string cause =
       text(failed, diagnosis(*keys_, rank(), size(), doing), " [Gloo: ", library_says, "]");
-  if (first) failure_.tell_more(cause);
+  if (first) calls_.failure().tell_more(cause);
   throw CommError(cause);
 }
 
 void GlooGroup::carry_out(const Call& call) {
   const Collective& collective = call.collective;
   const auto timeout = ms_of(collective.timeout_s > 0 ? collective.timeout_s : options_.timeout_s);
-  if (options_.agreement == Agreement::checked) check_agreement(call, timeout);
-  run_on_gloo(collective, {context_, tag_of(call, size()), timeout});
-  sent_.add(modelled_sent(collective, rank(), size()));
+  guarded(call, [&] {
+    if (options_.agreement == Agreement::checked) check_agreement(call, timeout);
+    run_on_gloo(collective, {context_, tag_of(call, size()), timeout});
+  });
 }
 
 // Ranks that do not agree learn it here, in one small round, and not at the deadline.
@@ -189,12 +171,12 @@ void GlooGroup::check_agreement(const Call& call, std::chrono::milliseconds time
 // A message in flight. Posting is all that isend and irecv do; Gloo's own thread moves the bytes.
 class GlooGroup::Message final : public Pending {
  public:
-  Message(GlooGroup& group, Tensor data, const Call& call)
+  Message(GlooGroup& group, Tensor data, const MessageCall& call)
       : group_(group),
         data_(std::move(data)),
         call_(call),
         buffer_(group.context_->createUnboundBuffer(data_.raw_bytes().data(), data_.bytes())) {
-    ++group_.in_flight_;
+    group_.calls_.message_started();
     group_.guarded(call_, [&] {
       if (call_.verb == Verb::send) {
         buffer_->send(call_.peer, slot_of(call_, group_.rank(), call_.peer));
@@ -207,14 +189,14 @@ class GlooGroup::Message final : public Pending {
   // A message that nobody waited for stays in flight, so Gloo may still read or write its tensor:
   // the group keeps both. Not so when the connections are closed.
   ~Message() override {
-    if (waited_ || group_.failed()) return;
+    if (waited_ || group_.calls_.failed()) return;
     const std::scoped_lock lock(group_.dropped_mutex_);
     group_.dropped_.emplace_back(std::move(data_), std::move(buffer_));
   }
 
   void wait() override {
     waited_ = true;
-    --group_.in_flight_;
+    group_.calls_.message_ended();
     group_.refuse_if_failed(call_);
     group_.guarded(call_, [&] {
       const auto timeout = ms_of(group_.options_.timeout_s);
@@ -227,40 +209,27 @@ class GlooGroup::Message final : public Pending {
  private:
   GlooGroup& group_;
   Tensor data_;
-  Call call_;
+  MessageCall call_;
   Buffer buffer_;
   bool waited_ = false;
 };
 
-namespace {
-
-Call message_call(Verb verb, const Tensor& data, int peer, int tag, const Where& where) {
-  return {.verb = verb,
-          .count = data.numel(),
-          .dtype = data.dtype(),
-          .peer = peer,
-          .tag = tag,
-          .where = where};
-}
-
-}  // namespace
-
 Work GlooGroup::start_send(const Tensor& data, int dst, int tag, const Where& where) {
-  const Call call = message_call(Verb::send, data, dst, tag, where);
+  const MessageCall call{Verb::send, dst, tag, data.numel(), data.dtype(), where};
   refuse_if_failed(call);
   auto message = std::make_unique<Message>(*this, data, call);
-  sent_.add_message(data);
+  calls_.count_message(data);
   return Work(std::move(message));
 }
 
 Work GlooGroup::start_recv(Tensor data, int src, int tag, const Where& where) {
-  const Call call = message_call(Verb::recv, data, src, tag, where);
+  const MessageCall call{Verb::recv, src, tag, data.numel(), data.dtype(), where};
   refuse_if_failed(call);
   return Work(std::make_unique<Message>(*this, std::move(data), call));
 }
 
 std::unique_ptr<ProcessGroup> GlooGroup::start_split(int color, int key, const Where& where) {
-  const int number = ++splits_;
+  const int number = calls_.next_split();
   const std::optional<GroupPlan> plan = plan_split(*this, {color, key}, where);
   if (!plan) return nullptr;
   if (plan->members.size() == 1) return make_solo_group();

@@ -2,9 +2,11 @@
 //
 //   broadcast       binomial tree
 //   reduce          ring reduce-scatter, then gather; what others hold in between is scratch
-//   all_reduce      ring; chunk c is x_c + (x_{c+1} + (… + x_{c-1})), reduced at one rank and
-//   copied gather, scatter star all_gather      ring reduce_scatter  all_to_all, then each rank
-//   adds its parts in the order of ranks 0, 1, 2, …; it
+//   all_reduce      ring; chunk c is x_c + (x_{c+1} + (… + x_{c-1})), reduced at one rank, then
+//                   copied
+//   gather, scatter star
+//   all_gather      ring
+//   reduce_scatter  all_to_all, then each rank adds its parts in the order of ranks 0, 1, 2, …; it
 //                   needs scratch as large as the input
 //   all_to_all      pairs
 //   barrier         dissemination

@@ -1,12 +1,10 @@
 #include "engine/comm/hosts_group.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
 
-#include "engine/comm/gloo_call.hpp"
-#include "engine/comm/group_state.hpp"
-#include "engine/comm/ordered_worker.hpp"
+#include "engine/comm/gloo_agreement.hpp"
+#include "engine/comm/ordered_calls.hpp"
 #include "engine/comm/plan_split.hpp"
 #include "engine/comm/rendezvous.hpp"
 #include "engine/comm/shm_group.hpp"
@@ -55,7 +53,8 @@ class HostsGroup final : public ProcessGroup {
         options_(options),
         hosts_(std::move(hosts), rank),
         keys_(with_prefix(store, "hosts/" + options.name)),
-        exceptions_(std::uncaught_exceptions()) {
+        exceptions_(std::uncaught_exceptions()),
+        calls_(rank, size()) {
     GlooOptions wire = options;
     wire.agreement = Agreement::at_deadline;  // agree() has made sure
     wire.name = options.name + "/all";
@@ -71,23 +70,26 @@ class HostsGroup final : public ProcessGroup {
   }
 
   ~HostsGroup() override {
-    if (in_flight_ > 0 || std::uncaught_exceptions() > exceptions_) {
+    if (calls_.any_in_flight() || std::uncaught_exceptions() > exceptions_) {
       give_up_all(text("rank ", rank(), " of ", size(), " ended its group in the middle of it"));
     }
   }
 
   std::string_view backend() const override { return "gloo"; }
-  Traffic traffic() const override { return sent_.traffic(); }
+  Traffic traffic() const override { return calls_.traffic(); }
   Tensor allocate_buffer(std::int64_t count, DType dtype, Device& device) override {
     return within_->allocate_buffer(count, dtype, device);
   }
 
  protected:
   void run(const Collective& collective, const Where& where) override {
-    const Call call = call_of(collective, where);
-    worker_.run([&] { carry_out(call); });
+    const Call call = calls_.next(collective, where);
+    calls_.run(call, [&] { carry_out(call); });
   }
-  Work start(const Collective& collective, const Where& where) override;
+  Work start(const Collective& collective, const Where& where) override {
+    return calls_.start(calls_.next(collective, where),
+                        [this](const Call& call) { carry_out(call); });
+  }
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override;
   Work start_recv(Tensor data, int src, int tag, const Where& where) override;
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) override;
@@ -99,9 +101,6 @@ class HostsGroup final : public ProcessGroup {
   bool leads() const { return hosts_.here.front() == rank(); }
   std::unique_ptr<ProcessGroup> make_within() const;
 
-  Call call_of(const Collective& collective, const Where& where) {
-    return {.number = ++collectives_, .collective = collective, .where = where};
-  }
   void carry_out(const Call& call);
   void agree(const Call& call);
   void all_reduce_by_hosts(const Collective& c, const Where& where);
@@ -110,10 +109,11 @@ class HostsGroup final : public ProcessGroup {
   void broadcast_within(const Collective& c, int root, const Where& where);
 
   // Whatever is thrown becomes a CommError that says what this rank and the others were doing, and
-  // ends all groups.
-  template <typename Body>
-  void guarded(const Call& call, const Body& body);
-  [[noreturn]] void fail(const Call& call, const std::string& why);
+  // ends all groups. `call` is a Call or a MessageCall.
+  template <typename Asked, typename Body>
+  void guarded(const Asked& call, const Body& body);
+  template <typename Asked>
+  [[noreturn]] void fail(const Asked& call, const std::string& why);
   void give_up_all(const std::string& why) const;
 
   Store& store_;
@@ -124,14 +124,7 @@ class HostsGroup final : public ProcessGroup {
   std::unique_ptr<ProcessGroup> all_;      // every rank, over TCP
   std::unique_ptr<ProcessGroup> within_;   // the ranks of this host
   std::unique_ptr<ProcessGroup> between_;  // the leaders; null for other ranks
-
-  FirstFailure failure_;
-
-  std::uint64_t collectives_ = 0;
-  int splits_ = 0;
-  std::atomic<int> in_flight_ = 0;
-  SentCount sent_;
-  OrderedWorker worker_;  // last: ends before what its operations use
+  OrderedCalls calls_;                     // last
 };
 
 std::unique_ptr<ProcessGroup> HostsGroup::make_within() const {
@@ -144,10 +137,9 @@ std::unique_ptr<ProcessGroup> HostsGroup::make_within() const {
   return make_shm_group(store_, hosts_.place_here(rank()), ranks, shm);
 }
 
-template <typename Body>
-void HostsGroup::guarded(const Call& call, const Body& body) {
-  failure_.check(
-      [&] { return text("rank ", rank(), ": ", text_of(call, size()), " at ", place_of(call)); });
+template <typename Asked, typename Body>
+void HostsGroup::guarded(const Asked& call, const Body& body) {
+  calls_.check_alive(call);
   try {
     body();
   } catch (const Error& error) {
@@ -155,9 +147,9 @@ void HostsGroup::guarded(const Call& call, const Body& body) {
   }
 }
 
-void HostsGroup::fail(const Call& call, const std::string& why) {
-  const std::string doing = text(text_of(call, size()), " at ", place_of(call));
-  const std::string failed = text("rank ", rank(), " of ", size(), ": ", doing, " failed");
+template <typename Asked>
+void HostsGroup::fail(const Asked& call, const std::string& why) {
+  const std::string doing = calls_.text_of_any(call), failed = calls_.failed_text(call);
   // The others first: they wait.
   give_up_all(failed);
   std::string cause = failed + diagnosis(*keys_, rank(), size(), doing) + " [";
@@ -167,7 +159,7 @@ void HostsGroup::fail(const Call& call, const std::string& why) {
     cause += "; ";
   }
   cause += why + "]";
-  failure_.set(cause);
+  calls_.failure().set(cause);
   throw CommError(cause);
 }
 
@@ -192,7 +184,6 @@ void HostsGroup::carry_out(const Call& call) {
         run_in(*all_, c, call.where);
     }
   });
-  sent_.add(modelled_sent(c, rank(), size()));
 }
 
 // Numbers that are equal only if the calls are, gathered within the host and then among the
@@ -262,53 +253,34 @@ void HostsGroup::barrier_by_hosts(const Collective& c, const Where& where) {
   run_in(*within_, c, where);
 }
 
-Work HostsGroup::start(const Collective& collective, const Where& where) {
-  const Call call = call_of(collective, where);
-  ++in_flight_;
-  return worker_.start([this, call] {
-    const InFlight until_done(in_flight_);
-    carry_out(call);
-  });
-}
-
 // A message of one of the groups behind, whose ranks have other numbers.
 class HostsGroup::Message final : public Pending {
  public:
-  Message(HostsGroup& group, Call call, Work inner)
-      : group_(group), call_(std::move(call)), inner_(std::move(inner)) {}
+  Message(HostsGroup& group, const MessageCall& call, Work inner)
+      : group_(group), call_(call), inner_(std::move(inner)) {}
   void wait() override {
     group_.guarded(call_, [&] { inner_.wait(); });
   }
 
  private:
   HostsGroup& group_;
-  Call call_;
+  MessageCall call_;
   Work inner_;
 };
 
 Work HostsGroup::start_send(const Tensor& data, int dst, int tag, const Where& where) {
-  const Call call{.verb = Verb::send,
-                  .count = data.numel(),
-                  .dtype = data.dtype(),
-                  .peer = dst,
-                  .tag = tag,
-                  .where = where};
+  const MessageCall call{Verb::send, dst, tag, data.numel(), data.dtype(), where};
   Work inner;
   guarded(call, [&] {
     inner = hosts_.same(dst, rank()) ? within_->isend(data, hosts_.place_here(dst), tag, where)
                                      : all_->isend(data, dst, tag, where);
   });
-  sent_.add_message(data);
+  calls_.count_message(data);
   return Work(std::make_unique<Message>(*this, call, std::move(inner)));
 }
 
 Work HostsGroup::start_recv(Tensor data, int src, int tag, const Where& where) {
-  const Call call{.verb = Verb::recv,
-                  .count = data.numel(),
-                  .dtype = data.dtype(),
-                  .peer = src,
-                  .tag = tag,
-                  .where = where};
+  const MessageCall call{Verb::recv, src, tag, data.numel(), data.dtype(), where};
   Work inner;
   guarded(call, [&] {
     inner = hosts_.same(src, rank())
@@ -319,7 +291,7 @@ Work HostsGroup::start_recv(Tensor data, int src, int tag, const Where& where) {
 }
 
 std::unique_ptr<ProcessGroup> HostsGroup::start_split(int color, int key, const Where& where) {
-  const int number = ++splits_;
+  const int number = calls_.next_split();
   const std::optional<GroupPlan> plan = plan_split(*this, {color, key}, where);
   if (!plan) return nullptr;
   std::vector<std::string> hosts;

@@ -79,8 +79,7 @@ OrderedStrand::~OrderedStrand() {
     const std::scoped_lock inside(*state_->monitor);
     state_->ending = true;
     for (const auto& task : std::exchange(state_->queue, {})) {
-      task->failure = std::make_exception_ptr(CommError(
-          "the group ended before this operation began; wait for every Work before the group"));
+      task->failure = never_began();
       task->done = true;
     }
     state_->monitor->notify_all();

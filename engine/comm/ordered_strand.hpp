@@ -1,11 +1,10 @@
-// One strand that runs operations in the order they were given; started by the first one. What
-// OrderedWorker is to groups that own a thread, for strands of any kind: on the simulator it is a
-// fiber, whose clock is a communication stream beside the rank's own.
+// One strand that runs operations in the order they were given: on real processes a thread, on the
+// simulator a fiber, whose clock is a communication stream beside the rank's own.
 #pragma once
 
-#include <functional>
 #include <memory>
 
+#include "engine/comm/in_order.hpp"
 #include "engine/comm/process_group.hpp"
 #include "engine/strand/strand.hpp"
 
@@ -14,18 +13,16 @@ namespace lockstep::comm {
 // Thread: one strand, the owner's, calls.
 class OrderedStrand {
  public:
-  using Body = std::function<void()>;
+  using Body = OrderedBody;
 
   // `strands` and `clock`, by which operations are timed, must outlive it.
   OrderedStrand(Strands& strands, const ProcessGroup& clock) : strands_(strands), clock_(clock) {}
-  // Waits for the operation that runs; those not begun fail with CommError.
   ~OrderedStrand();
   OrderedStrand(const OrderedStrand&) = delete;
   OrderedStrand& operator=(const OrderedStrand&) = delete;
 
-  // A Work that knows how long the body ran, and whose wait() throws what the body threw.
+  // A Work that knows how long the body ran.
   Work start(Body body);
-  // In the calling strand when nothing is queued or runs, else start and wait.
   void run(const Body& body);
   // Nothing is queued or runs.
   bool idle() const;

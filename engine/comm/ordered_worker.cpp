@@ -2,7 +2,6 @@
 // queue, so order is the queue's.
 #include "engine/comm/ordered_worker.hpp"
 
-#include "engine/base/error.hpp"
 #include "engine/base/stopwatch.hpp"
 
 namespace lockstep::comm {
@@ -36,8 +35,7 @@ OrderedWorker::~OrderedWorker() {
     const std::scoped_lock lock(mutex_);
     state_ = State::ending;
     for (Task& task : queue_) {
-      task.done.set_exception(std::make_exception_ptr(CommError(
-          "the group ended before this operation began; wait for every Work before the group")));
+      task.done.set_exception(never_began());
     }
     queue_.clear();
   }

@@ -1,31 +1,29 @@
-// One thread that runs operations in the order they were given; started by the first one.
+// One thread that runs operations in the order they were given.
 #pragma once
 
 #include <condition_variable>
 #include <deque>
-#include <functional>
 #include <future>
 #include <mutex>
 #include <thread>
 
+#include "engine/comm/in_order.hpp"
 #include "engine/comm/work.hpp"
 
 namespace lockstep::comm {
 
 class OrderedWorker {
  public:
-  using Body = std::function<void()>;
+  using Body = OrderedBody;
 
   OrderedWorker() = default;
-  // Waits for the operation that runs; those not begun fail with CommError.
   ~OrderedWorker();
   OrderedWorker(const OrderedWorker&) = delete;
   OrderedWorker& operator=(const OrderedWorker&) = delete;
 
-  // A Work that knows how long the body ran, and whose wait() throws what the body threw. When it
-  // throws, everything that was queued has ended as well.
+  // A Work that knows how long the body ran. When its wait() throws, everything that was queued has
+  // ended as well.
   Work start(Body body);
-  // In the calling thread when nothing is queued or runs, else start and wait.
   void run(const Body& body);
   // Waits until everything that was queued has ended. For groups that failed, so that whoever
   // unwinds may take the tensors' device away; not from within a body.

@@ -46,7 +46,7 @@ std::string unequal_pair(const Control& control, int size, std::uint64_t number)
 
 }  // namespace
 
-CallRecord& write_record(const Control& control, int rank, int size, const Carried& call) {
+CallRecord& write_record(const Control& control, int rank, int size, const Call& call) {
   const Collective& c = call.collective;
   CallRecord& record = control.record(rank, call.number);
   record.number = call.number;

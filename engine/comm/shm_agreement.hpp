@@ -4,21 +4,13 @@
 
 #include <string>
 
-#include "engine/comm/collective.hpp"
-#include "engine/comm/peers.hpp"
+#include "engine/comm/ordered_calls.hpp"
 #include "engine/comm/shm_control.hpp"
 
 namespace lockstep::comm::shm {
 
-// The collective that a rank carries out: the number-th of its group.
-struct Carried {
-  const Collective& collective;
-  std::uint64_t number;
-  Where where;
-};
-
 // Writes what `rank` calls, but not where its tensors are.
-CallRecord& write_record(const Control& control, int rank, int size, const Carried& call);
+CallRecord& write_record(const Control& control, int rank, int size, const Call& call);
 
 // Whether all ranks call the same: empty, or the sentence that says who calls what. To be asked
 // when all have arrived.

@@ -4,7 +4,7 @@
 
 namespace lockstep::comm::shm {
 
-void Collectives::run(const Carried& call, Manner manner) {
+void Collectives::run(const Call& call, Manner manner) {
   Round round(*this, call, manner);
   const auto run = traits_of(call.collective.kind).reduces ? run_reduction : run_movement;
   run(round);

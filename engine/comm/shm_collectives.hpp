@@ -39,7 +39,7 @@ class Collectives {
   explicit Collectives(Membership& membership) : membership_(membership) {}
 
   // Throws Lost or Disagreement; the group cannot go on then.
-  void run(const Carried& call, Manner manner);
+  void run(const Call& call, Manner manner);
 
   // The phase that ranks publish when they arrive at the call that comes next or runs.
   std::uint64_t arrival() const { return arrival_; }

@@ -2,8 +2,7 @@
 
 #include <exception>
 
-#include "engine/comm/group_state.hpp"
-#include "engine/comm/ordered_worker.hpp"
+#include "engine/comm/ordered_calls.hpp"
 #include "engine/comm/plan_split.hpp"
 #include "engine/comm/rendezvous.hpp"
 #include "engine/comm/shm_collectives.hpp"
@@ -11,17 +10,12 @@
 #include "engine/comm/shm_messages.hpp"
 #include "engine/comm/solo_group.hpp"
 #include "engine/comm/tcp_store.hpp"
-#include "engine/sim/printable.hpp"
 
 namespace lockstep::comm {
 
 namespace {
 
 using namespace shm;
-
-std::string place_of(const Where& where) {
-  return sim::place_of(where.file_name(), static_cast<int>(where.line()));
-}
 
 class ShmGroup final : public ProcessGroup {
  public:
@@ -30,98 +24,95 @@ class ShmGroup final : public ProcessGroup {
         membership_(std::move(meeting)),
         collectives_(membership_),
         messages_(membership_),
-        exceptions_(std::uncaught_exceptions()) {}
+        exceptions_(std::uncaught_exceptions()),
+        calls_(rank(), size()) {}
 
   ~ShmGroup() override {
     if (std::uncaught_exceptions() > exceptions_) {
       membership_.poison(text("rank ", rank(), " of ", size(),
                               " gave up its group because of an exception; its output says which"));
-    } else if (in_flight_ > 0) {
+    } else if (calls_.any_in_flight()) {
       membership_.poison(text("rank ", rank(), " of ", size(), " ended its group while operations ",
                               "were in flight; wait for every Work first"));
     }
   }
 
   std::string_view backend() const override { return "gloo"; }
-  Traffic traffic() const override { return sent_.traffic(); }
+  Traffic traffic() const override { return calls_.traffic(); }
   Tensor allocate_buffer(std::int64_t count, DType dtype, Device& device) override;
 
  protected:
   void run(const Collective& collective, const Where& where) override {
-    const Carried call{collective, ++collectives_started_, where};
-    worker_.run([&] { carry_out(call, membership_.lookout().in_caller()); });
+    const Call call = calls_.next(collective, where);
+    calls_.run(call, [&] { carry_out(call, membership_.lookout().in_caller()); });
   }
-  Work start(const Collective& collective, const Where& where) override;
+  Work start(const Collective& collective, const Where& where) override {
+    return calls_.start(calls_.next(collective, where), [this](const Call& call) {
+      carry_out(call, membership_.lookout().in_worker());
+    });
+  }
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override;
   Work start_recv(Tensor data, int src, int tag, const Where& where) override;
   void recv_now(Tensor data, int src, int tag, const Where& where) override;
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) override;
   void give_up(const std::string& why) override {
     membership_.poison(why);
-    failure_.set(why);
+    calls_.failure().set(why);
   }
 
  private:
   class Receive;
-  void carry_out(const Carried& call, Patience patience);
+  void carry_out(const Call& call, Patience patience);
   void receive(const Messages::Ticket& ticket, const Tensor& data, const Where& where);
 
   // Whatever is thrown becomes a CommError that begins with what this rank was doing, and poisons
-  // the group. `late` says what is known of those who did not come.
-  template <typename Body, typename Doing, typename Late>
-  void guarded(const Body& body, const Doing& doing, const Late& late);
-  [[noreturn]] void fail(const std::string& doing, const std::string& why);
-  std::string text_of(const Carried& call) const {
-    return text("collective no. ", call.number, ", ", comm::text_of(call.collective, size()),
-                " at ", place_of(call.where));
-  }
+  // the group. `call` is a Call or a MessageCall; `late` says what is known of those who did not
+  // come.
+  template <typename Asked, typename Body, typename Late>
+  void guarded(const Asked& call, const Body& body, const Late& late);
+  template <typename Asked>
+  [[noreturn]] void fail(const Asked& call, const std::string& why);
   std::string late_ranks(std::uint64_t number) const;
 
   Membership membership_;
   Collectives collectives_;
   Messages messages_;
-  int exceptions_;  // under way when the group was made
-
-  FirstFailure failure_;
-
-  std::uint64_t collectives_started_ = 0;
-  int splits_ = 0;
-  std::atomic<int> in_flight_ = 0;
-  SentCount sent_;
-  OrderedWorker worker_;  // last: ends before what its operations use
+  int exceptions_;      // under way when the group was made
+  OrderedCalls calls_;  // last
 };
 
-template <typename Body, typename Doing, typename Late>
-void ShmGroup::guarded(const Body& body, const Doing& doing, const Late& late) {
-  failure_.check([&] { return text("rank ", rank(), ": ", doing()); });
+template <typename Asked, typename Body, typename Late>
+void ShmGroup::guarded(const Asked& call, const Body& body, const Late& late) {
+  calls_.check_alive(call);
   try {
     body();
   } catch (const Lost& lost) {
     switch (lost.reason) {
       case Lost::Reason::late:
-        fail(doing(), late(lost));
+        fail(call, late(lost));
       case Lost::Reason::failed:
-        fail(doing(), "because " + membership_.first_cause());
+        fail(call, "because " + membership_.first_cause());
       case Lost::Reason::left:
-        fail(doing(), text("rank ", lost.rank, " has left the group: it ended without this call"));
+        fail(call, text("rank ", lost.rank, " has left the group: it ended without this call"));
       case Lost::Reason::ended:
         break;
     }
-    fail(doing(), text("the process of rank ", lost.rank,
-                       " has ended; look at its last output: ", late(lost)));
+    fail(call, text("the process of rank ", lost.rank,
+                    " has ended; look at its last output: ", late(lost)));
   } catch (const Disagreement& disagreement) {
-    fail(doing(), disagreement.what);
+    fail(call, disagreement.what);
   } catch (const Mismatch& mismatch) {
-    fail(doing(), mismatch.what);
+    fail(call, mismatch.what);
   } catch (const Error& error) {
-    fail(doing(), error.what());
+    fail(call, error.what());
   }
 }
 
-void ShmGroup::fail(const std::string& doing, const std::string& why) {
-  const std::string cause = text("rank ", rank(), " of ", size(), ": ", doing, " failed; ", why);
+template <typename Asked>
+void ShmGroup::fail(const Asked& call, const std::string& why) {
+  const std::string cause = text(calls_.failed_text(call), "; ", why);
   membership_.poison(cause);
-  failure_.set(cause);
+  calls_.failure().set(cause);
   throw CommError(cause);
 }
 
@@ -137,14 +128,14 @@ std::string ShmGroup::late_ranks(std::uint64_t number) const {
   return deeds;
 }
 
-void ShmGroup::carry_out(const Carried& call, Patience patience) {
+void ShmGroup::carry_out(const Call& call, Patience patience) {
   const double own = call.collective.timeout_s;
   const double timeout_s = own > 0 ? own : membership_.meeting().timeout_s;
   guarded(
+      call,
       [&] {
         collectives_.run(call, {patience, timeout_s});
       },
-      [&] { return text_of(call); },
       [&](const Lost& lost) {
         const std::string deeds = late_ranks(call.number);
         if (lost.reason == Lost::Reason::ended) return deeds;
@@ -153,42 +144,29 @@ void ShmGroup::carry_out(const Carried& call, Patience patience) {
         }
         return text("did not come within ", timeout_s, " s: ", deeds);
       });
-  sent_.add(modelled_sent(call.collective, rank(), size()));
-}
-
-Work ShmGroup::start(const Collective& collective, const Where& where) {
-  const std::uint64_t number = ++collectives_started_;
-  ++in_flight_;
-  return worker_.start([this, collective, number, where] {
-    const InFlight until_done(in_flight_);
-    carry_out({collective, number, where}, membership_.lookout().in_worker());
-  });
 }
 
 Work ShmGroup::start_send(const Tensor& data, int dst, int tag, const Where& where) {
-  const auto doing = [&] {
-    return text("send to rank ", dst, " (tag ", tag, ") of ", data.numel(), " ",
-                name_of(data.dtype()), " at ", place_of(where));
-  };
-  guarded([&] { messages_.send(data, dst, tag, where); }, doing, [](const Lost&) { return ""; });
-  sent_.add_message(data);
+  const MessageCall call{Verb::send, dst, tag, data.numel(), data.dtype(), where};
+  guarded(
+      call, [&] { messages_.send(data, dst, tag, where); }, [](const Lost&) { return ""; });
+  calls_.count_message(data);
   return {};
 }
 
 void ShmGroup::receive(const Messages::Ticket& ticket, const Tensor& data, const Where& where) {
-  const auto doing = [&] {
-    return text("recv from rank ", ticket.src, " (tag ", ticket.tag, ") of ", data.numel(), " ",
-                name_of(data.dtype()), " at ", place_of(where));
-  };
+  const MessageCall call{Verb::recv, ticket.src, ticket.tag, data.numel(), data.dtype(), where};
+  const auto doing = [&] { return text_of(call); };
   const double timeout_s = membership_.meeting().timeout_s;
-  guarded([&] { messages_.receive(ticket, data, doing, timeout_s); }, doing,
-          [&](const Lost& lost) {
-            const std::uint64_t next =
-                membership_.control().line(lost.rank).finished.load(std::memory_order_acquire) + 1;
-            const std::string deed = last_deed(membership_.control(), lost.rank, size(), next);
-            if (lost.reason == Lost::Reason::ended) return deed;
-            return text("nothing came within ", timeout_s, " s: ", deed);
-          });
+  guarded(
+      call, [&] { messages_.receive(ticket, data, doing, timeout_s); },
+      [&](const Lost& lost) {
+        const std::uint64_t next =
+            membership_.control().line(lost.rank).finished.load(std::memory_order_acquire) + 1;
+        const std::string deed = last_deed(membership_.control(), lost.rank, size(), next);
+        if (lost.reason == Lost::Reason::ended) return deed;
+        return text("nothing came within ", timeout_s, " s: ", deed);
+      });
 }
 
 void ShmGroup::recv_now(Tensor data, int src, int tag, const Where& where) {
@@ -258,7 +236,7 @@ std::unique_ptr<ProcessGroup> ShmGroup::start_split(int color, int key, const Wh
   if (meeting.control_at == 0) throw CommError("split: the shared memory is spent");
   meeting.rank = plan->rank;
   meeting.size = count;
-  meeting.name += text("/split", ++splits_, "_color", color);
+  meeting.name += text("/split", calls_.next_split(), "_color", color);
   auto group = std::make_unique<ShmGroup>(std::move(meeting));
   if (leads) {
     arena.give_when({*block}, arena.segment().object<Head>(*block).released);

@@ -10,7 +10,7 @@ namespace lockstep::comm::shm {
 
 class Round {
  public:
-  Round(Collectives& collectives, const Carried& call, Manner manner)
+  Round(Collectives& collectives, const Call& call, Manner manner)
       : membership(collectives.membership_),
         c(call.collective),
         number(call.number),
