@@ -8,7 +8,9 @@ set(LOCKSTEP_FLOORS   # bottom first; rooms of one floor do not know each other
 # Floors inside a room, where it has folders: "room: a, b c", bottom first; "." are the files of the
 # room itself. A folder inside a room is no room: target and namespace are the room's. tests/house
 # holds it too.
-set(LOCKSTEP_INNER_FLOORS "")
+set(LOCKSTEP_INNER_FLOORS
+    "sim: wire, model, core, hosts"
+    "comm: ., stores, worlds, worlds/sim worlds/shm worlds/tcp, worlds/hosts")
 
 function(lockstep_floor_of room result)
   set(floor 0)

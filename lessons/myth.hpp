@@ -8,8 +8,8 @@
 #include <string>
 
 #include "engine/base/error.hpp"
-#include "engine/comm/sim.hpp"
-#include "engine/sim/fiber_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 
 namespace lockstep::myth {
 

@@ -18,7 +18,7 @@
 #include "engine/base/options.hpp"
 #include "engine/base/step_counter.hpp"
 #include "engine/comm/gloo.hpp"
-#include "engine/sim/cluster.hpp"
+#include "engine/sim/model/cluster.hpp"
 
 namespace {
 

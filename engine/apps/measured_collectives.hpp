@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/sim/cluster.hpp"
-#include "engine/sim/price.hpp"
+#include "engine/sim/model/cluster.hpp"
+#include "engine/sim/model/price.hpp"
 
 namespace lockstep::apps {
 

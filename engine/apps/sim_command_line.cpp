@@ -1,6 +1,6 @@
 #include "engine/apps/sim_command_line.hpp"
 
-#include "engine/sim/cluster.hpp"
+#include "engine/sim/model/cluster.hpp"
 
 namespace lockstep::apps {
 

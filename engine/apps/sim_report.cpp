@@ -10,8 +10,8 @@
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
-#include "engine/sim/printable.hpp"
-#include "engine/sim/traffic.hpp"
+#include "engine/sim/core/traffic.hpp"
+#include "engine/sim/wire/printable.hpp"
 
 namespace lockstep::apps {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/sim/core.hpp"
+#include "engine/sim/core/core.hpp"
 
 namespace lockstep::apps {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/comm/gloo.hpp"
-#include "engine/comm/tcp_store.hpp"
+#include "engine/comm/stores/tcp_store.hpp"
 #include "engine/launch/environment.hpp"
 #include "engine/launch/machine.hpp"
 #include "engine/launch/node_layout.hpp"

@@ -3,7 +3,7 @@
 #include "engine/base/error.hpp"
 #include "engine/collectives/all_reduce.hpp"
 #include "engine/data/dataset.hpp"
-#include "engine/sim/cluster.hpp"
+#include "engine/sim/model/cluster.hpp"
 
 namespace lockstep::apps {
 namespace {

@@ -12,11 +12,11 @@
 #include "engine/apps/train_rank.hpp"
 #include "engine/base/stopwatch.hpp"
 #include "engine/base/units.hpp"
-#include "engine/comm/sim.hpp"
-#include "engine/comm/simulated_device.hpp"
-#include "engine/sim/child_run.hpp"
-#include "engine/sim/cluster.hpp"
-#include "engine/sim/fiber_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/comm/worlds/sim/simulated_device.hpp"
+#include "engine/sim/hosts/child_run.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
+#include "engine/sim/model/cluster.hpp"
 #include "engine/trace/page.hpp"
 
 namespace lockstep::apps {

@@ -26,7 +26,7 @@
 #include <cstdint>
 
 #include "engine/collectives/all_reduce.hpp"
-#include "engine/sim/network.hpp"
+#include "engine/sim/model/network.hpp"
 
 namespace lockstep::collectives {
 

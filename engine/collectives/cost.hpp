@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/sim/network.hpp"
+#include "engine/sim/model/network.hpp"
 
 namespace lockstep::collectives {
 

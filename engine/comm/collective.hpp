@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/sim/collective_kinds.hpp"
+#include "engine/sim/wire/collective_kinds.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace lockstep::comm {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 
 namespace lockstep::comm {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/comm/endpoint.hpp"
-#include "engine/comm/socket.hpp"
+#include "engine/comm/stores/socket.hpp"
 
 namespace lockstep::launch {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/comm/socket.hpp"
+#include "engine/comm/stores/socket.hpp"
 
 namespace lockstep::launch {
 

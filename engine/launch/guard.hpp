@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <string>
 
-#include "engine/comm/socket.hpp"
+#include "engine/comm/stores/socket.hpp"
 
 namespace lockstep::launch {
 

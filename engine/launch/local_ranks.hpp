@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/comm/socket.hpp"
+#include "engine/comm/stores/socket.hpp"
 #include "engine/launch/folder.hpp"
 #include "engine/launch/launcher.hpp"
 #include "engine/launch/nodes.hpp"

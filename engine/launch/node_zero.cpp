@@ -7,7 +7,7 @@
 #include <list>
 
 #include "engine/base/error.hpp"
-#include "engine/comm/tcp_store.hpp"
+#include "engine/comm/stores/tcp_store.hpp"
 #include "engine/launch/channel.hpp"
 #include "engine/launch/messages.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/comm/socket.hpp"
+#include "engine/comm/stores/socket.hpp"
 
 namespace lockstep::launch {
 

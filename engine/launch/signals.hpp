@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "engine/comm/socket.hpp"
+#include "engine/comm/stores/socket.hpp"
 
 namespace lockstep::launch {
 

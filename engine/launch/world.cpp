@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
-#include "engine/comm/tcp_store.hpp"
+#include "engine/comm/stores/tcp_store.hpp"
 #include "engine/launch/address.hpp"
 
 namespace lockstep::launch {

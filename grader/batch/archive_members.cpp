@@ -11,7 +11,7 @@
 #include <set>
 
 #include "engine/base/bytes.hpp"
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "grader/batch/hand_in.hpp"
 
 namespace lockstep::grader {

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "engine/base/error.hpp"
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "grader/batch/answer_files.hpp"
 #include "grader/batch/hand_in.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "engine/base/text.hpp"
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "grader/batch/near_miss.hpp"
 
 namespace lockstep::grader {

@@ -3,7 +3,7 @@
 #include <cctype>
 #include <cstdio>
 
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 
 namespace lockstep::grader {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "grader/batch/answer_files.hpp"
 #include "grader/batch/hand_in.hpp"
 #include "grader/batch/student_name.hpp"

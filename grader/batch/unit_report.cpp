@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "grader/sandbox/sandbox.hpp"
 
 namespace lockstep::grader {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "engine/comm/sim.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/sim/core.hpp"
+#include "engine/sim/core/core.hpp"
 #include "grader/exam/evidence.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/play/ask.hpp"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/sim/core.hpp"
-#include "engine/sim/process_host.hpp"
+#include "engine/sim/core/core.hpp"
+#include "engine/sim/hosts/process_host.hpp"
 #include "grader/judge/causes.hpp"
 #include "grader/judge/judge.hpp"
 #include "grader/judge/kept_run.hpp"

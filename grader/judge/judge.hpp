@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/sim/process_host.hpp"
+#include "engine/sim/hosts/process_host.hpp"
 #include "engine/trace/timeline.hpp"
 #include "grader/judge/case_address.hpp"
 #include "grader/judge/par.hpp"

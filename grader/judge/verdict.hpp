@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "engine/sim/finding.hpp"
+#include "engine/sim/core/finding.hpp"
 
 namespace lockstep::grader {
 

@@ -8,7 +8,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "grader/course/command.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/lab/command_line.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/sim/process_host.hpp"
+#include "engine/sim/hosts/process_host.hpp"
 #include "grader/course/manifest.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/student_build.hpp"

@@ -1,7 +1,7 @@
 #include "grader/lab/measure.hpp"
 
 #include "engine/base/error.hpp"
-#include "engine/sim/core.hpp"
+#include "engine/sim/core/core.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/play/collective_case.hpp"
 

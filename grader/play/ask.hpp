@@ -8,8 +8,8 @@
 #pragma once
 
 #include "engine/base/fields.hpp"
-#include "engine/sim/printable.hpp"
-#include "engine/sim/request.hpp"
+#include "engine/sim/wire/printable.hpp"
+#include "engine/sim/wire/request.hpp"
 
 namespace lockstep::grader {
 

@@ -12,7 +12,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/fields.hpp"
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 
 namespace lockstep::grader {
 

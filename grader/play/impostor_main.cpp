@@ -2,7 +2,7 @@
 // one draws other numbers.
 #include <string_view>
 
-#include "engine/sim/player.hpp"
+#include "engine/sim/hosts/player.hpp"
 #include "grader/play/impostor.hpp"
 
 int main(int, char** argv) {

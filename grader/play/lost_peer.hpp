@@ -3,7 +3,7 @@
 // too instead of waiting for ever.
 #pragma once
 
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "grader/play/ending.hpp"
 #include "grader/play/part.hpp"
 

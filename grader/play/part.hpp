@@ -5,7 +5,7 @@
 
 #include "engine/base/fields.hpp"
 #include "engine/comm/process_group.hpp"
-#include "engine/sim/player.hpp"
+#include "engine/sim/hosts/player.hpp"
 
 namespace lockstep::grader {
 

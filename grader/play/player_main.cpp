@@ -1,5 +1,5 @@
 // The main program of every player: serves cases to the one adapter it is linked with.
-#include "engine/sim/player.hpp"
+#include "engine/sim/hosts/player.hpp"
 #include "grader/play/part.hpp"
 
 int main() { return lockstep::sim::serve_cases(lockstep::grader::play); }

@@ -3,9 +3,9 @@
 // argument; of what they say to each other it sees nothing.
 #include <fstream>
 
-#include "engine/comm/file_store.hpp"
-#include "engine/comm/shm_group.hpp"
 #include "engine/comm/solo_group.hpp"
+#include "engine/comm/stores/file_store.hpp"
+#include "engine/comm/worlds/shm/shm_group.hpp"
 #include "grader/play/part.hpp"
 
 namespace lockstep::grader {

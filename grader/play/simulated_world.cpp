@@ -1,5 +1,5 @@
 // The world of the judge: it is the network, and sees every operation.
-#include "engine/comm/sim.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
 #include "grader/play/part.hpp"
 
 namespace lockstep::grader {

@@ -1,6 +1,6 @@
 #include "grader/sandbox/confined_quiz.hpp"
 
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"
 

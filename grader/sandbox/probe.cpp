@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
-#include "engine/sim/core.hpp"
+#include "engine/sim/core/core.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/sandbox/give_up.hpp"
 
@@ -117,7 +117,7 @@ Layer hidden_files(const Places& places, const Sandbox& sandbox, const fs::path&
   Layer layer{"compiler: files", "it sees none of the course's", true};
   for (const fs::path& path :
        {places.manifest(), places.root / "grader/judge/judge.hpp",
-        places.root / "engine/sim/core.cpp", some_solution(places), fs::path("/etc/passwd")}) {
+        places.root / "engine/sim/core/core.cpp", some_solution(places), fs::path("/etc/passwd")}) {
     const std::string name = path.string();
     const CommandResult sees =
         compile(sandbox, folder, places, compiler,

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/sim/process_host.hpp"
+#include "engine/sim/hosts/process_host.hpp"
 #include "grader/sandbox/sandbox.hpp"
 
 namespace lockstep::grader {

@@ -21,7 +21,7 @@
 #include <mutex>
 #include <thread>
 
-#include "engine/sim/player.hpp"
+#include "engine/sim/hosts/player.hpp"
 
 namespace {
 

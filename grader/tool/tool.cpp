@@ -8,7 +8,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {

@@ -33,8 +33,8 @@
 #include "engine/collectives/ring_all_reduce.hpp"
 #include "engine/collectives/scatter.hpp"
 #include "engine/collectives/tree_all_reduce.hpp"
-#include "engine/comm/sim.hpp"
-#include "engine/sim/fiber_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 
 namespace {
 

@@ -16,8 +16,8 @@
 #include "engine/base/units.hpp"
 #include "engine/collectives/all_gather.hpp"
 #include "engine/collectives/exchange.hpp"
-#include "engine/comm/sim.hpp"
-#include "engine/sim/fiber_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
 #include "engine/collectives/choose_all_reduce.hpp"
-#include "engine/sim/cluster.hpp"
+#include "engine/sim/model/cluster.hpp"
 
 namespace {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/apps/sim_programs.hpp"
-#include "engine/comm/sim.hpp"
-#include "engine/sim/fiber_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 #include "engine/tensor/symbolic.hpp"
 
 namespace lockstep::test {

@@ -1,6 +1,6 @@
 // A player that runs the conformance suite, so that it is held against the process host too.
-#include "engine/comm/sim.hpp"
-#include "engine/sim/player.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/player.hpp"
 #include "tests/comm/conformance.hpp"
 
 using namespace lockstep;

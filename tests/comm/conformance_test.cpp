@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "engine/comm/sim.hpp"
 #include "engine/comm/solo_group.hpp"
-#include "engine/sim/fiber_host.hpp"
-#include "engine/sim/process_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
+#include "engine/sim/hosts/process_host.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/ranks.hpp"
 #include "tests/sim/thread_host.hpp"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
-#include "engine/comm/file_store.hpp"
-#include "engine/comm/socket.hpp"
+#include "engine/comm/stores/file_store.hpp"
+#include "engine/comm/stores/socket.hpp"
 #include "tests/catch.hpp"
 #include "tests/checkpoint/folder.hpp"
 #include "tests/checkpoint/full_disk.hpp"

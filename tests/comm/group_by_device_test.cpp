@@ -3,9 +3,9 @@
 #include "engine/comm/group_by_device.hpp"
 
 #include "engine/collectives/all_reduce_choice.hpp"
-#include "engine/comm/sim.hpp"
 #include "engine/comm/solo_group.hpp"
-#include "engine/sim/fiber_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/conformance.hpp"
 #include "tests/comm/far_group.hpp"

@@ -12,7 +12,7 @@
 #include <stdexcept>
 
 #include "engine/base/text.hpp"
-#include "engine/comm/tcp_store.hpp"
+#include "engine/comm/stores/tcp_store.hpp"
 
 namespace lockstep::test {
 

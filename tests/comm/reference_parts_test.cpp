@@ -1,9 +1,9 @@
 // The references of lessons 03 and 06 under a hundred schedules, and in every world.
 #include "tests/comm/reference_parts.hpp"
 
-#include "engine/comm/sim.hpp"
-#include "engine/sim/fiber_host.hpp"
-#include "engine/sim/process_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
+#include "engine/sim/hosts/process_host.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/ranks.hpp"
 

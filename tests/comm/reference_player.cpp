@@ -1,6 +1,6 @@
 // A player that runs the references, so that the process host is held against the other worlds.
-#include "engine/comm/sim.hpp"
-#include "engine/sim/player.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/player.hpp"
 #include "tests/comm/reference_parts.hpp"
 
 using namespace lockstep;

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "engine/comm/tcp_store.hpp"
+#include "engine/comm/stores/tcp_store.hpp"
 
 namespace lockstep::test {
 

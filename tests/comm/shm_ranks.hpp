@@ -2,7 +2,7 @@
 // processes, which can die.
 #pragma once
 
-#include "engine/comm/shm_group.hpp"
+#include "engine/comm/worlds/shm/shm_group.hpp"
 #include "tests/comm/ranks.hpp"
 
 namespace lockstep::test {

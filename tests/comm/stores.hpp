@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "engine/comm/file_store.hpp"
-#include "engine/comm/memory_store.hpp"
-#include "engine/comm/tcp_store.hpp"
+#include "engine/comm/stores/file_store.hpp"
+#include "engine/comm/stores/memory_store.hpp"
+#include "engine/comm/stores/tcp_store.hpp"
 #include "tests/checkpoint/folder.hpp"
 
 namespace lockstep::test {

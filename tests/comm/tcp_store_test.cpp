@@ -11,8 +11,8 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
-#include "engine/comm/store_protocol.hpp"
-#include "engine/comm/tcp_store.hpp"
+#include "engine/comm/stores/store_protocol.hpp"
+#include "engine/comm/stores/tcp_store.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "engine/comm/group_by_device.hpp"
-#include "engine/comm/sim.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
 #include "engine/nn/mlp.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/parallel/ddp/ddp.hpp"
-#include "engine/sim/fiber_host.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/far_group.hpp"
 #include "tests/tensor/far_device.hpp"

@@ -1,6 +1,6 @@
 // The same passes on the simulated group, where a buffer that changes while it is in flight is
 // found.
-#include "engine/comm/sim.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
 #include "engine/tensor/symbolic.hpp"
 #include "tests/catch.hpp"
 #include "tests/ddp/fixtures.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/base/bytes.hpp"
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "grader/batch/archive_members.hpp"
 #include "tests/fuzz/expect.hpp"
 

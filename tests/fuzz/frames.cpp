@@ -11,9 +11,9 @@
 #include <optional>
 #include <span>
 
-#include "engine/sim/core.hpp"
-#include "engine/sim/frame.hpp"
-#include "engine/sim/printable.hpp"
+#include "engine/sim/core/core.hpp"
+#include "engine/sim/hosts/frame.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "tests/fuzz/expect.hpp"
 
 namespace {

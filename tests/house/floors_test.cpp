@@ -33,7 +33,7 @@ TEST_CASE("floors: down and inside one room is allowed, sideways and up is not")
   CHECK(forbidden("engine/comm/work.hpp", "engine/base/error.hpp") == 0);
   CHECK(forbidden("engine/comm/work.hpp", "engine/comm/peers.hpp") == 0);
   CHECK(forbidden("engine/strand/strand.hpp", "engine/trace/span.hpp") == 1);
-  CHECK(forbidden("engine/sim/core.hpp", "engine/comm/peers.hpp") == 1);
+  CHECK(forbidden("engine/sim/core/core.hpp", "engine/comm/peers.hpp") == 1);
 }
 
 TEST_CASE("floors: rooms inside parallel are told apart") {
@@ -91,7 +91,7 @@ TEST_CASE("floors: a player includes nothing of the trusted side, nobody include
   CHECK(forbidden(ring + "exam.cpp", ring + "case.hpp") == 0);
   CHECK(forbidden(ring + "exam.cpp", "grader/exam/traffic.hpp") == 0);
   CHECK(forbidden("grader/judge/judge.cpp", "solutions/06_all_reduce/ring.cpp") == 1);
-  CHECK(forbidden("grader/judge/judge.cpp", "engine/sim/core.hpp") == 0);
+  CHECK(forbidden("grader/judge/judge.cpp", "engine/sim/core/core.hpp") == 0);
 }
 
 TEST_CASE("floors: no folder of the grader includes one above it") {

@@ -1,6 +1,6 @@
 // A player of the judge's own tests: it answers a list of numbers with their doubles. It refuses
 // numbers below 0, breaks down at 13, and answers 100 only once.
-#include "engine/sim/player.hpp"
+#include "engine/sim/hosts/player.hpp"
 #include "grader/play/function_play.hpp"
 
 int main() {

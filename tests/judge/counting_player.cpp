@@ -1,6 +1,6 @@
 // The player of the judge's own tests: it gives back what it is given; where the input asks for it,
 // with the number of cases before added (1), or twice (2).
-#include "engine/sim/player.hpp"
+#include "engine/sim/hosts/player.hpp"
 
 int main() {
   int before = 0;

@@ -3,7 +3,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "grader/exam/evidence.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <random>
 
-#include "engine/comm/sim.hpp"
-#include "engine/sim/fiber_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 #include "grader/parts/03_collectives/read_the_hang/rules.hpp"
 #include "tests/catch.hpp"
 

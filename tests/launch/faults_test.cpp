@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "engine/base/error.hpp"
-#include "engine/comm/tcp_store.hpp"
+#include "engine/comm/stores/tcp_store.hpp"
 #include "tests/catch.hpp"
 #include "tests/launch/leftovers.hpp"
 #include "tests/launch/run.hpp"

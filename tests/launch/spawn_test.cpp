@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "engine/comm/gloo.hpp"
-#include "engine/comm/socket.hpp"
+#include "engine/comm/stores/socket.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

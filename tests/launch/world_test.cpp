@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "engine/base/error.hpp"
-#include "engine/comm/tcp_store.hpp"
+#include "engine/comm/stores/tcp_store.hpp"
 #include "tests/catch.hpp"
 #include "tests/launch/run.hpp"
 

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "engine/sim/child_process.hpp"
+#include "engine/sim/hosts/child_process.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/sandbox/probe.hpp"
 #include "tests/catch.hpp"

@@ -1,6 +1,6 @@
 // A player that runs the broken program whose number it is given.
-#include "engine/comm/sim.hpp"
-#include "engine/sim/player.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/player.hpp"
 #include "tests/sim/broken_programs.hpp"
 
 using namespace lockstep;

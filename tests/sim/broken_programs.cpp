@@ -1,6 +1,6 @@
 #include "tests/sim/broken_programs.hpp"
 
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 
 namespace lockstep::test {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/comm/process_group.hpp"
-#include "engine/sim/finding.hpp"
+#include "engine/sim/core/finding.hpp"
 
 namespace lockstep::test {
 

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <iostream>
 
-#include "engine/comm/sim.hpp"
-#include "engine/sim/child_run.hpp"
-#include "engine/sim/fiber_host.hpp"
-#include "engine/sim/process_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/child_run.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
+#include "engine/sim/hosts/process_host.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

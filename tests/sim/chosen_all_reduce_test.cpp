@@ -1,8 +1,8 @@
 // An all-reduce made of messages, chosen for a group, while the rank does something else: on a
 // strand of its own, in virtual time.
 #include "engine/collectives/all_reduce_choice.hpp"
-#include "engine/comm/sim.hpp"
-#include "engine/sim/fiber_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

@@ -1,4 +1,4 @@
-#include "engine/sim/cluster.hpp"
+#include "engine/sim/model/cluster.hpp"
 
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"

@@ -1,7 +1,7 @@
 #include <chrono>
 #include <iostream>
 
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/scripted.hpp"
 

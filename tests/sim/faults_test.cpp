@@ -1,10 +1,10 @@
 // Faults: what strikes, when, and what the others see of it.
-#include "engine/sim/faults.hpp"
+#include "engine/sim/model/faults.hpp"
 
 #include <set>
 
-#include "engine/comm/sim.hpp"
-#include "engine/sim/fiber_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

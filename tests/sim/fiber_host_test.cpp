@@ -1,10 +1,10 @@
 // Ranks as fibers of this thread: order, failures, strands, and the watchdog.
-#include "engine/sim/fiber_host.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 
 #include <atomic>
 #include <set>
 
-#include "engine/sim/services.hpp"
+#include "engine/sim/core/services.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/scripted.hpp"
 #include "tests/strand/monitor_cases.hpp"

@@ -1,5 +1,5 @@
 // The process group of the simulated world, over a core in this process.
-#include "engine/comm/sim.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
 
 #include <memory>
 

@@ -1,7 +1,7 @@
-#include "engine/sim/library.hpp"
+#include "engine/sim/model/library.hpp"
 
-#include "engine/sim/network.hpp"
-#include "engine/sim/price.hpp"
+#include "engine/sim/model/network.hpp"
+#include "engine/sim/model/price.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

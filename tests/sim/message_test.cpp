@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "engine/sim/fiber_host.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/scripted.hpp"
 

@@ -1,7 +1,7 @@
-#include "engine/sim/network.hpp"
+#include "engine/sim/model/network.hpp"
 
-#include "engine/sim/price.hpp"
-#include "engine/sim/traffic.hpp"
+#include "engine/sim/core/traffic.hpp"
+#include "engine/sim/model/price.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/scripted.hpp"
 

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <iostream>
 
-#include "engine/sim/process_host.hpp"
+#include "engine/sim/hosts/process_host.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/scripted.hpp"
 

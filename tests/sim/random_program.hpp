@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/comm/process_group.hpp"
-#include "engine/sim/fiber_host.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 
 namespace lockstep::test {
 

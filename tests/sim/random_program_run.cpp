@@ -3,7 +3,7 @@
 #include <map>
 #include <memory>
 
-#include "engine/comm/sim.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
 #include "tests/sim/random_program.hpp"
 
 namespace lockstep::test {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/sim/core.hpp"
+#include "engine/sim/core/core.hpp"
 
 namespace lockstep::test {
 

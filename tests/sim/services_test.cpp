@@ -1,4 +1,4 @@
-#include "engine/sim/services.hpp"
+#include "engine/sim/core/services.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/sim/scripted.hpp"

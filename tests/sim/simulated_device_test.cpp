@@ -1,9 +1,9 @@
 // The modelled device of a rank: work is time, memory ends, and communication runs beside both. All
 // times are computed by hand.
-#include "engine/comm/simulated_device.hpp"
+#include "engine/comm/worlds/sim/simulated_device.hpp"
 
-#include "engine/comm/sim.hpp"
-#include "engine/sim/fiber_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 #include "engine/tensor/ops.hpp"
 #include "tests/catch.hpp"
 

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "engine/base/error.hpp"
-#include "engine/sim/player.hpp"
+#include "engine/sim/hosts/player.hpp"
 #include "tests/strand/monitor_cases.hpp"
 
 using namespace lockstep;

@@ -2,8 +2,8 @@
 
 #include <exception>
 
-#include "engine/comm/sim.hpp"
-#include "engine/sim/fiber_host.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/sim/hosts/fiber_host.hpp"
 
 namespace lockstep::test {
 

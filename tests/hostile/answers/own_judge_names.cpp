@@ -3,7 +3,7 @@
 // says: which the lab already defines
 // Replaces the loop that serves the cases by an empty one.
 #include "engine/data/distributed_sampler.hpp"
-#include "engine/sim/player.hpp"
+#include "engine/sim/hosts/player.hpp"
 
 namespace lockstep::sim {
 int serve_cases(const std::function<Bytes(PlayerCase&)>&) { return 0; }

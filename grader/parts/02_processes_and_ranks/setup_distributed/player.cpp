@@ -2,8 +2,8 @@
 // asked for that others can see, the judge is asked for.
 #include "grader/parts/02_processes_and_ranks/setup_distributed/case.hpp"
 
-#include "engine/comm/sim.hpp"
-#include "engine/comm/sim_store.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
+#include "engine/comm/worlds/sim/sim_store.hpp"
 #include "grader/play/ranks_missing.hpp"
 
 namespace lockstep::grader {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 
 namespace lockstep::grader::setup_distributed {
 

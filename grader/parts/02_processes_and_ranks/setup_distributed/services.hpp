@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/sim/services.hpp"
+#include "engine/sim/core/services.hpp"
 #include "grader/exam/reported_service.hpp"
 #include "grader/parts/02_processes_and_ranks/setup_distributed/case.hpp"
 

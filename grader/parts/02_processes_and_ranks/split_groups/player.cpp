@@ -2,8 +2,8 @@
 // and keys, and then pass tokens round the groups that come of it.
 #include "grader/parts/02_processes_and_ranks/split_groups/case.hpp"
 
-#include "engine/comm/plan_split.hpp"
-#include "engine/comm/sim.hpp"
+#include "engine/comm/worlds/plan_split.hpp"
+#include "engine/comm/worlds/sim/sim_group.hpp"
 #include "grader/play/function_play.hpp"
 #include "grader/play/poison_device.hpp"
 

@@ -2,7 +2,7 @@
 // says, and tells the judge before and after.
 #include "grader/parts/02_processes_and_ranks/store_rendezvous/case.hpp"
 
-#include "engine/comm/sim_store.hpp"
+#include "engine/comm/worlds/sim/sim_store.hpp"
 #include "grader/play/ranks_missing.hpp"
 
 namespace lockstep::grader {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/ranks.hpp"
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 
 namespace lockstep::grader::store_rendezvous {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "engine/sim/services.hpp"
+#include "engine/sim/core/services.hpp"
 #include "grader/exam/reported_service.hpp"
 #include "grader/parts/02_processes_and_ranks/store_rendezvous/case.hpp"
 

@@ -1,7 +1,7 @@
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/services.hpp"
 
 #include "engine/base/random.hpp"
-#include "engine/sim/printable.hpp"
+#include "engine/sim/wire/printable.hpp"
 
 namespace lockstep::grader::prefetching_loader {
 void require_reports(const LoaderCase& c, const LoaderLog& log) {

@@ -2,7 +2,7 @@
 #include <sstream>
 
 #include "engine/comm/store_rendezvous.hpp"
-#include "engine/comm/tcp_store.hpp"
+#include "engine/comm/stores/tcp_store.hpp"
 
 namespace lockstep::comm {
 

@@ -1,0 +1,29 @@
+// Agreement without a round of its own: every rank writes down what it calls before it arrives, and
+// reads what the others wrote when all have arrived, which is before anything else happens.
+#pragma once
+
+#include <string>
+
+#include "engine/comm/worlds/ordered_calls.hpp"
+#include "engine/comm/worlds/shm/control.hpp"
+
+namespace lockstep::comm::shm {
+
+// Writes what `rank` calls, but not where its tensors are.
+CallRecord& write_record(const Control& control, int rank, int size, const Call& call);
+
+// Whether all ranks call the same: empty, or the sentence that says who calls what. To be asked
+// when all have arrived.
+std::string disagreement(const Control& control, int rank, int size, std::uint64_t number);
+
+// "collective no. 3, all_reduce (sum) of 100 float32 at tests/comm/x.cpp:21"
+std::string text_of(const Control& control, int rank, int size, std::uint64_t number);
+
+// What is known of a rank that has not come to the collective `number`, in one sentence.
+std::string last_deed(const Control& control, int rank, int size, std::uint64_t number);
+
+// What `line`'s rank is waiting for, said by itself. Empty text: nothing.
+void say_doing(RankLine& line, const std::string& what);
+std::string doing(const RankLine& line);
+
+}  // namespace lockstep::comm::shm

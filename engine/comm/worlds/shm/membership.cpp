@@ -1,0 +1,104 @@
+#include "engine/comm/worlds/shm/membership.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::comm::shm {
+
+Membership::Membership(Meeting meeting)
+    : meeting_(std::move(meeting)),
+      control_(segment(), meeting_.control_at, size()),
+      lookout_(control_, rank(), size(), static_cast<int>(segment().ranks())) {
+  const auto block = arena().take(slot_block_bytes);
+  if (!block) throw CommError("shared memory: no room for a rank's slots; the memory is spent");
+  segment().object<SlotHead>(*block).released.store(0, std::memory_order_relaxed);
+  at_end_.push_back(*block);
+  RankLine& mine = control_.line(rank());
+  mine.pid.store(getpid(), std::memory_order_relaxed);
+  mine.slots.store(*block, std::memory_order_relaxed);
+  meet();
+  for (int other = 0; other < size(); ++other) {
+    slot_blocks_.push_back(control_.line(other).slots.load(std::memory_order_relaxed));
+  }
+}
+
+void Membership::meet() {
+  std::uint64_t phase = 0;
+  const auto next_phase = [&] {
+    lookout_.publish();
+    lookout_.await(++phase, {lookout_.in_caller(), meeting_.meet_timeout_s});
+  };
+  try {
+    next_phase();
+    lookout_.watch_processes();
+    next_phase();
+    LOCKSTEP_CHECK(phase == phases_to_meet, "ranks met in ", phase, " phases");
+  } catch (const Lost& lost) {
+    std::string missing;
+    for (int other = 0; other < size(); ++other) {
+      if (control_.line(other).phase.load() < phase * phase_step) {
+        missing += text(missing.empty() ? "" : ", ", other);
+      }
+    }
+    if (missing.empty()) missing = text(lost.rank);
+    const std::string cause =
+        text("rank ", rank(), ": of the ", size(), " ranks of the group \"", meeting_.name,
+             "\" on this host, rank ", missing, " did not come within ", meeting_.meet_timeout_s,
+             " s, or ended; look at the output there");
+    poison(cause);
+    throw CommError(cause);
+  }
+}
+
+Membership::~Membership() {
+  lookout_.say(has_left);
+  Head& head = control_.head();
+  SlotHead& own = segment().object<SlotHead>(at_end_.front());
+  // acq_rel: the last one comes after all others, and has done with their memory itself.
+  if (head.left.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(size())) {
+    for (const std::uint64_t block : slot_blocks_) {
+      segment().object<SlotHead>(block).released.store(1, std::memory_order_release);
+    }
+    head.released.store(1, std::memory_order_release);
+  }
+  arena().give_when(std::move(at_end_), own.released);
+}
+
+std::byte* Membership::inline_slot(int rank, std::uint64_t number) const {
+  return segment().at(inline_slot_at(slot_blocks_[static_cast<std::size_t>(rank)], number));
+}
+
+std::byte* Membership::slot(int rank, std::uint64_t piece) const {
+  return segment().at(slot_at(slot_blocks_[static_cast<std::size_t>(rank)], piece));
+}
+
+void Membership::poison(const std::string& cause) {
+  Failure& failure = control_.head().failure;
+  std::uint32_t none = 0;
+  if (failure.state.compare_exchange_strong(none, 1)) {
+    failure.rank = rank();
+    const std::size_t length = std::min(cause.size(), sizeof failure.cause - 1);
+    std::memcpy(failure.cause, cause.data(), length);
+    failure.cause[length] = 0;
+    failure.state.store(2, std::memory_order_release);  // acquire: first_cause()
+  }
+  lookout_.say(has_failed);
+}
+
+std::string Membership::first_cause() const {
+  const Failure& failure = control_.head().failure;
+  // Who began to write the cause is about to end it; should it die meanwhile, its rank is enough.
+  for (int look = 0; look < 1000; ++look) {
+    const std::uint32_t state = failure.state.load(std::memory_order_acquire);
+    if (state == 0) return {};
+    if (state == 2) return failure.cause;
+    usleep(10);
+  }
+  return text("rank ", failure.rank, " failed");
+}
+
+}  // namespace lockstep::comm::shm

@@ -1,0 +1,90 @@
+// One collective call as its two implementations see it: this rank's tensors as bytes, everybody's
+// records, and the steps by which the ranks keep together.
+#pragma once
+
+#include <cstring>
+
+#include "engine/comm/worlds/shm/collectives.hpp"
+
+namespace lockstep::comm::shm {
+
+class Round {
+ public:
+  Round(Collectives& collectives, const Call& call, Manner manner)
+      : membership(collectives.membership_),
+        c(call.collective),
+        number(call.number),
+        rank(membership.rank()),
+        size(membership.size()),
+        width(static_cast<std::int64_t>(bytes_of(c.dtype()))),
+        input(c.input.defined() ? c.input.raw_bytes().data() : nullptr),
+        output(c.output.defined() ? c.output.raw_bytes().data() : nullptr),
+        mine(write_record(membership.control(), rank, size, call)),
+        collectives_(collectives),
+        manner_(manner) {}
+
+  // Says where this rank's input is; small data are copied to where peers find them. False: they
+  // are neither there nor in an arena, so the first piece is to be staged now.
+  bool bring_input() {
+    const std::size_t bytes = c.input.bytes();
+    if (bytes <= inline_bytes) {
+      if (bytes > 0) std::memcpy(membership.inline_slot(rank, number), input, bytes);
+      mine.input_place = Place::inlined;
+      return true;
+    }
+    mine.input_place = place_of(input, bytes, mine.input);
+    return mine.input_place == Place::direct;
+  }
+  void want_output() { mine.output_place = place_of(output, c.output.bytes(), mine.output); }
+
+  // Says that this rank has come, and waits for all. Throws Disagreement.
+  void arrive() {
+    collectives_.arrival_ = collectives_.phase_ + 1;
+    publish();
+    await();
+    std::string what = disagreement(membership.control(), rank, size, number);
+    if (!what.empty()) throw Disagreement{std::move(what)};
+  }
+  void publish() {
+    ++collectives_.phase_;
+    membership.lookout().publish();
+  }
+  void await() { membership.lookout().await(collectives_.phase_, manner_); }
+
+  const CallRecord& record(int of) const { return membership.control().record(of, number); }
+  // A tensor in an arena, by the offset in its record.
+  std::byte* direct(std::uint64_t offset) const { return membership.segment().at(offset); }
+  const std::byte* inlined(int of) const { return membership.inline_slot(of, number); }
+  // The slot of the call's piece-th piece.
+  std::byte* slot(int of, std::int64_t piece) const {
+    return membership.slot(of, collectives_.piece_ + static_cast<std::uint64_t>(piece));
+  }
+  void used_slots(std::int64_t pieces) {
+    collectives_.piece_ += static_cast<std::uint64_t>(pieces);
+  }
+
+  Membership& membership;
+  const Collective& c;
+  const std::uint64_t number;
+  const int rank, size;
+  const std::int64_t width;  // bytes of an element
+  const std::byte* const input;
+  std::byte* const output;
+  CallRecord& mine;
+
+ private:
+  Place place_of(const std::byte* data, std::size_t bytes, std::uint64_t& offset) const {
+    const auto found = membership.segment().offset_of(data, bytes);
+    if (!found) return Place::staged;
+    offset = *found;
+    return Place::direct;
+  }
+
+  Collectives& collectives_;
+  Manner manner_;
+};
+
+void run_reduction(Round& round);  // reduce, all_reduce, reduce_scatter
+void run_movement(Round& round);   // all others
+
+}  // namespace lockstep::comm::shm

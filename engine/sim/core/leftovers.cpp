@@ -1,0 +1,65 @@
+// What is left when all ranks have returned: messages that nobody received, collectives that only
+// some ranks started, operations that nobody waited for.
+#include <algorithm>
+
+#include "engine/sim/core/core_state.hpp"
+
+namespace lockstep::sim {
+
+std::vector<const Operation*> Core::State::unreceived_sends() const {
+  std::vector<const Operation*> unreceived;
+  channels_.each_waiting_send([&](const Operation& send) { unreceived.push_back(&send); });
+  std::sort(unreceived.begin(), unreceived.end(), [](const Operation* a, const Operation* b) {
+    return std::tuple(a->owner.rank, a->order) < std::tuple(b->owner.rank, b->order);
+  });
+  return unreceived;
+}
+
+void Core::State::check_end() {
+  if (any_lost_) return;  // what a fault left undone is no mistake of the program
+  const auto unreceived = unreceived_sends();
+  if (!unreceived.empty()) {
+    const Operation& send = *unreceived.front();
+    const Request& request = request_of(send);
+    const int dst = groups_[request.group].members[static_cast<std::size_t>(request.peer)];
+    std::string message =
+        text("undelivered: rank ", send.owner.rank, " sent ", bytes_of(request), " bytes to rank ",
+             dst, " with tag ", request.tag, group_of(request, groups_[request.group]),
+             and_place(request), ", but rank ", dst, " returned without receiving them");
+    if (unreceived.size() > 1) message += text("; ", unreceived.size(), " messages in all");
+    return found({FindingKind::undelivered, message, {send.owner.rank, dst}, place_of(request)});
+  }
+  for (const Group& group : groups_) {
+    for (const auto& slot : group.open) {
+      std::vector<int> entered, missing;
+      const Operation* one = nullptr;
+      for (std::size_t i = 0; i < slot.by_member.size(); ++i) {
+        (slot.by_member[i] ? entered : missing).push_back(group.members[i]);
+        if (slot.by_member[i] && one == nullptr) one = slot.by_member[i].get();
+      }
+      const Request& request = request_of(*one);
+      return found({FindingKind::mismatch,
+                    text("mismatch: ", list_of(entered), " started ", call_of(request),
+                         group_of(request, group), and_place(request), ", but ", list_of(missing),
+                         " returned without it"),
+                    entered, place_of(request)});
+    }
+  }
+  const Operation* unwaited = nullptr;  // of the lowest rank the oldest
+  pool_.each_open([&](const Operation& operation) {
+    const auto key = [](const Operation& o) { return std::pair(o.owner.rank, o.order); };
+    if (unwaited == nullptr || key(operation) < key(*unwaited)) unwaited = &operation;
+  });
+  if (unwaited == nullptr) return;
+  const Request& request = request_of(*unwaited);
+  const std::string what(request.op == Op::icollective ? name_of(request.collective)
+                                                       : name_of(request.op));
+  found({FindingKind::in_flight,
+         text("in flight: rank ", unwaited->owner.rank, " never waited for its ", what,
+              and_place(request), "; until wait() returns, the buffer belongs to the operation",
+              request.op == Op::irecv ? ", and nothing has arrived in it" : ""),
+         {unwaited->owner.rank},
+         place_of(request)});
+}
+
+}  // namespace lockstep::sim
