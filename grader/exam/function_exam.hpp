@@ -20,7 +20,7 @@ struct FunctionContract {
   std::function<std::string(const Question&)> text_of;
   // What is wrong with `seen`, the answer to asked.back(); nothing when it is right. Before it
   // stand the questions that were answered before, and right: an answer may have been kept from
-  // one of them. Where it happened is filled in.
+  // one of them. The kit fills in where it happened.
   std::function<std::optional<Failure>(std::span<const Question> asked, const Answer& seen)> wrong;
 
   // Of a part that refuses what makes no sense.
@@ -31,7 +31,7 @@ struct FunctionContract {
     std::function<Failure(const Question&, const Answer&)> accepted;
   };
   std::optional<Refusals> refusals{};
-  // What stands before the questions, where a part has cases of other forms, too.
+  // Bytes before the questions, for a part that also has cases of another form.
   Bytes form{};
 };
 

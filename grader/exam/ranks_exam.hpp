@@ -29,7 +29,7 @@ struct RanksContract {
   std::function<void(Bench&, const Played&, const Problem&, std::uint64_t salt,
                      const std::vector<Report>&, const Services&...)>
       compare;
-  // Problems that are smaller, bold ones first; none where a case is not made smaller.
+  // Smaller problems to try when one fails, boldest first. Without it, nothing is shrunk.
   std::function<std::vector<Problem>(const Problem&)> smaller{};
   // New ones for each case.
   std::function<std::tuple<Services...>(const Problem&, std::uint64_t salt)> services =

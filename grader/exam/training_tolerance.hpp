@@ -1,4 +1,4 @@
-// How far what a training ends with may be from what one device ends with.
+// How far a training run may end from where one device ends.
 #pragma once
 
 #include <algorithm>

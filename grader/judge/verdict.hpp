@@ -14,7 +14,7 @@ enum class Verdict : unsigned char {
   wrong_answer,
   deadlock,
   mismatch,     // ranks disagree on an operation: kind, order, count, dtype, root
-  undelivered,  // a message nobody received
+  undelivered,  // a message that no rank received
   in_flight,    // a buffer was changed while it was being sent or received
   rank_exited,
   crash,  // a signal, or an exception that left the part

@@ -210,7 +210,7 @@ GradientReports random_gradients(const Gradients& mine, Dice& dice) {
   return reports;
 }
 
-// Of a case of ranks in a group: `report()`, where the rank is to report one.
+// The result of one rank in a group: `report()`, if this rank has to report anything.
 Bytes in_group(const auto& c, Dice& dice, const auto& report) {
   ByteWriter out;
   if (c.peer == Peer::lost) {

@@ -59,7 +59,7 @@ Cause cause_of_numbers(const DrawnLoop& drawn, std::span<const double> seen) {
           "the rate is wrong, the parts of a step ran in another order, or steps were left out"};
 }
 
-// What the ranks of a training have: numbers by rank of the group, and the log.
+// Compares what the ranks ended with (numbers by group rank, and the log) with one device.
 class Comparison {
  public:
   Comparison(Bench& bench, const Played& played, const DrawnLoop& drawn,
