@@ -22,6 +22,13 @@ constexpr std::size_t bytes_a_call = std::size_t{1} << 30;
 }  // namespace
 
 NewFile::NewFile(std::filesystem::path target) : target_(std::move(target)), temporary_(target_) {
+  // A rename would put a file in the place of a device: root's `--export /dev/null` took the null
+  // device from the whole machine.
+  std::error_code absent;
+  const auto there = std::filesystem::status(target_, absent);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    throw CheckpointError(text(target_, " is no regular file, and would be replaced by one"));
+  }
   temporary_ += ".tmp";
   fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd_ < 0) failed("opening for writing", temporary_, errno);

@@ -1,5 +1,7 @@
 #include "engine/checkpoint/file.hpp"
 
+#include <sys/stat.h>
+
 #include <array>
 
 #include "tests/catch.hpp"
@@ -57,10 +59,21 @@ TEST_CASE("new file: where no file can be, the sentence says which and why") {
   const Folder folder;
   CHECK_THROWS_WITH(NewFile(folder / "no/a"), contains("no/a") && contains("No such file"));
   std::filesystem::create_directories(folder / "b/inside");
-  NewFile over_a_folder(folder / "b");
-  over_a_folder.write("x");
-  CHECK_THROWS_AS(over_a_folder.commit(), CheckpointError);
+  CHECK_THROWS_WITH(NewFile(folder / "b"), contains("no regular file"));
   CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("new file: a device, a pipe or a socket is never replaced by a file") {
+  const Folder folder;
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(NewFile(folder / "pipe"), contains("pipe") && contains("no regular file"));
+  CHECK(std::filesystem::is_fifo(folder / "pipe"));
+  CHECK(files_in(folder.path()) == 1);
+  NewFile over_a_folder_that_came(folder / "late");
+  over_a_folder_that_came.write("x");
+  std::filesystem::create_directories(folder / "late/inside");
+  CHECK_THROWS_AS(over_a_folder_that_came.commit(), CheckpointError);
+  CHECK(files_in(folder.path()) == 2);
 }
 
 TEST_CASE("new file: what an earlier crash left is overwritten") {
