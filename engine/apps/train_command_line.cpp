@@ -70,7 +70,10 @@ void data_parallel(Options& options) {
               "MiB of gradients per bucket; at most 1 in the first")
       .flag("find-unused", "a pass may leave parameters unused, on some ranks or on all")
       .option("accumulate", "1", "batches per rank in one optimizer step")
-      .only_if({"bucket-mb", "find-unused", "accumulate"},
+      .option("compress", "none",
+              "what gradients travel as: none, fp16, bf16, int8, topk:F, randomk:F (F of the\n"
+              "entries), powersgd:R (matrices of rank R)")
+      .only_if({"bucket-mb", "find-unused", "accumulate", "compress"},
                "needs DDP, which --no-overlap turns off; leave one of them out",
                [](const Arguments& arguments) { return !arguments.flag("no-overlap"); });
 }

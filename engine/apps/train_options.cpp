@@ -161,9 +161,28 @@ optim::OptimizerSpec optimizer_spec(const Arguments& arguments) {
   return spec;
 }
 
+namespace {
+
+compress::Compression compression_option(const Arguments& arguments) {
+  const auto compression = compress::compression_of(arguments.get("compress"));
+  if (compression.compressor != compress::Compressor::none &&
+      arguments.get("dtype") == "bfloat16") {
+    throw UsageError(text("--compress ", arguments.get("compress"),
+                          " needs gradients of float32 or float64, and those of --dtype bfloat16 "
+                          "have 16 bits already; leave one of them out"));
+  }
+  return compression;
+}
+
+}  // namespace
+
 train::StrategyOptions strategy_options(const Arguments& arguments) {
   train::StrategyOptions options;
   options.accumulate = arguments.integer("accumulate", 1);
+  options.compression = compression_option(arguments);
+  if (options.compression.compressor != compress::Compressor::none) {
+    options.choice.hook = train::Way::compression;
+  }
   options.clip_norm = arguments.given("clip") ? arguments.number("clip", 0)
                       : is_gpt(arguments)     ? 1
                                               : 0;

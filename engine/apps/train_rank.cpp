@@ -97,6 +97,14 @@ std::string told_of(const checkpoint::TrainState& state, std::int64_t samples,
   return line + "\n";
 }
 
+// Empty where nothing was left out.
+std::string told_of_residuals(const train::StrategyOptions& chosen) {
+  if (!keeps_residuals(chosen.compression)) return "";
+  return text(
+      "what --compress ", text_of(chosen.compression),
+      " had left out of the gradients before the checkpoint is lost: no checkpoint has it\n");
+}
+
 // All that the trainers hold, in whole, on the rank that reports.
 checkpoint::Contents gather_contents(train::Strategy& strategy, std::string_view optimizer) {
   return train::gather_contents(strategy.trainers(), strategy.place().reporter, strategy.pieces(),
@@ -178,7 +186,11 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   options.phases = world.trace;
   train::StrategyOptions chosen = strategy_options(arguments);
   const bool real = world.group.clock() == comm::Clock::machine;  // the simulator sees for itself
-  if (world.trace != nullptr && real) chosen.ddp.hook = &world.trace->hook();
+  if (world.trace != nullptr && real) {
+    chosen.watch = [&](collectives::CommHook& hook) -> collectives::CommHook& {
+      return world.trace->watch(hook);
+    };
+  }
   Device& device = world.device;
   const auto group = collectives::with_all_reduce(
       world.group, collectives::all_reduce_named(arguments.get("all-reduce")), world.strands,
@@ -234,6 +246,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
         .optimizer = std::string(of_kind),
         .kernels = std::string(device.kernels().name()),
         .reduction = reduction_text(chosen),
+        .compression = text_of(chosen.compression),
         .parameters = parameters,
         .ranks = group->size(),
         .shares = place.shares,
@@ -249,7 +262,10 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                       run.accumulate == 1 ? "" : text(run.accumulate, " "), "batches of ",
                       run.batch_size, " a rank, ", run.steps, " steps, ", run.dtype, ", ",
                       run.kernels, " kernels\n");
-    if (earlier) std::cout << told_of(*earlier, datasets.train->size(), global_batch);
+    if (earlier) {
+      std::cout << told_of(*earlier, datasets.train->size(), global_batch)
+                << told_of_residuals(chosen);
+    }
     std::cout << std::flush;
   }
   const auto summary =

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
-#include "engine/collectives/communication.hpp"
 #include "engine/trace/data.hpp"
 #include "engine/trace/page.hpp"
 
@@ -71,12 +70,12 @@ class RankTrace::Reduction final : public comm::Pending {
 
 class RankTrace::Hook final : public collectives::CommHook {
  public:
-  explicit Hook(RankTrace& trace) : trace_(trace), sum_(collectives::make_sum_hook()) {}
+  Hook(RankTrace& trace, collectives::CommHook& inner) : trace_(trace), inner_(inner) {}
 
   comm::Work start(comm::ProcessGroup& group, const collectives::GradientBucket& bucket) override {
     Times::Bucket noted{text("bucket ", bucket.index),
                         static_cast<std::int64_t>(bucket.flat.bytes()), group.now_s(), 0};
-    comm::Work work = sum_->start(group, bucket);
+    comm::Work work = inner_.start(group, bucket);
     if (!work.complete()) {
       return comm::Work(std::make_unique<Reduction>(std::move(work), trace_, std::move(noted)));
     }
@@ -88,14 +87,11 @@ class RankTrace::Hook final : public collectives::CommHook {
 
  private:
   RankTrace& trace_;
-  std::unique_ptr<collectives::CommHook> sum_;
+  collectives::CommHook& inner_;
 };
 
 RankTrace::RankTrace(comm::ProcessGroup& group, const Device& device)
-    : group_(group),
-      device_(device),
-      times_(std::make_unique<Times>()),
-      hook_(std::make_unique<Hook>(*this)) {}
+    : group_(group), device_(device), times_(std::make_unique<Times>()) {}
 
 RankTrace::~RankTrace() = default;
 
@@ -109,7 +105,10 @@ void RankTrace::sample_memory() {
   if (memory_.empty() || memory_.back().value != bytes) memory_.push_back({group_.now_s(), bytes});
 }
 
-collectives::CommHook& RankTrace::hook() { return *hook_; }
+collectives::CommHook& RankTrace::watch(collectives::CommHook& inner) {
+  hook_ = std::make_unique<Hook>(*this, inner);
+  return *hook_;
+}
 
 trace::Series RankTrace::memory_series() const {
   return {"memory", "bytes", group_.rank(), thinned(memory_)};

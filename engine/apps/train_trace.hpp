@@ -24,8 +24,9 @@ class RankTrace final : public train::PhaseWatch {
   void enter(train::Phase phase) override;
   // The device's memory as it is now.
   void sample_memory();
-  // The sum over the group, each bucket's noted; for ddp::Options. Lives as long as this.
-  collectives::CommHook& hook();
+  // A hook that starts `inner` and notes when each bucket travels; `inner` must outlive its use,
+  // and the result lives as long as this.
+  collectives::CommHook& watch(collectives::CommHook& inner);
 
   // Of real ranks: all that was noted. What is waited for is taken out of what is computed.
   trace::Timeline timeline() const;

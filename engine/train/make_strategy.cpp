@@ -5,15 +5,35 @@
 #include "engine/train/strategies/plain.hpp"
 
 namespace lockstep::train {
+namespace {
+
+// What was chosen, and what it is made of, go together.
+void check_compression(const StrategyOptions& options) {
+  const bool chosen = options.choice.hook == Way::compression;
+  const bool given = options.compression.compressor != compress::Compressor::none;
+  LOCKSTEP_CHECK(chosen == given, "make_strategy: the choice has ", name_of(options.choice.hook),
+                 ", but the compression is ", text_of(options.compression),
+                 "; set both, or neither");
+}
+
+std::unique_ptr<collectives::CommHook> hook_of(const StrategyOptions& options, int ranks,
+                                               std::uint64_t seed) {
+  if (options.choice.hook != Way::compression || ranks == 1) return nullptr;
+  return compress::make_hook(options.compression, seed);
+}
+
+}  // namespace
 
 std::unique_ptr<Strategy> make_strategy(comm::ProcessGroup& group, Device& device,
                                         const Recipe& recipe, const StrategyOptions& options) {
   check(options.choice);
+  check_compression(options);
   const bool reduces = group.size() > 1 || options.accumulate > 1;
   switch (options.choice.reduction) {
     case Way::ddp:
       if (reduces) {
-        return make_ddp(group, make_replica(recipe, device), options.clip_norm, options.ddp);
+        return make_ddp(group, make_replica(recipe, device), options.clip_norm, options.ddp,
+                        {hook_of(options, group.size(), recipe.seed), options.watch});
       }
       [[fallthrough]];
     case Way::plain:

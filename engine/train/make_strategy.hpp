@@ -1,8 +1,10 @@
 // From a choice to the strategy that carries it out.
 #pragma once
 
+#include "engine/parallel/compress/compression.hpp"
 #include "engine/parallel/ddp/ddp.hpp"
 #include "engine/train/choice.hpp"
+#include "engine/train/strategies/ddp.hpp"
 #include "engine/train/strategy.hpp"
 
 namespace lockstep::train {
@@ -12,12 +14,14 @@ struct StrategyOptions {
   std::int64_t accumulate = 1;  // the most batches of a step
   double clip_norm = 0;         // bound on the averaged gradient's global norm; 0: none
   ddp::Options ddp{};
+  compress::Compression compression{};  // with Way::compression, and only then
+  WatchHook watch{};                    // of DDP's hook; nobody watches where it is empty
 };
 
 // Makes what this rank holds. Every rank of the world calls it, with equal arguments; group and
 // device must outlive the strategy.
 //   Ensures  on one rank, and for one batch a step, the plain way is taken instead of ddp: there is
-//            nothing to reduce
+//            nothing to reduce. On one rank, nothing is compressed either: no gradient travels
 //   Throws   as check (choice.hpp), and as the strategy's own function (strategies/)
 std::unique_ptr<Strategy> make_strategy(comm::ProcessGroup& group, Device& device,
                                         const Recipe& recipe, const StrategyOptions& options);

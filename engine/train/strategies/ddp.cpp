@@ -3,14 +3,25 @@
 #include <optional>
 #include <utility>
 
+#include "engine/parallel/compress/mean.hpp"
+
 namespace lockstep::train {
 namespace {
+
+// The same options with the hook that DDP starts.
+ddp::Options with_hook(ddp::Options options, Hooked& hooked) {
+  if (hooked.watch && !hooked.hook) hooked.hook = compress::make_mean_hook();
+  if (hooked.hook) options.hook = hooked.watch ? &hooked.watch(*hooked.hook) : hooked.hook.get();
+  return options;
+}
 
 class DdpStrategy final : public WholeModel {
  public:
   DdpStrategy(comm::ProcessGroup& group, Replica replica, double clip_norm,
-              const ddp::Options& options)
-      : WholeModel(group, std::move(replica), clip_norm), ddp_(*model_, group, options) {}
+              const ddp::Options& options, Hooked hooked)
+      : WholeModel(group, std::move(replica), clip_norm),
+        hooked_(std::move(hooked)),
+        ddp_(*model_, group, with_hook(options, hooked_)) {}
 
   double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
@@ -62,14 +73,16 @@ class DdpStrategy final : public WholeModel {
     tape.backward(loss);
   }
 
-  ddp::Ddp ddp_;  // of the model, so it goes first
+  Hooked hooked_;  // outlives ddp_
+  ddp::Ddp ddp_;   // of the model, so it goes first
 };
 
 }  // namespace
 
 std::unique_ptr<Strategy> make_ddp(comm::ProcessGroup& group, Replica replica, double clip_norm,
-                                   const ddp::Options& options) {
-  return std::make_unique<DdpStrategy>(group, std::move(replica), clip_norm, options);
+                                   const ddp::Options& options, Hooked hooked) {
+  return std::make_unique<DdpStrategy>(group, std::move(replica), clip_norm, options,
+                                       std::move(hooked));
 }
 
 }  // namespace lockstep::train

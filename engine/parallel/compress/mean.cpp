@@ -1,0 +1,22 @@
+#include "engine/parallel/compress/mean.hpp"
+
+namespace lockstep::compress {
+namespace {
+
+class MeanHook final : public collectives::CommHook {
+ public:
+  comm::Work start(comm::ProcessGroup& group, const collectives::GradientBucket& bucket) override {
+    return mean_reduce(group, bucket.flat);
+  }
+};
+
+}  // namespace
+
+comm::Work mean_reduce(comm::ProcessGroup& group, const Tensor& bucket) {
+  bucket.scale_(1.0 / group.size());
+  return group.all_reduce_async(bucket, ReduceOp::sum);
+}
+
+std::unique_ptr<collectives::CommHook> make_mean_hook() { return std::make_unique<MeanHook>(); }
+
+}  // namespace lockstep::compress

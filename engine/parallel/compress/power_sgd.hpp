@@ -1,0 +1,72 @@
+// PowerSGD: a gradient matrix G [n, m] travels as two thin matrices, P [n, r] and Q [m, r], whose
+// product P·Qᵀ is close to the mean of the ranks' G. One step of subspace iteration a pass:
+//
+//   G = gradient + residual               of this rank
+//   P = mean of G·Q                       Q from the pass before: it converges over the passes
+//   P = its columns made orthonormal
+//   Q = mean of Gᵀ·P
+//   the gradient becomes P·Qᵀ, the residual G - P·Qᵀ
+//
+// Both products are linear in G. So their sums over the ranks are those of the mean gradient, and
+// all-reduces can carry them; the largest entries of top-k cannot be summed like that.
+//
+// Gradients with one axis, and matrices that would not shrink enough, travel as they are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/collectives/bucket.hpp"
+
+namespace lockstep::compress {
+
+struct PowerSgdOptions {
+  std::int64_t rank = 1;  // r; of a matrix, never more than its rows or columns
+  // A matrix is compressed where it shrinks by more than this factor.
+  double compression_min = 2;
+  std::uint64_t seed = 0;  // of the first Q; the same on every rank
+};
+
+// What a rank keeps of a bucket from one pass to the next.
+struct LowRankState {
+  Tensor residual;  // [elements of the bucket], zeros at first
+  Tensor qs;        // Q of each compressed matrix, [m, r], one after the other; undefined at first
+};
+
+// Whether P and Q of rank r are smaller than n × m elements by more than `compression_min`:
+// (n + m)·r·compression_min < n·m.
+//   Source  PyTorch's _should_compress (powerSGD_hook.py)
+bool is_worth_compressing(std::int64_t rows, std::int64_t columns, std::int64_t rank,
+                          double compression_min);
+
+// Makes the columns of `matrix` [n, r] orthonormal, from left to right; a column of zeros stays
+// zero. In float64, in a fixed order; each column is freed of those before it twice, so that
+// columns that are nearly dependent end orthogonal, too.
+//   Cost    4·n·r² FLOPs on the host; the matrix is read there
+//   Source  the Gram-Schmidt process; [GLR05] on why twice is enough
+void orthonormalize(const Tensor& matrix);
+
+// Begins the mean of a bucket, its matrices in rank r.
+//   bucket    floating point; gradients [n, ...] are seen as matrices [n, the rest]
+//   state     of this bucket; changed. Must outlive the Work
+//   pass      counts passes, the same on every rank: with options.seed it decides the random
+//             columns of Q, in the first pass and where a column became zero
+//   Ensures   after wait(), each compressed gradient is P·Qᵀ and state.residual what this rank's
+//             gradient had beside it. Exact where the mean of gradient and residual has a rank of r
+//             or less. The other gradients are the mean, with residuals of zero.
+//             P and Q are the same bits on every rank, and P·Qᵀ is computed by each: equal where
+//             the ranks multiply with the same kernels
+//   Comm      two all-reduces. The first has the uncompressed gradients and all P, and is in flight
+//             when the function returns; the second has all Q, in wait(): it does not overlap. Per
+//             matrix (n + m)·r elements instead of n·m
+//   Memory    the residual, as large as the bucket; the largest matrix once more in wait()
+//   Throws    ContractError for integers, ranks below 1, and a state of another bucket; CommError
+//   Source    [VKJ19] Algorithms 1 and 2; PyTorch's powerSGD_hook, from which the residual against
+//             the global P·Qᵀ (the paper takes the local one) and the orthonormal Q come
+comm::Work power_sgd_reduce(comm::ProcessGroup& group, const collectives::GradientBucket& bucket,
+                            LowRankState& state, const PowerSgdOptions& options, std::int64_t pass);
+
+// The hook. The first pass is reduced in full, see residuals.hpp.
+std::unique_ptr<collectives::CommHook> make_power_sgd(const PowerSgdOptions& options);
+
+}  // namespace lockstep::compress

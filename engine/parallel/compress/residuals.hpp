@@ -1,0 +1,35 @@
+// What a hook left out of each bucket, kept from one pass to the next.
+//
+// A residual belongs to a bucket, and DDP plans its buckets anew after the first pass (ddp.hpp). So
+// nothing is left out in the first pass: the hooks that keep residuals reduce it in full, and begin
+// to compress in the second. PyTorch's PowerSGD refuses to begin earlier for the same reason.
+//
+// Residuals are each rank's own and are not in a checkpoint. A run that is resumed begins with a
+// pass in full and with residuals of zero: what was left out before the checkpoint is lost, so the
+// run is not, bit for bit, the one that was not interrupted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/collectives/bucket.hpp"
+
+namespace lockstep::compress {
+
+class Residuals {
+ public:
+  // Begins a bucket's part of a pass. Buckets come in the order of their plan, the last one marked.
+  //   Returns  the residual as the pass before left it, [elements of the bucket]; zeros in the
+  //            second pass; undefined in the first, which is reduced in full
+  //   Throws   ContractError when the bucket has another size than in the second pass
+  Tensor next(const collectives::GradientBucket& bucket);
+
+  std::int64_t passes() const { return passes_; }  // that have ended
+
+ private:
+  std::int64_t passes_ = 0;
+  std::vector<Tensor> residuals_;
+};
+
+}  // namespace lockstep::compress
