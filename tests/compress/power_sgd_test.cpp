@@ -210,7 +210,7 @@ TEST_CASE("power sgd: what is worth compressing is what PyTorch's _should_compre
   CHECK_FALSE(compress::is_worth_compressing(0, 0, 0, 2));
 }
 
-TEST_CASE("power sgd: columns become orthonormal, nearly dependent ones too; zero stays zero") {
+TEST_CASE("power sgd: columns become orthonormal, nearly dependent ones too, and zero stays zero") {
   CpuDevice device;
   const Tensor matrix = empty({40, 4}, DType::float32, device);
   const auto values = matrix.data<float>();

@@ -195,7 +195,8 @@ TEST_CASE("int8: float64 goes through float32") {
   });
 }
 
-TEST_CASE("int8: chunks and types that make no sense are refused; other counts name the ranks") {
+TEST_CASE(
+    "int8: chunks and types that make no sense are refused, and other counts name the ranks") {
   const auto error_of = [](std::int64_t chunk, DType dtype) {
     return test::error_on(2, [&](comm::ProcessGroup& group) {
       CpuDevice device;

@@ -42,7 +42,8 @@ inline constexpr std::int64_t default_chunk = 256;
 //   Memory    3 bytes an element: what is sent, what comes, and the result before it is converted
 //   Throws    ContractError for a chunk below 1 or integers; CommError, also when ranks bring
 //             different counts
-//   Source    [AGL17], buckets of integers with a scale each, there rounded at random; the steps are
+//   Source    [AGL17], buckets of integers with a scale each, there rounded at random; the steps
+//   are
 //             those of a reduce-scatter and an all-gather [TRG05] §4
 comm::Work quantized_all_reduce(comm::ProcessGroup& group, const Tensor& data,
                                 std::int64_t chunk = default_chunk);
