@@ -78,6 +78,24 @@ void data_parallel(Options& options) {
                [](const Arguments& arguments) { return !arguments.flag("no-overlap"); });
 }
 
+void horovod(Options& options) {
+  options.section("data parallelism (Horovod)")
+      .flag("horovod", "sum gradients in a background strand, in the order that the ranks agree on")
+      .option("backward-passes", "1",
+              "batches per rank in one optimizer step, as --accumulate for DDP; Horovod's\n"
+              "backward_passes_per_step. It adds gradients up, so each loss is scaled to the mean")
+      .option("fusion-threshold-mb", text(default_fusion_mb),
+              "MiB of gradients that are summed together; 0: each alone")
+      .option("cycle-time-ms", "1", "milliseconds in which gradients gather before they are summed")
+      .only_with({"backward-passes", "fusion-threshold-mb", "cycle-time-ms"}, "--horovod")
+      .only_if({"no-overlap", "bucket-mb", "find-unused"},
+               "belongs to DDP, which --horovod replaces; leave one of them out",
+               [](const Arguments& arguments) { return !arguments.flag("horovod"); })
+      .only_if({"accumulate"},
+               "belongs to DDP, which --horovod replaces; with --horovod, pass --backward-passes",
+               [](const Arguments& arguments) { return !arguments.flag("horovod"); });
+}
+
 void optimizer_and_rate(Options& options) {
   options.section("optimizer and learning rate")
       .choice("optimizer", {"sgd", "adam", "adamw"}, "", "update rule (default sgd; gpt: adamw)")
@@ -143,6 +161,7 @@ Options train_options() {
   ranks_and_world(options);
   simulated_ranks(options);
   data_parallel(options);
+  horovod(options);
   optimizer_and_rate(options);
   length_of_run(options);
   files(options);

@@ -13,7 +13,8 @@
 
 namespace lockstep::apps {
 
-inline constexpr std::int64_t default_bucket_mb = 25;  // what DDP's BucketLimits begin with
+inline constexpr std::int64_t default_bucket_mb = 25;   // what DDP's BucketLimits begin with
+inline constexpr std::int64_t default_fusion_mb = 128;  // what HorovodOptions begin with
 
 Options train_options();
 

@@ -13,6 +13,22 @@ constexpr std::int64_t bpe_vocabulary = 512;
 constexpr std::int64_t steps_of_sizes = 3;
 constexpr std::int64_t mib = 1 << 20;
 static_assert(ddp::BucketLimits{}.cap_bytes == default_bucket_mb * mib);
+static_assert(horovod::HorovodOptions{}.fusion_threshold_bytes == default_fusion_mb * mib);
+
+// Batches per rank in one optimizer step.
+std::int64_t accumulate_of(const Arguments& arguments) {
+  return arguments.integer(arguments.flag("horovod") ? "backward-passes" : "accumulate", 1);
+}
+
+horovod::HorovodOptions horovod_options(const Arguments& arguments) {
+  horovod::HorovodOptions options;
+  const double fusion_mb = arguments.number("fusion-threshold-mb", 0);
+  if (fusion_mb > 1 << 20) throw UsageError("--fusion-threshold-mb is more than 1,048,576");
+  options.fusion_threshold_bytes = static_cast<std::int64_t>(fusion_mb * static_cast<double>(mib));
+  options.cycle_s = arguments.number("cycle-time-ms", 0) / 1000;
+  if (options.cycle_s > 1) throw UsageError("--cycle-time-ms is more than 1000, one second");
+  return options;
+}
 
 Datasets open_text(const Arguments& arguments, const std::string& data) {
   const bool own = data.starts_with("text:");
@@ -178,7 +194,7 @@ compress::Compression compression_option(const Arguments& arguments) {
 
 train::StrategyOptions strategy_options(const Arguments& arguments) {
   train::StrategyOptions options;
-  options.accumulate = arguments.integer("accumulate", 1);
+  options.accumulate = accumulate_of(arguments);
   options.compression = compression_option(arguments);
   if (options.compression.compressor != compress::Compressor::none) {
     options.choice.hook = train::Way::compression;
@@ -188,6 +204,11 @@ train::StrategyOptions strategy_options(const Arguments& arguments) {
                                               : 0;
   if (arguments.flag("no-overlap")) {
     options.choice.reduction = train::Way::plain;
+    return options;
+  }
+  if (arguments.flag("horovod")) {
+    options.choice.reduction = train::Way::horovod;
+    options.horovod = horovod_options(arguments);
     return options;
   }
   const double bucket_mb = arguments.number("bucket-mb", 0);
@@ -213,7 +234,7 @@ train::TrainOptions loop_options(const Arguments& arguments) {
                   : schedule == "linear" ? optim::Decay::linear
                                          : optim::Decay::constant;
   options.warmup = arguments.integer("warmup", 0);
-  options.accumulate = arguments.integer("accumulate", 1);
+  options.accumulate = accumulate_of(arguments);
   if (arguments.given("lr-scaling")) {
     options.scaling = arguments.get("lr-scaling") == "linear" ? optim::Scaling::linear
                                                               : optim::Scaling::square_root;

@@ -186,11 +186,16 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   options.phases = world.trace;
   train::StrategyOptions chosen = strategy_options(arguments);
   const bool real = world.group.clock() == comm::Clock::machine;  // the simulator sees for itself
+  const auto sum = collectives::make_sum_hook();
   if (world.trace != nullptr && real) {
     chosen.watch = [&](collectives::CommHook& hook) -> collectives::CommHook& {
       return world.trace->watch(hook);
     };
+    if (chosen.choice.reduction == train::Way::horovod) {
+      chosen.horovod.hook = &world.trace->watch(*sum);
+    }
   }
+  chosen.horovod.strands = &world.strands;
   Device& device = world.device;
   const auto group = collectives::with_all_reduce(
       world.group, collectives::all_reduce_named(arguments.get("all-reduce")), world.strands,

@@ -95,6 +95,7 @@ class ChosenGroup final : public comm::ProcessGroup {
     if (!part) return nullptr;
     return std::make_unique<ChosenGroup>(std::move(part), algorithm_, strands_);
   }
+  void give_up(const std::string& why) override { give_up_in(inner_, why); }
 
  private:
   void sum(const comm::Collective& collective) {

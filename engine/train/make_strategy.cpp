@@ -2,6 +2,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/train/strategies/ddp.hpp"
+#include "engine/train/strategies/horovod.hpp"
 #include "engine/train/strategies/plain.hpp"
 
 namespace lockstep::train {
@@ -38,6 +39,8 @@ std::unique_ptr<Strategy> make_strategy(comm::ProcessGroup& group, Device& devic
       [[fallthrough]];
     case Way::plain:
       return make_plain(group, make_replica(recipe, device), options.clip_norm);
+    case Way::horovod:
+      return make_horovod(group, device, recipe, options.clip_norm, options.horovod);
     default:
       throw UsageError(text(name_of(options.choice.reduction), " is not built into this engine"));
   }

@@ -3,6 +3,7 @@
 
 #include "engine/parallel/compress/compression.hpp"
 #include "engine/parallel/ddp/ddp.hpp"
+#include "engine/parallel/horovod/distributed_optimizer.hpp"
 #include "engine/train/choice.hpp"
 #include "engine/train/strategies/ddp.hpp"
 #include "engine/train/strategy.hpp"
@@ -16,6 +17,7 @@ struct StrategyOptions {
   ddp::Options ddp{};
   compress::Compression compression{};  // with Way::compression, and only then
   WatchHook watch{};                    // of DDP's hook; nobody watches where it is empty
+  horovod::HorovodOptions horovod{};
 };
 
 // Makes what this rank holds. Every rank of the world calls it, with equal arguments; group and

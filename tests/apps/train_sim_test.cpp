@@ -59,8 +59,9 @@ const Words gpt{
 
 TEST_CASE("train on sim: the same bits as on real processes") {
   const std::string ranks = GENERATE("1", "2", "4");
-  const Words way = GENERATE(Words{}, Words{"--no-overlap"}, Words{"--all-reduce", "ring"},
-                             Words{"--all-reduce", "hierarchical"}, Words{"--workers", "2"});
+  const Words way =
+      GENERATE(Words{}, Words{"--no-overlap"}, Words{"--all-reduce", "ring"},
+               Words{"--all-reduce", "hierarchical"}, Words{"--workers", "2"}, Words{"--horovod"});
   Words common = mlp;
   common.insert(common.end(), {"--ranks", ranks});
   common.insert(common.end(), way.begin(), way.end());

@@ -46,8 +46,9 @@ train::Recipe recipe_of(const BarTask& task) {
 }
 
 // Filled on the rank that reports.
-Course run_rank(comm::ProcessGroup& group, const MakeWay& make, const BarTask& task,
+Course run_rank(comm::ProcessGroup& group, Strands& strands, const MakeWay& make, BarTask task,
                 std::int64_t global_batch) {
+  task.strands = &strands;
   CpuDevice device;
   const auto bytes = data::make_byte_tokenizer();
   // More than any run reads: the last step of an epoch may be padded, and one rank pads nothing.
@@ -136,8 +137,8 @@ Course course_of(World world, int ranks, const MakeWay& make, const BarTask& tas
                  std::int64_t global_batch) {
   Course course;
   if (world == World::sim) {
-    on_fibers(ranks, [&](comm::ProcessGroup& group) {
-      Course mine = run_rank(group, make, task, global_batch);
+    on_fibers_with_strands(ranks, [&](comm::ProcessGroup& group, Strands& strands) {
+      Course mine = run_rank(group, strands, make, task, global_batch);
       if (!mine.names.empty()) course = std::move(mine);
     });
     return course;
@@ -145,7 +146,8 @@ Course course_of(World world, int ranks, const MakeWay& make, const BarTask& tas
   const auto outcomes = run_gloo(
       ranks,
       [&](comm::ProcessGroup& group) {
-        const Course mine = run_rank(group, make, task, global_batch);
+        const auto strands = make_thread_strands();
+        const Course mine = run_rank(group, *strands, make, task, global_batch);
         return mine.names.empty() ? std::string() : text_of_course(mine);
       },
       30, world == World::shm ? comm::Transport::shm : comm::Transport::gloo);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/strand/strand.hpp"
 #include "engine/train/strategy.hpp"
 
 namespace lockstep::test {
@@ -20,6 +21,7 @@ struct BarTask {
   double clip_norm = 0;
   double dropout = 0;
   DType dtype = DType::float64;
+  Strands* strands = nullptr;  // of the rank that makes its strategy; course_of sets it
 };
 
 // The same on all ranks; taken from the one that reports.

@@ -26,6 +26,7 @@ MakeWay engine_way(train::StrategyOptions options) {
     train::StrategyOptions of_task = options;
     of_task.accumulate = task.accumulate;
     of_task.clip_norm = task.clip_norm;
+    of_task.horovod.strands = task.strands;
     return train::make_strategy(group, device, recipe, of_task);
   };
 }
@@ -37,9 +38,17 @@ train::StrategyOptions ddp_options(ddp::Unused unused) {
   return options;
 }
 
+train::StrategyOptions horovod_options() {
+  train::StrategyOptions options;
+  options.choice.reduction = train::Way::horovod;
+  options.horovod.fusion_threshold_bytes = 300'000;  // several groups
+  return options;
+}
+
 std::vector<NamedWay> all_ways() {
   return {{"ddp", engine_way(ddp_options(ddp::Unused::refuse))},
-          {"ddp that may leave parameters out", engine_way(ddp_options(ddp::Unused::reduce))}};
+          {"ddp that may leave parameters out", engine_way(ddp_options(ddp::Unused::reduce))},
+          {"horovod", engine_way(horovod_options())}};
 }
 
 // One rank, and every sample of a step in one batch.

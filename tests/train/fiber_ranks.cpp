@@ -8,6 +8,11 @@
 namespace lockstep::test {
 
 void on_fibers(int ranks, const std::function<void(comm::ProcessGroup&)>& body) {
+  on_fibers_with_strands(ranks, [&](comm::ProcessGroup& group, Strands&) { body(group); });
+}
+
+void on_fibers_with_strands(int ranks,
+                            const std::function<void(comm::ProcessGroup&, Strands&)>& body) {
   constexpr std::size_t stack_bytes = std::size_t{1} << 20;
   sim::Options options;
   options.ranks = ranks;
@@ -21,7 +26,7 @@ void on_fibers(int ranks, const std::function<void(comm::ProcessGroup&)>& body) 
                       [&](sim::FiberRank& self) {
                         try {
                           const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
-                          body(*group);
+                          body(*group, self.strands);
                         } catch (...) {
                           if (!first) first = std::current_exception();
                           throw;

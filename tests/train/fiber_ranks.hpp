@@ -4,10 +4,14 @@
 #include <functional>
 
 #include "engine/comm/process_group.hpp"
+#include "engine/strand/strand.hpp"
 
 namespace lockstep::test {
 
 // Runs `body` once per rank; throws Error with what went wrong first.
 void on_fibers(int ranks, const std::function<void(comm::ProcessGroup&)>& body);
+// The same for bodies that start strands.
+void on_fibers_with_strands(int ranks,
+                            const std::function<void(comm::ProcessGroup&, Strands&)>& body);
 
 }  // namespace lockstep::test

@@ -1,0 +1,169 @@
+// Hooks that hand gradients over, and a step() that waits for them; see distributed_optimizer.hpp.
+#include "engine/parallel/horovod/distributed_optimizer.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace lockstep::horovod {
+namespace {
+
+class Wrapped final : public DistributedOptimizer {
+ public:
+  Wrapped(std::unique_ptr<optim::Optimizer> inner, comm::ProcessGroup& group,
+          const HorovodOptions& options, const QueueOptions& of_queue)
+      : inner_(std::move(inner)),
+        passes_(options.backward_passes_per_step),
+        gradients_(inner_->parameters().size()),
+        queue_(group, options.strands, of_queue) {
+    for (std::size_t i = 0; i < gradients_.size(); ++i) {
+      inner_->parameters()[i]->hooks.emplace_back(OnReady{this, i});
+    }
+  }
+  ~Wrapped() override {
+    for (Parameter* parameter : inner_->parameters()) {
+      std::erase_if(parameter->hooks, [&](const auto& hook) {
+        const OnReady* mine = hook.template target<OnReady>();
+        return mine != nullptr && mine->wrapped == this;
+      });
+    }
+  }
+  Wrapped(const Wrapped&) = delete;
+  Wrapped& operator=(const Wrapped&) = delete;
+
+  void synchronize() override {
+    LOCKSTEP_CHECK(!synchronized_,
+                   "horovod: synchronize() was called twice without a backward pass in between, "
+                   "so the gradients would be reduced twice; if step() was the second, call it "
+                   "under skip_synchronize()");
+    for (std::size_t i = 0; i < gradients_.size(); ++i) {
+      if (!gradients_[i].handed_over) hand_over(i);
+    }
+    queue_.wait();
+    std::ranges::fill(gradients_, Gradient{});
+    synchronized_ = true;
+  }
+
+  void step() override {
+    if (skips_ == 0) synchronize();
+    check_at_rest("step() under skip_synchronize()", "call synchronize() before it");
+    synchronized_ = false;
+    inner_->step();
+  }
+
+  void zero_grad() override {
+    check_at_rest("zero_grad()",
+                  "call it after step() or synchronize(), or before the first backward pass");
+    inner_->zero_grad();
+  }
+
+  void load_state(std::span<const optim::StateTensor> state) override {
+    check_at_rest("load_state()", "take the step first");
+    inner_->load_state(state);
+  }
+
+  void set_backward_passes_per_step(std::int64_t passes) override {
+    LOCKSTEP_CHECK(passes >= 1, "horovod: ", passes, " backward passes per step; at least 1");
+    check_at_rest("set_backward_passes_per_step()", "take the step first");
+    passes_ = passes;
+  }
+
+  std::string_view kind() const override { return inner_->kind(); }
+  double learning_rate() const override { return inner_->learning_rate(); }
+  void set_learning_rate(double rate) override { inner_->set_learning_rate(rate); }
+  std::span<Parameter* const> parameters() const override { return inner_->parameters(); }
+  std::vector<optim::StateTensor> state() const override { return inner_->state(); }
+  QueueFigures figures() const override { return queue_.figures(); }
+
+ private:
+  // A type of its own, so that the destructor finds its hooks among those of others.
+  struct OnReady {
+    Wrapped* wrapped;
+    std::size_t index;
+    void operator()(Parameter&) const { wrapped->on_gradient(index); }
+  };
+  // Of one parameter, since the last synchronize().
+  struct Gradient {
+    std::int64_t passes = 0;
+    bool handed_over = false;
+  };
+
+  void on_gradient(std::size_t index) {
+    Gradient& gradient = gradients_[index];
+    LOCKSTEP_CHECK(!gradient.handed_over, "horovod: the gradient of ",
+                   inner_->parameters()[index]->name, " was computed more than ", passes_,
+                   passes_ == 1 ? " time" : " times", " before step(), and is on its way already; ",
+                   "to add up several passes on each rank, set backward_passes_per_step to their "
+                   "number (--backward-passes)");
+    synchronized_ = false;
+    ++gradient.passes;
+    if (gradient.passes == passes_) hand_over(index);
+  }
+
+  void hand_over(std::size_t index) {
+    Parameter& parameter = *inner_->parameters()[index];
+    if (!parameter.grad.defined()) {  // another rank may have one
+      const Tensor& value = parameter.value;
+      parameter.grad = zeros(value.shape(), value.dtype(), value.device(), MemoryKind::gradients);
+    }
+    gradients_[index].handed_over = true;
+    queue_.submit(parameter.name, parameter.grad);
+  }
+
+  void check_at_rest(std::string_view call, std::string_view advice) const {
+    for (std::size_t i = 0; i < gradients_.size(); ++i) {
+      LOCKSTEP_CHECK(gradients_[i].passes == 0 && !gradients_[i].handed_over, "horovod: ", call,
+                     " was called after a backward pass and before its gradients are reduced; the "
+                     "gradient of ",
+                     inner_->parameters()[i]->name, " may be on its way. ", advice);
+    }
+  }
+
+  std::unique_ptr<optim::Optimizer> inner_;
+  std::int64_t passes_;
+  std::vector<Gradient> gradients_;  // by parameter
+  bool synchronized_ = false;        // since the last backward pass
+  ReductionQueue queue_;             // last: ends before what its tensors belong to
+};
+
+void check_options(const optim::Optimizer& optimizer, const HorovodOptions& options) {
+  if (options.combine == Combine::adasum) {
+    throw UsageError(
+        "horovod: Adasum is not built into this engine: it combines updates pair by pair, and not "
+        "gradients by a sum; choose average or sum");
+  }
+  LOCKSTEP_CHECK(options.backward_passes_per_step >= 1,
+                 "horovod: ", options.backward_passes_per_step,
+                 " backward passes per step; at least 1");
+  const double factor = options.gradient_predivide_factor;
+  LOCKSTEP_CHECK(factor > 0 && (factor == 1 || options.combine == Combine::average),
+                 "horovod: a predivide factor of ", factor,
+                 "; it is positive, and only an average has one: it splits the division by N");
+  std::set<std::string_view> names;
+  for (const Parameter* parameter : optimizer.parameters()) {
+    LOCKSTEP_CHECK(names.insert(parameter->name).second, "horovod: two parameters have the name ",
+                   parameter->name,
+                   "; names must be unique, because ranks agree on gradients by "
+                   "name");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<DistributedOptimizer> make_distributed_optimizer(
+    std::unique_ptr<optim::Optimizer> optimizer, comm::ProcessGroup& group,
+    const HorovodOptions& options) {
+  check_options(*optimizer, options);
+  QueueOptions of_queue{.threshold_bytes = options.fusion_threshold_bytes,
+                        .cycle_s = options.cycle_s,
+                        .stall_limit_s = options.stall_limit_s,
+                        .hook = options.hook};
+  if (options.combine == Combine::average) {
+    of_queue.prescale = 1 / options.gradient_predivide_factor;
+    of_queue.postscale = options.gradient_predivide_factor / group.size();
+  }
+  return std::make_unique<Wrapped>(std::move(optimizer), group, options, of_queue);
+}
+
+}  // namespace lockstep::horovod

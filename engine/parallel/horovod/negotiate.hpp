@@ -1,0 +1,74 @@
+// Negotiation: the ranks agree on which gradients to reduce now, and in which order. Collectives
+// must be called in the same order on every rank, but the ranks' gradients become ready in their
+// own orders. DDP fixes the order in advance; Horovod asks. One round:
+//
+//   a. every rank tells rank 0 which gradients are ready there    rank 0: a b c   rank 1: c a
+//   b. rank 0 finds those that are ready on all ranks             a c
+//   c. rank 0 tells everyone                                      a, then c; b waits for rank 1
+//
+// What was not released is asked for again in the next round, so a round needs no memory of those
+// before it.
+//
+// Source: horovod/common/controller.cc, ComputeResponseList and ConstructResponse;
+// stall_inspector.cc [HVDSRC]. Horovod sends a name once, keeps what waits on rank 0, and from the
+// second step on sends a bit a name (response_cache.cc).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/comm/process_group.hpp"
+
+namespace lockstep::horovod {
+
+// A gradient that is ready on this rank.
+struct Request {
+  std::string name = {};
+  DType dtype = DType::float32;
+  Shape shape = {};
+  double waited_s = 0;  // from when it became ready until this round
+};
+
+// What happens to it.
+enum class Verdict : std::uint8_t {
+  reduce,   // now, at this place in the order
+  refused,  // the ranks mean different things by this name
+  stalled,  // some ranks have it, and the others will not, or not in time
+};
+
+struct Response {
+  std::string name = {};
+  Verdict verdict = Verdict::reduce;
+  std::string why = {};  // unless reduce: one sentence with the gradient, the ranks, what differs
+  bool operator==(const Response&) const = default;
+};
+
+// What this rank will do next.
+enum class Outlook : std::uint8_t {
+  goes_on,  // more gradients may become ready here, whatever this round says
+  waits,    // nothing more becomes ready here before all that is has been reduced
+};
+
+struct NegotiateOptions {
+  double stall_limit_s = 60;
+  Outlook outlook = Outlook::goes_on;
+};
+
+// One round. Every rank of the group calls it.
+//   ready_here  in the order in which they became ready; each name once
+//   Returns     the same list on every rank: what is ready on all ranks, to be reduced, in rank 0's
+//               order; then what is refused, then what is stalled. A name that is in no response
+//               goes on waiting
+//   Refused     a name that is ready on all ranks, with dtypes or shapes that differ
+//   Stalled     a name that is not ready on all ranks, and has waited for longer than the limit
+//               where it is; or any, when all ranks wait and nothing is reduced or refused: then
+//               nothing ever would be
+//   Comm        per rank, its names to rank 0 (gather_bytes), and the responses from rank 0
+//               (broadcast_bytes). On one rank nothing
+//   Throws      ContractError when a name is twice in ready_here; CommError
+std::vector<Response> negotiate(comm::ProcessGroup& group, std::span<const Request> ready_here,
+                                const NegotiateOptions& options = {});
+
+}  // namespace lockstep::horovod

@@ -1,0 +1,47 @@
+// Tensor fusion: see tensor_fusion.hpp for the rule and where it comes from.
+#include "engine/parallel/horovod/tensor_fusion.hpp"
+
+#include <deque>
+#include <numeric>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::horovod {
+
+FusionPlan fuse(std::span<const Ready> in_order, std::int64_t threshold_bytes) {
+  LOCKSTEP_CHECK(threshold_bytes >= 0, "fuse: a threshold of ", threshold_bytes,
+                 " bytes; it cannot be negative, and 0 disables fusion");
+  const auto bytes_at = [&](std::size_t i) {
+    LOCKSTEP_CHECK(in_order[i].count >= 0, "fuse: gradient ", i, " has ", in_order[i].count,
+                   " elements");
+    return in_order[i].count * static_cast<std::int64_t>(bytes_of(in_order[i].dtype));
+  };
+  FusionPlan plan;
+  std::deque<std::size_t> waiting(in_order.size());
+  std::iota(waiting.begin(), waiting.end(), std::size_t{0});
+  while (!waiting.empty()) {
+    std::vector<std::size_t> group{waiting.front()};
+    waiting.pop_front();
+    std::int64_t bytes = bytes_at(group[0]), passed_bytes = 0;
+    std::deque<std::size_t> passed;
+    while (!waiting.empty() && threshold_bytes > 0) {
+      const std::size_t next = waiting.front();
+      const bool fits = in_order[next].dtype == in_order[group[0]].dtype &&
+                        bytes + bytes_at(next) <= threshold_bytes;
+      if (fits) {
+        group.push_back(next);
+        bytes += bytes_at(next);
+      } else {
+        passed_bytes += bytes_at(next);
+        if (bytes + passed_bytes > threshold_bytes) break;
+        passed.push_back(next);
+      }
+      waiting.pop_front();
+    }
+    waiting.insert(waiting.begin(), passed.begin(), passed.end());
+    plan.groups.push_back(std::move(group));
+  }
+  return plan;
+}
+
+}  // namespace lockstep::horovod
