@@ -33,6 +33,8 @@ struct FunctionContract {
   std::optional<Refusals> refusals{};
   // Bytes before the questions, for a part that also has cases of another form.
   Bytes form{};
+  // Smaller questions to try when one fails, boldest first (judge).
+  std::function<std::vector<Question>(const Question&)> smaller{};
 };
 
 // Of one call: whether its ending was what the question asks for, so that an answer counts.
@@ -75,6 +77,22 @@ void ask(Bench& bench, const FunctionContract<Question, Answer>& contract,
     if (failure->where.empty()) failure->where = contract.text_of(question);
     bench.fail(*played, std::move(*failure));
   }
+}
+
+// The same, and a list that fails is made smaller: its halves, then smaller questions.
+template <typename Question, typename Answer>
+void judge(Bench& bench, const FunctionContract<Question, Answer>& contract,
+           const std::string& description, const std::vector<Question>& questions) {
+  using List = std::vector<Question>;
+  const std::function<std::vector<List>(const List&)> smaller = [&](const List& list) {
+    const auto half = list.begin() + std::ssize(list) / 2;
+    if (list.size() > 1) return std::vector<List>{{list.begin(), half}, {half, list.end()}};
+    std::vector<List> offered;
+    for (const Question& one : contract.smaller(list.front())) offered.push_back({one});
+    return offered;
+  };
+  bench.examine<List>(
+      questions, [&](const List& list) { ask(bench, contract, description, list); }, smaller);
 }
 
 // Of each question before the last, what was right: right_of(question).

@@ -1,12 +1,44 @@
+// Task: reduce gradients while backward still computes others. Each gradient that is final goes
+// into its bucket. When the next bucket of the plan is full, its reduction starts, and nothing
+// waits for it before finalize. Gradients may come in a different order on each rank; the buckets
+// start in the order of the plan on all of them. The contract is in
+// engine/parallel/ddp/reducer.hpp, buckets and hooks are in engine/collectives/bucket.hpp.
+//
+// In the reference, gradients lie in their buckets from the beginning (Parameter::grad_place), so
+// that nothing is copied back. A bucket of its own, filled by copies and copied back in finalize,
+// passes too.
 #include "engine/parallel/ddp/reducer.hpp"
 
 #include <utility>
+
+#include "engine/base/error.hpp"
 
 namespace lockstep::ddp {
 namespace {
 
 using collectives::GradientBucket;
 
+// The plan has each parameter in one bucket, and one dtype in each bucket.
+void check_plan(const std::vector<Parameter*>& parameters, const collectives::BucketPlan& plan) {
+  std::vector<int> places(parameters.size());
+  for (const auto& members : plan.buckets) {
+    for (const std::size_t member : members) {
+      LOCKSTEP_CHECK(member < places.size() && ++places[member] == 1,
+                     "make_bucketed_reducer: the plan has parameter ", member,
+                     " twice, or there is none among ", places.size());
+      const DType dtype = parameters[member]->value.dtype();
+      const DType first = parameters[members[0]]->value.dtype();
+      LOCKSTEP_CHECK(dtype == first, "make_bucketed_reducer: ", parameters[member]->name, " is ",
+                     name_of(dtype), " in a bucket of ", name_of(first));
+    }
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    LOCKSTEP_CHECK(places[i] == 1, "make_bucketed_reducer: the plan has no place for ",
+                   parameters[i]->name, "; every parameter is in one bucket");
+  }
+}
+
+// >>> your code
 class BucketedReducer final : public Reducer {
  public:
   BucketedReducer(comm::ProcessGroup& group, std::vector<Parameter*> parameters,
@@ -15,12 +47,8 @@ class BucketedReducer final : public Reducer {
         reduction_(reduction),
         parameters_(std::move(parameters)),
         places_(parameters_.size()) {
-    buckets_.reserve(plan.buckets.size());
+    buckets_.reserve(plan.buckets.size());  // a hook may look at a bucket until its Work is over
     for (const auto& members : plan.buckets) add_bucket(members);
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      LOCKSTEP_CHECK(places_[i].view.defined(), "make_bucketed_reducer: the plan has no place for ",
-                     parameters_[i]->name, "; every parameter is in one bucket");
-    }
     if (!buckets_.empty()) buckets_.back().content.last = true;
     for (std::size_t i = 0; i < places_.size(); ++i) parameters_[i]->grad_place = places_[i].view;
   }
@@ -75,12 +103,7 @@ class BucketedReducer final : public Reducer {
 
   void add_bucket(const std::vector<std::size_t>& members) {
     std::int64_t count = 0;
-    for (const std::size_t member : members) {
-      LOCKSTEP_CHECK(member < places_.size() && !places_[member].view.defined(),
-                     "make_bucketed_reducer: the plan has parameter ", member,
-                     " twice, or there is none among ", places_.size());
-      count += parameters_[member]->value.numel();
-    }
+    for (const std::size_t member : members) count += parameters_[member]->value.numel();
     const Tensor& like = parameters_[members.at(0)]->value;
     GradientBucket content{.index = buckets_.size(), .flat = {}, .gradients = {}};
     content.flat = group_.allocate_buffer(count, like.dtype(), like.device());
@@ -88,17 +111,12 @@ class BucketedReducer final : public Reducer {
     std::int64_t start = 0;
     for (const std::size_t member : members) {
       const Tensor& value = parameters_[member]->value;
-      LOCKSTEP_CHECK(value.dtype() == like.dtype(),
-                     "make_bucketed_reducer: ", parameters_[member]->name, " is ",
-                     name_of(value.dtype()), " in a bucket of ", name_of(like.dtype()));
-      Place& place = places_[member];
-      place.bucket = buckets_.size();
-      place.view = content.flat.narrow(start, value.numel()).view(value.shape());
-      content.gradients.push_back(place.view);
+      const Tensor view = content.flat.narrow(start, value.numel()).view(value.shape());
+      places_[member] = {.bucket = buckets_.size(), .view = view};
+      content.gradients.push_back(view);
       start += value.numel();
     }
-    const std::size_t missing = members.size();
-    buckets_.push_back({std::move(content), missing, {}});
+    buckets_.push_back({std::move(content), members.size(), {}});
   }
 
   // The gradient, times its share, where it belongs. It is there already, unless it was made before
@@ -120,6 +138,7 @@ class BucketedReducer final : public Reducer {
   std::vector<Bucket> buckets_;
   std::size_t next_ = 0;  // the bucket whose turn it is
 };
+// <<< your code
 
 }  // namespace
 
@@ -128,7 +147,10 @@ std::unique_ptr<Reducer> make_bucketed_reducer(comm::ProcessGroup& group,
                                                const collectives::BucketPlan& plan,
                                                const Reduction& reduction) {
   LOCKSTEP_CHECK(reduction.hook != nullptr, "make_bucketed_reducer: no hook to reduce a bucket");
+  check_plan(parameters, plan);
+  // >>> your code
   return std::make_unique<BucketedReducer>(group, std::move(parameters), plan, reduction);
+  // <<< your code
 }
 
 }  // namespace lockstep::ddp

@@ -1,0 +1,21 @@
+// That a driven part communicates while backward computes: which collective began before which
+// event was asked for, and what was waited for when. All of it is seen by the judge, in virtual
+// time.
+#pragma once
+
+#include "grader/exam/driven_run.hpp"
+
+namespace lockstep::grader {
+
+// In each pass, on every rank:
+//   a. the collectives were those of the list, in its order, and no other;
+//   b. no event but the last was followed by waiting: backward never stood still;
+//   c. each collective began before the event after the last one that it needs was asked for;
+//   d. finalize returned when backward and the last collective were over, so the pass took as long
+//   as
+//      these gradients and collectives need: each begins when its gradients are there on all ranks,
+//      and the collective before it is over.
+void check_overlap(Bench& bench, const Played& played, const DrivenRun& run,
+                   const std::vector<AwaitedCollective>& awaited);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,288 @@
+// The exam of assign_buckets: the plans that PyTorch makes, and plans of random parameters, which
+// the judge works out kind by kind. A wrong plan is told by the usual way to misread the contract,
+// or by the first place that differs.
+#include "grader/parts/07_ddp/assign_buckets/case.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "grader/exam/function_exam.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/07_ddp/assign_buckets/misreadings.hpp"
+
+namespace lockstep::grader::assign_buckets {
+namespace {
+
+using collectives::BucketPlan;
+using ddp::ParamInfo;
+using Bucket = std::vector<std::size_t>;
+
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+
+std::int64_t bytes_of_parameter(const ParamInfo& info) {
+  return info.count * static_cast<std::int64_t>(bytes_of(info.dtype));
+}
+
+// The parameters of each kind are cut by themselves; then all buckets are ordered by the parameter
+// that closed them, and those that none closed by their first one.
+BucketPlan right_plan(const BucketQuestion& question) {
+  const std::size_t never = question.parameters.size();
+  std::map<std::pair<DType, int>, Bucket> kinds;
+  for (std::size_t i = 0; i < never; ++i) {
+    kinds[{question.parameters[i].dtype, question.parameters[i].device}].push_back(i);
+  }
+  std::map<std::pair<std::size_t, std::size_t>, Bucket> ordered;  // by what closed it, first member
+  for (const auto& [kind, members] : kinds) {
+    std::size_t begin = 0;
+    std::int64_t bytes = 0;
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      bytes += bytes_of_parameter(question.parameters[members[k]]);
+      const bool full =
+          bytes >= (begin == 0 ? question.limits.first_bytes : question.limits.cap_bytes);
+      if (!full && k + 1 < members.size()) continue;
+      const Bucket bucket(members.begin() + static_cast<std::ptrdiff_t>(begin),
+                          members.begin() + static_cast<std::ptrdiff_t>(k) + 1);
+      ordered[{full ? members[k] : never, bucket.front()}] = bucket;
+      begin = k + 1;
+      bytes = 0;
+    }
+  }
+  BucketPlan plan;
+  for (const auto& [place, bucket] : ordered) plan.buckets.push_back(bucket);
+  return plan;
+}
+
+std::string text_of_question(const BucketQuestion& question) {
+  constexpr std::size_t shown = 8;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(shown, question.parameters.size()); ++i) {
+    const ParamInfo& info = question.parameters[i];
+    list += text(i > 0 ? ", " : "", info.count, " ", name_of(info.dtype),
+                 info.device > 0 ? text(" on device ", info.device) : "");
+  }
+  if (question.parameters.size() > shown) {
+    list += text(", … (", question.parameters.size(), " parameters)");
+  }
+  return text("[", list, "], limits of ", grouped(question.limits.first_bytes), " and ",
+              grouped(question.limits.cap_bytes), " bytes");
+}
+
+// Every parameter in exactly one bucket, and no bucket without any.
+std::optional<Failure> broken(std::span<const BucketQuestion> asked, const BucketPlan& seen) {
+  const BucketQuestion& question = asked.back();
+  std::vector<int> times(question.parameters.size());
+  for (std::size_t b = 0; b < seen.buckets.size(); ++b) {
+    if (seen.buckets[b].empty()) {
+      return because({"empty_bucket",
+                      "a bucket is opened when the one before is closed; open it when its first "
+                      "parameter comes"},
+                     {.message = text("bucket ", b, " of the plan has no parameter")});
+    }
+    for (const std::size_t i : seen.buckets[b]) {
+      if (i < times.size()) {
+        ++times[i];
+        continue;
+      }
+      return because({"no_parameter", "a plan holds places in the list, counted from 0"},
+                     {.message = text("bucket ", b, " holds parameter ", i, ", but there are ",
+                                      times.size())});
+    }
+  }
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (times[i] == 1) continue;
+    Cause cause{"twice", "a parameter goes into one bucket, even if it closes that bucket"};
+    if (times[i] == 0) {
+      cause =
+          misreading_of(asked, seen).value_or(Cause{"lost", "its gradient would never be reduced"});
+    }
+    return because(cause, {.message = text(
+                               "parameter ", i,
+                               times[i] == 0 ? " is in no bucket" : " is in more than one place")});
+  }
+  return std::nullopt;
+}
+
+// The first bucket that differs, in words.
+std::string difference(const BucketPlan& seen, const BucketPlan& right) {
+  std::size_t b = 0;
+  while (b < seen.buckets.size() && b < right.buckets.size() &&
+         seen.buckets[b] == right.buckets[b]) {
+    ++b;
+  }
+  const auto shown = [&](const BucketPlan& plan) {
+    return b < plan.buckets.size() ? "holds " + listed(plan.buckets[b]) : "does not exist";
+  };
+  return text("bucket ", b, " ", shown(seen), " where it ", shown(right));
+}
+
+std::optional<Failure> wrong(std::span<const BucketQuestion> asked, const BucketPlan& seen) {
+  const BucketQuestion& question = asked.back();
+  const BucketPlan right = right_plan(question);
+  if (seen == right) return std::nullopt;
+  std::optional<Failure> failure = broken(asked, seen);
+  if (!failure) {
+    auto cause = misreading_of(asked, seen);
+    if (seen.buckets.size() == 1 && !cause) {
+      cause = {"one_bucket",
+               "everything in one bucket can only be sent when backward is over; close a bucket "
+               "at its limit"};
+    }
+    if (!cause && asked.size() > 1 && seen == right_plan(asked[asked.size() - 2])) {
+      cause = {"stale", "this is the plan of the question before; something is kept between calls"};
+    }
+    Failure found{.message = difference(seen, right)};
+    failure =
+        cause ? because(*cause, found)
+              : because({"other_plan", "follow the list by hand, one parameter at a time"}, found);
+  }
+  failure->expected = text_of(right);
+  failure->seen = text_of(seen);
+  return failure;
+}
+
+// Without one of the parameters, with one limit for both, with fewer elements.
+std::vector<BucketQuestion> smaller(const BucketQuestion& question) {
+  std::vector<BucketQuestion> offered;
+  const std::size_t all = question.parameters.size();
+  if (all > 2) {
+    for (const std::size_t from : {std::size_t{0}, all / 2}) {
+      BucketQuestion& half = offered.emplace_back(question);
+      const auto first = half.parameters.begin() + static_cast<std::ptrdiff_t>(from);
+      half.parameters = {first, first + static_cast<std::ptrdiff_t>(all / 2)};
+    }
+  }
+  for (std::size_t i = 0; i < all && all > 1; ++i) {
+    auto& fewer = offered.emplace_back(question).parameters;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return offered;
+}
+
+const FunctionContract<BucketQuestion, BucketPlan> contract{
+    .text_of = text_of_question, .wrong = wrong, .smaller = smaller};
+
+std::vector<ParamInfo> of_type(DType dtype, const std::vector<std::int64_t>& counts) {
+  std::vector<ParamInfo> infos;
+  for (const std::int64_t count : counts) infos.push_back({count, dtype});
+  return infos;
+}
+
+// Weight and bias of each layer, as they are registered.
+std::vector<ParamInfo> layers(int how_many, std::int64_t weight, std::int64_t bias) {
+  std::vector<ParamInfo> infos;
+  for (int i = 0; i < how_many; ++i) {
+    infos.push_back({weight, DType::float32});
+    infos.push_back({bias, DType::float32});
+  }
+  return infos;
+}
+std::vector<ParamInfo> backwards(std::vector<ParamInfo> infos) {
+  std::ranges::reverse(infos);
+  return infos;
+}
+
+// An easy one; test_c10d_common.py; the buckets of ten and of four linear layers, PyTorch 1.13.1.
+std::vector<BucketQuestion> pytorchs() {
+  std::vector<ParamInfo> mixed;
+  for (int i = 0; i < 3; ++i) {
+    mixed.push_back({50, DType::float32});
+    mixed.push_back({25, DType::float64});
+  }
+  const auto ten = layers(10, 1024 * 1024, 1024), four = layers(4, 600 * 600, 600);
+  return {{of_type(DType::float32, {10, 20, 100, 5, 5}), {100, 100}},
+          {of_type(DType::float32, {100, 200, 100, 50}), {400, 400}},
+          {of_type(DType::float32, {10, 10, 10, 10}), {40, 80}},
+          {mixed, {400, 400}},
+          {mixed, {200, 400}},
+          {ten, {mib, 25 * mib}},
+          {backwards(ten), {mib, 25 * mib}},
+          {backwards(four), {mib, 25 * mib}},
+          {backwards(four), {mib, 2 * mib}}};
+}
+
+// Parameters of the first `dtypes` of a list, on so many devices.
+std::vector<BucketQuestion> random_plans(Bench& bench, int how_many, int dtypes, int devices) {
+  constexpr DType of[] = {DType::float32, DType::bfloat16, DType::float64, DType::float16};
+  std::vector<BucketQuestion> questions;
+  for (int k = 0; k < how_many; ++k) {
+    BucketQuestion& question = questions.emplace_back();
+    for (std::int64_t left = bench.draw_between(3, 20); left > 0; --left) {
+      const auto dtype = of[bench.draw_between(0, dtypes - 1)];
+      question.parameters.push_back(
+          {bench.draw_between(1, 60), dtype, static_cast<int>(bench.draw_between(0, devices - 1))});
+    }
+    // Sums reach a limit exactly now and then: all of them are even, and multiples of 4 in float32.
+    question.limits = {4 * bench.draw_between(1, 40), 4 * bench.draw_between(30, 120)};
+  }
+  return questions;
+}
+
+std::vector<BucketQuestion> overshoots() {
+  const std::int64_t cap = 25 * mib;
+  const auto floats = [](const std::vector<std::int64_t>& counts) {
+    return of_type(DType::float32, counts);
+  };
+  return {{floats({10, cap, 10}), {40, cap}},
+          {floats({10, cap, 10}), {41, cap}},
+          {floats({cap, cap, cap}), {mib, cap}},
+          {floats({10, 10}), {80, 80}},
+          {floats({10, 10}), {81, 81}},
+          {floats({10, 10}), {79, 79}},
+          {floats({1, 1, 1, 50, 1, 1}), {12, 16}},
+          {floats({5, 5, 5, 5}), {1000, 10}}};
+}
+
+std::vector<BucketQuestion> nothing_at_all() {
+  const auto floats = [](const std::vector<std::int64_t>& counts) {
+    return of_type(DType::float32, counts);
+  };
+  return {{{}, {mib, mib}},
+          {floats({0}), {mib, mib}},
+          {floats({0, 0, 0}), {mib, mib}},
+          {floats({3, 0, 4, 0}), {12, 16}},
+          {floats({0, 3, 0, 4}), {12, 16}},
+          {floats({3, 1, 4}), {0, 0}},
+          {floats({0, 1, 0, 2, 2}), {0, 16}},
+          {{{0, DType::float64}, {2, DType::float32}, {0, DType::float64}}, {8, 8}}};
+}
+
+std::vector<BucketQuestion> beyond_32_bits() {
+  constexpr std::int64_t billion = 1'000'000'000;
+  const auto floats = [](const std::vector<std::int64_t>& counts) {
+    return of_type(DType::float32, counts);
+  };
+  return {
+      {floats({billion, billion, billion}), {mib, 5 * billion}},
+      {floats({billion / 2, billion / 2, billion, 7}), {3 * billion, 3 * billion}},
+      {floats({3 * billion, 3 * billion, 5}), {mib, 25 * mib}},
+      {of_type(DType::bfloat16, {billion, billion, 3 * billion, 9}), {4 * billion, 5 * billion}}};
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"PyTorch's own cases, and four and ten linear layers, give PyTorch's buckets",
+       [](Bench& bench) { judge(bench, contract, "PyTorch's buckets", pytorchs()); }},
+      {"parameters of one type fill buckets in their order, and the last bucket is kept",
+       [](Bench& bench) { judge(bench, contract, "one type", random_plans(bench, 24, 1, 1)); }},
+      {"a limit closes a bucket when it is reached, and the parameter that reaches it is inside",
+       [](Bench& bench) { judge(bench, contract, "around the limits", overshoots()); }},
+      {"each type on each device fills buckets of its own, with a first bucket of its own",
+       [](Bench& bench) {
+         auto questions = random_plans(bench, 12, 3, 1);
+         for (const auto& [dtypes, devices] : {std::pair{1, 3}, {4, 2}}) {
+           for (auto& more : random_plans(bench, 12, dtypes, devices)) {
+             questions.push_back(std::move(more));
+           }
+         }
+         judge(bench, contract, "types and devices", questions);
+       }},
+      {"no parameters, parameters without elements, and limits of 0",
+       [](Bench& bench) { judge(bench, contract, "nothing in it", nothing_at_all()); }},
+      {"counts and bytes beyond 32 bits",
+       [](Bench& bench) { judge(bench, contract, "large", beyond_32_bits()); }},
+  };
+}
+
+}  // namespace lockstep::grader::assign_buckets

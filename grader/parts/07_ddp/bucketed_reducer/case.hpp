@@ -1,0 +1,48 @@
+// The case format of bucketed_reducer, shared by adapter and exam.
+#pragma once
+
+#include "grader/play/bucket_plan.hpp"
+#include "grader/play/driven_play.hpp"
+#include "grader/play/part.hpp"
+
+namespace lockstep::grader {
+
+struct ReducerCase {
+  GroupChoice group{};
+  Peer peer = Peer::stays;
+  Gradients parameters{};  // none of which has a gradient yet
+  // Of the first reducer, and of those that are made after it, in turn.
+  std::vector<collectives::BucketPlan> plans{};
+  double share = 1;
+  double afterwards = 1;  // what the hook multiplies a bucket by once its sum is there
+};
+
+// A bucket as the hook was given it.
+struct StartedBucket {
+  std::uint64_t index = 0;
+  bool last = false;
+  std::int64_t count = 0;                            // elements of the whole
+  std::vector<std::vector<std::int64_t>> gradients;  // their shapes
+  bool in_place = true;  // each gradient is its part of the whole, one after the other
+};
+
+struct ReducerReport {
+  DrivenReport driven;
+  std::vector<StartedBucket> started;
+  std::uint64_t places_left = 0;  // parameters that have a grad_place when no reducer is left
+};
+
+template <typename Archive>
+void fields(Archive& archive, ReducerCase& c) {
+  archive(c.group, c.peer, c.parameters, c.plans, c.share, c.afterwards);
+}
+template <typename Archive>
+void fields(Archive& archive, StartedBucket& bucket) {
+  archive(bucket.index, bucket.last, bucket.count, bucket.gradients, bucket.in_place);
+}
+template <typename Archive>
+void fields(Archive& archive, ReducerReport& report) {
+  archive(report.driven, report.started, report.places_left);
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,368 @@
+// The exam of bucketed_reducer. The judge makes the gradients, in another order on each rank, and
+// sees which reduction was started before which gradient was asked for: overlap is an order of
+// events here, and no measurement.
+#include "grader/parts/07_ddp/bucketed_reducer/case.hpp"
+
+#include <algorithm>
+
+#include "engine/base/random.hpp"
+#include "grader/exam/driven_overlap.hpp"
+#include "grader/exam/driven_sums.hpp"
+#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/wrong_ending.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::bucketed_reducer {
+namespace {
+
+using collectives::BucketPlan;
+using Before = DrivenPass::Before;
+using Makes = DrivenPass::Makes;
+using Order = DrivenPass::Order;
+
+struct Problem {
+  Members members;
+  DrivenScript script;
+  std::vector<BucketPlan> plans;  // of the first reducer, and of each that is made anew
+  std::uint64_t schedule_seed = 0;
+
+  std::string description() const {
+    const std::size_t parameters = script.sizes.size(), passes = script.passes.size();
+    return text(members.description(), ", ", parameters, " parameters of ", name_of(script.dtype),
+                " in ", plans[0].buckets.size(),
+                plans[0].buckets.size() == 1 ? " bucket, " : " buckets, ", passes,
+                passes == 1 ? " pass" : " passes");
+  }
+};
+
+std::vector<AwaitedCollective> awaited_by(const Problem& p) {
+  std::vector<AwaitedCollective> all;
+  for (const auto& members : p.plans.front().buckets) {
+    AwaitedCollective& one = all.emplace_back();
+    one.needs = members;
+    for (const std::size_t i : members) {
+      one.bytes += p.script.sizes[i] * static_cast<std::int64_t>(bytes_of(p.script.dtype));
+    }
+  }
+  return all;
+}
+
+ReducerCase case_of(const Problem& p, std::uint64_t salt, int rank) {
+  ReducerCase one{.plans = p.plans, .share = p.script.share_of(p.members.size())};
+  one.afterwards = p.script.afterwards;
+  one.parameters.dtype = p.script.dtype;
+  one.parameters.sizes = p.script.sizes;
+  one.parameters.has_grad.assign(p.script.sizes.size(), 0);
+  one.parameters.grads.resize(p.script.sizes.size());
+  one.parameters.allocation_seed = random_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32;
+  return one;
+}
+
+using Reports = std::vector<ReducerReport>;
+
+std::vector<DrivenReport> driven_of(const Reports& reports) {
+  std::vector<DrivenReport> all;
+  for (const ReducerReport& report : reports) all.push_back(report.driven);
+  return all;
+}
+
+void compare_sums(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+                  const Reports& reports, const ScriptService& events) {
+  const auto driven = driven_of(reports);
+  check_sums(bench, played, {p.script, p.members, salt, events, driven}, awaited_by(p));
+}
+
+void compare_overlap(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+                     const Reports& reports, const ScriptService& events) {
+  const auto driven = driven_of(reports);
+  const DrivenRun run{p.script, p.members, salt, events, driven};
+  const auto awaited = awaited_by(p);
+  check_sums(bench, played, run, awaited);
+  check_overlap(bench, played, run, awaited);
+}
+
+// What the hook must be given, pass after pass.
+std::vector<StartedBucket> buckets_to_start(const Problem& p) {
+  std::vector<StartedBucket> all;
+  for (std::size_t pass = 0; pass < p.script.passes.size(); ++pass) {
+    const auto& buckets = p.plans.front().buckets;
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      StartedBucket one{.index = b, .last = b + 1 == buckets.size(), .gradients = {}};
+      for (const std::size_t i : buckets[b]) {
+        const Shape shape = shape_of_parameter(p.script.sizes[i]);
+        one.gradients.emplace_back(shape.begin(), shape.end());
+        one.count += p.script.sizes[i];
+      }
+      all.push_back(std::move(one));
+    }
+  }
+  return all;
+}
+
+// Several buckets of the plan were given to the hook as one: too late, but reduced.
+bool are_merged(const std::vector<StartedBucket>& seen, const std::vector<StartedBucket>& right) {
+  const auto elements = [](const std::vector<StartedBucket>& all) {
+    std::int64_t sum = 0;
+    for (const StartedBucket& one : all) sum += one.count;
+    return sum;
+  };
+  return !seen.empty() && seen.size() < right.size() && elements(seen) == elements(right);
+}
+
+// Why a bucket is not what the hook should have been given; empty when it is.
+std::string difference(const StartedBucket& seen, const StartedBucket& right) {
+  if (seen.index != right.index) return text("index is ", seen.index);
+  if (seen.count != right.count) {
+    return text("flat has ", seen.count, " elements, and its parameters ", right.count);
+  }
+  if (seen.last != right.last) return right.last ? "last is not set" : "last is set too early";
+  if (seen.gradients != right.gradients) {
+    return "gradients do not have the shapes of the bucket's parameters, in the plan's order";
+  }
+  if (!seen.in_place) return "gradients are not parts of flat, one after the other";
+  return {};
+}
+
+void compare_hooks(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+                   const Reports& reports, const ScriptService& events) {
+  const auto right = buckets_to_start(p);
+  for (int rank = 0; rank < p.members.size(); ++rank) {
+    const auto& seen = reports[static_cast<std::size_t>(rank)].started;
+    if (are_merged(seen, right)) continue;  // check_overlap says what that costs
+    for (std::size_t k = 0; k < std::min(seen.size(), right.size()); ++k) {
+      const std::string wrong = difference(seen[k], right[k]);
+      if (wrong.empty()) continue;
+      const auto where = text("rank ", rank, ", bucket ", right[k].index);
+      bench.fail(played, {.cause = "hook_bucket",
+                          .message = text("on rank ", rank, " the hook is given bucket ",
+                                          right[k].index, " of the plan, but its ", wrong,
+                                          "; a hook that compresses reads all of them"),
+                          .where = where});
+    }
+    if (seen.size() == right.size()) continue;
+    bench.fail(played,
+               because({"hook_bypassed",
+                        "buckets are reduced by other means; reduction.hook decides how a bucket "
+                        "is reduced, and a compressing one is put in its place"},
+                       {.message = text("on rank ", rank, " the hook was given ", seen.size(),
+                                        " buckets where the passes have ", right.size()),
+                        .expected = text(right.size()),
+                        .seen = text(seen.size()),
+                        .where = text("rank ", rank)}));
+  }
+  const auto driven = driven_of(reports);
+  check_sums(bench, played, {p.script, p.members, salt, events, driven}, awaited_by(p));
+}
+
+void compare_ends(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+                  const Reports& reports, const ScriptService& events) {
+  compare_sums(bench, played, p, salt, reports, events);
+  for (int rank = 0; rank < p.members.size(); ++rank) {
+    const auto left = reports[static_cast<std::size_t>(rank)].places_left;
+    if (left == 0) continue;
+    bench.fail(played, {.cause = "places_left",
+                        .message = text("on rank ", rank, " the reducer is gone, but ", left,
+                                        " parameters still have its grad_place; backward would go "
+                                        "on to make gradients there: take them back in the "
+                                        "destructor"),
+                        .expected = "0",
+                        .seen = text(left),
+                        .where = text("rank ", rank)});
+  }
+}
+
+// finalize refused the unfinished pass, and named a gradient that had not come.
+void compare_refusals(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+                      const Reports& reports, const ScriptService& events) {
+  compare_sums(bench, played, p, salt, reports, events);
+  for (int rank = 0; rank < p.members.size(); ++rank) {
+    const auto& early = reports[static_cast<std::size_t>(rank)].driven.early;
+    if (early.size() != 1) throw MalformedMessage("not one unfinished pass");
+    const std::string asked = "finalize, when all gradients but one are still to come";
+    if (early.front().kind != Ending::Kind::threw_expected) {
+      bench.fail(played, wrong_ending(early.front(), "ContractError", asked));
+    }
+    std::size_t came = 0;
+    for (const auto& note : events.notes(rank)) {
+      if (note.scripted.event.kind == DrivenEvent::Kind::ready)
+        came = note.scripted.event.parameter;
+    }
+    const auto is_named = [&](std::size_t i) {
+      return early.front().what.find(text("parameter ", i)) != std::string::npos;
+    };
+    bool named = false;
+    for (std::size_t i = 0; i < p.script.sizes.size(); ++i) named |= i != came && is_named(i);
+    if (named) continue;
+    bench.fail(played, {.cause = "missing_not_named",
+                        .message = text("finalize throws on rank ", rank,
+                                        ", but its message names no parameter whose gradient did "
+                                        "not come: '",
+                                        early.front().what, "'"),
+                        .where = text("rank ", rank)});
+  }
+}
+
+// Fewer ranks, fewer passes, fewer parameters.
+std::vector<Problem> smaller(const Problem& p) {
+  std::vector<Problem> offered;
+  for (int ranks = 1; ranks < p.members.size(); ++ranks) {
+    offered.emplace_back(p).members = whole_world(ranks);
+  }
+  const std::size_t passes = p.script.passes.size();
+  for (std::size_t i = 0; i < passes && passes > 1 && p.plans.size() == 1; ++i) {
+    auto& fewer = offered.emplace_back(p).script.passes;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (fewer.front().before == Before::kept) offered.pop_back();
+  }
+  if (p.script.sizes.size() > 2 && p.plans.size() == 1) {
+    Problem& fewer = offered.emplace_back(p);
+    fewer.script.sizes.pop_back();
+    auto& buckets = fewer.plans.front().buckets;
+    for (auto& bucket : buckets) std::erase(bucket, fewer.script.sizes.size());
+    std::erase_if(buckets, [](const auto& bucket) { return bucket.empty(); });
+  }
+  return offered;
+}
+
+using Contract = RanksContract<Problem, ReducerCase, ReducerReport, ScriptService>;
+Contract contract_with(decltype(Contract::compare) compare) {
+  return {.case_of = case_of,
+          .compare = std::move(compare),
+          .smaller = smaller,
+          .services = [](const Problem& p, std::uint64_t salt) {
+            return std::tuple(service_of(p.script, p.members, salt));
+          }};
+}
+
+constexpr double quick_s = 4e-6, slow_s = 80e-6;  // gradients, beside reductions of some 30e-6
+
+DrivenScript usual_script(std::vector<DrivenPass> passes = {{}}) {
+  return {.sizes = {35, 7, 1, 64, 64, 13}, .passes = std::move(passes)};
+}
+BucketPlan usual_plan() { return {{{5, 4}, {3}, {2, 1, 0}}}; }
+
+Problem usual(Bench& bench, int ranks, std::vector<DrivenPass> passes = {{}}) {
+  return {whole_world(ranks), usual_script(std::move(passes)), {usual_plan()}, bench.draw()};
+}
+
+const std::vector<DrivenPass> several_passes{
+    {}, {}, {.before = Before::kept}, {.before = Before::added}, {.before = Before::kept}, {}};
+
+void any_plan(Bench& bench) {
+  const auto judge_plan = [&](std::vector<std::int64_t> sizes, BucketPlan plan, DType dtype) {
+    Problem p = usual(bench, 3, {{}, {}});
+    p.script.sizes = std::move(sizes);
+    p.script.dtype = dtype;
+    p.plans = {std::move(plan)};
+    judge(bench, contract_with(compare_sums), p);
+  };
+  const std::vector<std::int64_t> sizes{35, 7, 1, 64, 16, 13};
+  judge_plan(sizes, {{{5, 4, 3, 2, 1, 0}}}, DType::float32);
+  judge_plan(sizes, {{{0}, {1}, {2}, {3}, {4}, {5}}}, DType::float64);
+  judge_plan(sizes, {{{2, 5}, {0, 4}, {3, 1}}}, DType::bfloat16);
+  judge_plan({9, 0, 4, 0}, {{{3}, {2, 1}, {0}}}, DType::float32);
+  judge_plan({0, 0}, {{{1}, {0}}}, DType::float32);
+  judge_plan({24}, {{{0}}}, DType::float16);
+}
+
+void whatever_grads_are(Bench& bench) {
+  for (const int ranks : {3, 2}) {
+    judge(bench, contract_with(compare_sums),
+          usual(bench, ranks,
+                {{.makes = Makes::some_absent},
+                 {.before = Before::kept, .makes = Makes::some_absent},
+                 {.makes = Makes::some_elsewhere},
+                 {.before = Before::kept, .makes = Makes::some_elsewhere},
+                 {.before = Before::added, .makes = Makes::some_elsewhere}}));
+  }
+}
+
+void overlap(Bench& bench) {
+  for (const int ranks : {2, 4, 3, 8}) {
+    for (const double gap_s : {slow_s, quick_s}) {
+      Problem p = usual(bench, ranks, {{.order = Order::last_first}, {}, {.before = Before::kept}});
+      p.script.sizes = {400, 130, 50, 1000, 8, 300, 77, 500};
+      p.script.gap_s = gap_s;
+      p.plans = {{{{7, 6}, {5, 4}, {3}, {2, 1, 0}}}};
+      judge(bench, contract_with(compare_overlap), p);
+    }
+  }
+}
+
+void hooks(Bench& bench) {
+  for (const int ranks : {2, 3}) {
+    Problem p = usual(bench, ranks, {{}, {}});
+    p.script.share = 1;
+    p.script.afterwards = 2;
+    judge(bench, contract_with(compare_hooks), p);
+  }
+}
+
+void new_plans(Bench& bench) {
+  for (const int ranks : {2, 3}) {
+    const auto anew = DrivenPass::Part::is_remade;
+    Problem p =
+        usual(bench, ranks, {{}, {.before = Before::kept, .part = anew}, {}, {.part = anew}});
+    p.plans = {usual_plan(), {{{0, 5}, {1, 2, 3, 4}}}, {{{1}, {3, 0}, {2, 4, 5}}}};
+    judge(bench, contract_with(compare_ends), p);
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"on 1 to 8 and 13 ranks every gradient becomes the mean, with the same bits, in whatever "
+       "order "
+       "the gradients come on each rank",
+       [](Bench& bench) {
+         for (const int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) {
+           judge(bench, contract_with(compare_sums), usual(bench, n));
+         }
+       }},
+      {"six passes with different gradients, some of which add to those of the pass before",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 5}) {
+           judge(bench, contract_with(compare_sums), usual(bench, n, several_passes));
+         }
+       }},
+      {"any plan: one bucket, a bucket for each parameter, parameters without elements, any type",
+       any_plan},
+      {"a gradient that is missing counts as zeros, and one that lies elsewhere is taken along",
+       whatever_grads_are},
+      {"each bucket's reduction starts in the plan's order, before the next gradient is asked for, "
+       "and "
+       "nothing waits before finalize",
+       overlap,
+       {},
+       Asks::cost},
+      {"in a subgroup the buckets are reduced over that subgroup",
+       [](Bench& bench) {
+         Problem p = usual(bench, 8, {{}, {}});
+         p.members.ranks = {6, 1, 4};
+         judge(bench, contract_with(compare_sums), p);
+       }},
+      {"the hook is given each bucket whole, and gradients are multiplied by the share alone",
+       hooks},
+      {"a new reducer takes the grads over, and one that ends leaves no grad_place behind",
+       new_plans},
+      {"finalize refuses a pass in which a gradient did not come, and names it",
+       [](Bench& bench) {
+         Problem p = usual(bench, 2);
+         p.script.end = DrivenScript::End::unfinished;
+         p.plans = {{{{5, 4}, {3, 2}, {1, 0}}}};
+         judge(bench, contract_with(compare_refusals), p);
+       }},
+      {"when a peer is lost, a rank throws CommError",
+       [](Bench& bench) {
+         for (const int at_request : {8, 12}) {
+           judge_lost_peer(bench, contract_with(compare_sums), usual(bench, 4, {{}, {}}), 2,
+                           at_request);
+         }
+       },
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::bucketed_reducer

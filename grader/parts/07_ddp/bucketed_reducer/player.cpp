@@ -1,0 +1,107 @@
+// Plays bucketed_reducer: backward passes whose gradients the judge makes, and a hook that sums and
+// notes what it was given.
+#include "grader/parts/07_ddp/bucketed_reducer/case.hpp"
+
+#include <algorithm>
+
+#include "engine/parallel/ddp/reducer.hpp"
+#include "grader/play/ranks_play.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+StartedBucket noted(const collectives::GradientBucket& bucket) {
+  StartedBucket noted{.index = bucket.index, .last = bucket.last, .gradients = {}};
+  noted.count = bucket.flat.defined() ? bucket.flat.numel() : -1;
+  std::int64_t start = 0;
+  for (const Tensor& gradient : bucket.gradients) {
+    auto& shape = noted.gradients.emplace_back();
+    if (!gradient.defined()) continue;
+    shape.assign(gradient.shape().begin(), gradient.shape().end());
+    const bool fits = start + gradient.numel() <= noted.count;
+    noted.in_place =
+        noted.in_place && fits &&
+        bucket.flat.narrow(start, gradient.numel()).view(gradient.shape()).same_place(gradient);
+    start += gradient.numel();
+  }
+  return noted;
+}
+
+// The sum, times a factor that is applied when it is there: a hook may finish in wait().
+class NotingHook final : public collectives::CommHook {
+ public:
+  NotingHook(double afterwards, std::vector<StartedBucket>& started)
+      : afterwards_(afterwards), started_(started) {}
+
+  comm::Work start(comm::ProcessGroup& group, const collectives::GradientBucket& bucket) override {
+    started_.push_back(noted(bucket));
+    comm::Work sum = group.all_reduce_async(bucket.flat, ReduceOp::sum);
+    if (afterwards_ == 1) return sum;
+    return comm::Work(std::make_unique<Finished>(std::move(sum), bucket, afterwards_));
+  }
+
+ private:
+  class Finished final : public comm::Pending {
+   public:
+    Finished(comm::Work sum, const collectives::GradientBucket& bucket, double factor)
+        : sum_(std::move(sum)), bucket_(bucket), factor_(factor) {}
+    void wait() override {
+      sum_.wait();
+      bucket_.flat.scale_(factor_);
+    }
+
+   private:
+    comm::Work sum_;
+    const collectives::GradientBucket& bucket_;  // outlives the Work
+    double factor_;
+  };
+
+  double afterwards_;
+  std::vector<StartedBucket>& started_;
+};
+
+class DrivenReducer {
+ public:
+  DrivenReducer(comm::ProcessGroup& group, const ReducerCase& c, std::vector<Parameter*> parameters,
+                collectives::CommHook& hook)
+      : group_(group), case_(c), parameters_(std::move(parameters)), hook_(hook) {
+    remake();
+  }
+
+  void on_gradient_ready(std::size_t index) { reducer_->on_gradient_ready(index); }
+  void finalize() { reducer_->finalize(); }
+  void remake() {
+    reducer_.reset();
+    const collectives::BucketPlan& plan = case_.plans.at(made_++);
+    reducer_ = ddp::make_bucketed_reducer(group_, parameters_, plan, {case_.share, &hook_});
+  }
+  void end() { reducer_.reset(); }
+
+ private:
+  comm::ProcessGroup& group_;
+  const ReducerCase& case_;
+  std::vector<Parameter*> parameters_;
+  collectives::CommHook& hook_;
+  std::unique_ptr<ddp::Reducer> reducer_;
+  std::size_t made_ = 0;
+};
+
+}  // namespace
+
+Bytes play(sim::PlayerCase& played) {
+  return play_in_group<ReducerCase>(
+      played, [](comm::ProcessGroup& group, const ReducerCase& c, Device& device, sim::Port& port) {
+        const HeldParameters held(c.parameters, device);
+        ReducerReport report;
+        NotingHook hook(c.afterwards, report.started);
+        DrivenReducer reducer(group, c, held.list(), hook);
+        report.driven = drive(port, held, reducer);
+        reducer.end();
+        const auto parameters = held.list();
+        report.places_left = static_cast<std::uint64_t>(std::ranges::count_if(
+            parameters, [](const Parameter* one) { return one->grad_place.defined(); }));
+        return report;
+      });
+}
+
+}  // namespace lockstep::grader
