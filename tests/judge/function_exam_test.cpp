@@ -72,3 +72,33 @@ TEST_CASE("a function: a player that answers fewer questions than it was asked i
   CHECK(report.verdict != Verdict::pass);
   CHECK(report.cause != "stale");
 }
+
+TEST_CASE("a function: a list of questions that fails is made smaller, and then the question") {
+  auto contract = doubles();
+  const auto judged = [&](const std::vector<std::int64_t>& numbers) {
+    const DeclaredExam exam{[&] {
+                              return Exam{{"doubles", [&](Bench& bench) {
+                                             judge(bench, contract, "numbers", numbers);
+                                           }}};
+                            },
+                            {1}};
+    return judge_exam("doubles", exam, LOCKSTEP_ANSWERING_PLAYER, {}).checks.front();
+  };
+  contract.smaller = [](const std::int64_t& number) {
+    return number > 0 ? std::vector<std::int64_t>{number - 1} : std::vector<std::int64_t>{};
+  };
+  // 100 is answered wrong when it is asked for a second time: half of the list would be right.
+  const CheckReport whole = judged({100, 8, 3, 100, 5});
+  CHECK(whole.where == "case 1: numbers, the number 100");
+  CHECK(whole.origin.empty());
+
+  contract.wrong = [](std::span<const std::int64_t> asked,
+                      const std::int64_t& seen) -> std::optional<Failure> {
+    if (asked.back() < 4) return std::nullopt;
+    return because({"large", "it is 4 or more"}, {.message = text("it is ", seen)});
+  };
+  const CheckReport smaller = judged({1, 2, 9, 3});
+  CHECK(smaller.where.ends_with(": numbers, the number 4"));
+  CHECK(smaller.message.starts_with("it is 8;"));
+  CHECK(smaller.origin == "case 1: numbers, the number 9");
+}
