@@ -109,10 +109,11 @@ std::string difference(const BucketPlan& seen, const BucketPlan& right) {
          seen.buckets[b] == right.buckets[b]) {
     ++b;
   }
-  const auto shown = [&](const BucketPlan& plan) {
-    return b < plan.buckets.size() ? "holds " + listed(plan.buckets[b]) : "does not exist";
+  const auto held = [&](const BucketPlan& plan, std::string_view holds, std::string_view is_none) {
+    return b < plan.buckets.size() ? text(holds, listed(plan.buckets[b])) : std::string(is_none);
   };
-  return text("bucket ", b, " ", shown(seen), " where it ", shown(right));
+  return text("bucket ", b, " of your plan ", held(seen, "holds ", "does not exist"),
+              "; it should ", held(right, "hold ", "not exist"));
 }
 
 std::optional<Failure> wrong(std::span<const BucketQuestion> asked, const BucketPlan& seen) {
