@@ -1,0 +1,33 @@
+#!/bin/sh
+# Regenerates this lesson's figures from runs on the simulator: overlap.svg, one step of a rank with its gradients reduced
+# after backward, in one bucket and in buckets of 25 MiB; bucket_size.svg, the time of a step over the size of a bucket.
+set -eu
+here=$(cd "${0%/*}" && pwd)
+build=$here/../../build/release
+ninja -C "$build" train >/dev/null
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+step() {  # CLUSTER OPTION…
+  cluster=$1; shift
+  "$build/bin/train" --model gpt --layers 12 --width 768 --heads 12 --sequence 1024 --batch-size 2 --ranks 16 \
+    --backend sim --sizes-only --cluster "$cluster" "$@"
+}
+timeline() {  # NAME OPTION…
+  name=$1; shift
+  step ethernet --trace "$work/$name.json" "$@" >/dev/null
+  echo "case $name"
+  grep '"pid":0,' "$work/$name.json"
+}
+{
+  timeline after --no-overlap
+  timeline one --bucket-mb 1000
+  timeline many
+} | awk -f "$here/overlap.awk" >"$here/overlap.svg"
+
+for cluster in ethernet h100; do
+  for size in 0.01 1 2 5 10 15 25 35 50 70 100 140 200 400; do
+    step $cluster --bucket-mb $size | awk -v cluster=$cluster -v size=$size '
+      /^  step/ { print cluster, size, $2, $3 }'
+  done
+done | awk -f "$here/bucket_size.awk" >"$here/bucket_size.svg"

@@ -1,0 +1,52 @@
+# Draws overlap.svg: the last step of rank 0 in three ways, computation above and communication below. Called by figures.sh
+# with, for each way, a line "case NAME" and the lines of rank 0 in a trace for Perfetto.
+$1 == "case" { way = ++ways; next }
+function field(name,  at, rest) {
+  at = index($0, "\"" name "\":")
+  if (at == 0) return ""
+  rest = substr($0, at + length(name) + 3)
+  sub(/^"/, "", rest)
+  sub(/[",}].*/, "", rest)
+  return rest
+}
+/"ph":"X"/ && (field("tid") == 0 || field("tid") == 1000) {
+  n = ++spans[way]
+  lane[way, n] = field("tid") == 0 ? "compute" : "send"
+  named[way, n] = field("name"); from[way, n] = field("ts") / 1000; long[way, n] = field("dur") / 1000
+  if (named[way, n] == "forward") last_forward[way] = from[way, n]
+  if (named[way, n] == "optimizer") ends[way] = from[way, n] + long[way, n]
+}
+function x(ms) { return 20 + ms * 700 / 165 }
+function words(px, py, anchor, said, more) {
+  printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", px, py, anchor, more, said
+}
+function bar(left, right, top, colour) {
+  printf "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"18\" fill=\"%s\" stroke=\"#ffffff\" stroke-width=\"0.6\"/>\n", \
+    left, top, right - left, colour
+}
+END {
+  said[1] = "after backward, each gradient by itself"; said[2] = "during backward, one bucket"
+  said[3] = "during backward, buckets of 25 MiB"
+  colour["forward"] = "#8ec5ff"; colour["backward"] = "#0969da"; colour["optimizer"] = "#8250df"
+  print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 740 300\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#1f2328\">"
+  print "<rect width=\"740\" height=\"300\" fill=\"#ffffff\"/>"
+  for (way = 1; way <= ways; way++) {
+    top = 26 + (way - 1) * 78
+    words(20, top - 8, "start", said[way] sprintf(": %.1f ms", ends[way] - last_forward[way]), " font-weight=\"bold\"")
+    for (n = 1; n <= spans[way]; n++) {
+      at = from[way, n] - last_forward[way]
+      if (at < -0.001 || at >= ends[way] - last_forward[way]) continue
+      if (lane[way, n] == "compute") bar(x(at), x(at + long[way, n]), top, colour[named[way, n]])
+      else bar(x(at), x(at + long[way, n]), top + 20, "#bc4c00")
+    }
+  }
+  for (t = 0; t <= 160; t += 20) {
+    printf "<path d=\"M%.1f 20V252\" stroke=\"#1f2328\" stroke-opacity=\"0.12\"/>\n", x(t)
+    words(x(t), 268, "middle", t (t == 160 ? " ms" : ""), "")
+  }
+  left = 20
+  split("forward backward optimizer", keys, " ")
+  for (k = 1; k <= 3; k++) { bar(left, left + 18, 276, colour[keys[k]]); words(left + 24, 290, "start", keys[k], ""); left += 110 }
+  bar(left, left + 18, 276, "#bc4c00"); words(left + 24, 290, "start", "all-reduce", "")
+  print "</svg>"
+}
