@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/parallel/compress/mean.hpp"
 #include "tests/compress/fixtures.hpp"
@@ -174,6 +175,23 @@ TEST_CASE("power sgd: what was zero in one pass is compressed in the next") {
   CHECK(norm_of(seen.results[0]) == 0);
   CHECK(distance(seen.results[1], matrix_of_rank(2)) < 1e-4);
   CHECK(distance(seen.results[2], matrix_of_rank(2)) < 1e-4);
+}
+
+TEST_CASE("power sgd: a NaN or an infinity makes its matrix NaN on every rank, and nothing else") {
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    const Gives gives = [&](int rank, int pass) {
+      Values values = integers_of(rank, 2 * entries + 3, pass);
+      if (rank == 1 && pass == 1) values[17] = bad;
+      return values;
+    };
+    const auto seen = run_passes(3, 3, {.rank = 2}, {{rows, columns}, {rows, columns}, {3}}, gives);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(2 * entries + 3); ++i) {
+      CAPTURE(bad, i);
+      CHECK(std::isfinite(seen.results[0][i]));
+      CHECK(std::isnan(seen.results[1][i]) == (i < static_cast<std::size_t>(entries)));
+      CHECK(std::isnan(seen.results[2][i]) == (i < static_cast<std::size_t>(entries)));
+    }
+  }
 }
 
 TEST_CASE("power sgd: vectors and small matrices travel as they are, without a residual") {

@@ -3,8 +3,7 @@
 // Which type loses what
 //   float16   11 bits of precision, largest value 65,504, smallest 2^-24: large gradients become
 //             infinite, small ones zero
-//   bfloat16  8 bits of precision, the range of float32: rounds eight times as coarsely and does
-//             not overflow where float32 does not
+//   bfloat16  8 bits of precision, eight times as coarse, and the range of float32
 //
 // The multiplication by 1/N comes first, in the bucket's own type. So a gradient of 60,000 on two
 // ranks travels as 30,000 and 30,000, and their sum fits float16; summed first, it would be

@@ -54,6 +54,8 @@ void orthonormalize(const Tensor& matrix);
 //   Ensures   after wait(), each compressed gradient is P·Qᵀ and state.residual what this rank's
 //             gradient had beside it. Exact where the mean of gradient and residual has a rank of r
 //             or less. The other gradients are the mean, with residuals of zero.
+//             A NaN or an infinity makes its matrix NaN on every rank, and the residual with it:
+//             a diverged run stays visible.
 //             P and Q are the same bits on every rank, and P·Qᵀ is computed by each: equal where
 //             the ranks multiply with the same kernels
 //   Comm      two all-reduces. The first has the uncompressed gradients and all P, and is in flight

@@ -7,6 +7,9 @@
 // Residuals are each rank's own and are not in a checkpoint. A run that is resumed begins with a
 // pass in full and with residuals of zero: what was left out before the checkpoint is lost, so the
 // run is not, bit for bit, the one that was not interrupted.
+//
+// Where passes may leave parameters out (Unused::reduce), a residual can travel for a parameter
+// that no rank used. DDP leaves the grad of such a parameter as it was, so that part is lost, too.
 #pragma once
 
 #include <cstddef>
