@@ -82,8 +82,8 @@ void horovod(Options& options) {
   options.section("data parallelism (Horovod)")
       .flag("horovod", "sum gradients in a background strand, in the order that the ranks agree on")
       .option("backward-passes", "1",
-              "batches per rank in one optimizer step, as --accumulate for DDP; Horovod's\n"
-              "backward_passes_per_step. It adds gradients up, so each loss is scaled to the mean")
+              "batches per rank in one optimizer step, as --accumulate of DDP; Horovod's\n"
+              "backward_passes_per_step. Horovod sums their gradients, so each loss is scaled")
       .option("fusion-threshold-mb", text(default_fusion_mb),
               "MiB of gradients that are summed together; 0: each alone")
       .option("cycle-time-ms", "1", "milliseconds in which gradients gather before they are summed")
