@@ -48,26 +48,25 @@ void check_equal(const std::vector<Outcome>& outcomes) {
   for (const Outcome& outcome : outcomes) CHECK(outcome.message == outcomes[0].message);
 }
 
-// Three steps of three gradients. `meddle` is called on rank 1: in the hook of p<i>, in the order
-// p2, p1, p0; then, as 3, before the step.
-using Meddle = std::function<void(int step, int place)>;
+// Three steps of three gradients. `meddle` is called in the hook of p<i>, in the order p2, p1, p0;
+// then, as 3, before the step.
+using Meddle = std::function<void(int rank, int step, int place)>;
 std::string trained(comm::ProcessGroup& group, const Meddle& meddle) {
   CpuDevice device;
   const auto strands = make_thread_strands();
   Weighted model({20'000, 10, 5'000}, device);
   int step = 0;
-  if (group.rank() == 1) {
-    for (int i = 0; i < 3; ++i) {
-      model.all[static_cast<std::size_t>(i)].hooks.emplace_back(
-          [&meddle, &step, i](Parameter&) { meddle(step, i); });
-    }
+  const int rank = group.rank();
+  for (int i = 0; i < 3; ++i) {
+    model.all[static_cast<std::size_t>(i)].hooks.emplace_back(
+        [&meddle, &step, rank, i](Parameter&) { meddle(rank, step, i); });
   }
   const auto optimizer = horovod::make_distributed_optimizer(
       optim::make_sgd(model.parameters(), {}), group, {.cycle_s = 0, .strands = strands.get()});
   for (; step < 3; ++step) {
     optimizer->zero_grad();
-    model.backward(group.rank() + 1);
-    if (group.rank() == 1) meddle(step, 3);
+    model.backward(rank + 1);
+    meddle(rank, step, 3);
     optimizer->step();
   }
   return "trained";
@@ -145,8 +144,8 @@ TEST_CASE("horovod on processes: a rank that is killed at any moment is named, s
   check_named(test::run_gloo(
       3,
       [&](comm::ProcessGroup& group) {
-        return trained(group, [&](int at_step, int at_place) {
-          if (at_step == step && at_place == place) kill(getpid(), SIGKILL);
+        return trained(group, [&](int rank, int at_step, int at_place) {
+          if (rank == 1 && at_step == step && at_place == place) kill(getpid(), SIGKILL);
         });
       },
       deadline_s, transport));
@@ -160,8 +159,8 @@ TEST_CASE("horovod on processes: a hook that throws ends all ranks, soon, and na
   const auto outcomes = test::run_gloo(
       3,
       [&](comm::ProcessGroup& group) {
-        const auto meddle = [&](int at_step, int at_place) {
-          if (at_step == 1 && at_place == place) throw Error("a hook of the test");
+        const auto meddle = [&](int rank, int at_step, int at_place) {
+          if (rank == 1 && at_step == 1 && at_place == place) throw Error("a hook of the test");
         };
         if (!ring) return trained(group, meddle);
         const auto strands = make_thread_strands();
@@ -182,14 +181,41 @@ TEST_CASE(
   const auto outcomes = test::run_gloo(
       3,
       [&](comm::ProcessGroup& group) {
-        return trained(group, [&](int step, int place) {
-          if (step == 1 && place == 2) std::this_thread::sleep_for(std::chrono::seconds(6));
+        return trained(group, [&](int rank, int step, int place) {
+          if (rank == 1 && step == 1 && place == 2)
+            std::this_thread::sleep_for(std::chrono::seconds(6));
         });
       },
       2, transport);
   check_named(outcomes);
   CHECK_THAT(outcomes[0].message, contains("rank 0 asks for the gradients of p2"));
   CHECK_THAT(outcomes[2].message, contains("rank 2 asks for the gradients of p2"));
+}
+
+// Not over TCP: there, Gloo holds a strand that sends to a slow rank until the deadline.
+TEST_CASE("horovod on processes: in shared memory a rank that fails does not wait for slow ones") {
+  const auto algorithm = GENERATE(collectives::AllReduce::ring, collectives::AllReduce::native);
+  const auto outcomes = test::run_shm(
+      3,
+      [&](comm::ProcessGroup& group) {
+        // Rank 1 has handed over p2 and p1, and its strand asks for them.
+        const auto meddle = [](int rank, int step, int place) {
+          if (step != 1 || place != (rank == 1 ? 0 : 2)) return;
+          std::this_thread::sleep_for(std::chrono::milliseconds(rank == 1 ? 300 : 4000));
+          if (rank == 1) throw Error("a hook of the test");
+        };
+        const auto strands = make_thread_strands();
+        const auto chosen = collectives::with_all_reduce(group, algorithm, *strands);
+        const double began_s = group.now_s();
+        try {
+          return trained(*chosen, meddle);
+        } catch (const Error& error) {
+          throw Error(text(error.what(), group.now_s() - began_s < 2 ? "; ended soon" : "; late"));
+        }
+      },
+      deadline_s);
+  check_named(outcomes);
+  CHECK(outcomes[1].message == "a hook of the test; ended soon");
 }
 
 TEST_CASE("horovod on processes: ranks that train different parameters are told which, at once") {

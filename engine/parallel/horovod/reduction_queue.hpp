@@ -64,7 +64,8 @@ class ReductionQueue {
   //   Comm    a split; on one rank nothing, and the strand is not started
   ReductionQueue(comm::ProcessGroup& group, Strands* strands, const QueueOptions& options);
   // Communicates nothing. What is still on its way fails on the other ranks, soon and with a
-  // reason.
+  // reason. The strand is told to give up, and waited for; over TCP, Gloo may hold it until the
+  // deadline.
   ~ReductionQueue();
   ReductionQueue(const ReductionQueue&) = delete;
   ReductionQueue& operator=(const ReductionQueue&) = delete;
