@@ -242,7 +242,7 @@ TEST_CASE("lab list: a stub that a newer course changed is told, and a check set
                        test::contains("reduce                       not judged yet") &&
                        test::contains("0 of 42"));
   tree.lab({"check", "exchange"});
-  CHECK_THAT(tree.lab({"list"}).output, test::contains("1 of 39"));
+  CHECK_THAT(tree.lab({"list"}).output, test::contains("1 of 42"));
 }
 
 TEST_CASE("lab reset: a fresh stub, the old file beside it, and the second time nothing") {
