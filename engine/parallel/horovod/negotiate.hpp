@@ -65,9 +65,11 @@ struct NegotiateOptions {
 //   Stalled     a name that is not ready on all ranks, and has waited for longer than the limit
 //               where it is; or any, when all ranks wait and nothing is reduced or refused: then
 //               nothing ever would be
-//   Comm        per rank, its requests to rank 0 (gather_bytes): 5 bytes, and for each the length of
-//               its name, 25, and 8 for each axis; then the responses from rank 0 (broadcast_bytes):
-//               4 bytes, and for each the length of its name and 9. On one rank nothing
+//   Comm        per rank, its requests to rank 0 (gather_bytes): 5 bytes, and for each the length
+//   of
+//               its name, 25, and 8 for each axis; then the responses from rank 0
+//               (broadcast_bytes): 4 bytes, and for each the length of its name and 9. On one rank
+//               nothing
 //   Throws      ContractError when a name is twice in ready_here; CommError
 std::vector<Response> negotiate(comm::ProcessGroup& group, std::span<const Request> ready_here,
                                 const NegotiateOptions& options = {});
