@@ -47,7 +47,7 @@ TEST_CASE("lab submit: the same work gives the same bytes, whenever and wherever
   tree.lab({"begin"});
   const auto first = tree.lab({"submit"});
   CHECK(first.exit_code == 0);
-  CHECK_THAT(first.output, contains("39 files: 0 of 39") && contains("not judged"));
+  CHECK_THAT(first.output, contains("files: " + test::of_all(0)) && contains("not judged"));
   const std::string bytes = read_text(tree.root() / "submission.zip");
   CHECK_THAT(bytes, contains("06_all_reduce/ring_all_reduce.cpp"));
   const fs::path file = tree.root() / "work/06_all_reduce/ring_all_reduce.cpp";

@@ -6,10 +6,18 @@
 #include <vector>
 
 #include "grader/course/command.hpp"
+#include "grader/course/manifest.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/course/scratch.hpp"
 
 namespace lockstep::test {
+
+// "1 of 42" of the course's exercises, which become more.
+inline std::string of_all(int count) {
+  const auto course =
+      grader::read_course(std::filesystem::path(LOCKSTEP_ROOT) / "exercises/course.toml");
+  return std::to_string(count) + " of " + std::to_string(course.exercises.size());
+}
 
 // A root whose work/ is its own and whose course is the real one.
 struct Tree {

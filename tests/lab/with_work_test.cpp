@@ -68,7 +68,8 @@ TEST_CASE("with work: parts of the plain way turn overlap off, unless the run is
     CHECK(added_for(part, {"--ranks", "2"}) == "--no-overlap");
     CHECK(added_for(part, {"--no-overlap"}).empty());
     CHECK(words_of_part(part, {"--no-overlap"}) == "yours");
-    for (const std::string ddp : {"--bucket-mb=1", "--find-unused", "--accumulate=2", "--compress=fp16"}) {
+    for (const std::string ddp :
+         {"--bucket-mb=1", "--find-unused", "--accumulate=2", "--compress=fp16"}) {
       CHECK(added_for(part, {ddp}).empty());
       CHECK(words_of_part(part, {ddp}) == "yours, unused with " + ddp.substr(0, ddp.find('=')));
     }

@@ -26,6 +26,31 @@ struct Problem {
   }
 };
 
+// The ranks' shares were combined, but not added.
+std::optional<Cause> another_operation(const std::vector<std::vector<double>>& shares,
+                                       std::span<const double> seen) {
+  struct Operation {
+    const char* what;
+    const char* name;
+    double (*of)(double, double);
+  };
+  static constexpr Operation operations[]{
+      {"largest", "max", [](double a, double b) { return std::max(a, b); }},
+      {"smallest", "min", [](double a, double b) { return std::min(a, b); }},
+      {"product", "product", [](double a, double b) { return a * b; }}};
+  for (const Operation& operation : operations) {
+    std::vector<double> combined = shares.front();
+    for (const auto& share : std::span(shares).subspan(1)) {
+      std::ranges::transform(combined, share, combined.begin(), operation.of);
+    }
+    if (!resembles(seen, combined)) continue;
+    return Cause{"wrong_operation",
+                 text("it is the ", operation.what, " of the ranks' shares: the all-reduce takes ",
+                      "ReduceOp::", operation.name, ", and a mean needs ReduceOp::sum")};
+  }
+  return std::nullopt;
+}
+
 // What the whole gradient shows: which rank's share is missing or doubled, or that only rounding is
 // wrong.
 std::optional<Cause> cause_of_shares(const ExpectedGradient& expected,
@@ -38,6 +63,7 @@ std::optional<Cause> cause_of_shares(const ExpectedGradient& expected,
     for (double& value : share) value /= values.ranks;
     values.inputs.emplace_back(share);
   }
+  if (auto operation = another_operation(shares, seen)) return operation;
   auto cause = one_rank_wrong(values);
   return cause ? cause : rounding_only(values);
 }
