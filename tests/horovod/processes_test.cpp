@@ -151,8 +151,11 @@ TEST_CASE("horovod on processes: a rank that is killed at any moment is named, s
       deadline_s, transport));
 }
 
-TEST_CASE("horovod on processes: a hook that throws ends all ranks, soon, and names its rank") {
+TEST_CASE("horovod on processes: a hook that throws ends all ranks and names its rank") {
   const auto transport = GENERATE(Transport::shm, Transport::gloo);
+  // Over TCP its strand may be inside Gloo's send, which ends at the deadline
+  // (reduction_queue.hpp).
+  const double at_the_latest_s = transport == Transport::gloo ? 8 : deadline_s;
   const int place = GENERATE(0, 2);
   const bool ring = GENERATE(false, true);
   CAPTURE(place, ring);
@@ -168,7 +171,7 @@ TEST_CASE("horovod on processes: a hook that throws ends all ranks, soon, and na
             collectives::with_all_reduce(group, collectives::AllReduce::ring, *strands);
         return trained(*chosen, meddle);
       },
-      deadline_s, transport);
+      at_the_latest_s, transport);
   check_named(outcomes);
   CHECK(outcomes[1].message == "a hook of the test");
   CHECK(outcomes[1].seconds < soon_s);

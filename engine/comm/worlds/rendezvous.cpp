@@ -23,10 +23,8 @@ std::vector<std::string> keys_of(const std::string& folder, int size) {
   return keys;
 }
 
-// Sets this rank's key, waits for all, and returns the ranks whose key is missing.
-std::vector<int> exchange(Store& keys, int rank, const std::vector<std::string>& names,
-                          const std::string& value, double timeout_s) {
-  keys.set(names[static_cast<std::size_t>(rank)], value);
+// Waits for all keys, and returns the ranks whose key is missing.
+std::vector<int> missing_of(Store& keys, const std::vector<std::string>& names, double timeout_s) {
   std::vector<int> missing;
   try {
     keys.wait(names, timeout_s);
@@ -38,9 +36,18 @@ std::vector<int> exchange(Store& keys, int rank, const std::vector<std::string>&
   return missing;
 }
 
+// Sets this rank's key first.
+std::vector<int> exchange(Store& keys, int rank, const std::vector<std::string>& names,
+                          const std::string& value, double timeout_s) {
+  keys.set(names[static_cast<std::size_t>(rank)], value);
+  return missing_of(keys, names, timeout_s);
+}
+
 std::string known_of(Store& keys, int rank, int size, const std::string& doing) {
   const auto names = keys_of("failed", size);
-  const std::vector<int> silent = exchange(keys, rank, names, doing, report_wait_s);
+  std::vector<int> silent = exchange(keys, rank, names, doing, report_wait_s);
+  // Rarely is more than one rank lost. On a busy machine, the others may be slow to learn of it.
+  if (silent.size() > 1) silent = missing_of(keys, names, report_wait_s);
   std::string others;
   for (int other = 0; other < size; ++other) {
     const std::string& name = names[static_cast<std::size_t>(other)];

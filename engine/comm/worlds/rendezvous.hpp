@@ -24,8 +24,9 @@ void shake_hands(Store& keys, int rank, int size, const std::string& refusal,
                  const std::string& group, double timeout_s);
 
 // What the others know about a failure. Each failing rank writes what it was doing and gives the
-// others a moment (0.5 s): who writes nothing has ended or never made the call; who writes
-// something else disagrees. Returns the rest of a sentence; throws nothing.
+// others a moment (0.5 s, and as long again if several are silent): who writes nothing has ended or
+// never made the call; who writes something else disagrees. Returns the rest of a sentence; throws
+// nothing.
 std::string diagnosis(Store& keys, int rank, int size, const std::string& doing);
 
 // Gloo writes to its sockets without MSG_NOSIGNAL: writing to a peer that has just died would end
