@@ -83,7 +83,7 @@ class Guess {
     return std::nullopt;
   }
 
-  // This rank's own gradient: nobody else's was added, or not yet.
+  // This rank's own gradient: no other rank's was added, or not yet.
   std::optional<Cause> by_reduction(const WrongGradient& wrong) const {
     const DrivenGradient& right = right_of(wrong);
     const auto rank = static_cast<std::size_t>(wrong.rank);

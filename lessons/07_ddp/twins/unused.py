@@ -10,7 +10,7 @@ class Branches(torch.nn.Module):
         self.left, self.right, self.spare = (torch.nn.Parameter(torch.ones(1)) for _ in range(3))
 
     def forward(self, x):
-        return x * (self.left if rank == 0 else self.right)  # rank 1 never uses left; nobody uses spare
+        return x * (self.left if rank == 0 else self.right)  # rank 1 never uses left; no rank uses spare
 
 model = Branches()
 ddp = torch.nn.parallel.DistributedDataParallel(model, find_unused_parameters=True)
