@@ -2,21 +2,6 @@
 # lessons/NN_lesson/myths/NAME.cpp is the program myth-NAME, which ./lab myth NAME builds and runs. It
 # is linked with the rooms and the parts whose headers it includes.
 
-# The named parts, and those whose references these call.
-function(lockstep_parts_with_uses result)
-  set(all "")
-  set(waiting ${ARGN})
-  while(waiting)
-    list(POP_FRONT waiting part)
-    if(NOT part IN_LIST all)
-      list(APPEND all ${part})
-      get_property(uses GLOBAL PROPERTY LOCKSTEP_${part}_may_use)
-      list(APPEND waiting ${uses})
-    endif()
-  endwhile()
-  set(${result} ${all} PARENT_SCOPE)
-endfunction()
-
 function(lockstep_myth file)
   get_filename_component(name ${file} NAME_WE)
   get_property(parts GLOBAL PROPERTY LOCKSTEP_PARTS)
@@ -35,7 +20,8 @@ function(lockstep_myth file)
       endif()
     endforeach()
   endforeach()
-  lockstep_parts_with_uses(used ${used})
+  lockstep_parts_of_rooms(called ${rooms})
+  lockstep_parts_with_uses(used ${used} ${called})
   foreach(part IN LISTS used)
     get_property(of_part GLOBAL PROPERTY LOCKSTEP_${part}_rooms)
     list(APPEND rooms ${of_part})

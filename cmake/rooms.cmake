@@ -62,11 +62,12 @@ endfunction()
 # What a release build compiles with where nobody waits for the program: it takes a third less time.
 set(LOCKSTEP_QUICKLY $<$<CONFIG:Release>:-O1>)
 
-# lockstep_room(tensor SOURCES "a.cpp b.cpp" c.cpp USES base sim LIBRARIES ZLIB::ZLIB)
-# SOURCES as in lockstep_sources; QUICKLY: compiled as said above. A room without sources is an
-# interface library.
+# lockstep_room(tensor SOURCES "a.cpp b.cpp" c.cpp USES base sim LIBRARIES ZLIB::ZLIB CALLS part)
+# SOURCES as in lockstep_sources; QUICKLY: compiled as said above; CALLS: the parts that the sources
+# call, whose references come with the room into tests and programs (lockstep_parts_of_rooms). A room
+# without sources is an interface library.
 function(lockstep_room room)
-  cmake_parse_arguments(ARG "QUICKLY" "" "SOURCES;USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "QUICKLY" "" "SOURCES;USES;LIBRARIES;CALLS" ${ARGN})
   lockstep_floor_of(${room} floor)
   lockstep_target_of(${room} target)
   if(ARG_SOURCES)
@@ -96,6 +97,7 @@ function(lockstep_room room)
   list(REMOVE_DUPLICATES below)
   # The room and all below it: what a player links, see lockstep_player.
   set_property(GLOBAL PROPERTY LOCKSTEP_ROOMS_OF_${target} ${target} ${below})
+  set_property(GLOBAL PROPERTY LOCKSTEP_CALLS_OF_${target} ${ARG_CALLS})
   if(ARG_LIBRARIES)
     target_link_libraries(${target} ${reach} ${ARG_LIBRARIES})
   endif()
