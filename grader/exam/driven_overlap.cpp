@@ -20,6 +20,11 @@ std::string microseconds(double seconds) {
   return text(number(std::round(seconds * 1e8) / 1e2), " µs");
 }
 
+// Not how long something took, but when it happened.
+std::string moment(double seconds) {
+  return text("at ", microseconds(seconds), " of the simulated run");
+}
+
 // When the last of these gradients was final on a rank.
 double needs_there_s(const DrivenRun& run, int rank, std::size_t pass,
                      const AwaitedCollective& awaited) {
@@ -34,8 +39,8 @@ Failure late(std::string cause, std::string message, double expected_s, double s
   return {.verdict = Verdict::efficiency,
           .cause = std::move(cause),
           .message = std::move(message),
-          .expected = microseconds(expected_s),
-          .seen = microseconds(seen_s)};
+          .expected = moment(expected_s),
+          .seen = moment(seen_s)};
 }
 
 void check_collectives(Bench& bench, const Played& played, const DrivenRun& run,

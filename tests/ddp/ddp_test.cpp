@@ -284,23 +284,32 @@ TEST_CASE("ddp: buckets have one type each, and halves are averaged in their own
   });
 }
 
-TEST_CASE("ddp: numbers ride along and come back summed, once") {
+TEST_CASE("ddp: a loss that is reported in parts comes back as the mean over the ranks, once") {
   on_ranks(3, [](comm::ProcessGroup& group) {
     CpuDevice device;
     Sums model({1}, device);
     ddp::Ddp wrapped(model, group);
-    wrapped.bring({group.rank() + 0.5, 1});
+    const auto report = [&](double loss) {
+      wrapped.report(full({1}, loss, DType::float64, device));
+    };
+    report(group.rank() + 0.5);
     {
       const auto alone = wrapped.no_sync();
       pass(wrapped, 1, device);
     }
-    LOCKSTEP_EXPECT(wrapped.sums().empty());
+    const std::string unsent = message_of([&] { wrapped.mean_loss(); });
+    LOCKSTEP_EXPECT(unsent.find("no loss was reported for step 0") != std::string::npos);
+    report(10);
     pass(wrapped, 1, device);
-    LOCKSTEP_EXPECT(wrapped.sums().size() == 2);
-    LOCKSTEP_EXPECT(wrapped.sums()[0] == 4.5);
-    LOCKSTEP_EXPECT(wrapped.sums()[1] == 3);
+    LOCKSTEP_EXPECT(wrapped.mean_loss() == Approx(11.5).epsilon(1e-15));
+    for (int k = 0; k < 2; ++k) {
+      report(group.rank() + 2.0 * k);
+      pass(wrapped, 1, device);
+    }
+    LOCKSTEP_EXPECT(wrapped.mean_loss() == Approx(4).epsilon(1e-15));
     pass(wrapped, 1, device);
-    LOCKSTEP_EXPECT(wrapped.sums().empty());
+    const std::string none = message_of([&] { wrapped.mean_loss(); });
+    LOCKSTEP_EXPECT(none.find("no loss was reported for step 4") != std::string::npos);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "engine/replicas/agree.hpp"
 
@@ -54,7 +55,8 @@ Ddp::Ddp(nn::Module& module, comm::ProcessGroup& group, const Options& options)
       options_(options),
       parameters_(module.parameters()),
       sum_(collectives::make_sum_hook()),
-      timed_(collectives::make_timed_hook(options.hook != nullptr ? *options.hook : *sum_, communication_)) {
+      timed_(collectives::make_timed_hook(options.hook != nullptr ? *options.hook : *sum_,
+                                          communication_)) {
   LOCKSTEP_CHECK(!parameters_.empty(), "ddp: the module has no parameters; nothing to train");
   replicas::make_equal(group_, module_);
   build(plan_of_registration(parameters_,
@@ -140,11 +142,13 @@ void Ddp::begin_pass(std::span<Parameter* const> reached) {
 }
 
 // What each rank lacks, summed: a number for each parameter, or how many of them when one is too
-// many. Then what the caller brings.
+// many. Then the loss, where one was reported.
 void Ddp::start_status() {
   std::vector<double> numbers(options_.unused == Unused::reduce ? parameters_.size() : 1);
   for (const std::size_t index : lacking_) ++numbers[numbers.size() == 1 ? 0 : index];
-  numbers.insert(numbers.end(), brought_.begin(), brought_.end());
+  loss_travels_ = loss_.has_value();
+  if (loss_) numbers.push_back(*loss_ / static_cast<double>(group_.size()));
+  loss_.reset();
   status_ = from_values(numbers, {std::ssize(numbers)}, DType::float64,
                         parameters_.front()->value.device().host());
   status_work_ = group_.all_reduce_async(status_, ReduceOp::sum);
@@ -162,14 +166,15 @@ void Ddp::end_pass() {
   status_work_.wait();
   pass_ = Pass::none;
   std::vector<double> lacks;
-  sums_.clear();
   if (status_.device().has_numbers()) {
     const auto numbers = status_.data<double>();
-    const auto flags = numbers.size() - brought_.size();
-    lacks.assign(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(flags));
-    sums_.assign(numbers.begin() + static_cast<std::ptrdiff_t>(flags), numbers.end());
+    lacks.assign(numbers.begin(), numbers.end());
   }
-  brought_.clear();
+  if (loss_travels_) {
+    const double mean = lacks.empty() ? std::numeric_limits<double>::quiet_NaN() : lacks.back();
+    if (!lacks.empty()) lacks.pop_back();
+    mean_loss_ = mean_loss_.value_or(0) + mean;
+  }
   if (options_.unused == Unused::refuse) {
     if (!lacks.empty() && lacks[0] > 0) throw_lacking();
     if (order_ == Order::unknown) agree_on_order();
@@ -179,6 +184,29 @@ void Ddp::end_pass() {
     const std::size_t index = lacking_[k];
     if (lacks[index] == group_.size()) parameters_[index]->grad = kept_[k];
   }
+}
+
+void Ddp::report(const Tensor& loss) {
+  if (loss.device().numbers() == Numbers::away) {
+    const Tensor wide = loss.to(DType::float64);
+    if (far_loss_.defined()) wide.reduce_(far_loss_, ReduceOp::sum);
+    far_loss_ = wide;
+    return;
+  }
+  const bool readable = loss.device().has_numbers();
+  loss_ = loss_.value_or(0) + (readable ? loss.item() : std::numeric_limits<double>::quiet_NaN());
+}
+
+double Ddp::mean_loss() {
+  if (far_loss_.defined()) {
+    const Tensor mean = full({1}, number_of(far_loss_) / group_.size(), DType::float64, device_);
+    far_loss_ = {};
+    group_.all_reduce(mean, ReduceOp::sum);
+    mean_loss_ = mean.item();
+  }
+  LOCKSTEP_CHECK(mean_loss_.has_value(), "ddp: no loss was reported for step ", passes_,
+                 "; call report before each backward, with that micro-batch's share of the loss");
+  return *std::exchange(mean_loss_, std::nullopt);
 }
 
 void Ddp::throw_lacking() {

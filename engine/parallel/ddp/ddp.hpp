@@ -30,14 +30,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
+#include "engine/collectives/communication.hpp"
 #include "engine/comm/process_group.hpp"
 #include "engine/nn/module.hpp"
 #include "engine/parallel/ddp/assign_buckets.hpp"
-#include "engine/collectives/communication.hpp"
 #include "engine/parallel/ddp/reducer.hpp"
 
 namespace lockstep::ddp {
@@ -97,11 +97,17 @@ class Ddp final : public nn::Module {
   };
   NoSync no_sync() { return NoSync(*this); }
 
-  // Numbers that the next armed backward sums over the group, with the small all-reduce it begins
-  // with: what a loop reports then costs no wait of its own. Equally many on every rank.
-  void bring(std::vector<double> numbers) { brought_ = std::move(numbers); }
-  // After that pass: the sums, the same bits on every rank.
-  std::span<const double> sums() const { return sums_; }
+  // This rank's loss of a step, or a part of it, before its backward: parts add up until an armed
+  // backward begins, whose small all-reduce takes the sum along. So what a loop prints costs no
+  // wait of its own.
+  //   loss  one element. Where the host cannot read it without waiting for the device, it stays
+  //         there until mean_loss
+  void report(const Tensor& loss);
+  // The mean over the group of what was reported and travelled since the call before, the same bits
+  // on every rank; nan where the device has no numbers. Every rank calls it, after the update: a
+  // loss that stayed on the device is read and reduced now.
+  //   Throws  ContractError when nothing was reported; CommError
+  double mean_loss();
 
   const collectives::BucketPlan& plan() const { return plan_; }
   // Of the last armed pass, see communication.hpp.
@@ -140,8 +146,11 @@ class Ddp final : public nn::Module {
   std::vector<Tensor> kept_;          // their grads before the pass
   Tensor status_;
   comm::Work status_work_;
-  std::vector<double> brought_;
-  std::vector<double> sums_;
+
+  std::optional<double> loss_;  // reported, and not on its way yet
+  Tensor far_loss_;             // the same, on a device that the host has to wait for
+  bool loss_travels_ = false;   // with the pass that runs
+  std::optional<double> mean_loss_;
 };
 
 }  // namespace lockstep::ddp

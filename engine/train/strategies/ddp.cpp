@@ -1,9 +1,10 @@
 #include "engine/train/strategies/ddp.hpp"
 
-#include <optional>
+#include <functional>
 #include <utility>
 
 #include "engine/parallel/compress/mean.hpp"
+#include "engine/parallel/ddp/accumulate_step.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -15,66 +16,78 @@ ddp::Options with_hook(ddp::Options options, Hooked& hooked) {
   return options;
 }
 
+// The model, as a part that takes the passes of a step sees it. Each pass is told its occasion, and
+// the watch its phases.
+class PassesOfStep final : public nn::Module {
+ public:
+  using Enter = std::function<void(Phase)>;
+  PassesOfStep(nn::Module& model, Enter enter) : model_(model), enter_(std::move(enter)) {}
+
+  void begin(const nn::Occasion& occasion) { next_ = occasion; }
+  Value forward(Tape& tape, const Value& input) override {
+    model_.prepare(next_);
+    next_.first_sample += input.tensor.size(0) * next_.sample_stride;
+    enter_(Phase::forward);
+    tape.watch({[this](std::span<Parameter* const>) { enter_(Phase::backward); }, [] {}});
+    return model_.forward(tape, input);
+  }
+  std::vector<Parameter*> parameters() override { return model_.parameters(); }
+  std::vector<nn::Buffer*> buffers() override { return model_.buffers(); }
+
+ private:
+  nn::Module& model_;
+  Enter enter_;
+  nn::Occasion next_;
+};
+
+// The optimizer, whose update is the strategy's: with a phase of its own, and clipped.
+class UpdatingOptimizer final : public optim::Optimizer {
+ public:
+  UpdatingOptimizer(optim::Optimizer& optimizer, std::function<void()> update)
+      : optimizer_(optimizer), update_(std::move(update)) {}
+
+  std::string_view kind() const override { return optimizer_.kind(); }
+  void step() override { update_(); }
+  void zero_grad() override { optimizer_.zero_grad(); }
+  double learning_rate() const override { return optimizer_.learning_rate(); }
+  void set_learning_rate(double rate) override { optimizer_.set_learning_rate(rate); }
+  std::span<Parameter* const> parameters() const override { return optimizer_.parameters(); }
+  std::vector<optim::StateTensor> state() const override { return optimizer_.state(); }
+  void load_state(std::span<const optim::StateTensor> state) override {
+    optimizer_.load_state(state);
+  }
+
+ private:
+  optim::Optimizer& optimizer_;
+  std::function<void()> update_;
+};
+
 class DdpStrategy final : public WholeModel {
  public:
   DdpStrategy(comm::ProcessGroup& group, Replica replica, double clip_norm,
               const ddp::Options& options, Hooked hooked)
       : WholeModel(group, std::move(replica), clip_norm),
         hooked_(std::move(hooked)),
-        ddp_(*model_, group, with_hook(options, hooked_)) {}
+        passes_(*model_, [this](Phase phase) { enter(phase); }),
+        updates_(*optimizer_, [this] { update(); }),
+        ddp_(passes_, group, with_hook(options, hooked_)) {}
 
   double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     const std::int64_t sent_before = group_.traffic().bytes_sent;
     optimizer_->set_learning_rate(rate);
-    double labels = 0;
-    for (const data::Batch& batch : batches) labels += static_cast<double>(batch.labels.numel());
-    nn::Occasion of_batch = occasion;
-    double loss = 0;
-    Tensor loss_away;  // where reading it would make the host wait: read after the update
-    optimizer_->zero_grad();
-    for (std::size_t i = 0; i < batches.size(); ++i) {
-      ddp_.prepare(of_batch);
-      const double share = static_cast<double>(batches[i].labels.numel()) / labels;
-      const bool travels = i + 1 == batches.size();  // the gradients, and the loss with them
-      std::optional<ddp::Ddp::NoSync> alone;
-      if (!travels) alone.emplace(ddp_);
-      pass(batches[i], share, [&](const Tensor& part) {
-        if (device().numbers() == Numbers::away) {
-          const Tensor wide = part.to(DType::float64);
-          if (loss_away.defined()) wide.reduce_(loss_away, ReduceOp::sum);
-          loss_away = wide;
-          return;
-        }
-        loss += numbers() ? part.item() : no_loss;
-        if (travels) ddp_.bring({loss / static_cast<double>(group_.size())});
-      });
-      of_batch.first_sample += batches[i].inputs.size(0) * of_batch.sample_stride;
-    }
-    update();
-    const double mean = loss_away.defined()   ? mean_of_ranks(number_of(loss_away))
-                        : ddp_.sums().empty() ? no_loss
-                                              : ddp_.sums()[0];
+    passes_.begin(occasion);
+    ddp::accumulate_step(ddp_, updates_, batches);
+    const double mean = ddp_.mean_loss();
     cost_ = {group_.traffic().bytes_sent - sent_before, ddp_.communication()};
     return mean;
   }
 
  private:
-  // Forward and backward; `bring` gets the batch's part of the loss in between.
-  template <typename Bring>
-  void pass(const data::Batch& batch, double share, const Bring& bring) {
-    enter(Phase::forward);
-    Tape tape(GradMode::record);
-    const Value logits = ddp_.forward(tape, tape.constant(batch.inputs));
-    Value loss = autograd::cross_entropy(tape, logits, batch.labels);
-    if (share != 1) loss = autograd::scale(tape, loss, share);
-    bring(loss.tensor);
-    enter(Phase::backward);
-    tape.backward(loss);
-  }
-
   Hooked hooked_;  // outlives ddp_
-  ddp::Ddp ddp_;   // of the model, so it goes first
+  PassesOfStep passes_;
+  UpdatingOptimizer updates_;
+  ddp::Ddp ddp_;  // of the passes, so it goes first
 };
 
 }  // namespace

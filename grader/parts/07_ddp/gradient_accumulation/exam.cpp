@@ -1,0 +1,336 @@
+// The exam of gradient_accumulation: steps on micro-batches must equal those of one device that is
+// given each step's samples of all ranks as one batch. The judge trains that one device itself, and
+// counts how often the gradients travel.
+#include "grader/parts/07_ddp/gradient_accumulation/case.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "grader/exam/gradient_rules.hpp"
+#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/exam/training_tolerance.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/07_ddp/gradient_accumulation/oracle.hpp"
+
+namespace lockstep::grader::gradient_accumulation {
+namespace {
+
+using Problem = AccumulationProblem;
+
+struct KnownMistake {
+  Way way;
+  Cause cause;
+};
+
+const std::vector<KnownMistake>& known_mistakes() {
+  static const std::vector<KnownMistake> all{
+      {Way::unmoved,
+       {"unmoved", "no parameter moved: the optimizer did not step, or found no gradient"}},
+      {Way::no_average,
+       {"not_averaged",
+        "this rank trained on its own samples only: no pass of the step was reduced, since the "
+        "last forward was under no_sync, too"}},
+      {Way::last_only,
+       {"last_only",
+        "only the last micro-batch counts: the gradients of the others were taken away"}},
+      {Way::first_only,
+       {"first_only",
+        "only the first micro-batch counts: the update came after it, and what the others added "
+        "was never applied (i % k is 0 for i = 0)"}},
+      {Way::without_last, {"last_dropped", "the last micro-batch is missing from the step"}},
+      {Way::undivided,
+       {"undivided",
+        "each micro-batch counts as 1, so a step of k micro-batches is k times too long"}},
+      {Way::equal_shares,
+       {"equal_shares",
+        "each micro-batch counts as 1/k, whatever its number of labels; a small one then counts "
+        "too much"}},
+      {Way::first_k,
+       {"other_steps_k",
+        "the losses are divided by the number of micro-batches of another step; this step's are "
+        "fewer or more"}},
+      {Way::by_labels,
+       {"labels_not_divided",
+        "each micro-batch is multiplied by its labels, and the sum is not divided by the labels "
+        "of the step"}},
+      {Way::separate_steps,
+       {"steps_each", "there is an update after each micro-batch, and not one for all of them"}},
+      {Way::steps_each,
+       {"steps_each", "there is an update after each micro-batch, and not one for all of them"}},
+      {Way::no_zero,
+       {"not_zeroed", "the gradients of the step before were still there: zero them first"}},
+      {Way::zero_last,
+       {"zeroed_last",
+        "gradients left from before the first step went into it: zero the gradients first, not "
+        "last"}},
+  };
+  return all;
+}
+
+bool equals(const Problem& p, std::span<const double> seen, std::span<const double> other) {
+  return !first_difference(seen, other, training_tolerance(p.dtype, other));
+}
+
+Cause likely_cause(const Problem& p, std::uint64_t salt, int rank, std::span<const double> seen) {
+  if (!all_finite(seen)) {
+    return {"no_number",
+            "this value is not finite: a division by zero, or a read of uninitialised memory"};
+  }
+  for (const KnownMistake& mistake : known_mistakes()) {
+    if (equals(p, seen, train(p, salt, mistake.way, rank).parameters)) return mistake.cause;
+  }
+  return {"other_parameters",
+          "a micro-batch is missing from the sum, counts with another weight, or counts twice"};
+}
+
+void check_same_bits(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+                     int rank, std::span<const double> seen, std::span<const double> rank_zero) {
+  const auto at = first_other_bits(seen, rank_zero);
+  if (!at) return;
+  const bool alone = equals(p, seen, train(p, salt, Way::no_average, rank).parameters);
+  const Cause cause =
+      alone ? Cause{"not_averaged",
+                    "no pass was reduced: all forward passes were under no_sync, the last one too"}
+            : Cause{"added_after_the_reduction",
+                    "gradients were added after the pass that is reduced, so each rank has its own "
+                    "sum; the last micro-batch of the step is the one outside no_sync"};
+  const std::string first = number_at(rank_zero, *at), own = number_at(seen, *at);
+  bench.fail(played,
+             because(cause, {.message = text("after ", p.steps.size(),
+                                             p.steps.size() == 1 ? " step" : " steps",
+                                             ", the replicas of rank 0 and rank ", rank,
+                                             " differ: ", first, " and ", own, " at element ", *at),
+                             .expected = "the same bits on every rank",
+                             .seen = text(first, " on rank 0, ", own, " on rank ", rank),
+                             .where = text("rank ", rank)}));
+}
+
+// Each micro-batch passed through the model by itself: that is what saves memory.
+void check_passes(Bench& bench, const Played& played, const Problem& p, int rank,
+                  const std::vector<Sizes>& passes) {
+  if (passes.size() != p.steps.size()) throw MalformedMessage("not the passes of every step");
+  for (std::size_t step = 0; step < passes.size(); ++step) {
+    if (passes[step] == p.steps[step]) continue;
+    Failure failure{
+        .message = text("the parameters are right, but in step ", step, " of rank ", rank,
+                        " batches of ", listed(passes[step]),
+                        " samples passed through the model where the micro-batches have ",
+                        listed(p.steps[step])),
+        .expected = listed(p.steps[step]),
+        .seen = listed(passes[step]),
+        .where = text("rank ", rank, ", step ", step)};
+    const bool joined = passes[step].size() < p.steps[step].size();
+    if (joined) failure.verdict = Verdict::efficiency;
+    bench.fail(played,
+               because(joined ? Cause{"joined",
+                                      "micro-batches were joined, which needs the memory that they "
+                                      "are there to save"}
+                              : Cause{"other_passes",
+                                      "micro-batches pass in their order, each of them once"},
+                       failure));
+  }
+}
+
+// Enough to recognise a mistake.
+bool close_to(double seen, double other) {
+  return std::fabs(seen - other) <= 1e-4 * std::fabs(other);
+}
+
+Cause cause_of_loss(const std::vector<double>& of_batches, const Sizes& sizes, double seen) {
+  const auto total = static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), 0));
+  const double sum = std::accumulate(of_batches.begin(), of_batches.end(), 0.0);
+  const double last = of_batches.back();
+  if (std::isnan(seen)) {
+    return {"no_loss",
+            "no loss was reported for this step; call model.report before each backward, since "
+            "the loss travels with the gradients"};
+  }
+  if (close_to(seen, sum)) {
+    return {"loss_not_weighted", "the losses of the micro-batches are added up, not their shares"};
+  }
+  if (close_to(seen, last) || close_to(seen, last * static_cast<double>(sizes.back()) / total)) {
+    return {"last_loss_only", "this is the last micro-batch's; report each one's share"};
+  }
+  return {"wrong_loss",
+          "report each micro-batch's loss once, multiplied by its share of the labels"};
+}
+
+void check_losses(Bench& bench, const Played& played, const Problem& p, int rank,
+                  std::span<const double> seen, const Trained& right) {
+  std::vector<double> expected;
+  for (std::size_t step = 0; step < p.steps.size(); ++step) {
+    const Sizes& sizes = p.steps[step];
+    const auto labels = static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), 0));
+    double mean = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      mean += right.losses[step][i] * static_cast<double>(sizes[i]) / labels;
+    }
+    expected.push_back(mean);
+  }
+  const auto at = first_difference(seen, expected, training_tolerance(p.dtype, expected));
+  if (!at) return;
+  if (*at >= seen.size() || *at >= expected.size()) throw MalformedMessage("not a loss a step");
+  const std::string wanted = number(expected[*at]);
+  const std::string shown = std::isnan(seen[*at]) ? "not reported" : number(seen[*at]);
+  bench.fail(played,
+             because(cause_of_loss(right.losses[*at], p.steps[*at], seen[*at]),
+                     {.message = text("the parameters are right, but the loss of step ", *at,
+                                      " is ", shown, " where the mean over all labels is ", wanted),
+                      .expected = wanted,
+                      .seen = shown,
+                      .where = text("rank ", rank, ", step ", *at)}));
+}
+
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+             const std::vector<AccumulationReport>& reports) {
+  const Trained right = train(p, salt, Way::right, 0);
+  const auto tolerance = training_tolerance(p.dtype, right.parameters);
+  std::vector<double> rank_zero;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const AccumulationReport& report = reports[static_cast<std::size_t>(rank)];
+    const std::vector<double> seen = as_doubles(p.dtype, report.parameters);
+    if (rank == 0) rank_zero = seen;
+    check_same_bits(bench, played, p, salt, rank, seen, rank_zero);
+  }
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const AccumulationReport& report = reports[static_cast<std::size_t>(rank)];
+    const std::vector<double> seen = as_doubles(p.dtype, report.parameters);
+    if (const auto at = first_difference(seen, right.parameters, tolerance)) {
+      const std::string wanted = number_at(right.parameters, *at), shown = number_at(seen, *at);
+      bench.fail(played,
+                 because(likely_cause(p, salt, rank, seen),
+                         {.message = text("after ", p.steps.size(),
+                                          p.steps.size() == 1 ? " step" : " steps",
+                                          ", parameter element ", *at, " is ", shown,
+                                          " where one device that gets each step's samples of all "
+                                          "ranks as one batch has ",
+                                          wanted),
+                          .expected = wanted,
+                          .seen = shown,
+                          .where = text("rank ", rank, ", parameter element ", *at)}));
+    }
+    check_passes(bench, played, p, rank, report.passes);
+    check_losses(bench, played, p, rank, report.losses, right);
+  }
+}
+
+// Bytes that all-reduces took in, per rank.
+std::int64_t reduced_bytes(const Played& played) {
+  std::int64_t bytes = 0;
+  for (const sim::CollectiveRecord& record : played.counters.collectives) {
+    if (record.kind == sim::Collective::all_reduce) bytes += record.bytes;
+  }
+  return bytes;
+}
+
+void check_traffic(Bench& bench, const Played& played, const Problem& p) {
+  const auto steps = static_cast<std::int64_t>(p.steps.size());
+  const std::int64_t once = steps * elements * static_cast<std::int64_t>(bytes_of(p.dtype));
+  const std::int64_t seen = reduced_bytes(played);
+  // Half of it on top: what a step says of its loss and of lacking gradients is 16 bytes beside
+  // 736, and making the replicas equal takes some at the start.
+  if (2 * seen <= 3 * once) return;
+  const auto times = static_cast<std::int64_t>(
+      std::llround(static_cast<double>(seen) / static_cast<double>(once)));
+  bench.fail(played,
+             because({"reduced_every_time",
+                      "each forward pass outside no_sync ends in a reduction; what counts is where "
+                      "forward is called, so all of them but the step's last one belong inside"},
+                     wasteful("reduced_every_time",
+                              2.0 * (p.ranks() - 1) / p.ranks() * static_cast<double>(seen),
+                              ring_bytes(once, p.ranks()), text("per rank in ", steps, " steps"),
+                              text("the result is right, but gradients of ", grouped(seen),
+                                   " bytes are reduced in ", steps,
+                                   " steps where one reduction per step "
+                                   "takes ",
+                                   grouped(once), ": ", times, " times as much"))));
+}
+
+std::vector<Problem> smaller(const Problem& p) {
+  std::vector<Problem> offered;
+  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
+    offered.emplace_back(p).members = whole_world(ranks);
+  }
+  for (std::size_t i = 0; i < p.steps.size() && p.steps.size() > 1; ++i) {
+    auto& fewer = offered.emplace_back(p).steps;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  for (std::size_t i = 0; i < p.steps.size(); ++i) {
+    if (p.steps[i].size() > 1) offered.emplace_back(p).steps[i].pop_back();
+  }
+  return offered;
+}
+
+const RanksContract<Problem, AccumulationCase, AccumulationReport> contract{
+    .case_of = case_of, .compare = compare, .smaller = smaller};
+
+const std::vector<Sizes> equal_steps{{3, 3, 3, 3}, {3, 3, 3, 3}, {3, 3, 3, 3}, {3, 3, 3, 3}};
+const std::vector<Sizes> short_tail{{2, 2, 2, 2}, {2, 2, 2, 2}, {2, 2}, {2, 2, 2, 2}, {2}};
+const std::vector<Sizes> unequal{{4, 1, 3}, {1, 5, 2}, {2, 2, 1}, {1, 1, 6}};
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"on 1 to 8 and 13 ranks, steps of four micro-batches equal those of one device",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 1, 4, 5, 6, 7, 8, 13}) {
+           judge(bench, contract,
+                 {.members = whole_world(n), .steps = equal_steps, .schedule_seed = bench.draw()});
+         }
+       }},
+      {"a last group of fewer micro-batches is divided by its own number",
+       [](Bench& bench) {
+         for (const int n : {2, 5}) {
+           judge(bench, contract, {.members = whole_world(n), .steps = short_tail});
+         }
+       }},
+      {"micro-batches of different sizes count by their labels",
+       [](Bench& bench) {
+         for (const int n : {3, 4}) {
+           judge(bench, contract, {.members = whole_world(n), .steps = unequal});
+         }
+       }},
+      {"Adam, whose moments see the sum of a step only, and float32",
+       [](Bench& bench) {
+         judge(bench, contract,
+               {.members = whole_world(2), .steps = unequal, .optimizer = OptimizerKind::adam});
+         judge(bench, contract,
+               {.members = whole_world(3), .steps = short_tail, .dtype = DType::float32});
+       }},
+      {"a step of one micro-batch is a step of DDP",
+       [](Bench& bench) {
+         judge(bench, contract, {.members = whole_world(4), .steps = {{3}, {3}, {1}, {5}}});
+       }},
+      {"in a subgroup the gradients are reduced over that subgroup",
+       [](Bench& bench) {
+         Problem p{.members = {8, {6, 1, 4}}, .steps = unequal};
+         judge(bench, contract, p);
+       }},
+      {"gradients travel once per step, however many micro-batches it has",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 8}) {
+           judge(bench, contract, {.members = whole_world(n), .steps = equal_steps}, check_traffic);
+         }
+         judge(bench, contract,
+               {.members = whole_world(2), .steps = {{1, 1, 1, 1, 1, 1, 1, 1}, {1, 1, 1, 1}}},
+               check_traffic);
+       },
+       {},
+       Asks::cost},
+      {"when a peer is lost, a rank throws CommError and makes no update",
+       [](Bench& bench) {
+         for (const int at_request : {8, 14}) {
+           const Problem p{
+               .members = whole_world(4), .steps = equal_steps, .schedule_seed = bench.draw()};
+           judge_lost_peer(bench, contract, p, 3, at_request);
+         }
+       },
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::gradient_accumulation

@@ -1,0 +1,145 @@
+#include "grader/parts/07_ddp/gradient_accumulation/oracle.hpp"
+
+#include <numeric>
+
+#include "engine/base/random.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/play/training.hpp"
+
+namespace lockstep::grader::gradient_accumulation {
+namespace {
+
+// Players learn this one; what the other ranks' samples are drawn from stays with the judge.
+std::uint64_t model_seed_of(std::uint64_t salt) { return random_bits(salt, 2'000'003) >> 32; }
+
+std::int64_t labels_of(const Sizes& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+}
+
+double weight_of(const AccumulationProblem& p, std::size_t step, std::size_t i, Way way) {
+  const Sizes& sizes = p.steps[step];
+  const double right = static_cast<double>(sizes[i]) / static_cast<double>(labels_of(sizes));
+  const bool last = i + 1 == sizes.size();
+  switch (way) {
+    case Way::undivided:
+      return 1;
+    case Way::equal_shares:
+      return 1.0 / static_cast<double>(sizes.size());
+    case Way::first_k:
+      return 1.0 / static_cast<double>(p.steps.front().size());
+    case Way::by_labels:
+      return static_cast<double>(sizes[i]);
+    case Way::last_only:
+      return last ? right : 0;
+    case Way::first_only:
+      return i == 0 ? right : 0;
+    case Way::without_last:
+      return last && sizes.size() > 1 ? 0 : right;
+    default:
+      return right;
+  }
+}
+
+// Plays the steps of all ranks on one device.
+class OneDevice {
+ public:
+  OneDevice(const AccumulationProblem& p, std::uint64_t salt, Way way, int only)
+      : p_(p), way_(way), only_(only) {
+    for (int rank = 0; rank < p.ranks(); ++rank) cases_.push_back(case_of(p, salt, rank));
+    model_ = nn::make_mlp(cases_[0].widths, p.dtype, device_, model_seed_of(salt));
+    optimizer_ = make_optimizer(*model_, p.optimizer);
+    leave_gradients(*model_);
+  }
+
+  Trained trained() {
+    for (std::size_t step = 0; step < p_.steps.size(); ++step) take(step);
+    trained_.parameters = as_doubles(p_.dtype, values_of(*model_));
+    return std::move(trained_);
+  }
+
+ private:
+  void take(std::size_t step) {
+    trained_.losses.emplace_back();
+    const bool zeroes = way_ != Way::no_zero && !(way_ == Way::zero_last && step == 0);
+    if (zeroes) optimizer_->zero_grad();
+    for (std::size_t i = 0; i < p_.steps[step].size(); ++i) {
+      if (way_ == Way::separate_steps) optimizer_->zero_grad();
+      add_micro_batch(step, i);
+      if (way_ == Way::steps_each || way_ == Way::separate_steps) optimizer_->step();
+    }
+    const bool updates = way_ != Way::steps_each && way_ != Way::separate_steps;
+    if (updates && way_ != Way::unmoved) optimizer_->step();
+  }
+
+  void add_micro_batch(std::size_t step, std::size_t i) {
+    const std::int64_t samples = p_.steps[step][i];
+    const double weight = weight_of(p_, step, i, way_);
+    double loss_of_ranks = 0;
+    for (int rank = 0; rank < p_.ranks(); ++rank) {
+      const AccumulationCase& c = cases_[static_cast<std::size_t>(rank)];
+      const data::Batch batch =
+          make_batch(c.inputs, c.labels, width, first_, samples, p_.dtype, device_);
+      Tape tape(GradMode::record);
+      const Value logits = model_->forward(tape, tape.constant(batch.inputs));
+      const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
+      loss_of_ranks += loss.tensor.item() / p_.ranks();
+      if (way_ == Way::no_average && rank != only_) continue;
+      const double share = way_ == Way::no_average ? weight : weight / p_.ranks();
+      if (share != 0) tape.backward(autograd::scale(tape, loss, share));
+    }
+    first_ += samples;
+    trained_.losses.back().push_back(loss_of_ranks);
+  }
+
+  const AccumulationProblem& p_;
+  Way way_;
+  int only_;
+  CpuDevice device_;
+  std::vector<AccumulationCase> cases_;
+  std::unique_ptr<nn::Module> model_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::int64_t first_ = 0;  // sample of the next micro-batch
+  Trained trained_;
+};
+
+}  // namespace
+
+std::string AccumulationProblem::description() const {
+  std::string groups;
+  for (const Sizes& sizes : steps) {
+    groups += text(groups.empty() ? "" : ", ", listed(sizes));
+  }
+  return text(members.description(), ", ", steps.size(), steps.size() == 1 ? " step" : " steps",
+              " of micro-batches of ", groups, " samples, ",
+              optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
+              dtype == DType::float32 ? ", float32" : "");
+}
+
+AccumulationCase case_of(const AccumulationProblem& p, std::uint64_t salt, int rank) {
+  AccumulationCase c;
+  c.dtype = p.dtype;
+  c.optimizer = p.optimizer;
+  c.model_seed = model_seed_of(salt);
+  c.widths = {width, hidden, classes};
+  c.steps = p.steps;
+  std::int64_t samples = 0;
+  for (const Sizes& sizes : p.steps) samples += labels_of(sizes);
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const std::uint64_t at = static_cast<std::uint64_t>(i) * 16 + static_cast<std::uint64_t>(rank);
+    const auto label = static_cast<std::int64_t>(random_bits(salt + 17, at) % classes);
+    c.labels.push_back(label);
+    for (std::int64_t j = 0; j < width; ++j) {
+      const double noise = random_uniform(salt + 29, at * width + static_cast<std::uint64_t>(j));
+      // Ranks draw from shifted clouds, and so do samples of a rank: every gradient differs.
+      c.inputs.push_back(2 * noise - 1 + 0.4 * rank + 0.1 * static_cast<double>(i % 7) +
+                         (j == label ? 1.5 : 0.0));
+    }
+  }
+  return c;
+}
+
+Trained train(const AccumulationProblem& problem, std::uint64_t salt, Way way, int rank) {
+  return OneDevice(problem, salt, way, rank).trained();
+}
+
+}  // namespace lockstep::grader::gradient_accumulation

@@ -1,0 +1,57 @@
+// What the replicas should end with, and what they end with when accumulation has one of the usual
+// mistakes: one device plays all ranks.
+#pragma once
+
+#include <vector>
+
+#include "grader/exam/members.hpp"
+#include "grader/parts/07_ddp/gradient_accumulation/case.hpp"
+
+namespace lockstep::grader::gradient_accumulation {
+
+inline constexpr std::int64_t width = 6, hidden = 8, classes = 4;
+inline constexpr std::int64_t elements = width * hidden + hidden + hidden * classes + classes;
+
+using Sizes = std::vector<std::int64_t>;  // samples of the micro-batches of a step
+
+struct AccumulationProblem {
+  Members members = whole_world(2);
+  std::vector<Sizes> steps;
+  OptimizerKind optimizer = OptimizerKind::momentum;
+  DType dtype = DType::float64;
+  std::uint64_t schedule_seed = 0;
+
+  int ranks() const { return members.size(); }
+  std::string description() const;
+};
+
+// What rank `rank` is given. The other ranks' samples stay with the judge.
+AccumulationCase case_of(const AccumulationProblem& problem, std::uint64_t salt, int rank);
+
+// What one device ends with, in each of the ways this usually goes wrong.
+enum class Way : std::uint8_t {
+  right,
+  undivided,       // each micro-batch counts as 1
+  equal_shares,    // as 1/k
+  first_k,         // as 1/k of the first step
+  by_labels,       // as its number of labels
+  last_only,       // the last one alone
+  first_only,      // the first one alone
+  without_last,    // all but the last
+  no_average,      // one rank's own
+  steps_each,      // an update after each micro-batch, on what has added up
+  separate_steps,  // an update after each micro-batch, on its own gradient
+  no_zero,         // grads of earlier steps stay
+  zero_last,       // those from before the first step are added to it
+  unmoved,
+};
+
+struct Trained {
+  std::vector<double> parameters;           // flat
+  std::vector<std::vector<double>> losses;  // of each step: by micro-batch, the mean over the ranks
+};
+
+//   rank  whose samples no_average uses
+Trained train(const AccumulationProblem& problem, std::uint64_t salt, Way way, int rank);
+
+}  // namespace lockstep::grader::gradient_accumulation

@@ -1,0 +1,68 @@
+// Plays gradient_accumulation: some steps of training on this rank's own micro-batches, with a
+// model that notes which batches pass through it.
+#include "grader/parts/07_ddp/gradient_accumulation/case.hpp"
+
+#include <limits>
+
+#include "engine/parallel/ddp/accumulate_step.hpp"
+#include "grader/play/ranks_play.hpp"
+#include "grader/play/training.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+class NotedPasses final : public nn::Module {
+ public:
+  explicit NotedPasses(std::unique_ptr<nn::Module> model) : model_(std::move(model)) {}
+
+  Value forward(Tape& tape, const Value& input) override {
+    passes.push_back(input.tensor.size(0));
+    return model_->forward(tape, input);
+  }
+  std::vector<Parameter*> parameters() override { return model_->parameters(); }
+
+  std::vector<std::int64_t> passes;  // samples of each, since it was taken away
+
+ private:
+  std::unique_ptr<nn::Module> model_;
+};
+
+double reported_by(ddp::Ddp& model) {
+  try {
+    return model.mean_loss();
+  } catch (const ContractError&) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+AccumulationReport take_steps(comm::ProcessGroup& group, const AccumulationCase& c,
+                              Device& device) {
+  NotedPasses model(nn::make_mlp(c.widths, c.dtype, device, c.model_seed));
+  const auto optimizer = make_optimizer(model, c.optimizer);
+  ddp::Options options;
+  options.limits = {64, 256};  // several buckets, as a model of usual size has
+  ddp::Ddp wrapped(model, group, options);
+  leave_gradients(model);
+  AccumulationReport report;
+  std::int64_t first = 0;
+  for (const auto& sizes : c.steps) {
+    std::vector<data::Batch> micro_batches;
+    for (const std::int64_t samples : sizes) {
+      micro_batches.push_back(
+          make_batch(c.inputs, c.labels, c.widths.front(), first, samples, c.dtype, device));
+      first += samples;
+    }
+    model.passes.clear();
+    ddp::accumulate_step(wrapped, *optimizer, micro_batches);
+    report.losses.push_back(reported_by(wrapped));
+    report.passes.push_back(model.passes);
+  }
+  report.parameters = values_of(model);
+  return report;
+}
+
+}  // namespace
+
+Bytes play(sim::PlayerCase& played) { return play_in_group<AccumulationCase>(played, take_steps); }
+
+}  // namespace lockstep::grader
