@@ -126,29 +126,31 @@ void Ddp::begin_pass(std::span<Parameter* const> reached) {
   ++passes_;
   communication_ = {};
   lacking_.clear();
-  kept_.clear();
   if (order_ == Order::unknown) ready_order_.clear();  // what a pass with an error left
   std::vector<const Parameter*> sorted(reached.begin(), reached.end());
   std::ranges::sort(sorted);
+  std::vector<std::uint8_t> used;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (std::ranges::binary_search(sorted, parameters_[i])) continue;
-    lacking_.push_back(i);
-    // A copy: the grad may be the place in the bucket that is reduced now.
-    const Tensor& grad = parameters_[i]->grad;
-    kept_.push_back(grad.defined() ? grad.clone(MemoryKind::gradients) : Tensor());
+    used.push_back(std::ranges::binary_search(sorted, parameters_[i]) ? 1 : 0);
+    if (used.back() == 0) lacking_.push_back(i);
   }
-  start_status();
+  start_status();  // before any bucket, on every rank
+  if (options_.unused == Unused::reduce) {
+    unused_pass_ = begin_with_unused(group_, *reducer_, parameters_, used);
+    return;
+  }
   for (const std::size_t index : lacking_) reducer_->on_gradient_ready(index);
 }
 
-// What each rank lacks, summed: a number for each parameter, or how many of them when one is too
-// many. Then the loss, where one was reported.
+// How many parameters lack, summed, unless they may; then the loss, where one was reported.
 void Ddp::start_status() {
-  std::vector<double> numbers(options_.unused == Unused::reduce ? parameters_.size() : 1);
-  for (const std::size_t index : lacking_) ++numbers[numbers.size() == 1 ? 0 : index];
+  std::vector<double> numbers;
+  if (options_.unused == Unused::refuse) numbers.push_back(static_cast<double>(lacking_.size()));
   loss_travels_ = loss_.has_value();
   if (loss_) numbers.push_back(*loss_ / static_cast<double>(group_.size()));
   loss_.reset();
+  status_ = {};
+  if (numbers.empty()) return;
   status_ = from_values(numbers, {std::ssize(numbers)}, DType::float64,
                         parameters_.front()->value.device().host());
   status_work_ = group_.all_reduce_async(status_, ReduceOp::sum);
@@ -163,10 +165,10 @@ void Ddp::on_ready(std::size_t index) {
 void Ddp::end_pass() {
   if (pass_ != Pass::running) return;
   reducer_->finalize();
-  status_work_.wait();
+  if (status_.defined()) status_work_.wait();
   pass_ = Pass::none;
   std::vector<double> lacks;
-  if (status_.device().has_numbers()) {
+  if (status_.defined() && status_.device().has_numbers()) {
     const auto numbers = status_.data<double>();
     lacks.assign(numbers.begin(), numbers.end());
   }
@@ -180,10 +182,7 @@ void Ddp::end_pass() {
     if (order_ == Order::unknown) agree_on_order();
     return;
   }
-  for (std::size_t k = 0; k < lacking_.size(); ++k) {
-    const std::size_t index = lacking_[k];
-    if (lacks[index] == group_.size()) parameters_[index]->grad = kept_[k];
-  }
+  end_with_unused(std::move(unused_pass_), parameters_);
 }
 
 void Ddp::report(const Tensor& loss) {

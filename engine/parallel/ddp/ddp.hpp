@@ -39,6 +39,7 @@
 #include "engine/nn/module.hpp"
 #include "engine/parallel/ddp/assign_buckets.hpp"
 #include "engine/parallel/ddp/reducer.hpp"
+#include "engine/parallel/ddp/unused_parameters.hpp"
 
 namespace lockstep::ddp {
 
@@ -143,7 +144,7 @@ class Ddp final : public nn::Module {
   enum class Pass : std::uint8_t { none, running } pass_ = Pass::none;
   std::int64_t passes_ = 0;
   std::vector<std::size_t> lacking_;  // parameters that this pass does not reach, here
-  std::vector<Tensor> kept_;          // their grads before the pass
+  UnusedPass unused_pass_;            // with Unused::reduce
   Tensor status_;
   comm::Work status_work_;
 

@@ -1,0 +1,380 @@
+// The exam of unused_parameters: passes in which each rank uses other parameters. The judge draws
+// the sets and the gradients, compares what is left after each pass, and sees what the ranks say to
+// each other.
+#include "grader/parts/07_ddp/unused_parameters/case.hpp"
+
+#include <algorithm>
+
+#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/07_ddp/unused_parameters/oracle.hpp"
+
+namespace lockstep::grader::unused_parameters {
+namespace {
+
+using Problem = UnusedProblem;
+using Before = Pass::Before;
+using Sets = Pass::Sets;
+using Reports = std::vector<UnusedReport>;
+
+std::string in_pass(const Problem& p, std::size_t pass) {
+  return p.passes.size() > 1 ? text(" in pass ", pass + 1) : "";
+}
+
+std::string by_users(const Problem& p, int users) {
+  if (users == p.ranks()) return "all ranks used it";
+  return text(users, " of ", p.ranks(), " ranks used it");
+}
+
+// One parameter of one rank after a pass.
+struct Seen {
+  std::size_t pass, parameter;
+  int rank;
+  const GradientReport& report;
+};
+
+Failure failure_at(const Problem& p, const Seen& seen, std::string message) {
+  return {.message = std::move(message),
+          .where = text("rank ", seen.rank, ", parameter ", seen.parameter, in_pass(p, seen.pass))};
+}
+
+// Why a parameter that some rank used has other values.
+Cause cause_of_values(const Problem& p, const Seen& seen, std::span<const double> values,
+                      const std::vector<std::vector<RightGradient>>& right) {
+  const RightGradient& here = right[seen.pass][seen.parameter];
+  const auto is = [&](std::span<const double> other, double factor) {
+    std::vector<double> scaled(other.begin(), other.end());
+    for (double& value : scaled) value *= factor;
+    return resembles(values, scaled);
+  };
+  if (!all_finite(values)) {
+    return {"no_number", "this value is not finite: uninitialised memory was read"};
+  }
+  const auto& before = here.before[static_cast<std::size_t>(seen.rank)];
+  if (before && is(*before, 1)) {
+    return {"kept_though_used",
+            "it is what this rank had before the pass; another rank used the parameter, so all "
+            "ranks take the mean"};
+  }
+  if (here.users < p.ranks() && is(here.values, static_cast<double>(p.ranks()) / here.users)) {
+    return {"divided_by_users",
+            text("it is the sum divided by ", here.users,
+                 ", the ranks that used it; a mean is over all ranks, with zeros from the others")};
+  }
+  if (seen.pass > 0 && right[seen.pass - 1][seen.parameter].users > 0 &&
+      is(right[seen.pass - 1][seen.parameter].values, 1)) {
+    return {"stale", "it is what was right after the pass before"};
+  }
+  return {"other_values",
+          "a rank that does not use the parameter brings what it had before the pass, or zeros; "
+          "nothing else is added"};
+}
+
+void check_used(Bench& bench, const Played& played, const Problem& p, const Seen& seen,
+                const std::vector<std::vector<RightGradient>>& right) {
+  const RightGradient& here = right[seen.pass][seen.parameter];
+  const std::string lead =
+      text("parameter ", seen.parameter, " of rank ", seen.rank, in_pass(p, seen.pass));
+  if (!seen.report.defined) {
+    Failure failure =
+        failure_at(p, seen, text(lead, " has no gradient, although ", by_users(p, here.users)));
+    failure.expected = "the sum over the ranks times 1/N";
+    failure.seen = "no gradient";
+    const bool used = uses(p, seen.pass, seen.rank, seen.parameter);
+    bench.fail(played,
+               because(used ? Cause{"lost", "the gradient was taken away after the pass"}
+                            : Cause{"kept_though_used",
+                                    "this rank did not use it and restored what it had; only what "
+                                    "no rank used is restored"},
+                       failure));
+  }
+  const auto values = as_doubles(p.dtype, seen.report.grad);
+  const auto at = first_difference(values, here.values, here.tolerance);
+  if (!at) return;
+  Failure failure =
+      failure_at(p, seen,
+                 text("element ", *at, " of the gradient of ", lead, " is ", number_at(values, *at),
+                      " where the sum over the ranks times 1/N is ", number_at(here.values, *at),
+                      " (", by_users(p, here.users), ")"));
+  failure.expected = number_at(here.values, *at);
+  failure.seen = number_at(values, *at);
+  bench.fail(played, because(cause_of_values(p, seen, values, right), failure));
+}
+
+// What no rank used is as it was before the pass.
+//   before  the bytes, or nothing
+void check_unused(Bench& bench, const Played& played, const Problem& p, const Seen& seen,
+                  const std::optional<Bytes>& before, const RightGradient& right) {
+  const std::string lead = text("no rank used parameter ", seen.parameter, in_pass(p, seen.pass));
+  if (!before) {
+    if (!seen.report.defined) return;
+    Failure failure = failure_at(
+        p, seen, text(lead, ", and it had no gradient before; but it has one on rank ", seen.rank));
+    failure.expected = "no gradient";
+    failure.seen = "a gradient";
+    bench.fail(played, because({"invented",
+                                "the zeros that travelled stay in grad; weight decay and momentum "
+                                "would move the parameter"},
+                               failure));
+  }
+  const std::string name =
+      text(lead, ", and the gradient that rank ", seen.rank, " had before must stay as it was");
+  if (!seen.report.defined) {
+    Failure failure = failure_at(p, seen, text(name, "; but it is gone"));
+    failure.expected = "the gradient from before the pass";
+    failure.seen = "no gradient";
+    bench.fail(played, because({"lost",
+                                "what an unreduced pass left waits in grad until a rank uses the "
+                                "parameter again"},
+                               failure));
+  }
+  if (seen.report.grad == *before) return;
+  const auto values = as_doubles(p.dtype, seen.report.grad), kept = as_doubles(p.dtype, *before);
+  const auto at = first_other_bits(values, kept).value_or(0);
+  std::vector<double> mean(kept.size());
+  for (const auto& of_rank : right.before) {
+    for (std::size_t e = 0; of_rank && e < mean.size(); ++e) mean[e] += (*of_rank)[e] / p.ranks();
+  }
+  Failure failure = failure_at(p, seen,
+                               text(name, "; but element ", at, " is ", number_at(values, at),
+                                    " where it was ", number_at(kept, at)));
+  failure.expected = number_at(kept, at);
+  failure.seen = number_at(values, at);
+  bench.fail(played,
+             because(resembles(values, mean)
+                         ? Cause{"reduced_though_unused",
+                                 "it was averaged; restore a copy that was made before the pass, "
+                                 "for grad itself can lie in the bucket that is reduced"}
+                         : Cause{"not_restored",
+                                 "restore a copy that was made before the reducer was told of the "
+                                 "parameter: the reducer multiplies it by its share"},
+                     failure));
+}
+
+std::optional<Bytes> bytes_before(const Problem& p, const Seen& seen, const UnusedReport& report,
+                                  const RightGradient& right) {
+  if (p.passes[seen.pass].before == Before::kept && seen.pass > 0) {
+    const GradientReport& last = report.after[seen.pass - 1][seen.parameter];
+    if (!last.defined) return std::nullopt;
+    return last.grad;
+  }
+  const auto& before = right.before[static_cast<std::size_t>(seen.rank)];
+  if (!before) return std::nullopt;
+  return to_bytes(p.dtype, *before);
+}
+
+void check_form(Bench& bench, const Played& played, const Problem& p, const Seen& seen,
+                const Reports& reports, int users) {
+  const GradientReport& report = seen.report;
+  if (!report.defined) return;
+  const Shape wanted = shape_of_parameter(p.sizes[seen.parameter]);
+  const std::vector<std::int64_t> shape(wanted.begin(), wanted.end());
+  if (report.dtype != p.dtype || report.shape != shape) {
+    bench.fail(played, {.cause = "other_shape",
+                        .message = text("the gradient of parameter ", seen.parameter,
+                                        " is no longer of its parameter's shape and dtype"),
+                        .where = text("rank ", seen.rank)});
+  }
+  const GradientReport& first = reports.front().after[seen.pass][seen.parameter];
+  if (users == 0 || report.grad == first.grad) return;
+  bench.fail(played, {.cause = "bits_differ",
+                      .message = text("parameter ", seen.parameter, in_pass(p, seen.pass),
+                                      ": ranks 0 and ", seen.rank,
+                                      " hold means that differ in their last bits; likely cause: "
+                                      "a rank changed its mean after the reduction"),
+                      .expected = "the same bits on every rank",
+                      .seen = "different bits",
+                      .where = text("rank ", seen.rank)});
+}
+
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+             const Reports& reports) {
+  const auto right = right_gradients(p, salt);
+  for (const UnusedReport& report : reports) {
+    if (report.after.size() != p.passes.size()) throw MalformedMessage("not a report a pass");
+    for (const GradientReports& after : report.after) {
+      if (after.size() != p.sizes.size()) throw MalformedMessage("not a report a parameter");
+    }
+  }
+  for (std::size_t pass = 0; pass < p.passes.size(); ++pass) {
+    for (std::size_t i = 0; i < p.sizes.size(); ++i) {
+      const RightGradient& here = right[pass][i];
+      for (int rank = 0; rank < p.ranks(); ++rank) {
+        const UnusedReport& report = reports[static_cast<std::size_t>(rank)];
+        const Seen seen{pass, i, rank, report.after[pass][i]};
+        if (here.users > 0) {
+          check_used(bench, played, p, seen, right);
+        } else {
+          check_unused(bench, played, p, seen, bytes_before(p, seen, report, here), here);
+        }
+        check_form(bench, played, p, seen, reports, here.users);
+      }
+    }
+  }
+}
+
+// The collectives in the order in which rank 0 entered them.
+std::vector<const sim::CollectiveRecord*> in_order(const Played& played) {
+  std::vector<const sim::CollectiveRecord*> all;
+  for (const auto& record : played.counters.collectives) all.push_back(&record);
+  std::ranges::stable_sort(all, {}, [](const auto* record) { return record->entered_s.front(); });
+  return all;
+}
+
+void check_cost(Bench& bench, const Played& played, const Problem& p) {
+  const auto all = in_order(played);
+  const std::size_t of_pass = p.plan.buckets.size() + 1, passes = p.passes.size();
+  if (all.size() > of_pass * passes) {
+    bench.fail(played, because({"too_many_collectives",
+                                "one small all-reduce tells of all parameters: a number for each"},
+                               {.verdict = Verdict::efficiency,
+                                .message = text("the gradients are right, but there are ",
+                                                all.size(), " collectives in ", passes,
+                                                " passes of ", of_pass - 1, " buckets"),
+                                .expected = text(of_pass * passes, " collectives"),
+                                .seen = text(all.size(), " collectives")}));
+  }
+  if (all.size() < of_pass * passes) throw MalformedMessage("fewer collectives than buckets");
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    const sim::CollectiveRecord& users = *all[pass * of_pass];
+    const sim::CollectiveRecord& bucket = *all[pass * of_pass + 1];
+    const std::int64_t most = 8 * std::ssize(p.sizes);
+    if (users.bytes > most) {
+      bench.fail(
+          played,
+          because({"large_all_reduce", "a number for each parameter is enough"},
+                  wasteful("large_all_reduce", static_cast<double>(users.bytes),
+                           static_cast<double>(most), "in the small all-reduce",
+                           text("the gradients are right, but the all-reduce that tells of ",
+                                p.sizes.size(), " parameters has ", users.bytes, " bytes"))));
+    }
+    // Only where a rank is late does rank 0 fill a bucket before all ranks have begun.
+    if (p.late_s == 0 || bucket.entered_s.front() < users.done_s) continue;
+    bench.fail(played,
+               because({"waits_at_the_beginning",
+                        "start the small all-reduce, keep its Work, and wait in end_with_unused"},
+                       {.verdict = Verdict::efficiency,
+                        .message = text("the gradients are right, but", in_pass(p, pass),
+                                        " rank 0 starts its first bucket only when the small "
+                                        "all-reduce is over: its backward waits for the last rank "
+                                        "to begin"),
+                        .where = "rank 0"}));
+  }
+}
+
+std::vector<Problem> smaller(const Problem& p) {
+  std::vector<Problem> offered;
+  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
+    offered.emplace_back(p).members = whole_world(ranks);
+  }
+  for (std::size_t i = 0; i < p.passes.size() && p.passes.size() > 1; ++i) {
+    auto& fewer = offered.emplace_back(p).passes;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (fewer.front().before == Before::kept) offered.pop_back();
+  }
+  if (p.sizes.size() > 1) {
+    Problem& fewer = offered.emplace_back(p);
+    fewer.sizes.pop_back();
+    for (auto& bucket : fewer.plan.buckets) std::erase(bucket, fewer.sizes.size());
+    std::erase_if(fewer.plan.buckets, [](const auto& bucket) { return bucket.empty(); });
+  }
+  return offered;
+}
+
+const RanksContract<Problem, UnusedCase, UnusedReport> contract{
+    .case_of = case_of, .compare = compare, .smaller = smaller};
+
+Problem usual(Bench& bench, int ranks, std::vector<Pass> passes) {
+  Problem p{.members = whole_world(ranks), .sizes = {35, 7, 1, 64, 24, 13}};
+  p.plan = {{{5}, {4, 3}, {2, 1, 0}}};
+  p.passes = std::move(passes);
+  p.schedule_seed = bench.draw();
+  return p;
+}
+
+void any_plan(Bench& bench) {
+  const auto judge_plan = [&](collectives::BucketPlan plan, DType dtype) {
+    Problem p = usual(bench, 3, {{}, {}, {.before = Before::added}});
+    p.plan = std::move(plan);
+    p.dtype = dtype;
+    judge(bench, contract, p);
+  };
+  judge_plan({{{5, 4, 3, 2, 1, 0}}}, DType::float64);
+  judge_plan({{{0}, {1}, {2}, {3}, {4}, {5}}}, DType::float32);
+  judge_plan({{{2, 5}, {0, 4}, {3, 1}}}, DType::bfloat16);
+}
+
+void cost(Bench& bench) {
+  for (const int ranks : {2, 4, 8}) {
+    Problem p = usual(bench, ranks, {{.sets = Sets::all}, {.sets = Sets::all}});
+    p.late_s = 5e-3;  // beside 120e-6 of backward
+    judge(bench, contract, p, check_cost);
+    p.passes = {{}, {.before = Before::added}, {.sets = Sets::none}};
+    p.late_s = 0;
+    judge(bench, contract, p, check_cost);
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"on 1 to 8 and 13 ranks, what some ranks used is summed and divided by all of them, and "
+       "what "
+       "none used stays without a gradient",
+       [](Bench& bench) {
+         for (const int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) {
+           judge(bench, contract, usual(bench, n, {{}}));
+         }
+       }},
+      {"the sets change from pass to pass",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 5}) {
+           judge(bench, contract, usual(bench, n, {{}, {}, {}, {}, {}}));
+         }
+       }},
+      {"a gradient that waits for its pass stays bit for bit while no rank uses the parameter, and "
+       "travels along when one does",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 4}) {
+           const Pass added{.before = Before::added}, kept{.before = Before::kept};
+           judge(bench, contract, usual(bench, n, {added, kept, kept, {}, added, kept}));
+         }
+       }},
+      {"a rank that uses nothing, a pass that uses everything, and one in which no rank uses "
+       "anything",
+       [](Bench& bench) {
+         for (const int n : {1, 2, 4}) {
+           judge(bench, contract,
+                 usual(bench, n,
+                       {{.sets = Sets::not_rank_0},
+                        {.sets = Sets::all},
+                        {.sets = Sets::none},
+                        {.sets = Sets::not_rank_0, .before = Before::kept},
+                        {.sets = Sets::none, .before = Before::kept}}));
+         }
+       }},
+      {"any plan of buckets, any type", any_plan},
+      {"in a subgroup, what counts is who used a parameter in that subgroup",
+       [](Bench& bench) {
+         Problem p = usual(bench, 8, {{}, {}});
+         p.members.ranks = {6, 1, 4};
+         judge(bench, contract, p);
+       }},
+      {"one small all-reduce more, which nothing waits for before backward is over",
+       cost,
+       {},
+       Asks::cost},
+      {"when a peer is lost, a rank throws CommError",
+       [](Bench& bench) {
+         for (const int at_request : {4, 9}) {
+           judge_lost_peer(bench, contract, usual(bench, 4, {{}, {}, {}}), 2, at_request);
+         }
+       },
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::unused_parameters
