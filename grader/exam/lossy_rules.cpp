@@ -1,0 +1,269 @@
+#include "grader/exam/lossy_rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "grader/exam/traffic.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+// Virtual time is a sum of a few doubles of some 1e-5 s.
+constexpr double moment_s = 1e-12;
+
+bool is_close(double seen, double right, double tolerance) {
+  if (std::isnan(right)) return std::isnan(seen);
+  return seen == right || std::fabs(seen - right) <= tolerance;
+}
+
+double tolerance_at(const Right& right, std::size_t i) {
+  return right.tolerance.empty() ? 0 : right.tolerance[i];
+}
+
+// Of the shorter length where lengths differ.
+std::optional<std::size_t> first_wrong(const Numbers& seen, const Right& right) {
+  const std::size_t common = std::min(seen.size(), right.values.size());
+  for (std::size_t i = 0; i < common; ++i) {
+    if (!is_close(seen[i], right.values[i], tolerance_at(right, i))) return i;
+  }
+  if (seen.size() != right.values.size()) return common;
+  return std::nullopt;
+}
+
+// Whether `seen` is what a mistake gives, which may round as a right answer may: by as much of what
+// it gives.
+bool fits(const Numbers& seen, const Numbers& gives, const Right& right) {
+  if (seen.size() != gives.size() || seen.size() != right.values.size()) return false;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const double wanted = right.values[i];
+    double tolerance = tolerance_at(right, i);
+    if (std::isfinite(gives[i])) {
+      const bool larger = std::isfinite(wanted) && wanted != 0;
+      tolerance *= larger ? std::max(1.0, std::fabs(gives[i] / wanted)) : 1;
+      tolerance += 1e-6 * std::fabs(gives[i]);
+    }
+    if (!is_close(seen[i], gives[i], tolerance)) return false;
+  }
+  return true;
+}
+
+Cause cause_of(const Numbers& seen, const Right& right) {
+  if (seen.size() != right.values.size()) return {"length", "the number of elements changed"};
+  for (const auto& mistake : right.mistakes) {
+    if (fits(seen, mistake.gives, right)) return mistake.cause;
+  }
+  const auto finite = [](double value) { return std::isfinite(value); };
+  if (std::ranges::all_of(right.values, finite) && !std::ranges::all_of(seen, finite)) {
+    return {"no_number",
+            "a value is not finite: too large for the type that travels, a division by zero, or "
+            "memory that was never written"};
+  }
+  return right.otherwise;
+}
+
+std::string shortly(double value) {
+  std::ostringstream out;
+  out.precision(2);
+  out << value;
+  return out.str();
+}
+
+std::string of_call(const LossySeen& seen, std::size_t call) {
+  return seen.calls() > 1 ? text(" of call ", call + 1) : "";
+}
+
+void require_right(Bench& bench, const Played& played, const std::string& what, int rank,
+                   const Numbers& seen, const Right& right) {
+  const auto at = first_wrong(seen, right);
+  if (!at) return;
+  const auto wanted = number_at(right.values, *at), shown = number_at(seen, *at);
+  const bool rounds = *at < right.values.size() && tolerance_at(right, *at) > 0;
+  std::string message = text("element ", *at, " of the ", what, " is ", shown, " on rank ", rank,
+                             " where ", right.name, " is ", wanted);
+  if (rounds) {
+    message += text(" (", right.allowed, ": up to ", shortly(tolerance_at(right, *at)), ")");
+  }
+  bench.fail(played, because(cause_of(seen, right),
+                             {.message = message,
+                              .expected = wanted,
+                              .seen = shown,
+                              .where = text("rank ", rank, ", ", what, ", element ", *at)}));
+}
+
+// The collectives that a rank began in a call, without barriers.
+std::vector<const sim::CollectiveRecord*> begun_in(const Played& played, int rank, double from_s,
+                                                   double to_s) {
+  std::vector<const sim::CollectiveRecord*> found;
+  for (const auto& record : played.counters.collectives) {
+    if (std::cmp_greater_equal(rank, record.entered_s.size())) continue;
+    const double entered_s = record.entered_s[static_cast<std::size_t>(rank)];
+    if (from_s - moment_s <= entered_s && entered_s <= to_s + moment_s) found.push_back(&record);
+  }
+  return found;
+}
+
+Failure late(std::string cause, std::string message, int rank) {
+  return {.verdict = Verdict::efficiency,
+          .cause = std::move(cause),
+          .message = std::move(message),
+          .where = text("rank ", rank)};
+}
+
+}  // namespace
+
+const Numbers& LossySeen::state_before(std::size_t call, int rank) const {
+  const auto r = static_cast<std::size_t>(rank);
+  const std::size_t bucket = call % kept.size();
+  return call < kept.size() ? kept[bucket][r] : states[call - kept.size()][r];
+}
+
+void check_result(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
+                  const Right& right) {
+  const auto& of_ranks = seen.results[call];
+  for (int rank = 0; rank < seen.ranks(); ++rank) {
+    const Numbers& mine = of_ranks[static_cast<std::size_t>(rank)];
+    require_right(bench, played, text("result", of_call(seen, call)), rank, mine, right);
+    const auto at = first_other_bits(mine, of_ranks.front());
+    if (!at || (std::isnan(mine[*at]) && std::isnan(of_ranks.front()[*at]))) continue;
+    bench.fail(played,
+               because({"bits_differ",
+                        "each rank rounds for itself, so the replicas drift apart; all ranks "
+                        "must convert the same received bytes"},
+                       {.message = text("element ", *at, " of the result", of_call(seen, call),
+                                        " is within its tolerance, but differs between ranks 0 "
+                                        "and ",
+                                        rank),
+                        .expected = number(of_ranks.front()[*at]),
+                        .seen = number(mine[*at]),
+                        .where = text("rank ", rank, ", element ", *at)}));
+  }
+}
+
+void check_state(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
+                 int rank, const Right& right) {
+  require_right(bench, played, text("residual after call ", call + 1), rank,
+                seen.states[call][static_cast<std::size_t>(rank)], right);
+}
+
+std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_t call,
+                                               const Numbers& mean) {
+  std::vector<Mistake<Numbers>> usual;
+  const double n = seen.ranks();
+  if (n == 1 || mean.empty()) return usual;
+  const auto scaled = [](Numbers values, double factor) {
+    for (double& value : values) value *= factor;
+    return values;
+  };
+  usual.push_back(
+      {{"summed_not_averaged", text("it is ", n, " times too large: summed, not averaged")},
+       scaled(mean, n)});
+  usual.push_back({{"divided_twice", text("it is ", n, " times too small: divided twice")},
+                   scaled(mean, 1 / n)});
+  for (std::size_t r = 0; r < seen.gradients[call].size(); ++r) {
+    const Numbers& own = seen.gradients[call][r];
+    usual.push_back({{"not_reduced", text("it is rank ", r,
+                                          "'s own gradient: nothing was added to it, or the "
+                                          "result was not brought back")},
+                     own});
+    usual.push_back({{"divided_only", text("it is rank ", r,
+                                           "'s own gradient divided by N: no other rank's was "
+                                           "added, or the result was not brought back")},
+                     scaled(own, 1 / n)});
+  }
+  if (call > 0) {
+    usual.push_back(
+        {{"stale", "it is the result of the call before"}, seen.results[call - 1].front()});
+  }
+  return usual;
+}
+
+void check_nothing_lost(Bench& bench, const Played& played, const LossySeen& seen, double tolerance,
+                        const std::string& allowed) {
+  const std::size_t buckets = seen.kept.size(), count = seen.gradients.front().front().size();
+  for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+    for (std::size_t i = 0; i < count; ++i) {
+      double came = 0, sent = 0, left = 0;
+      for (int rank = 0; rank < seen.ranks(); ++rank) {
+        const auto r = static_cast<std::size_t>(rank);
+        came += seen.kept[bucket][r][i];
+        std::size_t last = bucket;
+        for (std::size_t call = bucket; call < seen.calls(); call += buckets) {
+          came += seen.gradients[call][r].at(i);
+          sent += seen.results[call][r].at(i);  // N ranks hold the mean: the sum
+          last = call;
+        }
+        left += seen.states[last][r].at(i);
+      }
+      if (std::fabs(sent + left - came) <= tolerance) continue;
+      Cause cause{"lost",
+                  "what does not travel must stay in the residual, and what travels must "
+                  "leave it, on each rank by itself"};
+      if (std::fabs(sent + left) > std::fabs(came)) cause.name = "counted_twice";
+      const auto gradients = text("element ", i, " over ", seen.calls() / buckets, " calls");
+      bench.fail(played,
+                 because(cause, {.message = text(gradients, ": ", number(came), " came in, ",
+                                                 number(sent), " was sent and ", number(left),
+                                                 " is left; sent and left must add up to what "
+                                                 "came in (",
+                                                 allowed, ")"),
+                                 .expected = number(came),
+                                 .seen = number(sent + left),
+                                 .where = text("element ", i)}));
+    }
+  }
+}
+
+void check_wire(Bench& bench, const Played& played, const LossySeen& seen, const Wire& wire) {
+  const double sent = busiest_rank_bytes(played.counters) / static_cast<double>(seen.calls());
+  bench.note_par("bytes", sent, wire.bytes, played);
+  const auto usually = [](const std::string& what) { return what.empty() ? "" : "; " + what; };
+  const std::string message =
+      text("the result is right, but a rank sends ", number(sent), " bytes a call where ",
+           wire.formula, " are ", number(wire.bytes), "; likely cause: ");
+  if (sent > 1.01 * wire.bytes) {
+    bench.fail(played, wasteful("too_many_bytes", sent, wire.bytes, "per rank",
+                                text(message, "something larger travels", usually(wire.more))));
+  }
+  if (sent < 0.99 * wire.bytes) {
+    bench.fail(played, wasteful("too_few_bytes", sent, wire.bytes, "per rank",
+                                text(message, "something is left out", usually(wire.less))));
+  }
+  check_operations(bench, played,
+                   {.collectives = wire.collectives * std::ssize(seen.gradients),
+                    .allowed = text(wire.made_of, " for each of ", seen.calls(), " calls")});
+}
+
+void check_in_flight(Bench& bench, const Played& played, const LossySeen& seen,
+                     const LossyNotes& notes) {
+  for (int rank = 0; rank < seen.ranks(); ++rank) {
+    const int world_rank = seen.members.ranks[static_cast<std::size_t>(rank)];
+    for (std::size_t call = 0; call < seen.calls(); ++call) {
+      const auto& told = notes.told(static_cast<std::uint32_t>(call + 1), world_rank);
+      const double called_s = told[0].at_s, returned_s = told[1].at_s;
+      if (returned_s > called_s + moment_s) {
+        bench.fail(played,
+                   because({"waits_in_the_call",
+                            "a blocking collective, or a wait() before the function returns; start "
+                            "the collective, and leave the rest to the Work's wait()"},
+                           late("waits_in_the_call",
+                                text("the result is right, but rank ", rank, " waits ",
+                                     shortly((returned_s - called_s) * 1e6),
+                                     " µs inside the function, while backward stands still"),
+                                rank)));
+      }
+      if (!begun_in(played, rank, called_s, returned_s).empty()) continue;
+      bench.fail(played,
+                 because({"starts_late",
+                          "the first collective is started in wait(), when nothing is left to "
+                          "overlap with"},
+                         late("starts_late",
+                              text("the result is right, but when the function returns on rank ",
+                                   rank, ", no collective of it has begun"),
+                              rank)));
+    }
+  }
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,74 @@
+// Rules for parts that reduce gradients in fewer bytes: what each call leaves on each rank, within
+// what the contract loses; that all ranks hold the same bits; that nothing is lost over many calls;
+// what travelled, and when.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grader/exam/members.hpp"
+#include "grader/exam/reported_service.hpp"
+#include "grader/play/lossy_play.hpp"
+
+namespace lockstep::grader {
+
+using Numbers = std::vector<double>;
+using LossyNotes = ReportedService<LossyNote>;
+
+// A case that was played, as numbers.
+struct LossySeen {
+  Members members;
+  std::vector<std::vector<Numbers>> gradients;  // given, by call and rank of the group
+  std::vector<std::vector<Numbers>> kept;       // at first, by bucket and rank; none kept: empty
+  std::vector<std::vector<Numbers>> results;    // by call and rank
+  std::vector<std::vector<Numbers>> states;     // after each call, by call and rank
+
+  int ranks() const { return members.size(); }
+  std::size_t calls() const { return gradients.size(); }
+  // What a rank kept of the bucket of this call, before the call.
+  const Numbers& state_before(std::size_t call, int rank) const;
+};
+
+// What some numbers must be, and what is said of those that are not.
+struct Right {
+  std::string name;       // "the mean over 4 ranks in float16"
+  Numbers values{};       // NaN and infinities are themselves
+  Numbers tolerance{};    // of each element; none: exact
+  std::string allowed{};  // why there is a tolerance: "each share is rounded to 11 bits"
+  std::vector<Mistake<Numbers>> mistakes{};  // usual ones, the likeliest first
+  Cause otherwise{"other_values", "the wrong elements were added, or in the wrong places"};
+};
+
+// The gradient after a call: right on every rank, and the same bits on all.
+void check_result(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
+                  const Right& right);
+// What a rank keeps of the bucket of a call.
+void check_state(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
+                 int rank, const Right& right);
+
+// Mistakes of every mean: not averaged, averaged twice, not reduced, of the call before.
+std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_t call,
+                                               const Numbers& mean);
+
+// Over all calls: N times the results, and what the ranks keep at the end, add up to what they kept
+// at first and what came in. `tolerance` of an element.
+void check_nothing_lost(Bench& bench, const Played& played, const LossySeen& seen, double tolerance,
+                        const std::string& allowed);
+
+// What a call may send from each rank, and the collectives it is made of.
+struct Wire {
+  double bytes = 0;     // of the busiest rank
+  std::string formula;  // "2(N-1)/N of 400 elements of 2 bytes"
+  int collectives = 1;
+  std::string made_of;         // "one all-reduce"
+  std::string more{}, less{};  // what usually sends more, or less
+};
+// Two-sided: within 1 percent.
+void check_wire(Bench& bench, const Played& played, const LossySeen& seen, const Wire& wire);
+
+// When a call returns, its first collective has begun and nothing was waited for.
+void check_in_flight(Bench& bench, const Played& played, const LossySeen& seen,
+                     const LossyNotes& notes);
+
+}  // namespace lockstep::grader

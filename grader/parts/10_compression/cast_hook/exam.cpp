@@ -1,0 +1,326 @@
+// The exam of cast_hook: the mean within the roundings of 16 bits, exact where only one rounding
+// happens, no overflow that the division avoids, and half the bytes of float32, in flight when the
+// function returns.
+#include "grader/parts/10_compression/cast_hook/case.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "grader/exam/lossy_exam.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::cast_hook {
+namespace {
+
+using Family = LossyFamily<CastSettings>;
+using Problem = Family::Problem;
+using Contract = LossyContract<CastSettings>;
+
+// What a half holds of a value, rounded to nearest even.
+double in_half(DType half, double value) {
+  return half == DType::float16 ? static_cast<double>(static_cast<float>(Float16(value)))
+                                : static_cast<double>(static_cast<float>(BFloat16(value)));
+}
+// The same, cut off instead of rounded: what a shift of the bits does.
+double cut_to_half(DType half, double value) {
+  const double nearest = in_half(half, value);
+  if (!std::isfinite(nearest) || std::fabs(nearest) <= std::fabs(value)) return nearest;
+  const double step = std::ldexp(epsilon_of(half), std::ilogb(nearest) - 1);
+  return nearest - std::copysign(std::ilogb(std::fabs(nearest) - step) < std::ilogb(nearest)
+                                     ? step
+                                     : 2 * step,
+                                 nearest);
+}
+
+// Each rank's share, and what the mean is if one function makes a share of an element.
+Numbers mean_of(const std::vector<Numbers>& gradients, const auto& share_of) {
+  Numbers mean(gradients.front().size());
+  for (const Numbers& mine : gradients) {
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += share_of(mine[i]);
+  }
+  return mean;
+}
+
+// What a sum in 16 bits makes of shares: a rounding at each addition, in the order of ranks.
+Numbers mean_in_half(const std::vector<Numbers>& gradients, DType half) {
+  Numbers sum(gradients.front().size());
+  for (const Numbers& mine : gradients) {
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      const double share = in_half(half, mine[i] / static_cast<double>(gradients.size()));
+      sum[i] = in_half(half, sum[i] + share);
+    }
+  }
+  return sum;
+}
+
+DType other_half(DType half) { return half == DType::float16 ? DType::bfloat16 : DType::float16; }
+
+// The usual mistakes with halves. Without a tolerance they can be told apart.
+std::vector<Mistake<Numbers>> mistakes_of_halves(const LossySeen& seen, std::size_t call,
+                                                 DType half) {
+  const auto& gradients = seen.gradients[call];
+  const double n = seen.ranks();
+  const DType other = other_half(half);
+  return {
+      {{"truncated",
+        "the share is cut off to 16 bits; the contract rounds it to nearest even, as Tensor::to "
+        "does"},
+       mean_of(gradients, [&](double x) { return cut_to_half(half, x / n); })},
+      {{"other_half", text("the elements travel in ", name_of(other),
+                           ", not in the type that the "
+                           "argument `half` asks for")},
+       mean_in_half(gradients, other)},
+      {{"not_rounded", "the shares are not rounded to 16 bits at all"},
+       mean_of(gradients, [&](double x) { return x / n; })}};
+}
+
+// Where the sum of the undivided halves overflows on the way.
+Numbers divided_after(const std::vector<Numbers>& gradients, DType half) {
+  Numbers sum = mean_of(gradients, [&](double x) { return in_half(half, x); });
+  for (double& value : sum) value = in_half(half, value) / static_cast<double>(gradients.size());
+  return sum;
+}
+
+Right right_mean(const Problem& p, const LossySeen& seen, std::size_t call) {
+  const double n = seen.ranks(), unit = epsilon_of(p.settings.half) / 2;
+  const auto& gradients = seen.gradients[call];
+  Right right{.name = text("the mean over ", seen.ranks(), " ranks"),
+              .values = mean_of(gradients, [&](double x) { return x / n; })};
+  // Each share is rounded once, relatively by `unit`, and each of N-1 additions once more; below
+  // the normal float16 numbers a rounding is up to 2^-25.
+  right.tolerance = mean_of(gradients, [&](double x) { return std::fabs(x) / n; });
+  for (double& value : right.tolerance) value = (n + 1) * (unit * value + 0x1p-25);
+  right.allowed = text("each share and each addition rounds to ", name_of(p.settings.half));
+  right.mistakes = mistakes_of_mean(seen, call, right.values);
+  for (auto& mistake : mistakes_of_halves(seen, call, p.settings.half)) {
+    right.mistakes.push_back(std::move(mistake));
+  }
+  return right;
+}
+
+void compare_means(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes&) {
+  for (std::size_t call = 0; call < seen.calls(); ++call) {
+    check_result(bench, played, seen, call, right_mean(p, seen, call));
+  }
+}
+
+// Where one rank brings an element and the others zeros, the share's rounding is the only one.
+void compare_single_roundings(Bench& bench, const Played& played, const Problem& p,
+                              const LossySeen& seen, const LossyNotes&) {
+  const double n = seen.ranks();
+  const DType half = p.settings.half;
+  for (std::size_t call = 0; call < seen.calls(); ++call) {
+    Right right{
+        .name = text("one rank's share, rounded to nearest even in ", name_of(half), ","),
+        .values = mean_of(seen.gradients[call], [&](double x) { return in_half(half, x / n); })};
+    right.mistakes = mistakes_of_halves(seen, call, half);
+    for (auto& mistake : mistakes_of_mean(seen, call, right.values)) {
+      right.mistakes.push_back(std::move(mistake));
+    }
+    check_result(bench, played, seen, call, right);
+  }
+}
+
+// Large numbers: what the mean is, where the shares and their sums fit.
+void compare_large(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes&) {
+  for (std::size_t call = 0; call < seen.calls(); ++call) {
+    Right right = right_mean(p, seen, call);
+    const auto& gradients = seen.gradients[call];
+    const double n = seen.ranks();
+    const DType half = p.settings.half;
+    const std::vector<Mistake<Numbers>> of_order{
+        {{"divided_after",
+          "the sum is made before the division, so that it overflows 16 bits where the mean fits; "
+          "multiply by 1/N first"},
+         divided_after(gradients, half)},
+        {{"converted_first",
+          "the gradient is converted before it is divided, so that it overflows 16 bits where its "
+          "share fits; multiply by 1/N first"},
+         mean_of(gradients, [&](double x) { return in_half(half, x) / n; })}};
+    right.mistakes.insert(right.mistakes.begin(), of_order.begin(), of_order.end());
+    check_result(bench, played, seen, call, right);
+  }
+}
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// A NaN, infinities of one and of both signs, and a number beyond float16, on one rank each; on the
+// others, numbers.
+Numbers special_numbers(const Problem& p, std::uint64_t, int rank, std::size_t) {
+  const int last = p.members.size() - 1;
+  Numbers values{1, 2, 3, 4, 1e9, 6};
+  if (rank == last) values = {nan, inf, -inf, inf, 1e9, 7};
+  if (rank == 0 && last > 0) values[3] = -inf;
+  values.resize(static_cast<std::size_t>(p.count));
+  return values;
+}
+
+void compare_special(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                     const LossyNotes&) {
+  Right right = right_mean(p, seen, 0);
+  const bool small = p.settings.half == DType::float16;
+  if (small && right.values.size() > 4) right.values[4] = inf;
+  for (double& tolerance : right.tolerance) {
+    if (!std::isfinite(tolerance)) tolerance = 0;
+  }
+  right.name = small ? "the mean in float16, whose largest number is 65,504," : right.name;
+  right.otherwise = {"not_kept",
+                     "NaN and infinity are data here: a run that has diverged must not look "
+                     "healthy, so convert them as they are"};
+  check_result(bench, played, seen, 0, right);
+}
+
+void compare_starts(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                    const LossyNotes& notes) {
+  compare_means(bench, played, p, seen, notes);
+  check_in_flight(bench, played, seen, notes);
+}
+
+void compare_bytes(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes& notes) {
+  compare_means(bench, played, p, seen, notes);
+  check_wire(bench, played, seen,
+             {.bytes = ring_bytes(2 * p.count, seen.ranks()),
+              .formula = text("2(N-1)/N of ", p.count, " elements of 2 bytes"),
+              .collectives = 1,
+              .made_of = "one all-reduce",
+              .more = "elements travel in the bucket's own type, or whole buckets are gathered"});
+}
+
+Numbers usual_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  return drawn_numbers(p.count, salt, rank, call);
+}
+Numbers one_ranks_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  Numbers values = drawn_numbers(p.count, salt, rank, call);
+  const auto ranks = static_cast<std::size_t>(p.members.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    // Halfway between two numbers of float16, where nearest even decides.
+    if (i % 4 == 0) values[i] = (2048.0 + static_cast<double>(i / 4 % 512) * 2 + 1) / 8;
+    if (i % 4 == 1) values[i] = (256.0 + static_cast<double>(i / 4 % 64) * 2 + 1) / 8;
+    if ((i + salt) % ranks != static_cast<std::size_t>(rank)) values[i] = 0;
+  }
+  return values;
+}
+Numbers large_numbers(const Problem& p, std::uint64_t, int rank, std::size_t) {
+  Numbers values(static_cast<std::size_t>(p.count));
+  if (rank >= std::min(2, p.members.size())) return values;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = (i % 2 == 0 ? 60'000 : -58'000) + 32.0 * rank;
+    // Its share fits float16, though it does not itself.
+    if (i % 3 == 2 && p.members.size() > 1) values[i] = rank == 0 ? 100'352 : 0;
+  }
+  return values;
+}
+
+auto contract_with(decltype(Contract::compare) compare,
+                   decltype(Contract::gradient) gradient = usual_numbers) {
+  return Family::ranks_contract({.gradient = std::move(gradient), .compare = std::move(compare)});
+}
+
+Problem usual(Bench& bench, int ranks, std::int64_t count, DType half) {
+  Problem p;
+  p.members = whole_world(ranks);
+  p.settings.half = half;
+  p.count = count;
+  p.calls = 2;
+  p.schedule_seed = bench.draw();
+  return p;
+}
+
+constexpr DType halves[]{DType::float16, DType::bfloat16};
+
+void any_ranks(Bench& bench) {
+  for (const int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) {
+    for (const DType half : halves)
+      judge(bench, contract_with(compare_means), usual(bench, n, 101, half));
+  }
+}
+
+void any_size(Bench& bench) {
+  for (const std::int64_t count : {0, 1, 3, 4, 5, 5'003}) {
+    judge(bench, contract_with(compare_means), usual(bench, 4, count, halves[count % 2]));
+  }
+}
+
+void single_roundings(Bench& bench) {
+  for (const int n : {1, 2, 4, 8}) {
+    for (const DType half : halves) {
+      judge(bench, contract_with(compare_single_roundings, one_ranks_numbers),
+            usual(bench, n, 97, half));
+    }
+  }
+}
+
+void large(Bench& bench) {
+  for (const int n : {2, 3, 4, 8}) {
+    judge(bench, contract_with(compare_large, large_numbers), usual(bench, n, 7, DType::float16));
+  }
+}
+
+void special(Bench& bench) {
+  for (const int n : {1, 3}) {
+    for (const DType half : halves) {
+      Problem p = usual(bench, n, 6, half);
+      p.calls = 1;
+      judge(bench, contract_with(compare_special, special_numbers), p);
+    }
+  }
+}
+
+void subgroup_and_float64(Bench& bench) {
+  for (const DType half : halves) {
+    Problem p = usual(bench, 8, 37, half);
+    p.members.ranks = {6, 1, 4};
+    p.dtype = half == DType::float16 ? DType::float64 : DType::float32;
+    judge(bench, contract_with(compare_means), p);
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"on 1 to 8 and 13 ranks the bucket becomes the mean, with the same bits on all, in both "
+       "16-bit types",
+       any_ranks},
+      {"any number of elements, also none", any_size},
+      {"a share is rounded once, to nearest even, in the type that was asked for",
+       single_roundings},
+      {"60,000 on two ranks and 0 on the others: nothing overflows that fits as a mean", large},
+      {"NaN and infinity stay what they are, and what is beyond the largest half is infinite",
+       special},
+      {"a subgroup divides by its own size, and float64 stays float64", subgroup_and_float64},
+      {"when a peer is lost, a rank throws CommError",
+       [](Bench& bench) {
+         for (const int at_request : {3, 8}) {
+           judge_lost_peer(bench, contract_with(compare_means),
+                           usual(bench, 4, 101, DType::float16), 2, at_request);
+         }
+       },
+       {},
+       Asks::cost},
+      {"half the bytes of float32 travel, in one all-reduce",
+       [](Bench& bench) {
+         for (const int n : {2, 4, 8}) {
+           judge(bench, contract_with(compare_bytes), usual(bench, n, 1'000, halves[n / 4 % 2]));
+         }
+       },
+       {},
+       Asks::cost},
+      {"the all-reduce is in flight when the function returns, and nothing was waited for",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 8}) {
+           judge(bench, contract_with(compare_starts), usual(bench, n, 1'000, DType::bfloat16));
+         }
+       },
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::cast_hook

@@ -1,0 +1,92 @@
+// Plays a part that reduces gradients in fewer bytes, call after call, and may keep what it left
+// out. The adapter tells the judge when each call begins, when it returns its Work, and when that
+// has been waited for: in between, backward computes, so that the judge sees what overlaps.
+#pragma once
+
+#include <cstring>
+
+#include "grader/play/ask.hpp"
+#include "grader/play/gradients.hpp"
+#include "grader/play/ranks_play.hpp"
+
+namespace lockstep::grader {
+
+// What a rank does of a call.
+struct LossyNote {
+  static constexpr const char* service = "calls";
+  enum class Kind : std::uint8_t { called, returned, waited };
+  Kind kind = Kind::called;
+  std::uint32_t step = 0;  // the call, from 1
+};
+template <typename Archive>
+void fields(Archive& archive, LossyNote& note) {
+  archive(note.kind, note.step);
+}
+inline void check_fields(LossyNote& note) {
+  if (note.kind > LossyNote::Kind::waited) throw MalformedMessage("no kind of report");
+}
+
+// Settings are the part's: a fraction, a chunk, the type that travels.
+template <typename Settings>
+struct LossyCase {
+  GroupChoice group{};
+  Peer peer = Peer::stays;
+  Settings settings{};
+  DType dtype = DType::float32;
+  std::vector<Bytes> gradients{};  // of this rank, for each call
+  // What this rank keeps of each bucket at first. Call c is about bucket c modulo their number.
+  // None for a part that keeps nothing.
+  std::vector<Bytes> states{};
+  double gap_s = 0;  // what backward takes before a call, and between its return and the wait
+};
+template <typename Archive, typename Settings>
+void fields(Archive& archive, LossyCase<Settings>& c) {
+  archive(c.group, c.peer, c.settings, c.dtype, c.gradients, c.states, c.gap_s);
+}
+
+struct LossyReport {
+  std::vector<Bytes> results;  // the gradient after each call
+  std::vector<Bytes> states;   // what is kept of the call's bucket then
+};
+template <typename Archive>
+void fields(Archive& archive, LossyReport& report) {
+  archive(report.results, report.states);
+}
+
+inline Tensor tensor_of(const Bytes& bytes, DType dtype, Device& device) {
+  const auto count = static_cast<std::int64_t>(bytes.size() / bytes_of(dtype));
+  const Tensor tensor = empty({count}, dtype, device, MemoryKind::gradients);
+  if (!bytes.empty()) std::memcpy(tensor.raw_bytes().data(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+// start(group, settings, gradient, state, call) calls the part and returns its Work. Calls count
+// from 0; `state` is undefined where there are no states.
+template <typename Settings>
+Bytes play_lossy(sim::PlayerCase& played, const auto& start) {
+  using Kind = LossyNote::Kind;
+  return play_in_group<LossyCase<Settings>>(
+      played, [&](comm::ProcessGroup& group, const LossyCase<Settings>& c, Device& device,
+                  sim::Port& port) {
+        std::vector<Tensor> states;
+        for (const Bytes& kept : c.states) states.push_back(tensor_of(kept, c.dtype, device));
+        LossyReport report;
+        for (std::size_t call = 0; call < c.gradients.size(); ++call) {
+          const auto step = static_cast<std::uint32_t>(call + 1);
+          const Tensor gradient = tensor_of(c.gradients[call], c.dtype, device);
+          const Tensor state = states.empty() ? Tensor() : states[call % states.size()];
+          pass_time(port, c.gap_s);
+          tell(port, LossyNote{Kind::called, step});
+          comm::Work work = start(group, c.settings, gradient, state, call);
+          tell(port, LossyNote{Kind::returned, step});
+          pass_time(port, c.gap_s);
+          work.wait();
+          tell(port, LossyNote{Kind::waited, step});
+          report.results.push_back(copy_of(gradient));
+          if (state.defined()) report.states.push_back(copy_of(state));
+        }
+        return report;
+      });
+}
+
+}  // namespace lockstep::grader
