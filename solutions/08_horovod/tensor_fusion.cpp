@@ -1,4 +1,8 @@
-// Tensor fusion: see tensor_fusion.hpp for the rule and where it comes from.
+// Task: decide which of the gradients that are ready travel together. Begin a group with the first
+// gradient that is in none yet, and add each next one of its dtype as long as the group fits into a
+// buffer of threshold_bytes. Gradients of other dtypes may be passed over on the way, as far as the
+// contract allows; they are grouped next. The contract is in
+// engine/parallel/horovod/tensor_fusion.hpp.
 #include "engine/parallel/horovod/tensor_fusion.hpp"
 
 #include <deque>
@@ -11,9 +15,12 @@ namespace lockstep::horovod {
 FusionPlan fuse(std::span<const Ready> in_order, std::int64_t threshold_bytes) {
   LOCKSTEP_CHECK(threshold_bytes >= 0, "fuse: a threshold of ", threshold_bytes,
                  " bytes; it cannot be negative, and 0 disables fusion");
-  const auto bytes_at = [&](std::size_t i) {
+  for (std::size_t i = 0; i < in_order.size(); ++i) {
     LOCKSTEP_CHECK(in_order[i].count >= 0, "fuse: gradient ", i, " has ", in_order[i].count,
                    " elements");
+  }
+  // >>> your code
+  const auto bytes_at = [&](std::size_t i) {
     return in_order[i].count * static_cast<std::int64_t>(bytes_of(in_order[i].dtype));
   };
   FusionPlan plan;
@@ -42,6 +49,7 @@ FusionPlan fuse(std::span<const Ready> in_order, std::int64_t threshold_bytes) {
     plan.groups.push_back(std::move(group));
   }
   return plan;
+  // <<< your code
 }
 
 }  // namespace lockstep::horovod

@@ -1,0 +1,31 @@
+// What each rank must return from a round of negotiation, what a wrong list tells, and what a round
+// may cost.
+#pragma once
+
+#include "grader/exam/ranks_exam.hpp"
+#include "grader/parts/08_horovod/negotiate/misreadings.hpp"
+
+namespace lockstep::grader::negotiate {
+
+struct NegotiateProblem {
+  Members members;
+  std::vector<Round> rounds;
+  std::uint64_t schedule_seed = 0;
+
+  std::string description() const {
+    std::size_t most = 0;
+    for (const Round& round : rounds) {
+      for (const Brought& brought : round) most = std::max(most, brought.ready.size());
+    }
+    return text(members.description(), ", ", rounds.size(),
+                rounds.size() == 1 ? " round" : " rounds", " of up to ", most, " gradients");
+  }
+};
+
+using NegotiateContract = RanksContract<NegotiateProblem, NegotiateCase, NegotiateReport>;
+NegotiateContract contract_of_rounds();
+
+// Of one round in which everything is released: requests go to rank 0 alone, and its answer to all.
+void check_bytes_of_round(Bench& bench, const Played& played, const NegotiateProblem& p);
+
+}  // namespace lockstep::grader::negotiate
