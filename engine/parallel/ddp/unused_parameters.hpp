@@ -30,8 +30,7 @@ struct UnusedPass {
 //   Ensures    the parameters that are not used here were handed to `reducer`; those that are used
 //              will be, by backward
 //   Comm       starts one all-reduce, of at most 8 bytes a parameter, before any bucket of the
-//   pass.
-//              Waits for nothing
+//              pass. Waits for nothing
 //   Requires   a parameter, and a device with numbers; the same parameters on every rank
 UnusedPass begin_with_unused(comm::ProcessGroup& group, Reducer& reducer,
                              std::span<Parameter* const> parameters,
