@@ -5,6 +5,12 @@
 
 #include "tests/sim/broken_programs.hpp"
 
+// Under a sanitizer a crash is still to end a rank by its signal; without one nobody asks.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __tsan_default_options();
+const char* __asan_default_options() { return "handle_segv=0:detect_leaks=0"; }
+const char* __tsan_default_options() { return "handle_segv=0"; }
+
 namespace lockstep::test {
 
 namespace {
