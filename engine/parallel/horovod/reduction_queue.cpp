@@ -146,7 +146,8 @@ void ReductionQueue::Background::wait_for_cycle() {
       first_s = state_.submitted.empty() ? waits_s : state_.submitted.front().at_s;
     }
     group_.wait_until(first_s);
-    group_.wait_until(std::min(due_s, waits_s));
+    const double until_s = std::min(due_s, waits_s);
+    if (until_s > group_.now_s()) group_.wait_until(until_s);  // the first cycle was always due
   }
   cycle_began_s_ = group_.now_s();
 }

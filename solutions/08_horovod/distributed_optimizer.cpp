@@ -1,4 +1,8 @@
-// Hooks that hand gradients over, and a step() that waits for them; see distributed_optimizer.hpp.
+// Task: wrap an optimizer so that N ranks train as one. A hook on each parameter hands its gradient
+// to the background strand when it is final; synchronize() waits until all of them are reduced, and
+// step() updates then. What would touch a gradient that is on its way is refused. The contract is
+// in engine/parallel/horovod/distributed_optimizer.hpp. The strand is the lab's:
+// engine/parallel/horovod/reduction_queue.hpp says what submit() and wait() do.
 #include "engine/parallel/horovod/distributed_optimizer.hpp"
 
 #include <algorithm>
@@ -17,9 +21,7 @@ class Wrapped final : public DistributedOptimizer {
         passes_(options.backward_passes_per_step),
         gradients_(inner_->parameters().size()),
         queue_(group, options.strands, of_queue) {
-    for (std::size_t i = 0; i < gradients_.size(); ++i) {
-      inner_->parameters()[i]->hooks.emplace_back(OnReady{this, i});
-    }
+    add_hooks();
   }
   ~Wrapped() override {
     for (Parameter* parameter : inner_->parameters()) {
@@ -33,6 +35,7 @@ class Wrapped final : public DistributedOptimizer {
   Wrapped& operator=(const Wrapped&) = delete;
 
   void synchronize() override {
+    // >>> your code
     LOCKSTEP_CHECK(!synchronized_,
                    "horovod: synchronize() was called twice without a backward pass in between, "
                    "so the gradients would be reduced twice; if step() was the second, call it "
@@ -43,19 +46,24 @@ class Wrapped final : public DistributedOptimizer {
     queue_.wait();
     std::ranges::fill(gradients_, Gradient{});
     synchronized_ = true;
+    // <<< your code
   }
 
   void step() override {
+    // >>> your code
     if (skips_ == 0) synchronize();
     check_at_rest("step() under skip_synchronize()", "call synchronize() before it");
     synchronized_ = false;
     inner_->step();
+    // <<< your code
   }
 
   void zero_grad() override {
+    // >>> your code
     check_at_rest("zero_grad()",
                   "call it after step() or synchronize(), or before the first backward pass");
     inner_->zero_grad();
+    // <<< your code
   }
 
   void load_state(std::span<const optim::StateTensor> state) override {
@@ -89,7 +97,18 @@ class Wrapped final : public DistributedOptimizer {
     bool handed_over = false;
   };
 
+  // One OnReady on each of the wrapped optimizer's parameters.
+  void add_hooks() {
+    // >>> your code
+    for (std::size_t i = 0; i < gradients_.size(); ++i) {
+      inner_->parameters()[i]->hooks.emplace_back(OnReady{this, i});
+    }
+    // <<< your code
+  }
+
+  // A backward pass has added to this parameter's grad, which is final.
   void on_gradient(std::size_t index) {
+    // >>> your code
     Gradient& gradient = gradients_[index];
     LOCKSTEP_CHECK(!gradient.handed_over, "horovod: the gradient of ",
                    inner_->parameters()[index]->name, " was computed more than ", passes_,
@@ -99,9 +118,12 @@ class Wrapped final : public DistributedOptimizer {
     synchronized_ = false;
     ++gradient.passes;
     if (gradient.passes == passes_) hand_over(index);
+    // <<< your code
   }
 
+  // To the strand.
   void hand_over(std::size_t index) {
+    // >>> your code
     Parameter& parameter = *inner_->parameters()[index];
     if (!parameter.grad.defined()) {  // another rank may have one
       const Tensor& value = parameter.value;
@@ -109,15 +131,20 @@ class Wrapped final : public DistributedOptimizer {
     }
     gradients_[index].handed_over = true;
     queue_.submit(parameter.name, parameter.grad);
+    // <<< your code
   }
 
+  // Refuses the call while a gradient may be on its way: after a backward pass, before it is
+  // reduced.
   void check_at_rest(std::string_view call, std::string_view advice) const {
+    // >>> your code
     for (std::size_t i = 0; i < gradients_.size(); ++i) {
       LOCKSTEP_CHECK(gradients_[i].passes == 0 && !gradients_[i].handed_over, "horovod: ", call,
                      " was called after a backward pass and before its gradients are reduced; the "
                      "gradient of ",
                      inner_->parameters()[i]->name, " may be on its way. ", advice);
     }
+    // <<< your code
   }
 
   std::unique_ptr<optim::Optimizer> inner_;
@@ -159,10 +186,12 @@ std::unique_ptr<DistributedOptimizer> make_distributed_optimizer(
                         .cycle_s = options.cycle_s,
                         .stall_limit_s = options.stall_limit_s,
                         .hook = options.hook};
+  // >>> your code
   if (options.combine == Combine::average) {
     of_queue.prescale = 1 / options.gradient_predivide_factor;
     of_queue.postscale = options.gradient_predivide_factor / group.size();
   }
+  // <<< your code
   return std::make_unique<Wrapped>(std::move(optimizer), group, options, of_queue);
 }
 

@@ -1,0 +1,170 @@
+// The exam of distributed_optimizer. The judge makes the gradients, in another order on each rank,
+// and sees when the background strand of each rank has something to do. What is right after each
+// step is in rules.hpp.
+#include "grader/parts/08_horovod/distributed_optimizer/rules.hpp"
+
+namespace lockstep::grader::distributed_optimizer {
+namespace {
+
+using horovod::Combine;
+using Ends = TrainingStep::Ends;
+using Makes = TrainingStep::Makes;
+using Tries = TrainingStep::Tries;
+
+// Gradients, beside rounds of some 100e-6 s.
+constexpr double quick_s = 8e-6, slow_s = 300e-6;
+
+OptimizerProblem usual(Bench& bench, int ranks, std::vector<TrainingStep> steps = {{}, {}}) {
+  Training training{.sizes = {35, 7, 1, 64, 0, 13}, .steps = std::move(steps)};
+  return {whole_world(ranks), std::move(training), bench.draw()};
+}
+
+void on_all_ranks(Bench& bench) {
+  for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
+    OptimizerProblem p = usual(bench, n, {{}, {}, {}});
+    p.training.order = Training::Order::last_first;
+    judge(bench, contract_of_results(), p);
+  }
+}
+
+void overlap(Bench& bench) {
+  for (const int ranks : {2, 4, 3, 8}) {
+    for (const double gap_s : {slow_s, quick_s}) {
+      OptimizerProblem p = usual(bench, ranks);
+      p.training.sizes = {400, 130, 50, 1000, 8, 300};
+      p.training.gap_s = gap_s;
+      p.training.order = Training::Order::last_first;
+      judge(bench, contract_of_costs(), p);
+    }
+  }
+}
+
+void any_order(Bench& bench) {
+  for (const int ranks : {2, 3, 5, 8}) {
+    for (const double cycle_s : {0.0, 50e-6}) {
+      OptimizerProblem p = usual(bench, ranks, {{}, {}, {}});
+      p.training.cycle_s = cycle_s;
+      p.training.threshold_bytes = ranks == 3 ? 0 : 200;
+      judge(bench, contract_of_results(), p);
+    }
+  }
+}
+
+void several_passes(Bench& bench) {
+  for (const auto& [ranks, passes] : {std::pair{3, 2}, {2, 3}, {1, 2}}) {
+    OptimizerProblem p = usual(bench, ranks, {{.passes = passes}, {.passes = passes}});
+    p.training.passes_per_step = passes;
+    judge(bench, contract_of_costs(), p);
+  }
+}
+
+void not_all_there(Bench& bench) {
+  for (const int ranks : {3, 2}) {
+    judge(bench, contract_of_results(),
+          usual(bench, ranks, {{.makes = Makes::some_absent}, {}, {.makes = Makes::some_absent}}));
+    OptimizerProblem p = usual(bench, ranks, {{.passes = 1}, {.passes = 3}, {.passes = 2}});
+    p.training.passes_per_step = 3;
+    judge(bench, contract_of_results(), p);
+  }
+}
+
+void sums_and_factors(Bench& bench) {
+  for (const int ranks : {3, 4, 1}) {
+    OptimizerProblem p = usual(bench, ranks);
+    p.training.combine = Combine::sum;
+    judge(bench, contract_of_results(), p);
+    p.training.combine = Combine::average;
+    p.training.predivide_factor = 2.5;
+    judge(bench, contract_of_results(), p);
+  }
+  // Their sum is beyond float16, and a quarter of it is not.
+  OptimizerProblem large = usual(bench, 4);
+  large.training.dtype = DType::float16;
+  large.training.rule = WrappedRule::sgd;
+  large.training.predivide_factor = 4;
+  large.training.size_of_gradients = 9'000;
+  large.training.sizes = {64, 128};
+  judge(bench, contract_of_results(), large);
+}
+
+void any_rule(Bench& bench) {
+  for (const WrappedRule rule : {WrappedRule::adam, WrappedRule::sgd, WrappedRule::adamw}) {
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      OptimizerProblem p = usual(bench, 3, {{}, {}, {}});
+      p.training.rule = rule;
+      p.training.dtype = dtype;
+      judge(bench, contract_of_results(), p);
+    }
+  }
+}
+
+void clipped(Bench& bench) {
+  for (const int ranks : {2, 3}) {
+    judge(bench, contract_of_costs(),
+          usual(bench, ranks, {{.ends = Ends::clipped}, {}, {.ends = Ends::clipped}}));
+  }
+}
+
+void refused(Bench& bench) {
+  for (const int ranks : {1, 2}) {
+    judge(bench, contract_of_results(),
+          usual(bench, ranks, {{.tries = Tries::extra_gradient}, {}}));
+    judge(bench, contract_of_results(), usual(bench, ranks, {{.tries = Tries::zero_grad}, {}}));
+    for (const Tries tries : {Tries::zero_grad, Tries::extra_gradient}) {
+      OptimizerProblem p = usual(bench, ranks, {{.passes = 2, .tries = tries}});
+      p.training.passes_per_step = 2;
+      judge(bench, contract_of_results(), p);
+    }
+    judge(bench, contract_of_results(), usual(bench, ranks, {{.tries = Tries::skipped_step}, {}}));
+    for (const Tries tries : {Tries::synchronize_again, Tries::step_again}) {
+      judge(bench, contract_of_results(),
+            usual(bench, ranks, {{.ends = Ends::clipped, .tries = tries}, {}}));
+    }
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"on 1 to 8 and 13 ranks, three steps with momentum take the mean of the ranks' gradients, "
+       "with the same bits on every rank",
+       on_all_ranks},
+      {"each gradient is handed over in its hook, and nothing waits before step",
+       overlap,
+       {},
+       Asks::cost},
+      {"ranks whose gradients come in different orders take the same steps", any_order},
+      {"the passes of a step are added up, reduced once, and not divided by their number",
+       several_passes,
+       {},
+       Asks::cost},
+      {"a parameter that is not used counts as zeros, and a step of fewer passes is reduced as it "
+       "is",
+       not_all_there},
+      {"a sum is not divided, and a predivide factor moves the division before the sum",
+       sums_and_factors},
+      {"SGD, Adam and AdamW are wrapped unchanged", any_rule},
+      {"gradients can be changed between synchronize and step", clipped},
+      {"what would touch a gradient that is on its way is refused", refused},
+      {"in a subgroup the gradients are reduced over that subgroup",
+       [](Bench& bench) {
+         OptimizerProblem p = usual(bench, 8);
+         p.members.ranks = {6, 1, 4};
+         judge(bench, contract_of_results(), p);
+       }},
+      {"when a peer is lost, a rank throws CommError",
+       [](Bench& bench) {
+         // While backward runs, and when it is over and the others wait in the only step.
+         for (const auto& [gap_s, at_request] : {std::pair{20e-6, 12}, {1e-7, 13}, {1e-7, 16}}) {
+           OptimizerProblem p = usual(bench, 4, {{}});
+           p.training.gap_s = gap_s;
+           judge_lost_peer(bench, contract_of_results(), p, 2, at_request);
+         }
+       },
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::distributed_optimizer

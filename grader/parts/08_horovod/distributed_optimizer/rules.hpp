@@ -1,0 +1,34 @@
+// What an optimizer leaves after each step, what wrong gradients and values tell, what it refuses,
+// and when it hands gradients over.
+#pragma once
+
+#include "grader/exam/ranks_exam.hpp"
+#include "grader/parts/08_horovod/distributed_optimizer/script.hpp"
+
+namespace lockstep::grader::distributed_optimizer {
+
+struct OptimizerProblem {
+  Members members;
+  Training training;
+  std::uint64_t schedule_seed = 0;
+
+  std::string description() const;
+};
+
+using OptimizerContract =
+    RanksContract<OptimizerProblem, OptimizerCase, OptimizerReport, TrainingService>;
+
+// Gradients, values and refusals. contract_of_costs: also when gradients are handed over, and that
+// each travels once; the cycle time is 0 then, so that the strand begins a round at once.
+OptimizerContract contract_of_results();
+OptimizerContract contract_of_costs();
+
+// That gradients travel while backward computes (rules of contract_of_costs), on every rank:
+//   a. no gradient was followed by waiting: backward never stood still;
+//   b. whenever the strand was free, a round of negotiation began as soon as a gradient was final;
+//   c. the gradients of a step were summed once;
+//   d. step returned when the last sum was there.
+void check_hand_over(Bench& bench, const Played& played, const OptimizerProblem& p,
+                     const TrainingService& events);
+
+}  // namespace lockstep::grader::distributed_optimizer
