@@ -36,23 +36,9 @@ class Wrapped final : public DistributedOptimizer {
   Wrapped(const Wrapped&) = delete;
   Wrapped& operator=(const Wrapped&) = delete;
 
-  void synchronize() override {
-    // >>> your code
-    throw NotImplemented("distributed_optimizer");
-    // <<< your code
-  }
-
-  void step() override {
-    // >>> your code
-    throw NotImplemented("distributed_optimizer");
-    // <<< your code
-  }
-
-  void zero_grad() override {
-    // >>> your code
-    throw NotImplemented("distributed_optimizer");
-    // <<< your code
-  }
+  void synchronize() override;
+  void step() override;
+  void zero_grad() override;
 
   void load_state(std::span<const optim::StateTensor> state) override {
     check_at_rest("load_state()", "take the step first");
@@ -86,33 +72,13 @@ class Wrapped final : public DistributedOptimizer {
   };
 
   // One OnReady on each of the wrapped optimizer's parameters.
-  void add_hooks() {
-    // >>> your code
-    throw NotImplemented("distributed_optimizer");
-    // <<< your code
-  }
-
+  void add_hooks();
   // A backward pass has added to this parameter's grad, which is final.
-  void on_gradient(std::size_t index) {
-    // >>> your code
-    throw NotImplemented("distributed_optimizer");
-    // <<< your code
-  }
-
+  void on_gradient(std::size_t index);
   // To the strand.
-  void hand_over(std::size_t index) {
-    // >>> your code
-    throw NotImplemented("distributed_optimizer");
-    // <<< your code
-  }
-
-  // Refuses the call while a gradient may be on its way: after a backward pass, before it is
-  // reduced.
-  void check_at_rest(std::string_view call, std::string_view advice) const {
-    // >>> your code
-    throw NotImplemented("distributed_optimizer");
-    // <<< your code
-  }
+  void hand_over(std::size_t index);
+  // Refuses the call after a backward pass, before its gradients are reduced.
+  void check_at_rest(std::string_view call, std::string_view advice) const;
 
   std::unique_ptr<optim::Optimizer> inner_;
   std::int64_t passes_;
@@ -120,6 +86,54 @@ class Wrapped final : public DistributedOptimizer {
   bool synchronized_ = false;        // since the last backward pass
   ReductionQueue queue_;             // last: ends before what its tensors belong to
 };
+
+void Wrapped::add_hooks() {
+  // >>> your code
+  throw NotImplemented("distributed_optimizer");
+  // <<< your code
+}
+
+void Wrapped::on_gradient(std::size_t index) {
+  // >>> your code
+  // Avoids warnings about parameters that are not used yet.
+  (void)index;
+  throw NotImplemented("distributed_optimizer");
+  // <<< your code
+}
+
+void Wrapped::hand_over(std::size_t index) {
+  // >>> your code
+  // Avoids warnings about parameters that are not used yet.
+  (void)index;
+  throw NotImplemented("distributed_optimizer");
+  // <<< your code
+}
+
+void Wrapped::synchronize() {
+  // >>> your code
+  throw NotImplemented("distributed_optimizer");
+  // <<< your code
+}
+
+void Wrapped::step() {
+  // >>> your code
+  throw NotImplemented("distributed_optimizer");
+  // <<< your code
+}
+
+void Wrapped::zero_grad() {
+  // >>> your code
+  throw NotImplemented("distributed_optimizer");
+  // <<< your code
+}
+
+void Wrapped::check_at_rest(std::string_view call, std::string_view advice) const {
+  // >>> your code
+  // Avoids warnings about parameters that are not used yet.
+  (void)call, (void)advice;
+  throw NotImplemented("distributed_optimizer");
+  // <<< your code
+}
 
 void check_options(const optim::Optimizer& optimizer, const HorovodOptions& options) {
   if (options.combine == Combine::adasum) {

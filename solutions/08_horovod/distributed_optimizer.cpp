@@ -34,37 +34,9 @@ class Wrapped final : public DistributedOptimizer {
   Wrapped(const Wrapped&) = delete;
   Wrapped& operator=(const Wrapped&) = delete;
 
-  void synchronize() override {
-    // >>> your code
-    LOCKSTEP_CHECK(!synchronized_,
-                   "horovod: synchronize() was called twice without a backward pass in between, "
-                   "so the gradients would be reduced twice; if step() was the second, call it "
-                   "under skip_synchronize()");
-    for (std::size_t i = 0; i < gradients_.size(); ++i) {
-      if (!gradients_[i].handed_over) hand_over(i);
-    }
-    queue_.wait();
-    std::ranges::fill(gradients_, Gradient{});
-    synchronized_ = true;
-    // <<< your code
-  }
-
-  void step() override {
-    // >>> your code
-    if (skips_ == 0) synchronize();
-    check_at_rest("step() under skip_synchronize()", "call synchronize() before it");
-    synchronized_ = false;
-    inner_->step();
-    // <<< your code
-  }
-
-  void zero_grad() override {
-    // >>> your code
-    check_at_rest("zero_grad()",
-                  "call it after step() or synchronize(), or before the first backward pass");
-    inner_->zero_grad();
-    // <<< your code
-  }
+  void synchronize() override;
+  void step() override;
+  void zero_grad() override;
 
   void load_state(std::span<const optim::StateTensor> state) override {
     check_at_rest("load_state()", "take the step first");
@@ -98,54 +70,13 @@ class Wrapped final : public DistributedOptimizer {
   };
 
   // One OnReady on each of the wrapped optimizer's parameters.
-  void add_hooks() {
-    // >>> your code
-    for (std::size_t i = 0; i < gradients_.size(); ++i) {
-      inner_->parameters()[i]->hooks.emplace_back(OnReady{this, i});
-    }
-    // <<< your code
-  }
-
+  void add_hooks();
   // A backward pass has added to this parameter's grad, which is final.
-  void on_gradient(std::size_t index) {
-    // >>> your code
-    Gradient& gradient = gradients_[index];
-    LOCKSTEP_CHECK(!gradient.handed_over, "horovod: the gradient of ",
-                   inner_->parameters()[index]->name, " was computed more than ", passes_,
-                   passes_ == 1 ? " time" : " times", " before step(), and is on its way already; ",
-                   "to add up several passes on each rank, set backward_passes_per_step to their "
-                   "number (--backward-passes)");
-    synchronized_ = false;
-    ++gradient.passes;
-    if (gradient.passes == passes_) hand_over(index);
-    // <<< your code
-  }
-
+  void on_gradient(std::size_t index);
   // To the strand.
-  void hand_over(std::size_t index) {
-    // >>> your code
-    Parameter& parameter = *inner_->parameters()[index];
-    if (!parameter.grad.defined()) {  // another rank may have one
-      const Tensor& value = parameter.value;
-      parameter.grad = zeros(value.shape(), value.dtype(), value.device(), MemoryKind::gradients);
-    }
-    gradients_[index].handed_over = true;
-    queue_.submit(parameter.name, parameter.grad);
-    // <<< your code
-  }
-
-  // Refuses the call while a gradient may be on its way: after a backward pass, before it is
-  // reduced.
-  void check_at_rest(std::string_view call, std::string_view advice) const {
-    // >>> your code
-    for (std::size_t i = 0; i < gradients_.size(); ++i) {
-      LOCKSTEP_CHECK(gradients_[i].passes == 0 && !gradients_[i].handed_over, "horovod: ", call,
-                     " was called after a backward pass and before its gradients are reduced; the "
-                     "gradient of ",
-                     inner_->parameters()[i]->name, " may be on its way. ", advice);
-    }
-    // <<< your code
-  }
+  void hand_over(std::size_t index);
+  // Refuses the call after a backward pass, before its gradients are reduced.
+  void check_at_rest(std::string_view call, std::string_view advice) const;
 
   std::unique_ptr<optim::Optimizer> inner_;
   std::int64_t passes_;
@@ -153,6 +84,83 @@ class Wrapped final : public DistributedOptimizer {
   bool synchronized_ = false;        // since the last backward pass
   ReductionQueue queue_;             // last: ends before what its tensors belong to
 };
+
+void Wrapped::add_hooks() {
+  // >>> your code
+  for (std::size_t i = 0; i < gradients_.size(); ++i) {
+    inner_->parameters()[i]->hooks.emplace_back(OnReady{this, i});
+  }
+  // <<< your code
+}
+
+void Wrapped::on_gradient(std::size_t index) {
+  // >>> your code
+  Gradient& gradient = gradients_[index];
+  LOCKSTEP_CHECK(!gradient.handed_over, "horovod: the gradient of ",
+                 inner_->parameters()[index]->name, " was computed more than ", passes_,
+                 passes_ == 1 ? " time" : " times", " before step(), and is on its way already; ",
+                 "to add up several passes on each rank, set backward_passes_per_step to their "
+                 "number (--backward-passes)");
+  synchronized_ = false;
+  ++gradient.passes;
+  if (gradient.passes == passes_) hand_over(index);
+  // <<< your code
+}
+
+void Wrapped::hand_over(std::size_t index) {
+  // >>> your code
+  Parameter& parameter = *inner_->parameters()[index];
+  if (!parameter.grad.defined()) {  // another rank may have one
+    const Tensor& value = parameter.value;
+    parameter.grad = zeros(value.shape(), value.dtype(), value.device(), MemoryKind::gradients);
+  }
+  gradients_[index].handed_over = true;
+  queue_.submit(parameter.name, parameter.grad);
+  // <<< your code
+}
+
+void Wrapped::synchronize() {
+  // >>> your code
+  LOCKSTEP_CHECK(!synchronized_,
+                 "horovod: synchronize() was called twice without a backward pass in between, "
+                 "so the gradients would be reduced twice; if step() was the second, call it "
+                 "under skip_synchronize()");
+  for (std::size_t i = 0; i < gradients_.size(); ++i) {
+    if (!gradients_[i].handed_over) hand_over(i);
+  }
+  queue_.wait();
+  std::ranges::fill(gradients_, Gradient{});
+  synchronized_ = true;
+  // <<< your code
+}
+
+void Wrapped::step() {
+  // >>> your code
+  if (skips_ == 0) synchronize();
+  check_at_rest("step() under skip_synchronize()", "call synchronize() before it");
+  synchronized_ = false;
+  inner_->step();
+  // <<< your code
+}
+
+void Wrapped::zero_grad() {
+  // >>> your code
+  check_at_rest("zero_grad()",
+                "call it after step() or synchronize(), or before the first backward pass");
+  inner_->zero_grad();
+  // <<< your code
+}
+
+void Wrapped::check_at_rest(std::string_view call, std::string_view advice) const {
+  // >>> your code
+  for (std::size_t i = 0; i < gradients_.size(); ++i) {
+    LOCKSTEP_CHECK(gradients_[i].passes == 0 && !gradients_[i].handed_over, "horovod: ", call,
+                   " was called after a backward pass and before its gradients are reduced; the "
+                   "gradient of ",
+                   inner_->parameters()[i]->name, " may be on its way. ", advice);
+  }
+  // <<< your code
+}
 
 void check_options(const optim::Optimizer& optimizer, const HorovodOptions& options) {
   if (options.combine == Combine::adasum) {

@@ -1,3 +1,4 @@
+// When gradients are handed over, and what is waited for: see rules.hpp, check_hand_over.
 #include <algorithm>
 #include <cmath>
 #include <limits>
