@@ -56,7 +56,7 @@ void simulated_ranks(Options& options) {
       .list("slow", "RANK:FACTOR slows this rank's computation by FACTOR")
       .option("jitter", "0", "lengthen each latency by a random fraction, up to this value")
       .only_if({"data", "data-folder", "tokenizer", "stride", "workers", "checkpoint", "export",
-                "init", "find-unused"},
+                "init", "find-unused", "join"},
                "belongs to runs with numbers, not to --sizes-only; leave it out",
                [](const Arguments& arguments) { return !arguments.flag("sizes-only"); });
 }
@@ -69,11 +69,17 @@ void data_parallel(Options& options) {
       .option("bucket-mb", text(default_bucket_mb),
               "MiB of gradients per bucket; at most 1 in the first")
       .flag("find-unused", "a pass may leave parameters unused, on some ranks or on all")
+      .choice("join", {"initial", "live"}, "",
+              "deal the samples out without padding; ranks that run out shadow the rest. Sums of\n"
+              "gradients are divided by the initial ranks, or by the live ones")
       .option("accumulate", "1", "batches per rank in one optimizer step")
       .option("compress", "none",
               "what gradients travel as: none, fp16, bf16, int8, topk:F, randomk:F (F of the\n"
               "entries), powersgd:R (matrices of rank R)")
-      .only_if({"bucket-mb", "find-unused", "accumulate", "compress"},
+      .exclude({"join", "compress"},
+               "do not combine: a rank that has run out brings zeros, but compressors send what "
+               "they left out before; pass only one")
+      .only_if({"bucket-mb", "find-unused", "join", "accumulate", "compress"},
                "needs DDP, which --no-overlap turns off; leave one of them out",
                [](const Arguments& arguments) { return !arguments.flag("no-overlap"); });
 }
@@ -88,7 +94,7 @@ void horovod(Options& options) {
               "MiB of gradients that are summed together; 0: each alone")
       .option("cycle-time-ms", "1", "milliseconds in which gradients gather before they are summed")
       .only_with({"backward-passes", "fusion-threshold-mb", "cycle-time-ms"}, "--horovod")
-      .only_if({"no-overlap", "bucket-mb", "find-unused"},
+      .only_if({"no-overlap", "bucket-mb", "find-unused", "join"},
                "belongs to DDP, which --horovod replaces; leave one of them out",
                [](const Arguments& arguments) { return !arguments.flag("horovod"); })
       .only_if({"accumulate"},

@@ -217,6 +217,10 @@ train::StrategyOptions strategy_options(const Arguments& arguments) {
   limits.cap_bytes = static_cast<std::int64_t>(bucket_mb * static_cast<double>(mib));
   limits.first_bytes = std::min(limits.first_bytes, limits.cap_bytes);
   if (arguments.flag("find-unused")) options.ddp.unused = ddp::Unused::reduce;
+  if (arguments.given("join")) {
+    options.join =
+        arguments.get("join") == "live" ? ddp::JoinDivide::live : ddp::JoinDivide::initial;
+  }
   return options;
 }
 
@@ -235,6 +239,7 @@ train::TrainOptions loop_options(const Arguments& arguments) {
                                          : optim::Decay::constant;
   options.warmup = arguments.integer("warmup", 0);
   options.accumulate = accumulate_of(arguments);
+  if (arguments.given("join")) options.deal = train::Deal::uneven;
   if (arguments.given("lr-scaling")) {
     options.scaling = arguments.get("lr-scaling") == "linear" ? optim::Scaling::linear
                                                               : optim::Scaling::square_root;

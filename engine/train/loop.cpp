@@ -14,17 +14,18 @@
 namespace lockstep::train {
 namespace {
 
-// A share's samples of an epoch's order from place `taken` on: dealt out like cards, and padded
-// with the order's head so that all shares have as many. From the first place on this is
-// distributed_indices' own dealing.
-std::vector<std::int64_t> deal(const data::SamplerOptions& share, std::int64_t taken) {
-  if (taken == 0) return data::distributed_indices(share);
+// A share's samples of an epoch's order from place `taken` on: dealt out like cards, and padded, if
+// they are to be, with the order's head so that all shares have as many. From the first place on
+// that is distributed_indices' own dealing.
+std::vector<std::int64_t> deal(const data::SamplerOptions& share, std::int64_t taken, Deal how) {
+  if (taken == 0 && how == Deal::padded) return data::distributed_indices(share);
   data::SamplerOptions of_all = share;
   of_all.rank = 0;
   of_all.ranks = 1;
   const auto order = data::distributed_indices(of_all);
   std::vector<std::int64_t> mine;
   for (std::int64_t first = taken; first < share.length; first += share.ranks) {
+    if (how == Deal::uneven && first + share.rank >= share.length) break;
     mine.push_back(order[static_cast<std::size_t>((first + share.rank) % share.length)]);
   }
   return mine;
@@ -32,10 +33,10 @@ std::vector<std::int64_t> deal(const data::SamplerOptions& share, std::int64_t t
 
 std::unique_ptr<data::Loader> make_loader(Strategy& strategy, const data::Dataset& dataset,
                                           Strands& strands, const TrainOptions& options) {
-  data::Sampler sampler = [&dataset, start = options.start, seed = options.seed,
+  data::Sampler sampler = [&dataset, start = options.start, seed = options.seed, how = options.deal,
                            place = strategy.place()](int epoch) {
     return deal({dataset.size(), place.share, place.shares, seed, epoch},
-                epoch == start.epoch ? start.taken : 0);
+                epoch == start.epoch ? start.taken : 0, how);
   };
   const data::LoaderOptions of_loader{.batch_size = options.batch_size,
                                       .workers = options.workers,
@@ -100,6 +101,17 @@ std::vector<data::Batch> next_batches(data::Loader& loader, std::int64_t most) {
   return batches;
 }
 
+// What all shares together take in one step, of which share d has `mine`.
+std::int64_t samples_of(const std::vector<data::Batch>& mine, const Position& at,
+                        std::int64_t samples, int shares, const TrainOptions& options) {
+  if (options.deal == Deal::uneven) {
+    return std::min(options.batch_size * options.accumulate * shares, samples - at.taken);
+  }
+  std::int64_t of_share = 0;
+  for (const data::Batch& batch : mine) of_share += batch.inputs.size(0);
+  return of_share * shares;
+}
+
 }  // namespace
 
 std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int shares) {
@@ -158,8 +170,9 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
       const double began = group.now_s();
       if (phases != nullptr) phases->enter(Phase::data);
       const std::vector<data::Batch> mine = next_batches(*loader, options.accumulate);
-      LOCKSTEP_CHECK(!mine.empty(), "train: the loader ended epoch ", epoch + 1, " after ",
-                     at.taken, " of ", train_set.size(), " samples");
+      LOCKSTEP_CHECK(options.deal == Deal::uneven || !mine.empty(),
+                     "train: the loader ended epoch ", epoch + 1, " after ", at.taken, " of ",
+                     train_set.size(), " samples");
       const double loss = strategy.take(
           mine, {nn::Mode::training, options.seed, at.step, place.share, place.shares},
           rate_of(at.step, steps, strategy.rate(), place.shares, options));
@@ -170,8 +183,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
                          ": the steps are too large; pass a smaller --lr, a --warmup or --clip 1"));
       }
 
-      std::int64_t samples = 0;
-      for (const data::Batch& batch : mine) samples += batch.inputs.size(0) * place.shares;
+      const std::int64_t samples = samples_of(mine, at, train_set.size(), place.shares, options);
       const double seconds = group.now_s() - began;
       loss_sum += loss * static_cast<double>(samples);
       epoch_samples += static_cast<double>(samples);
@@ -181,6 +193,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
       ++at.step;
       at.taken += samples;
       if (at.taken >= train_set.size()) at = {at.step, at.epoch + 1, 0};
+      if (at.step == steps || at.epoch > epoch) strategy.end_epoch();
       for (Observer* observer : observers) {
         observer->on_step({at.step, steps, epoch + 1, loss, static_cast<double>(samples) / seconds,
                            run.seconds(), cost.bytes_sent, cost.communication, run.wall_seconds()});

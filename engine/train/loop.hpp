@@ -8,6 +8,9 @@
 // samples and differ by rounding only. The last step of an epoch may have fewer batches, and its
 // last batch fewer samples, of all shares alike. Where a run is, is therefore said in places taken,
 // and another number of ranks can go on from there.
+//
+// Deal::uneven neither repeats samples nor drops any: in the last step of an epoch shares may have
+// different numbers of samples, and some none.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +35,15 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
+// Of an epoch's order: padded with its own head until all shares have as many, or as it is.
+enum class Deal : std::uint8_t { padded, uneven };
+
 struct TrainOptions {
   std::int64_t batch_size = 64;  // B
   std::int64_t accumulate = 1;   // K
   std::int64_t epochs = 1;
   std::int64_t steps = 0;  // when positive, optimizer steps to take; epochs then do not count
+  Deal deal = Deal::padded;
   optim::Decay decay = optim::Decay::cosine;
   std::int64_t warmup = 0;  // optimizer steps in which the rate rises to the optimizer's own
   // How the optimizer's rate, found good for updates from `base_batch` samples, follows the global

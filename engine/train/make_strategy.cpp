@@ -17,6 +17,21 @@ void check_compression(const StrategyOptions& options) {
                  "; set both, or neither");
 }
 
+// What a rank without batches brings must be zeros, and the others must not see it as lacking.
+void check_join(const StrategyOptions& options) {
+  if (!options.join) return;
+  if (options.choice.reduction != Way::ddp) {
+    throw UsageError(text("uneven inputs (--join) need DDP, not ",
+                          name_of(options.choice.reduction), "; leave one of them out"));
+  }
+  if (options.choice.hook != Way::no_hook) {
+    throw UsageError(
+        "--join does not combine with --compress: a rank that has run out of batches "
+        "brings zeros, but compressors send what they left out before; leave one of "
+        "them out");
+  }
+}
+
 std::unique_ptr<collectives::CommHook> hook_of(const StrategyOptions& options, int ranks,
                                                std::uint64_t seed) {
   if (options.choice.hook != Way::compression || ranks == 1) return nullptr;
@@ -29,12 +44,13 @@ std::unique_ptr<Strategy> make_strategy(comm::ProcessGroup& group, Device& devic
                                         const Recipe& recipe, const StrategyOptions& options) {
   check(options.choice);
   check_compression(options);
+  check_join(options);
   const bool reduces = group.size() > 1 || options.accumulate > 1;
   switch (options.choice.reduction) {
     case Way::ddp:
       if (reduces) {
         return make_ddp(group, make_replica(recipe, device), options.clip_norm, options.ddp,
-                        {hook_of(options, group.size(), recipe.seed), options.watch});
+                        {hook_of(options, group.size(), recipe.seed), options.watch}, options.join);
       }
       [[fallthrough]];
     case Way::plain:

@@ -1,6 +1,8 @@
 // From a choice to the strategy that carries it out.
 #pragma once
 
+#include <optional>
+
 #include "engine/parallel/compress/compression.hpp"
 #include "engine/parallel/ddp/ddp.hpp"
 #include "engine/parallel/horovod/distributed_optimizer.hpp"
@@ -15,8 +17,9 @@ struct StrategyOptions {
   std::int64_t accumulate = 1;  // the most batches of a step
   double clip_norm = 0;         // bound on the averaged gradient's global norm; 0: none
   ddp::Options ddp{};
-  compress::Compression compression{};  // with Way::compression, and only then
-  WatchHook watch{};                    // of DDP's hook; nobody watches where it is empty
+  std::optional<ddp::JoinDivide> join{};  // of ddp: the loop deals unevenly (Deal::uneven)
+  compress::Compression compression{};    // with Way::compression, and only then
+  WatchHook watch{};                      // of DDP's hook; nobody watches where it is empty
   horovod::HorovodOptions horovod{};
 };
 

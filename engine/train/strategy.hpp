@@ -71,14 +71,18 @@ class Strategy {
   virtual double rate() const = 0;
 
   // One optimizer step from the global batch: forward, backward, reduction, clipping, update.
-  //   batches   share d, in up to K batches; every share has as many of the same sizes. Their
-  //             gradients add up, each weighed by its share of the labels
+  //   batches   share d, in up to K batches; every share has as many of the same sizes, unless the
+  //             samples are dealt unevenly (loop.hpp). Their gradients add up, each weighed by its
+  //             share of the labels
   //   occasion  of the first batch's first sample
   //   rate      of the update
   //   Returns   the mean loss over all labels of the global batch, before the update, the same on
   //             every trainer; nan where the device has no numbers
   virtual double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
                       double rate) = 0;
+  // The epoch's last step, or the run's, is over: trainers agree again where uneven shares had set
+  // them apart.
+  virtual void end_epoch() {}
   // Of the last step.
   virtual Cost cost() const = 0;
   // The model on the whole dataset, each sample exactly once (evaluate.hpp); the same on every

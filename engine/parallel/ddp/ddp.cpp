@@ -28,11 +28,10 @@ BucketPlan plan_of_registration(const std::vector<Parameter*>& parameters,
   return plan;
 }
 
-void broadcast_buffers(comm::ProcessGroup& group, nn::Module& module) {
-  if (group.size() == 1) return;
+void broadcast_buffers(comm::ProcessGroup& group, nn::Module& module, int root) {
   std::vector<comm::Work> works;
   for (const nn::Buffer* buffer : module.buffers()) {
-    works.push_back(group.broadcast_async(buffer->value, 0));
+    works.push_back(group.broadcast_async(buffer->value, root));
   }
   for (comm::Work& work : works) work.wait();
 }
@@ -56,7 +55,8 @@ Ddp::Ddp(nn::Module& module, comm::ProcessGroup& group, const Options& options)
       parameters_(module.parameters()),
       sum_(collectives::make_sum_hook()),
       timed_(collectives::make_timed_hook(options.hook != nullptr ? *options.hook : *sum_,
-                                          communication_)) {
+                                          communication_)),
+      divisor_(group.size()) {
   LOCKSTEP_CHECK(!parameters_.empty(), "ddp: the module has no parameters; nothing to train");
   replicas::make_equal(group_, module_);
   build(plan_of_registration(parameters_,
@@ -78,7 +78,9 @@ Ddp::~Ddp() {
 void Ddp::build(BucketPlan plan) {
   reducer_.reset();  // its buckets go before the new ones come
   plan_ = std::move(plan);
-  const double share = options_.hook != nullptr ? 1.0 : 1.0 / group_.size();
+  // A hook divides by the group's size itself.
+  const double ranks = options_.hook != nullptr ? group_.size() : 1;
+  const double share = ranks / divisor_;
   reducer_ = make_bucketed_reducer(group_, parameters_, plan_, {share, timed_.get()});
 }
 
@@ -114,9 +116,53 @@ Value Ddp::forward(Tape& tape, const Value& input) {
 void Ddp::arm(Tape& tape) {
   LOCKSTEP_CHECK(pass_ == Pass::none, "ddp: rank ", group_.rank(), " calls forward, but step ",
                  passes_, " is not over: its backward was left by an exception, or is running");
-  if (options_.buffers == Buffers::broadcast) broadcast_buffers(group_, module_);
+  spread_buffers(Part::trains);
   tape.watch({[this](std::span<Parameter* const> reached) { begin_pass(reached); },
               [this] { end_pass(); }});
+}
+
+// Rank 0 has all inputs, or may have run out of them.
+void Ddp::spread_buffers(Part mine) {
+  if (options_.buffers == Buffers::local || group_.size() == 1) return;
+  int root = 0;
+  if (options_.inputs == Inputs::uneven && !module_.buffers().empty()) {
+    const Tensor largest = full({1}, mine == Part::trains ? group_.rank() : -1, DType::int64,
+                                parameters_.front()->value.device().host());
+    group_.all_reduce(largest, ReduceOp::max);
+    root = static_cast<int>(largest.item());
+  }
+  broadcast_buffers(group_, module_, root);
+}
+
+void Ddp::shadow() {
+  LOCKSTEP_CHECK(options_.inputs == Inputs::uneven, "ddp: rank ", group_.rank(),
+                 " shadows a pass, but the ranks were said to have equally many inputs; make the "
+                 "Ddp with Inputs::uneven (--join)");
+  LOCKSTEP_CHECK(pass_ == Pass::none && unsynced_ == 0, "ddp: rank ", group_.rank(),
+                 " shadows a pass while its own pass ", passes_,
+                 " is running, or under no_sync; only passes that are reduced are shadowed");
+  if (order_ == Order::known) build_in_ready_order();
+  spread_buffers(Part::shadows);
+  for (Parameter* parameter : parameters_) parameter->grad = {};
+  const Tensor& any = parameters_.front()->value;
+  report(zeros({1}, any.dtype(), any.device()));
+  const bool searches = options_.unused == Unused::reduce;
+  begin_pass(searches ? std::span<Parameter* const>() : parameters_);
+  if (!searches) {
+    for (std::size_t i = parameters_.size(); i > 0; --i) on_ready(i - 1);
+  }
+  end_pass();
+}
+
+void Ddp::divide_by(int ranks) {
+  LOCKSTEP_CHECK(ranks >= 1 && ranks <= group_.size(),
+                 "ddp: the sum of gradients cannot be divided ", "by ", ranks, " of ",
+                 group_.size(), " ranks; pass 1 to ", group_.size());
+  LOCKSTEP_CHECK(pass_ == Pass::none, "ddp: divide_by(", ranks, ") on rank ", group_.rank(),
+                 " while pass ", passes_, " is running; call it between passes");
+  if (ranks == divisor_) return;
+  divisor_ = ranks;
+  build(BucketPlan(plan_));
 }
 
 // A module that runs twice on one tape armed it twice; the pass is one all the same.

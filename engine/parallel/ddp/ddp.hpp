@@ -22,7 +22,9 @@
 // Gradients lie in the buckets (reducer.hpp) and are held once. Only if grads are there when the
 // buckets are planned anew, so not after zero_grad, the old ones live on until these have moved.
 //
-// Left out: PyTorch's static_graph and join; a module that is used by several threads.
+// Ranks whose inputs end before the others' take part with zeros (shadow; join.hpp has the rest).
+//
+// Left out: a module that is used by several threads.
 // Source: [DDP20] §3.2, §4; PyTorch's DistributedDataParallel. Here a pass belongs to its tape, so
 // that forward passes may be made and dropped, and the ranks find a lacking gradient in the pass it
 // lacks in, all of them, where PyTorch tells in the next one or waits.
@@ -47,11 +49,14 @@ namespace lockstep::ddp {
 enum class Unused : std::uint8_t { refuse, reduce };
 // Whether buffers become rank 0's at each forward pass.
 enum class Buffers : std::uint8_t { broadcast, local };
+// Whether all ranks make the same passes, or some may shadow those of others.
+enum class Inputs : std::uint8_t { even, uneven };
 
 struct Options {
   BucketLimits limits;
   Unused unused = Unused::refuse;
   Buffers buffers = Buffers::broadcast;
+  Inputs inputs = Inputs::even;
   // Instead of the sum of gradients that were multiplied by 1/N; must outlive the Ddp.
   collectives::CommHook* hook = nullptr;
 };
@@ -98,6 +103,17 @@ class Ddp final : public nn::Module {
   };
   NoSync no_sync() { return NoSync(*this); }
 
+  // Takes part in a pass that other ranks arm and this one has no input for: in all of its
+  // collectives, with gradients of zeros and a loss of 0. Grads that are there are taken away;
+  // afterwards they are the pass's result.
+  //   Requires  Inputs::uneven; the ranks that do have inputs report a loss in this pass. Buffers
+  //             are then those of the largest such rank, which takes 8 bytes more to find
+  //   Throws    as a pass
+  void shadow();
+  // From the next pass on, the sum of gradients is divided by `ranks`, not by the group's size.
+  // Every rank calls it, with the same number. A number that is new allocates the buckets anew.
+  void divide_by(int ranks);
+
   // This rank's loss of a step, or a part of it, before its backward: parts add up until an armed
   // backward begins, whose small all-reduce takes the sum along. So what a loop prints costs no
   // wait of its own.
@@ -105,8 +121,8 @@ class Ddp final : public nn::Module {
   //         there until mean_loss
   void report(const Tensor& loss);
   // The mean over the group of what was reported and travelled since the call before, the same bits
-  // on every rank; nan where the device has no numbers. Every rank calls it, after the update: a
-  // loss that stayed on the device is read and reduced now.
+  // on every rank (a rank that shadows counts, with 0); nan where the device has no numbers. Every
+  // rank calls it, after the update: a loss that stayed on the device is read and reduced now.
   //   Throws  ContractError when nothing was reported; CommError
   double mean_loss();
 
@@ -115,8 +131,10 @@ class Ddp final : public nn::Module {
   const collectives::Communication& communication() const { return communication_; }
 
  private:
-  struct OnReady;  // the hook that each parameter gets
+  struct OnReady;                                      // the hook that each parameter gets
+  enum class Part : std::uint8_t { trains, shadows };  // of this rank in a pass
   void arm(Tape& tape);
+  void spread_buffers(Part mine);
   void build(collectives::BucketPlan plan);
   void agree_on_order();
   void build_in_ready_order();
@@ -135,6 +153,7 @@ class Ddp final : public nn::Module {
   collectives::Communication communication_;
   std::unique_ptr<collectives::CommHook> sum_, timed_;
   std::unique_ptr<Reducer> reducer_;
+  int divisor_;       // of the sum of gradients
   int unsynced_ = 0;  // NoSync guards that live
 
   enum class Order : std::uint8_t { unknown, known, used } order_ = Order::unknown;

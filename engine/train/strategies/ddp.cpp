@@ -5,12 +5,16 @@
 
 #include "engine/parallel/compress/mean.hpp"
 #include "engine/parallel/ddp/accumulate_step.hpp"
+#include "engine/train/strategies/share_state.hpp"
 
 namespace lockstep::train {
 namespace {
 
+using Join = std::optional<ddp::JoinDivide>;
+
 // The same options with the hook that DDP starts.
-ddp::Options with_hook(ddp::Options options, Hooked& hooked) {
+ddp::Options completed(ddp::Options options, Hooked& hooked, const Join& join) {
+  if (join) options.inputs = ddp::Inputs::uneven;
   if (hooked.watch && !hooked.hook) hooked.hook = compress::make_mean_hook();
   if (hooked.hook) options.hook = hooked.watch ? &hooked.watch(*hooked.hook) : hooked.hook.get();
   return options;
@@ -65,22 +69,36 @@ class UpdatingOptimizer final : public optim::Optimizer {
 class DdpStrategy final : public WholeModel {
  public:
   DdpStrategy(comm::ProcessGroup& group, Replica replica, double clip_norm,
-              const ddp::Options& options, Hooked hooked)
+              const ddp::Options& options, Hooked hooked, const Join& join)
       : WholeModel(group, std::move(replica), clip_norm),
         hooked_(std::move(hooked)),
         passes_(*model_, [this](Phase phase) { enter(phase); }),
         updates_(*optimizer_, [this] { update(); }),
-        ddp_(passes_, group, with_hook(options, hooked_)) {}
+        ddp_(passes_, group, completed(options, hooked_, join)),
+        join_(join) {}
 
   double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     const std::int64_t sent_before = group_.traffic().bytes_sent;
     optimizer_->set_learning_rate(rate);
     passes_.begin(occasion);
-    ddp::accumulate_step(ddp_, updates_, batches);
-    const double mean = ddp_.mean_loss();
+    int live = group_.size();
+    if (join_) {
+      epoch_.divide = *join_;
+      live = ddp::step_with_join(group_, ddp_, updates_, batches, epoch_);
+    } else {
+      ddp::accumulate_step(ddp_, updates_, batches);
+    }
+    const double mean = ddp_.mean_loss() * group_.size() / live;
     cost_ = {group_.traffic().bytes_sent - sent_before, ddp_.communication()};
     return mean;
+  }
+
+  // The last to join has seen every update, so its optimizer's state is the right one.
+  void end_epoch() override {
+    if (!join_) return;
+    share_state(group_, *optimizer_, ddp::end_join(group_, ddp_, epoch_));
+    epoch_ = {};
   }
 
  private:
@@ -88,14 +106,17 @@ class DdpStrategy final : public WholeModel {
   PassesOfStep passes_;
   UpdatingOptimizer updates_;
   ddp::Ddp ddp_;  // of the passes, so it goes first
+  Join join_;
+  ddp::JoinState epoch_;
 };
 
 }  // namespace
 
 std::unique_ptr<Strategy> make_ddp(comm::ProcessGroup& group, Replica replica, double clip_norm,
-                                   const ddp::Options& options, Hooked hooked) {
+                                   const ddp::Options& options, Hooked hooked,
+                                   std::optional<ddp::JoinDivide> join) {
   return std::make_unique<DdpStrategy>(group, std::move(replica), clip_norm, options,
-                                       std::move(hooked));
+                                       std::move(hooked), join);
 }
 
 }  // namespace lockstep::train

@@ -1,0 +1,378 @@
+// The exam of join_uneven_inputs: the ranks that still have batches must move as one device that is
+// given their samples, divided as the case says, and in the end all replicas must be the one that
+// trained longest. The judge trains that one device itself.
+#include <cmath>
+
+#include "grader/exam/gradient_rules.hpp"
+#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/exam/training_tolerance.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/07_ddp/join_uneven_inputs/case.hpp"
+#include "grader/parts/07_ddp/join_uneven_inputs/oracle.hpp"
+
+namespace lockstep::grader::join_uneven_inputs {
+namespace {
+
+using Problem = JoinProblem;
+using ddp::JoinDivide;
+
+bool equals(const Problem& p, std::span<const double> seen, std::span<const double> other) {
+  return !first_difference(seen, other, training_tolerance(p.dtype, other));
+}
+
+std::string in_epoch(const Problem& p, std::size_t epoch) {
+  return p.epochs.size() > 1 ? text(" of epoch ", epoch + 1) : "";
+}
+
+struct Place {
+  std::size_t epoch;
+  std::int64_t step;
+  int rank;
+};
+
+// Why the parameters of a live rank are wrong after a step.
+Cause cause_of_step(const Problem& p, std::uint64_t salt, const Place& at,
+                    std::span<const double> seen, const Path& right) {
+  const auto is = [&](Way way) {
+    const Path path = train(p, salt, way, at.rank);
+    return equals(p, seen, path[at.epoch][static_cast<std::size_t>(at.step) + 1]);
+  };
+  if (!all_finite(seen)) {
+    return {"no_number",
+            "this value is not finite: a division by zero, or a read of uninitialised memory"};
+  }
+  if (equals(p, seen, right[at.epoch][static_cast<std::size_t>(at.step)])) {
+    return {"no_update",
+            "it was a step without an update; a rank with batches trains in each step, also when "
+            "others have run out"};
+  }
+  if (is(Way::other_divisor)) {
+    return p.divide == JoinDivide::live
+               ? Cause{"divided_by_initial",
+                       "the sum is divided by all ranks of the group, but JoinDivide::live asks "
+                       "for "
+                       "those that had a batch"}
+               : Cause{"divided_by_live",
+                       "the sum is divided by the ranks that had a batch, but JoinDivide::initial "
+                       "asks for all of the group"};
+  }
+  if (is(Way::padded)) {
+    return {"padded",
+            "a rank that had run out trained on an earlier batch again; it brings zeros, by "
+            "model.shadow()"};
+  }
+  if (is(Way::undivided)) return {"undivided", "the sum over the ranks is not divided at all"};
+  if (is(Way::alone))
+    return {"not_averaged", "it is this rank's own gradient: nothing was reduced"};
+  return {"other_parameters",
+          "a rank is missing from the sum, or the divisor of another step was used"};
+}
+
+void check_steps(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+                 const std::vector<JoinReport>& reports, const Path& right) {
+  for (std::size_t epoch = 0; epoch < p.epochs.size(); ++epoch) {
+    for (int rank = 0; rank < p.ranks(); ++rank) {
+      const JoinedEpoch& mine = reports[static_cast<std::size_t>(rank)].epochs[epoch];
+      for (std::int64_t step = 0; step < std::ssize(mine.after); ++step) {
+        const auto seen = as_doubles(p.dtype, mine.after[static_cast<std::size_t>(step)]);
+        const auto& wanted = right[epoch][static_cast<std::size_t>(step) + 1];
+        const auto at = first_difference(seen, wanted, training_tolerance(p.dtype, wanted));
+        if (!at) continue;
+        bench.fail(played,
+                   because(cause_of_step(p, salt, {epoch, step, rank}, seen, right),
+                           {.message = text("after step ", step, in_epoch(p, epoch), ", in which ",
+                                            p.live(epoch, step), " of ", p.ranks(),
+                                            " ranks had batches, parameter element ", *at, " is ",
+                                            number_at(seen, *at),
+                                            " where one device that gets their "
+                                            "samples has ",
+                                            number_at(wanted, *at)),
+                            .expected = number_at(wanted, *at),
+                            .seen = number_at(seen, *at),
+                            .where = text("rank ", rank, ", parameter element ", *at)}));
+      }
+    }
+  }
+}
+
+// Calls until one returned 0, each of which told how many ranks had a batch.
+void check_counts(Bench& bench, const Played& played, const Problem& p,
+                  const std::vector<JoinReport>& reports) {
+  for (std::size_t epoch = 0; epoch < p.epochs.size(); ++epoch) {
+    for (int rank = 0; rank < p.ranks(); ++rank) {
+      const JoinedEpoch& mine = reports[static_cast<std::size_t>(rank)].epochs[epoch];
+      for (std::int64_t step = 0; step <= p.most(epoch); ++step) {
+        const std::int64_t live = p.live(epoch, step);
+        const bool called = step < std::ssize(mine.live);
+        const std::int64_t seen = called ? mine.live[static_cast<std::size_t>(step)] : -1;
+        if (seen == live) continue;
+        const std::string shown = called ? text(seen) : "nothing, as an earlier call returned 0";
+        bench.fail(
+            played,
+            because({"live_count",
+                     "each call tells all ranks how many of them had a batch in this step, "
+                     "and 0 when no rank has any"},
+                    {.message = text("the parameters are right, but in step ", step,
+                                     in_epoch(p, epoch), " step_with_join returned ", shown,
+                                     " on rank ", rank, " where ", live, " ranks had batches"),
+                     .expected = text(live),
+                     .seen = shown,
+                     .where = text("rank ", rank, ", step ", step)}));
+      }
+    }
+  }
+}
+
+Cause cause_of_end(const Problem& p, std::size_t epoch, int rank, std::span<const double> seen,
+                   const Path& right) {
+  const Steps& steps = p.epochs[epoch];
+  const auto is_after = [&](std::int64_t step) {
+    return equals(p, seen, right[epoch][static_cast<std::size_t>(step)]);
+  };
+  if (is_after(steps[static_cast<std::size_t>(rank)])) {
+    return {"own_replica",
+            text("it is what rank ", rank, " had when it ran out, after ",
+                 steps[static_cast<std::size_t>(rank)],
+                 " steps; end_join replaces it by the parameters of the last to join")};
+  }
+  for (std::size_t other = 0; other < steps.size(); ++other) {
+    if (!is_after(steps[other])) continue;
+    return {"stale_source",
+            text("these are the parameters of rank ", other, ", which ran out after ", steps[other],
+                 " of ", p.most(epoch), " steps; the last to join has the newest ones")};
+  }
+  return {"other_replica", "these are parameters that no rank had after a step"};
+}
+
+void check_end(Bench& bench, const Played& played, const Problem& p,
+               const std::vector<JoinReport>& reports, const Path& right) {
+  for (std::size_t epoch = 0; epoch < p.epochs.size(); ++epoch) {
+    const auto last = static_cast<std::size_t>(p.last(epoch));
+    const auto& wanted = right[epoch].back();
+    const auto of_last = as_doubles(p.dtype, reports[last].epochs[epoch].parameters);
+    for (int rank = 0; rank < p.ranks(); ++rank) {
+      const JoinedEpoch& mine = reports[static_cast<std::size_t>(rank)].epochs[epoch];
+      const auto seen = as_doubles(p.dtype, mine.parameters);
+      if (const auto at = first_difference(seen, wanted, training_tolerance(p.dtype, wanted))) {
+        bench.fail(
+            played,
+            because(cause_of_end(p, epoch, rank, seen, right),
+                    {.message = text("after end_join", in_epoch(p, epoch), ", parameter element ",
+                                     *at, " is ", number_at(seen, *at), " where rank ", last,
+                                     ", which was last to join, has ", number_at(wanted, *at)),
+                     .expected = number_at(wanted, *at),
+                     .seen = number_at(seen, *at),
+                     .where = text("rank ", rank)}));
+      }
+      if (const auto at = first_other_bits(seen, of_last)) {
+        bench.fail(played,
+                   because({"almost_equal",
+                            "the replicas agree up to rounding only; a broadcast makes them "
+                            "equal bit for bit"},
+                           {.message = text("after end_join", in_epoch(p, epoch),
+                                            ", the replicas of rank ", last, " and rank ", rank,
+                                            " differ at element ", *at),
+                            .expected = number_at(of_last, *at),
+                            .seen = number_at(seen, *at),
+                            .where = text("rank ", rank)}));
+      }
+      if (mine.last == p.last(epoch)) continue;
+      bench.fail(played,
+                 because({"wrong_last",
+                          "among the ranks that had a batch in the last step, it is the largest"},
+                         {.message = text("the parameters are right, but end_join",
+                                          in_epoch(p, epoch), " returned ", mine.last, " on rank ",
+                                          rank, " where rank ", last, " was last to join"),
+                          .expected = text(last),
+                          .seen = text(mine.last),
+                          .where = text("rank ", rank)}));
+    }
+  }
+}
+
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+             const std::vector<JoinReport>& reports) {
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const auto& epochs = reports[static_cast<std::size_t>(rank)].epochs;
+    if (epochs.size() != p.epochs.size()) throw MalformedMessage("not a report of each epoch");
+    for (std::size_t e = 0; e < epochs.size(); ++e) {
+      const std::int64_t wanted = p.epochs[e][static_cast<std::size_t>(rank)];
+      // A call that returned 0 too early ended the epoch for this rank.
+      const bool cut = !epochs[e].live.empty() && epochs[e].live.back() == 0;
+      const auto steps = std::ssize(epochs[e].after);
+      if (steps > wanted || (steps < wanted && !cut)) {
+        throw MalformedMessage("not the parameters after each step");
+      }
+    }
+  }
+  const Path right = train(p, salt, Way::right, 0);
+  check_steps(bench, played, p, salt, reports, right);
+  check_counts(bench, played, p, reports);
+  check_end(bench, played, p, reports, right);
+}
+
+std::int64_t bytes_in(const Played& played, bool (*counts)(sim::Collective)) {
+  std::int64_t bytes = 0;
+  for (const sim::CollectiveRecord& record : played.counters.collectives) {
+    if (counts(record.kind)) bytes += record.bytes;
+  }
+  return bytes;
+}
+
+// In one epoch.
+void check_traffic(Bench& bench, const Played& played, const Problem& p) {
+  const std::int64_t ranks = p.ranks(), steps = p.most(0);
+  const std::int64_t model = elements * static_cast<std::int64_t>(bytes_of(p.dtype));
+  // A pass says of its loss and of lacking gradients what takes 16 bytes; who is live and who was
+  // last may take 8 a rank each time.
+  const std::int64_t least = steps * (model + 16) + 8;
+  const std::int64_t most = steps * (model + 16) + (steps + 2) * 8 * ranks;
+  const std::int64_t seen =
+      bytes_in(played, [](sim::Collective kind) { return kind != sim::Collective::broadcast; });
+  const auto of_epoch = [&](std::string_view what, std::int64_t has, std::int64_t needs) {
+    return text("the result is right, but ", grouped(has), " bytes are ", what, " in ", steps,
+                steps == 1 ? " step" : " steps", " where ", grouped(needs), " are needed");
+  };
+  if (seen < least) {
+    throw MalformedMessage("fewer bytes were reduced than right results need");
+  }
+  if (seen > most) {
+    bench.fail(
+        played,
+        because({"reduced_too_often",
+                 "a step is one count and one reduced pass, on each rank; after a count of 0 "
+                 "there is nothing to shadow"},
+                wasteful("reduced_too_often", static_cast<double>(seen), static_cast<double>(most),
+                         "in collectives", of_epoch("reduced", seen, most))));
+  }
+  // One model when the replicas are made equal at the start, one at the end; half of one for what
+  // the wrapper says of names and order.
+  const std::int64_t two = 2 * model + model / 2;
+  const std::int64_t sent =
+      bytes_in(played, [](sim::Collective kind) { return kind == sim::Collective::broadcast; });
+  if (sent <= two) return;
+  bench.fail(played, because({"broadcast_too_often",
+                              "the last to join gives its parameters away once, when all have run "
+                              "out; until then nobody needs them"},
+                             wasteful("broadcast_too_often", static_cast<double>(sent),
+                                      static_cast<double>(2 * model), "in broadcasts",
+                                      of_epoch("broadcast", sent, 2 * model))));
+}
+
+std::vector<Problem> smaller(const Problem& p) {
+  std::vector<Problem> offered;
+  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
+    Problem& fewer = offered.emplace_back(p);
+    fewer.members = whole_world(ranks);
+    for (Steps& steps : fewer.epochs) steps.resize(static_cast<std::size_t>(ranks));
+  }
+  for (std::size_t i = 0; i < p.epochs.size() && p.epochs.size() > 1; ++i) {
+    auto& fewer = offered.emplace_back(p).epochs;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  for (std::size_t e = 0; e < p.epochs.size(); ++e) {
+    Problem shorter = p;
+    for (std::int64_t& has : shorter.epochs[e]) has = std::max<std::int64_t>(has - 1, 0);
+    if (shorter.epochs != p.epochs) offered.push_back(shorter);
+  }
+  return offered;
+}
+
+const RanksContract<Problem, JoinCase, JoinReport> contract{
+    .case_of = case_of, .compare = compare, .smaller = smaller};
+
+// Rank r has r + 2 batches: the last rank trains alone at the end.
+Steps rising(int ranks) {
+  Steps steps;
+  for (int r = 0; r < ranks; ++r) steps.push_back(r + 2);
+  return steps;
+}
+
+// Between 1 and 5, not sorted: 4, 2, 5, 3, 1, 4, …
+Steps mixed(int ranks) {
+  Steps steps;
+  for (int r = 0; r < ranks; ++r) steps.push_back((3 * r + 3) % 5 + 1);
+  return steps;
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"on 1 to 8 and 13 ranks, those that have run out bring zeros, and all of the group divide",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
+           judge(bench, contract,
+                 {.members = whole_world(n),
+                  .epochs = {n <= 4 ? rising(n) : mixed(n)},
+                  .schedule_seed = bench.draw()});
+         }
+       }},
+      {"the live ranks divide where JoinDivide::live asks for it",
+       [](Bench& bench) {
+         for (const int n : {2, 4, 3, 7}) {
+           judge(bench, contract,
+                 {.members = whole_world(n),
+                  .epochs = {n <= 4 ? rising(n) : mixed(n)},
+                  .divide = JoinDivide::live});
+         }
+       }},
+      {"whoever runs out first: rank 0, the last rank, several at once, nobody, a rank without any",
+       [](Bench& bench) {
+         for (const Steps& steps : {Steps{1, 3, 3}, Steps{3, 3, 1}, Steps{1, 1, 3, 1}, Steps{2, 2},
+                                    Steps{0, 2, 1}, Steps{2, 0}}) {
+           const int ranks = static_cast<int>(steps.size());
+           judge(bench, contract,
+                 {.members = whole_world(ranks), .epochs = {steps}, .divide = JoinDivide::live});
+         }
+       }},
+      {"an epoch begins anew: another rank runs out first in the second one",
+       [](Bench& bench) {
+         for (const JoinDivide divide : {JoinDivide::initial, JoinDivide::live}) {
+           judge(bench, contract,
+                 {.members = whole_world(3),
+                  .epochs = {{1, 3, 2}, {3, 1, 2}, {2, 2, 2}},
+                  .divide = divide});
+         }
+       }},
+      {"steps of two micro-batches, and float32",
+       [](Bench& bench) {
+         judge(bench, contract,
+               {.members = whole_world(3), .epochs = {{2, 1, 3}}, .micro_batches = 2});
+         judge(bench, contract,
+               {.members = whole_world(2),
+                .epochs = {{3, 1}},
+                .divide = JoinDivide::live,
+                .dtype = DType::float32});
+       }},
+      {"in a subgroup, its own ranks count, divide and are last",
+       [](Bench& bench) {
+         judge(bench, contract,
+               {.members = {8, {6, 1, 4}}, .epochs = {{2, 3, 1}}, .divide = JoinDivide::live});
+         judge(bench, contract, {.members = {5, {3, 0}}, .epochs = {{1, 2}}});
+       }},
+      {"a step is one count and one reduction, and the parameters travel once",
+       [](Bench& bench) {
+         judge(bench, contract, {.members = whole_world(2), .epochs = {{2, 4}}}, check_traffic);
+         judge(bench, contract, {.members = whole_world(3), .epochs = {{3, 1, 2}}}, check_traffic);
+         judge(bench, contract,
+               {.members = whole_world(4), .epochs = {{1, 4, 3, 4}}, .divide = JoinDivide::live},
+               check_traffic);
+       },
+       {},
+       Asks::cost},
+      {"when a peer is lost, a rank throws CommError, also one that has run out",
+       [](Bench& bench) {
+         for (const int at_request : {10, 20}) {
+           const Problem p{
+               .members = whole_world(4), .epochs = {{1, 3, 2, 5}}, .schedule_seed = bench.draw()};
+           judge_lost_peer(bench, contract, p, 3, at_request);
+         }
+       },
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::join_uneven_inputs

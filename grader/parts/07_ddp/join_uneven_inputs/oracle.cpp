@@ -1,0 +1,141 @@
+#include "grader/parts/07_ddp/join_uneven_inputs/oracle.hpp"
+
+#include <algorithm>
+
+#include "engine/base/random.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/play/training.hpp"
+
+namespace lockstep::grader::join_uneven_inputs {
+namespace {
+
+constexpr std::int64_t batch = 2;
+
+// Players learn this one; what the other ranks' samples are drawn from stays with the judge.
+std::uint64_t model_seed_of(std::uint64_t salt) { return random_bits(salt, 2'000'029) >> 32; }
+
+// Plays the steps of all ranks on one device.
+class OneDevice {
+ public:
+  OneDevice(const JoinProblem& p, std::uint64_t salt, Way way, int only)
+      : p_(p), way_(way), only_(only) {
+    for (int rank = 0; rank < p.ranks(); ++rank) cases_.push_back(case_of(p, salt, rank));
+    model_ = nn::make_mlp(cases_[0].widths, p.dtype, device_, model_seed_of(salt));
+    optimizer_ = optim::make_sgd(model_->parameters(), {.learning_rate = 0.1});
+  }
+
+  Path path() {
+    Path path;
+    std::vector<std::int64_t> before(cases_.size());  // steps of earlier epochs, by rank
+    for (std::size_t epoch = 0; epoch < p_.epochs.size(); ++epoch) {
+      path.push_back({parameters()});
+      for (std::int64_t step = 0; step < p_.most(epoch); ++step) {
+        take(epoch, step, before);
+        path.back().push_back(parameters());
+      }
+      for (std::size_t r = 0; r < before.size(); ++r) before[r] += p_.epochs[epoch][r];
+    }
+    return path;
+  }
+
+ private:
+  std::vector<double> parameters() { return as_doubles(p_.dtype, values_of(*model_)); }
+
+  double divisor(std::size_t epoch, std::int64_t step) const {
+    const bool asks_live = p_.divide == ddp::JoinDivide::live;
+    const bool by_live = asks_live != (way_ == Way::other_divisor);
+    if (way_ == Way::undivided || way_ == Way::alone) return 1;
+    if (way_ == Way::padded || !by_live) return p_.ranks();
+    return static_cast<double>(p_.live(epoch, step));
+  }
+
+  void take(std::size_t epoch, std::int64_t step, const std::vector<std::int64_t>& before) {
+    optimizer_->zero_grad();
+    for (std::size_t r = 0; r < cases_.size(); ++r) {
+      const std::int64_t has = p_.epochs[epoch][r];
+      const bool shadows = step >= has;
+      if (shadows && (way_ != Way::padded || has == 0)) continue;
+      if (way_ == Way::alone && static_cast<int>(r) != only_) continue;
+      const std::int64_t mine = before[r] + std::min(step, has - 1);
+      add_step(cases_[r], mine, 1 / divisor(epoch, step));
+    }
+    optimizer_->step();
+  }
+
+  // A rank's step, whose micro-batches are of one size, as one batch.
+  void add_step(const JoinCase& c, std::int64_t step, double weight) {
+    const std::int64_t samples = c.micro_batches * c.batch;
+    const data::Batch joined =
+        make_batch(c.inputs, c.labels, width, step * samples, samples, p_.dtype, device_);
+    Tape tape(GradMode::record);
+    const Value logits = model_->forward(tape, tape.constant(joined.inputs));
+    const Value loss = autograd::cross_entropy(tape, logits, joined.labels);
+    tape.backward(autograd::scale(tape, loss, weight));
+  }
+
+  const JoinProblem& p_;
+  Way way_;
+  int only_;
+  CpuDevice device_;
+  std::vector<JoinCase> cases_;
+  std::unique_ptr<nn::Module> model_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+};
+
+}  // namespace
+
+std::int64_t JoinProblem::most(std::size_t epoch) const {
+  return *std::ranges::max_element(epochs[epoch]);
+}
+
+std::int64_t JoinProblem::live(std::size_t epoch, std::int64_t step) const {
+  return std::ranges::count_if(epochs[epoch], [=](std::int64_t has) { return has > step; });
+}
+
+std::int64_t JoinProblem::last(std::size_t epoch) const {
+  const Steps& steps = epochs[epoch];
+  return std::max_element(steps.rbegin(), steps.rend()).base() - steps.begin() - 1;
+}
+
+std::string JoinProblem::description() const {
+  std::string all;
+  for (const Steps& steps : epochs) all += text(all.empty() ? "" : ", then ", listed(steps));
+  return text(members.description(), ", which have batches for ", all, " steps, divided by the ",
+              divide == ddp::JoinDivide::live ? "live" : "initial", " ranks",
+              micro_batches > 1 ? text(", ", micro_batches, " micro-batches a step") : "",
+              dtype == DType::float32 ? ", float32" : "");
+}
+
+JoinCase case_of(const JoinProblem& p, std::uint64_t salt, int rank) {
+  JoinCase c;
+  c.dtype = p.dtype;
+  c.divide = p.divide;
+  c.model_seed = model_seed_of(salt);
+  c.widths = {width, hidden, classes};
+  c.micro_batches = p.micro_batches;
+  c.batch = batch;
+  std::int64_t samples = 0;
+  for (std::size_t epoch = 0; epoch < p.epochs.size(); ++epoch) {
+    c.steps.push_back(p.epochs[epoch][static_cast<std::size_t>(rank)]);
+    c.rounds.push_back(p.most(epoch) + 1);
+    samples += c.steps.back() * p.micro_batches * batch;
+  }
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const std::uint64_t at = static_cast<std::uint64_t>(i) * 16 + static_cast<std::uint64_t>(rank);
+    const auto label = static_cast<std::int64_t>(random_bits(salt + 17, at) % classes);
+    c.labels.push_back(label);
+    for (std::int64_t j = 0; j < width; ++j) {
+      const double noise = random_uniform(salt + 29, at * width + static_cast<std::uint64_t>(j));
+      // Ranks draw from shifted clouds, and so do samples of a rank: every gradient differs.
+      c.inputs.push_back(2 * noise - 1 + 0.4 * rank + 0.1 * static_cast<double>(i % 7) +
+                         (j == label ? 1.5 : 0.0));
+    }
+  }
+  return c;
+}
+
+Path train(const JoinProblem& problem, std::uint64_t salt, Way way, int rank) {
+  return OneDevice(problem, salt, way, rank).path();
+}
+
+}  // namespace lockstep::grader::join_uneven_inputs

@@ -1,0 +1,45 @@
+// Plays join_uneven_inputs: epochs in which this rank has batches for some steps, and calls on
+// until it is told that nobody has any.
+#include "grader/parts/07_ddp/join_uneven_inputs/case.hpp"
+
+#include "grader/play/ranks_play.hpp"
+#include "grader/play/training.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+JoinReport take_epochs(comm::ProcessGroup& group, const JoinCase& c, Device& device) {
+  const auto model = nn::make_mlp(c.widths, c.dtype, device, c.model_seed);
+  const auto optimizer = optim::make_sgd(model->parameters(), {.learning_rate = 0.1});
+  ddp::Options options;
+  options.limits = {64, 256};  // several buckets, as a model of usual size has
+  options.inputs = ddp::Inputs::uneven;
+  ddp::Ddp wrapped(*model, group, options);
+  JoinReport report;
+  std::int64_t first = 0;
+  for (std::size_t e = 0; e < c.steps.size(); ++e) {
+    JoinedEpoch& epoch = report.epochs.emplace_back();
+    ddp::JoinState state;
+    state.divide = c.divide;
+    for (std::int64_t round = 0; round < c.rounds.at(e); ++round) {
+      std::vector<data::Batch> mine;
+      for (std::int64_t k = 0; round < c.steps[e] && k < c.micro_batches; ++k) {
+        mine.push_back(
+            make_batch(c.inputs, c.labels, c.widths.front(), first, c.batch, c.dtype, device));
+        first += c.batch;
+      }
+      epoch.live.push_back(ddp::step_with_join(group, wrapped, *optimizer, mine, state));
+      if (!mine.empty()) epoch.after.push_back(values_of(*model));
+      if (epoch.live.back() == 0) break;
+    }
+    epoch.last = ddp::end_join(group, wrapped, state);
+    epoch.parameters = values_of(*model);
+  }
+  return report;
+}
+
+}  // namespace
+
+Bytes play(sim::PlayerCase& played) { return play_in_group<JoinCase>(played, take_epochs); }
+
+}  // namespace lockstep::grader
