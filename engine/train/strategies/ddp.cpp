@@ -89,7 +89,8 @@ class DdpStrategy final : public WholeModel {
     } else {
       ddp::accumulate_step(ddp_, updates_, batches);
     }
-    const double mean = ddp_.mean_loss() * group_.size() / live;
+    double mean = ddp_.mean_loss();  // over all ranks, of which some had a loss of 0
+    if (live < group_.size()) mean *= static_cast<double>(group_.size()) / live;
     cost_ = {group_.traffic().bytes_sent - sent_before, ddp_.communication()};
     return mean;
   }

@@ -212,10 +212,14 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
   check_end(bench, played, p, reports, right);
 }
 
-std::int64_t bytes_in(const Played& played, bool (*counts)(sim::Collective)) {
-  std::int64_t bytes = 0;
+struct BytesOfCase {
+  std::int64_t broadcast = 0, other = 0;  // that one rank brings
+};
+
+BytesOfCase bytes_of_case(const Played& played) {
+  BytesOfCase bytes;
   for (const sim::CollectiveRecord& record : played.counters.collectives) {
-    if (counts(record.kind)) bytes += record.bytes;
+    (record.kind == sim::Collective::broadcast ? bytes.broadcast : bytes.other) += record.bytes;
   }
   return bytes;
 }
@@ -228,8 +232,7 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   // last may take 8 a rank each time.
   const std::int64_t least = steps * (model + 16) + 8;
   const std::int64_t most = steps * (model + 16) + (steps + 2) * 8 * ranks;
-  const std::int64_t seen =
-      bytes_in(played, [](sim::Collective kind) { return kind != sim::Collective::broadcast; });
+  const auto [sent, seen] = bytes_of_case(played);
   const auto of_epoch = [&](std::string_view what, std::int64_t has, std::int64_t needs) {
     return text("the result is right, but ", grouped(has), " bytes are ", what, " in ", steps,
                 steps == 1 ? " step" : " steps", " where ", grouped(needs), " are needed");
@@ -249,8 +252,6 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   // One model when the replicas are made equal at the start, one at the end; half of one for what
   // the wrapper says of names and order.
   const std::int64_t two = 2 * model + model / 2;
-  const std::int64_t sent =
-      bytes_in(played, [](sim::Collective kind) { return kind == sim::Collective::broadcast; });
   if (sent <= two) return;
   bench.fail(played, because({"broadcast_too_often",
                               "the last to join gives its parameters away once, when all have run "
