@@ -69,6 +69,11 @@ void data_parallel(Options& options) {
       .option("bucket-mb", text(default_bucket_mb),
               "MiB of gradients per bucket; at most 1 in the first")
       .flag("find-unused", "a pass may leave parameters unused, on some ranks or on all")
+      .flag("static-graph", "the parameters that the first step leaves unused are unused in all")
+      .exclude({"find-unused", "static-graph"},
+               "both say what may be unused: in each step anew, or always the same; pass only one")
+      .exclude({"join", "static-graph"},
+               "do not combine: a rank that has run out uses no parameter; pass only one")
       .choice("join", {"initial", "live"}, "",
               "deal the samples out without padding; ranks that run out shadow the rest. Sums of\n"
               "gradients are divided by the initial ranks, or by the live ones")
@@ -79,7 +84,7 @@ void data_parallel(Options& options) {
       .exclude({"join", "compress"},
                "do not combine: a rank that has run out brings zeros, but compressors send what "
                "they left out before; pass only one")
-      .only_if({"bucket-mb", "find-unused", "join", "accumulate", "compress"},
+      .only_if({"bucket-mb", "find-unused", "static-graph", "join", "accumulate", "compress"},
                "needs DDP, which --no-overlap turns off; leave one of them out",
                [](const Arguments& arguments) { return !arguments.flag("no-overlap"); });
 }
@@ -94,7 +99,7 @@ void horovod(Options& options) {
               "MiB of gradients that are summed together; 0: each alone")
       .option("cycle-time-ms", "1", "milliseconds in which gradients gather before they are summed")
       .only_with({"backward-passes", "fusion-threshold-mb", "cycle-time-ms"}, "--horovod")
-      .only_if({"no-overlap", "bucket-mb", "find-unused", "join"},
+      .only_if({"no-overlap", "bucket-mb", "find-unused", "static-graph", "join"},
                "belongs to DDP, which --horovod replaces; leave one of them out",
                [](const Arguments& arguments) { return !arguments.flag("horovod"); })
       .only_if({"accumulate"},

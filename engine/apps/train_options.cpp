@@ -217,6 +217,7 @@ train::StrategyOptions strategy_options(const Arguments& arguments) {
   limits.cap_bytes = static_cast<std::int64_t>(bucket_mb * static_cast<double>(mib));
   limits.first_bytes = std::min(limits.first_bytes, limits.cap_bytes);
   if (arguments.flag("find-unused")) options.ddp.unused = ddp::Unused::reduce;
+  if (arguments.flag("static-graph")) options.ddp.unused = ddp::Unused::fixed;
   if (arguments.given("join")) {
     options.join =
         arguments.get("join") == "live" ? ddp::JoinDivide::live : ddp::JoinDivide::initial;

@@ -24,6 +24,11 @@ void check_join(const StrategyOptions& options) {
     throw UsageError(text("uneven inputs (--join) need DDP, not ",
                           name_of(options.choice.reduction), "; leave one of them out"));
   }
+  if (options.ddp.unused == ddp::Unused::fixed) {
+    throw UsageError(
+        "--join does not combine with --static-graph: a rank that has run out uses no parameter; "
+        "leave one of them out");
+  }
   if (options.choice.hook != Way::no_hook) {
     throw UsageError(
         "--join does not combine with --compress: a rank that has run out of batches "

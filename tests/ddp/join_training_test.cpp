@@ -16,9 +16,13 @@ namespace {
 
 struct Log final : train::Observer {
   std::vector<double> losses;
+  std::vector<std::int64_t> bytes;  // sent by rank 0, by step
   std::vector<bool> epochs_equal;
   bool replicas_equal = false;
-  void on_step(const train::StepReport& report) override { losses.push_back(report.loss); }
+  void on_step(const train::StepReport& report) override {
+    losses.push_back(report.loss);
+    bytes.push_back(report.bytes_sent);
+  }
   void on_epoch(const train::EpochReport& report) override {
     epochs_equal.push_back(report.agreement.differs < 0);
   }
@@ -45,6 +49,7 @@ struct Run {
   std::int64_t batch = 4, samples = 97, steps = 0, accumulate = 1;
   std::optional<ddp::JoinDivide> join = std::nullopt;
   optim::OptimizerKind optimizer = optim::OptimizerKind::sgd;
+  ddp::Unused unused = ddp::Unused::refuse;
 };
 
 struct Seen {
@@ -69,6 +74,7 @@ Seen run(const Run& wanted) {
     chosen.join = wanted.join;
     chosen.accumulate = wanted.accumulate;
     chosen.ddp.limits = {256, 1024};
+    chosen.ddp.unused = wanted.unused;
     const auto strategy = train::make_strategy(group, device, recipe, chosen);
     train::TrainOptions options;
     options.batch_size = wanted.batch;
@@ -138,6 +144,23 @@ TEST_CASE("join: with steps of several batches, and a run that ends inside an ep
   CHECK(seen.log.replicas_equal);
 }
 
+TEST_CASE("static graph: the losses of --find-unused, without its bytes from the second step on") {
+  const Run common{.ranks = 4, .samples = 96};
+  const auto with = [&](ddp::Unused unused) {
+    Run one = common;
+    one.unused = unused;
+    return run(one).log;
+  };
+  const Log refuse = with(ddp::Unused::refuse), reduce = with(ddp::Unused::reduce),
+            fixed = with(ddp::Unused::fixed);
+  CHECK(fixed.losses == refuse.losses);
+  CHECK(reduce.losses == refuse.losses);
+  // In the first step, one number for each of the 4 parameters more: a ring sends 2 · 3/4 of it.
+  CHECK(fixed.bytes[0] == refuse.bytes[0] + 2 * 3 * 4 * 8 / 4);
+  for (std::size_t k = 1; k < fixed.bytes.size(); ++k) CHECK(fixed.bytes[k] == refuse.bytes[k]);
+  CHECK(reduce.bytes[1] > refuse.bytes[1]);
+}
+
 TEST_CASE("join: refused beside what does not go with it") {
   on_fibers(2, [](comm::ProcessGroup& group) {
     CpuDevice device;
@@ -153,6 +176,10 @@ TEST_CASE("join: refused beside what does not go with it") {
     plain.join = ddp::JoinDivide::live;
     plain.choice.reduction = train::Way::plain;
     LOCKSTEP_CHECK(refusal(plain).find("(--join) need DDP") != std::string::npos, refusal(plain));
+    train::StrategyOptions fixed;
+    fixed.join = ddp::JoinDivide::live;
+    fixed.ddp.unused = ddp::Unused::fixed;
+    LOCKSTEP_CHECK(refusal(fixed).find("--static-graph") != std::string::npos, refusal(fixed));
     train::StrategyOptions packed;
     packed.join = ddp::JoinDivide::live;
     packed.choice.hook = train::Way::compression;

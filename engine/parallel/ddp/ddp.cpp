@@ -141,6 +141,9 @@ void Ddp::shadow() {
   LOCKSTEP_CHECK(pass_ == Pass::none && unsynced_ == 0, "ddp: rank ", group_.rank(),
                  " shadows a pass while its own pass ", passes_,
                  " is running, or under no_sync; only passes that are reduced are shadowed");
+  LOCKSTEP_CHECK(options_.unused != Unused::fixed, "ddp: rank ", group_.rank(),
+                 " shadows a pass, which uses no parameter, but with Unused::fixed each pass uses "
+                 "what the first one did; leave out --static-graph or --join");
   if (order_ == Order::known) build_in_ready_order();
   spread_buffers(Part::shadows);
   for (Parameter* parameter : parameters_) parameter->grad = {};
@@ -180,18 +183,37 @@ void Ddp::begin_pass(std::span<Parameter* const> reached) {
     used.push_back(std::ranges::binary_search(sorted, parameters_[i]) ? 1 : 0);
     if (used.back() == 0) lacking_.push_back(i);
   }
+  if (options_.unused == Unused::fixed) look_for_changes(used);
   start_status();  // before any bucket, on every rank
   if (options_.unused == Unused::reduce) {
     unused_pass_ = begin_with_unused(group_, *reducer_, parameters_, used);
     return;
   }
-  for (const std::size_t index : lacking_) reducer_->on_gradient_ready(index);
+  for (const std::size_t index : lacking_) on_ready(index);
 }
 
-// How many parameters lack, summed, unless they may; then the loss, where one was reported.
+void Ddp::look_for_changes(std::span<const std::uint8_t> used) {
+  if (first_used_.empty()) first_used_.assign(used.begin(), used.end());
+  changed_.clear();
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (used[i] != first_used_[i]) changed_.push_back(i);
+  }
+  kept_.clear();
+  for (const std::size_t i : lacking_) {
+    const Tensor& grad = parameters_[i]->grad;
+    kept_.push_back(grad.defined() ? grad.clone(MemoryKind::gradients) : Tensor());
+  }
+}
+
+// How many parameters lack, or how many changed, summed, unless they may; in the first pass of a
+// graph that is fixed, who uses each; then the loss, where one was reported.
 void Ddp::start_status() {
   std::vector<double> numbers;
   if (options_.unused == Unused::refuse) numbers.push_back(static_cast<double>(lacking_.size()));
+  if (options_.unused == Unused::fixed) {
+    numbers.push_back(static_cast<double>(changed_.size()));
+    if (first_users_.empty()) numbers.insert(numbers.end(), first_used_.begin(), first_used_.end());
+  }
   loss_travels_ = loss_.has_value();
   if (loss_) numbers.push_back(*loss_ / static_cast<double>(group_.size()));
   loss_.reset();
@@ -213,22 +235,41 @@ void Ddp::end_pass() {
   reducer_->finalize();
   if (status_.defined()) status_work_.wait();
   pass_ = Pass::none;
-  std::vector<double> lacks;
+  std::vector<double> numbers;
   if (status_.defined() && status_.device().has_numbers()) {
-    const auto numbers = status_.data<double>();
-    lacks.assign(numbers.begin(), numbers.end());
+    const auto summed = status_.data<double>();
+    numbers.assign(summed.begin(), summed.end());
   }
   if (loss_travels_) {
-    const double mean = lacks.empty() ? std::numeric_limits<double>::quiet_NaN() : lacks.back();
-    if (!lacks.empty()) lacks.pop_back();
+    const double mean = numbers.empty() ? std::numeric_limits<double>::quiet_NaN() : numbers.back();
+    if (!numbers.empty()) numbers.pop_back();
     mean_loss_ = mean_loss_.value_or(0) + mean;
   }
-  if (options_.unused == Unused::refuse) {
-    if (!lacks.empty() && lacks[0] > 0) throw_lacking();
-    if (order_ == Order::unknown) agree_on_order();
+  if (options_.unused == Unused::reduce) {
+    end_with_unused(std::move(unused_pass_), parameters_);
     return;
   }
-  end_with_unused(std::move(unused_pass_), parameters_);
+  if (options_.unused == Unused::fixed) {
+    keep_what_none_uses(numbers);
+  } else if (!numbers.empty() && numbers[0] > 0) {
+    throw_lacking();
+  }
+  if (order_ == Order::unknown) agree_on_order();
+}
+
+// `numbers` as start_status made them, summed, without the loss; none on a device without numbers.
+void Ddp::keep_what_none_uses(std::span<const double> numbers) {
+  if (numbers.empty()) {
+    first_users_.assign(first_used_.begin(), first_used_.end());
+  } else if (first_users_.empty()) {
+    first_users_.assign(numbers.begin() + 1, numbers.end());
+  }
+  if (!numbers.empty() && numbers[0] > 0) throw_changed();
+  for (std::size_t k = 0; k < lacking_.size(); ++k) {
+    const std::size_t i = lacking_[k];
+    if (first_users_[i] == 0) parameters_[i]->grad = std::move(kept_[k]);
+  }
+  kept_.clear();
 }
 
 void Ddp::report(const Tensor& loss) {
@@ -254,22 +295,45 @@ double Ddp::mean_loss() {
   return *std::exchange(mean_loss_, std::nullopt);
 }
 
-void Ddp::throw_lacking() {
+// Of all ranks, the first that has found such parameters: how many there are, and the first of
+// them.
+struct Ddp::Found {
+  std::int64_t rank = 0, count = 0;
+  std::size_t parameter = 0;
+};
+
+Ddp::Found Ddp::first_of_ranks(const std::vector<std::size_t>& mine_found) {
   const Tensor mine = empty({2}, DType::int64, device_);
   const Tensor all = empty({2 * group_.size()}, DType::int64, device_);
-  mine.data<std::int64_t>()[0] = std::ssize(lacking_);
-  mine.data<std::int64_t>()[1] = lacking_.empty() ? 0 : static_cast<std::int64_t>(lacking_[0]);
+  mine.data<std::int64_t>()[0] = std::ssize(mine_found);
+  mine.data<std::int64_t>()[1] =
+      mine_found.empty() ? 0 : static_cast<std::int64_t>(mine_found.front());
   group_.all_gather(mine, all);
-  std::int64_t rank = 0;
-  while (all.item(2 * rank) == 0) ++rank;
-  const auto count = static_cast<std::int64_t>(all.item(2 * rank));
-  const auto first = static_cast<std::size_t>(all.item(2 * rank + 1));
-  throw Error(text("ddp: parameter ", parameters_.at(first)->name, " got no gradient in step ",
-                   passes_, " on rank ", rank,
-                   count > 1 ? text(" (nor did ", count - 1, " more there)") : "",
+  Found found;
+  while (all.item(2 * found.rank) == 0) ++found.rank;
+  found.count = static_cast<std::int64_t>(all.item(2 * found.rank));
+  found.parameter = static_cast<std::size_t>(all.item(2 * found.rank + 1));
+  return found;
+}
+
+void Ddp::throw_lacking() {
+  const Found found = first_of_ranks(lacking_);
+  throw Error(text("ddp: parameter ", parameters_.at(found.parameter)->name,
+                   " got no gradient in step ", passes_, " on rank ", found.rank,
+                   found.count > 1 ? text(" (nor did ", found.count - 1, " more there)") : "",
                    ": that loss does not depend on it, so there is nothing to average. If ranks "
                    "may leave parameters out, pass Unused::reduce (--find-unused); else look why "
                    "the forward pass left it out"));
+}
+
+void Ddp::throw_changed() {
+  const Found found = first_of_ranks(changed_);
+  throw Error(text("ddp: the graph changed: in step ", passes_, ", parameter ",
+                   parameters_.at(found.parameter)->name, " is not used as in step 1 on rank ",
+                   found.rank, found.count > 1 ? text(" (nor are ", found.count - 1, " more)") : "",
+                   ": it got a gradient in one of the two steps and none in the other. "
+                   "Unused::fixed (--static-graph) keeps what the first step used; if that may "
+                   "change, pass Unused::reduce (--find-unused)"));
 }
 
 }  // namespace lockstep::ddp

@@ -17,7 +17,8 @@
 // In the first pass one bucket has everything, for nobody knows yet in which order gradients come.
 // At its end rank 0 tells the others the order that it saw, and the next forward pass that records
 // plans the buckets anew from it. With Unused::reduce the buckets are planned from the order of
-// registration, and stay.
+// registration, and stay. Unused::fixed is PyTorch's static_graph: what the first pass uses, the
+// later ones use, so that they need not tell each other, and buckets follow the order seen.
 //
 // Gradients lie in the buckets (reducer.hpp) and are held once. Only if grads are there when the
 // buckets are planned anew, so not after zero_grad, the old ones live on until these have moved.
@@ -45,8 +46,9 @@
 
 namespace lockstep::ddp {
 
-// A parameter to which a loss brings no gradient: an error, or something that happens.
-enum class Unused : std::uint8_t { refuse, reduce };
+// A parameter to which a loss brings no gradient: an error, something that happens, or something
+// that happens in every pass if it does in the first.
+enum class Unused : std::uint8_t { refuse, reduce, fixed };
 // Whether buffers become rank 0's at each forward pass.
 enum class Buffers : std::uint8_t { broadcast, local };
 // Whether all ranks make the same passes, or some may shadow those of others.
@@ -80,8 +82,10 @@ class Ddp final : public nn::Module {
   // have been, bit for bit the same on every rank. Grads from passes before are averaged along.
   //   Requires  every rank makes the same passes, in the same order
   //   Throws    in backward, on every rank: Error naming parameter and rank when one got no
-  //             gradient (Unused::refuse); CommError. Gradients are undefined then
-  //   Unused::reduce  a parameter that some ranks used gets the sum of their gradients times 1/N;
+  //             gradient (Unused::refuse), or is used where it was not in the first armed pass, or
+  //             the other way round (Unused::fixed); CommError. Gradients are undefined then
+  //   Unused::reduce, Unused::fixed  a parameter that some ranks used gets the sum of their
+  //   gradients times 1/N;
   //             one that no rank used keeps the grad it had, or none
   Value forward(Tape& tape, const Value& input) override;
   void prepare(const nn::Occasion& occasion) override { module_.prepare(occasion); }
@@ -106,7 +110,8 @@ class Ddp final : public nn::Module {
   // Takes part in a pass that other ranks arm and this one has no input for: in all of its
   // collectives, with gradients of zeros and a loss of 0. Grads that are there are taken away;
   // afterwards they are the pass's result.
-  //   Requires  Inputs::uneven; the ranks that do have inputs report a loss in this pass. Buffers
+  //   Requires  Inputs::uneven, not Unused::fixed; the ranks that do have inputs report a loss in
+  //   this pass. Buffers
   //             are then those of the largest such rank, which takes 8 bytes more to find
   //   Throws    as a pass
   void shadow();
@@ -141,8 +146,13 @@ class Ddp final : public nn::Module {
   void begin_pass(std::span<Parameter* const> reached);
   void on_ready(std::size_t index);
   void end_pass();
+  void look_for_changes(std::span<const std::uint8_t> used);
   void start_status();
+  void keep_what_none_uses(std::span<const double> numbers);
+  struct Found;
+  Found first_of_ranks(const std::vector<std::size_t>& mine_found);
   [[noreturn]] void throw_lacking();
+  [[noreturn]] void throw_changed();
 
   nn::Module& module_;
   comm::ProcessGroup& group_;
@@ -159,11 +169,17 @@ class Ddp final : public nn::Module {
   enum class Order : std::uint8_t { unknown, known, used } order_ = Order::unknown;
   std::vector<std::size_t> ready_order_;  // of the first armed pass; when known, rank 0's
 
+  // With Unused::fixed, of the first armed pass: what this rank used, and how many ranks did.
+  std::vector<std::uint8_t> first_used_;
+  std::vector<double> first_users_;
+
   // The pass that runs.
   enum class Pass : std::uint8_t { none, running } pass_ = Pass::none;
   std::int64_t passes_ = 0;
   std::vector<std::size_t> lacking_;  // parameters that this pass does not reach, here
   UnusedPass unused_pass_;            // with Unused::reduce
+  std::vector<std::size_t> changed_;  // with Unused::fixed: used otherwise than in the first pass
+  std::vector<Tensor> kept_;          // with Unused::fixed: grads of lacking_ before the pass
   Tensor status_;
   comm::Work status_work_;
 
