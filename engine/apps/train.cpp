@@ -3,6 +3,7 @@
 // this process. Only what the options name is built.
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "engine/apps/program.hpp"
 #include "engine/apps/ranks.hpp"
@@ -22,12 +23,14 @@ using namespace lockstep;
 constexpr int ranks_max = 4096;
 
 // Starts this program once per rank; rank 0 keeps the terminal.
-int launch_ranks(std::int64_t ranks, int argc, const char* const* argv) {
+int launch_ranks(std::int64_t ranks, std::optional<int> ranks_needed, int argc,
+                 const char* const* argv) {
   launch::LaunchOptions launch;
   launch.ranks = static_cast<int>(ranks);
   launch.command.assign(argv, argv + argc);
   launch.command[0] = std::filesystem::read_symlink("/proc/self/exe").string();
   launch.prefix = launch::Prefix::others;
+  launch.ranks_needed = ranks_needed;
   return launch::launch(launch);
 }
 
@@ -61,12 +64,20 @@ int train_here(const Arguments& arguments) {
   return trained.summary.replicas_equal ? 0 : 1;
 }
 
+// A worker without a server may be lost.
+std::optional<int> ranks_needed(const Arguments& arguments, int ranks) {
+  if (!arguments.flag("async")) return std::nullopt;
+  return train::servers_of(apps::strategy_options(arguments).async, ranks);
+}
+
 // What each of the ranks would complain of, said once, before any is started.
 void check_run(const Arguments& arguments, int ranks) {
   const apps::Datasets datasets = apps::open_datasets(arguments);
   apps::model_spec(arguments, *datasets.train);
   apps::optimizer_spec(arguments);
-  train::check(apps::strategy_options(arguments).choice);
+  const train::StrategyOptions chosen = apps::strategy_options(arguments);
+  train::check(chosen.choice);
+  train::check(chosen.async, ranks);
   train::total_steps(apps::loop_options(arguments), datasets.train->size(), ranks);
 }
 
@@ -114,7 +125,7 @@ int run(int argc, const char* const* argv) {
   }
   if (ranks == 1 || launched) return train_here(arguments);
   check_run(arguments, static_cast<int>(ranks));
-  return launch_ranks(ranks, argc, argv);
+  return launch_ranks(ranks, ranks_needed(arguments, static_cast<int>(ranks)), argc, argv);
 }
 
 }  // namespace

@@ -107,6 +107,34 @@ void horovod(Options& options) {
                [](const Arguments& arguments) { return !arguments.flag("horovod"); });
 }
 
+void asynchronous(Options& options) {
+  const auto synchronous = [](const Arguments& arguments) { return !arguments.flag("async"); };
+  options.section("asynchronous training (parameter servers)")
+      .flag("async",
+            "every rank is a worker: it pushes gradients to parameter servers and pulls\n"
+            "parameters, at its own pace. Servers run beside the training on some of the ranks")
+      .option("staleness", "inf",
+              "steps that a worker may be ahead of the slowest; 0: all go in step, and an\n"
+              "update is the mean of all pushes; otherwise each push is an update; inf: no bound")
+      .option("servers", "",
+              "number of servers, each with a part of the parameters (default: one a rank). The\n"
+              "first ranks have them. A rank without one may die: the others go on")
+      .only_with({"staleness", "servers"}, "--async")
+      .only_if({"no-overlap", "bucket-mb", "find-unused", "static-graph", "join", "compress"},
+               "belongs to DDP, which --async replaces; leave one of them out", synchronous)
+      .only_if({"all-reduce"},
+               "chooses how ranks sum gradients, but with --async each rank pushes its own to "
+               "servers; leave one of them out",
+               synchronous)
+      .only_if({"trace"},
+               "puts the timelines of all ranks together, so that workers would wait for each "
+               "other; with --async, pass --backend sim",
+               [](const Arguments& arguments) {
+                 return !arguments.flag("async") || arguments.has("--backend sim");
+               })
+      .exclude({"async", "horovod"}, "are two ways to share gradients; pass only one");
+}
+
 void optimizer_and_rate(Options& options) {
   options.section("optimizer and learning rate")
       .choice("optimizer", {"sgd", "adam", "adamw"}, "", "update rule (default sgd; gpt: adamw)")
@@ -173,6 +201,7 @@ Options train_options() {
   simulated_ranks(options);
   data_parallel(options);
   horovod(options);
+  asynchronous(options);
   optimizer_and_rate(options);
   length_of_run(options);
   files(options);

@@ -30,6 +30,25 @@ horovod::HorovodOptions horovod_options(const Arguments& arguments) {
   return options;
 }
 
+// "inf", or the steps that a worker may be ahead.
+std::int64_t staleness_of(const Arguments& arguments) {
+  if (arguments.get("staleness") == "inf") return async_sgd::unbounded;
+  const std::int64_t steps = arguments.integer("staleness");
+  if (steps >= 0) return steps;
+  throw UsageError(text("--staleness ", steps, ": no worker can be that many steps ahead of the ",
+                        "slowest; pass 0 to keep all in step, a positive number, or inf"));
+}
+
+train::AsyncOptions async_options(const Arguments& arguments) {
+  train::AsyncOptions options;
+  options.staleness = staleness_of(arguments);
+  if (!arguments.given("servers")) return options;
+  const std::int64_t servers = arguments.integer("servers", 1);
+  if (servers > 1 << 20) throw UsageError(text("--servers ", servers, " is more than 1,048,576"));
+  options.servers = static_cast<int>(servers);
+  return options;
+}
+
 Datasets open_text(const Arguments& arguments, const std::string& data) {
   const bool own = data.starts_with("text:");
   const auto paths = own ? std::vector{data.substr(5)} : data::course_texts(LOCKSTEP_SOURCE_FOLDER);
@@ -202,6 +221,12 @@ train::StrategyOptions strategy_options(const Arguments& arguments) {
   options.clip_norm = arguments.given("clip") ? arguments.number("clip", 0)
                       : is_gpt(arguments)     ? 1
                                               : 0;
+  if (arguments.flag("async")) {
+    options.choice.execution = train::Way::servers;
+    options.choice.reduction = train::Way::plain;
+    options.async = async_options(arguments);
+    return options;
+  }
   if (arguments.flag("no-overlap")) {
     options.choice.reduction = train::Way::plain;
     return options;

@@ -177,6 +177,7 @@ std::int64_t parameters_of(const nn::ModelSpec& spec) {
 }  // namespace
 
 std::string reduction_text(const train::StrategyOptions& options) {
+  if (options.choice.execution == train::Way::servers) return "by parameter servers";
   return options.choice.reduction == train::Way::plain ? "after backward" : "during backward";
 }
 
@@ -195,7 +196,8 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
       chosen.horovod.hook = &world.trace->watch(*sum);
     }
   }
-  chosen.horovod.strands = &world.strands;
+  chosen.horovod.strands = chosen.async.strands = &world.strands;
+  chosen.async.tell = [](const std::string& sentence) { std::cout << sentence << std::endl; };
   Device& device = world.device;
   const auto group = collectives::with_all_reduce(
       world.group, collectives::all_reduce_named(arguments.get("all-reduce")), world.strands,
@@ -279,7 +281,8 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
     tell_what_is_left(arguments, *strategy, spec, of_kind);
   }
   // A rank that ends with an error is followed by the end of all: not before rank 0 has told why.
-  group->barrier();
+  // Workers of servers have nothing to wait for, and one of them may be gone.
+  if (chosen.choice.execution != train::Way::servers) group->barrier();
   return {summary, parameters};
 }
 

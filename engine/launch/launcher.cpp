@@ -96,9 +96,13 @@ class Launch {
 
   // A rank that blames its peers may be gone a moment before the one it waited for: sockets close
   // first when a process ends. That one is let end by itself, so that it is not taken for stopped.
+  // A rank that the others do without ends nothing.
   bool is_time_to_tell() {
     constexpr double moment_s = 0.1;
-    const auto& failures = ranks_->failures();
+    std::vector<Failure> failures = ranks_->failures();
+    std::erase_if(failures, [&](const Failure& failure) {
+      return options_.ranks_needed && failure.rank >= *options_.ranks_needed;
+    });
     if (failures.empty() || told_failed_) return false;
     if (!std::ranges::all_of(failures, is_reaction) || ranks_->running() == 0) return true;
     if (!tell_at_) tell_at_ = comm::deadline_after(moment_s);

@@ -45,6 +45,9 @@ struct LaunchOptions {
   int port = 0;               // of the store; 0 takes a free one
   int master_port = 0;        // MASTER_PORT; 0 takes a free one, anew for each attempt
   Prefix prefix = Prefix::all;
+  // When one of the ranks from this number on fails, the others go on: the run ends when one of
+  // those before it fails, or all have ended. None: the run ends when any rank fails.
+  std::optional<int> ranks_needed = std::nullopt;
   // Between SIGTERM and SIGKILL when ranks are stopped. torchrun gives 30 s; here a rank has no
   // state worth that long, and a student waits for the sentence.
   double grace_s = 0.5;
@@ -58,7 +61,8 @@ struct LaunchOptions {
 //   Returns   0 when every rank of the last attempt exited with 0; 1 otherwise, whatever the rank's
 //             own code was
 //   Ensures   what failed first is reported on every node's stderr (failure.hpp); the other ranks
-//             got SIGTERM, then SIGKILL; no process that a rank started is left on this node
+//             got SIGTERM, then SIGKILL, unless LaunchOptions::ranks_needed let them go on; no
+//             process that a rank started is left on this node
 //   Restarts  while attempts are left, all ranks on all nodes are started again after a failure,
 //             with TORCHELASTIC_RESTART_COUNT one higher; not after an interrupt or a lost launcher
 //   Logs      LOG_DIR/<run id>_<six letters>/attempt_<k>/<local rank>/stdout.log, stderr.log and

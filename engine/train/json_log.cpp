@@ -67,6 +67,7 @@ void JsonLog::on_step(const StepReport& report) {
             {"loss", report.loss},       {"samples_per_s", report.samples_per_s},
             {"seconds", report.seconds}, {"bytes_sent", report.bytes_sent}};
   add(line, report.communication);
+  if (report.staleness) line["staleness"] = *report.staleness;
   if (report.wall_seconds) line["wall_seconds"] = *report.wall_seconds;
   put(line.dump());
 }
@@ -90,6 +91,8 @@ void JsonLog::on_end(const Summary& summary) {
             {"test_accuracy", summary.test_accuracy},
             {"replicas_equal", summary.replicas_equal}};
   add(line, summary.communication);
+  if (!summary.asynchrony.staleness.empty()) line["staleness"] = summary.asynchrony.staleness;
+  if (!summary.asynchrony.lost.empty()) line["lost"] = summary.asynchrony.lost;
   if (summary.wall_seconds) line["wall_seconds"] = *summary.wall_seconds;
   put(line.dump());
 }

@@ -14,7 +14,7 @@ namespace lockstep::train {
 // What the "start" line tells beside the event.
 struct RunDescription {
   std::string model{}, data{}, backend{}, device{}, dtype{}, all_reduce{}, optimizer{}, kernels{};
-  std::string reduction{};           // of gradients: "during backward" or "after backward"
+  std::string reduction{};  // of gradients: "during backward", "after backward", or by whom
   std::string compression = "none";  // of gradients on their way: "fp16", "topk:0.01"
   std::int64_t parameters = 0;
   int ranks = 1;

@@ -196,9 +196,11 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
       if (at.step == steps || at.epoch > epoch) strategy.end_epoch();
       for (Observer* observer : observers) {
         observer->on_step({at.step, steps, epoch + 1, loss, static_cast<double>(samples) / seconds,
-                           run.seconds(), cost.bytes_sent, cost.communication, run.wall_seconds()});
+                           run.seconds(), cost.bytes_sent, cost.communication, run.wall_seconds(),
+                           cost.staleness});
       }
       const bool last = at.step == steps;
+      if (last) strategy.settle();
       if (options.save && (last || (options.save_every > 0 && at.step % options.save_every == 0))) {
         options.save(at);
       }
@@ -216,6 +218,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
     }
   }
   strategy.end();
+  summary.asynchrony = strategy.asynchrony();
   summary.seconds = run.seconds();
   summary.wall_seconds = run.wall_seconds();
   summary.samples_per_s = training_s > 0 ? samples_seen / training_s : 0;

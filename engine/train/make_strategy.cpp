@@ -1,6 +1,7 @@
 #include "engine/train/make_strategy.hpp"
 
 #include "engine/base/error.hpp"
+#include "engine/train/strategies/async.hpp"
 #include "engine/train/strategies/ddp.hpp"
 #include "engine/train/strategies/horovod.hpp"
 #include "engine/train/strategies/plain.hpp"
@@ -50,6 +51,9 @@ std::unique_ptr<Strategy> make_strategy(comm::ProcessGroup& group, Device& devic
   check(options.choice);
   check_compression(options);
   check_join(options);
+  if (options.choice.execution == Way::servers) {
+    return make_async(group, device, recipe, options.clip_norm, options.async);
+  }
   const bool reduces = group.size() > 1 || options.accumulate > 1;
   switch (options.choice.reduction) {
     case Way::ddp:

@@ -7,6 +7,7 @@
 #include "engine/parallel/ddp/ddp.hpp"
 #include "engine/parallel/horovod/distributed_optimizer.hpp"
 #include "engine/train/choice.hpp"
+#include "engine/train/strategies/async.hpp"
 #include "engine/train/strategies/ddp.hpp"
 #include "engine/train/strategy.hpp"
 
@@ -21,6 +22,7 @@ struct StrategyOptions {
   compress::Compression compression{};    // with Way::compression, and only then
   WatchHook watch{};                      // of DDP's hook; nobody watches where it is empty
   horovod::HorovodOptions horovod{};
+  AsyncOptions async{};  // with Way::servers
 };
 
 // Makes what this rank holds. Every rank of the world calls it, with equal arguments; group and

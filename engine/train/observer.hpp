@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "engine/collectives/communication.hpp"
 #include "engine/train/agreement.hpp"
@@ -21,6 +23,13 @@ struct StepReport {
   collectives::Communication communication{};  // of the gradients; zeros when that is not measured
   // On a group whose clock is modelled: since training began, by the machine's clock.
   std::optional<double> wall_seconds = std::nullopt;
+  std::optional<std::int64_t> staleness = std::nullopt;  // as in a strategy's Cost
+};
+
+// Of a run whose workers go at their own pace; empty of any other.
+struct Asynchrony {
+  std::vector<std::int64_t> staleness;  // how many pushes had a staleness of 0, 1, …
+  std::vector<std::string> lost;        // a sentence for each worker that was
 };
 
 // One epoch, or what was left of it when the run ended inside.
@@ -41,6 +50,7 @@ struct Summary {
   bool replicas_equal = false;  // bit for bit, at the end of every epoch that was compared
   collectives::Communication communication{};         // of all steps together
   std::optional<double> wall_seconds = std::nullopt;  // as in a step
+  Asynchrony asynchrony{};
 };
 
 class Observer {

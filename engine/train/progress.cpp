@@ -51,6 +51,21 @@ std::string about_replicas(const Agreement& agreement) {
   return text("the ", ranks, " replicas are equal bit for bit");
 }
 
+// "staleness of 96 pushes: 0 of 12, 1 of 40, 2 of 44; the mean is 1.3"
+std::string about_staleness(const std::vector<std::int64_t>& histogram) {
+  std::int64_t pushes = 0, sum = 0;
+  std::string list;
+  for (std::size_t staleness = 0; staleness < histogram.size(); ++staleness) {
+    const std::int64_t count = histogram[staleness];
+    if (count == 0) continue;
+    pushes += count;
+    sum += count * static_cast<std::int64_t>(staleness);
+    list += text(list.empty() ? "" : ", ", staleness, " of ", count);
+  }
+  return text("staleness of ", pushes, pushes == 1 ? " push: " : " pushes: ", list,
+              "; the mean is ", fixed(static_cast<double>(sum) / static_cast<double>(pushes), 1));
+}
+
 }  // namespace
 
 void Progress::on_step(const StepReport& report) {
@@ -88,7 +103,11 @@ void Progress::on_end(const Summary& summary) {
   if (!std::isnan(summary.test_accuracy)) {
     out_ << ", test accuracy " << fixed(100 * summary.test_accuracy, 2) << " %";
   }
-  out_ << "\n" << std::flush;
+  out_ << "\n";
+  const Asynchrony& asynchrony = summary.asynchrony;
+  if (!asynchrony.staleness.empty()) out_ << about_staleness(asynchrony.staleness) << "\n";
+  for (const std::string& sentence : asynchrony.lost) out_ << sentence << "\n";
+  out_ << std::flush;
 }
 
 }  // namespace lockstep::train

@@ -7,7 +7,8 @@
 //
 // What every strategy keeps
 //   1. All trainers of the run call the same functions in the same order. None of them returns a
-//      value that only some know: a loss, an evaluation, an agreement is the same on each.
+//      value that only some know: a loss, an evaluation, an agreement is the same on each. Where
+//      ranks train apart (servers), each is the only one of its trainers.
 //   2. A rank holds what its place needs: model and optimizer are made from their specs, unit by
 //      unit if need be (nn/units.hpp), and never in whole where a part is kept.
 //   3. Equal samples, equal losses: a run differs from one rank's with the same global batch by
@@ -27,6 +28,7 @@
 #include "engine/nn/model_spec.hpp"
 #include "engine/optim/optimizer_spec.hpp"
 #include "engine/train/evaluate.hpp"
+#include "engine/train/observer.hpp"
 #include "engine/train/phases.hpp"
 #include "engine/train/pieces.hpp"
 
@@ -37,15 +39,19 @@ enum class Role : std::uint8_t { train, serve, stand_by };
 // Where a rank is in the run.
 struct Place {
   Role role = Role::train;
-  int share = 0;     // d, of the ranks that train
-  int shares = 1;    // D
-  int reporter = 0;  // rank among the trainers: it tells, and writes what is saved in whole
+  int share = 0;   // d, of the ranks that train
+  int shares = 1;  // D
+  // Rank among the trainers: it tells, and writes what is saved in whole. -1: a rank that is not
+  // among the trainers of this one.
+  int reporter = 0;
 };
 
 // What a step of this rank cost.
 struct Cost {
   std::int64_t bytes_sent = 0;                 // payload, on all groups of the strategy
   collectives::Communication communication{};  // zeros where that is not measured
+  // Updates that were made between the pull and the push of this step, where there is such a thing.
+  std::optional<std::int64_t> staleness = std::nullopt;
 };
 
 // What is trained, as values: a strategy makes of it what its rank holds.
@@ -85,6 +91,9 @@ class Strategy {
   virtual void end_epoch() {}
   // Of the last step.
   virtual Cost cost() const = 0;
+  // No step follows: what other ranks have still on its way arrives now, so that the model is what
+  // the run ends with. Called once, before the last checkpoint and evaluation.
+  virtual void settle() {}
   // The model on the whole dataset, each sample exactly once (evaluate.hpp); the same on every
   // trainer. Not called where the device has no numbers.
   virtual Evaluation evaluate(const data::Dataset& dataset) = 0;
@@ -93,6 +102,8 @@ class Strategy {
   // The last call of a trainer's run; releases those that serve. The model is then as after an
   // evaluation.
   virtual void end() = 0;
+  // After end(), on the rank that reports: what a run without a common pace came to.
+  virtual Asynchrony asynchrony() const { return {}; }
 
   // What this rank holds, as views where it lies in tensors: parameters and buffers in the model's
   // order, then the optimizer's state. May communicate among the trainers. After end() what only

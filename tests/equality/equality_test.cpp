@@ -1,7 +1,10 @@
 // Every way to train against one rank: gradients, losses and weights. By default the gradients of
 // step 1 on any number of ranks, and of the longer runs a choice, which is printed; the test cases
 // tagged [.all] have the rest.
+#include <algorithm>
 #include <iostream>
+#include <map>
+#include <tuple>
 
 #include "engine/train/make_strategy.hpp"
 #include "tests/catch.hpp"
@@ -26,7 +29,7 @@ MakeWay engine_way(train::StrategyOptions options) {
     train::StrategyOptions of_task = options;
     of_task.accumulate = task.accumulate;
     of_task.clip_norm = task.clip_norm;
-    of_task.horovod.strands = task.strands;
+    of_task.horovod.strands = of_task.async.strands = task.strands;
     return train::make_strategy(group, device, recipe, of_task);
   };
 }
@@ -45,16 +48,38 @@ train::StrategyOptions horovod_options() {
   return options;
 }
 
+// In step; two servers where there are two ranks.
+MakeWay async_way() {
+  return [](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
+            const BarTask& task) {
+    train::StrategyOptions options;
+    options.choice.execution = train::Way::servers;
+    options.choice.reduction = train::Way::plain;
+    options.async.staleness = 0;
+    options.async.servers = std::min(group.size(), 2);
+    return engine_way(options)(group, device, recipe, task);
+  };
+}
+
 std::vector<NamedWay> all_ways() {
   return {{"ddp", engine_way(ddp_options(ddp::Unused::refuse))},
           {"ddp that may leave parameters out", engine_way(ddp_options(ddp::Unused::reduce))},
-          {"horovod", engine_way(horovod_options())}};
+          {"horovod", engine_way(horovod_options())},
+          {"async in step", async_way()}};
 }
 
-// One rank, and every sample of a step in one batch.
-Course alone(BarTask task, std::int64_t global_batch) {
+// One rank, and every sample of a step in one batch. All ways are compared with it: it runs once.
+const Course& alone(BarTask task, std::int64_t global_batch) {
   task.accumulate = 1;
-  return test::course_of(World::sim, 1, engine_way({}), task, global_batch);
+  static std::map<std::string, Course> courses;
+  const auto& [sgd, adam] = std::tie(task.optimizer.sgd, task.optimizer.adam);
+  const std::string key =
+      text(name_of(task.optimizer.kind), " ", sgd.learning_rate, " ", sgd.momentum, " ",
+           adam.learning_rate, " ", adam.weight_decay, " ", task.steps, " ", task.clip_norm, " ",
+           task.dropout, " ", name_of(task.dtype), " ", global_batch);
+  const auto found = courses.find(key);
+  if (found != courses.end()) return found->second;
+  return courses[key] = test::course_of(World::sim, 1, engine_way({}), task, global_batch);
 }
 
 std::int64_t batch_for(int ranks) { return ranks == 5 ? 20 : 48; }

@@ -1,0 +1,352 @@
+// A worker is the rank's main strand. A server is some strands beside it, which outlive the steps:
+// they end when all workers have finished, and end() waits for that.
+#include "engine/train/strategies/async.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/autograd/operations.hpp"
+#include "engine/parallel/async_sgd/pairs.hpp"
+#include "engine/parallel/async_sgd/parameter_server.hpp"
+#include "engine/parallel/async_sgd/server_links.hpp"
+#include "engine/parallel/async_sgd/shard.hpp"
+
+namespace lockstep::train {
+namespace {
+
+using async_sgd::Clip;
+using async_sgd::Shard;
+
+using Places = std::vector<std::vector<std::size_t>>;  // of the model's parameters, by server
+
+Places places_of(std::span<Parameter* const> parameters, int servers) {
+  std::vector<std::int64_t> counts;
+  for (const Parameter* p : parameters) counts.push_back(p->value.numel());
+  return async_sgd::assign_shards(counts, servers);
+}
+
+// The server of this rank: its part of the model.
+class RankServer {
+ public:
+  RankServer(std::vector<std::unique_ptr<comm::ProcessGroup>> workers, Strands& strands,
+             std::unique_ptr<Shard> shard)
+      : shard_(std::move(shard)),
+        groups_(std::move(workers)),
+        strands_(strands),
+        monitor_(strands.make_monitor()) {}
+
+  Shard& shard() { return *shard_; }  // before begin()
+
+  void begin(std::int64_t staleness, double clip_norm, Device& host) {
+    async_sgd::ServerOptions options;
+    options.staleness = staleness;
+    options.clip_norm = staleness == 0 ? clip_norm : 0;
+    options.update = [this](const Tensor& gradient, double rate) {
+      shard_->update(gradient, rate);
+    };
+    options.state = [this] { return shard_->state(); };
+    options.on_lost = [this](int worker, const std::string& why) {
+      const std::scoped_lock inside(*monitor_);
+      lost_.push_back(text("worker ", worker, " is lost, and the others go on without it: ", why));
+    };
+    options.stopped = [this] { return stopped_.load(); };
+    std::vector<comm::ProcessGroup*> groups;
+    for (const auto& group : groups_) groups.push_back(group.get());
+    server_.emplace(groups, shard_->parameters(), strands_, options, host);
+  }
+  bool serves() const { return server_.has_value(); }
+
+  // Sentences since the last call.
+  std::vector<std::string> lost() {
+    const std::scoped_lock inside(*monitor_);
+    return std::exchange(lost_, {});
+  }
+  std::int64_t bytes_sent() const {
+    std::int64_t bytes = 0;
+    for (const auto& group : groups_) bytes += group->traffic().bytes_sent;
+    return bytes;
+  }
+  async_sgd::ServerReport end() { return server_->join(); }
+  void give_up(const std::string& why) {
+    stopped_ = true;
+    for (const auto& group : groups_) Reach::give_up(*group, why);
+  }
+
+ private:
+  // What is in front of a group can end it; nobody waits for this rank then.
+  struct Reach : comm::ProcessGroup {
+    static void give_up(comm::ProcessGroup& group, const std::string& why) {
+      give_up_in(group, why);
+    }
+  };
+  std::unique_ptr<Shard> shard_;
+  std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;
+  Strands& strands_;
+  std::unique_ptr<Monitor> monitor_;  // guards lost_
+  std::vector<std::string> lost_;
+  std::atomic<bool> stopped_ = false;
+  std::optional<async_sgd::ParameterServer> server_;  // its strands use what is above
+};
+
+class Async final : public WholeModel {
+ public:
+  Async(comm::ProcessGroup& world, Replica replica, const optim::OptimizerSpec& optimizer,
+        double clip_norm, const AsyncOptions& options)
+      : WholeModel(world, std::move(replica), clip_norm),
+        alone_(world.split(world.rank(), 0)),
+        options_(options),
+        places_(places_of(model_->parameters(), servers())) {
+    async_sgd::Pairs pairs = async_sgd::connect(world, servers(), *options.strands);
+    groups_ = std::move(pairs.to_servers);
+    if (world.rank() < servers()) {
+      server_ = std::make_unique<RankServer>(
+          std::move(pairs.to_workers), *options.strands,
+          std::make_unique<Shard>(model_->parameters(), my_places(), optimizer));
+    }
+    make_links();
+  }
+  ~Async() override {
+    if (ended_) return;
+    const std::string why = text("rank ", group_.rank(), " stopped training");
+    try {
+      links_->give_up(why);
+      if (server_) server_->give_up(why);
+    } catch (const Error&) {  // a simulated run that is over, which ends the strands
+    }
+  }
+
+  // Rank 0 reports: the others are in no group with it.
+  Place place() const override {
+    return {Role::train, group_.rank(), group_.size(), group_.rank() == 0 ? 0 : -1};
+  }
+  comm::ProcessGroup& trainers() override { return *alone_; }
+
+  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+              double rate) override {
+    begin();
+    const std::int64_t sent_before = bytes_sent();
+    if (!std::exchange(pulled_, true)) {
+      links_->pull();
+      take_parameters();
+    }
+    const double mine = compute(batches, occasion);
+    if (options_.staleness > 0 && clip_norm_ > 0) {
+      optim::clip_grad_norm(model_->parameters(), clip_norm_);
+    }
+    put_gradients();
+    enter(Phase::other);
+    const double began_s = group_.now_s();
+    const async_sgd::Answer answer = links_->push(mine, rate);
+    const double waited_s = group_.now_s() - began_s;
+    take_parameters();
+    tell_lost();
+    cost_ = {bytes_sent() - sent_before, {waited_s, waited_s}, answer.staleness};
+    if (!numbers()) return no_loss;
+    return options_.staleness == 0 ? answer.loss : mine;
+  }
+
+  void settle() override {
+    if (!reports()) return;
+    begin();
+    links_->settle();
+    take_parameters();
+    tell_lost();
+    settled_ = true;
+  }
+
+  Evaluation evaluate(const data::Dataset& dataset) override {
+    if (!reports()) return {no_loss, no_loss};
+    refresh();
+    return train::evaluate(*alone_, *model_, dataset);
+  }
+
+  std::vector<Piece> pieces() override {
+    if (!reports() || !numbers()) return whole_pieces(*model_, *optimizer_);
+    begin();
+    make_state();
+    const std::vector<optim::StateTensor> state = optimizer_->state();
+    std::vector<std::vector<Tensor>> by_server;
+    for (const auto& places : places_) {
+      std::vector<Tensor>& of_server = by_server.emplace_back();
+      for (const optim::StateTensor& piece : state) {
+        const bool is_its = std::ranges::any_of(places, [&](std::size_t place) {
+          return async_sgd::is_state_of(piece.name, *model_->parameters()[place]);
+        });
+        if (is_its) of_server.push_back(piece.value);
+      }
+    }
+    links_->pull_state(by_server);
+    take_parameters();
+    optimizer_->load_state(state);  // counts of updates are copies
+    return whole_pieces(*model_, *optimizer_);
+  }
+
+  void restore(const checkpoint::SavedRun& saved) override {
+    WholeModel::restore(saved);
+    if (server_) server_->shard().load(model_->parameters(), my_places(), *optimizer_);
+  }
+
+  void end() override {
+    begin();
+    links_->finish();
+    if (server_) {
+      async_sgd::ServerReport report = server_->end();
+      asynchrony_.staleness = std::move(report.staleness);
+      tell_lost();
+    }
+    ended_ = true;
+    WholeModel::end();
+  }
+  Asynchrony asynchrony() const override { return asynchrony_; }
+
+ private:
+  int servers() const { return servers_of(options_, group_.size()); }
+  bool reports() const { return group_.rank() == 0; }
+  const std::vector<std::size_t>& my_places() const {
+    return places_[static_cast<std::size_t>(group_.rank())];
+  }
+
+  void make_links() {
+    std::vector<async_sgd::Link> links;
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      std::int64_t count = 0;
+      for (const std::size_t place : places_[k]) {
+        count += model_->parameters()[place]->value.numel();
+      }
+      buffers_.push_back(empty({count}, dtype(), device()));
+      links.push_back({groups_[k].get(), buffers_[k], static_cast<int>(k)});
+    }
+    const bool by_servers = options_.staleness == 0 && clip_norm_ > 0;
+    links_ = std::make_unique<async_sgd::ServerLinks>(
+        text("worker ", group_.rank()), std::move(links),
+        by_servers ? Clip::by_servers : Clip::not_here, host_);
+  }
+
+  // Not before restore(): until then the server's parameters may be others.
+  void begin() {
+    if (server_ && !server_->serves()) {
+      server_->begin(options_.staleness, clip_norm_, host_);
+    }
+  }
+
+  // Forward and backward of all batches; the loss over all of their labels.
+  double compute(std::span<const data::Batch> batches, const nn::Occasion& occasion) {
+    double labels = 0;
+    for (const data::Batch& batch : batches) labels += static_cast<double>(batch.labels.numel());
+    nn::Occasion of_batch = occasion;
+    double sum = 0;
+    optimizer_->zero_grad();
+    for (const data::Batch& batch : batches) {
+      model_->prepare(of_batch);
+      enter(Phase::forward);
+      Tape tape(GradMode::record);
+      const Value logits = model_->forward(tape, tape.constant(batch.inputs));
+      Value loss = autograd::cross_entropy(tape, logits, batch.labels);
+      const double share = static_cast<double>(batch.labels.numel()) / labels;
+      if (share != 1) loss = autograd::scale(tape, loss, share);
+      enter(Phase::backward);
+      tape.backward(loss);
+      sum += numbers() ? number_of(loss.tensor) : 0;
+      of_batch.first_sample += batch.inputs.size(0) * of_batch.sample_stride;
+    }
+    return sum;
+  }
+
+  // Each parameter with its part of a buffer: f(parameter, part).
+  template <typename Body>
+  void for_parts(const Body& body) {
+    const auto parameters = model_->parameters();
+    for (std::size_t k = 0; k < places_.size(); ++k) {
+      std::int64_t start = 0;
+      for (const std::size_t place : places_[k]) {
+        Parameter& parameter = *parameters[place];
+        body(parameter, buffers_[k].narrow(start, parameter.value.numel()));
+        start += parameter.value.numel();
+      }
+    }
+  }
+  void put_gradients() {
+    for_parts([](const Parameter& parameter, const Tensor& part) {
+      if (!parameter.grad.defined()) return part.fill_(0);
+      part.copy_(parameter.grad.view({-1}));
+    });
+    optimizer_->zero_grad();
+  }
+  void take_parameters() {
+    for_parts([](const Parameter& parameter, const Tensor& part) {
+      parameter.value.view({-1}).copy_(part);
+    });
+  }
+
+  // With S = 0 the last push brought what is there; and nothing comes any more when all is settled.
+  void refresh() {
+    if (options_.staleness == 0 || settled_) return;
+    begin();
+    links_->pull();
+    take_parameters();
+  }
+
+  // Tensors for the servers' state: an update that moves nothing makes them.
+  void make_state() {
+    if (!optimizer_->state().empty()) return;
+    for (Parameter* p : model_->parameters()) {
+      p->grad = zeros(p->value.shape(), dtype(), device(), MemoryKind::gradients);
+    }
+    optimizer_->set_learning_rate(0);
+    optimizer_->step();
+    optimizer_->zero_grad();
+  }
+
+  std::int64_t bytes_sent() const {
+    return links_->bytes_sent() + (server_ ? server_->bytes_sent() : 0);
+  }
+
+  void tell_lost() {
+    if (!server_ || !reports()) return;
+    for (std::string& sentence : server_->lost()) {
+      if (options_.tell) options_.tell(sentence);
+      asynchrony_.lost.push_back(std::move(sentence));
+    }
+  }
+
+  CpuDevice host_;  // outlives the groups
+  std::unique_ptr<comm::ProcessGroup> alone_;
+  AsyncOptions options_;
+  Places places_;
+  std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;  // to the servers
+  std::vector<Tensor> buffers_;                              // by server
+  std::unique_ptr<async_sgd::ServerLinks> links_;
+  bool pulled_ = false, settled_ = false, ended_ = false;
+  Asynchrony asynchrony_;
+  std::unique_ptr<RankServer> server_;  // its strands use what is above
+};
+
+}  // namespace
+
+void check(const AsyncOptions& options, int ranks) {
+  if (options.servers >= 0 && options.servers <= ranks) return;
+  throw UsageError(text("--servers ", options.servers, " on ", ranks,
+                        ranks == 1 ? " rank" : " ranks", ": a rank has one server at most; pass ",
+                        ranks == 1 ? "1" : text("1 to ", ranks)));
+}
+
+int servers_of(const AsyncOptions& options, int ranks) {
+  return options.servers == 0 ? ranks : options.servers;
+}
+
+std::unique_ptr<Strategy> make_async(comm::ProcessGroup& group, Device& device,
+                                     const Recipe& recipe, double clip_norm,
+                                     const AsyncOptions& options) {
+  LOCKSTEP_CHECK(options.strands != nullptr,
+                 "make_async: a server needs strands; pass those of the rank");
+  check(options, group.size());
+  return std::make_unique<Async>(group, make_replica(recipe, device), recipe.optimizer, clip_norm,
+                                 options);
+}
+
+}  // namespace lockstep::train

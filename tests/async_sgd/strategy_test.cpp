@@ -1,0 +1,300 @@
+// Training with --async on simulated ranks: one rank's losses with S = 0, runs with a bound and
+// without, checkpoints, lost workers and servers.
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+
+#include "engine/base/temporary_folder.hpp"
+#include "engine/comm/worlds/sim/simulated_device.hpp"
+#include "engine/train/loop.hpp"
+#include "engine/train/make_strategy.hpp"
+#include "tests/async_sgd/ranks.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using lockstep::test::contains;
+using lockstep::test::message_of;
+
+namespace {
+
+struct Losses final : train::Observer {
+  std::vector<train::StepReport> steps;
+  std::vector<train::EpochReport> epochs;
+  train::Summary summary;
+  void on_step(const train::StepReport& report) override { steps.push_back(report); }
+  void on_epoch(const train::EpochReport& report) override { epochs.push_back(report); }
+  void on_end(const train::Summary& all) override { summary = all; }
+};
+
+struct Task {
+  int ranks = 1;
+  train::Way execution = train::Way::servers;
+  std::int64_t staleness = 0;
+  int servers = 0;
+  optim::OptimizerKind optimizer = optim::OptimizerKind::sgd;
+  double clip_norm = 0;
+  train::TrainOptions options{};
+  sim::Faults faults{};
+  std::filesystem::path folder{};  // of checkpoints; empty: none
+};
+
+struct Ran {
+  test::SimRun run;
+  std::vector<Losses> ranks;
+  std::vector<std::string> told;
+};
+
+train::Recipe recipe_of(const Task& task) {
+  train::Recipe recipe;
+  recipe.model.widths = {16, 24, 12, 5};
+  recipe.model.dtype = DType::float64;
+  recipe.optimizer.kind = task.optimizer;
+  recipe.optimizer.sgd = {.learning_rate = 0.05, .momentum = 0.9};
+  recipe.seed = 3;
+  return recipe;
+}
+
+train::StrategyOptions options_of(const Task& task) {
+  train::StrategyOptions chosen;
+  chosen.choice.execution = task.execution;
+  chosen.choice.reduction = train::Way::plain;
+  chosen.accumulate = task.options.accumulate;
+  chosen.clip_norm = task.clip_norm;
+  chosen.async.staleness = task.staleness;
+  chosen.async.servers = task.servers;
+  return chosen;
+}
+
+void save_into(const std::filesystem::path& folder, train::Strategy& strategy,
+               std::string_view optimizer, const train::Position& at) {
+  const auto contents = train::gather_contents(strategy.trainers(), strategy.place().reporter,
+                                               strategy.pieces(), strategy.device(), optimizer);
+  if (strategy.trainers().rank() != strategy.place().reporter) return;
+  checkpoint::save(folder, contents, {.step = at.step, .epoch = at.epoch, .taken = at.taken});
+}
+
+Ran train_all(const Task& task) {
+  Ran ran;
+  ran.ranks.resize(static_cast<std::size_t>(task.ranks));
+  const auto train_set = data::make_synthetic(120, 16, 5, 1);
+  const auto test_set = data::make_synthetic(41, 16, 5, 2);
+  const auto cluster = sim::cluster_of("laptop");
+  const auto train_rank = [&](comm::ProcessGroup& group, sim::FiberRank& self) {
+    comm::SimulatedDevice device(self.port, self.rank, cluster.device, DType::float64,
+                                 comm::Elements::numbers);
+    train::StrategyOptions chosen = options_of(task);
+    chosen.async.strands = &self.strands;
+    chosen.async.tell = [&](const std::string& sentence) { ran.told.push_back(sentence); };
+    const auto strategy = train::make_strategy(group, device, recipe_of(task), chosen);
+    train::TrainOptions options = task.options;
+    if (!task.folder.empty()) {
+      if (const auto latest = checkpoint::latest_in(task.folder)) {
+        const checkpoint::SavedRun saved(*latest);
+        strategy->restore(saved);
+        options.start = {saved.state().step, saved.state().epoch, saved.state().taken};
+      }
+      group.barrier();  // nobody looks for the latest when there is one of this run
+      options.save = [&](const train::Position& at) {
+        save_into(task.folder, *strategy, name_of(task.optimizer), at);
+      };
+    }
+    const std::array<train::Observer*, 1> observers{
+        &ran.ranks[static_cast<std::size_t>(self.rank)]};
+    train::train(*strategy, *train_set, *test_set, options, observers);
+  };
+  ran.run = test::on_ranks(task.ranks, train_rank, task.faults);
+  return ran;
+}
+
+// What rank 0 saw.
+Losses run_of(const Task& task) {
+  const Ran ran = train_all(task);
+  REQUIRE(ran.run.finding == "");
+  return ran.ranks.front();
+}
+
+void check_same(const Losses& one, const Losses& other, double tolerance) {
+  REQUIRE(one.steps.size() == other.steps.size());
+  for (std::size_t k = 0; k < one.steps.size(); ++k) {
+    CAPTURE(k, one.steps[k].loss, other.steps[k].loss);
+    CHECK(std::abs(one.steps[k].loss / other.steps[k].loss - 1) <= tolerance);
+  }
+  REQUIRE(one.epochs.size() == other.epochs.size());
+  for (std::size_t e = 0; e < one.epochs.size(); ++e) {
+    CHECK(std::abs(one.epochs[e].test_loss / other.epochs[e].test_loss - 1) <= tolerance);
+  }
+}
+
+// Sums in another order, in float64, over some 30 steps with momentum.
+constexpr double rounding = 1e-12;
+
+std::int64_t pushes_in(const std::vector<std::int64_t>& histogram) {
+  return std::accumulate(histogram.begin(), histogram.end(), std::int64_t{0});
+}
+
+}  // namespace
+
+TEST_CASE("train --async: with S = 0, N ranks and K servers have one rank's losses") {
+  const int ranks = GENERATE(1, 2, 3, 4, 5, 8);
+  const double clip_norm = GENERATE(0.0, 0.05);
+  Task alone{.execution = train::Way::whole_model, .clip_norm = clip_norm};
+  alone.options = {.batch_size = 120, .epochs = 10};
+  const Losses expected = run_of(alone);
+  CHECK(expected.steps.back().loss < expected.steps.front().loss);
+  for (const int servers : {1, 2, 0}) {
+    if (servers > ranks) continue;
+    CAPTURE(ranks, clip_norm, servers);
+    Task task{.ranks = ranks, .servers = servers, .clip_norm = clip_norm};
+    task.options = {.batch_size = 120 / ranks, .epochs = 10};
+    const Losses seen = run_of(task);
+    check_same(seen, expected, rounding);
+    CHECK(seen.summary.asynchrony.staleness == std::vector<std::int64_t>{10 * ranks});
+    // An epoch of one step of three batches, of which the last is shorter where 3 does not divide.
+    task.options.batch_size = (120 / ranks + 2) / 3;
+    task.options.accumulate = 3;
+    check_same(run_of(task), expected, rounding);
+  }
+}
+
+TEST_CASE("train --async: what a step sends is 32 bytes and the parameters, to servers and back") {
+  // Rank 1 has no server: its push, to the one on rank 0.
+  Task task{.ranks = 2, .staleness = async_sgd::unbounded, .servers = 1};
+  task.options = {.batch_size = 12, .steps = 4};
+  const Ran ran = train_all(task);
+  REQUIRE(ran.run.finding == "");
+  constexpr std::int64_t parameters = 16 * 24 + 24 + 24 * 12 + 12 + 12 * 5 + 5;
+  for (std::size_t k = 1; k < 4; ++k) {  // the first step pulls, too
+    CHECK(ran.ranks[1].steps[k].bytes_sent == 32 + 8 * parameters);
+  }
+}
+
+TEST_CASE("train --async: a checkpoint goes on, on as many ranks or others, and as DDP") {
+  const auto kind = GENERATE(optim::OptimizerKind::sgd, optim::OptimizerKind::adamw);
+  Task whole{.ranks = 4, .optimizer = kind};
+  whole.options = {.batch_size = 6, .steps = 15, .decay = optim::Decay::constant};
+  const Losses expected = run_of(whole);
+  for (const auto& [ranks, then_ranks, then] : {std::tuple{4, 4, train::Way::servers},
+                                                {4, 2, train::Way::servers},
+                                                {4, 3, train::Way::whole_model},
+                                                {2, 4, train::Way::servers}}) {
+    CAPTURE(ranks, then_ranks);
+    const TemporaryFolder folder("async");
+    Task first = whole;
+    first.ranks = ranks;
+    first.options.batch_size = 24 / ranks;
+    first.options.steps = 7;
+    first.folder = folder.path();
+    run_of(first);
+    Task rest = whole;
+    rest.ranks = then_ranks;
+    rest.execution = then;
+    rest.options.batch_size = 24 / then_ranks;
+    rest.folder = folder.path();
+    const Losses seen = run_of(rest);
+    REQUIRE(seen.steps.size() == 8);
+    for (std::size_t k = 0; k < seen.steps.size(); ++k) {
+      CAPTURE(k);
+      // AdamW divides by what rounding left of zero.
+      CHECK(std::abs(seen.steps[k].loss / expected.steps[k + 7].loss - 1) <= 1e-9);
+    }
+  }
+}
+
+TEST_CASE("train --async: with a bound and without, a slow worker makes the others' pushes stale") {
+  Task task{.ranks = 4, .servers = 3};  // none on the slow rank
+  task.options = {.batch_size = 10, .epochs = 12};
+  task.faults.slow = {{.rank = 3, .slower = 4}};
+  double bounded_s = 0;
+  for (const std::int64_t staleness : {std::int64_t{0}, std::int64_t{2}, async_sgd::unbounded}) {
+    CAPTURE(staleness);
+    task.staleness = staleness;
+    const Ran ran = train_all(task);
+    REQUIRE(ran.run.finding == "");
+    const Losses& seen = ran.ranks.front();
+    CHECK(seen.epochs.back().test_loss < 0.9 * seen.epochs.front().test_loss);
+    const auto& histogram = seen.summary.asynchrony.staleness;
+    CHECK(pushes_in(histogram) == 4 * 36);
+    if (staleness == 0) CHECK(std::ssize(histogram) == 1);
+    if (staleness == 2) CHECK(std::ssize(histogram) - 1 <= 5 * 3);
+    if (staleness != 0) CHECK(std::ssize(histogram) > 2);
+    // The last step of rank 0, before it waits for the others.
+    const double steps_s = seen.steps.back().seconds;
+    if (staleness == 2) bounded_s = steps_s;
+    UNSCOPED_INFO(staleness << " took " << steps_s);
+    if (staleness == async_sgd::unbounded) CHECK(steps_s < 0.6 * bounded_s);
+    // The same run again has the same bits.
+    const Ran again = train_all(task);
+    for (std::size_t k = 0; k < seen.steps.size(); ++k) {
+      CHECK(again.ranks.front().steps[k].loss == seen.steps[k].loss);
+    }
+  }
+}
+
+TEST_CASE("train --async: at its end rank 0 has the pushes of all workers") {
+  Task task{.ranks = 3, .staleness = async_sgd::unbounded};
+  task.options = {.batch_size = 10, .steps = 8};
+  task.faults.slow = {{.rank = 2, .slower = 10}};
+  const TemporaryFolder folder("async");
+  task.folder = folder.path();
+  const Ran ran = train_all(task);
+  REQUIRE(ran.run.finding == "");
+  CHECK(pushes_in(ran.ranks.front().summary.asynchrony.staleness) == 24);
+  const checkpoint::SavedRun saved(checkpoint::latest_in(folder.path()).value());
+  CHECK(saved.state().step == 8);
+  // An evaluation comes after the last push of rank 2, which is ten times as slow.
+  CHECK(ran.ranks.front().epochs.back().seconds > ran.ranks[2].steps.back().seconds);
+}
+
+TEST_CASE("train --async: a worker without a server dies, is named, and the others go on") {
+  for (const std::int64_t staleness : {std::int64_t{0}, std::int64_t{2}, async_sgd::unbounded}) {
+    CAPTURE(staleness);
+    Task task{.ranks = 3, .staleness = staleness, .servers = 1};
+    task.options = {.batch_size = 10, .steps = 20};
+    task.faults.kills = {{.rank = 2, .at_call = 60}};
+    const Ran ran = train_all(task);
+    REQUIRE(ran.run.finding == "");
+    REQUIRE(ran.told.size() == 1);
+    CHECK_THAT(ran.told[0], contains("worker 2 is lost, and the others go on without it"));
+    CHECK(ran.ranks[0].summary.asynchrony.lost == ran.told);
+    CHECK(ran.ranks[0].steps.size() == 20);
+    CHECK(ran.ranks[1].steps.size() == 20);
+    CHECK(ran.ranks[2].steps.size() > 2);
+    CHECK(ran.ranks[2].steps.size() < 20);
+    const auto pushes = pushes_in(ran.ranks[0].summary.asynchrony.staleness);
+    CHECK(pushes >= 40 + std::ssize(ran.ranks[2].steps));
+    CHECK(pushes < 60);
+  }
+}
+
+TEST_CASE("train --async: a rank with a server dies, and every worker's error names it") {
+  Task task{.ranks = 3, .staleness = async_sgd::unbounded, .servers = 2};
+  task.options = {.batch_size = 10, .steps = 20};
+  task.faults.kills = {{.rank = 1, .at_call = 60}};
+  const Ran ran = train_all(task);
+  CHECK_THAT(ran.run.finding, contains("rank 1"));
+  bool named = false;
+  for (const std::string& thrown : ran.run.thrown) {
+    if (thrown.find("server 1, on rank 1, is lost") != std::string::npos) named = true;
+  }
+  CHECK(named);
+}
+
+TEST_CASE("train --async: what it does not combine with is refused, with the reason") {
+  const auto refusal = [](const train::Choice& choice) {
+    return message_of([&] { train::check(choice); });
+  };
+  using train::Way;
+  CHECK_THAT(refusal({.execution = Way::servers, .reduction = Way::horovod}),
+             contains("parameter servers and Horovod do not combine"));
+  CHECK_THAT(refusal({.execution = Way::servers, .reduction = Way::ddp}),
+             contains("reduce nothing among themselves"));
+  CHECK_THAT(
+      refusal({.execution = Way::servers, .reduction = Way::plain, .hook = Way::compression}),
+      contains("belongs to the buckets of DDP"));
+  CHECK(refusal({.execution = Way::servers, .reduction = Way::plain}) == "");
+  CHECK_THAT(message_of([] { train::check(train::AsyncOptions{.servers = 3}, 2); }),
+             contains("--servers 3 on 2 ranks"));
+  CHECK_THAT(message_of([] { train::check(train::AsyncOptions{.servers = -1}, 2); }),
+             contains("--servers -1"));
+}
