@@ -43,10 +43,11 @@ class BrokenReader {
     static const std::map<std::string, Symptom> symptoms{{"replicas", Symptom::replicas},
                                                          {"loss", Symptom::loss},
                                                          {"order", Symptom::order},
-                                                         {"end", Symptom::end}};
+                                                         {"end", Symptom::end},
+                                                         {"bytes", Symptom::bytes}};
     const auto symptom = symptoms.find(words(table, "shows"));
     if (symptom == symptoms.end())
-      fail(table, "shows", "'shows' must be replicas, loss, order or end");
+      fail(table, "shows", "'shows' must be replicas, loss, order, end or bytes");
     broken.shows = symptom->second;
     broken.what = words(table, "what");
     broken.why = words(table, "why");

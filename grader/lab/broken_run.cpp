@@ -14,6 +14,7 @@
 #include "grader/course/broken.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/judge/compare.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/curve_chart.hpp"
 #include "grader/lab/paint.hpp"
@@ -58,6 +59,13 @@ std::string joined(const Words& words) {
   return line;
 }
 
+// Up to the rounding of sums in another order, which training magnifies.
+bool same_losses(const TrainingRun& sound, const TrainingRun& wrong) {
+  return std::ranges::equal(sound.losses, wrong.losses, [](double one, double other) {
+    return std::abs(one - other) <= 0.01 * std::abs(one);
+  });
+}
+
 // Whether the broken run shows what its manifest says it shows.
 bool shows(const Broken& broken, const TrainingRun& sound, const TrainingRun& wrong) {
   if (sound.ended || sound.different != 1) return false;
@@ -68,6 +76,9 @@ bool shows(const Broken& broken, const TrainingRun& sound, const TrainingRun& wr
       return wrong.ended;
     case Symptom::order:
       return repetition(wrong) > 0.9 && repetition(sound) < 0.5;
+    case Symptom::bytes:
+      return !wrong.ended && same_losses(sound, wrong) && sound.bytes_sent && wrong.bytes_sent &&
+             2 * *wrong.bytes_sent > 3 * *sound.bytes_sent;
     case Symptom::loss:
       break;
   }
@@ -118,6 +129,12 @@ void print(const Lab& lab, const Broken& broken, const TrainingRun& sound,
   if (broken.shows == Symptom::order) {
     print_row("repetition", number(repetition(sound), "%.2f"), number(repetition(wrong), "%.2f"));
   }
+  if (broken.shows == Symptom::bytes) {
+    const auto sent = [](const TrainingRun& run) {
+      return run.bytes_sent ? grouped(*run.bytes_sent) : std::string("none");
+    };
+    print_row("bytes per step", sent(sound), sent(wrong));
+  }
   print_row("replicas", replicas_of(sound), replicas_of(wrong));
   if (wrong.ended) std::cout << "\n  it stopped: " << wrong.words << "\n";
   std::cout << "\n" << broken.why << "\n";
@@ -127,6 +144,7 @@ json json_of(const TrainingRun& run) {
   json object{{"losses", run.losses}, {"ended", run.ended}, {"different_replicas", run.different}};
   object["test_loss"] = run.test_loss ? json(*run.test_loss) : json();
   object["test_accuracy"] = run.accuracy ? json(*run.accuracy) : json();
+  object["bytes_sent"] = run.bytes_sent ? json(*run.bytes_sent) : json();
   if (run.ended) object["words"] = run.words;
   return object;
 }

@@ -29,6 +29,7 @@ void add(TrainingRun& run, const json& event) {
   const std::string kind = event.value("event", "");
   if (kind == "step") {
     if (event.at("loss").is_number()) run.losses.push_back(event.at("loss"));
+    if (event.contains("bytes_sent")) run.bytes_sent = event.at("bytes_sent");
   } else if (kind == "epoch") {
     run.epoch_ends.push_back(run.losses.size());
     if (event.at("test_loss").is_number()) run.test_loss = event.at("test_loss");

@@ -1,6 +1,7 @@
 // What a training run left: its log, read back, and its last words when it ended early.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@ namespace lockstep::grader {
 
 struct TrainingRun {
   std::vector<double> losses;                 // of each step
+  std::optional<std::int64_t> bytes_sent;     // by rank 0, in the last step
   std::vector<std::size_t> epoch_ends;        // steps until each epoch's end
   std::optional<double> test_loss, accuracy;  // after the last epoch
   std::size_t replicas = 0, different = 0;    // ranks, and different models among them at the end

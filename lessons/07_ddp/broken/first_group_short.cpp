@@ -1,0 +1,27 @@
+// Wrong on purpose: the pass that is reduced and the update are chosen by i % k, which is 0 for the
+// first micro-batch and not for the last. So each update has one micro-batch in it, and the
+// gradients of the others are zeroed before anybody uses them.
+#include <optional>
+
+#include "engine/parallel/ddp/accumulate_step.hpp"
+
+namespace lockstep::ddp {
+
+void accumulate_step(Ddp& model, optim::Optimizer& optimizer,
+                     std::span<const data::Batch> micro_batches) {
+  const std::size_t k = micro_batches.size();
+  optimizer.zero_grad();
+  for (std::size_t i = 0; i < k; ++i) {
+    std::optional<Ddp::NoSync> alone;
+    if (i % k != 0) alone.emplace(model);
+    Tape tape(GradMode::record);
+    const Value logits = model.forward(tape, tape.constant(micro_batches[i].inputs));
+    const Value mean = autograd::cross_entropy(tape, logits, micro_batches[i].labels);
+    const Value loss = autograd::scale(tape, mean, 1.0 / static_cast<double>(k));
+    if (i % k == 0) model.report(mean.tensor);
+    tape.backward(loss);
+    if (i % k == 0) optimizer.step();
+  }
+}
+
+}  // namespace lockstep::ddp
