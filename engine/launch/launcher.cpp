@@ -66,6 +66,7 @@ class Launch {
     }
     told_failed_ = told_ended_ = false;
     tell_at_.reset();
+    kill_rest_at_.reset();
     ranks_.reset();
     ranks_ = std::make_unique<LocalRanks>(options_, plan, *folder_, signals_.before());
     nodes_.begun();
@@ -75,7 +76,10 @@ class Launch {
     std::vector<pollfd> entries{{signals_.fd(), POLLIN, 0}};
     nodes_.add_to(entries);
     if (ranks_) ranks_->add_to(entries);
-    const auto until = tell_at_ ? tell_at_ : ranks_ ? ranks_->kill_at() : std::nullopt;
+    const auto until = tell_at_        ? tell_at_
+                       : kill_rest_at_ ? kill_rest_at_
+                       : ranks_        ? ranks_->kill_at()
+                                       : std::nullopt;
     poll(entries.data(), entries.size(), until ? comm::poll_ms_until(*until) : -1);
   }
 
@@ -87,6 +91,7 @@ class Launch {
       if (!ranks_->stopping()) ranks_->stop(SIGTERM);
       nodes_.failed();
     }
+    kill_rest_in_time();
     if (ranks_->running() == 0 && !told_ended_) {
       told_ended_ = true;
       kill_marked(guard_.mark());  // before anybody may begin anew
@@ -109,6 +114,23 @@ class Launch {
     return comm::poll_ms_until(*tell_at_) == 0;
   }
 
+  // When only ranks are left that the others did without, they get some time: one may hang.
+  void kill_rest_in_time() {
+    constexpr double time_s = 5;
+    if (!options_.ranks_needed || options_.nodes.count > 1 || ranks_->stopping()) return;
+    const std::vector<int> rest = ranks_->running_ranks();
+    if (rest.empty() || rest.front() < *options_.ranks_needed) return kill_rest_at_.reset();
+    if (!kill_rest_at_) kill_rest_at_ = comm::deadline_after(time_s);
+    if (comm::poll_ms_until(*kill_rest_at_) > 0) return;
+    for (const int rank : rest) {
+      std::cerr << text("rank ", rank, " still runs ", time_s,
+                        " s after those that the run needs have ended: it is killed")
+                << std::endl;
+    }
+    ranks_->signal(SIGKILL);
+    kill_rest_at_ = comm::deadline_after(time_s);
+  }
+
   // Only a signal that asks us to end ends the run.
   void forward(int number) {
     if (std::ranges::find(passed_signals, number) != std::end(passed_signals)) {
@@ -126,7 +148,8 @@ class Launch {
   std::optional<RunFolder> folder_;
   std::unique_ptr<LocalRanks> ranks_;
   bool told_failed_ = false, told_ended_ = false;
-  std::optional<comm::Deadline> tell_at_;  // of a failure that others may have caused
+  std::optional<comm::Deadline> tell_at_;       // of a failure that others may have caused
+  std::optional<comm::Deadline> kill_rest_at_;  // of ranks that the others did without
   std::optional<Ending> ending_;
 };
 

@@ -46,7 +46,8 @@ struct LaunchOptions {
   int master_port = 0;        // MASTER_PORT; 0 takes a free one, anew for each attempt
   Prefix prefix = Prefix::all;
   // When one of the ranks from this number on fails, the others go on: the run ends when one of
-  // those before it fails, or all have ended. None: the run ends when any rank fails.
+  // those before it fails, or all have ended; what then still runs on a single node is killed
+  // after 5 s. None: the run ends when any rank fails.
   std::optional<int> ranks_needed = std::nullopt;
   // Between SIGTERM and SIGKILL when ranks are stopped. torchrun gives 30 s; here a rank has no
   // state worth that long, and a student waits for the sentence.

@@ -106,6 +106,14 @@ int LocalRanks::running() const {
       std::ranges::count_if(ranks_, [](const auto& rank) { return rank->process.running(); }));
 }
 
+std::vector<int> LocalRanks::running_ranks() const {
+  std::vector<int> running;
+  for (const auto& rank : ranks_) {
+    if (rank->process.running()) running.push_back(rank->rank);
+  }
+  return running;
+}
+
 void LocalRanks::add_to(std::vector<pollfd>& entries) const {
   for (const auto& rank : ranks_) {
     Process& process = rank->process;

@@ -24,6 +24,7 @@ class LocalRanks {
   ~LocalRanks();
 
   int running() const;
+  std::vector<int> running_ranks() const;
   // Adds the descriptors that serve() wants to be called for.
   void add_to(std::vector<pollfd>& entries) const;
   // Passes on what they printed, takes note of those that ended, kills those whose grace is over.

@@ -26,18 +26,19 @@ struct Task {
   std::int64_t staleness = 0;
   int servers = 0;
   int killed = -1;  // this rank, after its fifth step
+  int signal = SIGKILL;
 };
 
 constexpr std::int64_t steps = 12;
 constexpr std::int64_t step_of_death = 5;
 
 struct Watch final : train::Observer {
-  int killed_here = 0;  // 1: this rank dies
+  int signal = 0;  // that this rank gets
   std::vector<double> losses;
   train::Summary summary;
   void on_step(const train::StepReport& report) override {
     losses.push_back(report.loss);
-    if (killed_here == 1 && report.step == step_of_death) raise(SIGKILL);
+    if (signal != 0 && report.step == step_of_death) raise(signal);
   }
   void on_epoch(const train::EpochReport&) override {}
   void on_end(const train::Summary& all) override { summary = all; }
@@ -65,7 +66,7 @@ Watch train_here(comm::ProcessGroup& group, const Task& task) {
   options.batch_size = 60 / group.size();
   options.steps = steps;
   Watch watch;
-  watch.killed_here = group.rank() == task.killed ? 1 : 0;
+  if (group.rank() == task.killed) watch.signal = task.signal;
   const std::array<train::Observer*, 1> observers{&watch};
   train::train(*strategy, *train_set, *test_set, options, observers);
   return watch;
@@ -98,6 +99,7 @@ comm::GlooOptions options_for(const launch::World& world, comm::Transport transp
   comm::GlooOptions options;
   options.transport = transport;
   options.hostname = world.hostname;
+  options.timeout_s = 10;
   return options;
 }
 
@@ -173,45 +175,53 @@ TEST_CASE("async processes: with a bound and without, every worker takes all of 
 }
 
 TEST_CASE("async processes: a killed worker is named, and the others train to their end") {
-  for (const comm::Transport transport : transports) {
-    for (const std::int64_t staleness : {std::int64_t{0}, async_sgd::unbounded}) {
-      CAPTURE(staleness);
-      std::string told;
-      const auto ending = launched({.ranks = 3, .staleness = staleness, .servers = 1, .killed = 2},
-                                   transport, told);
-      CHECK(ending.code == 1);
-      CHECK_THAT(ending.report,
-                 contains("rank 2 of 3 (pid ") && contains("was killed by signal 9"));
-      CHECK_THAT(ending.report, !contains("stopped"));
-      CHECK_THAT(told, contains("12 steps") &&
-                           contains("worker 2 is lost, and the others go on without it"));
-    }
+  for (const auto& [transport, staleness] : {std::pair{comm::Transport::shm, async_sgd::unbounded},
+                                             {comm::Transport::gloo, std::int64_t{0}}}) {
+    CAPTURE(staleness);
+    std::string told;
+    const auto ending =
+        launched({.ranks = 3, .staleness = staleness, .servers = 1, .killed = 2}, transport, told);
+    CHECK(ending.code == 1);
+    CHECK_THAT(ending.report, contains("rank 2 of 3 (pid ") && contains("was killed by signal 9"));
+    CHECK_THAT(ending.report, !contains("stopped"));
+    CHECK_THAT(told, contains("12 steps") &&
+                         contains("worker 2 is lost, and the others go on without it"));
   }
 }
 
+TEST_CASE("async processes: a worker that hangs is lost after a deadline, and killed", "[.all]") {
+  std::string told;
+  const auto ending = launched({.ranks = 3, .servers = 1, .killed = 2, .signal = SIGSTOP},
+                               comm::Transport::shm, told);
+  CHECK(ending.code == 1);
+  CHECK_THAT(ending.report, contains("rank 2 of 3 (pid ") && contains("was killed by signal 9"));
+  CHECK_THAT(told, contains("12 steps") && contains("worker 2 is lost"));
+}
+
 TEST_CASE("async processes: a killed server ends the run, and every worker names it") {
-  for (const comm::Transport transport : transports) {
-    for (const std::int64_t staleness : {std::int64_t{0}, async_sgd::unbounded}) {
-      CAPTURE(staleness);
-      const Task task{.ranks = 3, .staleness = staleness, .servers = 2, .killed = 1};
-      const auto outcomes = test::run_gloo(
-          3,
-          [&](comm::ProcessGroup& group) {
-            train_here(group, task);
-            return std::string();
-          },
-          10, transport);
-      for (const std::size_t rank : {0, 2}) {
-        CHECK_FALSE(outcomes[rank].ok);
-        CHECK_THAT(outcomes[rank].message,
-                   contains(text("worker ", rank)) && contains("server 1, on rank 1, is lost"));
-        CHECK(outcomes[rank].seconds < 8);  // before any deadline
-      }
+  // With a bound, so that no worker has finished when it dies.
+  for (const auto& [transport, staleness] :
+       {std::pair{comm::Transport::shm, std::int64_t{0}}, {comm::Transport::gloo, 2}}) {
+    CAPTURE(staleness);
+    const Task task{.ranks = 3, .staleness = staleness, .servers = 2, .killed = 1};
+    const auto outcomes = test::run_gloo(
+        3,
+        [&](comm::ProcessGroup& group) {
+          train_here(group, task);
+          return std::string();
+        },
+        30, transport);
+    for (const std::size_t rank : {0, 2}) {
+      CAPTURE(rank, outcomes[rank].message);
+      CHECK_FALSE(outcomes[rank].ok);
+      CHECK_THAT(outcomes[rank].message,
+                 contains(text("worker ", rank)) && contains("server 1, on rank 1, is lost"));
+      CHECK(outcomes[rank].seconds < 20);  // before any deadline
     }
-    std::string told;
-    const auto ending =
-        launched({.ranks = 3, .staleness = 0, .servers = 2, .killed = 1}, transport, told);
-    CHECK(ending.code == 1);
-    CHECK_THAT(ending.report, contains("rank 1 of 3 (pid ") && contains("was killed by signal 9"));
   }
+  std::string told;
+  const auto ending = launched({.ranks = 3, .staleness = 0, .servers = 2, .killed = 1},
+                               comm::Transport::gloo, told);
+  CHECK(ending.code == 1);
+  CHECK_THAT(ending.report, contains("rank 1 of 3 (pid ") && contains("was killed by signal 9"));
 }

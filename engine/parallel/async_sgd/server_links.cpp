@@ -38,8 +38,9 @@ void ServerLinks::each(const Body& body) {
     try {
       body(*ends_[k]);
     } catch (const CommError& error) {
-      throw CommError(text(who_, ": server ", k, ", on rank ", ends_[k]->link.server_rank,
-                           ", is lost, and its part of the parameters with it: ", error.what()));
+      failure_ = text(who_, ": server ", k, ", on rank ", ends_[k]->link.server_rank,
+                      ", is lost, and its part of the parameters with it: ", error.what());
+      throw CommError(failure_);
     }
   }
 }

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "engine/comm/process_group.hpp"
@@ -51,7 +51,8 @@ class ServerLinks {
   // No more steps come from this worker. The links are of no use then.
   void finish();
 
-  std::int64_t bytes_sent() const;  // payload
+  std::int64_t bytes_sent() const;                         // payload
+  const std::string& failure() const { return failure_; }  // what was thrown; empty: nothing
   // Ends what the servers wait for, with this reason.
   void give_up(const std::string& why);
 
@@ -65,6 +66,7 @@ class ServerLinks {
   std::string who_;
   std::vector<std::shared_ptr<End>> ends_;
   Clip clip_;
+  std::string failure_;
 };
 
 }  // namespace lockstep::async_sgd

@@ -112,7 +112,8 @@ class Async final : public WholeModel {
   }
   ~Async() override {
     if (ended_) return;
-    const std::string why = text("rank ", group_.rank(), " stopped training");
+    std::string why = text("rank ", group_.rank(), " stopped training");
+    if (!links_->failure().empty()) why += text(": ", links_->failure());
     try {
       links_->give_up(why);
       if (server_) server_->give_up(why);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 
 #include "engine/comm/solo_group.hpp"
 #include "engine/comm/stores/tcp_store.hpp"
@@ -81,6 +82,12 @@ class GlooGroup final : public ProcessGroup {
   void give_up(const std::string& why) override {
     calls_.failure().set(why);
     context_->closeConnections();
+    // Gloo wakes those who wait for a peer that closes, but not those of the side that closes.
+    const std::scoped_lock lock(messages_mutex_);
+    for (auto* buffer : in_flight_) {
+      buffer->abortWaitRecv();
+      buffer->abortWaitSend();
+    }
   }
 
  private:
@@ -117,8 +124,9 @@ class GlooGroup final : public ProcessGroup {
   Wire transport_;
   std::shared_ptr<::gloo::rendezvous::Context> context_;
 
-  std::mutex dropped_mutex_;  // guards dropped_: messages that nobody waited for stay in flight
-  std::vector<std::pair<Tensor, Buffer>> dropped_;
+  std::mutex messages_mutex_;  // guards what follows
+  std::set<::gloo::transport::UnboundBuffer*> in_flight_;
+  std::vector<std::pair<Tensor, Buffer>> dropped_;  // messages that nobody waited for
 
   OrderedCalls calls_;  // last
 };
@@ -175,7 +183,8 @@ class GlooGroup::Message final : public Pending {
       : group_(group),
         data_(std::move(data)),
         call_(call),
-        buffer_(group.context_->createUnboundBuffer(data_.raw_bytes().data(), data_.bytes())) {
+        buffer_(group.context_->createUnboundBuffer(data_.raw_bytes().data(), data_.bytes())),
+        listed_(group, buffer_.get()) {
     group_.calls_.message_started();
     group_.guarded(call_, [&] {
       if (call_.verb == Verb::send) {
@@ -190,7 +199,7 @@ class GlooGroup::Message final : public Pending {
   // the group keeps both. Not so when the connections are closed.
   ~Message() override {
     if (waited_ || group_.calls_.failed()) return;
-    const std::scoped_lock lock(group_.dropped_mutex_);
+    const std::scoped_lock lock(group_.messages_mutex_);
     group_.dropped_.emplace_back(std::move(data_), std::move(buffer_));
   }
 
@@ -207,10 +216,27 @@ class GlooGroup::Message final : public Pending {
   }
 
  private:
+  // In the list of those that give_up() ends.
+  struct Listed {
+    Listed(GlooGroup& its_group, ::gloo::transport::UnboundBuffer* its_buffer)
+        : group(its_group), buffer(its_buffer) {
+      const std::scoped_lock lock(group.messages_mutex_);
+      group.in_flight_.insert(buffer);
+    }
+    ~Listed() {
+      const std::scoped_lock lock(group.messages_mutex_);
+      group.in_flight_.erase(buffer);
+    }
+    Listed(const Listed&) = delete;
+    GlooGroup& group;
+    ::gloo::transport::UnboundBuffer* buffer;
+  };
+
   GlooGroup& group_;
   Tensor data_;
   MessageCall call_;
   Buffer buffer_;
+  Listed listed_;
   bool waited_ = false;
 };
 
