@@ -61,7 +61,10 @@ bool Arguments::has(const std::string& setting) const {
   const std::size_t blank = setting.find(' ');
   const bool any = blank == std::string::npos;
   const Value& value = find(setting.substr(2, any ? blank : blank - 2));
-  if (!any) return value.text == setting.substr(blank + 1);
+  if (!any) {
+    const std::string wanted = setting.substr(blank + 1);
+    return wanted.ends_with(':') ? value.text.starts_with(wanted) : value.text == wanted;
+  }
   return value.text != value.fallback || !value.all.empty();
 }
 

@@ -37,7 +37,8 @@ class Arguments {
                 double at_least = -std::numeric_limits<double>::infinity()) const;
 
   // Whether the run has a setting, written as a person types it: "--model gpt" is this value, typed
-  // or by default; "--workers" is any value but the default.
+  // or by default; "--compress topk:" is any value that begins so; "--workers" is any value but the
+  // default.
   bool has(const std::string& setting) const;
 
   // All values of an option that may be given several times, in order.

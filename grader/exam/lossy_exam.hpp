@@ -3,6 +3,7 @@
 // dealing out, reading what came back, and making a failing problem smaller are here.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -23,6 +24,7 @@ struct LossyProblem {
   Settings settings{};
   std::int64_t count = 0;  // elements of a gradient
   int calls = 1;
+  int buckets = 1;  // calls are about one after the other
   DType dtype = DType::float32;
   std::uint64_t schedule_seed = 0;
 
@@ -35,8 +37,9 @@ struct LossyProblem {
 template <typename Settings>
 struct LossyContract {
   using Problem = LossyProblem<Settings>;
-  // What a rank brings to a call; it is rounded to the dtype.
+  // What a rank brings to a call, and what it keeps of a bucket at first. Rounded to the dtype.
   std::function<Numbers(const Problem&, std::uint64_t salt, int rank, std::size_t call)> gradient;
+  std::function<Numbers(const Problem&, std::uint64_t salt, int rank, std::size_t bucket)> state{};
   std::function<void(Bench&, const Played&, const Problem&, const LossySeen&, const LossyNotes&)>
       compare;
 };
@@ -52,6 +55,16 @@ inline Numbers drawn_numbers(std::int64_t count, std::uint64_t salt, int rank, s
     const double size = (0.5 + static_cast<double>(bits >> 40) * 0x1p-24) * (1 + rank);
     values[i] =
         (bits & 1 ? -size : size) * std::pow(10.0, static_cast<double>((bits >> 1) % 4) - 2);
+  }
+  return values;
+}
+
+// Integers from -50 to 50 but 0, as numbers.
+inline Numbers drawn_integers(std::int64_t count, std::uint64_t salt, int rank, std::size_t call) {
+  Numbers values = drawn_numbers(count, salt, rank, call);
+  for (double& value : values) {
+    const double sign = value < 0 ? -1 : 1;
+    value = sign * (1 + std::floor(std::fmod(std::fabs(value) * 1e4, 50.0)));
   }
   return values;
 }
@@ -91,25 +104,38 @@ class LossyFamily {
     for (std::size_t call = 0; std::cmp_less(call, p.calls); ++call) {
       one.gradients.push_back(to_bytes(p.dtype, lossy.gradient(p, salt, rank, call)));
     }
+    for (std::size_t b = 0; lossy.state && std::cmp_less(b, p.buckets); ++b) {
+      one.states.push_back(to_bytes(p.dtype, lossy.state(p, salt, rank, b)));
+    }
     one.gap_s = 2e-6 * (1 + rank % 3);
     return one;
   }
 
   static LossySeen seen_in(const LossyContract<Settings>& lossy, const Problem& p,
                            std::uint64_t salt, const std::vector<LossyReport>& reports) {
-    LossySeen seen{.members = p.members, .gradients = {}, .results = {}};
+    LossySeen seen{.members = p.members, .gradients = {}, .kept = {}, .results = {}, .states = {}};
     const auto calls = static_cast<std::size_t>(p.calls);
     for (const LossyReport& report : reports) {
-      if (report.results.size() == calls) continue;
+      if (report.results.size() == calls && report.states.size() == (lossy.state ? calls : 0)) {
+        continue;
+      }
       throw MalformedMessage("not a report of every call");
     }
     for (std::size_t call = 0; call < calls; ++call) {
       auto& given = seen.gradients.emplace_back();
       auto& results = seen.results.emplace_back();
+      auto& states = seen.states.emplace_back();
       for (int rank = 0; rank < p.members.size(); ++rank) {
         const LossyReport& report = reports[static_cast<std::size_t>(rank)];
         given.push_back(in_type(p.dtype, lossy.gradient(p, salt, rank, call)));
         results.push_back(as_doubles(p.dtype, report.results[call]));
+        if (lossy.state) states.push_back(as_doubles(p.dtype, report.states[call]));
+      }
+    }
+    for (std::size_t b = 0; lossy.state && std::cmp_less(b, p.buckets); ++b) {
+      auto& kept = seen.kept.emplace_back();
+      for (int rank = 0; rank < p.members.size(); ++rank) {
+        kept.push_back(in_type(p.dtype, lossy.state(p, salt, rank, b)));
       }
     }
     return seen;
@@ -139,7 +165,7 @@ class LossyFamily {
     for (int ranks = 1; ranks < p.members.size(); ++ranks) {
       offered.emplace_back(p).members = whole_world(ranks);
     }
-    for (int calls = 1; calls < p.calls; calls *= 2) offered.emplace_back(p).calls = calls;
+    for (int calls = p.buckets; calls < p.calls; calls *= 2) offered.emplace_back(p).calls = calls;
     if (!p.settings.any_count()) return offered;
     for (const std::int64_t count : {p.count / 8, p.count / 2, p.count - 1}) {
       if (0 < count && count < p.count) offered.emplace_back(p).count = count;

@@ -113,6 +113,12 @@ Failure late(std::string cause, std::string message, int rank) {
 
 }  // namespace
 
+const Numbers& LossySeen::state_before(std::size_t call, int rank) const {
+  const auto r = static_cast<std::size_t>(rank);
+  const std::size_t bucket = call % kept.size();
+  return call < kept.size() ? kept[bucket][r] : states[call - kept.size()][r];
+}
+
 void check_result(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
                   const Right& right) {
   const auto& of_ranks = seen.results[call];
@@ -133,6 +139,12 @@ void check_result(Bench& bench, const Played& played, const LossySeen& seen, std
                         .seen = number(mine[*at]),
                         .where = text("rank ", rank, ", element ", *at)}));
   }
+}
+
+void check_state(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
+                 int rank, const Right& right) {
+  require_right(bench, played, text("residual after call ", call + 1), rank,
+                seen.states[call][static_cast<std::size_t>(rank)], right);
 }
 
 std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_t call,
@@ -165,6 +177,42 @@ std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_
         {{"stale", "it is the result of the call before"}, seen.results[call - 1].front()});
   }
   return usual;
+}
+
+void check_nothing_lost(Bench& bench, const Played& played, const LossySeen& seen, double tolerance,
+                        const std::string& allowed) {
+  const std::size_t buckets = seen.kept.size(), count = seen.gradients.front().front().size();
+  for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+    for (std::size_t i = 0; i < count; ++i) {
+      double came = 0, sent = 0, left = 0;
+      for (int rank = 0; rank < seen.ranks(); ++rank) {
+        const auto r = static_cast<std::size_t>(rank);
+        came += seen.kept[bucket][r][i];
+        std::size_t last = bucket;
+        for (std::size_t call = bucket; call < seen.calls(); call += buckets) {
+          came += seen.gradients[call][r].at(i);
+          sent += seen.results[call][r].at(i);  // N ranks hold the mean: the sum
+          last = call;
+        }
+        left += seen.states[last][r].at(i);
+      }
+      if (std::fabs(sent + left - came) <= tolerance) continue;
+      Cause cause{"lost",
+                  "what does not travel must stay in the residual, and what travels must "
+                  "leave it, on each rank by itself"};
+      if (std::fabs(sent + left) > std::fabs(came)) cause.name = "counted_twice";
+      const auto gradients = text("element ", i, " over ", seen.calls() / buckets, " calls");
+      bench.fail(played,
+                 because(cause, {.message = text(gradients, ": ", number(came), " came in, ",
+                                                 number(sent), " was sent and ", number(left),
+                                                 " is left; sent and left must add up to what "
+                                                 "came in (",
+                                                 allowed, ")"),
+                                 .expected = number(came),
+                                 .seen = number(sent + left),
+                                 .where = text("element ", i)}));
+    }
+  }
 }
 
 void check_wire(Bench& bench, const Played& played, const LossySeen& seen, const Wire& wire) {

@@ -1,5 +1,6 @@
 // Rules for parts that reduce gradients in fewer bytes: what each call leaves on each rank, within
-// what the contract loses; that all ranks hold the same bits; what travelled, and when.
+// what the contract loses; that all ranks hold the same bits; that nothing is lost over many calls;
+// what travelled, and when.
 #pragma once
 
 #include <span>
@@ -19,10 +20,14 @@ using LossyNotes = ReportedService<LossyNote>;
 struct LossySeen {
   Members members;
   std::vector<std::vector<Numbers>> gradients;  // given, by call and rank of the group
+  std::vector<std::vector<Numbers>> kept;       // at first, by bucket and rank; none kept: empty
   std::vector<std::vector<Numbers>> results;    // by call and rank
+  std::vector<std::vector<Numbers>> states;     // after each call, by call and rank
 
   int ranks() const { return members.size(); }
   std::size_t calls() const { return gradients.size(); }
+  // What a rank kept of the bucket of this call, before the call.
+  const Numbers& state_before(std::size_t call, int rank) const;
 };
 
 // What some numbers must be, and what is said of those that are not.
@@ -38,9 +43,18 @@ struct Right {
 // The gradient after a call: right on every rank, and the same bits on all.
 void check_result(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
                   const Right& right);
+// What a rank keeps of the bucket of a call.
+void check_state(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
+                 int rank, const Right& right);
+
 // Mistakes of every mean: not averaged, averaged twice, not reduced, of the call before.
 std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_t call,
                                                const Numbers& mean);
+
+// Over all calls: N times the results, and what the ranks keep at the end, add up to what they kept
+// at first and what came in. `tolerance` of an element.
+void check_nothing_lost(Bench& bench, const Played& played, const LossySeen& seen, double tolerance,
+                        const std::string& allowed);
 
 // What a call may send from each rank, and the collectives it is made of.
 struct Wire {

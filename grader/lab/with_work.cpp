@@ -57,7 +57,8 @@ std::string words_for_yours(const CalledBy& called_by, const Arguments& run) {
     return "yours, unused with " + *other;
   }
   if (!called_by.options.empty() && any_of(called_by.options, run) == nullptr) {
-    return "yours, unused without " + called_by.options.front();
+    const std::string& first = called_by.options.front();
+    return "yours, unused without " + first + (first.ends_with(':') ? "…" : "");
   }
   return "yours";
 }

@@ -1,6 +1,6 @@
-// Plays a part that reduces gradients in fewer bytes, call after call. The adapter tells the judge
-// when each call begins, when it returns its Work, and when that has been waited for: in between,
-// backward computes, so that the judge sees what overlaps.
+// Plays a part that reduces gradients in fewer bytes, call after call, and may keep what it left
+// out. The adapter tells the judge when each call begins, when it returns its Work, and when that
+// has been waited for: in between, backward computes, so that the judge sees what overlaps.
 #pragma once
 
 #include <cstring>
@@ -34,19 +34,23 @@ struct LossyCase {
   Settings settings{};
   DType dtype = DType::float32;
   std::vector<Bytes> gradients{};  // of this rank, for each call
+  // What this rank keeps of each bucket at first. Call c is about bucket c modulo their number.
+  // None for a part that keeps nothing.
+  std::vector<Bytes> states{};
   double gap_s = 0;  // what backward takes before a call, and between its return and the wait
 };
 template <typename Archive, typename Settings>
 void fields(Archive& archive, LossyCase<Settings>& c) {
-  archive(c.group, c.peer, c.settings, c.dtype, c.gradients, c.gap_s);
+  archive(c.group, c.peer, c.settings, c.dtype, c.gradients, c.states, c.gap_s);
 }
 
 struct LossyReport {
   std::vector<Bytes> results;  // the gradient after each call
+  std::vector<Bytes> states;   // what is kept of the call's bucket then
 };
 template <typename Archive>
 void fields(Archive& archive, LossyReport& report) {
-  archive(report.results);
+  archive(report.results, report.states);
 }
 
 inline Tensor tensor_of(const Bytes& bytes, DType dtype, Device& device) {
@@ -56,25 +60,30 @@ inline Tensor tensor_of(const Bytes& bytes, DType dtype, Device& device) {
   return tensor;
 }
 
-// start(group, settings, gradient) calls the part and returns its Work.
+// start(group, settings, gradient, state, call) calls the part and returns its Work. Calls count
+// from 0; `state` is undefined where there are no states.
 template <typename Settings>
 Bytes play_lossy(sim::PlayerCase& played, const auto& start) {
   using Kind = LossyNote::Kind;
   return play_in_group<LossyCase<Settings>>(
       played, [&](comm::ProcessGroup& group, const LossyCase<Settings>& c, Device& device,
                   sim::Port& port) {
+        std::vector<Tensor> states;
+        for (const Bytes& kept : c.states) states.push_back(tensor_of(kept, c.dtype, device));
         LossyReport report;
         for (std::size_t call = 0; call < c.gradients.size(); ++call) {
           const auto step = static_cast<std::uint32_t>(call + 1);
           const Tensor gradient = tensor_of(c.gradients[call], c.dtype, device);
+          const Tensor state = states.empty() ? Tensor() : states[call % states.size()];
           pass_time(port, c.gap_s);
           tell(port, LossyNote{Kind::called, step});
-          comm::Work work = start(group, c.settings, gradient);
+          comm::Work work = start(group, c.settings, gradient, state, call);
           tell(port, LossyNote{Kind::returned, step});
           pass_time(port, c.gap_s);
           work.wait();
           tell(port, LossyNote{Kind::waited, step});
           report.results.push_back(copy_of(gradient));
+          if (state.defined()) report.states.push_back(copy_of(state));
         }
         return report;
       });

@@ -183,6 +183,10 @@ TEST_CASE("options: a setting is a value, typed or by default, or any value but 
   CHECK(has({"--data", "x", "--workers", "0", "--workers=2"}, "--workers"));
   CHECK(has({"--model=gpt", "--stop", "a"}, "--stop"));
   CHECK_FALSE(has({}, "--stop"));
+  CHECK(has({"--data=topk:0.1"}, "--data topk:"));
+  CHECK_FALSE(has({"--data=topk:0.1"}, "--data topk"));
+  CHECK_FALSE(has({"--data=randomtopk:0.1"}, "--data topk:"));
+  CHECK_FALSE(has({"--data=topk"}, "--data topk:"));
   CHECK_FALSE(has({"--data="}, "--data"));
   CHECK_THROWS_AS(has({}, "model gpt"), ContractError);
 }

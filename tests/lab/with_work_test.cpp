@@ -63,6 +63,16 @@ TEST_CASE("with work: an option that is given as what it is without counts as no
   CHECK(words_of_part("scale_learning_rate", {}) == "yours, unused without --lr-scaling");
 }
 
+TEST_CASE("with work: a compression is called with whatever number stands behind its colon") {
+  const std::string unused = "yours, unused without --compress ";
+  CHECK(words_of_part("top_k_error_feedback", {"--compress", "topk:0.01"}) == "yours");
+  CHECK(words_of_part("top_k_error_feedback", {"--compress=topk:0.5"}) == "yours");
+  CHECK(words_of_part("top_k_error_feedback", {"--compress", "randomk:0.01"}) == unused + "topk:…");
+  CHECK(words_of_part("top_k_error_feedback", {}) == unused + "topk:…");
+  CHECK(words_of_part("quantize_int8", {"--compress", "int8"}) == "yours");
+  CHECK(words_of_part("quantize_int8", {"--compress", "bf16"}) == unused + "int8");
+}
+
 TEST_CASE("with work: parts of the plain way turn overlap off, unless the run is DDP's") {
   for (const char* part : {"average_gradients", "data_parallel_step"}) {
     CHECK(added_for(part, {"--ranks", "2"}) == "--no-overlap");

@@ -5,6 +5,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
+#include "engine/tensor/gather.hpp"
 
 namespace lockstep::compress {
 
@@ -32,6 +33,36 @@ std::vector<std::int64_t> random_entries(std::int64_t count, std::int64_t k, std
     if (taken[static_cast<std::size_t>(i)]) places.push_back(i);
   }
   return places;
+}
+
+Tensor block_for(const Tensor& gradient, std::int64_t k) {
+  const auto bytes = static_cast<std::int64_t>(4 + bytes_of(gradient.dtype()));
+  return empty({k * bytes}, DType::uint8, gradient.device().host());
+}
+
+Tensor sum_of_entries(const Tensor& blocks, std::int64_t k, const Tensor& like) {
+  Device& host = blocks.device();
+  const std::int64_t block_bytes = k * static_cast<std::int64_t>(4 + bytes_of(like.dtype()));
+  const std::int64_t ranks = blocks.numel() / block_bytes;
+  const Tensor places = empty({ranks * k}, DType::int64, host);
+  const Tensor values = empty({ranks * k, 1}, like.dtype(), host);
+  if (host.has_numbers()) {
+    std::vector<std::int32_t> of_rank(static_cast<std::size_t>(k));
+    auto place = places.data<std::int64_t>().begin();
+    const std::byte* block = blocks.raw_bytes().data();
+    std::byte* value = values.raw_bytes().data();
+    const auto places_bytes = static_cast<std::size_t>(4 * k);
+    const std::size_t values_bytes = static_cast<std::size_t>(block_bytes) - places_bytes;
+    for (std::int64_t r = 0; r < ranks; ++r) {
+      std::memcpy(of_rank.data(), block, places_bytes);
+      place = std::ranges::copy(of_rank, place).out;
+      value = std::copy_n(block + places_bytes, values_bytes, value);
+      block += block_bytes;
+    }
+  }
+  Device& device = like.device();
+  return ops::embedding_backward(to_device(values, device), to_device(places, device),
+                                 like.numel());
 }
 
 }  // namespace lockstep::compress

@@ -1,8 +1,13 @@
-// How many entries of a gradient travel, and which, when chance chooses them.
+// How many entries of a gradient travel, which ones when chance chooses them, and how entries
+// travel that each rank chose for itself.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
+
+#include "engine/tensor/tensor.hpp"
 
 namespace lockstep::compress {
 
@@ -17,5 +22,22 @@ std::int64_t entries_of(std::int64_t count, double fraction);
 //   Cost    k draws, and a bit for every place
 //   Source  R. W. Floyd's algorithm [BF87]
 std::vector<std::int64_t> random_entries(std::int64_t count, std::int64_t k, std::uint64_t seed);
+
+// A block is k entries of a rank as they travel: their places, int32, and then their values, of the
+// gradient's dtype. uint8, on the host of the gradient's device; not yet written.
+Tensor block_for(const Tensor& gradient, std::int64_t k);
+
+// Entry j of the k in a block, from 0. T is the gradient's float or double.
+template <typename T>
+void write_entry(const Tensor& block, std::int64_t k, std::int64_t j, std::int32_t place, T value) {
+  std::byte* begin = block.raw_bytes().data();
+  std::memcpy(begin + 4 * j, &place, sizeof place);
+  std::memcpy(begin + 4 * k + static_cast<std::int64_t>(sizeof value) * j, &value, sizeof value);
+}
+
+// The entries of several blocks of k, one block after the other, added where they belong.
+//   like     what `blocks` are entries of: its dtype, device and number of elements
+//   Returns  [n], zero where no entry is; entries of one place are added in the order of blocks
+Tensor sum_of_entries(const Tensor& blocks, std::int64_t k, const Tensor& like);
 
 }  // namespace lockstep::compress

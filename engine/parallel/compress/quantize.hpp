@@ -29,12 +29,12 @@ inline constexpr std::int64_t default_chunk = 256;
 //   data      [n] floating point {partial: group}; float64 is rounded to float32 first. Belongs to
 //             the Work until it has been waited for
 //   chunk     elements that share a scale, at least 1
-//   Ensures   after wait(), data is the sum, the same bits on every rank, and
-//             |error| ≤ Σ scale_r/2 + scale'/2, where scale_r is that of rank r's chunk and scale'
-//             that of the sum's, beside the roundings of float32. A scale is never below 2^-126,
-//             the smallest normal float32. A chunk that holds a NaN or an infinity on any rank is
-//             NaN as a whole on every rank: it has no scale, and a diverged run must not look
-//             healthy. Other chunks are not affected
+//   Ensures   after wait(), data is the sum, the same bits on every rank. Codes are rounded to
+//             nearest, so |error| ≤ Σ scale_r/2 + scale'/2, where scale_r is that of rank r's chunk
+//             and scale' that of the sum's, beside the roundings of float32. A scale is never below
+//             2^-126, the smallest normal float32. A chunk that holds a NaN or an infinity on any
+//             rank is NaN as a whole on every rank: it has no scale, and a diverged run must not
+//             look healthy. Other chunks are not affected
 //   Comm      an all_to_all and an all_gather; per rank 2(N-1)·(s + 4·⌈s/chunk⌉) bytes, where
 //             s = ⌈n/N⌉ elements: up to N-1 of them are padding. The all_to_all is in flight when
 //             the function returns; the rest happens in wait(), so at most half of the
@@ -43,8 +43,7 @@ inline constexpr std::int64_t default_chunk = 256;
 //   Throws    ContractError for a chunk below 1 or integers; CommError, also when ranks bring
 //             different counts
 //   Source    [AGL17], buckets of integers with a scale each, there rounded at random; the steps
-//   are
-//             those of a reduce-scatter and an all-gather [TRG05] §4
+//             are those of a reduce-scatter and an all-gather [TRG05] §4
 comm::Work quantized_all_reduce(comm::ProcessGroup& group, const Tensor& data,
                                 std::int64_t chunk = default_chunk);
 

@@ -7,9 +7,9 @@ namespace lockstep::grader {
 
 Bytes play(sim::PlayerCase& played) {
   return play_lossy<CastSettings>(
-      played, [](comm::ProcessGroup& group, const CastSettings& settings, const Tensor& bucket) {
-        return compress::cast_reduce(group, bucket, settings.half);
-      });
+      played, [](comm::ProcessGroup& group, const CastSettings& settings, const Tensor& bucket,
+                 const Tensor&,
+                 std::size_t) { return compress::cast_reduce(group, bucket, settings.half); });
 }
 
 }  // namespace lockstep::grader

@@ -1,3 +1,8 @@
+// Task: sum a tensor over the ranks while it travels in 8 bits. Quantise N parts in chunks, send
+// part p to rank p (all_to_all), add what arrives as float32, quantise the sum, and send it to
+// everyone (all_gather). The contract is in engine/parallel/compress/quantize.hpp. blocks.hpp
+// beside it says where parts, codes and scales lie, and `then` makes a Work that goes on when the
+// first exchange is over.
 #include "engine/parallel/compress/quantize.hpp"
 
 #include <algorithm>
@@ -7,25 +12,15 @@
 #include <span>
 #include <utility>
 
+#include "engine/parallel/compress/blocks.hpp"
 #include "engine/parallel/compress/then.hpp"
 
 namespace lockstep::compress {
+
+// >>> your code
 namespace {
 
 constexpr float largest_code = 127;  // -128 is not used, so that zero is in the middle
-
-// How a tensor of n elements is cut: N parts, each in chunks.
-struct Cut {
-  std::int64_t elements, chunk;  // of a part; the last part, or several, may end in padding
-  std::int64_t scales() const { return (elements + chunk - 1) / chunk; }
-  std::int64_t bytes() const { return elements + 4 * scales(); }
-};
-
-// The elements of part p; fewer than `elements` where the data ends.
-std::span<float> part_of(std::span<float> all, const Cut& cut, int p) {
-  const auto begin = std::min(static_cast<std::size_t>(p * cut.elements), all.size());
-  return all.subspan(begin, std::min(static_cast<std::size_t>(cut.elements), all.size() - begin));
-}
 
 // NaN where an element is not finite: a chunk without a scale.
 float scale_of(std::span<const float> chunk) {
@@ -67,18 +62,7 @@ void add(std::span<float> part, const Cut& cut, std::span<const std::byte> block
   }
 }
 
-std::span<std::byte> block_of(const Tensor& blocks, const Cut& cut, int p) {
-  return blocks.raw_bytes().subspan(static_cast<std::size_t>(p * cut.bytes()),
-                                    static_cast<std::size_t>(cut.bytes()));
-}
-
-// About four operations an element; a float is read and a byte written, or the other way round.
-void charge(const Tensor& codes) {
-  const auto bytes = static_cast<double>(codes.numel());
-  codes.device().charge(4 * bytes, 5 * bytes);
-}
-
-// Steps b and c. `result` is the host's place for the sum.
+// Steps b and c of the contract. `result` is the host's place for the sum.
 void sum_parts(comm::ProcessGroup& group, const Tensor& received, const Tensor& result,
                const Cut& cut) {
   const Tensor mine = zeros({cut.elements}, DType::float32, result.device());
@@ -87,21 +71,22 @@ void sum_parts(comm::ProcessGroup& group, const Tensor& received, const Tensor& 
   const bool numbers = result.device().has_numbers();
   if (numbers) {
     for (int r = 0; r < group.size(); ++r) {
-      add(mine.data<float>(), cut, block_of(received, cut, r));
+      add(mine.data<float>(), cut, cut.block(received, r));
     }
-    quantize(mine.data<float>(), cut, own.raw_bytes());
+    quantize(mine.data<float>(), cut, cut.block(own, 0));
   }
-  charge(received);
-  charge(own);
+  charge_for(received);
+  charge_for(own);
   group.all_gather(own, all);
   result.fill_(0);
   for (int p = 0; numbers && p < group.size(); ++p) {
-    add(part_of(result.data<float>(), cut, p), cut, block_of(all, cut, p));
+    add(cut.part(result.data<float>(), p), cut, cut.block(all, p));
   }
-  charge(all);
+  charge_for(all);
 }
 
 }  // namespace
+// <<< your code
 
 comm::Work quantized_all_reduce(comm::ProcessGroup& group, const Tensor& data, std::int64_t chunk) {
   LOCKSTEP_CHECK(chunk >= 1, "quantized_all_reduce: a chunk of ", chunk,
@@ -109,30 +94,25 @@ comm::Work quantized_all_reduce(comm::ProcessGroup& group, const Tensor& data, s
   LOCKSTEP_CHECK(!is_integer(data.dtype()), "quantized_all_reduce: elements of ",
                  name_of(data.dtype()), " on rank ", group.rank(),
                  "; only floating point is quantised");
-  const std::int64_t ranks = group.size();
-  const Cut cut{(data.numel() + ranks - 1) / ranks, chunk};
+  // >>> your code
+  const Cut cut = cut_into(group.size(), data.numel(), chunk);
   Device& host = data.device().host();
-  const Tensor sent = empty({ranks * cut.bytes()}, DType::uint8, host);
+  const Tensor sent = empty({group.size() * cut.bytes()}, DType::uint8, host);
   const Tensor received = sent.empty_like(sent.numel());
   if (host.has_numbers()) {
-    const Tensor here = to_host(data);
-    const Tensor floats = here.dtype() == DType::float32 ? here : here.to(DType::float32);
+    const Tensor floats = floats_of(data);
     for (int p = 0; p < group.size(); ++p) {
-      quantize(part_of(floats.data<float>(), cut, p), cut, block_of(sent, cut, p));
+      quantize(cut.part(floats.data<float>(), p), cut, cut.block(sent, p));
     }
   }
-  charge(sent);
+  charge_for(sent);
   comm::Work work = group.all_to_all_async(sent, received);
   return then(group, std::move(work), [&group, data, sent, received, cut] {
-    Device& at_host = received.device();
-    // On a host, float32 results are written where they belong.
-    const bool in_place = &at_host == &data.device() && data.dtype() == DType::float32;
-    const Tensor result = in_place ? data : empty(data.shape(), DType::float32, at_host);
+    const Tensor result = place_for(data, received.device());
     sum_parts(group, received, result, cut);
-    if (in_place) return;
-    const Tensor there = to_device(result, data.device());
-    data.copy_(data.dtype() == DType::float32 ? there : there.to(data.dtype()));
+    bring_back(result, data);
   });
+  // <<< your code
 }
 
 }  // namespace lockstep::compress

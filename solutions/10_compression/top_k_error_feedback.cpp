@@ -1,8 +1,12 @@
+// Task: send only the k largest entries of a gradient, with their signs and places, and keep the
+// rest for the next call (error feedback). Add the gradient to the residual, take the k largest
+// entries out of it, gather those of all ranks, and return a Work whose wait() adds them up where
+// they belong. The contract is in engine/parallel/compress/top_k.hpp. entries.hpp beside it says
+// how many entries travel, and writes and adds them; `then` makes such a Work.
 #include "engine/parallel/compress/top_k.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <span>
@@ -11,9 +15,10 @@
 
 #include "engine/parallel/compress/entries.hpp"
 #include "engine/parallel/compress/then.hpp"
-#include "engine/tensor/gather.hpp"
 
 namespace lockstep::compress {
+
+// >>> your code
 namespace {
 
 // The places of the k largest magnitudes, ascending.
@@ -39,18 +44,14 @@ std::vector<std::int32_t> largest_places(std::span<const T> values, std::int64_t
   return places;
 }
 
-// Takes the k largest entries out of `residual` and writes them as they travel: the places, then
-// the values times `share`.
+// Takes the k largest entries out of `residual` and writes them, times `share`, as they travel.
 template <typename T>
-void take_largest(std::span<T> residual, std::int64_t k, double share, std::byte* block) {
+void take_largest(std::span<T> residual, std::int64_t k, T share, const Tensor& block) {
   const std::vector<std::int32_t> places = largest_places<T>(residual, k);
-  std::memcpy(block, places.data(), places.size() * sizeof(std::int32_t));
-  block += places.size() * sizeof(std::int32_t);
-  for (const std::int32_t place : places) {
+  for (std::int64_t j = 0; j < k; ++j) {
+    const std::int32_t place = places[static_cast<std::size_t>(j)];
     T& entry = residual[static_cast<std::size_t>(place)];
-    const T value = entry * static_cast<T>(share);
-    std::memcpy(block, &value, sizeof value);
-    block += sizeof value;
+    write_entry<T>(block, k, j, place, entry * share);
     entry = 0;
   }
 }
@@ -58,40 +59,15 @@ void take_largest(std::span<T> residual, std::int64_t k, double share, std::byte
 void take_out(const Tensor& residual, const Tensor& block, std::int64_t k, double share) {
   const Tensor here = to_host(residual);
   if (here.dtype() == DType::float32) {
-    take_largest(here.data<float>(), k, share, block.raw_bytes().data());
+    take_largest(here.data<float>(), k, static_cast<float>(share), block);
   } else {
-    take_largest(here.data<double>(), k, share, block.raw_bytes().data());
+    take_largest(here.data<double>(), k, share, block);
   }
   if (!here.same_place(residual)) residual.copy_(to_device(here, residual.device()));
 }
 
-// The entries of all ranks, added where they belong.
-Tensor sum_of_entries(const Tensor& all, std::int64_t k, const Tensor& gradient) {
-  Device& host = all.device();
-  const std::int64_t block_bytes = k * static_cast<std::int64_t>(4 + bytes_of(gradient.dtype()));
-  const std::int64_t ranks = all.numel() / block_bytes;
-  const Tensor places = empty({ranks * k}, DType::int64, host);
-  const Tensor values = empty({ranks * k, 1}, gradient.dtype(), host);
-  if (host.has_numbers()) {
-    std::vector<std::int32_t> of_rank(static_cast<std::size_t>(k));
-    auto place = places.data<std::int64_t>().begin();
-    const std::byte* block = all.raw_bytes().data();
-    std::byte* value = values.raw_bytes().data();
-    const auto places_bytes = static_cast<std::size_t>(4 * k);
-    const std::size_t values_bytes = static_cast<std::size_t>(block_bytes) - places_bytes;
-    for (std::int64_t r = 0; r < ranks; ++r) {
-      std::memcpy(of_rank.data(), block, places_bytes);
-      place = std::ranges::copy(of_rank, place).out;
-      value = std::copy_n(block + places_bytes, values_bytes, value);
-      block += block_bytes;
-    }
-  }
-  Device& device = gradient.device();
-  return ops::embedding_backward(to_device(values, device), to_device(places, device),
-                                 gradient.numel());
-}
-
 }  // namespace
+// <<< your code
 
 comm::Work top_k_reduce(comm::ProcessGroup& group, const Tensor& gradient, const Tensor& residual,
                         double fraction) {
@@ -105,13 +81,12 @@ comm::Work top_k_reduce(comm::ProcessGroup& group, const Tensor& gradient, const
                  group.rank(), "; a residual belongs to one gradient");
   LOCKSTEP_CHECK(count <= std::numeric_limits<std::int32_t>::max(), "top_k_reduce: ", count,
                  " elements; places travel in 32 bits: pass buckets of less than 2^31 elements");
+  // >>> your code
   const std::int64_t k = entries_of(count, fraction);
   residual.reduce_(gradient, ReduceOp::sum);
   if (k == 0) return {};
-  Device& host = gradient.device().host();
-  const Tensor block =
-      empty({k * static_cast<std::int64_t>(4 + bytes_of(gradient.dtype()))}, DType::uint8, host);
-  if (host.has_numbers()) take_out(residual, block, k, 1.0 / group.size());
+  const Tensor block = block_for(gradient, k);
+  if (block.device().has_numbers()) take_out(residual, block, k, 1.0 / group.size());
   // Reads every element some three times, to find the k-th largest and to collect.
   residual.device().charge(3.0 * static_cast<double>(count),
                            3 * static_cast<double>(residual.bytes()));
@@ -119,6 +94,7 @@ comm::Work top_k_reduce(comm::ProcessGroup& group, const Tensor& gradient, const
   comm::Work work = group.all_gather_async(block, all);
   return then(group, std::move(work),
               [gradient, block, all, k] { gradient.copy_(sum_of_entries(all, k, gradient)); });
+  // <<< your code
 }
 
 }  // namespace lockstep::compress

@@ -1,7 +1,13 @@
+// Task: send k entries of a gradient that chance chooses, the same ones on every rank. Collect them
+// in one small tensor, scaled, start its all-reduce, and return a Work whose wait() puts the sums
+// back at their places and zeros elsewhere. The contract is in
+// engine/parallel/compress/random_k.hpp. entries.hpp beside it draws the places, and `then` makes
+// such a Work.
 #include "engine/parallel/compress/random_k.hpp"
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "engine/parallel/compress/entries.hpp"
 #include "engine/parallel/compress/then.hpp"
@@ -16,6 +22,7 @@ comm::Work random_k_reduce(comm::ProcessGroup& group, const Tensor& gradient, st
                  " entries of a gradient of ", count, " on rank ", group.rank(),
                  "; pass from 1 to as many as there are");
   if (count == 0) return {};
+  // >>> your code
   const Tensor places = written_by_host({k}, DType::int64, gradient.device(), MemoryKind::buffers,
                                         [&](const Tensor& written) {
                                           std::ranges::copy(random_entries(count, k, step_seed),
@@ -29,6 +36,7 @@ comm::Work random_k_reduce(comm::ProcessGroup& group, const Tensor& gradient, st
   return then(group, std::move(work), [gradient, chosen, places, count, k] {
     gradient.copy_(ops::embedding_backward(chosen.view({k, 1}), places, count));
   });
+  // <<< your code
 }
 
 }  // namespace lockstep::compress

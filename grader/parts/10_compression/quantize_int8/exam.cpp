@@ -1,0 +1,236 @@
+// The exam of quantize_int8: the nearest multiple of each scale where it is known exactly, else the
+// sum within half a scale a rounding; chunks that do not spoil each other; and a quarter of
+// float32's bytes, the first exchange in flight when the function returns.
+#include "grader/parts/10_compression/quantize_int8/case.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "grader/exam/lossy_exam.hpp"
+#include "grader/parts/10_compression/quantize_int8/oracle.hpp"
+
+namespace lockstep::grader::quantize_int8 {
+namespace {
+
+using Family = LossyFamily<QuantizeSettings>;
+using Problem = Family::Problem;
+using Contract = LossyContract<QuantizeSettings>;
+
+Chunks chunks_of(const Problem& p) { return {p.count, p.members.size(), p.settings.chunk}; }
+
+void compare_sums(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                  const LossyNotes&) {
+  for (std::size_t call = 0; call < seen.calls(); ++call) {
+    check_result(bench, played, seen, call, right_sum(seen, call, chunks_of(p)));
+  }
+}
+
+// Where quotients are known, so is each code. Float32 rounds scales and products, each by 2^-24 of
+// them; twice, with room for a scale that is multiplied instead of divided by.
+void compare_codes(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes&) {
+  for (std::size_t call = 0; call < seen.calls(); ++call) {
+    const auto& gradients = seen.gradients[call];
+    Right right{.name = "the sum of the nearest multiples of each rank's scale",
+                .values = nearest_multiples(gradients, chunks_of(p)),
+                .allowed = "float32 rounds scales and products"};
+    for (const double value : right.values) right.tolerance.push_back(1e-6 * std::fabs(value));
+    right.mistakes = mistakes_of_codes(gradients, chunks_of(p));
+    for (auto& mistake : mistakes_of_sum(seen, call, right.values)) {
+      right.mistakes.push_back(std::move(mistake));
+    }
+    right.otherwise = {"other_codes",
+                       "codes, scales or parts are taken from the wrong place; a chunk counts from "
+                       "the beginning of its part"};
+    check_result(bench, played, seen, call, right);
+  }
+}
+
+void compare_chunks(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                    const LossyNotes&) {
+  for (std::size_t call = 0; call < seen.calls(); ++call) {
+    Right right = right_sum(seen, call, chunks_of(p));
+    auto first = mistakes_of_codes(seen.gradients[call], chunks_of(p));
+    right.mistakes.insert(right.mistakes.begin(), first.begin(), first.end());
+    check_result(bench, played, seen, call, right);
+  }
+}
+
+void compare_special(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                     const LossyNotes&) {
+  Right right = right_sum(seen, 0, chunks_of(p));
+  right.name = "the sum, NaN in all of a chunk where a rank brings NaN or infinity,";
+  right.mistakes.clear();
+  right.otherwise = {"not_kept",
+                     "a chunk with NaN or infinity has no scale and no codes: all of it is NaN, a "
+                     "diverged run must not look healthy; the chunks beside it are not affected"};
+  check_result(bench, played, seen, 0, right);
+}
+
+void compare_starts(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                    const LossyNotes& notes) {
+  compare_sums(bench, played, p, seen, notes);
+  check_in_flight(bench, played, seen, notes);
+}
+
+void compare_bytes(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes& notes) {
+  compare_sums(bench, played, p, seen, notes);
+  const std::int64_t part = chunks_of(p).part();
+  const std::int64_t scales = (part + p.settings.chunk - 1) / p.settings.chunk;
+  const int others = seen.ranks() - 1;
+  check_wire(bench, played, seen,
+             {.bytes = 2.0 * others * static_cast<double>(part + 4 * scales),
+              .formula = text("2(N-1) blocks of ", part, " codes and ", scales,
+                              scales == 1 ? " scale" : " scales"),
+              .collectives = 2,
+              .made_of = "one all_to_all and one all_gather",
+              .more = "every rank sends all its codes to all others, or a sum travels as float32",
+              .less = "the scales, or a part of the tensor"});
+}
+
+Numbers usual_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  return drawn_numbers(p.count, salt, rank, call);
+}
+
+// Each chunk has its step, and each rank a multiple of it. A chunk begins with 127 steps; the
+// others are codes that all ranks share, up to three eighths beside them. So all codes are known,
+// and so are the scales of the sum.
+Numbers known_codes(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  Numbers values(static_cast<std::size_t>(p.count));
+  const Chunks chunks = chunks_of(p);
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const auto i = static_cast<std::int64_t>(k);
+    const std::uint64_t bits = random_bits(random_bits(salt, call), k);
+    const double code = static_cast<double>(bits % 253) - 126;
+    const auto of_rank = random_bits(bits, static_cast<std::uint64_t>(rank));
+    const double beside = (static_cast<double>(of_rank % 7) - 3) / 8;
+    const std::int64_t begin = chunks.around(i).first;
+    const double step = std::ldexp(rank + 1, static_cast<int>(begin / chunks.chunk % 3));
+    values[k] = step * (begin == i ? 127 : code + beside);
+  }
+  return values;
+}
+
+// Chunks of 4: one with an outlier, one of zeros on all ranks, one of zeros on rank 0 alone.
+Numbers uneven_chunks(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  Numbers values = drawn_integers(p.count, salt, rank, call);
+  if (values.size() > 1) values[1] = 1e9;
+  for (std::size_t i = 8; i < values.size() && i < 16; ++i) {
+    if (i < 12 || rank == 0) values[i] = 0;
+  }
+  return values;
+}
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// In chunks of 2, a NaN and an infinity on the last rank.
+Numbers special_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  Numbers values = drawn_integers(p.count, salt, rank, call);
+  if (rank != p.members.size() - 1) return values;
+  if (values.size() > 5) values[5] = nan;
+  if (values.size() > 8) values[8] = -inf;
+  return values;
+}
+
+auto contract_with(decltype(Contract::compare) compare,
+                   decltype(Contract::gradient) gradient = usual_numbers) {
+  return Family::ranks_contract(
+      {.gradient = std::move(gradient), .state = {}, .compare = std::move(compare)});
+}
+
+Problem usual(Bench& bench, int ranks, std::int64_t count, std::int64_t chunk) {
+  Problem p;
+  p.members = whole_world(ranks);
+  p.settings.chunk = chunk;
+  p.count = count;
+  p.calls = 2;
+  p.schedule_seed = bench.draw();
+  return p;
+}
+
+void codes(Bench& bench) {
+  for (const int n : {2, 3, 1, 4, 8}) {
+    judge(bench, contract_with(compare_codes, known_codes), usual(bench, n, 13 * n + 5, 8));
+  }
+}
+
+void any_ranks(Bench& bench) {
+  for (const int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) {
+    judge(bench, contract_with(compare_sums), usual(bench, n, 101, 7));
+  }
+}
+
+void any_size(Bench& bench) {
+  constexpr std::int64_t chunks[]{7, 256, 1};
+  for (const std::int64_t count : {0, 1, 3, 4, 5, 5'003}) {
+    judge(bench, contract_with(compare_sums), usual(bench, 4, count, chunks[count % 3]));
+  }
+}
+
+void outliers(Bench& bench) {
+  for (const int n : {3, 1}) {
+    judge(bench, contract_with(compare_chunks, uneven_chunks), usual(bench, n, 24, 4));
+  }
+}
+
+void special(Bench& bench) {
+  for (const int n : {1, 3}) {
+    Problem p = usual(bench, n, 16, 2);
+    p.calls = 1;
+    judge(bench, contract_with(compare_special, special_numbers), p);
+  }
+}
+
+void subgroup_and_float64(Bench& bench) {
+  for (const DType dtype : {DType::float64, DType::float32}) {
+    Problem p = usual(bench, 8, 37, 5);
+    p.members.ranks = {6, 1, 4};
+    p.dtype = dtype;
+    judge(bench, contract_with(compare_sums), p);
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"each element is the nearest multiple of its scale, before the sum and after it", codes},
+      {"on 1 to 8 and 13 ranks the tensor becomes the sum, within half a scale a rounding, with "
+       "the "
+       "same bits on all",
+       any_ranks},
+      {"any number of elements, also none, and chunks of any size", any_size},
+      {"an outlier spoils its own chunk only, and a chunk of zeros stays zero", outliers},
+      {"a chunk with NaN or infinity is NaN as a whole, and the others are not affected", special},
+      {"a subgroup has parts of its own, and float64 comes back as float64", subgroup_and_float64},
+      {"when a peer is lost, a rank throws CommError",
+       [](Bench& bench) {
+         for (const int at_request : {3, 8}) {
+           judge_lost_peer(bench, contract_with(compare_sums), usual(bench, 4, 101, 7), 2,
+                           at_request);
+         }
+       },
+       {},
+       Asks::cost},
+      {"a quarter of float32's bytes and the scales travel, in an all_to_all and an all_gather",
+       [](Bench& bench) {
+         for (const int n : {3, 4, 8}) {
+           judge(bench, contract_with(compare_bytes), usual(bench, n, 2'000, 256));
+         }
+       },
+       {},
+       Asks::cost},
+      {"the first exchange is in flight when the function returns, and nothing was waited for",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 8}) {
+           judge(bench, contract_with(compare_starts), usual(bench, n, 1'000, 256));
+         }
+       },
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::quantize_int8

@@ -1,0 +1,42 @@
+// What quantize_int8 must return, and what usual mistakes return: codes and scales in float64.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "grader/exam/lossy_rules.hpp"
+
+namespace lockstep::grader::quantize_int8 {
+
+// Where the chunks of a tensor lie.
+struct Chunks {
+  std::int64_t count = 0;  // elements of the tensor
+  int ranks = 1;
+  std::int64_t chunk = 1;
+
+  std::int64_t part() const { return (count + ranks - 1) / ranks; }
+  // First element of the chunk of element i, and the one behind its last: chunks count from the
+  // border of a part.
+  std::pair<std::int64_t, std::int64_t> around(std::int64_t i) const {
+    const std::int64_t from = i / part() * part();
+    const std::int64_t begin = from + (i - from) / chunk * chunk;
+    return {begin, std::min({begin + chunk, from + part(), count})};
+  }
+};
+
+// The sum of one call, if each element is the nearest multiple of its scale wherever it travels.
+// Exact where quotients are far enough from halves.
+Numbers nearest_multiples(const std::vector<Numbers>& gradients, const Chunks& chunks);
+// The usual mistakes with codes and scales.
+std::vector<Mistake<Numbers>> mistakes_of_codes(const std::vector<Numbers>& gradients,
+                                                const Chunks& chunks);
+// Those of every sum: averaged, not reduced, of the call before.
+std::vector<Mistake<Numbers>> mistakes_of_sum(const LossySeen& seen, std::size_t call,
+                                              const Numbers& sum);
+
+// The exact sum, within half a scale of each rank and half a scale of the sum, and the roundings of
+// float32. Where a chunk is not finite on any rank, NaN.
+Right right_sum(const LossySeen& seen, std::size_t call, const Chunks& chunks);
+
+}  // namespace lockstep::grader::quantize_int8

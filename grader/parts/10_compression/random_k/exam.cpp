@@ -1,0 +1,297 @@
+// The exam of random_k: the mean at the places that the seed chooses, n/k times as large, and zeros
+// elsewhere; other places in every call; and 2(N-1)/N of k elements, in flight when the function
+// returns.
+#include "grader/parts/10_compression/random_k/case.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "grader/exam/lossy_exam.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::random_k {
+namespace {
+
+using Family = LossyFamily<RandomKSettings>;
+using Problem = Family::Problem;
+using Contract = LossyContract<RandomKSettings>;
+
+// Whether the entry at a place travels: R. W. Floyd's algorithm [BF87], as random_entries draws.
+std::vector<bool> chosen(const Problem& p, std::uint64_t seed) {
+  std::vector<bool> travels(static_cast<std::size_t>(p.count));
+  for (std::int64_t last = p.count - p.settings.k; last < p.count; ++last) {
+    const double share = random_uniform(seed, static_cast<std::uint64_t>(last));
+    const auto drawn = static_cast<std::size_t>(share * static_cast<double>(last + 1));
+    travels[travels[drawn] ? static_cast<std::size_t>(last) : drawn] = true;
+  }
+  return travels;
+}
+
+Numbers only(const Numbers& values, const std::vector<bool>& travels, double factor) {
+  Numbers kept(values.size());
+  for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = travels[i] ? values[i] * factor : 0;
+  return kept;
+}
+
+Numbers mean_of(const std::vector<Numbers>& gradients, const auto& size_of) {
+  Numbers mean(gradients.front().size());
+  for (const Numbers& mine : gradients) {
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      mean[i] += size_of(mine[i]) / static_cast<double>(gradients.size());
+    }
+  }
+  return mean;
+}
+
+std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, const LossySeen& seen, std::size_t call,
+                                          const Numbers& mean) {
+  const double n = seen.ranks(),
+               up = static_cast<double>(p.count) / static_cast<double>(p.settings.k);
+  const auto travels = chosen(p, p.settings.seed_of(call));
+  std::vector<Mistake<Numbers>> usual;
+  if (up > 1) {
+    usual.push_back(
+        {{"not_scaled", text("it is the mean, not n/k = ", number(up),
+                             " times the mean: what travels once in n/k steps must make up for the "
+                             "others")},
+         only(mean, travels, 1)});
+    usual.push_back({{"scaled_down",
+                      "it is scaled by k/n; an entry that travels rarely must count "
+                      "more, so the factor is n/k"},
+                     only(mean, travels, 1 / up)});
+    usual.push_back({{"everything_travels",
+                      "it is the mean of all entries; only those at the places of the seed travel"},
+                     mean});
+    usual.push_back({{"dense_and_scaled", "all entries are there, n/k times as large"},
+                     only(mean, std::vector<bool>(mean.size(), true), up)});
+    for (std::size_t other = 0; other < seen.calls(); ++other) {
+      if (other == call) continue;
+      usual.push_back({{"same_places", text("the places are those of call ", other + 1,
+                                            "'s seed; each step draws its own, or most entries are "
+                                            "never trained")},
+                       only(mean, chosen(p, p.settings.seed_of(other)), up)});
+    }
+    std::vector<bool> front(travels.size());
+    std::fill_n(front.begin(), p.settings.k, true);
+    usual.push_back({{"first_places",
+                      "the first k entries travel, not those at the places of the "
+                      "seed"},
+                     only(mean, front, up)});
+  }
+  if (n > 1) {
+    usual.push_back(
+        {{"summed_not_averaged", text("it is ", n, " times too large: summed, not averaged")},
+         only(mean, travels, up * n)});
+    usual.push_back({{"divided_twice", text("it is ", n, " times too small: divided twice")},
+                     only(mean, travels, up / n)});
+  }
+  for (std::size_t r = 0; r < seen.gradients[call].size() && n > 1; ++r) {
+    const Numbers& own = seen.gradients[call][r];
+    usual.push_back({{"not_reduced", text("these are the entries of rank ", r,
+                                          " alone: the others' were not added, or the result was "
+                                          "not brought back")},
+                     only(own, travels, up / n)});
+    usual.push_back({{"not_reduced", text("it is rank ", r,
+                                          "'s own gradient: the result was not "
+                                          "brought back")},
+                     own});
+  }
+  if (call > 0) {
+    usual.push_back(
+        {{"stale", "it is the result of the call before"}, seen.results[call - 1].front()});
+  }
+  return usual;
+}
+
+Right right_mean(const Problem& p, const LossySeen& seen, std::size_t call) {
+  const double up =
+      static_cast<double>(p.count) / static_cast<double>(std::max<std::int64_t>(p.settings.k, 1));
+  const auto travels = chosen(p, p.settings.seed_of(call));
+  const auto& gradients = seen.gradients[call];
+  const Numbers mean = mean_of(gradients, [](double x) { return x; });
+  Right right{
+      .name = text("n/k times the mean over ", seen.ranks(), " ranks, at the places of the seed,"),
+      .values = only(mean, travels, up)};
+  // A factor, or three of them, a product and N-1 additions round once each.
+  right.tolerance = only(mean_of(gradients, [](double x) { return std::fabs(x); }), travels,
+                         up * (seen.ranks() + 4) * epsilon_of(p.dtype));
+  right.allowed = text("sums of ", name_of(p.dtype), " round");
+  right.mistakes = mistakes_of(p, seen, call, mean);
+  right.otherwise = {"other_places",
+                     "the ranks draw different places, or the sums are put back where they do not "
+                     "belong; all ranks draw random_entries(n, k, step_seed), in ascending order"};
+  return right;
+}
+
+void compare_means(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes&) {
+  for (std::size_t call = 0; call < seen.calls(); ++call) {
+    check_result(bench, played, seen, call, right_mean(p, seen, call));
+  }
+}
+
+void compare_special(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                     const LossyNotes&) {
+  for (std::size_t call = 0; call < seen.calls(); ++call) {
+    Right right = right_mean(p, seen, call);
+    for (double& tolerance : right.tolerance) {
+      if (!std::isfinite(tolerance)) tolerance = 0;
+    }
+    right.otherwise = {"not_kept",
+                       "an entry that does not travel becomes 0, also where it was NaN; one that "
+                       "travels stays what it is: write zeros, do not multiply by them"};
+    check_result(bench, played, seen, call, right);
+  }
+}
+
+// Over many seeds the average of the results is the dense mean. Each is mean · n/k with probability
+// k/n, else 0: a deviation of |mean| · √(n/k - 1) for one seed.
+void compare_average(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                     const LossyNotes& notes) {
+  compare_means(bench, played, p, seen, notes);
+  const double up = static_cast<double>(p.count) / static_cast<double>(p.settings.k);
+  const auto calls = static_cast<double>(seen.calls());
+  const Numbers mean = mean_of(seen.gradients.front(), [](double x) { return x; });
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    double average = 0;
+    for (const auto& of_call : seen.results) average += of_call.front()[i] / calls;
+    const double sigma = std::fabs(mean[i]) * std::sqrt((up - 1) / calls);
+    if (std::fabs(average - mean[i]) <= 6 * sigma) continue;
+    bench.fail(played, because({"biased", "some entries travel more often than others"},
+                               {.message = text("over ", seen.calls(), " seeds, element ", i,
+                                                " is ", number(average),
+                                                " on average, where the "
+                                                "mean over the ranks is ",
+                                                number(mean[i])),
+                                .expected = number(mean[i]),
+                                .seen = number(average),
+                                .where = text("element ", i)}));
+  }
+}
+
+void compare_starts(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                    const LossyNotes& notes) {
+  compare_means(bench, played, p, seen, notes);
+  check_in_flight(bench, played, seen, notes);
+}
+
+void compare_bytes(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes& notes) {
+  compare_means(bench, played, p, seen, notes);
+  check_wire(bench, played, seen,
+             {.bytes = ring_bytes(4 * p.settings.k, seen.ranks()),
+              .formula = text("2(N-1)/N of ", p.settings.k, " elements of 4 bytes"),
+              .collectives = 1,
+              .made_of = "one all-reduce",
+              .more = "a whole tensor full of zeros, or places, which all ranks know already"});
+}
+
+Numbers usual_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  return drawn_numbers(p.count, salt, rank, call);
+}
+Numbers same_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t) {
+  return drawn_numbers(p.count, salt, rank, 0);
+}
+
+// The last rank brings a NaN or an infinity in every other place: some travel, some do not.
+Numbers special_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  Numbers values = drawn_numbers(p.count, salt, rank, call);
+  for (std::size_t i = 0; rank == p.members.size() - 1 && i < values.size(); i += 2) {
+    values[i] = i % 4 == 0 ? std::numeric_limits<double>::quiet_NaN()
+                           : std::numeric_limits<double>::infinity();
+  }
+  return values;
+}
+
+auto contract_with(decltype(Contract::compare) compare,
+                   decltype(Contract::gradient) gradient = usual_numbers) {
+  return Family::ranks_contract(
+      {.gradient = std::move(gradient), .state = {}, .compare = std::move(compare)});
+}
+
+Problem usual(Bench& bench, int ranks, std::int64_t count, std::int64_t k) {
+  Problem p;
+  p.members = whole_world(ranks);
+  p.settings = {k, bench.draw()};
+  p.count = count;
+  p.calls = 3;
+  p.schedule_seed = bench.draw();
+  return p;
+}
+
+void any_ranks(Bench& bench) {
+  for (const int n : {2, 3, 1, 4, 5, 6, 7, 8, 13}) {
+    judge(bench, contract_with(compare_means), usual(bench, n, 53, 7));
+  }
+}
+
+void any_size(Bench& bench) {
+  for (const auto& [count, k] : {std::pair{0, 0}, {1, 1}, {3, 1}, {4, 3}, {5, 5}, {5'003, 50}}) {
+    judge(bench, contract_with(compare_means), usual(bench, 4, count, k));
+  }
+}
+
+void many_seeds(Bench& bench) {
+  Problem p = usual(bench, 2, 11, 3);
+  p.calls = 150;
+  judge(bench, contract_with(compare_average, same_numbers), p);
+}
+
+void special(Bench& bench) {
+  for (const int n : {1, 3}) {
+    judge(bench, contract_with(compare_special, special_numbers), usual(bench, n, 24, 8));
+  }
+}
+
+void subgroup_and_float64(Bench& bench) {
+  for (const DType dtype : {DType::float64, DType::float32}) {
+    Problem p = usual(bench, 8, 37, 5);
+    p.members.ranks = {6, 1, 4};
+    p.dtype = dtype;
+    judge(bench, contract_with(compare_means), p);
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"on 1 to 8 and 13 ranks the entries of the seed become n/k times the mean, and the others "
+       "zero",
+       any_ranks},
+      {"any number of elements and entries, also none and all", any_size},
+      {"over 150 seeds the average is the mean over the ranks", many_seeds},
+      {"NaN and infinity stay where they travel, and are gone where they do not", special},
+      {"a subgroup divides by its own size, and float64 stays float64", subgroup_and_float64},
+      {"when a peer is lost, a rank throws CommError",
+       [](Bench& bench) {
+         for (const int at_request : {3, 8}) {
+           judge_lost_peer(bench, contract_with(compare_means), usual(bench, 4, 101, 10), 2,
+                           at_request);
+         }
+       },
+       {},
+       Asks::cost},
+      {"k elements travel in one all-reduce, without their places",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 8}) {
+           judge(bench, contract_with(compare_bytes), usual(bench, n, 4'000, 400));
+         }
+       },
+       {},
+       Asks::cost},
+      {"the all-reduce is in flight when the function returns, and nothing was waited for",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 8}) {
+           judge(bench, contract_with(compare_starts), usual(bench, n, 500, 50));
+         }
+       },
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::random_k

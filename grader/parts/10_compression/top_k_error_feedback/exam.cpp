@@ -1,0 +1,232 @@
+// The exam of top_k_error_feedback: the largest entries of gradient plus residual travel with their
+// signs, what is left stays on its rank, and nothing is lost over many calls; k entries of 8 bytes
+// to each other rank, in flight when the function returns.
+#include "grader/parts/10_compression/top_k_error_feedback/case.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "grader/exam/lossy_exam.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/10_compression/top_k_error_feedback/oracle.hpp"
+
+namespace lockstep::grader::top_k_error_feedback {
+namespace {
+
+using Family = LossyFamily<TopKSettings>;
+using Problem = Family::Problem;
+using Contract = LossyContract<TopKSettings>;
+
+Asked asked_of(const Problem& p) { return {p.settings.fraction, p.dtype}; }
+
+void compare_calls(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes&) {
+  for (std::size_t call = 0; call < seen.calls(); ++call) {
+    check_result(bench, played, seen, call, right_mean(seen, call, asked_of(p)));
+    for (int rank = 0; rank < seen.ranks(); ++rank) {
+      check_state(bench, played, seen, call, rank, right_residual(seen, call, rank, asked_of(p)));
+    }
+  }
+}
+
+// All numbers are integers. Where N is a power of two, so are their shares times N, and all sums
+// are exact. Else each share is rounded by 2^-24 of itself, and so is each addition: of at most N
+// entries in each of the calls, none larger than all that came in before, 50 a call.
+void compare_books(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes&) {
+  const bool exact = std::has_single_bit(static_cast<unsigned>(seen.ranks()));
+  const auto calls = static_cast<double>(seen.calls());
+  const double rounding = calls * seen.ranks() * 50 * calls * 0x1p-23;
+  check_nothing_lost(bench, played, seen, exact ? 0 : rounding,
+                     exact ? "exactly, as all sums are of integers" : "up to rounding");
+  // The books are also right where every rank keeps to itself.
+  for (std::size_t call = 0; call < seen.calls(); ++call) {
+    check_result(bench, played, seen, call, right_mean(seen, call, asked_of(p)));
+  }
+}
+
+void compare_special(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                     const LossyNotes&) {
+  for (std::size_t call = 0; call < seen.calls(); ++call) {
+    Right mean = right_mean(seen, call, asked_of(p));
+    mean.mistakes.clear();
+    mean.otherwise = {"not_kept",
+                      "NaN and infinity are the largest of all, so they travel at once, as they "
+                      "are: a diverged run must not look healthy"};
+    check_result(bench, played, seen, call, mean);
+    for (int rank = 0; rank < seen.ranks(); ++rank) {
+      Right left = right_residual(seen, call, rank, asked_of(p));
+      const bool diverged = !std::ranges::all_of(seen.states[call][static_cast<std::size_t>(rank)],
+                                                 [](double x) { return x == x; });
+      if (diverged) std::ranges::rotate(left.mistakes, left.mistakes.end() - 1);
+      check_state(bench, played, seen, call, rank, left);
+    }
+  }
+}
+
+void compare_starts(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                    const LossyNotes& notes) {
+  compare_calls(bench, played, p, seen, notes);
+  check_in_flight(bench, played, seen, notes);
+}
+
+void compare_bytes(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes& notes) {
+  compare_calls(bench, played, p, seen, notes);
+  const std::int64_t k = entries_of(p.count, p.settings.fraction);
+  check_wire(bench, played, seen,
+             {.bytes = (seen.ranks() - 1) * 8.0 * static_cast<double>(k),
+              .formula = text("(N-1) times ", k, " entries of 8 bytes"),
+              .collectives = 1,
+              .made_of = "one all-gather",
+              .more = "a whole tensor full of zeros, or places of 8 bytes",
+              .less = "places, which the other ranks cannot know"});
+}
+
+Numbers usual_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  return drawn_numbers(p.count, salt, rank, call);
+}
+Numbers integers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  return drawn_integers(p.count, salt, rank, call);
+}
+// What is kept before the first call: as large as a gradient, so that it decides what travels.
+Numbers usual_state(const Problem& p, std::uint64_t salt, int rank, std::size_t bucket) {
+  return drawn_numbers(p.count, ~salt, rank, bucket);
+}
+Numbers nothing_kept(const Problem& p, std::uint64_t, int, std::size_t) {
+  return Numbers(static_cast<std::size_t>(p.count));
+}
+
+// One magnitude for all entries of a rank, with signs of its own: all ranks send the same places.
+Numbers equal_magnitudes(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  Numbers values = drawn_integers(p.count, salt, rank, call);
+  for (double& value : values) value = std::copysign(3.0 * rank + 2, value);
+  return values;
+}
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// In the first call, the last rank brings a NaN and two infinities: as many as travel.
+Numbers special_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  Numbers values = drawn_integers(p.count, salt, rank, call);
+  if (rank != p.members.size() - 1 || call > 0 || values.size() < 9) return values;
+  values[2] = nan;
+  values[5] = -inf;
+  values[7] = inf;
+  return values;
+}
+
+auto contract_with(decltype(Contract::compare) compare,
+                   decltype(Contract::gradient) gradient = usual_numbers,
+                   decltype(Contract::state) state = usual_state) {
+  return Family::ranks_contract(
+      {.gradient = std::move(gradient), .state = std::move(state), .compare = std::move(compare)});
+}
+
+Problem usual(Bench& bench, int ranks, std::int64_t count, double fraction) {
+  Problem p;
+  p.members = whole_world(ranks);
+  p.settings.fraction = fraction;
+  p.count = count;
+  p.calls = 2;
+  p.schedule_seed = bench.draw();
+  return p;
+}
+
+void any_ranks(Bench& bench) {
+  for (const int n : {2, 3, 1, 4, 5, 6, 7, 8, 13}) {
+    judge(bench, contract_with(compare_calls), usual(bench, n, 53, 0.2));
+  }
+}
+
+void any_size(Bench& bench) {
+  for (const std::int64_t count : {0, 1, 3, 4, 5, 5'003}) {
+    judge(bench, contract_with(compare_calls), usual(bench, 4, count, count % 2 ? 0.01 : 0.29));
+  }
+  judge(bench, contract_with(compare_calls), usual(bench, 3, 17, 1));
+}
+
+void books(Bench& bench) {
+  for (const int n : {2, 3}) {
+    Problem p = usual(bench, n, 53, 0.1);
+    p.calls = 50;
+    judge(bench, contract_with(compare_books, integers, nothing_kept), p);
+  }
+}
+
+void ties(Bench& bench) {
+  for (const int n : {1, 4}) {
+    Problem p = usual(bench, n, 12, 0.25);
+    p.calls = 1;
+    judge(bench, contract_with(compare_calls, equal_magnitudes, nothing_kept), p);
+  }
+}
+
+void special(Bench& bench) {
+  for (const int n : {1, 3}) {
+    judge(bench, contract_with(compare_special, special_numbers, nothing_kept),
+          usual(bench, n, 10, 0.3));
+  }
+}
+
+void two_buckets(Bench& bench) {
+  Problem p = usual(bench, 3, 23, 0.2);
+  p.buckets = 2;
+  p.calls = 6;
+  judge(bench, contract_with(compare_calls), p);
+}
+
+void subgroup_and_float64(Bench& bench) {
+  for (const DType dtype : {DType::float64, DType::float32}) {
+    Problem p = usual(bench, 8, 37, 0.2);
+    p.members.ranks = {6, 1, 4};
+    p.dtype = dtype;
+    judge(bench, contract_with(compare_calls), p);
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"on 1 to 8 and 13 ranks the largest entries travel with their signs and are averaged, and "
+       "the rest stays",
+       any_ranks},
+      {"any number of elements, also none, and at least one entry of a small tensor", any_size},
+      {"over 50 calls, what was sent and what is left add up to what came in", books},
+      {"of equal magnitudes the lower place travels, and entries of one place are added", ties},
+      {"NaN and infinity travel at once and leave nothing behind", special},
+      {"each bucket has a residual of its own", two_buckets},
+      {"a subgroup divides by its own size, and float64 stays float64", subgroup_and_float64},
+      {"when a peer is lost, a rank throws CommError",
+       [](Bench& bench) {
+         for (const int at_request : {3, 8}) {
+           judge_lost_peer(bench, contract_with(compare_calls), usual(bench, 4, 101, 0.1), 2,
+                           at_request);
+         }
+       },
+       {},
+       Asks::cost},
+      {"k entries of 8 bytes travel to each other rank, in one all-gather",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 8}) {
+           judge(bench, contract_with(compare_bytes), usual(bench, n, 1'000, 0.05));
+         }
+       },
+       {},
+       Asks::cost},
+      {"the all-gather is in flight when the function returns, and nothing was waited for",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 8}) {
+           judge(bench, contract_with(compare_starts), usual(bench, n, 500, 0.1));
+         }
+       },
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::top_k_error_feedback
