@@ -97,7 +97,7 @@ TEST_CASE("ddp static graph: weight decay does not move what no rank used") {
   });
 }
 
-TEST_CASE("ddp static graph: a change is an error on every rank, whichever changed, and the last") {
+TEST_CASE("ddp static graph: a change is an error on every rank, in the pass that changed") {
   const int ranks = GENERATE(1, 2, 3);
   const int changes = GENERATE(0, 1);
   const bool more = GENERATE(false, true);  // uses a parameter more than before, or fewer
