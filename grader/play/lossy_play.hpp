@@ -61,13 +61,14 @@ inline Tensor tensor_of(const Bytes& bytes, DType dtype, Device& device) {
 }
 
 // start(group, settings, gradient, state, call) calls the part and returns its Work. Calls count
-// from 0; `state` is undefined where there are no states.
+// from 0; `state` is undefined where there are no states. A copy of it is made for the case.
 template <typename Settings>
 Bytes play_lossy(sim::PlayerCase& played, const auto& start) {
   using Kind = LossyNote::Kind;
   return play_in_group<LossyCase<Settings>>(
       played, [&](comm::ProcessGroup& group, const LossyCase<Settings>& c, Device& device,
                   sim::Port& port) {
+        auto part = start;  // what it remembers is gone before the device that it lies on
         std::vector<Tensor> states;
         for (const Bytes& kept : c.states) states.push_back(tensor_of(kept, c.dtype, device));
         LossyReport report;
@@ -77,7 +78,7 @@ Bytes play_lossy(sim::PlayerCase& played, const auto& start) {
           const Tensor state = states.empty() ? Tensor() : states[call % states.size()];
           pass_time(port, c.gap_s);
           tell(port, LossyNote{Kind::called, step});
-          comm::Work work = start(group, c.settings, gradient, state, call);
+          comm::Work work = part(group, c.settings, gradient, state, call);
           tell(port, LossyNote{Kind::returned, step});
           pass_time(port, c.gap_s);
           work.wait();

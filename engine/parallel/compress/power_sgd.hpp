@@ -17,6 +17,7 @@
 #include <memory>
 
 #include "engine/collectives/bucket.hpp"
+#include "engine/parallel/compress/low_rank.hpp"
 
 namespace lockstep::compress {
 
@@ -33,24 +34,12 @@ struct LowRankState {
   Tensor qs;        // Q of each compressed matrix, [m, r], one after the other; undefined at first
 };
 
-// Whether P and Q of rank r are smaller than n × m elements by more than `compression_min`:
-// (n + m)·r·compression_min < n·m.
-//   Source  PyTorch's _should_compress (powerSGD_hook.py)
-bool is_worth_compressing(std::int64_t rows, std::int64_t columns, std::int64_t rank,
-                          double compression_min);
-
-// Makes the columns of `matrix` [n, r] orthonormal, from left to right; a column of zeros stays
-// zero. In float64, in a fixed order; each column is freed of those before it twice, so that
-// columns that are nearly dependent end orthogonal, too.
-//   Cost    4·n·r² FLOPs on the host; the matrix is read there
-//   Source  the Gram-Schmidt process; [GLR05] on why twice is enough
-void orthonormalize(const Tensor& matrix);
-
 // Begins the mean of a bucket, its matrices in rank r.
 //   bucket    floating point; gradients [n, ...] are seen as matrices [n, the rest]
 //   state     of this bucket; changed. Must outlive the Work
-//   pass      counts passes, the same on every rank: with options.seed it decides the random
-//             columns of Q, in the first pass and where a column became zero
+//   pass      counts passes, the same on every rank. random_bits(random_bits(options.seed, pass),
+//             bucket.index) is the seed of prepare_qs: of the random columns of Q, in the first
+//             pass and where a column became zero
 //   Ensures   after wait(), each compressed gradient is P·Qᵀ and state.residual what this rank's
 //             gradient had beside it. Exact where the mean of gradient and residual has a rank of r
 //             or less. The other gradients are the mean, with residuals of zero.

@@ -88,12 +88,17 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, const LossySeen& see
     usual.push_back({{"divided_twice", text("it is ", n, " times too small: divided twice")},
                      only(mean, travels, up / n)});
   }
-  for (std::size_t r = 0; r < seen.gradients[call].size() && n > 1; ++r) {
+  for (std::size_t r = 0; r < seen.gradients[call].size() && n > 1 && up > 1; ++r) {
     const Numbers& own = seen.gradients[call][r];
     usual.push_back({{"not_reduced", text("these are the entries of rank ", r,
                                           " alone: the others' were not added, or the result was "
                                           "not brought back")},
                      only(own, travels, up / n)});
+    Numbers kept = only(mean, travels, up);
+    for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = travels[i] ? kept[i] : own[i];
+    usual.push_back({{"others_stay", text("where nothing travels, rank ", r,
+                                          "'s own gradient is still there; it becomes zero")},
+                     kept});
     usual.push_back({{"not_reduced", text("it is rank ", r,
                                           "'s own gradient: the result was not "
                                           "brought back")},

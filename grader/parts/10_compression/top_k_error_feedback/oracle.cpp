@@ -106,6 +106,15 @@ std::vector<Mistake<Numbers>> mistakes_of_results(const LossySeen& seen, std::si
          for (double& value : sent) value = std::fabs(value);
          return sent;
        })});
+  usual.push_back({{"compared_with_sign",
+                    "entries were compared with their signs, so that large negative ones stay "
+                    "behind; compare magnitudes"},
+                   mean_of(waiting, [&](const Numbers& one) {
+                     Numbers raised = one;  // all positive, in the same order
+                     const double least = one.empty() ? 0 : std::ranges::min(one);
+                     for (double& value : raised) value += 1 - least;
+                     return only(one, largest(raised, k));
+                   })});
   usual.push_back({{"residual_not_added",
                     "the entries are the gradient's largest, and what was left out before is not "
                     "in them; add the residual first"},
@@ -156,8 +165,8 @@ Right right_mean(const LossySeen& seen, std::size_t call, const Asked& asked) {
   const std::vector<Numbers> waiting = waiting_in(seen, call, asked.dtype);
   const std::int64_t k = entries_of(std::ssize(waiting.front()), asked.fraction);
   const auto sent_of = [k](const Numbers& one) { return only(one, largest(one, k)); };
-  Right right{.name = text("the mean of the ", k, k == 1 ? " largest entry" : " largest entries",
-                           " of each rank"),
+  Right right{.name = k == 1 ? "the mean of each rank's largest entry"
+                             : text("the mean of each rank's ", k, " largest entries"),
               .values = mean_of(waiting, sent_of)};
   // A share rounds 1/N and a product, and N-1 additions round once each.
   right.tolerance = mean_of(waiting, [&](const Numbers& one) {

@@ -1,0 +1,306 @@
+// The exam of power_sgd: each matrix becomes P·Qᵀ, exact where its mean has a small enough rank;
+// what that leaves out stays on its rank, and nothing is lost over many passes; and two all-reduces
+// of thin matrices, the first in flight when the function returns.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "grader/exam/traffic.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/10_compression/power_sgd/oracle.hpp"
+
+namespace lockstep::grader::power_sgd {
+namespace {
+
+using Family = LossyFamily<PowerSgdSettings>;
+using Contract = LossyContract<PowerSgdSettings>;
+
+// All ranks begin the next pass with the same Q: the same bits.
+void require_same_qs(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                     std::size_t call) {
+  const auto qs_of = [&](int rank) {
+    const Numbers& state = seen.states[call][static_cast<std::size_t>(rank)];
+    return std::span(state).subspan(static_cast<std::size_t>(p.count));
+  };
+  for (int rank = 1; rank < seen.ranks(); ++rank) {
+    const auto at = first_other_bits(qs_of(rank), qs_of(0));
+    if (!at || (std::isnan(qs_of(rank)[*at]) && std::isnan(qs_of(0)[*at]))) continue;
+    bench.fail(played,
+               because({"qs_differ",
+                        "the Q that a rank keeps is its own, or was changed after the all-reduce; "
+                        "all ranks begin the next pass with the mean of Gᵀ·P"},
+                       {.message = text("element ", *at, " of Q after call ", call + 1,
+                                        " differs between ranks 0 and ", rank),
+                        .expected = number(qs_of(0)[*at]),
+                        .seen = number(qs_of(rank)[*at]),
+                        .where = text("rank ", rank, ", Q, element ", *at)}));
+  }
+}
+
+void compare_calls(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes&) {
+  for (std::size_t call = 0; call < seen.calls(); ++call) {
+    check_result(bench, played, seen, call, right_bucket(seen, call, p));
+    for (int rank = 0; rank < seen.ranks(); ++rank) {
+      check_state(bench, played, seen, call, rank, right_residual(seen, call, rank, p));
+    }
+    require_same_qs(bench, played, p, seen, call);
+  }
+}
+
+// The mean of the ranks' matrices has a rank of r at most, though none of theirs has.
+void compare_exact(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes& notes) {
+  Right right{.name = text("the mean, a matrix of rank ", p.settings.rank, ","),
+              .allowed = text("products of ", name_of(p.dtype), " round")};
+  right.values.resize(static_cast<std::size_t>(p.count));
+  double largest = 0;
+  for (const Numbers& mine : seen.gradients.front()) {
+    for (std::size_t i = 0; i < right.values.size(); ++i) {
+      right.values[i] += mine[i] / seen.ranks();
+      largest = std::max(largest, std::fabs(mine[i]));
+    }
+  }
+  // The noise of two ranks cancels up to its rounding.
+  right.tolerance.assign(right.values.size(), 1e7 * epsilon_of(p.dtype) * largest);
+  right.otherwise = {"not_exact",
+                     "P spans all columns of a mean of this rank, so P·Pᵀ·G is G; P, or Q, is not "
+                     "that of the mean over the ranks, or P is not orthonormal"};
+  check_result(bench, played, seen, 0, right);
+  compare_calls(bench, played, p, seen, notes);
+}
+
+// Each product and sum rounds; ten calls of numbers below 100.
+void compare_books(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes& notes) {
+  check_nothing_lost(bench, played, seen, 1e-7, "up to rounding");
+  compare_calls(bench, played, p, seen, notes);
+}
+
+void compare_special(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                     const LossyNotes&) {
+  Right right{.name = "NaN in a matrix with a NaN, and the mean elsewhere,"};
+  const Plan plan = plan_of(p.settings);
+  right.values.resize(static_cast<std::size_t>(p.count));
+  for (const Numbers& mine : seen.gradients.front()) {
+    for (std::size_t i = 0; i < right.values.size(); ++i) right.values[i] += mine[i] / seen.ranks();
+  }
+  for (const double value : right.values)
+    right.tolerance.push_back(1e-9 * (std::fabs(value) + 100));
+  for (const Place& place : plan.places) {
+    const auto begin = right.values.begin() + static_cast<std::ptrdiff_t>(place.at);
+    const auto end = begin + static_cast<std::ptrdiff_t>(place.count());
+    if (place.rank == 0) continue;
+    if (std::any_of(begin, end, [](double x) { return std::isnan(x); })) {
+      std::fill(begin, end, std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+  right.otherwise = {
+      "not_kept",
+      "a NaN in a matrix reaches all of P·Qᵀ, and nothing outside it: a diverged run "
+      "must not look healthy"};
+  check_result(bench, played, seen, 0, right);
+}
+
+void compare_starts(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                    const LossyNotes& notes) {
+  compare_calls(bench, played, p, seen, notes);
+  check_in_flight(bench, played, seen, notes);
+}
+
+void compare_bytes(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+                   const LossyNotes& notes) {
+  compare_calls(bench, played, p, seen, notes);
+  const Plan plan = plan_of(p.settings);
+  const std::int64_t elements = plan.plain + plan.p_count + plan.q_count;
+  const auto bytes = static_cast<std::int64_t>(bytes_of(p.dtype));
+  check_wire(bench, played, seen,
+             {.bytes = ring_bytes(bytes * elements, seen.ranks()),
+              .formula = text("2(N-1)/N of ", plan.plain, " elements as they are, ", plan.p_count,
+                              " of P and ", plan.q_count, " of Q"),
+              .collectives = plan.q_count > 0 ? 2 : 1,
+              .made_of = plan.q_count > 0 ? "two all-reduces" : "one all-reduce",
+              .more = "P·Qᵀ or whole matrices travel, or matrices that do not shrink enough are "
+                      "compressed",
+              .less = "a matrix is compressed that must travel as it is, or P is not reduced"});
+}
+
+Numbers usual_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  return drawn_numbers(p.count, salt, rank, call);
+}
+Numbers integers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  return drawn_integers(p.count, salt, rank, call);
+}
+// A residual as large as a gradient, and no Q yet.
+Numbers usual_state(const Problem& p, std::uint64_t salt, int rank, std::size_t bucket) {
+  Numbers state = drawn_numbers(p.count, ~salt, rank, bucket);
+  state.resize(static_cast<std::size_t>(p.count + p.settings.q_count));
+  return state;
+}
+Numbers nothing_kept(const Problem& p, std::uint64_t, int, std::size_t) {
+  return Numbers(static_cast<std::size_t>(p.count + p.settings.q_count));
+}
+
+// Of each matrix a sum of r products of a column and a row, other ones on each rank but with the
+// same columns; and noise that is on rank 0 what it is on rank 1 with the other sign.
+Numbers small_ranks(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  Numbers values(static_cast<std::size_t>(p.count));
+  const Numbers noise = drawn_integers(p.count, salt + 1, 0, call);
+  for (const Place& place : plan_of(p.settings).places) {
+    for (std::int64_t k = 0; k < p.settings.rank; ++k) {
+      const Numbers column = drawn_integers(place.rows, salt + 2, static_cast<int>(k), 0);
+      const Numbers row = drawn_integers(place.columns, salt + 3, static_cast<int>(k),
+                                         1 + static_cast<std::size_t>(rank));
+      for (std::int64_t i = 0; i < place.count(); ++i) {
+        values[static_cast<std::size_t>(place.at + i)] +=
+            column[static_cast<std::size_t>(i / place.columns)] *
+            row[static_cast<std::size_t>(i % place.columns)];
+      }
+    }
+  }
+  for (std::size_t i = 0; i < values.size() && p.members.size() > 1; ++i) {
+    values[i] += rank == 0 ? noise[i] : rank == 1 ? -noise[i] : 0;
+  }
+  return values;
+}
+
+// A NaN in the first matrix and one in the vector behind the matrices, on the last rank.
+Numbers special_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t) {
+  Numbers values = small_ranks(p, salt, rank, 0);
+  if (rank != p.members.size() - 1) return values;
+  values[3] = values.back() = std::numeric_limits<double>::quiet_NaN();
+  return values;
+}
+
+auto contract_with(decltype(Contract::compare) compare,
+                   decltype(Contract::gradient) gradient = usual_numbers,
+                   decltype(Contract::state) state = usual_state) {
+  return Family::ranks_contract(
+      {.gradient = std::move(gradient), .state = std::move(state), .compare = std::move(compare)});
+}
+
+using Shapes = std::vector<std::vector<std::int64_t>>;
+
+Problem usual(Bench& bench, int ranks, const Shapes& shapes, std::int64_t rank) {
+  Problem p;
+  p.members = whole_world(ranks);
+  p.settings = {.shapes = shapes, .rank = rank, .buckets = 1, .seed = bench.draw()};
+  const Plan plan = plan_of(p.settings);
+  p.settings.q_count = plan.q_count;
+  p.count = plan.count;
+  p.calls = 2;
+  p.dtype = DType::float64;
+  p.schedule_seed = bench.draw();
+  return p;
+}
+
+const Shapes two_matrices{{9, 8}, {7}, {3, 4}, {6, 5, 3}};
+
+void any_ranks(Bench& bench) {
+  for (const int n : {2, 3, 1, 4, 5, 6, 7, 8, 13}) {
+    judge(bench, contract_with(compare_calls), usual(bench, n, two_matrices, n % 2 + 1));
+  }
+}
+
+void exact(Bench& bench) {
+  for (const int n : {1, 2, 5}) {
+    judge(bench, contract_with(compare_exact, small_ranks, nothing_kept),
+          usual(bench, n, {{12, 9}, {10, 11}}, n == 2 ? 1 : 2));
+  }
+}
+
+// The cases that PyTorch's _should_compress decides, and gradients with one axis or no element.
+void what_is_compressed(Bench& bench) {
+  const auto of = [&](const Shapes& shapes, std::int64_t rank) {
+    Problem p = usual(bench, 2, shapes, rank);
+    p.dtype = DType::float32;
+    judge(bench, contract_with(compare_bytes), p);
+  };
+  of({{4, 4}, {5, 5}, {512, 1}, {9}, {0, 5}}, 1);
+  of({{10, 10}, {9, 10}, {1}}, 2);
+  of({{64, 576}}, 4);
+  of({{5}, {3, 2}}, 1);
+  of({}, 1);
+}
+
+void books(Bench& bench) {
+  for (const int n : {1, 3}) {
+    Problem p = usual(bench, n, {{8, 6}, {5}}, 1);
+    p.calls = 10;
+    judge(bench, contract_with(compare_books, integers, nothing_kept), p);
+  }
+}
+
+void two_buckets(Bench& bench) {
+  Problem p = usual(bench, 3, {{7, 8}, {3}}, 1);
+  p.buckets = 2;
+  p.settings.buckets = 2;
+  p.calls = 6;
+  judge(bench, contract_with(compare_calls), p);
+}
+
+void special(Bench& bench) {
+  for (const int n : {1, 3}) {
+    Problem p = usual(bench, n, {{8, 6}, {7, 7}, {5}}, 1);
+    p.calls = 1;
+    judge(bench, contract_with(compare_special, special_numbers, nothing_kept), p);
+  }
+}
+
+void subgroup_and_types(Bench& bench) {
+  for (const DType dtype : {DType::float64, DType::float32}) {
+    Problem p = usual(bench, 8, two_matrices, 2);
+    p.members.ranks = {6, 1, 4};
+    p.dtype = dtype;
+    judge(bench, contract_with(compare_calls), p);
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"on 1 to 8 and 13 ranks matrices become P·Qᵀ and the rest the mean, and what is left out "
+       "stays on its rank",
+       any_ranks},
+      {"a mean of rank r comes out exactly, and its residuals add up to zero", exact},
+      {"what shrinks enough is compressed and nothing else, in two all-reduces",
+       what_is_compressed,
+       {},
+       Asks::cost},
+      {"over ten passes, what was applied and what is left add up to what came in", books},
+      {"each bucket has a residual and Q of its own", two_buckets},
+      {"a NaN makes its matrix NaN on all ranks, and nothing else", special},
+      {"a subgroup divides by its own size, in float32 and float64", subgroup_and_types},
+      {"when a peer is lost, a rank throws CommError",
+       [](Bench& bench) {
+         for (const int at_request : {3, 8}) {
+           judge_lost_peer(bench, contract_with(compare_calls), usual(bench, 4, two_matrices, 1), 2,
+                           at_request);
+         }
+       },
+       {},
+       Asks::cost},
+      {"(n + m)·r elements of a matrix travel instead of n·m",
+       [](Bench& bench) {
+         for (const int n : {3, 8}) {
+           Problem p = usual(bench, n, {{20, 30}, {50}}, 2);
+           p.dtype = DType::float32;
+           judge(bench, contract_with(compare_bytes), p);
+         }
+       },
+       {},
+       Asks::cost},
+      {"the first all-reduce is in flight when the function returns, and nothing was waited for",
+       [](Bench& bench) {
+         for (const int n : {2, 3, 8}) {
+           judge(bench, contract_with(compare_starts), usual(bench, n, two_matrices, 1));
+         }
+       },
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::power_sgd

@@ -1,0 +1,34 @@
+// What power_sgd must leave, and what usual mistakes leave: each call by itself, from what the
+// ranks kept before it, in float64.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "grader/exam/lossy_exam.hpp"
+#include "grader/parts/10_compression/power_sgd/case.hpp"
+
+namespace lockstep::grader::power_sgd {
+
+using Problem = LossyProblem<PowerSgdSettings>;
+
+// A gradient of the bucket.
+struct Place {
+  std::int64_t at = 0, rows = 0, columns = 0;
+  std::int64_t rank = 0;  // of P and Q; 0 where it travels as it is
+  std::int64_t q_at = 0;  // of its Q, behind all residuals
+  std::int64_t count() const { return rows * columns; }
+};
+
+struct Plan {
+  std::vector<Place> places;
+  std::int64_t count = 0, plain = 0, p_count = 0, q_count = 0;
+};
+Plan plan_of(const PowerSgdSettings& settings);
+
+// What the bucket must be after a call.
+Right right_bucket(const LossySeen& seen, std::size_t call, const Problem& p);
+// What must be left on a rank; of Q, behind it, only that they are numbers.
+Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Problem& p);
+
+}  // namespace lockstep::grader::power_sgd
