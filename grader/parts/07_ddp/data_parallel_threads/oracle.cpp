@@ -1,0 +1,126 @@
+#include "grader/parts/07_ddp/data_parallel_threads/oracle.hpp"
+
+#include "engine/base/random.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/play/training.hpp"
+
+namespace lockstep::grader::data_parallel_threads {
+namespace {
+
+class OneDevice {
+ public:
+  OneDevice(const ThreadsQuestion& q, Way way) : q_(q), way_(way) {
+    for (std::int64_t d = 0; d < q.devices; ++d) {
+      const std::uint64_t seed =
+          q.model_seed + (way == Way::own_numbers ? static_cast<std::uint64_t>(d) : 0);
+      replicas_.push_back(nn::make_mlp(q.widths, q.dtype, device_, seed));
+    }
+    master_ = nn::make_mlp(q.widths, q.dtype, device_, q.model_seed);
+    optimizer_ = optim::make_sgd(master_->parameters(), {.learning_rate = 0.1});
+  }
+
+  StepOfOne step(std::size_t asked) {
+    for (std::size_t k = 0; k < asked; ++k) {
+      optimizer_->zero_grad();
+      for (std::int64_t d = 0; d < q_.devices; ++d) add_chunk(k, d, Way::right);
+      optimizer_->step();
+      first_ += q_.batches[k];
+    }
+    optimizer_->zero_grad();
+    StepOfOne seen;
+    std::vector<double> sum;
+    for (std::int64_t d = 0; d < q_.devices; ++d) {
+      seen.loss += add_chunk(asked, d, way_);
+    }
+    std::vector<Bytes> gradients;
+    for (std::size_t i = 0; i < master_->parameters().size(); ++i) {
+      const Parameter* parameter = master_->parameters()[i];
+      Tensor total = zeros(parameter->value.shape(), q_.dtype, device_);
+      if (parameter->grad.defined()) total.reduce_(parameter->grad, ReduceOp::sum);
+      for (const auto& replica : replicas_) {
+        const Tensor& grad = replica->parameters()[i]->grad;
+        if (grad.defined()) total.reduce_(grad, ReduceOp::sum);
+      }
+      const auto bytes = total.raw_bytes();
+      gradients.emplace_back(bytes.begin(), bytes.end());
+    }
+    seen.gradients = as_doubles(q_.dtype, gradients);
+    return seen;
+  }
+
+ private:
+  double weight_of(std::int64_t batch, std::int64_t d, Way way) const {
+    const double right = static_cast<double>(q_.samples(batch, d)) / static_cast<double>(batch);
+    const auto used = static_cast<double>(q_.used(batch));
+    switch (way) {
+      case Way::averaged:
+        return right / used;
+      case Way::means_summed:
+        return 1;
+      case Way::means_averaged:
+        return 1 / used;
+      case Way::first_only:
+        return d == 0 ? right : 0;
+      case Way::not_the_first:
+        return d == 0 ? 0 : right;
+      default:
+        return right;
+    }
+  }
+
+  // The chunk's part of the mean loss.
+  double add_chunk(std::size_t step, std::int64_t d, Way way) {
+    const std::int64_t batch = q_.batches[step], samples = q_.samples(batch, d);
+    if (samples == 0) return 0;
+    const bool other = d > 0 && (way == Way::stale || way == Way::own_numbers);
+    nn::Module& model = other ? *replicas_[static_cast<std::size_t>(d)] : *master_;
+    const data::Batch chunk = make_batch(q_.inputs, q_.labels, width, first_ + d * q_.chunk(batch),
+                                         samples, q_.dtype, device_);
+    Tape tape(GradMode::record);
+    const Value logits = model.forward(tape, tape.constant(chunk.inputs));
+    const Value loss = autograd::cross_entropy(tape, logits, chunk.labels);
+    const double mean = loss.tensor.item(), weight = weight_of(batch, d, way);
+    if (weight != 0) tape.backward(autograd::scale(tape, loss, weight));
+    return mean * static_cast<double>(samples) / static_cast<double>(batch);
+  }
+
+  const ThreadsQuestion& q_;
+  Way way_;
+  CpuDevice device_;
+  std::vector<std::unique_ptr<nn::Module>> replicas_;
+  std::unique_ptr<nn::Module> master_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::int64_t first_ = 0;  // sample of the next step
+};
+
+}  // namespace
+
+ThreadsQuestion question_of(std::int64_t devices, std::vector<std::int64_t> batches,
+                            std::uint64_t salt, DType dtype) {
+  ThreadsQuestion q;
+  q.devices = devices;
+  q.dtype = dtype;
+  q.model_seed = random_bits(salt, 2'000'033) >> 32;
+  q.widths = {width, hidden, classes};
+  q.batches = std::move(batches);
+  std::int64_t samples = 0;
+  for (const std::int64_t batch : q.batches) samples += batch;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const auto at = static_cast<std::uint64_t>(i);
+    const auto label = static_cast<std::int64_t>(random_bits(salt + 17, at) % classes);
+    q.labels.push_back(label);
+    for (std::int64_t j = 0; j < width; ++j) {
+      const double noise = random_uniform(salt + 29, at * width + static_cast<std::uint64_t>(j));
+      // Later samples lie elsewhere, so that every chunk has another gradient.
+      q.inputs.push_back(2 * noise - 1 + 0.3 * static_cast<double>(i % 5) +
+                         (j == label ? 1.5 : 0.0));
+    }
+  }
+  return q;
+}
+
+StepOfOne step_of_one(const ThreadsQuestion& question, std::size_t step, Way way) {
+  return OneDevice(question, way).step(step);
+}
+
+}  // namespace lockstep::grader::data_parallel_threads
