@@ -1,0 +1,29 @@
+#!/bin/sh
+# Regenerates this lesson's figures from runs on the simulator: staleness.svg, how stale pushes are with equal workers,
+# and with a slow one; loss.svg, the loss of training with a slow worker over time and over steps, by bound.
+set -eu
+here=$(cd "${0%/*}" && pwd)
+build=$here/../../build/release
+ninja -C "$build" train >/dev/null
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+run() {  # OPTION…
+  "$build/bin/train" --ranks 4 --backend sim --async --log "$work/log.jsonl" "$@" >/dev/null
+}
+histogram() {  # TITLE OPTION…
+  title=$1; shift
+  run --sizes-only --steps 40 "$@"
+  echo "$(grep -o '"staleness":\[[0-9,]*' "$work/log.jsonl" | tr -d '"[:a-z') $title"
+}
+{
+  histogram "four equal workers, no bound"
+  histogram "one worker four times slower, no bound" --slow 3:4
+  histogram "one worker four times slower, bound 2" --slow 3:4 --staleness 2
+} | awk -f "$here/staleness.awk" >"$here/staleness.svg"
+
+for bound in 0 2 8 inf; do  # as many steps as take rank 0 about 0.65 s
+  case $bound in 0) steps=80 ;; 2) steps=92 ;; 8) steps=96 ;; inf) steps=236 ;; esac
+  run --slow 3:4 --lr-schedule constant --staleness $bound --steps $steps
+  sed -n 's/.*"event":"step","step":\([0-9]*\),"loss":\([0-9.]*\),.*"seconds":\([0-9.e-]*\),.*/'$bound' \1 \2 \3/p' "$work/log.jsonl"
+done | awk -f "$here/loss.awk" >"$here/loss.svg"

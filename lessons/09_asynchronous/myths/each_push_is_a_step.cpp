@@ -1,0 +1,57 @@
+// With W workers, a push is computed from parameters that lack W - 1 updates. As a whole step each,
+// such pushes diverge at a rate at which synchronous training settles; times 1/W, they need about as
+// many gradients as it does, not a W-th of them.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "lessons/myth.hpp"
+
+using namespace lockstep;
+
+namespace {
+
+constexpr int workers = 8, gradients_max = 100'000;
+constexpr double rate = 0.5;
+
+// Gradients of w²/2, which are w, until w stays below 0.01; gradients_max if it never does.
+int gradients_of_synchronous() {
+  double w = 1;
+  int gradients = 0;
+  while (std::abs(w) >= 0.01) {
+    w -= rate * w;  // the mean of equal gradients is one of them
+    gradients += workers;
+  }
+  return gradients;
+}
+
+int gradients_of_asynchronous(double rate_of_push) {
+  double w = 1;
+  std::vector<double> pulled(workers, w);  // by worker; they push in turn
+  int last_large = 0;
+  for (int push = 0; push < gradients_max; ++push) {
+    double& copy = pulled[static_cast<std::size_t>(push % workers)];
+    w -= rate_of_push * copy;
+    copy = w;
+    if (!(std::abs(w) < 0.01)) last_large = push + 1;
+  }
+  return last_large;
+}
+
+std::string told(int gradients) {
+  return gradients == gradients_max ? "never" : std::to_string(gradients);
+}
+
+}  // namespace
+
+int main() {
+  myth::claim("8 workers make 8 updates where DDP makes one, so they learn 8 times faster.");
+  const int synchronous = gradients_of_synchronous();
+  const int whole = gradients_of_asynchronous(rate);
+  const int scaled = gradients_of_asynchronous(rate / workers);
+  std::cout << "gradients that 8 workers compute until w stays below 0.01, learning rate 0.5\n"
+            << "  synchronous, an update of 8:       " << told(synchronous) << "\n"
+            << "  asynchronous, each push a step:    " << told(whole) << "\n"
+            << "  asynchronous, each push times 1/8: " << told(scaled) << "\n";
+  return myth::refuted_if(whole == gradients_max && scaled > synchronous / 2);
+}
