@@ -22,8 +22,15 @@ histogram() {  # TITLE OPTION…
   histogram "one worker four times slower, bound 2" --slow 3:4 --staleness 2
 } | awk -f "$here/staleness.awk" >"$here/staleness.svg"
 
-for bound in 0 2 8 inf; do  # as many steps as take rank 0 about 0.65 s
-  case $bound in 0) steps=80 ;; 2) steps=92 ;; 8) steps=96 ;; inf) steps=236 ;; esac
-  run --slow 3:4 --lr-schedule constant --staleness $bound --steps $steps
-  sed -n 's/.*"event":"step","step":\([0-9]*\),"loss":\([0-9.]*\),.*"seconds":\([0-9.e-]*\),.*/'$bound' \1 \2 \3/p' "$work/log.jsonl"
-done | awk -f "$here/loss.awk" >"$here/loss.svg"
+curve() {  # NAME OPTION…
+  name=$1; shift
+  run --slow 3:4 --lr-schedule constant "$@"
+  sed -n 's/.*"event":"step","step":\([0-9]*\),"loss":\([0-9.]*\),.*"seconds":\([0-9.e-]*\),.*/'$name' \1 \2 \3/p' "$work/log.jsonl"
+}
+{  # as many steps as take rank 0 about 0.65 s
+  curve 0 --staleness 0 --steps 80
+  curve 2 --staleness 2 --steps 92
+  curve 8 --staleness 8 --steps 96
+  curve inf --staleness inf --steps 236
+  curve plain --staleness inf --steps 236 --momentum 0 --lr 0.5
+} | awk -f "$here/loss.awk" >"$here/loss.svg"

@@ -1,6 +1,6 @@
 # Draws loss.svg: the training loss over time, and over the steps of rank 0, a line for each bound on staleness. Called by
 # figures.sh with lines
-#   BOUND STEP LOSS SECONDS
+#   BOUND STEP LOSS SECONDS      BOUND is plain for a run without a bound and without momentum
 NR == 1 || $1 != last { name[++bounds] = last = $1 }
 {
   n = ++count[$1]
@@ -22,7 +22,7 @@ function curve(k, panel,  j) {
   print "\"/>"
 }
 END {
-  colour["0"] = "#1f2328"; colour["2"] = "#0969da"; colour["8"] = "#8250df"; colour["inf"] = "#bc4c00"
+  colour["0"] = "#1f2328"; colour["2"] = "#0969da"; colour["8"] = "#8250df"; colour["inf"] = "#bc4c00"; colour["plain"] = "#1a7f37"
   dashes["8"] = " stroke-dasharray=\"6 3\""
   print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 740 330\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#1f2328\">"
   print "<rect width=\"740\" height=\"330\" fill=\"#ffffff\"/>"
@@ -35,13 +35,13 @@ END {
   words(190, 298, "middle", "time", "")
   for (t = 0; t <= 240; t += 60) words(xs(t), 280, "middle", t, "")
   words(565, 298, "middle", "steps of rank 0", "")
-  left = 120
+  left = 30
   for (i = 1; i <= bounds; i++) {
     k = name[i]
     curve(k, 1); curve(k, 2)
     printf "<path d=\"M%.1f 318h24\" stroke=\"%s\" stroke-width=\"2.2\"%s/>\n", left, colour[k], dashes[k]
-    words(left + 30, 322, "start", k == "inf" ? "no bound" : "bound " k, "")
-    left += 120
+    words(left + 30, 322, "start", k == "inf" ? "no bound" : k == "plain" ? "no bound, momentum 0" : "bound " k, "")
+    left += 125
   }
   print "</svg>"
 }

@@ -1,14 +1,14 @@
 # python lessons/09_asynchronous/twins/staleness.py
 import torch
 
-rates = torch.arange(0.01, 4, 0.01)
+rates = torch.arange(0.01, 4, 0.02)
 
 def largest_rate(workers, momentum):
     """The largest rate up to which w comes down to the minimum of w²/2, tried for all at once."""
     w = torch.nn.Parameter(torch.ones(len(rates)))
     optimizer = torch.optim.SGD([w], lr=1 / workers, momentum=momentum)
     pulled = [w.detach().clone() for _ in range(workers)]
-    for push in range(400 * workers):  # the workers push in turn
+    for push in range(1000 * workers):  # the workers push in turn
         w.grad = rates * pulled[push % workers]  # the gradient of w²/2 is w
         optimizer.step()
         pulled[push % workers] = w.detach().clone()
