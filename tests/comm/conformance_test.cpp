@@ -111,10 +111,15 @@ TEST_CASE("conformance: fibers do the same, with the same bits") {
   sim::Core core(world_of(ranks));
   std::vector<std::string> bits(static_cast<std::size_t>(ranks), bits_on_core(ranks));
   const auto expected = bits;
-  const auto result = sim::run_fibers(core, [&](sim::FiberRank& self) {
-    const auto group = make_sim_group(self.port, self.rank, ranks);
-    bits[static_cast<std::size_t>(self.rank)] = run_suite(*group);
-  });
+  sim::FiberOptions patient;  // a sanitizer makes a tensor of some MiB take seconds
+  patient.idle_s = 100;
+  const auto result = sim::run_fibers(
+      core,
+      [&](sim::FiberRank& self) {
+        const auto group = make_sim_group(self.port, self.rank, ranks);
+        bits[static_cast<std::size_t>(self.rank)] = run_suite(*group);
+      },
+      patient);
   if (result.finding) FAIL(result.finding->message);
   CHECK(bits == expected);
 }
