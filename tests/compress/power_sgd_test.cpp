@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/parallel/compress/low_rank.hpp"
 #include "engine/parallel/compress/mean.hpp"
 #include "tests/compress/fixtures.hpp"
 #include "tests/train/fiber_ranks.hpp"

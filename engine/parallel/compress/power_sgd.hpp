@@ -17,7 +17,6 @@
 #include <memory>
 
 #include "engine/collectives/bucket.hpp"
-#include "engine/parallel/compress/low_rank.hpp"
 
 namespace lockstep::compress {
 

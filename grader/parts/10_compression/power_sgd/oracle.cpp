@@ -188,6 +188,13 @@ std::vector<Mistake<Numbers>> mistakes_of(const LossySeen& seen, std::size_t cal
                      const Grid p = product(g, q);
                      return product(p, turned(product(turned(g), p)));
                    })});
+  usual.push_back({{"q_orthonormal",
+                    "Q was made orthonormal before P·Qᵀ, so that its lengths are lost: those of G; "
+                    "only the next pass begins with an orthonormal Q"},
+                   made_of(plan, qs, mean, 1, [](const Place&, const Grid& g, const Grid& q) {
+                     const Grid p = orthonormal(product(g, q));
+                     return product(p, turned(orthonormal(product(turned(g), p))));
+                   })});
   usual.push_back(
       {{"not_compressed", "it is the mean itself: the matrices travelled as they are"}, mean});
   for (std::size_t r = 0; r < all.whole.size() && n > 1; ++r) {
