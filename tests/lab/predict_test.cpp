@@ -132,7 +132,7 @@ TEST_CASE("lab predict: what is no run or no answer has exit code 2, and nothing
   };
   refused({"06.5"}, "the last one is 06.4");
   refused({"05.1"}, "lesson 05 asks for no predictions");
-  refused({"09"}, "there is no lesson '09'");
+  refused({"77"}, "there is no lesson '77'");
   refused({"06.x"}, "'06.x' is not a run");
   refused({"06.1", "06.2"}, "name one run");
   refused({"06.1", "--answer", "c"}, "'c' is not an answer here: one letter, a to b");
