@@ -1,0 +1,302 @@
+// The exam of bounded_staleness: clocks at the edges of the rule and random ones, for each of which
+// every active worker asks; and whole runs in virtual time, in which the part decides who starts,
+// and which have to end.
+#include <algorithm>
+
+#include "grader/exam/function_exam.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/09_asynchronous/bounded_staleness/case.hpp"
+#include "grader/parts/09_asynchronous/bounded_staleness/readings.hpp"
+
+namespace lockstep::grader::bounded_staleness {
+namespace {
+
+using async_sgd::unbounded;
+
+constexpr int sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 13};
+const Cause other_rule{"other_rule",
+                       "find the smallest clock of the active workers by hand, and compare the "
+                       "worker's lead over it with the bound"};
+
+std::string text_of_bound(std::int64_t bound) {
+  return bound == unbounded ? "no bound" : text("a bound of ", grouped(bound));
+}
+
+// "clocks 7 (5) 9, a bound of 3; in parentheses: workers that have finished"
+std::string text_of_clocks(const WorkerClocks& at) {
+  std::string shown = "clocks";
+  for (std::size_t w = 0; w < at.clocks.size(); ++w) {
+    const std::string clock = grouped(at.clocks[w]);
+    shown += at.finished[w] ? text(" (", clock, ")") : text(" ", clock);
+  }
+  shown += text(", ", text_of_bound(at.bound));
+  const bool any = std::ranges::count(at.finished, 1) > 0;
+  return any ? shown + "; in parentheses: workers that have finished" : shown;
+}
+
+std::string text_of_run(const WorkerRun& run) {
+  return text("a run of ", run.steps.size(), " workers with ", listed(run.steps), " steps of ",
+              listed(run.step_ms), " ms, ", text_of_bound(run.bound));
+}
+
+// One wrong answer, in words: "worker 2 may start, 4 steps ahead of worker 1, …".
+std::string told(const Call& call) {
+  const std::size_t slowest = slowest_of(call.at);
+  const std::string limit =
+      call.at.bound == unbounded ? "there is no bound" : "the bound is " + grouped(call.at.bound);
+  std::string where = "though it is the slowest active worker";
+  if (call.worker != slowest) {
+    const std::int64_t lead = lead_of(call.at, call.worker);
+    where = text(grouped(lead), lead == 1 ? " step" : " steps", " ahead of worker ", slowest,
+                 ", the slowest active one");
+  }
+  return text("worker ", call.worker, call.starts ? " was let go, " : " waits, ", where, "; ",
+              limit);
+}
+
+std::string who_starts(const WorkerClocks& at, const Starts& starts) {
+  std::vector<std::size_t> workers;
+  for (std::size_t w = 0; w < starts.size(); ++w) {
+    if (!at.finished[w] && starts[w] != 0) workers.push_back(w);
+  }
+  return workers.empty() ? "nobody may start" : text("workers ", listed(workers), " may start");
+}
+
+Starts right_starts(const WorkerClocks& at) {
+  Starts starts(at.clocks.size());
+  for (std::size_t w = 0; w < starts.size(); ++w) {
+    starts[w] = !at.finished[w] && should_start(at, w) ? 1 : 0;
+  }
+  return starts;
+}
+
+std::optional<Failure> wrong_starts(std::span<const WorkerClocks> asked, const Starts& seen) {
+  const WorkerClocks& at = asked.back();
+  if (seen.size() != at.clocks.size()) {
+    throw MalformedMessage(
+        text("malformed message: ", seen.size(), " answers of ", at.clocks.size(), " workers"));
+  }
+  const Starts right = right_starts(at);
+  std::size_t wrong = 0;
+  while (wrong < seen.size() && (at.finished[wrong] || (seen[wrong] != 0) == (right[wrong] != 0))) {
+    ++wrong;
+  }
+  if (wrong == seen.size()) return std::nullopt;
+  std::vector<Call> calls;
+  for (const WorkerClocks& each : asked) {
+    const Starts answers = &each == &at ? seen : right_starts(each);
+    for (std::size_t w = 0; w < answers.size(); ++w) {
+      if (!each.finished[w]) calls.push_back({each, w, answers[w] != 0});
+    }
+  }
+  return because(misreading_of(calls).value_or(other_rule),
+                 {.message = told({at, wrong, seen[wrong] != 0}),
+                  .expected = who_starts(at, right),
+                  .seen = who_starts(at, seen)});
+}
+
+// Plays a run again with the answers that the part gave.
+struct Replay {
+  Replay(const WorkerRun& run, const Starts& answers) {
+    end = follow(run, [&](const WorkerClocks& at, int worker, std::int64_t now_ms) {
+      if (calls.size() == answers.size()) {
+        throw MalformedMessage("malformed message: a run in which a call has no answer");
+      }
+      calls.push_back({at, static_cast<std::size_t>(worker), answers[calls.size()] != 0});
+      at_ms.push_back(now_ms);
+      return calls.back().starts;
+    });
+    if (calls.size() != answers.size()) {
+      throw MalformedMessage("malformed message: a run with more answers than calls");
+    }
+  }
+  std::vector<Call> calls;
+  std::vector<std::int64_t> at_ms;
+  WorkerClocks end;
+};
+
+std::optional<Failure> wrong_run(std::span<const WorkerRun> asked, const Starts& seen) {
+  const Replay replay(asked.back(), seen);
+  const auto is_wrong = [](const Call& call) {
+    return call.starts != should_start(call.at, call.worker);
+  };
+  const auto first = std::ranges::find_if(replay.calls, is_wrong);
+  if (first == replay.calls.end()) return std::nullopt;
+  const auto place = static_cast<std::size_t>(first - replay.calls.begin());
+  Failure failure{.message = told(*first),
+                  .expected = text("worker ", first->worker, first->starts ? " waits" : " starts"),
+                  .seen = text("worker ", first->worker, first->starts ? " starts" : " waits"),
+                  .where = text(text_of_clocks(first->at), ", after ", replay.at_ms[place],
+                                " ms of ", text_of_run(asked.back()))};
+  const WorkerClocks& end = replay.end;
+  if (std::ranges::count(end.finished, 0) > 0) {
+    failure.verdict = Verdict::deadlock;
+    failure.message =
+        text("every active worker waits, and nobody computes, so they wait for ever; ", "worker ",
+             slowest_of(end), " is the slowest of them");
+    failure.expected = text("worker ", slowest_of(end), " starts");
+    failure.seen = "nobody starts";
+    failure.where = text(text_of_clocks(end), ", after ", replay.at_ms.back(), " ms of ",
+                         text_of_run(asked.back()));
+  }
+  return because(misreading_of(replay.calls).value_or(other_rule), failure);
+}
+
+// Without one of the workers.
+std::vector<WorkerClocks> fewer_workers(const WorkerClocks& at) {
+  std::vector<WorkerClocks> offered;
+  for (std::size_t w = 0; w < at.clocks.size() && at.clocks.size() > 1; ++w) {
+    WorkerClocks& fewer = offered.emplace_back(at);
+    fewer.clocks.erase(fewer.clocks.begin() + static_cast<std::ptrdiff_t>(w));
+    fewer.finished.erase(fewer.finished.begin() + static_cast<std::ptrdiff_t>(w));
+    if (std::ranges::count(fewer.finished, 0) == 0) offered.pop_back();
+  }
+  return offered;
+}
+
+// With half of the steps, without one of the workers, or with a step less of each.
+std::vector<WorkerRun> smaller_runs(const WorkerRun& run) {
+  std::vector<WorkerRun> offered{run};
+  for (std::int64_t& steps : offered.back().steps) steps = (steps + 1) / 2;
+  if (offered.back().steps == run.steps) offered.pop_back();
+  for (std::size_t w = 0; w < run.steps.size() && run.steps.size() > 1; ++w) {
+    WorkerRun& fewer = offered.emplace_back(run);
+    fewer.steps.erase(fewer.steps.begin() + static_cast<std::ptrdiff_t>(w));
+    fewer.step_ms.erase(fewer.step_ms.begin() + static_cast<std::ptrdiff_t>(w));
+  }
+  for (std::size_t w = 0; w < run.steps.size(); ++w) {
+    if (run.steps[w] > 1) --offered.emplace_back(run).steps[w];
+  }
+  return offered;
+}
+
+const FunctionContract<WorkerClocks, Starts> contract{
+    .text_of = text_of_clocks,
+    .wrong = wrong_starts,
+    .form = fields_to_bytes(StalenessForm::clocks),
+    .smaller = fewer_workers};
+const FunctionContract<WorkerRun, Starts> contract_of_runs{
+    .text_of = text_of_run,
+    .wrong = wrong_run,
+    .form = fields_to_bytes(StalenessForm::runs),
+    .smaller = smaller_runs};
+
+WorkerClocks all_active(const std::vector<std::int64_t>& clocks, std::int64_t bound) {
+  return {clocks, Starts(clocks.size()), bound};
+}
+
+enum class Finished : std::uint8_t { none, some };
+
+// Of every number of workers, with clocks that are `spread` steps apart or less.
+std::vector<WorkerClocks> random_clocks(Bench& bench, Finished finished, std::int64_t from,
+                                        std::int64_t spread,
+                                        const std::vector<std::int64_t>& bounds) {
+  std::vector<WorkerClocks> all;
+  for (const std::int64_t bound : bounds) {
+    for (const int workers : sizes) {
+      WorkerClocks& at = all.emplace_back();
+      at.bound = bound;
+      const std::int64_t base = from + bench.draw_between(0, 3);
+      for (int w = 0; w < workers; ++w) {
+        at.clocks.push_back(base + bench.draw_between(0, spread));
+        at.finished.push_back(finished == Finished::some && bench.draw_between(0, 2) == 0);
+      }
+      at.finished[static_cast<std::size_t>(bench.draw_between(0, workers - 1))] = 0;
+    }
+  }
+  return all;
+}
+
+std::vector<WorkerClocks> with(std::vector<WorkerClocks> first, std::vector<WorkerClocks> more) {
+  std::ranges::move(more, std::back_inserter(first));
+  return first;
+}
+
+// The first clocks tell most misreadings apart: 6 may start, 7 is one step too far, 8 may start by
+// worker 0, 9 by the mean, and 10 by none of these.
+std::vector<WorkerClocks> near_the_bound(Bench& bench) {
+  return with({all_active({4, 2, 6, 5, 7, 2, 8, 2, 9, 10}, 4), all_active({7, 5, 9}, 4),
+               all_active({7, 5, 9}, 3), all_active({5, 8, 9, 9}, 3), all_active({9, 9, 8, 5}, 3),
+               all_active({1, 9, 9, 9}, 3), all_active({12}, 1)},
+              random_clocks(bench, Finished::none, 0, 8, {1, 2, 3, 5, 7}));
+}
+
+std::vector<WorkerClocks> some_finished(Bench& bench) {
+  return with({{{7, 5, 9, 8, 4}, {0, 1, 0, 0, 1}, 1},
+               {{7, 5, 9}, {0, 1, 0}, 3},
+               {{7, 5, 9}, {1, 0, 0}, 3},
+               {{3, 3, 9, 3}, {1, 1, 0, 1}, 2},
+               {{9, 3}, {0, 1}, 2}},
+              random_clocks(bench, Finished::some, 0, 8, {1, 2, 4, 5}));
+}
+
+std::vector<WorkerClocks> in_step(Bench& bench) {
+  return with({all_active({4, 4, 5, 4}, 0), all_active({0, 0}, 0), all_active({5, 5, 5}, 0)},
+              with(random_clocks(bench, Finished::none, 6, 2, {0}),
+                   random_clocks(bench, Finished::some, 6, 2, {0, 0})));
+}
+
+std::vector<WorkerClocks> without_bound(Bench& bench) {
+  return with({all_active({0, std::int64_t{1} << 40}, unbounded), all_active({3, 1, 2}, unbounded)},
+              random_clocks(bench, Finished::some, 1, 1'000'000, {unbounded, unbounded}));
+}
+
+std::vector<WorkerClocks> beyond_32_bits(Bench& bench) {
+  constexpr std::int64_t wide = std::int64_t{1} << 32;
+  const auto around = [&](std::int64_t from) {
+    return random_clocks(bench, Finished::some, from, 8, {0, 2, 4});
+  };
+  const std::vector<WorkerClocks> far_apart{
+      all_active({1, 1 + wide, 9 + wide, 3}, 2), all_active({5, 5 + wide}, wide),
+      all_active({5, 5 + wide}, wide - 1), all_active({0, wide, wide * 3}, wide * 2),
+      all_active({7, (std::int64_t{1} << 62) + 7}, std::int64_t{1} << 62)};
+  return with(with(far_apart, around((std::int64_t{1} << 31) - 4)), around(wide * 700));
+}
+
+// Workers of different speeds, which finish one after the other.
+std::vector<WorkerRun> random_runs(Bench& bench, const std::vector<std::int64_t>& bounds) {
+  std::vector<WorkerRun> all;
+  for (const std::int64_t bound : bounds) {
+    for (const int workers : sizes) {
+      WorkerRun& run = all.emplace_back();
+      run.bound = bound;
+      for (int w = 0; w < workers; ++w) {
+        run.step_ms.push_back(bench.draw_between(1, 9));
+        run.steps.push_back(bench.draw_between(3, 14));
+      }
+      // The first to finish leaves others that are far from their end.
+      run.steps.front() = 3;
+      run.steps.back() = 15;
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"a worker may start when it is at most the bound ahead of the slowest one",
+       [](Bench& bench) { judge(bench, contract, "all are active", near_the_bound(bench)); }},
+      {"in whole runs, nobody runs further ahead than the bound, and nobody waits for ever",
+       [](Bench& bench) {
+         judge(bench, contract_of_runs, "runs", random_runs(bench, {1, 2, 5}));
+       }},
+      {"nobody waits for a worker that has finished",
+       [](Bench& bench) { judge(bench, contract, "some have finished", some_finished(bench)); }},
+      {"with a bound of 0, all active workers go in step",
+       [](Bench& bench) {
+         judge(bench, contract, "in step", in_step(bench));
+         judge(bench, contract_of_runs, "runs in step", random_runs(bench, {0}));
+       }},
+      {"without a bound, nobody waits",
+       [](Bench& bench) {
+         judge(bench, contract, "no bound", without_bound(bench));
+         judge(bench, contract_of_runs, "runs without a bound", random_runs(bench, {unbounded}));
+       }},
+      {"clocks and bounds beyond 32 bits",
+       [](Bench& bench) { judge(bench, contract, "large", beyond_32_bits(bench)); }},
+  };
+}
+
+}  // namespace lockstep::grader::bounded_staleness
