@@ -34,7 +34,7 @@ TEST_CASE("compress on processes: ranks with different fractions are told which 
     CHECK(outcome.ok);
     // 10 and 20 entries of 8 bytes.
     CHECK_THAT(outcome.message, contains("all_gather of 80") && contains("all_gather of 160") &&
-                                    contains("rank 2") && contains("top_k.cpp"));
+                                    contains("rank 2") && contains("top_k_error_feedback.cpp"));
   }
 }
 
