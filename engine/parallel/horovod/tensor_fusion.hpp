@@ -45,7 +45,8 @@ struct FusionPlan {
 //             a group is as long as it can be: it takes each next gradient that fits. It passes
 //             over gradients of another dtype to reach later ones of its own, while its bytes and
 //             those passed over are together no more than the threshold: mixed precision makes
-//             lists in which dtypes alternate. What it passed over is grouped next
+//             lists in which dtypes alternate. One of its own dtype that does not fit ends it: the
+//             bytes of the two are more than the threshold. What it passed over is grouped next
 //   Requires  counts and threshold are not negative
 FusionPlan fuse(std::span<const Ready> in_order, std::int64_t threshold_bytes);
 

@@ -2,6 +2,7 @@
 // judge works out with a flag for each gradient. A wrong plan is told by the usual way to misread
 // the contract, or by the first group that differs.
 #include <algorithm>
+#include <limits>
 
 #include "engine/collectives/bucket.hpp"
 #include "grader/exam/function_exam.hpp"
@@ -110,6 +111,38 @@ std::string difference_of(const FusionPlan& seen, const FusionPlan& right) {
               held(right, "hold ", "not exist"));
 }
 
+// The sums where the first wrong group leaves the right one: "before gradient 5, the group holds 80
+// bytes and has passed over 96, of 120".
+std::string sums_at_difference(const FusionQuestion& question, const FusionPlan& seen,
+                               const FusionPlan& right) {
+  std::size_t g = 0;
+  while (g < seen.groups.size() && g < right.groups.size() && seen.groups[g] == right.groups[g]) {
+    ++g;
+  }
+  if (g == seen.groups.size() || g == right.groups.size()) return "";
+  const auto &wrong = seen.groups[g], &group = right.groups[g];
+  std::size_t k = 0;
+  while (k < wrong.size() && k < group.size() && wrong[k] == group[k]) ++k;
+  if (k == 0) return text("group ", g, " begins with gradient ", group.front());
+  constexpr auto none = std::numeric_limits<std::size_t>::max();
+  const std::size_t at =
+      std::min(k < wrong.size() ? wrong[k] : none, k < group.size() ? group[k] : none);
+  std::vector<std::uint8_t> is_grouped(question.in_order.size());
+  for (std::size_t earlier = 0; earlier < g; ++earlier) {
+    for (const std::size_t i : right.groups[earlier]) is_grouped[i] = 1;
+  }
+  std::int64_t bytes = 0, passed_bytes = 0;
+  for (std::size_t i = group.front(); i < at; ++i) {
+    if (is_grouped[i]) continue;
+    const bool is_member = std::ranges::find(group, i) != group.end();
+    (is_member ? bytes : passed_bytes) += bytes_of_ready(question.in_order[i]);
+  }
+  return text("when gradient ", at, " comes, with ", grouped(bytes_of_ready(question.in_order[at])),
+              " bytes of ", name_of(question.in_order[at].dtype), ", group ", g, " holds ",
+              grouped(bytes), " bytes and has passed over ", grouped(passed_bytes), ", of ",
+              grouped(question.threshold_bytes));
+}
+
 std::optional<Failure> wrong_plan(std::span<const FusionQuestion> asked, const FusionPlan& seen) {
   const FusionPlan right = right_plan(asked.back());
   if (seen == right) return std::nullopt;
@@ -119,7 +152,10 @@ std::optional<Failure> wrong_plan(std::span<const FusionQuestion> asked, const F
     if (!cause && asked.size() > 1 && seen == right_plan(asked[asked.size() - 2])) {
       cause = {"stale", "this is the plan of the question before; something is kept between calls"};
     }
-    const Cause unknown{"other_plan", "follow the list by hand, one gradient at a time"};
+    const std::string sums = sums_at_difference(asked.back(), seen, right);
+    const Cause unknown{"other_plan", sums.empty()
+                                          ? "follow the list by hand, one gradient at a time"
+                                          : text("follow the list by hand: ", sums)};
     failure = because(cause.value_or(unknown), Failure{.message = difference_of(seen, right)});
   }
   failure->expected = shown_plan(right);

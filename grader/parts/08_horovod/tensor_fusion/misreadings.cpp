@@ -15,7 +15,16 @@ enum class Size : std::uint8_t { bytes, elements, four_bytes_each, bytes_in_32_b
 // When a gradient of the right dtype joins. counts_passed: what was passed over counts, too.
 enum class Joins : std::uint8_t { if_it_fits, below, closes, always, never, counts_passed };
 // How far the search goes. first_fit: past everything.
-enum class Past : std::uint8_t { as_far_as_it_goes, nobody, others, first_fit, passed_alone, each };
+enum class Past : std::uint8_t {
+  as_far_as_it_goes,
+  nobody,
+  others,
+  first_fit,
+  passed_alone,
+  each,
+  below,
+  set_back
+};
 enum class Dtypes : std::uint8_t { one, mixed };
 enum class Zero : std::uint8_t { disables, a_limit, no_limit };
 enum class Order : std::uint8_t { as_ready, largest_first, smallest_first, backwards };
@@ -94,6 +103,7 @@ class Reader {
       if ((own || reading_.dtypes == Dtypes::mixed) && joins(next)) {
         group.push_back(next);
         bytes_ += size_at(next);
+        if (reading_.past == Past::set_back) passed_bytes_ = 0;
         continue;
       }
       if (!passes_over(next, group[0])) break;
@@ -138,6 +148,8 @@ class Reader {
         return passed_bytes_ <= question_.threshold_bytes;
       case Past::each:
         return bytes_ + size_at(next) <= question_.threshold_bytes;
+      case Past::below:
+        return bytes_ + passed_bytes_ < question_.threshold_bytes;
       default:
         return is_near;
     }
@@ -186,6 +198,14 @@ const std::vector<Misreading>& misreadings() {
       {{"passed_not_added_up",
         "each gradient that is passed over is looked at alone; the bytes of all of them count"},
        {.past = Past::each}},
+      {{"full_stops",
+        "the search ends at exactly the threshold; it ends when the group's bytes and those passed "
+        "over are together more than that: compare with >, not with >="},
+       {.past = Past::below}},
+      {{"passed_set_back",
+        "the bytes passed over are set back to 0 when a gradient joins; they count until the group "
+        "is complete"},
+       {.past = Past::set_back}},
       {{"passed_takes_room",
         "what was passed over takes no room in the buffer; it counts when the next one is passed "
         "over, not when one joins"},
