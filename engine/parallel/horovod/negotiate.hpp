@@ -59,16 +59,15 @@ struct NegotiateOptions {
 // One round. Every rank of the group calls it.
 //   ready_here  in the order in which they became ready; each name once
 //   Returns     the same list on every rank: what is ready on all ranks, to be reduced, in rank 0's
-//               order; then what is refused, then what is stalled. A name that is in no response
-//               goes on waiting
+//               order; then what is refused, then what is stalled, each of these in any order. A
+//               name that is in no response goes on waiting
 //   Refused     a name that is ready on all ranks, with dtypes or shapes that differ
 //   Stalled     a name that is not ready on all ranks, and has waited for longer than the limit
 //               where it is; or any, when all ranks wait and nothing is reduced or refused: then
 //               nothing ever would be
-//   Comm        per rank, its requests to rank 0 (gather_bytes): 5 bytes, and for each the length
-//   of
-//               its name, 25, and 8 for each axis; then the responses from rank 0
-//               (broadcast_bytes): 4 bytes, and for each the length of its name and 9. On one rank
+//   Comm        per rank, its requests to rank 0 (gather_bytes): 5 bytes, and for each 25, the
+//               length of its name, and 8 for each axis; then the responses from rank 0
+//               (broadcast_bytes): 4 bytes, and for each 9 and the length of its name. On one rank
 //               nothing
 //   Throws      ContractError when a name is twice in ready_here; CommError
 std::vector<Response> negotiate(comm::ProcessGroup& group, std::span<const Request> ready_here,

@@ -187,6 +187,11 @@ void stuck(Bench& bench) {
     find_in(one_differs.back(), "common").shape = {4};
     rounds.push_back(one_moves);
     rounds.push_back(one_differs);
+    // One is late, too; that changes nothing for the others.
+    Round one_late = nothing_moves;
+    const auto some = std::ranges::find_if(one_late, [](auto& one) { return !one.ready.empty(); });
+    some->ready.front().waited_s = 61;
+    rounds.push_back(std::move(one_late));
     Round none = orders;
     for (Brought& brought : none) brought.ready.clear();
     set_outlooks(none, Outlook::waits);

@@ -14,7 +14,7 @@ enum class Order : std::uint8_t { of_rank_0, own, of_last_rank, by_name, backwar
 enum class Compared : std::uint8_t { dtype_and_shape, dtype, shape, elements, nothing, two_ranks };
 enum class Late : std::uint8_t { beyond, reached, on_rank_0, never, ready_too, everything };
 enum class AllWait : std::uint8_t { all, rank_0, any, never };
-enum class Moves : std::uint8_t { counts, refused_does_not, does_not_count };
+enum class Moves : std::uint8_t { counts, refused_does_not, does_not_count, late_too };
 enum class Names : std::uint8_t { all, of_rank_0 };
 enum class Sections : std::uint8_t { one_after_another, in_one_order };
 
@@ -52,10 +52,13 @@ class Reader {
       }
     }
     const auto moves = [&](const auto& answer) {
-      return reading_.moves == Moves::counts || answer.second == Verdict::reduce;
+      return reading_.moves != Moves::refused_does_not || answer.second == Verdict::reduce;
     };
     const bool moving = reading_.moves != Moves::does_not_count && std::ranges::any_of(all, moves);
-    const bool stuck = all_wait() && !moving;
+    const bool late_moves =
+        reading_.moves == Moves::late_too &&
+        std::ranges::any_of(waiting, [&](const auto& name) { return is_late(ranks_with(name)); });
+    const bool stuck = all_wait() && !moving && !late_moves;
     for (const std::string& name : waiting) {
       if (stuck || is_late(ranks_with(name))) all.emplace_back(name, Verdict::stalled);
     }
@@ -229,14 +232,17 @@ const std::vector<Misreading>& misreadings() {
       {{"ready_and_late",
         "a gradient that is ready on all ranks is reduced, however long it has waited"},
        {.late = Late::ready_too}},
+      {{"late_moves",
+        "a gradient that is stalled because it is late moves nothing: when all ranks wait and "
+        "nothing is reduced or refused, the others are stalled, too"},
+       {.moves = Moves::late_too}},
       {{"never_stuck",
         "when all ranks wait and nothing is reduced or refused, nothing ever would be; say so at "
         "once"},
        {.all_wait = AllWait::never}},
       {{"rank_0_waits",
-        "rank 0's outlook is taken for that of all; every rank tells its own, and another may "
-        "bring "
-        "more"},
+        "not all ranks wait; rank 0's outlook is taken for that of all, but every rank tells its "
+        "own, and another may bring more"},
        {.all_wait = AllWait::rank_0}},
       {{"one_rank_waits",
         "one rank waits, but another may bring more; only when all wait, nothing can come"},

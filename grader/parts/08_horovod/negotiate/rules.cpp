@@ -104,11 +104,32 @@ struct RoundOfRank {
   }
 };
 
+// "; on rank 2, b has waited 61 s, and the longest wait counts": of the gradient that is latest.
+std::string longest_wait(const Round& round, const Answers& right) {
+  const AskedGradient* latest = nullptr;
+  int on_rank = 0;
+  for (int rank = 0; rank < std::ssize(round); ++rank) {
+    for (const AskedGradient& one : round[static_cast<std::size_t>(rank)].ready) {
+      const bool stalls =
+          std::ranges::find(right, std::pair(one.name, Verdict::stalled)) != right.end();
+      if (!stalls || (latest != nullptr && one.waited_s <= latest->waited_s)) continue;
+      latest = &one;
+      on_rank = rank;
+    }
+  }
+  if (latest == nullptr) return {};
+  return text("; on rank ", on_rank, ", ", latest->name, " has waited ", latest->waited_s,
+              " s, and the longest wait counts");
+}
+
 void check_answers(Bench& bench, const Played& played, const RoundOfRank& at,
                    const std::vector<Response>& responses) {
   const Answers seen = answers_in(responses), right = right_answers(at.round());
   if (same_answers(seen, right)) return;
   auto cause = misreading_of(at.round(), at.rank, seen);
+  if (cause && (cause->name == "never_late" || cause->name == "late_on_rank_0")) {
+    cause->sentence += longest_wait(at.round(), right);
+  }
   if (!cause && at.number > 0 &&
       same_answers(seen, right_answers(at.problem.rounds[at.number - 1]))) {
     cause = {"stale", "this is what the round before was answered"};
@@ -128,7 +149,8 @@ void check_answers(Bench& bench, const Played& played, const RoundOfRank& at,
   }
   const Cause unknown{
       "other_answers",
-      "count for each name the ranks on which it is ready, and keep rank 0's order"};
+      "count for each name the ranks on which it is ready, and keep rank 0's order; or a rank left "
+      "out a round: also a rank with nothing ready takes part"};
   bench.fail(played, because(cause.value_or(unknown),
                              {.message = text(at.name(), " is told '", shown_answers(seen),
                                               "'; it should be '", shown_answers(right), "'"),
@@ -147,7 +169,7 @@ void check_reasons(Bench& bench, const Played& played, const RoundOfRank& at,
                 .message = text(at.name(), " is told that ", response.name, " is ",
                                 response.verdict == Verdict::refused ? "refused" : "stalled",
                                 ", but the reason does not name ", lacking, ": '", response.why,
-                                "'; who reads it looks for the ranks to compare"),
+                                "'; the reader needs both ranks"),
                 .where = at.name()});
   }
 }
