@@ -75,7 +75,7 @@ class Wrapped final : public DistributedOptimizer {
   void add_hooks();
   // A backward pass has added to this parameter's grad, which is final.
   void on_gradient(std::size_t index);
-  // To the strand.
+  // To the strand, under the parameter's name.
   void hand_over(std::size_t index);
   // Refuses the call after a backward pass, before its gradients are reduced.
   void check_at_rest(std::string_view call, std::string_view advice) const;
@@ -83,7 +83,7 @@ class Wrapped final : public DistributedOptimizer {
   std::unique_ptr<optim::Optimizer> inner_;
   std::int64_t passes_;
   std::vector<Gradient> gradients_;  // by parameter
-  bool synchronized_ = false;        // since the last backward pass
+  bool synchronized_ = false;        // since the last backward pass or step()
   ReductionQueue queue_;             // last: ends before what its tensors belong to
 };
 

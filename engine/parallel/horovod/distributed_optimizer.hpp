@@ -50,14 +50,16 @@ struct HorovodOptions {
 
 class DistributedOptimizer : public optim::Optimizer {
  public:
-  // Waits until every parameter's grad is reduced. A gradient that no hook has handed over goes
-  // now: one of a parameter that was not used, as zeros; one of fewer passes than K, as it is.
+  // Waits until every parameter's grad is reduced. A grad that no hook has handed over goes now, as
+  // it is: one of fewer passes than K, or an older one of a parameter that was not used. Zeros go
+  // for a parameter that has no grad.
   //   Ensures  grads are the ranks' average or sum, with the same bits on every rank
-  //   Throws   ContractError when they are reduced already; otherwise as ReductionQueue::wait
+  //   Throws   ContractError after another synchronize(), with neither a backward pass nor a step()
+  //            in between: they are reduced already; otherwise as ReductionQueue::wait
   virtual void synchronize() = 0;
 
-  // While it lives, step() does not synchronize. It then throws ContractError when gradients are on
-  // their way.
+  // While it lives, step() does not synchronize. It then throws ContractError after a backward
+  // pass, until its gradients are reduced.
   class [[nodiscard]] SkipSynchronize {
    public:
     explicit SkipSynchronize(DistributedOptimizer& optimizer) : optimizer_(optimizer) {
@@ -73,7 +75,7 @@ class DistributedOptimizer : public optim::Optimizer {
   SkipSynchronize skip_synchronize() { return SkipSynchronize(*this); }
 
   // K, from the next pass on.
-  //   Throws  ContractError between a backward pass and its step
+  //   Throws  ContractError after a backward pass, until its gradients are reduced
   virtual void set_backward_passes_per_step(std::int64_t passes) = 0;
 
   virtual QueueFigures figures() const = 0;
@@ -83,15 +85,16 @@ class DistributedOptimizer : public optim::Optimizer {
 };
 
 // Wraps this rank's optimizer. Every rank of the group calls it, with the same options and with
-// parameters of the same names.
+// parameters of the same names, in any order: ranks agree on gradients by name.
 //   optimizer  its parameters must outlive the result, which registers a hook on each
 //   group      must outlive the result
 //   In backward()  throws ContractError when a parameter's gradient comes more than K times before
 //              step(); CommError when the strand has failed
-//   zero_grad  throws ContractError between a backward pass and step() or synchronize(): a gradient
-//              may be on its way
-//   step       synchronizes, unless it is told to skip that, and updates. Throws as synchronize()
-//   load_state throws ContractError between a backward pass and step(), too
+//   zero_grad  throws ContractError after a backward pass, until step() or synchronize() has
+//              reduced its gradients: they may be on their way
+//   step       synchronizes, unless it is told to skip that, and updates. Throws as synchronize().
+//              A second one reduces the same grads once more
+//   load_state throws as zero_grad
 //   Throws     UsageError for Adasum; ContractError for parameters with equal names, K below 1, and
 //              a predivide factor with a sum
 std::unique_ptr<DistributedOptimizer> make_distributed_optimizer(

@@ -11,6 +11,8 @@
 namespace lockstep::grader {
 
 enum class WrappedRule : std::uint8_t { sgd, momentum, adam, adamw };
+// In which order the wrapped optimizer has the parameters.
+enum class Listed : std::uint8_t { in_order, reversed };
 
 // The same on the trusted side, to say what the update is.
 inline std::unique_ptr<optim::Optimizer> make_rule(WrappedRule rule,
@@ -31,6 +33,7 @@ struct OptimizerCase {
   GroupChoice group{};
   Peer peer = Peer::stays;
   Gradients parameters{};  // none of which has a gradient yet
+  Listed listed = Listed::in_order;
   WrappedRule rule = WrappedRule::sgd;
   horovod::Combine combine = horovod::Combine::average;
   double predivide_factor = 1;
@@ -40,7 +43,7 @@ struct OptimizerCase {
 };
 template <typename Archive>
 void fields(Archive& archive, OptimizerCase& c) {
-  archive(c.group, c.peer, c.parameters, c.rule, c.combine, c.predivide_factor, c.passes,
+  archive(c.group, c.peer, c.parameters, c.listed, c.rule, c.combine, c.predivide_factor, c.passes,
           c.threshold_bytes, c.cycle_s);
 }
 

@@ -7,6 +7,7 @@ namespace lockstep::grader::distributed_optimizer {
 namespace {
 
 using horovod::Combine;
+using Begins = TrainingStep::Begins;
 using Ends = TrainingStep::Ends;
 using Makes = TrainingStep::Makes;
 using Tries = TrainingStep::Tries;
@@ -50,6 +51,11 @@ void any_order(Bench& bench) {
     p.training.threshold_bytes = ranks == 3 ? 0 : 200;
     judge(bench, contract_of_results(), p);
   }
+  // So do the wrapped optimizers.
+  OptimizerProblem p = usual(bench, 2);
+  p.training.sizes = {6, 6, 6};
+  p.training.lists = Training::Lists::reversed_on_odd_ranks;
+  judge(bench, contract_of_results(), p);
 }
 
 void several_passes(Bench& bench) {
@@ -79,6 +85,10 @@ void sums_and_factors(Bench& bench) {
     p.training.predivide_factor = 2.5;
     judge(bench, contract_of_results(), p);
   }
+  // On two ranks the bits tell what is done before the sum.
+  OptimizerProblem two = usual(bench, 2, {{}});
+  two.training.predivide_factor = 2.5;
+  judge(bench, contract_of_results(), two);
   // Their sum is beyond float16, and a quarter of it is not.
   OptimizerProblem large = usual(bench, 4);
   large.training.dtype = DType::float16;
@@ -106,6 +116,22 @@ void clipped(Bench& bench) {
     judge(bench, contract_of_costs(),
           usual(bench, ranks, {{.ends = Ends::clipped}, {}, {.ends = Ends::clipped}}));
   }
+}
+
+void reduced_again(Bench& bench) {
+  judge(bench, contract_of_results(),
+        usual(bench, 2,
+              {{.begins = Begins::synchronized,
+                .makes = Makes::some_absent,
+                .ends = Ends::clipped,
+                .tries = Tries::skipped_step}}));
+  OptimizerProblem left =
+      usual(bench, 2,
+            {{},
+             {.passes = 0, .begins = Begins::as_left},
+             {.passes = 0, .begins = Begins::as_left, .ends = Ends::under_guard}});
+  left.training.combine = Combine::sum;
+  judge(bench, contract_of_results(), left);
 }
 
 OptimizerProblem in_one_order(Bench& bench, int ranks, std::vector<TrainingStep> steps) {
@@ -145,12 +171,15 @@ Exam exam() {
        overlap,
        {},
        Asks::cost},
-      {"ranks whose gradients come in different orders take the same steps", any_order},
+      {"ranks whose gradients come in different orders, or that list their parameters in different "
+       "orders, take the same steps",
+       any_order},
       {"the passes of a step are added up, reduced once, and not divided by their number",
        several_passes,
        {},
        Asks::cost},
-      {"a parameter that is not used counts as zeros, and a step of fewer passes is reduced as it "
+      {"a parameter that never had a gradient counts as zeros, and a step of fewer passes is "
+       "reduced as it "
        "is",
        not_all_there},
       {"a sum is not divided, and a predivide factor moves the division before the sum",
@@ -158,6 +187,8 @@ Exam exam() {
       {"SGD, Adam and AdamW are wrapped unchanged", any_rule},
       {"gradients can be changed between synchronize and step", clipped},
       {"what would touch a gradient that is on its way is refused", refused},
+      {"after another backward pass, or a step, gradients are reduced again as they are",
+       reduced_again},
       {"in a subgroup the gradients are reduced over that subgroup",
        [](Bench& bench) {
          OptimizerProblem p = usual(bench, 8);

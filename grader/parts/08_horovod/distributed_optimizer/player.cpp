@@ -2,6 +2,8 @@
 // The background strand is the lab's own, and works as in a real run.
 #include "grader/parts/08_horovod/distributed_optimizer/case.hpp"
 
+#include <algorithm>
+
 #include "grader/play/ranks_play.hpp"
 
 namespace lockstep::grader {
@@ -44,8 +46,10 @@ class PlayedOptimizer {
     options.cycle_s = c.cycle_s;
     options.stall_limit_s = 1e6;  // of virtual time
     options.strands = &strands;
+    auto wrapped = parameters_;
+    if (c.listed == Listed::reversed) std::ranges::reverse(wrapped);
     optimizer_ =
-        horovod::make_distributed_optimizer(make_rule(c.rule, parameters_), group, options);
+        horovod::make_distributed_optimizer(make_rule(c.rule, std::move(wrapped)), group, options);
   }
 
   OptimizerReport played(sim::Port& port) {
@@ -55,12 +59,24 @@ class PlayedOptimizer {
       if (event.kind >= Kind::extra_gradient) {
         report_.refusals.push_back(ending_of<ContractError>([&] { refused(event); }));
       } else {
-        take(event);
+        take_and_explain(event);
       }
     }
   }
 
  private:
+  // A stall has causes in this part that the engine does not know of.
+  void take_and_explain(const OptimizerEvent& event) {
+    try {
+      take(event);
+    } catch (const Error& error) {
+      if (std::string_view(error.what()).find(" is ready on ") == std::string_view::npos) throw;
+      throw Error(text(error.what(),
+                       ". Likely cause: synchronize() must hand over what no hook did, and a hook "
+                       "must not wait"));
+    }
+  }
+
   void take(const OptimizerEvent& event) {
     switch (event.kind) {
       case Kind::zero_grad:

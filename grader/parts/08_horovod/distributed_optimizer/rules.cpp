@@ -7,137 +7,16 @@
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_values.hpp"
+#include "grader/parts/08_horovod/distributed_optimizer/guess.hpp"
 
 namespace lockstep::grader::distributed_optimizer {
 namespace {
 
 using Reports = std::vector<OptimizerReport>;
 
-std::vector<double> times(std::span<const double> values, double factor) {
-  std::vector<double> all(values.begin(), values.end());
-  for (double& value : all) value *= factor;
-  return all;
-}
-
-std::vector<double> plus(std::span<const double> a, std::span<const double> b) {
-  std::vector<double> all(a.begin(), a.end());
-  for (std::size_t e = 0; e < all.size(); ++e) all[e] += b[e];
-  return all;
-}
-
-std::vector<double> sum_of_ranks(const std::vector<std::vector<double>>& of_ranks) {
-  std::vector<double> sum(of_ranks.front().size());
-  for (const auto& one : of_ranks) sum = plus(sum, one);
-  return sum;
-}
-
 std::string step_text(const OptimizerProblem& p, std::size_t step) {
   return p.training.steps.size() > 1 ? text(" in step ", step + 1) : "";
 }
-
-// What a wrong gradient tells.
-class GuessGradient {
- public:
-  GuessGradient(const OptimizerProblem& p, const std::vector<std::vector<StepGradient>>& right,
-                std::size_t step, std::size_t parameter)
-      : p_(p), right_(right), step_(step), parameter_(parameter) {}
-
-  Cause of(std::span<const double> seen, int rank) const {
-    if (!all_finite(seen)) {
-      return p_.training.dtype == DType::float16
-                 ? Cause{"overflow",
-                         "the sum of the ranks' gradients is beyond float16: with a predivide "
-                         "factor f, they are multiplied by 1/f before the sum (prescale), and by "
-                         "f/N after it (postscale)"}
-                 : Cause{"no_number", "memory that nobody has written to was summed"};
-    }
-    for (const auto& guess : {by_scale(seen), by_rank(seen, rank), by_passes(seen)}) {
-      if (guess) return *guess;
-    }
-    return {"other_gradient", "other gradients were summed than those that the passes made"};
-  }
-
- private:
-  const StepGradient& right() const { return right_[step_][parameter_]; }
-  int ranks() const { return p_.members.size(); }
-  double clip() const {
-    return p_.training.steps[step_].ends == TrainingStep::Ends::clipped ? clipped_by : 1;
-  }
-
-  std::optional<Cause> by_scale(std::span<const double> seen) const {
-    const auto& values = right().values;
-    const double n = ranks(), k = p_.training.passes_per_step, f = p_.training.predivide_factor;
-    const bool sums = p_.training.combine == horovod::Combine::sum;
-    const auto is = [&](double factor) {
-      return factor != 1 && resembles(seen, times(values, factor));
-    };
-    if (f != 1 && (is(f) || is(1 / f))) {
-      return Cause{"predivide_factor",
-                   "of an average with predivide factor f, prescale is 1/f and postscale f/N"};
-    }
-    if (!sums && is(n)) {
-      return Cause{"summed_not_averaged",
-                   "it is the sum over the ranks; of an average, postscale divides by N"};
-    }
-    if (!sums && is(1 / n)) return Cause{"divided_twice", "it is divided by N twice"};
-    if (sums && is(1 / n)) {
-      return Cause{"averaged_not_summed", "it is divided by N, but combine is sum"};
-    }
-    if (is(1 / k) || is(1 / (k * n))) {
-      return Cause{"divided_by_passes",
-                   "it is divided by the number of passes; Horovod adds the passes up, and leaves "
-                   "the mean to the loss"};
-    }
-    if (clip() != 1 && is(1 / clip())) {
-      return Cause{"reduced_again",
-                   "it is as it was before the change between synchronize() and step()"};
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Cause> by_rank(std::span<const double> seen, int rank) const {
-    const auto& own = right().summed[static_cast<std::size_t>(rank)];
-    for (const double factor : {1.0, clip(), clip() * p_.training.weight(ranks())}) {
-      if (ranks() == 1 || !resembles(seen, times(own, factor))) continue;
-      return Cause{"not_reduced",
-                   "it is this rank's own gradient: it was not handed over to the strand, or the "
-                   "step did not wait for it"};
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Cause> by_passes(std::span<const double> seen) const {
-    const double weight = p_.training.weight(ranks()) * clip();
-    const StepGradient& all = right();
-    const auto first = times(sum_of_ranks(all.first), weight);
-    const auto last = times(sum_of_ranks(all.last), weight);
-    if (p_.training.steps[step_].passes > 1) {
-      if (resembles(seen, first)) {
-        return Cause{"first_pass_only",
-                     "only the first pass of the step is in it; hand a gradient over in the hook "
-                     "of the last pass"};
-      }
-      if (resembles(seen, last)) {
-        return Cause{"last_pass_only", "only the last pass of the step is in it"};
-      }
-    }
-    if (step_ > 0 && resembles(seen, plus(all.values, right_[step_ - 1][parameter_].values))) {
-      return Cause{"earlier_kept",
-                   "the gradient of the step before is in it: zero_grad() must reach the wrapped "
-                   "optimizer"};
-    }
-    if (step_ > 0 && resembles(seen, right_[step_ - 1][parameter_].values)) {
-      return Cause{"stale",
-                   "it is the gradient of the step before: what is counted in a step must be set "
-                   "back for the next"};
-    }
-    return std::nullopt;
-  }
-
-  const OptimizerProblem& p_;
-  const std::vector<std::vector<StepGradient>>& right_;
-  std::size_t step_, parameter_;
-};
 
 // The values that the wrapped rule makes of the gradients that a rank has reported.
 class Replayed {
@@ -234,19 +113,55 @@ void check_gradients(Bench& bench, const Played& played, const OptimizerProblem&
       expected.name = text(sums ? "the sum over " : "the mean over ", p.members.size(),
                            p.members.size() == 1 ? " rank" : " ranks", step_text(p, s));
       expected.likely_cause = [&, s, i](std::span<const double> seen, int rank) {
-        return GuessGradient(p, right, s, i).of(seen, rank);
+        return cause_of_gradient(p, right, s, i, seen, rank);
       };
       check_gradient(bench, played, p.training.plan(), i, of_ranks, expected);
     }
   }
 }
 
-std::string tried(Kind kind) {
-  switch (kind) {
+// Two numbers have one sum, so with a predivide factor two ranks must have these bits.
+void check_factor_before_sum(Bench& bench, const Played& played, const OptimizerProblem& p,
+                             std::uint64_t salt, const Reports& reports) {
+  const Training& training = p.training;
+  if (p.members.size() != 2 || training.predivide_factor == 1) return;
+  const auto right = right_gradients(training, salt, 2);
+  CpuDevice device;
+  for (std::size_t i = 0; i < training.sizes.size(); ++i) {
+    const auto scaled = [&](std::size_t rank) {
+      const Tensor one = empty(shape_of_parameter(training.sizes[i]), training.dtype, device);
+      const Bytes own = to_bytes(training.dtype, right[0][i].summed[rank]);
+      if (!own.empty()) std::memcpy(one.raw_bytes().data(), own.data(), own.size());
+      one.scale_(1 / training.predivide_factor);
+      return one;
+    };
+    const Tensor sum = scaled(0);
+    sum.reduce_(scaled(1), ReduceOp::sum);
+    sum.scale_(training.predivide_factor / 2);
+    const auto expected = as_doubles(training.dtype, copy_of(sum));
+    const auto seen = as_doubles(training.dtype, reports[0].after[0][i].grad);
+    const auto at = first_other_bits(seen, expected);
+    if (!at) continue;
+    bench.fail(played,
+               because({"factor_after_the_sum",
+                        "each rank's gradient is multiplied by 1/f before the sum (prescale), and "
+                        "the sum by f/N (postscale)"},
+                       {.message = text("the last bits of element ", *at, " of parameter ", i,
+                                        " are not those of the factors 1/f and f/N, with f = ",
+                                        training.predivide_factor),
+                        .expected = number_at(expected, *at),
+                        .seen = number_at(seen, *at),
+                        .where = text("parameter ", i, ", element ", *at)}));
+  }
+}
+
+std::string tried(const TrainingEvent& event, const OptimizerProblem& p) {
+  const int passes = p.training.steps[event.step].passes;
+  switch (event.event.kind) {
     case Kind::extra_gradient:
       return "one backward pass more than backward_passes_per_step";
     case Kind::early_zero_grad:
-      return "zero_grad() after a backward pass, before its gradients are reduced";
+      return text("`zero_grad()` after pass ", std::min(event.pass + 1, passes), " of ", passes);
     case Kind::early_skipped_step:
       return "step() under skip_synchronize(), before the gradients are reduced";
     case Kind::second_synchronize:
@@ -265,8 +180,12 @@ void check_refusals(Bench& bench, const Played& played, const OptimizerProblem& 
     if (k == report.refusals.size()) throw MalformedMessage("not an ending a refusal");
     const Ending& ending = report.refusals[k++];
     if (ending.kind == Ending::Kind::threw_expected) continue;
-    Failure failure = wrong_ending(ending, "ContractError", tried(kind));
-    if (ending.kind == Ending::Kind::returned) failure.cause = "not_refused";
+    Failure failure = wrong_ending(ending, "ContractError", tried(note.scripted, p));
+    if (ending.kind == Ending::Kind::returned) {
+      failure.cause = "not_refused";
+      failure.message =
+          text(tried(note.scripted, p), " returned normally; it must throw ContractError");
+    }
     failure.where = text("rank ", rank, step_text(p, note.scripted.step));
     bench.fail(played, std::move(failure));
   }
@@ -315,6 +234,7 @@ void compare_results(Bench& bench, const Played& played, const OptimizerProblem&
     check_refusals(bench, played, p, events, reports[static_cast<std::size_t>(rank)], rank);
   }
   check_gradients(bench, played, p, salt, reports);
+  check_factor_before_sum(bench, played, p, salt, reports);
   for (int rank = 0; rank < p.members.size(); ++rank) {
     const OptimizerReport& report = reports[static_cast<std::size_t>(rank)];
     check_values(bench, played, p, report, rank);
@@ -326,6 +246,8 @@ OptimizerCase case_of_optimizer(const OptimizerProblem& p, std::uint64_t salt, i
   const Training& training = p.training;
   OptimizerCase one;
   one.rule = training.rule;
+  const bool reversed = training.lists != Training::Lists::alike && rank % 2 == 1;
+  one.listed = reversed ? Listed::reversed : Listed::in_order;
   one.combine = training.combine;
   one.predivide_factor = training.predivide_factor;
   one.passes = training.passes_per_step;
@@ -347,6 +269,7 @@ std::vector<OptimizerProblem> smaller_trainings(const OptimizerProblem& p) {
   }
   const std::size_t steps = p.training.steps.size();
   for (std::size_t s = 0; s < steps && steps > 1; ++s) {
+    if (s + 1 < steps && p.training.steps[s + 1].begins == TrainingStep::Begins::as_left) continue;
     auto& fewer = offered.emplace_back(p).training.steps;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(s));
   }

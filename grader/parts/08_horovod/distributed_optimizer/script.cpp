@@ -9,15 +9,15 @@
 namespace lockstep::grader::distributed_optimizer {
 namespace {
 
+using Begins = TrainingStep::Begins;
+using Ends = TrainingStep::Ends;
 using Tries = TrainingStep::Tries;
+
+// In the place of a pass: the one with which a step begins.
+constexpr int first_of_all = 32;
 
 std::uint64_t salt_of(std::uint64_t salt, std::size_t step, int pass) {
   return random_bits(salt, 64 * step + static_cast<std::uint64_t>(pass));
-}
-
-bool makes_gradient(const TrainingStep& step, std::size_t i, int rank) {
-  if (step.makes == TrainingStep::Makes::all) return true;
-  return !((i % 3 == 0 && rank % 2 == 0) || i == 1);
 }
 
 std::vector<std::int64_t> order_of(const Training& training, std::uint64_t salt, std::size_t step,
@@ -47,7 +47,12 @@ class Writer {
  private:
   void write_step(const TrainingStep& step) {
     const auto order = order_of(training_, salt_, step_, rank_);
-    put({.kind = Kind::zero_grad});
+    if (step.begins != Begins::as_left) put({.kind = Kind::zero_grad});
+    if (step.begins == Begins::synchronized) {
+      pass_ = first_of_all;
+      for (const std::int64_t i : order) put_gradient(i);
+      put({.kind = Kind::synchronize});
+    }
     for (pass_ = 0; pass_ < step.passes; ++pass_) {
       for (const std::int64_t i : order) {
         if (makes_gradient(step, static_cast<std::size_t>(i), rank_)) put_gradient(i);
@@ -59,7 +64,8 @@ class Writer {
       put({.kind = Kind::extra_gradient, .parameter = static_cast<std::uint32_t>(order.front())});
     }
     if (step.tries == Tries::skipped_step) put({.kind = Kind::early_skipped_step});
-    if (step.ends == TrainingStep::Ends::step) return put({.kind = Kind::step});
+    if (step.ends == Ends::step) return put({.kind = Kind::step});
+    if (step.ends == Ends::under_guard) return put({.kind = Kind::skipped_step});
     put({.kind = Kind::synchronize});
     if (step.tries == Tries::synchronize_again) put({.kind = Kind::second_synchronize});
     if (step.tries == Tries::step_again) put({.kind = Kind::second_step});
@@ -141,38 +147,95 @@ void TrainingService::require_all() const {
   }
 }
 
+bool makes_gradient(const TrainingStep& step, std::size_t i, int rank) {
+  if (step.makes == TrainingStep::Makes::all) return true;
+  return !((i % 3 == 0 && rank % 2 == 0) || i == 1);
+}
+
+namespace {
+
+using ByRank = std::vector<std::vector<double>>;
+
+// The grads with which a rank comes to the passes of a step, the same on every rank, and how far
+// they may be off.
+struct Start {
+  std::vector<double> values, tolerance;
+};
+
+// Adds the ranks' `own` times `factor`. Each of some K-1 + N-1 additions in any order, and each of
+// four factors, rounds once.
+void add_reduced(Start& to, const ByRank& own, double factor, double roundings) {
+  for (const auto& one : own) {
+    for (std::size_t e = 0; e < one.size(); ++e) {
+      to.values[e] += factor * one[e];
+      to.tolerance[e] += roundings * factor * std::fabs(one[e]);
+    }
+  }
+}
+
+Start start_of(const Training& training, std::uint64_t salt, std::size_t s, std::size_t i,
+               int ranks, const StepGradient* before) {
+  const auto size = static_cast<std::size_t>(training.sizes[i]);
+  Start start{std::vector<double>(size), std::vector<double>(size)};
+  const Begins begins = training.steps[s].begins;
+  if (begins == Begins::as_left && before != nullptr) return {before->values, before->tolerance};
+  if (begins != Begins::synchronized) return start;
+  ByRank made;
+  for (int rank = 0; rank < ranks; ++rank) {
+    made.push_back(drawn_gradient(training.plan(), salt_of(salt, s, first_of_all), rank, i,
+                                  training.size_of_gradients));
+  }
+  add_reduced(start, made, training.weight(ranks), (ranks + 4) * epsilon_of(training.dtype));
+  return start;
+}
+
+StepGradient right_gradient(const Training& training, std::uint64_t salt, std::size_t s,
+                            std::size_t i, int ranks, const StepGradient* before) {
+  const TrainingStep& step = training.steps[s];
+  const Start start = start_of(training, salt, s, i, ranks, before);
+  StepGradient right;
+  right.start.assign(static_cast<std::size_t>(ranks), start.values);
+  right.summed = right.start;
+  right.first.assign(right.start.size(), std::vector<double>(start.values.size()));
+  right.last = right.first;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    for (int pass = 0; pass < step.passes && makes_gradient(step, i, rank); ++pass) {
+      right.last[r] = drawn_gradient(training.plan(), salt_of(salt, s, pass), rank, i,
+                                     training.size_of_gradients);
+      if (pass == 0) right.first[r] = right.last[r];
+      for (std::size_t e = 0; e < start.values.size(); ++e) right.summed[r][e] += right.last[r][e];
+    }
+  }
+  if (step.ends == Ends::under_guard) {  // nothing is reduced
+    right.values = start.values;
+    right.tolerance = start.tolerance;
+    return right;
+  }
+  const double factor = training.weight(ranks) * (step.ends == Ends::clipped ? clipped_by : 1);
+  Start reduced{std::vector<double>(start.values.size()), std::vector<double>(start.values.size())};
+  add_reduced(reduced, right.summed, factor,
+              (ranks + step.passes + 4) * epsilon_of(training.dtype));
+  for (std::size_t e = 0; e < start.values.size(); ++e) {
+    reduced.tolerance[e] += factor * ranks * start.tolerance[e];
+  }
+  right.values = std::move(reduced.values);
+  right.tolerance = std::move(reduced.tolerance);
+  return right;
+}
+
+}  // namespace
+
 std::vector<std::vector<StepGradient>> right_gradients(const Training& training, std::uint64_t salt,
                                                        int ranks) {
-  const GradientPlan plan = training.plan();
-  const double weight = training.weight(ranks), epsilon = epsilon_of(training.dtype);
   std::vector<std::vector<StepGradient>> steps;
   for (std::size_t s = 0; s < training.steps.size(); ++s) {
-    const TrainingStep& step = training.steps[s];
-    const double clip = step.ends == TrainingStep::Ends::clipped ? clipped_by : 1;
-    auto& gradients = steps.emplace_back(training.sizes.size());
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      StepGradient& right = gradients[i];
-      const std::vector<double> zeros(static_cast<std::size_t>(training.sizes[i]));
-      right.summed.assign(static_cast<std::size_t>(ranks), zeros);
-      right.first = right.last = right.summed;
-      right.values = right.tolerance = zeros;
-      for (int rank = 0; rank < ranks; ++rank) {
-        const auto r = static_cast<std::size_t>(rank);
-        for (int pass = 0; pass < step.passes; ++pass) {
-          if (!makes_gradient(step, i, rank)) continue;
-          right.last[r] =
-              drawn_gradient(plan, salt_of(salt, s, pass), rank, i, training.size_of_gradients);
-          if (pass == 0) right.first[r] = right.last[r];
-          for (std::size_t e = 0; e < zeros.size(); ++e) {
-            right.summed[r][e] += right.last[r][e];
-            right.values[e] += clip * weight * right.last[r][e];
-            // Each of the K-1 + N-1 additions in any order, and each of four factors, rounds once.
-            right.tolerance[e] +=
-                (ranks + step.passes + 4) * epsilon * clip * weight * std::fabs(right.last[r][e]);
-          }
-        }
-      }
+    std::vector<StepGradient> gradients;
+    for (std::size_t i = 0; i < training.sizes.size(); ++i) {
+      const StepGradient* before = s > 0 ? &steps.back()[i] : nullptr;
+      gradients.push_back(right_gradient(training, salt, s, i, ranks, before));
     }
+    steps.push_back(std::move(gradients));
   }
   return steps;
 }

@@ -16,10 +16,15 @@ using Kind = OptimizerEvent::Kind;
 
 struct TrainingStep {
   int passes = 1;
+  // cleared: with zero_grad(). synchronized: with zero_grad(), a backward pass of every gradient,
+  // and synchronize(); its grads stay, and the passes add to them. as_left: with the grads of the
+  // step before, to which the passes add.
+  enum class Begins : std::uint8_t { cleared, synchronized, as_left } begins = Begins::cleared;
   // some_absent: every third parameter gets no gradient on the even ranks, the second one on none.
   enum class Makes : std::uint8_t { all, some_absent } makes = Makes::all;
   // clipped: synchronize, every grad times clipped_by, and step under skip_synchronize.
-  enum class Ends : std::uint8_t { step, clipped } ends = Ends::step;
+  // under_guard: step under skip_synchronize, without synchronize.
+  enum class Ends : std::uint8_t { step, clipped, under_guard } ends = Ends::step;
   // What is tried on the way, and to be refused.
   enum class Tries : std::uint8_t {
     nothing,
@@ -36,6 +41,8 @@ struct Training {
   DType dtype = DType::float32;
   std::vector<std::int64_t> sizes;
   std::vector<TrainingStep> steps;
+  // Whether the wrapped optimizers of odd ranks have the parameters in reverse.
+  enum class Lists : std::uint8_t { alike, reversed_on_odd_ranks } lists = Lists::alike;
   WrappedRule rule = WrappedRule::momentum;
   horovod::Combine combine = horovod::Combine::average;
   double predivide_factor = 1;
@@ -86,10 +93,14 @@ class TrainingService final : public TypedService<OptimizerCall> {
 
 // A parameter's gradient in one step.
 struct StepGradient {
+  // Before the passes, by rank; zeros where there is no grad.
+  std::vector<std::vector<double>> start;
   // Before anything is reduced, by rank: the sum over its passes; the first and the last of them.
   std::vector<std::vector<double>> summed, first, last;
   std::vector<double> values, tolerance;  // after the step, on every rank
 };
+// Whether a rank makes this gradient in the passes of this step.
+bool makes_gradient(const TrainingStep& step, std::size_t i, int rank);
 // By step and parameter.
 std::vector<std::vector<StepGradient>> right_gradients(const Training& training, std::uint64_t salt,
                                                        int ranks);
