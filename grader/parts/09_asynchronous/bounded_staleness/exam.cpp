@@ -22,16 +22,19 @@ std::string text_of_bound(std::int64_t bound) {
   return bound == unbounded ? "no bound" : text("a bound of ", grouped(bound));
 }
 
-// "clocks 7 (5) 9, a bound of 3; in parentheses: workers that have finished"
-std::string text_of_clocks(const WorkerClocks& at) {
+// "clocks 7 (5) 9; in parentheses: workers that have finished"
+std::string shown_clocks(const WorkerClocks& at) {
   std::string shown = "clocks";
   for (std::size_t w = 0; w < at.clocks.size(); ++w) {
     const std::string clock = grouped(at.clocks[w]);
     shown += at.finished[w] ? text(" (", clock, ")") : text(" ", clock);
   }
-  shown += text(", ", text_of_bound(at.bound));
   const bool any = std::ranges::count(at.finished, 1) > 0;
   return any ? shown + "; in parentheses: workers that have finished" : shown;
+}
+
+std::string text_of_clocks(const WorkerClocks& at) {
+  return text(text_of_bound(at.bound), ", ", shown_clocks(at));
 }
 
 std::string text_of_run(const WorkerRun& run) {
@@ -126,8 +129,8 @@ std::optional<Failure> wrong_run(std::span<const WorkerRun> asked, const Starts&
   Failure failure{.message = told(*first),
                   .expected = text("worker ", first->worker, first->starts ? " waits" : " starts"),
                   .seen = text("worker ", first->worker, first->starts ? " starts" : " waits"),
-                  .where = text(text_of_clocks(first->at), ", after ", replay.at_ms[place],
-                                " ms of ", text_of_run(asked.back()))};
+                  .where = text(text_of_run(asked.back()), ", after ", replay.at_ms[place],
+                                " ms: ", shown_clocks(first->at))};
   const WorkerClocks& end = replay.end;
   if (std::ranges::count(end.finished, 0) > 0) {
     failure.verdict = Verdict::deadlock;
@@ -136,8 +139,8 @@ std::optional<Failure> wrong_run(std::span<const WorkerRun> asked, const Starts&
              slowest_of(end), " is the slowest of them");
     failure.expected = text("worker ", slowest_of(end), " starts");
     failure.seen = "nobody starts";
-    failure.where = text(text_of_clocks(end), ", after ", replay.at_ms.back(), " ms of ",
-                         text_of_run(asked.back()));
+    failure.where = text(text_of_run(asked.back()), ", after ", replay.at_ms.back(),
+                         " ms: ", shown_clocks(end));
   }
   return because(misreading_of(replay.calls).value_or(other_rule), failure);
 }
