@@ -24,6 +24,7 @@ struct StartedBucket {
   std::int64_t count = 0;                            // elements of the whole
   std::vector<std::vector<std::int64_t>> gradients;  // their shapes
   bool in_place = true;  // each gradient is its part of the whole, one after the other
+  Bytes elements{};      // of the whole
 };
 
 struct ReducerReport {
@@ -38,7 +39,8 @@ void fields(Archive& archive, ReducerCase& c) {
 }
 template <typename Archive>
 void fields(Archive& archive, StartedBucket& bucket) {
-  archive(bucket.index, bucket.last, bucket.count, bucket.gradients, bucket.in_place);
+  archive(bucket.index, bucket.last, bucket.count, bucket.gradients, bucket.in_place,
+          bucket.elements);
 }
 template <typename Archive>
 void fields(Archive& archive, ReducerReport& report) {

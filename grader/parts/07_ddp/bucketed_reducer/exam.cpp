@@ -11,6 +11,7 @@
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/parts/07_ddp/bucketed_reducer/started.hpp"
 
 namespace lockstep::grader::bucketed_reducer {
 namespace {
@@ -151,7 +152,12 @@ void compare_hooks(Bench& bench, const Played& played, const Problem& p, std::ui
                         .where = text("rank ", rank)}));
   }
   const auto driven = driven_of(reports);
-  check_sums(bench, played, {p.script, p.members, salt, events, driven}, awaited_by(p));
+  const DrivenRun run{p.script, p.members, salt, events, driven};
+  check_sums(bench, played, run, awaited_by(p));
+  for (int rank = 0; rank < p.members.size(); ++rank) {
+    const auto& seen = reports[static_cast<std::size_t>(rank)].started;
+    if (seen.size() == right.size()) check_elements(bench, played, run, p.plans[0], rank, seen);
+  }
 }
 
 void compare_ends(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
@@ -292,7 +298,7 @@ void overlap(Bench& bench) {
 void hooks(Bench& bench) {
   for (const int ranks : {2, 3}) {
     Problem p = usual(bench, ranks, {{}, {}});
-    p.script.share = 1;
+    p.script.share = ranks == 2 ? 1 : 0.3;  // the hook divides, or part of it
     p.script.afterwards = 2;
     judge(bench, contract_with(compare_hooks), p);
   }

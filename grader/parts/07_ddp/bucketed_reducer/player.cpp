@@ -13,6 +13,10 @@ namespace {
 StartedBucket noted(const collectives::GradientBucket& bucket) {
   StartedBucket noted{.index = bucket.index, .last = bucket.last, .gradients = {}};
   noted.count = bucket.flat.defined() ? bucket.flat.numel() : -1;
+  if (noted.count > 0) {
+    const auto bytes = bucket.flat.raw_bytes();
+    noted.elements.assign(bytes.begin(), bytes.end());
+  }
   std::int64_t start = 0;
   for (const Tensor& gradient : bucket.gradients) {
     auto& shape = noted.gradients.emplace_back();
