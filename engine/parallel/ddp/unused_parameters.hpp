@@ -1,10 +1,11 @@
 // Parameters that a pass leaves unused: on some ranks, or on all of them.
 //
 // A reducer waits for every parameter's gradient. So a parameter that this rank does not use is
-// handed to it when backward begins, as zeros, and its bucket need not wait. Other ranks may have
-// used it, and then it has a mean like any other. But what no rank used must not come out of the
-// pass with a gradient of zeros: weight decay and momentum would move it. To tell the two apart,
-// the ranks need one small all-reduce more, which travels while backward computes.
+// handed to it when backward begins, with the grad that it has, or as zeros where it has none, and
+// its bucket need not wait. Other ranks may have used it, and then it has a mean like any other.
+// But what no rank used must not come out of the pass with a gradient of zeros: weight decay and
+// momentum would move it. To tell the two apart, the ranks need one small all-reduce more, which
+// travels while backward computes.
 #pragma once
 
 #include <cstdint>
