@@ -18,6 +18,7 @@ namespace lockstep::ddp {
 //   Ensures   the replicas stay identical bit for bit, and equal (up to rounding) to one device
 //             that takes one step on the mean loss over all labels of all ranks' micro-batches.
 //             So a micro-batch counts by its share of this rank's labels, not by 1/k
+//   Memory    activations of one micro-batch: its backward ends before the next forward begins
 //   Reports   before each backward, its share of the step's loss, by model.report
 //   Comm      one pass of DDP that is reduced: 2(N-1)/N · bytes of the gradients per rank, whatever
 //             k is

@@ -24,6 +24,8 @@ struct AccumulationCase {
 struct AccumulationReport {
   std::vector<double> losses;  // by step, the mean over the ranks; nan where none was reported
   std::vector<std::vector<std::int64_t>> passes;  // samples of each forward pass, by step
+  // Of each forward pass, by step: the earlier ones whose backward had not ended when it began.
+  std::vector<std::vector<std::int64_t>> waiting;
   std::vector<Bytes> parameters;
 };
 
@@ -34,7 +36,7 @@ void fields(Archive& archive, AccumulationCase& c) {
 }
 template <typename Archive>
 void fields(Archive& archive, AccumulationReport& report) {
-  archive(report.losses, report.passes, report.parameters);
+  archive(report.losses, report.passes, report.waiting, report.parameters);
 }
 
 }  // namespace lockstep::grader

@@ -27,7 +27,9 @@ struct KnownMistake {
 const std::vector<KnownMistake>& known_mistakes() {
   static const std::vector<KnownMistake> all{
       {Way::unmoved,
-       {"unmoved", "no parameter moved: the optimizer did not step, or found no gradient"}},
+       {"unmoved",
+        "no parameter moved: the optimizer did not step, found no gradient, or every share is 0: "
+        "one integer divided by a larger one is 0"}},
       {Way::no_average,
        {"not_averaged",
         "this rank trained on its own samples only: no pass of the step was reduced, since the "
@@ -133,6 +135,30 @@ void check_passes(Bench& bench, const Played& played, const Problem& p, int rank
   }
 }
 
+// A pass keeps its activations until its backward has used them.
+void check_activations(Bench& bench, const Played& played, const Problem& p, int rank,
+                       const std::vector<Sizes>& waiting) {
+  if (waiting.size() != p.steps.size()) throw MalformedMessage("not the passes of every step");
+  for (std::size_t step = 0; step < waiting.size(); ++step) {
+    const auto most = std::ranges::max_element(waiting[step]);
+    if (most == waiting[step].end() || *most == 0) continue;
+    const auto pass = most - waiting[step].begin();
+    Failure failure{
+        .message = text("the parameters are right, but in step ", step, " of rank ", rank,
+                        " the forward pass of micro-batch ", pass, " begins while ", *most,
+                        *most == 1 ? " earlier one waits for its" : " earlier ones wait for their",
+                        " backward, so activations of ", *most + 1, " micro-batches are held"),
+        .expected = "activations of 1 micro-batch",
+        .seen = text("activations of ", *most + 1, " micro-batches"),
+        .where = text("rank ", rank, ", step ", step)};
+    failure.verdict = Verdict::efficiency;
+    bench.fail(played, because({"activations_held",
+                                "micro-batches are there to save that memory: give each one a tape "
+                                "of its own, and go backward before the next forward"},
+                               failure));
+  }
+}
+
 // Enough to recognise a mistake.
 bool close_to(double seen, double other) {
   return std::fabs(seen - other) <= 1e-4 * std::fabs(other);
@@ -154,7 +180,8 @@ Cause cause_of_loss(const std::vector<double>& of_batches, const Sizes& sizes, d
     return {"last_loss_only", "this is the last micro-batch's; report each one's share"};
   }
   return {"wrong_loss",
-          "report each micro-batch's loss once, multiplied by its share of the labels"};
+          "report each micro-batch's loss once, multiplied by its share of the labels, before its "
+          "backward"};
 }
 
 void check_losses(Bench& bench, const Played& played, const Problem& p, int rank,
@@ -212,6 +239,7 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
                           .where = text("rank ", rank, ", parameter element ", *at)}));
     }
     check_passes(bench, played, p, rank, report.passes);
+    check_activations(bench, played, p, rank, report.waiting);
     check_losses(bench, played, p, rank, report.losses, right);
   }
 }
@@ -226,12 +254,14 @@ std::int64_t reduced_bytes(const Played& played) {
 }
 
 void check_traffic(Bench& bench, const Played& played, const Problem& p) {
+  if (p.ranks() == 1) return;  // nothing travels, so a failing case keeps two ranks
   const auto steps = static_cast<std::int64_t>(p.steps.size());
   const std::int64_t once = steps * elements * static_cast<std::int64_t>(bytes_of(p.dtype));
   const std::int64_t seen = reduced_bytes(played);
   // Half of it on top: what a step says of its loss and of lacking gradients is 16 bytes beside
   // 736, and making the replicas equal takes some at the start.
   if (2 * seen <= 3 * once) return;
+  const std::string steps_text = text(steps, steps == 1 ? " step" : " steps");
   const auto times = static_cast<std::int64_t>(
       std::llround(static_cast<double>(seen) / static_cast<double>(once)));
   bench.fail(played,
@@ -240,10 +270,10 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
                       "forward is called, so all of them but the step's last one belong inside"},
                      wasteful("reduced_every_time",
                               2.0 * (p.ranks() - 1) / p.ranks() * static_cast<double>(seen),
-                              ring_bytes(once, p.ranks()), text("per rank in ", steps, " steps"),
+                              ring_bytes(once, p.ranks()), text("per rank in ", steps_text),
                               text("the result is right, but gradients of ", grouped(seen),
-                                   " bytes are reduced in ", steps,
-                                   " steps where one reduction per step "
+                                   " bytes are reduced in ", steps_text,
+                                   " where one reduction per step "
                                    "takes ",
                                    grouped(once), ": ", times, " times as much"))));
 }

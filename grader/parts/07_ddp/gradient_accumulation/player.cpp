@@ -1,5 +1,5 @@
 // Plays gradient_accumulation: some steps of training on this rank's own micro-batches, with a
-// model that notes which batches pass through it.
+// model that notes which batches pass through it, and which of them wait for their backward.
 #include "grader/parts/07_ddp/gradient_accumulation/case.hpp"
 
 #include <limits>
@@ -16,14 +16,24 @@ class NotedPasses final : public nn::Module {
   explicit NotedPasses(std::unique_ptr<nn::Module> model) : model_(std::move(model)) {}
 
   Value forward(Tape& tape, const Value& input) override {
+    waiting.push_back(std::ssize(passes) - ended_);
     passes.push_back(input.tensor.size(0));
+    tape.watch({.begins = [](std::span<Parameter* const>) {}, .ended = [this] { ++ended_; }});
     return model_->forward(tape, input);
   }
   std::vector<Parameter*> parameters() override { return model_->parameters(); }
 
-  std::vector<std::int64_t> passes;  // samples of each, since it was taken away
+  void begin_step() {
+    passes.clear();
+    waiting.clear();
+    ended_ = 0;
+  }
+
+  std::vector<std::int64_t> passes;   // samples of each, in this step
+  std::vector<std::int64_t> waiting;  // for their backward, when each began
 
  private:
+  std::int64_t ended_ = 0;  // backward passes of this step
   std::unique_ptr<nn::Module> model_;
 };
 
@@ -52,10 +62,11 @@ AccumulationReport take_steps(comm::ProcessGroup& group, const AccumulationCase&
           make_batch(c.inputs, c.labels, c.widths.front(), first, samples, c.dtype, device));
       first += samples;
     }
-    model.passes.clear();
+    model.begin_step();
     ddp::accumulate_step(wrapped, *optimizer, micro_batches);
     report.losses.push_back(reported_by(wrapped));
     report.passes.push_back(model.passes);
+    report.waiting.push_back(model.waiting);
   }
   report.parameters = values_of(model);
   return report;
