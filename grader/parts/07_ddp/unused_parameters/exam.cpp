@@ -66,9 +66,10 @@ Cause cause_of_values(const Problem& p, const Seen& seen, std::span<const double
       is(right[seen.pass - 1][seen.parameter].values, 1)) {
     return {"stale", "it is what was right after the pass before"};
   }
-  return {"other_values",
-          "a rank that does not use the parameter brings what it had before the pass, or zeros; "
-          "nothing else is added"};
+  return {
+      "other_values",
+      "a rank that does not use the parameter brings what it had before the pass, and zeros only "
+      "where it had none; nothing else is added"};
 }
 
 void check_used(Bench& bench, const Played& played, const Problem& p, const Seen& seen,
