@@ -85,8 +85,7 @@ class Ddp final : public nn::Module {
   //             gradient (Unused::refuse), or is used where it was not in the first armed pass, or
   //             the other way round (Unused::fixed); CommError. Gradients are undefined then
   //   Unused::reduce, Unused::fixed  a parameter that some ranks used gets the sum of their
-  //   gradients times 1/N;
-  //             one that no rank used keeps the grad it had, or none
+  //             gradients times 1/N; one that no rank used keeps the grad it had, or none
   Value forward(Tape& tape, const Value& input) override;
   void prepare(const nn::Occasion& occasion) override { module_.prepare(occasion); }
   std::vector<Parameter*> parameters() override { return module_.parameters(); }
@@ -111,8 +110,8 @@ class Ddp final : public nn::Module {
   // collectives, with gradients of zeros and a loss of 0. Grads that are there are taken away;
   // afterwards they are the pass's result.
   //   Requires  Inputs::uneven, not Unused::fixed; the ranks that do have inputs report a loss in
-  //   this pass. Buffers
-  //             are then those of the largest such rank, which takes 8 bytes more to find
+  //             this pass. Buffers are then those of the largest such rank, which takes 8 bytes
+  //             more to find
   //   Throws    as a pass
   void shadow();
   // From the next pass on, the sum of gradients is divided by `ranks`, not by the group's size.
