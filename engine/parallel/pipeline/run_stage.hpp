@@ -47,22 +47,21 @@ struct StageResult {
   Tensor loss;
 };
 
-// Carries out `actions`.
+// Carries out this stage's actions of a plan.
 //   stages   the p ranks of one pipeline, in the order of the stages
-//   actions  this stage's of a plan that is valid (plan.hpp)
+//   plan     valid (plan.hpp), the same on every stage
 //   weights  m: what micro-batch j counts in the mean over the batch, such as its share of the
 //            labels; Σ = 1
 //   Ensures  every message of the plan was sent and received; gradients are those of Σ weight ·
 //   loss.
 //            A receive is posted one action ahead, so that a message travels while the stage works
-//   Comm     to each neighbouring part, per micro-batch, its boundary's activations forward and as
-//            many bytes of gradient back; nothing between parts of one stage. A message has the tag
+//   Comm     per micro-batch, for each boundary between two parts on different stages: its
+//            activations forward and as many bytes of gradient back. A message has the tag
 //            2·(micro-batch · p·v + part that it leaves), and 1 more on the way back
-//   Memory   a received tensor until its pass has run, and one received ahead; what is sent until
-//   it
-//            has left
+//   Memory   what was received, until its pass has run, and one tensor that is still on its way;
+//            what was sent, until a message tells by the plan that its receiver has had it
 //   Throws   CommError when a neighbour is lost; what the stage throws
-StageResult run_stage(comm::Peers& stages, Stage& mine, std::span<const Action> actions,
+StageResult run_stage(comm::Peers& stages, Stage& mine, const Plan& plan,
                       std::span<const double> weights);
 
 }  // namespace lockstep::pipeline
