@@ -20,8 +20,6 @@ namespace {
 
 using namespace lockstep;
 
-constexpr int ranks_max = 4096;
-
 // Starts this program once per rank; rank 0 keeps the terminal.
 int launch_ranks(std::int64_t ranks, std::optional<int> ranks_needed, int argc,
                  const char* const* argv) {
@@ -78,7 +76,8 @@ void check_run(const Arguments& arguments, int ranks) {
   const train::StrategyOptions chosen = apps::strategy_options(arguments);
   train::check(chosen.choice);
   train::check(chosen.async, ranks);
-  train::total_steps(apps::loop_options(arguments), datasets.train->size(), ranks);
+  train::total_steps(apps::loop_options(arguments), datasets.train->size(),
+                     apps::shares_of(arguments, ranks));
 }
 
 // What is wrong with the files that the options name is said now, not after the training.
@@ -112,8 +111,12 @@ int run(int argc, const char* const* argv) {
   }
   apps::leave_to_lab(arguments, {"with", "break"}, "./lab train");
   check_files(arguments);
-  const std::int64_t ranks = arguments.integer("ranks", 1);
-  if (ranks > ranks_max) throw UsageError(text("--ranks ", ranks, " is more than ", ranks_max));
+  const std::int64_t ranks = apps::ranks_of(arguments);
+  if (ranks > apps::ranks_max) {
+    throw UsageError(text(arguments.given("ranks") ? "--ranks " + arguments.get("ranks")
+                                                   : std::string("--pp times --dp"),
+                          " is more than ", apps::ranks_max));
+  }
   const bool launched = launch::is_launched(launch::process_environment());
   if (arguments.get("backend") == "sim") {
     if (launched) {
