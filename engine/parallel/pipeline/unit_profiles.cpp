@@ -11,8 +11,9 @@ namespace {
 
 std::vector<std::string> names_of(const nn::ModelSpec& spec, nn::UnitRange range) {
   SymbolicDevice sizes_only;
+  const auto part = nn::make_units(spec, sizes_only, 0, range);
   std::vector<std::string> names;
-  for (const Parameter* parameter : nn::make_units(spec, sizes_only, 0, range)->parameters()) {
+  for (const Parameter* parameter : part->parameters()) {
     names.push_back(parameter->name);
   }
   return names;
