@@ -160,7 +160,7 @@ Datasets open_shapes(const Arguments& arguments) {
 }  // namespace
 
 Datasets open_datasets(const Arguments& arguments) {
-  if (arguments.flag("sizes-only")) return open_shapes(arguments);
+  if (!has_numbers(arguments)) return open_shapes(arguments);
   const std::string data = data_name(arguments);
   if (data == "lessons" || data.starts_with("text:")) {
     if (!is_gpt(arguments)) throw UsageError("only --model gpt reads text; add it");
@@ -322,9 +322,9 @@ train::TrainOptions loop_options(const Arguments& arguments) {
   train::TrainOptions options;
   options.batch_size = batch_size_of(arguments);
   options.epochs = arguments.integer("epochs", 1);
-  options.steps = arguments.given("steps")       ? arguments.integer("steps", 1)
-                  : arguments.flag("sizes-only") ? steps_of_sizes
-                                                 : 0;
+  options.steps = arguments.given("steps")  ? arguments.integer("steps", 1)
+                  : !has_numbers(arguments) ? steps_of_sizes
+                                            : 0;
   options.decay = schedule == "cosine"   ? optim::Decay::cosine
                   : schedule == "linear" ? optim::Decay::linear
                                          : optim::Decay::constant;
