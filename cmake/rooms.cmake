@@ -3,7 +3,7 @@
 
 set(LOCKSTEP_FLOORS   # bottom first; rooms of one floor do not know each other
     "base" "strand trace" "sim" "tensor" "autograd" "nn" "optim" "data" "comm" "collectives replicas"
-    "parallel/data_parallel parallel/ddp parallel/compress parallel/horovod parallel/async_sgd" "checkpoint" "launch" "plan" "train" "apps")
+    "parallel/data_parallel parallel/ddp parallel/compress parallel/horovod parallel/async_sgd parallel/pipeline" "checkpoint" "launch" "plan" "train" "apps")
 
 # Floors inside a room, where it has folders: "room: a, b c", bottom first; "." are the files of the
 # room itself. A folder inside a room is no room: target and namespace are the room's. tests/house

@@ -49,6 +49,48 @@ train::AsyncOptions async_options(const Arguments& arguments) {
   return options;
 }
 
+std::int64_t batch_size_of(const Arguments& arguments) {
+  if (arguments.given("batch-size")) return arguments.integer("batch-size", 1);
+  return is_gpt(arguments) ? 16 : 64;
+}
+
+// The smallest number that fills a pipeline and cuts the batch evenly; if there is none, one that
+// does not, so that the sentence about it is the same as for a number that was typed.
+std::int64_t usual_micro_batches(const train::PipelineOptions& options, std::int64_t batch) {
+  const std::int64_t groups =
+      options.schedule == pipeline::Schedule::interleaved ? options.stages : 1;
+  for (std::int64_t m = options.stages; m <= batch; ++m) {
+    if (batch % m == 0 && m % groups == 0) return m;
+  }
+  return options.stages;
+}
+
+train::PipelineOptions pipeline_options(const Arguments& arguments) {
+  train::PipelineOptions options;
+  const auto number = [&](const char* name, std::int64_t otherwise) {
+    const std::int64_t value = arguments.given(name) ? arguments.integer(name, 1) : otherwise;
+    if (value > 1 << 16) throw UsageError(text("--", name, " ", value, " is more than 65,536"));
+    return static_cast<int>(value);
+  };
+  const std::string& schedule = arguments.get("schedule");
+  options.stages = number("pp", 1);
+  options.schedule = schedule == "gpipe"         ? pipeline::Schedule::gpipe
+                     : schedule == "interleaved" ? pipeline::Schedule::interleaved
+                     : schedule == "zero-bubble" ? pipeline::Schedule::zero_bubble
+                                                 : pipeline::Schedule::one_f_one_b;
+  if (options.schedule == pipeline::Schedule::interleaved) options.chunks = number("chunks", 2);
+  const std::int64_t batch = batch_size_of(arguments);
+  options.micro_batches = number("micro-batches", usual_micro_batches(options, batch));
+  if (batch % options.micro_batches != 0) {
+    throw UsageError(
+        text("--batch-size ", batch, " cannot be cut into ", options.micro_batches,
+             " micro-batches of one size; pass --batch-size ",
+             (batch + options.micro_batches - 1) / options.micro_batches * options.micro_batches,
+             ", or --micro-batches with a number that divides the batch"));
+  }
+  return options;
+}
+
 Datasets open_text(const Arguments& arguments, const std::string& data) {
   const bool own = data.starts_with("text:");
   const auto paths = own ? std::vector{data.substr(5)} : data::course_texts(LOCKSTEP_SOURCE_FOLDER);
@@ -101,8 +143,8 @@ class Shapes final : public data::Dataset {
 
 Datasets open_shapes(const Arguments& arguments) {
   const train::TrainOptions options = loop_options(arguments);
-  const std::int64_t samples =
-      options.batch_size * options.accumulate * arguments.integer("ranks", 1);
+  const std::int64_t samples = options.batch_size * options.accumulate *
+                               shares_of(arguments, static_cast<int>(ranks_of(arguments)));
   const bool gpt = is_gpt(arguments);
   const std::int64_t inputs = gpt ? arguments.integer("sequence", 1) : 784;
   const std::int64_t classes = !gpt                       ? 10
@@ -118,7 +160,7 @@ Datasets open_shapes(const Arguments& arguments) {
 }  // namespace
 
 Datasets open_datasets(const Arguments& arguments) {
-  if (arguments.flag("sizes-only")) return open_shapes(arguments);
+  if (!has_numbers(arguments)) return open_shapes(arguments);
   const std::string data = data_name(arguments);
   if (data == "lessons" || data.starts_with("text:")) {
     if (!is_gpt(arguments)) throw UsageError("only --model gpt reads text; add it");
@@ -198,6 +240,15 @@ optim::OptimizerSpec optimizer_spec(const Arguments& arguments) {
 
 namespace {
 
+ddp::BucketLimits bucket_limits(const Arguments& arguments) {
+  const double bucket_mb = arguments.number("bucket-mb", 0);
+  if (bucket_mb > 1 << 20) throw UsageError("--bucket-mb is more than 1,048,576");
+  ddp::BucketLimits limits;
+  limits.cap_bytes = static_cast<std::int64_t>(bucket_mb * static_cast<double>(mib));
+  limits.first_bytes = std::min(limits.first_bytes, limits.cap_bytes);
+  return limits;
+}
+
 compress::Compression compression_option(const Arguments& arguments) {
   const auto compression = compress::compression_of(arguments.get("compress"));
   if (compression.compressor != compress::Compressor::none &&
@@ -210,6 +261,20 @@ compress::Compression compression_option(const Arguments& arguments) {
 }
 
 }  // namespace
+
+int shares_of(const Arguments& arguments, int ranks) {
+  if (!arguments.given("pp")) return ranks;
+  const train::PipelineOptions options = pipeline_options(arguments);
+  train::check(options, ranks);
+  const int pipelines = ranks / options.stages;
+  if (arguments.given("dp") && arguments.integer("dp", 1) != pipelines) {
+    throw UsageError(text("--dp ", arguments.get("dp"), " disagrees with --ranks ", ranks,
+                          " and --pp ", options.stages, ", which make ", pipelines,
+                          pipelines == 1 ? " pipeline" : " pipelines", "; leave --dp out, or ",
+                          "--ranks"));
+  }
+  return pipelines;
+}
 
 train::StrategyOptions strategy_options(const Arguments& arguments) {
   train::StrategyOptions options;
@@ -227,6 +292,12 @@ train::StrategyOptions strategy_options(const Arguments& arguments) {
     options.async = async_options(arguments);
     return options;
   }
+  if (arguments.given("pp")) {
+    options.choice.execution = train::Way::pipeline;
+    options.pipeline = pipeline_options(arguments);
+    options.pipeline.limits = bucket_limits(arguments);
+    return options;
+  }
   if (arguments.flag("no-overlap")) {
     options.choice.reduction = train::Way::plain;
     return options;
@@ -236,11 +307,7 @@ train::StrategyOptions strategy_options(const Arguments& arguments) {
     options.horovod = horovod_options(arguments);
     return options;
   }
-  const double bucket_mb = arguments.number("bucket-mb", 0);
-  if (bucket_mb > 1 << 20) throw UsageError("--bucket-mb is more than 1,048,576");
-  ddp::BucketLimits& limits = options.ddp.limits;
-  limits.cap_bytes = static_cast<std::int64_t>(bucket_mb * static_cast<double>(mib));
-  limits.first_bytes = std::min(limits.first_bytes, limits.cap_bytes);
+  options.ddp.limits = bucket_limits(arguments);
   if (arguments.flag("find-unused")) options.ddp.unused = ddp::Unused::reduce;
   if (arguments.flag("static-graph")) options.ddp.unused = ddp::Unused::fixed;
   if (arguments.given("join")) {
@@ -253,13 +320,11 @@ train::StrategyOptions strategy_options(const Arguments& arguments) {
 train::TrainOptions loop_options(const Arguments& arguments) {
   const std::string& schedule = arguments.get("lr-schedule");
   train::TrainOptions options;
-  options.batch_size = arguments.given("batch-size") ? arguments.integer("batch-size", 1)
-                       : is_gpt(arguments)           ? 16
-                                                     : 64;
+  options.batch_size = batch_size_of(arguments);
   options.epochs = arguments.integer("epochs", 1);
-  options.steps = arguments.given("steps")       ? arguments.integer("steps", 1)
-                  : arguments.flag("sizes-only") ? steps_of_sizes
-                                                 : 0;
+  options.steps = arguments.given("steps")  ? arguments.integer("steps", 1)
+                  : !has_numbers(arguments) ? steps_of_sizes
+                                            : 0;
   options.decay = schedule == "cosine"   ? optim::Decay::cosine
                   : schedule == "linear" ? optim::Decay::linear
                                          : optim::Decay::constant;

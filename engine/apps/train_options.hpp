@@ -27,5 +27,7 @@ nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& datase
 optim::OptimizerSpec optimizer_spec(const Arguments& arguments);
 train::StrategyOptions strategy_options(const Arguments& arguments);
 train::TrainOptions loop_options(const Arguments& arguments);
+// Shares of a global batch (strategy.hpp) that `ranks` read.
+int shares_of(const Arguments& arguments, int ranks);
 
 }  // namespace lockstep::apps

@@ -178,6 +178,7 @@ std::int64_t parameters_of(const nn::ModelSpec& spec) {
 
 std::string reduction_text(const train::StrategyOptions& options) {
   if (options.choice.execution == train::Way::servers) return "by parameter servers";
+  if (options.choice.execution == train::Way::pipeline) return "in the last micro-batch's backward";
   return options.choice.reduction == train::Way::plain ? "after backward" : "during backward";
 }
 

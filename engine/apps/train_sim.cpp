@@ -92,13 +92,13 @@ double model_flops(const nn::ModelSpec& spec, std::int64_t parameters, double sa
 }
 
 void print_report(const Seen& seen, const nn::ModelSpec& spec, const train::TrainOptions& options,
-                  const sim::Cluster& cluster, int ranks) {
+                  const sim::Cluster& cluster, int ranks, int shares) {
   const auto line = [](const char* name, const std::string& value) {
     std::cout << "  " << std::left << std::setw(15) << name << value << "\n";
   };
   const train::StepReport& last = seen.last.report;
   const double samples =
-      static_cast<double>(options.batch_size * options.accumulate) * static_cast<double>(ranks);
+      static_cast<double>(options.batch_size * options.accumulate) * static_cast<double>(shares);
   const double step_s = samples / last.samples_per_s;
   std::cout << "the last step, in virtual time on " << cluster.name << ":\n";
   line("step", seconds_text(step_s));
@@ -181,7 +181,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   }
   if (failure) std::rethrow_exception(failure);
   if (result.finding) throw Error(result.finding->message);
-  print_report(seen, spec, options, cluster, ranks);
+  print_report(seen, spec, options, cluster, ranks, shares_of(arguments, ranks));
   print_cost(core.counters(), watch.seconds());
   const train::Summary& summary = seen.trained.summary;
   return summary.replicas_equal && summary.asynchrony.lost.empty() ? 0 : 1;

@@ -2,6 +2,7 @@
 #include "engine/autograd/operations.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "engine/tensor/ops.hpp"
@@ -28,25 +29,31 @@ Value remade(Value value, Remake remake) {
   return value;
 }
 
-// y = x·Wᵀ (+ b): dx = g·W, dW = gᵀ·x, db = Σ g. `inputs` are x, W and, where there is one, b.
+// y = x·Wᵀ (+ b): dx = g·W, and, in the other half, dW = gᵀ·x, db = Σ g. `inputs` are x, W and,
+// where there is one, b.
 Value record_linear(Tape& tape, Tensor y, std::vector<Value> inputs) {
   const Value &x = inputs[0], &weight = inputs[1];
-  const bool biased = inputs.size() == 3;
-  return tape.record(std::move(y), inputs,
-                     [&tape, saved = Saved(x), weight = weight.tensor, leaf = weight.node,
-                      shape = x.tensor.shape(), dx = wanted(x), dw = wanted(weight),
-                      db = biased && wanted(inputs[2]), biased](const Tensor& grad) {
-                       Gradients grads(biased ? 3 : 2);
-                       const Tensor g = matrix(grad);
-                       if (dw)
-                         grads[1] = ops::matmul(g, Transpose::yes, matrix(saved.get()),
-                                                Transpose::no, tape.place_of(leaf));
-                       if (dx)
-                         grads[0] =
-                             ops::matmul(g, Transpose::no, weight, Transpose::no).view(shape);
-                       if (db) grads[2] = ops::sum_rows(grad);
-                       return grads;
-                     });
+  const std::size_t count = inputs.size();
+  const bool db = count == 3 && wanted(inputs[2]);
+  Tape::Backward to_input = [weight = weight.tensor, shape = x.tensor.shape(), dx = wanted(x),
+                             count](const Tensor& grad) {
+    Gradients grads(count);
+    if (dx) {
+      grads[0] = ops::matmul(matrix(grad), Transpose::no, weight, Transpose::no).view(shape);
+    }
+    return grads;
+  };
+  Tape::Backward to_weights = [&tape, saved = Saved(x), leaf = weight.node, dw = wanted(weight), db,
+                               count](const Tensor& grad) {
+    Gradients grads(count);
+    if (dw) {
+      grads[1] = ops::matmul(matrix(grad), Transpose::yes, matrix(saved.get()), Transpose::no,
+                             tape.place_of(leaf));
+    }
+    if (db) grads[2] = ops::sum_rows(grad);
+    return grads;
+  };
+  return tape.record(std::move(y), std::move(inputs), std::move(to_input), std::move(to_weights));
 }
 
 }  // namespace
@@ -244,32 +251,81 @@ Value concatenate(Tape& tape, std::span<const Value> parts, std::int64_t axis) {
                      });
 }
 
+namespace {
+
+// A body that runs again while the tape around it walks back, in the two halves of that walk or at
+// once.
+class Recomputed {
+ public:
+  using Body = std::function<Value(Tape&, const Value&)>;
+  Recomputed(const Value& x, std::vector<Parameter*> parameters, Body body)
+      : saved_(x), parameters_(std::move(parameters)), body_(std::move(body)) {}
+
+  // Gradients of x and of the parameters: all of them, or those that the first half gives.
+  Gradients begin(const Tape& around, const Tensor& grad) {
+    tape_ = std::make_unique<Tape>(GradMode::record);
+    found_.assign(parameters_.size() + 1, {});
+    const Value input = tape_->input(std::exchange(saved_, Saved(Tensor())).get());
+    const Value output = body_(*tape_, input);
+    const Tape::LeafSink sink = [this](const Parameter& parameter, const Tensor& sum) {
+      const auto at = std::ranges::find(parameters_, &parameter) - parameters_.begin();
+      found_[static_cast<std::size_t>(at) + 1] = sum;
+    };
+    if (around.in_halves()) {
+      tape_->backward_inputs(output, grad, sink);
+    } else {
+      tape_->backward(output, grad, sink);
+    }
+    found_[0] = tape_->gradient_of(input);
+    if (!found_[0].defined()) found_[0] = zeros_like(input.tensor);
+    if (!around.in_halves()) return all();
+    for (const Tensor& found : found_) given_.push_back(found.defined());
+    return std::exchange(found_, Gradients(found_.size()));
+  }
+
+  // Those that begin did not give.
+  Gradients end() {
+    if (given_.empty()) return Gradients(parameters_.size() + 1);
+    tape_->backward_weights();
+    return all();
+  }
+
+ private:
+  static Tensor zeros_like(const Tensor& like) {
+    return zeros(like.shape(), like.dtype(), like.device(), MemoryKind::activations);
+  }
+
+  // What the output does not depend on has the gradient zero.
+  Gradients all() {
+    tape_.reset();
+    for (std::size_t i = 1; i < found_.size(); ++i) {
+      const bool lacks = !found_[i].defined() && (given_.empty() || !given_[i]);
+      if (lacks) found_[i] = zeros_like(parameters_[i - 1]->value);
+    }
+    return std::exchange(found_, {});
+  }
+
+  Saved saved_;
+  std::vector<Parameter*> parameters_;
+  Body body_;
+  std::unique_ptr<Tape> tape_;  // of the second run
+  Gradients found_;             // of x and the parameters; undefined until it is
+  std::vector<bool> given_;     // those of the first half, where there are two
+};
+
+}  // namespace
+
 Value recompute(Tape& tape, const Value& x, std::function<Value(Tape&, const Value&)> body) {
   if (tape.mode() == GradMode::inference) return body(tape, x);
   Tape first(GradMode::inference);
   Tensor y = body(first, first.constant(x.tensor)).tensor;
   std::vector<Value> inputs = {x};
   for (Parameter* parameter : first.leaves()) inputs.push_back(tape.leaf(*parameter));
+  const auto again = std::make_shared<Recomputed>(x, first.leaves(), std::move(body));
   return tape.record(
       std::move(y), std::move(inputs),
-      [saved = Saved(x), parameters = first.leaves(), body = std::move(body)](const Tensor& grad) {
-        Tape again(GradMode::record);
-        const Value input = again.input(saved.get());
-        const Value output = body(again, input);
-        Gradients grads(parameters.size() + 1);
-        again.backward(output, grad, [&](const Parameter& parameter, const Tensor& sum) {
-          const auto at = std::ranges::find(parameters, &parameter) - parameters.begin();
-          grads[static_cast<std::size_t>(at) + 1] = sum;
-        });
-        grads[0] = again.gradient_of(input);
-        // What the output does not depend on has the gradient zero.
-        for (std::size_t i = 0; i < grads.size(); ++i) {
-          if (grads[i].defined()) continue;
-          const Tensor& like = i == 0 ? input.tensor : parameters[i - 1]->value;
-          grads[i] = zeros(like.shape(), like.dtype(), like.device(), MemoryKind::activations);
-        }
-        return grads;
-      });
+      [again, &tape](const Tensor& grad) { return again->begin(tape, grad); },
+      [again](const Tensor&) { return again->end(); });
 }
 
 }  // namespace lockstep::autograd

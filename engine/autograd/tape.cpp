@@ -1,7 +1,8 @@
 // The walk of backward(), in four steps:
 //   a. mark the nodes the loss depends on, last to first;
 //   b. count, for each parameter, the uses among them, and say which parameters that are;
-//   c. walk again: run each marked node's derivative and hand its gradients to its inputs;
+//   c. walk again: run each marked node's derivative and hand its gradients to its inputs; where
+//      the walk is made in two halves, what a node puts off comes in a second round;
 //   d. at a parameter's last use, add the sum to its grad and fire its hooks.
 #include "engine/autograd/tape.hpp"
 
@@ -41,8 +42,17 @@ struct Tape::Pass {
     std::int64_t uses_pending = 0;
     Tensor sum;
   };
+  // A node whose first half was made: the gradient it was made from, and which inputs got theirs.
+  struct Halved {
+    std::size_t node;
+    Tensor grad;
+    std::vector<bool> given;
+  };
+  LeafSink sink;  // of a walk inside another one
+  bool in_halves = false;
   std::vector<bool> needed;                     // by node
   std::unordered_map<Parameter*, Leaf> leaves;  // looked up, never iterated: its order is arbitrary
+  std::vector<Halved> halved;                   // in the order of the walk
 
   static void finish(Parameter& parameter, Tensor sum) {
     if (parameter.grad.defined()) {
@@ -58,6 +68,9 @@ struct Tape::Pass {
   }
 };
 
+Tape::Tape(GradMode mode) : mode_(mode) {}
+Tape::~Tape() = default;
+
 Value Tape::leaf(Parameter& parameter) {
   if (std::ranges::find(leaves_, &parameter) == leaves_.end()) leaves_.push_back(&parameter);
   if (mode_ == GradMode::inference) return constant(parameter.value);
@@ -72,6 +85,10 @@ Value Tape::input(Tensor tensor) {
 }
 
 Value Tape::record(Tensor output, std::vector<Value> inputs, Backward backward) {
+  return record(std::move(output), std::move(inputs), std::move(backward), nullptr);
+}
+
+Value Tape::record(Tensor output, std::vector<Value> inputs, Backward backward, Backward rest) {
   std::vector<std::int64_t> nodes;
   bool depends_on_leaf = false;
   for (const Value& input : inputs) {
@@ -82,7 +99,7 @@ Value Tape::record(Tensor output, std::vector<Value> inputs, Backward backward) 
   }
   if (!depends_on_leaf) return constant(std::move(output));
   LOCKSTEP_CHECK(!spent_, "record: this tape was spent by backward(); make a new one");
-  nodes_.push_back({std::move(nodes), std::move(backward), nullptr});
+  nodes_.push_back({std::move(nodes), std::move(backward), nullptr, std::move(rest)});
   return {std::move(output), static_cast<std::int64_t>(nodes_.size()) - 1, nullptr, this};
 }
 
@@ -93,25 +110,16 @@ void Tape::check_walk(const Value& from) const {
   LOCKSTEP_CHECK(from.node >= 0, "backward: the loss depends on no parameter of this tape");
 }
 
-void Tape::backward(const Value& loss) {
-  LOCKSTEP_CHECK(loss.tensor.defined() && loss.tensor.numel() == 1,
-                 "backward: starts from one number, the loss; reduce the output to a mean first");
-  check_walk(loss);
-  backward(loss, full(loss.tensor.shape(), 1.0, loss.tensor.dtype(), loss.tensor.device(),
-                      MemoryKind::activations));
-}
-
-void Tape::backward(const Value& output, const Tensor& grad) { backward(output, grad, nullptr); }
-
-void Tape::backward(const Value& output, const Tensor& grad, const LeafSink& sink) {
+void Tape::begin_walk(const Value& output, const Tensor& grad, const LeafSink& sink) {
   check_walk(output);
   LOCKSTEP_CHECK(grad.shape() == output.tensor.shape() && grad.dtype() == output.tensor.dtype(),
                  "backward: the gradient is ", name_of(grad.dtype()), " ", text_of(grad.shape()),
                  ", the output ", name_of(output.tensor.dtype()), " ",
                  text_of(output.tensor.shape()));
   spent_ = true;
-
-  Pass pass;
+  pass_ = std::make_unique<Pass>();
+  Pass& pass = *pass_;
+  pass.sink = sink;
   const std::size_t end = static_cast<std::size_t>(output.node) + 1;
   pass.needed.resize(end);
   gradients_.resize(end);
@@ -133,59 +141,127 @@ void Tape::backward(const Value& output, const Tensor& grad, const LeafSink& sin
                          [&](Parameter* leaf) { return pass.leaves.contains(leaf); });
     for (const Watch& watch : watches_) watch.begins(reached);
   }
-
-  // Hands a gradient to the node it is of; at a parameter's last use its sum is complete.
-  const auto deliver = [&](std::size_t node, Tensor gradient) {
-    Parameter* parameter = nodes_[node].parameter;
-    if (parameter == nullptr) return accumulate(gradients_[node], std::move(gradient));
-    LOCKSTEP_CHECK(gradient.shape() == parameter->value.shape(), "backward: the gradient of ",
-                   parameter->name, " has shape ", text_of(gradient.shape()), ", its value ",
-                   text_of(parameter->value.shape()), "; the last operation that used it is wrong");
-    Pass::Leaf& leaf = pass.leaves[parameter];
-    accumulate(leaf.sum, std::move(gradient));
-    if (--leaf.uses_pending > 0) return;
-    if (sink) {
-      sink(*parameter, std::exchange(leaf.sum, {}));
-    } else {
-      Pass::finish(*parameter, std::exchange(leaf.sum, {}));
-    }
-  };
-
-  struct Running {
-    explicit Running(const Pass*& it, const Pass& pass) : running(it) { running = &pass; }
-    ~Running() { running = nullptr; }
-    Running(const Running&) = delete;
-    Running& operator=(const Running&) = delete;
-    const Pass*& running;
-  };
-  std::optional<Running> running;
-  if (!sink) running.emplace(running_, pass);
   deliver(end - 1, grad);
-  for (std::size_t i = end; i-- > 0;) {
-    Node& node = nodes_[i];
-    if (!pass.needed[i] || !node.backward) continue;
-    std::vector<Tensor> gradients = node.backward(std::exchange(gradients_[i], {}));
-    node.backward = nullptr;  // releases the activations it saved
-    LOCKSTEP_CHECK(gradients.size() == node.inputs.size(), "backward: an operation with ",
-                   node.inputs.size(), " inputs returned ", gradients.size(), " gradients");
-    for (std::size_t k = gradients.size(); k-- > 0;) {
-      if (node.inputs[k] < 0) continue;
-      LOCKSTEP_CHECK(gradients[k].defined(), "backward: an operation returned no gradient for its ",
-                     "input ", k, ", which depends on a parameter");
-      deliver(static_cast<std::size_t>(node.inputs[k]), std::exchange(gradients[k], {}));
-    }
+}
+
+// Hands a gradient to the node it is of; at a parameter's last use its sum is complete.
+void Tape::deliver(std::size_t node, Tensor gradient) {
+  Parameter* parameter = nodes_[node].parameter;
+  if (parameter == nullptr) return accumulate(gradients_[node], std::move(gradient));
+  LOCKSTEP_CHECK(gradient.shape() == parameter->value.shape(), "backward: the gradient of ",
+                 parameter->name, " has shape ", text_of(gradient.shape()), ", its value ",
+                 text_of(parameter->value.shape()), "; the last operation that used it is wrong");
+  Pass::Leaf& leaf = pass_->leaves[parameter];
+  accumulate(leaf.sum, std::move(gradient));
+  if (--leaf.uses_pending > 0) return;
+  if (pass_->sink) {
+    pass_->sink(*parameter, std::exchange(leaf.sum, {}));
+  } else {
+    Pass::finish(*parameter, std::exchange(leaf.sum, {}));
   }
-  if (sink) return;
+}
+
+// Last to first. What is undefined must have been `given` before.
+void Tape::deliver_all(const Node& node, std::vector<Tensor> gradients,
+                       const std::vector<bool>& given) {
+  LOCKSTEP_CHECK(gradients.size() == node.inputs.size(), "backward: an operation with ",
+                 node.inputs.size(), " inputs returned ", gradients.size(), " gradients");
+  for (std::size_t k = gradients.size(); k-- > 0;) {
+    if (node.inputs[k] < 0) continue;
+    const bool before = !given.empty() && given[k];
+    LOCKSTEP_CHECK(gradients[k].defined() != before, "backward: an operation returned ",
+                   before ? "two gradients" : "no gradient", " for its input ", k,
+                   ", which depends on a parameter");
+    if (!before) deliver(static_cast<std::size_t>(node.inputs[k]), std::exchange(gradients[k], {}));
+  }
+}
+
+// Those of the first half that are there; says which.
+std::vector<bool> Tape::deliver_some(const Node& node, std::vector<Tensor> gradients) {
+  std::vector<bool> given;
+  for (const Tensor& gradient : gradients) given.push_back(gradient.defined());
+  for (std::size_t k = gradients.size(); k-- > 0;) {
+    if (node.inputs.at(k) < 0 || !given[k]) continue;
+    deliver(static_cast<std::size_t>(node.inputs[k]), std::exchange(gradients[k], {}));
+  }
+  return given;
+}
+
+void Tape::end_walk() {
+  const bool inside = static_cast<bool>(pass_->sink);
+  pass_.reset();
+  if (inside) return;
   for (const Watch& watch : watches_) watch.ended();
 }
 
+void Tape::backward(const Value& loss) {
+  LOCKSTEP_CHECK(loss.tensor.defined() && loss.tensor.numel() == 1,
+                 "backward: starts from one number, the loss; reduce the output to a mean first");
+  check_walk(loss);
+  backward(loss, full(loss.tensor.shape(), 1.0, loss.tensor.dtype(), loss.tensor.device(),
+                      MemoryKind::activations));
+}
+
+void Tape::backward(const Value& output, const Tensor& grad) { backward(output, grad, nullptr); }
+
+void Tape::backward(const Value& output, const Tensor& grad, const LeafSink& sink) {
+  begin_walk(output, grad, sink);
+  for (std::size_t i = pass_->needed.size(); i-- > 0;) {
+    Node& node = nodes_[i];
+    if (!pass_->needed[i] || !node.backward) continue;
+    const Tensor of_node = std::exchange(gradients_[i], {});
+    std::vector<Tensor> gradients = node.backward(of_node);
+    if (node.rest) {
+      std::vector<Tensor> others = node.rest(of_node);
+      for (std::size_t k = 0; k < std::min(gradients.size(), others.size()); ++k) {
+        if (!gradients[k].defined()) gradients[k] = std::move(others[k]);
+      }
+    }
+    node.backward = node.rest = nullptr;  // releases the activations they saved
+    deliver_all(node, std::move(gradients));
+  }
+  end_walk();
+}
+
+void Tape::backward_inputs(const Value& output, const Tensor& grad, const LeafSink& sink) {
+  begin_walk(output, grad, sink);
+  pass_->in_halves = true;
+  for (std::size_t i = pass_->needed.size(); i-- > 0;) {
+    Node& node = nodes_[i];
+    if (!pass_->needed[i] || !node.backward) continue;
+    Tensor of_node = std::exchange(gradients_[i], {});
+    std::vector<Tensor> gradients = node.backward(of_node);
+    node.backward = nullptr;
+    if (node.rest) {
+      std::vector<bool> given = deliver_some(node, std::move(gradients));
+      pass_->halved.push_back({i, std::move(of_node), std::move(given)});
+    } else {
+      deliver_all(node, std::move(gradients));
+    }
+  }
+}
+
+void Tape::backward_weights() {
+  LOCKSTEP_CHECK(pass_ != nullptr && spent_,
+                 "backward_weights: there is no first half; call backward_inputs before, once");
+  for (Pass::Halved& halved : std::exchange(pass_->halved, {})) {
+    Node& node = nodes_[halved.node];
+    std::vector<Tensor> gradients = node.rest(std::exchange(halved.grad, {}));
+    node.rest = nullptr;
+    deliver_all(node, std::move(gradients), halved.given);
+  }
+  end_walk();
+}
+
 Tensor Tape::place_of(std::int64_t node) const {
-  if (running_ == nullptr || node < 0) return {};
+  if (pass_ == nullptr || pass_->sink || node < 0) return {};
   Parameter* const parameter = nodes_[static_cast<std::size_t>(node)].parameter;
   if (parameter == nullptr || parameter->grad.defined()) return {};
-  const Pass::Leaf& leaf = running_->leaves.at(parameter);
+  const Pass::Leaf& leaf = pass_->leaves.at(parameter);
   return leaf.uses_pending == 1 && !leaf.sum.defined() ? parameter->grad_place : Tensor();
 }
+
+bool Tape::in_halves() const { return pass_ != nullptr && pass_->in_halves; }
 
 Tensor Tape::gradient_of(const Value& input) const {
   LOCKSTEP_CHECK(spent_, "gradient_of: nothing was computed yet; call backward() first");

@@ -2,6 +2,10 @@
 // that holds, by value, what its derivative needs; backward() walks the nodes once, last to first,
 // without recursion.
 //
+// A derivative may come in two halves: what goes on to the inputs, and what only ends in weights.
+// backward() makes both at once; a pipeline lets its neighbour go on after the first
+// (backward_inputs, backward_weights).
+//
 // Left out: higher derivatives, graphs used twice (a tape is spent by backward()).
 //
 // Invariants
@@ -71,7 +75,8 @@ class Saved {
 
 class Tape {
  public:
-  explicit Tape(GradMode mode) : mode_(mode) {}
+  explicit Tape(GradMode mode);
+  ~Tape();
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
@@ -89,10 +94,15 @@ class Tape {
   // Gradients may be shared between nodes: a Backward must not change the one it is given.
   using Backward = std::function<std::vector<Tensor>(const Tensor& grad)>;
   Value record(Tensor output, std::vector<Value> inputs, Backward backward);
+  // The same in two halves: `rest` is called after `backward`, with the same gradient, and returns
+  // those that `backward` left undefined, and only those. What it needs is its own to keep.
+  Value record(Tensor output, std::vector<Value> inputs, Backward backward, Backward rest);
   // For a Backward while it runs: where it may make the gradient of an input, given as Value::node,
   // instead of in a tensor of its own: the grad_place of a parameter that has no grad yet and no
   // other use. Undefined otherwise.
   Tensor place_of(std::int64_t node) const;
+  // The same: whether `rest` comes only with the second half of the walk, or at once.
+  bool in_halves() const;
 
   // Adds d(loss)/d(parameter) to the grad of every leaf that the loss depends on; a grad made here
   // lies in its grad_place, or is of kind `gradients`. What a node saved is released as soon as it
@@ -107,6 +117,15 @@ class Tape {
   // are touched: what a computation inside another one needs (autograd::recompute).
   using LeafSink = std::function<void(Parameter& parameter, const Tensor& sum)>;
   void backward(const Value& output, const Tensor& grad, const LeafSink& sink);
+
+  // The first half of backward(output, grad): all but the `rest` of each node. gradient_of is final
+  // after it; what the second half needs is kept, together with the gradients it starts from.
+  void backward_inputs(const Value& output, const Tensor& grad, const LeafSink& sink = nullptr);
+  // The second half, once, in the order of the first. Both together give each parameter the
+  // gradient of backward(), up to the order in which a parameter's uses are summed; hooks fire in
+  // whichever half brings its last use.
+  //   Throws  ContractError unless backward_inputs came before
+  void backward_weights();
 
   // Told of the walk that backward() makes over this tape, if it makes one: before it, which
   // parameters it will bring a gradient to (in order of first use), and after it. In the order of
@@ -125,17 +144,24 @@ class Tape {
     std::vector<std::int64_t> inputs;
     Backward backward;
     Parameter* parameter = nullptr;  // leaves only
+    Backward rest = nullptr;
   };
   struct Pass;  // the state of one walk, in tape.cpp
 
   void check_walk(const Value& from) const;
+  void begin_walk(const Value& output, const Tensor& grad, const LeafSink& sink);
+  void deliver(std::size_t node, Tensor gradient);
+  void deliver_all(const Node& node, std::vector<Tensor> gradients,
+                   const std::vector<bool>& given = {});
+  std::vector<bool> deliver_some(const Node& node, std::vector<Tensor> gradients);
+  void end_walk();
 
   GradMode mode_;
   bool spent_ = false;
   std::vector<Node> nodes_;
   std::vector<Parameter*> leaves_;
   std::vector<Watch> watches_;
-  const Pass* running_ = nullptr;
+  std::unique_ptr<Pass> pass_;     // while one runs
   std::vector<Tensor> gradients_;  // by node; after backward() only those of inputs are left
 };
 

@@ -4,6 +4,7 @@
 #include "engine/train/strategies/async.hpp"
 #include "engine/train/strategies/ddp.hpp"
 #include "engine/train/strategies/horovod.hpp"
+#include "engine/train/strategies/pipeline.hpp"
 #include "engine/train/strategies/plain.hpp"
 
 namespace lockstep::train {
@@ -53,6 +54,10 @@ std::unique_ptr<Strategy> make_strategy(comm::ProcessGroup& group, Device& devic
   check_join(options);
   if (options.choice.execution == Way::servers) {
     return make_async(group, device, recipe, options.clip_norm, options.async);
+  }
+  if (options.choice.execution == Way::pipeline) {
+    check(options.pipeline, group.size());
+    return make_pipeline(group, device, recipe, options.clip_norm, options.pipeline);
   }
   const bool reduces = group.size() > 1 || options.accumulate > 1;
   switch (options.choice.reduction) {

@@ -9,6 +9,7 @@
 #include "engine/train/choice.hpp"
 #include "engine/train/strategies/async.hpp"
 #include "engine/train/strategies/ddp.hpp"
+#include "engine/train/strategies/pipeline.hpp"
 #include "engine/train/strategy.hpp"
 
 namespace lockstep::train {
@@ -22,7 +23,8 @@ struct StrategyOptions {
   compress::Compression compression{};    // with Way::compression, and only then
   WatchHook watch{};                      // of DDP's hook; nobody watches where it is empty
   horovod::HorovodOptions horovod{};
-  AsyncOptions async{};  // with Way::servers
+  AsyncOptions async{};        // with Way::servers
+  PipelineOptions pipeline{};  // with Way::pipeline
 };
 
 // Makes what this rank holds. Every rank of the world calls it, with equal arguments; group and

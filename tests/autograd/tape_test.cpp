@@ -1,6 +1,7 @@
 // What the tape promises about order, counting and memory; values are in gradients_test.cpp.
 #include "engine/autograd/operations.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <vector>

@@ -37,8 +37,14 @@ struct LossesOfSteps final : train::Observer {
 train::Recipe recipe_of(const BarTask& task) {
   train::Recipe recipe;
   recipe.model.kind = nn::ModelKind::gpt;
-  recipe.model.gpt = {.layers = 4, .width = 64, .heads = 4, .sequence = 16, .vocabulary = 256};
-  recipe.model.gpt.dropout = task.dropout;
+  recipe.model.gpt = {.layers = task.layers,
+                      .width = 64,
+                      .heads = 4,
+                      .sequence = 16,
+                      .vocabulary = 256,
+                      .head = task.head,
+                      .dropout = task.dropout,
+                      .keep = task.keep};
   recipe.model.dtype = task.dtype;
   recipe.optimizer = task.optimizer;
   recipe.seed = 7;
@@ -82,7 +88,8 @@ Course run_rank(comm::ProcessGroup& group, Strands& strands, const MakeWay& make
   };
   LossesOfSteps seen;
   const std::array<train::Observer*, 1> observers{&seen};
-  train::train(*strategy, *train_set, *test_set, options, observers);
+  const auto summary = train::train(*strategy, *train_set, *test_set, options, observers);
+  LOCKSTEP_CHECK(summary.replicas_equal, "copies of a parameter differ");
   course.losses = seen.losses;
   return course;
 }
@@ -168,7 +175,7 @@ BarTask first_gradients(std::int64_t accumulate, double dropout) {
 
 Distance distance(const Course& seen, const Course& expected) {
   constexpr double missing = std::numeric_limits<double>::infinity();
-  if (seen.losses.size() != expected.losses.size() || seen.names != expected.names ||
+  if (seen.losses.size() != expected.losses.size() || seen.names.size() != expected.names.size() ||
       expected.losses.empty() || expected.names.empty()) {
     return {missing, missing, "not all is there"};
   }
@@ -179,11 +186,15 @@ Distance distance(const Course& seen, const Course& expected) {
   }
   for (std::size_t p = 0; p < expected.names.size(); ++p) {
     const std::vector<double>& should = expected.parameters[p];
-    if (seen.parameters[p].size() != should.size()) return {missing, missing, expected.names[p]};
+    const auto at = std::ranges::find(seen.names, expected.names[p]);
+    if (at == seen.names.end()) return {missing, missing, expected.names[p]};
+    const std::vector<double>& is =
+        seen.parameters[static_cast<std::size_t>(at - seen.names.begin())];
+    if (is.size() != should.size()) return {missing, missing, expected.names[p]};
     double largest = 0;
     for (const double number : should) largest = std::max(largest, std::abs(number));
     for (std::size_t i = 0; i < should.size(); ++i) {
-      const double apart = relative(seen.parameters[p][i], should[i], largest);
+      const double apart = relative(is[i], should[i], largest);
       if (apart <= worst.parameter) continue;
       worst.parameter = apart;
       worst.worst = expected.names[p];

@@ -1,7 +1,7 @@
 // The bar that every way to train must pass: N ranks do what one rank does with the same samples.
 // A course is what a run left behind; two courses are compared number by number.
-//   GPT of 4 layers, width 64, 4 heads, 16 tokens, on text; a global batch of 24 (or 20) samples,
-//   which 1, 2, 3, 4 and 8 (or 5) ranks share evenly
+//   GPT of 4 layers (or more), width 64, 4 heads, 16 tokens, on text; a global batch that the ranks
+//   share evenly
 #pragma once
 
 #include <functional>
@@ -21,6 +21,9 @@ struct BarTask {
   double clip_norm = 0;
   double dropout = 0;
   DType dtype = DType::float64;
+  std::int64_t layers = 4;
+  nn::OutputHead head = nn::OutputHead::tied;
+  nn::Keep keep = nn::Keep::activations;
   Strands* strands = nullptr;  // of the rank that makes its strategy; course_of sets it
 };
 
@@ -47,8 +50,9 @@ Course course_of(World world, int ranks, const MakeWay& make, const BarTask& tas
 // matter.
 BarTask first_gradients(std::int64_t accumulate, double dropout);
 
-// How far two courses are apart. A parameter's distance is relative to the largest of its tensor, a
-// loss's to the loss. Infinity where one is no number, or where something is missing.
+// How far two courses are apart; in which order they have the parameters does not matter. A
+// parameter's distance is relative to the largest of its tensor, a loss's to the loss. Infinity
+// where one is no number, or where something is missing.
 struct Distance {
   double loss = 0;
   double parameter = 0;

@@ -1,0 +1,67 @@
+// One stage of a pipeline, at work: it carries out its actions and talks to its neighbours.
+//   p stages, s this one; v chunks of it; m micro-batches
+#pragma once
+
+#include <span>
+
+#include "engine/comm/peers.hpp"
+#include "engine/parallel/pipeline/action.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace lockstep::pipeline {
+
+// A pass's chunk and micro-batch.
+struct PassOf {
+  int chunk = 0;
+  int micro_batch = 0;
+};
+
+// What a stage can do with its chunks. It keeps what a backward pass needs, from the forward pass
+// on, and knows nothing of other stages.
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  virtual int chunks() const = 0;
+
+  // Room for what this pass is given by the part before it, and for the gradient of what it gives
+  // to the part after it: contiguous, of the dtype and on the device of the pass.
+  virtual Tensor make_input(const PassOf& pass) = 0;
+  virtual Tensor make_gradient(const PassOf& pass) = 0;
+
+  //   input    from the part before; undefined for the model's first part, which has its own
+  //   Returns  what the next part is given; of the model's last part the loss, one element: the
+  //            mean over the micro-batch
+  virtual Tensor forward(const PassOf& pass, const Tensor& input) = 0;
+  // Adds to the gradients of the chunk's parameters, and frees what forward kept.
+  //   gradient  of what forward returned
+  //   Returns   the gradient of its input; undefined for the model's first part
+  virtual Tensor backward(const PassOf& pass, const Tensor& gradient) = 0;
+  // The same in two: the second needs no more than the first left behind.
+  virtual Tensor input_gradient(const PassOf& pass, const Tensor& gradient) = 0;
+  virtual void weight_gradient(const PassOf& pass) = 0;
+};
+
+struct StageResult {
+  // On the stage with the model's last part the mean loss of the batch, one element; elsewhere
+  // undefined.
+  Tensor loss;
+};
+
+// Carries out this stage's actions of a plan.
+//   stages   the p ranks of one pipeline, in the order of the stages
+//   plan     valid (plan.hpp), the same on every stage
+//   weights  m: what micro-batch j counts in the mean over the batch, such as its share of the
+//            labels; Σ = 1
+//   Ensures  every message of the plan was sent and received; gradients are those of Σ weight ·
+//   loss.
+//            A receive is posted one action ahead, so that a message travels while the stage works
+//   Comm     per micro-batch, for each boundary between two parts on different stages: its
+//            activations forward and as many bytes of gradient back. A message has the tag
+//            2·(micro-batch · p·v + part that it leaves), and 1 more on the way back
+//   Memory   what was received, until its pass has run, and one tensor that is still on its way;
+//            what was sent, until a message tells by the plan that its receiver has had it
+//   Throws   CommError when a neighbour is lost; what the stage throws
+StageResult run_stage(comm::Peers& stages, Stage& mine, const Plan& plan,
+                      std::span<const double> weights);
+
+}  // namespace lockstep::pipeline

@@ -1,0 +1,27 @@
+// ZB-H1: 1F1B with the backward pass in two, so that weight gradients fill the time at its end.
+//   p stages, s this one; m micro-batches; tF, tI, tW the time of a pass on one stage
+//
+// The stage before waits for the gradient of the input (I). Nobody waits for the gradients of the
+// weights (W), so they can run when there is nothing else to do. Until then they need the
+// activations of their forward pass.
+#pragma once
+
+#include <vector>
+
+#include "engine/parallel/pipeline/action.hpp"
+
+namespace lockstep::pipeline {
+
+// What stage `stage` does in a step, in order.
+//   Ensures   each micro-batch has one forward, one input gradient and one weight gradient, on
+//   chunk
+//             0; together, the plans of all stages can be executed
+//   Time      m(tF+tI+tW) + (p−1)(tF+tI−tW) where m ≥ p and tW ≤ min(tF, tI); 2m+2p−1 where m < p
+//             and each pass takes 1; never more than 1F1B's (m+p−1)(tF+tI+tW). All stages take the
+//             same, and messages take no time
+//   Memory    at most p forward passes whose weight gradient has not run, at any time
+//   Throws    ContractError for a stage that is not 0 .. p−1, and for less than one micro-batch
+//   Source    [QWHL24] §2.2
+std::vector<Action> zero_bubble(int stage, int stages, int micro_batches);
+
+}  // namespace lockstep::pipeline

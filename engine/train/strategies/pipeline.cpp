@@ -1,0 +1,363 @@
+// A step: the plan of one batch after the other is carried out, and gradients add up. The last pass
+// of a chunk hands its gradients to the reducer, while the stage goes on with others. Then what two
+// stages share is summed between them, and each stage updates what it holds.
+#include "engine/train/strategies/pipeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "engine/base/error.hpp"
+#include "engine/checkpoint/weights.hpp"
+#include "engine/collectives/communication.hpp"
+#include "engine/parallel/ddp/reducer.hpp"
+#include "engine/parallel/pipeline/model_stage.hpp"
+#include "engine/parallel/pipeline/plan.hpp"
+#include "engine/tensor/ops.hpp"
+
+namespace lockstep::train {
+namespace {
+
+using pipeline::Action;
+using pipeline::Plan;
+
+// Rank s·D + d of the world.
+struct Where {
+  Where(const comm::ProcessGroup& world, int stages)
+      : shares(world.size() / stages), stage(world.rank() / shares), share(world.rank() % shares) {}
+  int shares;  // D
+  int stage, share;
+};
+
+// Rows of a batch that pass through the model together: as even as they come, the larger first.
+std::vector<data::Batch> micro_batches_of(const data::Batch& batch, int count) {
+  const std::int64_t rows = batch.inputs.size(0);
+  std::vector<data::Batch> all;
+  for (std::int64_t i = 0, first = 0; i < count; ++i) {
+    const std::int64_t size = rows / count + (i < rows % count ? 1 : 0);
+    all.push_back({batch.inputs.narrow(first, size), batch.labels.narrow(first, size)});
+    first += size;
+  }
+  return all;
+}
+
+// All forward passes, chunk after chunk; then, where it trains, all backward passes, the way back.
+Plan all_forward(int stages, int chunks, int micro_batches, nn::Mode mode) {
+  Plan plan{stages, chunks, micro_batches, {}};
+  std::vector<Action> actions;
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    for (int j = 0; j < micro_batches; ++j) {
+      actions.push_back({pipeline::Pass::forward, j, chunk});
+    }
+  }
+  if (mode == nn::Mode::training) {
+    const std::vector<Action> there = actions;
+    for (auto it = there.rbegin(); it != there.rend(); ++it) {
+      actions.push_back({pipeline::Pass::backward, it->micro_batch, it->chunk});
+    }
+  }
+  plan.actions.assign(static_cast<std::size_t>(stages), actions);
+  return plan;
+}
+
+// Buckets for gradients that come last chunk first, and in a chunk last parameter first.
+collectives::BucketPlan plan_of(const std::vector<Parameter*>& parameters,
+                                const ddp::BucketLimits& limits) {
+  std::vector<ddp::ParamInfo> infos;
+  for (const Parameter* parameter : parameters) {
+    infos.push_back({parameter->value.numel(), parameter->value.dtype()});
+  }
+  std::ranges::reverse(infos);
+  collectives::BucketPlan plan = ddp::assign_buckets(infos, limits);
+  for (auto& bucket : plan.buckets) {
+    for (std::size_t& index : bucket) index = parameters.size() - 1 - index;
+  }
+  return plan;
+}
+
+class Pipeline final : public Strategy {
+ public:
+  Pipeline(comm::ProcessGroup& world, Device& device, const Recipe& recipe, double clip_norm,
+           const PipelineOptions& options)
+      : world_(world),
+        device_(device),
+        dtype_(recipe.model.dtype),
+        options_(options),
+        where_(world, options.stages),
+        stages_(world.split(where_.share, where_.stage)),
+        shares_(world.split(where_.stage, where_.share)),
+        stage_(recipe.model, {where_.stage, options.stages, options.chunks}, device, recipe.seed),
+        parameters_(stage_.module().parameters()),
+        clip_norm_(clip_norm),
+        sum_(collectives::make_sum_hook()),
+        timed_(collectives::make_timed_hook(*sum_, communication_)) {
+    if (recipe.first_weights) {
+      const checkpoint::SafetensorsFile file(*recipe.first_weights);
+      checkpoint::check_part_of_model(file, stage_.module());
+      checkpoint::read_weights(file, stage_.module());
+    }
+    optimizer_ = optim::make_optimizer(recipe.optimizer, parameters_);
+    rate_ = optimizer_->learning_rate();
+    find_shared(recipe.model);
+    if (shares_->size() > 1) {
+      reducer_ =
+          ddp::make_bucketed_reducer(*shares_, parameters_, plan_of(parameters_, options.limits),
+                                     {1.0 / shares_->size(), timed_.get()});
+    }
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      parameters_[i]->hooks.emplace_back([this, i](Parameter&) { on_gradient(i); });
+    }
+    stage_.tell([this](const Action* action) { enter(action); });
+  }
+
+  Place place() const override { return {Role::train, where_.share, where_.shares, 0}; }
+  comm::ProcessGroup& trainers() override { return world_; }
+  Device& device() override { return device_; }
+  DType dtype() const override { return dtype_; }
+  double rate() const override { return rate_; }
+
+  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+              double rate) override {
+    const std::int64_t sent_before = bytes_sent();
+    communication_ = {};
+    busy_s_ = span_s_ = 0;
+    optimizer_->set_learning_rate(rate);
+    optimizer_->zero_grad();
+    double labels = 0;
+    std::vector<std::vector<data::Batch>> micro_batches;
+    passes_ = 0;
+    for (const data::Batch& batch : batches) {
+      labels += static_cast<double>(batch.labels.numel());
+      const auto most = std::min<std::int64_t>(options_.micro_batches, batch.inputs.size(0));
+      micro_batches.push_back(micro_batches_of(batch, static_cast<int>(most)));
+      passes_ += most;
+    }
+    came_.assign(parameters_.size(), 0);
+    Tensor loss;
+    nn::Occasion of_batch = occasion;
+    for (std::size_t k = 0; k < batches.size(); ++k) {
+      std::vector<double> weights;
+      for (const data::Batch& part : micro_batches[k]) {
+        weights.push_back(static_cast<double>(part.labels.numel()) / labels);
+      }
+      stage_.begin(micro_batches[k], of_batch);
+      const Plan& plan = plan_for(static_cast<int>(weights.size()));
+      const double began_s = stages_->now_s();
+      const auto result = pipeline::run_stage(*stages_, stage_, plan, weights);
+      span_s_ += stages_->now_s() - began_s;
+      if (result.loss.defined()) {
+        const Tensor wide = result.loss.to(DType::float64);
+        if (loss.defined()) wide.reduce_(loss, ReduceOp::sum);
+        loss = wide;
+      }
+      of_batch.first_sample += batches[k].inputs.size(0) * of_batch.sample_stride;
+    }
+    if (reducer_) reducer_->finalize();
+    for (const std::size_t i : shared_) tied_->all_reduce(parameters_[i]->grad, ReduceOp::sum);
+    if (phases_ != nullptr) phases_->enter(Phase::optimizer);
+    clip();
+    optimizer_->step();
+    const Told told = tell_each_other(loss);
+    cost_ = {bytes_sent() - sent_before, communication_, std::nullopt, told.stages};
+    return told.loss;
+  }
+
+  Cost cost() const override { return cost_; }
+
+  Evaluation evaluate(const data::Dataset& dataset) override {
+    LOCKSTEP_CHECK(dataset.size() > 0, "evaluate: the dataset is empty; a mean needs a sample");
+    std::array<double, 3> sums{};  // of losses, hits, labels
+    const std::int64_t stride = where_.shares;
+    const std::int64_t at_once = samples_at_once(dataset) * stride;
+    std::int64_t first = where_.share;
+    while (first < dataset.size()) {
+      std::vector<data::Batch> batches;
+      std::vector<double> weights;
+      for (int k = 0; k < 2 * options_.stages && first < dataset.size(); ++k, first += at_once) {
+        std::vector<std::int64_t> indices;
+        const std::int64_t end = std::min(dataset.size(), first + at_once);
+        for (std::int64_t i = first; i < end; i += stride) indices.push_back(i);
+        batches.push_back(dataset.batch(indices, dtype_, device_));
+        weights.push_back(static_cast<double>(batches.back().labels.numel()));
+      }
+      stage_.begin(batches, {.mode = nn::Mode::evaluation});
+      const Plan plan = all_forward(options_.stages, options_.chunks,
+                                    static_cast<int>(batches.size()), nn::Mode::evaluation);
+      const auto result = pipeline::run_stage(*stages_, stage_, plan, weights);
+      if (!result.loss.defined()) continue;
+      sums[0] += number_of(result.loss);
+      sums[1] += static_cast<double>(stage_.hits());
+      for (const double weight : weights) sums[2] += weight;
+    }
+    const Tensor all = from_values(sums, {3}, DType::float64, device_.host());
+    world_.all_reduce(all, ReduceOp::sum);
+    return {all.item(0) / all.item(2), all.item(1) / all.item(2)};
+  }
+
+  void end() override {
+    optimizer_->set_learning_rate(rate_);
+    stage_.module().prepare({});
+  }
+  std::vector<Piece> pieces() override { return whole_pieces(stage_.module(), *optimizer_); }
+  void restore(const checkpoint::SavedRun& saved) override {
+    saved.load_part(stage_.module(), *optimizer_);
+  }
+  void tell(PhaseWatch* watch) override { phases_ = watch; }
+
+ private:
+  bool is_last() const { return where_.stage == options_.stages - 1; }
+
+  // A batch at the end of an epoch may have fewer samples than there are micro-batches.
+  const Plan& plan_for(int micro_batches) {
+    if (plan_.micro_batches == micro_batches && !plan_.actions.empty()) return plan_;
+    const bool in_turns = options_.schedule == pipeline::Schedule::interleaved &&
+                          micro_batches % options_.stages != 0;
+    plan_ = in_turns
+                ? all_forward(options_.stages, options_.chunks, micro_batches, nn::Mode::training)
+                : pipeline::make_plan(options_.schedule, options_.stages, options_.chunks,
+                                      micro_batches);
+    return plan_;
+  }
+
+  // Which parameters the first and the last stage both hold, and a group of these two.
+  void find_shared(const nn::ModelSpec& spec) {
+    if (options_.stages == 1) return;
+    const nn::UnitRange first = stage_.cuts().front(), last = stage_.cuts().back();
+    const auto names = pipeline::shared_names(spec, first, last);
+    if (names.empty()) return;
+    const bool holds = where_.stage == 0 || is_last();
+    tied_ = world_.split(holds ? where_.share : comm::ProcessGroup::no_color, where_.stage);
+    if (!holds) return;
+    for (const std::string& name : names) {
+      const auto at = std::ranges::find(parameters_, name, &Parameter::name);
+      shared_.push_back(static_cast<std::size_t>(at - parameters_.begin()));
+    }
+  }
+
+  // A micro-batch's gradient is in; after the step's last one it is complete.
+  void on_gradient(std::size_t index) {
+    if (++came_[index] == passes_ && reducer_) reducer_->on_gradient_ready(index);
+  }
+
+  // The norm is over all stages; what two of them hold counts once.
+  void clip() {
+    if (clip_norm_ <= 0) return;
+    std::vector<Tensor> all, mine;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      all.push_back(parameters_[i]->grad);
+      const bool copy = is_last() && std::ranges::find(shared_, i) != shared_.end();
+      if (!copy) mine.push_back(parameters_[i]->grad);
+    }
+    const Tensor squares = ops::sum_of_squares(mine);
+    stages_->all_reduce(squares, ReduceOp::sum);
+    const auto clipping = ops::clip_factor(squares, clip_norm_);
+    for (const Tensor& grad : all) ops::scale_by_(grad, clipping.factor);
+  }
+
+  // What each rank knows of the step, and all want to: only the last stages know a loss, and the
+  // slowest stage how long it took.
+  struct Told {
+    double loss;
+    StageTimes stages;
+  };
+  Told tell_each_other(const Tensor& loss) {
+    double mine = 0;
+    if (loss.defined()) {
+      mine = device_.has_numbers() ? number_of(loss) / where_.shares
+                                   : std::numeric_limits<double>::quiet_NaN();
+    }
+    const Tensor words =
+        from_values(std::array{mine, busy_s_, span_s_}, {3}, DType::float64, host_);
+    const Tensor all = empty({3 * world_.size()}, DType::float64, host_);
+    world_.all_gather(words, all);
+    Told told{};
+    double longest_s = 0;
+    for (std::int64_t rank = 0; rank < world_.size(); ++rank) {
+      told.loss += all.item(3 * rank);
+      told.stages.busy_s += all.item(3 * rank + 1);
+      longest_s = std::max(longest_s, all.item(3 * rank + 2));
+    }
+    told.stages.span_s = longest_s * world_.size();
+    return told;
+  }
+
+  std::int64_t bytes_sent() const {
+    return world_.traffic().bytes_sent + stages_->traffic().bytes_sent +
+           shares_->traffic().bytes_sent + (tied_ ? tied_->traffic().bytes_sent : 0);
+  }
+
+  void enter(const Action* action) {
+    const double now_s = stages_->now_s();
+    if (action == nullptr) busy_s_ += now_s - began_s_;
+    began_s_ = now_s;
+    if (phases_ == nullptr) return;
+    phases_->enter(action == nullptr                         ? Phase::other
+                   : action->pass == pipeline::Pass::forward ? Phase::forward
+                                                             : Phase::backward);
+  }
+
+  comm::ProcessGroup& world_;
+  Device& device_;
+  DType dtype_;
+  PipelineOptions options_;
+  Where where_;
+  std::unique_ptr<comm::ProcessGroup> stages_;  // of this pipeline
+  std::unique_ptr<comm::ProcessGroup> shares_;  // that hold the same stage
+  std::unique_ptr<comm::ProcessGroup> tied_;    // first and last stage, where they share
+  pipeline::ModelStage stage_;
+  std::vector<Parameter*> parameters_;
+  std::vector<std::size_t> shared_;  // of parameters_, held by the first and the last stage
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  double clip_norm_;
+  double rate_ = 0;  // of the optimizer, when it was made
+  collectives::Communication communication_;
+  std::unique_ptr<collectives::CommHook> sum_, timed_;
+  std::unique_ptr<ddp::Reducer> reducer_;  // where there are several pipelines
+  Plan plan_;
+  std::int64_t passes_ = 0;         // micro-batches of the step
+  std::vector<std::int64_t> came_;  // of these, that a parameter has had
+  CpuDevice host_;                  // of words between ranks; device_ may have no numbers
+  double began_s_ = 0;              // the pass that runs
+  double busy_s_ = 0, span_s_ = 0;  // of the step
+  PhaseWatch* phases_ = nullptr;
+  Cost cost_;
+};
+
+}  // namespace
+
+void check(const PipelineOptions& options, int ranks) {
+  const int p = options.stages, m = options.micro_batches, v = options.chunks;
+  LOCKSTEP_CHECK(p >= 1 && m >= 1 && v >= 1, "pipeline: ", p, " stages, ", v, " chunks a stage, ",
+                 m, " micro-batches; each starts at 1");
+  if (ranks % p != 0) {
+    throw UsageError(text("a pipeline of ", p, " stages (--pp) does not fit on ", ranks,
+                          ranks == 1 ? " rank" : " ranks", ": each stage is a rank, and further ",
+                          "ranks are whole pipelines; pass --ranks ", (ranks + p - 1) / p * p));
+  }
+  if (options.schedule != pipeline::Schedule::interleaved) return;
+  if (m % p != 0) {
+    throw UsageError(text(
+        "the interleaved schedule takes micro-batches in groups of as many as "
+        "there are stages, but --pp ",
+        p, " does not divide --micro-batches ", m, "; pass --micro-batches ", (m + p - 1) / p * p));
+  }
+  if (p == 1) {
+    throw UsageError(
+        "the interleaved schedule needs several stages: the chunks of a single one "
+        "would follow each other as one; pass --pp 2 or more");
+  }
+}
+
+void check(const PipelineOptions& options, const nn::ModelSpec& model) {
+  pipeline::cut(pipeline::profile_units(model), options.stages * options.chunks);
+}
+
+std::unique_ptr<Strategy> make_pipeline(comm::ProcessGroup& group, Device& device,
+                                        const Recipe& recipe, double clip_norm,
+                                        const PipelineOptions& options) {
+  return std::make_unique<Pipeline>(group, device, recipe, clip_norm, options);
+}
+
+}  // namespace lockstep::train

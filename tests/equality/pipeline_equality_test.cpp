@@ -1,0 +1,242 @@
+// Pipelines against one rank, as the other ways to train (equality_test.cpp): every schedule, tied
+// and untied, with and without recomputation. By default a choice of the settings in which every
+// two values of two properties meet at least once; the test cases tagged [.all] have the rest.
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "engine/train/make_strategy.hpp"
+#include "tests/catch.hpp"
+#include "tests/equality/bar.hpp"
+
+using namespace lockstep;
+using pipeline::Schedule;
+using test::BarTask;
+using test::Course;
+using test::World;
+
+namespace {
+
+struct Setting {
+  Schedule schedule = Schedule::gpipe;
+  int stages = 1, micro_batches = 1, pipelines = 1;
+  nn::OutputHead head = nn::OutputHead::tied;
+  nn::Keep keep = nn::Keep::activations;
+
+  int ranks() const { return stages * pipelines; }
+  std::int64_t batch() const { return 40 * pipelines; }  // 40 samples a pipeline
+  // What of it stands beside what in a choice.
+  std::array<int, 6> values() const {
+    return {static_cast<int>(schedule), stages, micro_batches, pipelines, static_cast<int>(head),
+            static_cast<int>(keep)};
+  }
+};
+
+std::string text_of(const Setting& setting) {
+  constexpr std::array<std::string_view, 4> names{"gpipe", "1f1b", "interleaved", "zero-bubble"};
+  return text(names.at(static_cast<std::size_t>(setting.schedule)), ", ", setting.stages,
+              " stages, ", setting.micro_batches, " micro-batches, ", setting.pipelines,
+              setting.pipelines == 1 ? " pipeline, " : " pipelines, ",
+              setting.head == nn::OutputHead::tied ? "tied" : "untied",
+              setting.keep == nn::Keep::activations ? "" : ", recomputed");
+}
+
+std::vector<int> micro_batches_of(Schedule schedule, int stages) {
+  if (schedule != Schedule::interleaved) return {1, 2, 5, 8};
+  if (stages == 2) return {2, 8};
+  return stages == 3 ? std::vector{3, 6} : std::vector{4, 8};
+}
+
+std::vector<Setting> all_settings() {
+  std::vector<Setting> all;
+  for (const Schedule schedule :
+       {Schedule::gpipe, Schedule::one_f_one_b, Schedule::interleaved, Schedule::zero_bubble}) {
+    for (const int stages : {1, 2, 3, 4}) {
+      if (schedule == Schedule::interleaved && stages == 1) continue;
+      for (const int micro_batches : micro_batches_of(schedule, stages)) {
+        for (const int pipelines : {1, 2}) {
+          for (const auto head : {nn::OutputHead::tied, nn::OutputHead::untied}) {
+            for (const auto keep : {nn::Keep::activations, nn::Keep::block_inputs}) {
+              all.push_back({schedule, stages, micro_batches, pipelines, head, keep});
+            }
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+using Pair = std::tuple<std::size_t, int, std::size_t, int>;  // property, value, property, value
+
+std::set<Pair> pairs_of(const Setting& setting) {
+  const auto values = setting.values();
+  std::set<Pair> pairs;
+  for (std::size_t a = 0; a < values.size(); ++a) {
+    for (std::size_t b = a + 1; b < values.size(); ++b) pairs.insert({a, values[a], b, values[b]});
+  }
+  return pairs;
+}
+
+// Settings that together have every pair of values that any setting has: each time the one with the
+// most pairs that were not there yet.
+std::vector<Setting> covering() {
+  const std::vector<Setting> all = all_settings();
+  std::set<Pair> open;
+  for (const Setting& setting : all) open.merge(pairs_of(setting));
+  std::vector<Setting> chosen;
+  while (!open.empty()) {
+    const auto gain = [&](const Setting& setting) {
+      const auto pairs = pairs_of(setting);
+      return std::ranges::count_if(pairs, [&](const Pair& pair) { return open.contains(pair); });
+    };
+    chosen.push_back(*std::ranges::max_element(all, {}, gain));
+    for (const Pair& pair : pairs_of(chosen.back())) open.erase(pair);
+  }
+  return chosen;
+}
+
+test::MakeWay way_of(const Setting& setting) {
+  return [setting](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
+                   const BarTask& task) {
+    train::StrategyOptions options;
+    options.choice.execution = train::Way::pipeline;
+    options.accumulate = task.accumulate;
+    options.clip_norm = task.clip_norm;
+    options.pipeline = {.stages = setting.stages,
+                        .micro_batches = setting.micro_batches,
+                        .chunks = setting.schedule == Schedule::interleaved ? 2 : 1,
+                        .schedule = setting.schedule,
+                        .limits = {.first_bytes = 40'000, .cap_bytes = 300'000}};
+    return train::make_strategy(group, device, recipe, options);
+  };
+}
+
+// The interleaved schedule has two parts a stage, so that the model needs more layers.
+BarTask with(BarTask task, const Setting& setting) {
+  task.layers = setting.schedule == Schedule::interleaved ? 8 : 4;
+  task.head = setting.head;
+  task.keep = setting.keep;
+  return task;
+}
+
+// One rank, and every sample of a step in one batch.
+const Course& alone(BarTask task, std::int64_t global_batch) {
+  static std::map<std::string, Course> courses;
+  task.keep = nn::Keep::activations;
+  task.accumulate = 1;
+  const std::string key = text(name_of(task.optimizer.kind), " ", task.optimizer.sgd.learning_rate,
+                               " ", task.steps, " ", task.dropout, " ", task.layers, " ",
+                               static_cast<int>(task.head), " ", global_batch);
+  const auto found = courses.find(key);
+  if (found != courses.end()) return found->second;
+  const auto plain = [](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
+                        const BarTask& of_task) {
+    train::StrategyOptions options;
+    options.clip_norm = of_task.clip_norm;
+    return train::make_strategy(group, device, recipe, options);
+  };
+  return courses[key] = test::course_of(World::sim, 1, plain, task, global_batch);
+}
+
+test::Distance apart(World world, const Setting& setting, const BarTask& task) {
+  const BarTask mine = with(task, setting);
+  return distance(test::course_of(world, setting.ranks(), way_of(setting), mine, setting.batch()),
+                  alone(mine, setting.batch()));
+}
+
+// As in equality_test.cpp.
+constexpr double of_gradients = 1e-12;
+constexpr double of_losses = 1e-12;
+constexpr double of_weights = 1e-9;
+
+void check_gradients(const Setting& setting, double dropout) {
+  const auto seen = apart(World::sim, setting, test::first_gradients(1, dropout));
+  INFO(text_of(setting) << ", dropout " << dropout << ", worst: " << seen.worst);
+  CHECK(seen.loss <= of_losses);
+  CHECK(seen.parameter <= of_gradients);
+}
+
+BarTask adamw_task() {
+  BarTask task;
+  task.optimizer.kind = optim::OptimizerKind::adamw;
+  task.optimizer.adam = {.learning_rate = 1e-3, .weight_decay = 0.01};
+  task.steps = 20;
+  task.clip_norm = 0.5;  // below the norm of every step
+  return task;
+}
+
+BarTask sgd_task() {
+  BarTask task;
+  task.optimizer.sgd = {.learning_rate = 0.05, .momentum = 0.9};
+  task.steps = 50;
+  return task;
+}
+
+void check_run(World world, const Setting& setting, const BarTask& task) {
+  std::cout << text_of(setting) << ", " << name_of(world) << ", " << name_of(task.optimizer.kind)
+            << ", dropout " << task.dropout << std::endl;
+  const auto seen = apart(world, setting, task);
+  INFO(text_of(setting) << " on " << name_of(world) << ", worst: " << seen.worst);
+  CHECK(seen.loss <= of_losses);
+  CHECK(seen.parameter <= of_weights);
+}
+
+// Each schedule once, and two of them once more.
+std::vector<Setting> on_processes() {
+  const auto tied = nn::OutputHead::tied, untied = nn::OutputHead::untied;
+  const auto kept = nn::Keep::activations, again = nn::Keep::block_inputs;
+  return {
+      {Schedule::gpipe, 2, 5, 1, tied, kept},       {Schedule::one_f_one_b, 2, 8, 1, untied, again},
+      {Schedule::interleaved, 2, 8, 1, tied, kept}, {Schedule::zero_bubble, 2, 5, 1, tied, again},
+      {Schedule::one_f_one_b, 2, 2, 2, tied, kept}, {Schedule::zero_bubble, 3, 8, 1, untied, kept}};
+}
+
+}  // namespace
+
+TEST_CASE("equality: the gradients of a pipeline's first step are one rank's, a choice") {
+  const std::vector<Setting> chosen = covering();
+  CHECK(chosen.size() <= 40);
+  for (const Setting& setting : chosen) check_gradients(setting, 0);
+  check_gradients({Schedule::zero_bubble, 2, 5, 2, nn::OutputHead::tied, nn::Keep::block_inputs},
+                  0.1);
+  check_gradients({Schedule::interleaved, 3, 6, 1, nn::OutputHead::tied, nn::Keep::activations},
+                  0.1);
+}
+
+TEST_CASE("equality: runs of a pipeline have one rank's losses, a choice") {
+  BarTask adamw = adamw_task(), sgd = sgd_task();
+  adamw.steps = 10;
+  sgd.steps = 15;
+  const auto processes = on_processes();
+  check_run(World::sim,
+            {Schedule::one_f_one_b, 3, 5, 2, nn::OutputHead::tied, nn::Keep::activations}, adamw);
+  check_run(World::sim,
+            {Schedule::interleaved, 2, 2, 1, nn::OutputHead::tied, nn::Keep::activations}, sgd);
+  check_run(World::shm, processes[3], sgd);
+  check_run(World::tcp, processes[0], adamw);
+}
+
+TEST_CASE("equality: the gradients of a pipeline's first step are one rank's", "[.all]") {
+  for (const Setting& setting : all_settings()) {
+    for (const double dropout : {0.0, 0.1}) check_gradients(setting, dropout);
+  }
+}
+
+TEST_CASE("equality: runs of a pipeline have one rank's losses", "[.all]") {
+  for (const Setting& setting : covering()) {
+    BarTask adamw = adamw_task();
+    adamw.dropout = setting.micro_batches == 2 ? 0.1 : 0;
+    check_run(World::sim, setting, adamw);
+    check_run(World::sim, setting, sgd_task());
+  }
+  for (const World world : {World::shm, World::tcp}) {
+    for (const Setting& setting : on_processes()) {
+      check_run(world, setting, adamw_task());
+      check_run(world, setting, sgd_task());
+    }
+  }
+}
