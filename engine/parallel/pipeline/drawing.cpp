@@ -65,10 +65,10 @@ class TextDrawing {
     std::string out(column(timeline_.makespan_s), ' ');
     for (std::size_t i = cell_ - 1; i < out.size(); i += cell_) out[i] = '.';
     for (const Span& span : at(stage).spans) {
-      if (span.action.chunk != chunk) continue;
       const std::size_t from = column(span.start_s), to = column(span.end_s);
-      std::string said = label_of(span.action);
-      said.resize(to - from, '-');
+      // While the stage works on another chunk, it is not idle.
+      std::string said = span.action.chunk == chunk ? label_of(span.action) : "";
+      said.resize(to - from, said.empty() ? ' ' : '-');
       out.replace(from, to - from, said);
     }
     return out;
@@ -199,6 +199,7 @@ class SvgDrawing {
       words(px + 28, y + 15.5, "start", paint.name);
       px += 150;
     }
+    if (timeline_.chunks > 1) words(px, y + 15.5, "start", "later chunks are paler");
   }
   bool occurs(Pass pass) const {
     return std::ranges::any_of(timeline_.stages, [&](const StageTimeline& stage) {

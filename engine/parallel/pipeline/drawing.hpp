@@ -17,12 +17,13 @@ struct Mark {
 };
 
 // One row a stage, or one for each of its chunks. An action is its letter and its micro-batch, with
-// dashes as long as it runs, and a dot stands for idle time:
+// dashes as long as it runs; a dot stands for idle time:
 //
-//     stage 0  F0F1 . .B0--B1--
-//     stage 1   .F0F1 . …
+//     stage 0  F0F1 . . .B1--B0--
+//     stage 1   .F0F1B1--B0-- . .
 //
-// One cell stands for the shortest pass. Rows longer than a hundred characters are cut.
+// One cell is the shortest pass. Rows of more than a hundred characters are cut. A mark is pointed
+// at from the line below its row.
 std::string text_drawing(const Timeline& timeline, const std::optional<Mark>& mark = std::nullopt);
 
 // The same as a picture of its own, 740 wide, with a legend and a scale.

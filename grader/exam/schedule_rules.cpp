@@ -1,0 +1,284 @@
+#include "grader/exam/schedule_rules.hpp"
+
+#include <algorithm>
+
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+using pipeline::Action;
+using pipeline::FaultKind;
+using pipeline::Mark;
+using pipeline::Pass;
+using pipeline::Plan;
+using pipeline::PlanFault;
+using pipeline::Span;
+
+std::string counted_things(int count, const char* thing) {
+  return text(count, " ", thing, count == 1 ? "" : "s");
+}
+
+std::string text_of_pipeline(const ScheduleQuestion& q) {
+  std::string said = text(counted_things(q.stages, "stage"), ", ",
+                          q.chunks == 1 ? "" : counted_things(q.chunks, "chunk") + " each, ",
+                          counted_things(q.micro_batches, "micro-batch"));
+  if (q.micro_batches != 1) said.replace(said.size() - 1, 1, "es");
+  const bool all = q.first == 0 && q.last == q.stages - 1 && q.stages > 0;
+  return all ? said : text("stage ", q.first, " of ", said);
+}
+
+std::string text_with_costs(const ScheduleRules& rules, const ScheduleQuestion& q) {
+  const auto& c = q.costs;
+  const std::string backward =
+      rules.backward == BackwardPasses::whole
+          ? text("tB ", number(c.backward_s))
+          : text("tI ", number(c.input_gradient_s), ", tW ", number(c.weight_gradient_s));
+  return text(text_of_pipeline(q), ", tF ", number(c.forward_s), ", ", backward);
+}
+
+// "F0 F1 [B1] F2", cut around the fault.
+std::string marked_list(const Plan& plan, int stage, std::optional<std::size_t> place) {
+  constexpr std::size_t around = 12;
+  const auto& actions = plan.actions[static_cast<std::size_t>(stage)];
+  const std::size_t at = place.value_or(0);
+  std::string list = text("stage ", stage, ": ", at > around ? "… " : "");
+  const std::size_t from = at > around ? at - around : 0;
+  const std::size_t to = std::min(actions.size(), at + 2 * around);
+  for (std::size_t i = from; i < to; ++i) {
+    const bool known = actions[i].pass <= Pass::weight_gradient;
+    const std::string action = known ? text_of(actions[i], plan.chunks) : "?";
+    list += text(i > from ? " " : "", place == i ? "[" + action + "]" : action);
+  }
+  if (actions.empty()) list += "no action";
+  return list + (to < actions.size() ? " …" : "");
+}
+
+Cause cause_of_fault(const PlanFault& fault) {
+  switch (fault.kind) {
+    case FaultKind::sizes:
+      return {"no_answer", "each stage returns one list"};
+    case FaultKind::no_such_pass:
+      return {"no_such_pass", "micro-batches and chunks count from 0"};
+    case FaultKind::doubled:
+      return {"twice", "each pass runs once; when one loop ends, the next one goes on from there"};
+    case FaultKind::missing:
+      return {"missing",
+              "each pass of each micro-batch is in the list of each stage; the loops end too "
+              "early, or begin too late"};
+    case FaultKind::no_forward_yet:
+      return {"before_forward",
+              "a backward pass needs the activations of its own forward pass on the same stage"};
+    case FaultKind::no_gradient_yet:
+      return {"weights_before_input",
+              "I computes the gradients that W multiplies with the activations"};
+    case FaultKind::circle:
+      return {"circle",
+              "a stage waits for a gradient before it gives the other stage what that one needs "
+              "first; later stages need fewer forward passes ahead, not more"};
+  }
+  return {};
+}
+
+Failure failure_of_fault(const Plan& plan, const PlanFault& fault) {
+  const bool circle = fault.kind == FaultKind::circle;
+  std::string seen;
+  if (circle) {
+    const auto until = pipeline::price_what_runs(plan);
+    seen = text_drawing(until, Mark{fault.stage, *fault.place,
+                                    text("waits here, at ", text_of(fault.action, plan.chunks))});
+  } else if (std::cmp_less(fault.stage, plan.actions.size())) {
+    seen = marked_list(plan, fault.stage, fault.place);
+  }
+  return because(cause_of_fault(fault),
+                 {.verdict = circle ? Verdict::deadlock : Verdict::wrong_answer,
+                  .message = fault.sentence,
+                  .seen = seen});
+}
+
+std::optional<Failure> wrong_kind(const ScheduleRules& rules, const Plan& plan) {
+  const bool whole = rules.backward == BackwardPasses::whole;
+  for (int stage = 0; std::cmp_less(stage, plan.actions.size()); ++stage) {
+    const auto& actions = plan.actions[static_cast<std::size_t>(stage)];
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      const bool is_whole = actions[i].pass == Pass::backward;
+      if (actions[i].pass == Pass::forward || is_whole == whole) continue;
+      return because({"kind_of_pass", whole ? "this schedule has whole backward passes"
+                                            : "this schedule splits each backward pass"},
+                     {.message = text("stage ", stage, ", action ", i, ", is ",
+                                      text_of(actions[i], plan.chunks), "; the contract asks for ",
+                                      whole ? "F and B" : "F, I and W"),
+                      .seen = marked_list(plan, stage, i)});
+    }
+  }
+  return std::nullopt;
+}
+
+// The longest time that a stage waits between two of its actions.
+std::optional<Mark> longest_wait(const pipeline::Timeline& timeline) {
+  std::optional<Mark> mark;
+  double longest = 0;
+  for (int stage = 0; std::cmp_less(stage, timeline.stages.size()); ++stage) {
+    const auto& spans = timeline.stages[static_cast<std::size_t>(stage)].spans;
+    for (std::size_t i = 1; i < spans.size(); ++i) {
+      const double wait = spans[i].start_s - spans[i - 1].end_s;
+      if (wait <= longest * (1 + 1e-9)) continue;
+      longest = wait;
+      mark = {stage, i, text("waited ", number(wait), " before this")};
+    }
+  }
+  return mark;
+}
+
+std::optional<Failure> too_slow(const ScheduleRules& rules, const JudgedPlan& judged) {
+  const ScheduleRules::Bound bound = rules.makespan(judged.question);
+  // Sums of up to a few hundred costs.
+  if (judged.timeline.makespan_s <= bound.of * (1 + 1e-9)) return std::nullopt;
+  Failure failure = drawn_failure(judged, Verdict::efficiency,
+                                  text("the plan takes ", number(judged.timeline.makespan_s),
+                                       ", but ", number(bound.of), " is enough"),
+                                  longest_wait(judged.timeline));
+  failure.expected = text("at most ", number(bound.of), " = ", bound.formula);
+  return because(rules.slow(judged), std::move(failure));
+}
+
+std::optional<Failure> too_large(const ScheduleRules& rules, const JudgedPlan& judged) {
+  for (int stage = 0; stage < judged.plan.stages; ++stage) {
+    const auto s = static_cast<std::size_t>(stage);
+    const ScheduleRules::Bound bound = rules.in_flight(judged.question, stage);
+    const int most = static_cast<int>(bound.of), seen = judged.timeline.stages[s].in_flight_max;
+    if (seen <= most) continue;
+    // The forward pass that is one too many.
+    std::size_t place = 0;
+    for (int in_flight = 0; place < judged.plan.actions[s].size(); ++place) {
+      const Pass pass = judged.plan.actions[s][place].pass;
+      if (pass == Pass::forward && ++in_flight > most) break;
+      in_flight -= pass == Pass::backward || pass == Pass::weight_gradient;
+    }
+    Failure failure = drawn_failure(
+        judged, Verdict::memory,
+        text("stage ", stage, " keeps the activations of ", seen, " forward passes at a time, but ",
+             most, most == 1 ? " is" : " are", " enough"),
+        Mark{stage, place, text("one more than ", most)});
+    failure.expected = text("at most ", most, " = ", bound.formula, " on stage ", stage);
+    return because(rules.large(judged, stage), std::move(failure));
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> wrong_schedule(const ScheduleRules& rules, Aspect aspect,
+                                      const ScheduleQuestion& q, const ScheduleAnswer& seen) {
+  Plan plan{q.stages, q.chunks, q.micro_batches, seen};
+  if (const auto fault = pipeline::fault_of(plan)) return failure_of_fault(plan, *fault);
+  if (auto failure = wrong_kind(rules, plan)) return failure;
+  auto timeline = pipeline::price(plan, {{q.costs}, 0});
+  const JudgedPlan judged{q, std::move(plan), std::move(timeline)};
+  switch (aspect) {
+    case Aspect::plan:
+      return std::nullopt;
+    case Aspect::makespan:
+      return too_slow(rules, judged);
+    case Aspect::memory:
+      return too_large(rules, judged);
+    case Aspect::order:
+      // What is too slow was told of already.
+      return too_slow(rules, judged) ? std::nullopt : rules.order(judged);
+  }
+  return std::nullopt;
+}
+
+// Half of the micro-batches, one less, one stage less, one chunk less. A number of micro-batches
+// that the stages divide stays one.
+std::vector<ScheduleQuestion> smaller_pipelines(const ScheduleRules& rules,
+                                                const ScheduleQuestion& q) {
+  std::vector<ScheduleQuestion> offered;
+  const bool divides = q.micro_batches % q.stages == 0;
+  const auto offer = [&](int stages, int chunks, int micro_batches) {
+    const auto smaller = pipeline_of(stages, chunks, micro_batches, q.costs);
+    if (stages >= 1 && rules.valid(smaller)) offered.push_back(smaller);
+  };
+  if (q.micro_batches > 3) offer(q.stages, q.chunks, q.micro_batches / 2);
+  if (divides) offer(q.stages - 1, q.chunks, q.micro_batches / q.stages * (q.stages - 1));
+  offer(q.stages - 1, q.chunks, q.micro_batches);
+  offer(q.stages, q.chunks - 1, q.micro_batches);
+  offer(q.stages, q.chunks, q.micro_batches - q.stages);
+  offer(q.stages, q.chunks, q.micro_batches - 1);
+  return offered;
+}
+
+}  // namespace
+
+ScheduleContract contract_of(const ScheduleRules& rules, Aspect aspect) {
+  ScheduleContract contract;
+  contract.text_of = [=](const ScheduleQuestion& q) {
+    return aspect == Aspect::makespan ? text_with_costs(rules, q) : text_of_pipeline(q);
+  };
+  contract.wrong = [=](std::span<const ScheduleQuestion> asked, const ScheduleAnswer& seen) {
+    return wrong_schedule(rules, aspect, asked.back(), seen);
+  };
+  contract.smaller = [=](const ScheduleQuestion& q) { return smaller_pipelines(rules, q); };
+  contract.refusals = ScheduleContract::Refusals{
+      .valid = rules.valid,
+      .refused =
+          [](const ScheduleQuestion& q) {
+            return because(
+                {"refuses_valid", "the contract lists what is refused, and nothing else"},
+                {.message = text("a pipeline of ", text_of_pipeline(q), " was refused")});
+          },
+      .accepted =
+          [=](const ScheduleQuestion& q, const ScheduleAnswer&) {
+            return because(
+                {"accepts_nonsense", rules.refuses},
+                {.message = text(text_of_pipeline(q), " was accepted, and needs a ContractError")});
+          }};
+  return contract;
+}
+
+ScheduleQuestion pipeline_of(int stages, int chunks, int micro_batches,
+                             const pipeline::PassCosts& costs) {
+  return {stages, chunks, micro_batches, 0, stages - 1, costs};
+}
+
+ScheduleQuestion stage_alone(int stage, int stages, int chunks, int micro_batches) {
+  return {stages, chunks, micro_batches, stage, stage};
+}
+
+std::vector<ScheduleQuestion> drawn_pipelines(Bench& bench, int how_many) {
+  std::vector<ScheduleQuestion> questions;
+  for (int k = 0; k < how_many; ++k) {
+    const int stages = 1 + k % 8;
+    const auto micro_batches = static_cast<int>(bench.draw_between(1, 3 * stages + 2));
+    questions.push_back(pipeline_of(stages, 1, micro_batches, drawn_costs(bench)));
+  }
+  return questions;
+}
+
+pipeline::PassCosts drawn_costs(Bench& bench) {
+  const auto drawn = [&] { return static_cast<double>(bench.draw_between(10, 200)) / 100; };
+  pipeline::PassCosts costs{drawn(), 0, drawn(), drawn()};
+  costs.backward_s = costs.input_gradient_s + costs.weight_gradient_s;
+  return costs;
+}
+
+bool forwards_first(const std::vector<Action>& actions) {
+  return std::ranges::is_partitioned(
+      actions, [](const Action& action) { return action.pass == Pass::forward; });
+}
+
+bool one_at_a_time(const JudgedPlan& judged) {
+  return std::ranges::all_of(judged.timeline.stages, [](const pipeline::StageTimeline& stage) {
+    return stage.in_flight_max <= 1;
+  });
+}
+
+Failure drawn_failure(const JudgedPlan& judged, Verdict verdict, const std::string& message,
+                      const std::optional<Mark>& mark) {
+  Failure failure{.verdict = verdict, .message = message};
+  failure.seen = text_drawing(judged.timeline, mark);
+  failure.counters = {{"makespan", judged.timeline.makespan_s},
+                      {"bubble of ideal %", 100 * judged.timeline.bubble_of_ideal()},
+                      {"bubble of total %", 100 * judged.timeline.bubble_of_total()}};
+  return failure;
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,69 @@
+// What exams ask of a pipeline's schedule. The judge puts the stages' lists together, carries them
+// out on paper with costs that only it knows, and draws what it saw.
+#pragma once
+
+#include "engine/parallel/pipeline/drawing.hpp"
+#include "engine/parallel/pipeline/plan.hpp"
+#include "grader/exam/function_exam.hpp"
+#include "grader/play/schedule_play.hpp"
+
+namespace lockstep::grader {
+
+// The plan that the stages' lists make, and what it costs.
+struct JudgedPlan {
+  const ScheduleQuestion& question;
+  pipeline::Plan plan;
+  pipeline::Timeline timeline;
+};
+
+// A backward pass is one action, or two.
+enum class BackwardPasses : unsigned char { whole, halves };
+
+struct ScheduleRules {
+  BackwardPasses backward = BackwardPasses::whole;
+  // A right answer exists: what the part must not refuse.
+  std::function<bool(const ScheduleQuestion&)> valid{};
+  // Why it has to refuse the others: "a stage counts from 0".
+  std::string refuses{};
+
+  struct Bound {
+    double of = 0;
+    std::string formula{};  // "(m+p−1)(tF+tB)"
+  };
+  std::function<Bound(const ScheduleQuestion&)> makespan{};
+  std::function<Bound(const ScheduleQuestion&, int stage)> in_flight{};
+
+  // The likely cause of a plan that takes too long, or keeps too much on a stage.
+  std::function<Cause(const JudgedPlan&)> slow{};
+  std::function<Cause(const JudgedPlan&, int stage)> large{};
+  // What else a valid plan that is quick enough must be.
+  std::function<std::optional<Failure>(const JudgedPlan&)> order{};
+};
+
+// One at a time, so that each has a check of its own. All ask for a plan that can be carried out.
+enum class Aspect : unsigned char { plan, makespan, memory, order };
+
+using ScheduleContract = FunctionContract<ScheduleQuestion, ScheduleAnswer>;
+ScheduleContract contract_of(const ScheduleRules& rules, Aspect aspect);
+
+// All stages of a pipeline.
+ScheduleQuestion pipeline_of(int stages, int chunks, int micro_batches,
+                             const pipeline::PassCosts& costs = {});
+// One stage alone, for what is refused.
+ScheduleQuestion stage_alone(int stage, int stages, int chunks, int micro_batches);
+
+// Up to 8 stages: m = 1 .. 3p+2 drawn, few and many, in chunks of 1 for all.
+std::vector<ScheduleQuestion> drawn_pipelines(Bench& bench, int how_many);
+// Costs between 0.1 and 2, with two digits; a whole backward pass is I and W.
+pipeline::PassCosts drawn_costs(Bench& bench);
+
+// Every forward pass of the stage comes before its first backward pass.
+bool forwards_first(const std::vector<pipeline::Action>& actions);
+// No stage has more than one micro-batch in flight.
+bool one_at_a_time(const JudgedPlan& judged);
+
+// A valid plan with `mark` in its drawing.
+Failure drawn_failure(const JudgedPlan& judged, Verdict verdict, const std::string& message,
+                      const std::optional<pipeline::Mark>& mark);
+
+}  // namespace lockstep::grader

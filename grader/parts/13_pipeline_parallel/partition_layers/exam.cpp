@@ -1,0 +1,297 @@
+// The exam of partition_layers: any cut whose largest stage is as small as possible. The judge
+// finds that size by trying: it fills stages from the front under a limit, and halves the limit's
+// range.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "grader/exam/function_exam.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/13_pipeline_parallel/partition_layers/case.hpp"
+
+namespace lockstep::grader::partition_layers {
+namespace {
+
+using Boundaries = std::vector<int>;
+using Question = PartitionQuestion;
+
+// The cut that fills each stage up to `limit`, and leaves a layer for each stage behind it. The
+// last stage takes the rest.
+Boundaries filled(const Question& q, double limit) {
+  const int layers = static_cast<int>(q.cost.size());
+  Boundaries cut{0};
+  for (int stage = 0; stage + 1 < q.stages; ++stage) {
+    int end = cut.back() + 1;
+    double sum = q.cost[static_cast<std::size_t>(cut.back())];
+    while (end < layers - (q.stages - stage - 1) &&
+           sum + q.cost[static_cast<std::size_t>(end)] <= limit) {
+      sum += q.cost[static_cast<std::size_t>(end++)];
+    }
+    cut.push_back(end);
+  }
+  cut.push_back(layers);
+  return cut;
+}
+
+double cost_of_stage(const Question& q, const Boundaries& cut, std::size_t stage) {
+  return std::accumulate(q.cost.begin() + cut[stage], q.cost.begin() + cut[stage + 1], 0.0);
+}
+
+// The slowest stage.
+std::size_t slowest(const Question& q, const Boundaries& cut) {
+  std::size_t slow = 0;
+  for (std::size_t stage = 1; stage + 1 < cut.size(); ++stage) {
+    if (cost_of_stage(q, cut, stage) > cost_of_stage(q, cut, slow)) slow = stage;
+  }
+  return slow;
+}
+double maximum_of(const Question& q, const Boundaries& cut) {
+  return cost_of_stage(q, cut, slowest(q, cut));
+}
+
+Boundaries best_cut(const Question& q) {
+  double low = 0, high = std::accumulate(q.cost.begin(), q.cost.end(), 0.0);
+  for (int step = 0; step < 200 && high > low; ++step) {
+    const double limit = low + (high - low) / 2;
+    const Boundaries cut = filled(q, limit);
+    if (maximum_of(q, cut) <= limit) {
+      high = std::min(limit, maximum_of(q, cut));
+    } else {
+      low = limit;
+    }
+  }
+  return filled(q, high);
+}
+
+std::string listed_costs(const Question& q) {
+  constexpr std::size_t shown = 12;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(shown, q.cost.size()); ++i) {
+    list += text(i > 0 ? ", " : "", number(q.cost[i]));
+  }
+  return q.cost.size() > shown ? text("[", list, ", … (", q.cost.size(), " layers)]")
+                               : text("[", list, "]");
+}
+
+std::string text_of(const Question& q) {
+  return text("layers of ", listed_costs(q), " in ", q.stages,
+              q.stages == 1 ? " stage" : " stages");
+}
+
+// "[1, 2, 3] | [4, 5]"
+std::string drawn(const Question& q, const Boundaries& cut) {
+  std::string out;
+  for (std::size_t s = 0; s + 1 < cut.size(); ++s) {
+    Question stage;
+    stage.cost.assign(q.cost.begin() + cut[s], q.cost.begin() + cut[s + 1]);
+    out += text(s > 0 ? " | " : "", listed_costs(stage), " = ", number(cost_of_stage(q, cut, s)));
+  }
+  return out;
+}
+
+bool valid(const Question& q) {
+  const auto fine = [](double cost) { return std::isfinite(cost) && cost >= 0; };
+  return q.stages >= 1 && std::cmp_less_equal(q.stages, q.cost.size()) &&
+         std::ranges::all_of(q.cost, fine);
+}
+
+std::optional<Failure> no_cut(const Question& q, const Boundaries& seen) {
+  const int layers = static_cast<int>(q.cost.size());
+  const auto wrong = [&](const Cause& cause, const std::string& message) {
+    return because(cause, {.message = message, .seen = listed(seen)});
+  };
+  if (!std::cmp_equal(seen.size(), q.stages + 1)) {
+    Cause cause{"other_length", "stage s begins at boundary s and ends before boundary s+1"};
+    if (std::cmp_equal(seen.size(), q.stages)) {
+      cause = std::accumulate(seen.begin(), seen.end(), std::int64_t{0}) == layers
+                  ? Cause{"sizes",
+                          "these are the numbers of layers; the contract asks for "
+                          "boundaries, from 0 to the number of layers"}
+                  : Cause{"one_end", "the list has both ends: 0 and the number of layers"};
+    }
+    return wrong(cause, text("there are ", seen.size(), " boundaries for ", q.stages,
+                             q.stages == 1 ? " stage" : " stages", "; it takes ", q.stages + 1));
+  }
+  if (seen.front() != 0 || seen.back() != layers) {
+    return wrong({"wrong_ends",
+                  "the first stage begins at layer 0, and the last one ends with "
+                  "the last layer"},
+                 text("the boundaries go from ", seen.front(), " to ", seen.back(),
+                      ", not from 0 to ", layers));
+  }
+  for (std::size_t s = 0; s + 1 < seen.size(); ++s) {
+    if (seen[s] < seen[s + 1]) continue;
+    if (seen[s] > seen[s + 1]) {
+      return wrong({"not_ascending", "stages are contiguous and in order"},
+                   text("stage ", s, " begins at ", seen[s], " and ends before ", seen[s + 1]));
+    }
+    return wrong({"empty_stage",
+                  "a stage without layers would only pass messages on; leave a "
+                  "layer for each stage that follows"},
+                 text("stage ", s, " has no layer"));
+  }
+  return std::nullopt;
+}
+
+Cause likely_cause(const Question& q, const Boundaries& seen) {
+  const double all = std::accumulate(q.cost.begin(), q.cost.end(), 0.0);
+  const auto counts_differ_by_one = [&] {
+    int least = seen[1], most = seen[1];
+    for (std::size_t s = 0; s + 1 < seen.size(); ++s) {
+      least = std::min(least, seen[s + 1] - seen[s]);
+      most = std::max(most, seen[s + 1] - seen[s]);
+    }
+    return most - least <= 1;
+  };
+  if (seen == filled(q, all / q.stages)) {
+    return {"filled_to_the_mean",
+            "each stage was filled up to the mean, and the last one has the rest; the smallest "
+            "maximum can be larger than the mean"};
+  }
+  if (counts_differ_by_one()) {
+    return {"equal_counts", "all stages have the same number of layers, but layers differ in cost"};
+  }
+  return {"larger_maximum", "another cut has a faster slowest stage"};
+}
+
+std::optional<Failure> wrong(std::span<const Question> asked, const Boundaries& seen) {
+  const Question& q = asked.back();
+  if (auto failure = no_cut(q, seen)) return failure;
+  const Boundaries best = best_cut(q);
+  const double most = maximum_of(q, seen), least = maximum_of(q, best);
+  // Sums of the same costs in another order of additions.
+  if (most <= least * (1 + 1e-9)) return std::nullopt;
+  return because(likely_cause(q, seen),
+                 {.message = text("the slowest stage, stage ", slowest(q, seen), ", costs ",
+                                  number(most), ", but ", number(least), " is possible"),
+                  .expected = text("a largest cost of ", number(least)),
+                  .seen = text(listed(seen), ": ", drawn(q, seen))});
+}
+
+// Without one of the layers, and with one stage less.
+std::vector<Question> smaller(const Question& q) {
+  std::vector<Question> offered;
+  if (q.stages > 1) offered.push_back({q.cost, q.stages - 1});
+  for (std::size_t i = 0; i < q.cost.size() && std::cmp_less(q.stages, q.cost.size()); ++i) {
+    Question& less = offered.emplace_back(q);
+    less.cost.erase(less.cost.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return offered;
+}
+
+const FunctionContract<Question, Boundaries> contract{
+    .text_of = text_of,
+    .wrong = wrong,
+    .refusals = FunctionContract<Question, Boundaries>::Refusals{
+        .valid = valid,
+        .refused =
+            [](const Question& q) {
+              return because(
+                  {"refuses_valid", "the contract lists what is refused, and nothing else"},
+                  {.message = text(text_of(q), " were refused")});
+            },
+        .accepted =
+            [](const Question& q, const Boundaries&) {
+              return because(
+                  {"accepts_nonsense",
+                   "every stage needs a layer, and a cost is finite and not negative"},
+                  {.message = text(text_of(q), " were accepted, and need a ContractError")});
+            }},
+    .smaller = smaller};
+
+double drawn_cost(Bench& bench) { return static_cast<double>(bench.draw_between(1, 400)) / 100; }
+
+std::vector<Question> drawn_lists(Bench& bench) {
+  std::vector<Question> questions;
+  for (int k = 0; k < 80; ++k) {
+    const int stages = 1 + k % 8;
+    Question& q = questions.emplace_back();
+    q.stages = stages;
+    q.cost.resize(static_cast<std::size_t>(bench.draw_between(stages, 4 * stages + 3)));
+    for (double& cost : q.cost) cost = drawn_cost(bench);
+  }
+  return questions;
+}
+
+// Equal layers, and one at either end that costs as much as several.
+std::vector<Question> heavy_ends(Bench& bench) {
+  std::vector<Question> questions;
+  for (const int stages : {2, 3, 4, 5, 7, 8}) {
+    for (const int layers : {stages, 2 * stages, 3 * stages + 1}) {
+      Question& last = questions.emplace_back();
+      last.stages = stages;
+      last.cost.assign(static_cast<std::size_t>(layers), 1.0);
+      last.cost.back() = 1 + drawn_cost(bench);
+      Question first = last;
+      std::ranges::reverse(first.cost);
+      questions.push_back(std::move(first));
+    }
+  }
+  return questions;
+}
+
+std::vector<Question> thin_lists() {
+  return {{{5}, 1},
+          {{1, 2, 3}, 3},
+          {{100, 1, 1, 1}, 4},
+          {{100, 1, 1, 1}, 3},
+          {{1, 1, 1, 100}, 3},
+          {{1, 100, 1, 1, 1}, 4},
+          {{0, 0, 0, 0, 0}, 3},
+          {{0, 0, 7, 0, 0}, 4},
+          {{7, 0, 0}, 3},
+          {{0, 0, 7}, 3},
+          {{1, 1, 1, 1, 1, 1, 1, 1}, 7}};
+}
+
+Question long_list(Bench& bench, int layers, int stages) {
+  Question q;
+  q.stages = stages;
+  for (int i = 0; i < layers; ++i) q.cost.push_back(drawn_cost(bench));
+  return q;
+}
+
+}  // namespace
+
+Exam exam() {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return {
+      {"short lists, where one cut is best",
+       [](Bench& bench) {
+         ask(bench, contract, "short lists",
+             {{{1, 2, 3, 4, 5, 6}, 2},
+              {{0, 1, 2, 3, 3, 3}, 4},
+              {{0, 1.1, 1.9, 3, 30}, 2},
+              {{0, 1.1, 30, 3}, 3},
+              {{1, 1, 1, 1, 1, 1, 1, 1}, 4},
+              {{3, 4, 5}, 1}});
+       }},
+      {"no cut of a drawn list has a faster slowest stage",
+       [](Bench& bench) { judge(bench, contract, "drawn lists", drawn_lists(bench)); }},
+      {"a heavy first or last layer has a stage that fits it",
+       [](Bench& bench) { judge(bench, contract, "heavy ends", heavy_ends(bench)); }},
+      {"every stage has a layer, even where one layer costs more than all others",
+       [](Bench& bench) { judge(bench, contract, "thin lists", thin_lists()); }},
+      {"three hundred layers in sixteen stages",
+       [](Bench& bench) {
+         judge(bench, contract, "long lists",
+               {long_list(bench, 300, 16), long_list(bench, 257, 2)});
+       }},
+      {"fewer layers than stages, no stage, and costs that are none are refused",
+       [](Bench& bench) {
+         ask(bench, contract, "what makes no sense",
+             {{{1, 2}, 2},
+              {{1, 2}, 3},
+              {{}, 1},
+              {{1, 2}, 0},
+              {{1, 2}, -1},
+              {{1, -2, 3}, 2},
+              {{1, nan, 3}, 2},
+              {{1, 2, infinity}, 2}});
+       }},
+  };
+}
+
+}  // namespace lockstep::grader::partition_layers
