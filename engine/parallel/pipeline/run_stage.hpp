@@ -47,20 +47,23 @@ struct StageResult {
   Tensor loss;
 };
 
-// Carries out this stage's actions of a plan.
+// Carries out this stage's actions of a plan, in their order. outbox.hpp says which stage gives an
+// action what it needs, and which stage needs what it makes.
 //   stages   the p ranks of one pipeline, in the order of the stages
 //   plan     valid (plan.hpp), the same on every stage
 //   weights  m: what micro-batch j counts in the mean over the batch, such as its share of the
 //            labels; Σ = 1
-//   Ensures  every message of the plan was sent and received; gradients are those of Σ weight ·
-//   loss.
-//            A receive is posted one action ahead, so that a message travels while the stage works
+//   Ensures  the gradients are those of Σ weight · loss: where the model's last part begins its
+//            backward pass, the gradient of a micro-batch's loss is its weight. Every message of
+//            the plan was sent and received. The receive of an action is posted before the action
+//            ahead of it runs, so that the message travels meanwhile; a stage waits for a message
+//            when it needs it, and never for one that it sent
 //   Comm     per micro-batch, for each boundary between two parts on different stages: its
-//            activations forward and as many bytes of gradient back. A message has the tag
-//            2·(micro-batch · p·v + part that it leaves), and 1 more on the way back
+//            activations forward and as many bytes of gradient back, with the parcel's tag
 //   Memory   what was received, until its pass has run, and one tensor that is still on its way;
 //            what was sent, until a message tells by the plan that its receiver has had it
 //   Throws   CommError when a neighbour is lost; what the stage throws
+//   Source   [NHP19] §3, [NSC21] §2
 StageResult run_stage(comm::Peers& stages, Stage& mine, const Plan& plan,
                       std::span<const double> weights);
 

@@ -1,0 +1,63 @@
+#include "engine/parallel/pipeline/outbox.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockstep::pipeline {
+namespace {
+
+// The place, among its stage's actions, of the pass that makes a parcel or needs it.
+std::size_t place_of_pass(const Plan& plan, int part, int micro_batch, bool forward) {
+  const auto& actions = plan.actions[static_cast<std::size_t>(part % plan.stages)];
+  const auto at = std::ranges::find_if(actions, [&](const Action& action) {
+    return action.chunk == part / plan.stages && action.micro_batch == micro_batch &&
+           action.pass != Pass::weight_gradient && forward == (action.pass == Pass::forward);
+  });
+  return static_cast<std::size_t>(at - actions.begin());
+}
+
+// What goes from a part to the next one on the way of this action; nothing past either end.
+std::optional<Parcel> parcel_between(const Plan& plan, int from, int to, const Action& action) {
+  const int parts = plan.chunks * plan.stages;
+  const bool inside = std::min(from, to) >= 0 && std::max(from, to) < parts;
+  if (!inside || action.pass == Pass::weight_gradient) return std::nullopt;
+  const bool forward = action.pass == Pass::forward;
+  const int tag = 2 * (action.micro_batch * parts + from) + (forward ? 0 : 1);
+  return Parcel{from % plan.stages, to % plan.stages, tag,
+                place_of_pass(plan, from, action.micro_batch, forward),
+                place_of_pass(plan, to, action.micro_batch, forward)};
+}
+
+int step_of(const Action& action) { return action.pass == Pass::forward ? 1 : -1; }
+
+}  // namespace
+
+std::optional<Parcel> needed_by(const Plan& plan, int stage, const Action& action) {
+  const int part = action.chunk * plan.stages + stage;
+  return parcel_between(plan, part - step_of(action), part, action);
+}
+
+std::optional<Parcel> made_by(const Plan& plan, int stage, const Action& action) {
+  const int part = action.chunk * plan.stages + stage;
+  return parcel_between(plan, part, part + step_of(action), action);
+}
+
+void Outbox::send(const Parcel& parcel, Tensor made) {
+  comm::Work work = stages_.isend(made, parcel.dst, parcel.tag);
+  sent_.push_back({parcel, std::move(made), std::move(work)});
+}
+
+void Outbox::came(const Parcel& parcel) {
+  std::erase_if(sent_, [&](Sent& sent) {
+    if (sent.parcel.dst != parcel.src || sent.parcel.needed_at > parcel.made_at) return false;
+    sent.work.wait();
+    return true;
+  });
+}
+
+void Outbox::finish() {
+  for (Sent& sent : sent_) sent.work.wait();
+  sent_.clear();
+}
+
+}  // namespace lockstep::pipeline

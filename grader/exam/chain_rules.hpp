@@ -1,0 +1,35 @@
+// The judge's own chain of parts (play/chain_play.hpp): what each rank is given of it, and what
+// comes out when one device computes all of it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "grader/play/chain_play.hpp"
+
+namespace lockstep::grader {
+
+struct Chain {
+  int width = 0;
+  std::vector<int> rows{};                          // by micro-batch
+  std::vector<std::vector<double>> matrices{};      // by part
+  std::vector<std::vector<double>> inputs{};        // by micro-batch
+  std::vector<std::vector<double>> coefficients{};  // by micro-batch
+};
+
+// Whole numbers drawn from the salt, so small that all sums are exact.
+Chain make_chain(std::uint64_t salt, int parts, std::vector<int> rows);
+// m of them, multiples of 1/64, none of them 0 and not all equal; their sum is 1.
+std::vector<double> make_weights(std::uint64_t salt, int micro_batches);
+
+// What a rank holds that has these parts.
+ChainShare share_of(const Chain& chain, const std::vector<int>& mine);
+
+struct ChainResult {
+  double loss = 0;                               // Σ weight · loss
+  std::vector<std::vector<double>> gradients{};  // by part, of Σ seed · loss
+};
+ChainResult result_of(const Chain& chain, const std::vector<double>& weights,
+                      const std::vector<double>& seeds);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,115 @@
+// Cases of run_stage, and what a plan asks of a stage.
+#include "grader/parts/13_pipeline_parallel/run_stage/problem.hpp"
+
+#include <algorithm>
+
+#include "engine/base/random.hpp"
+#include "engine/parallel/pipeline/outbox.hpp"
+
+namespace lockstep::grader::run_stage {
+
+using pipeline::Action;
+using pipeline::Parcel;
+using pipeline::Pass;
+using pipeline::Plan;
+
+std::string Problem::description() const {
+  return text(schedule, ", ", plan.stages, plan.stages == 1 ? " stage" : " stages",
+              plan.chunks == 1 ? "" : text(" of ", plan.chunks, " chunks"),
+              members.size() < members.world ? text(" in a world of ", members.world) : "", ", ",
+              plan.micro_batches, plan.micro_batches == 1 ? " micro-batch" : " micro-batches");
+}
+
+Problem problem_of(Bench& bench, Plan plan, std::string schedule) {
+  Problem p{.members = whole_world(plan.stages), .plan = std::move(plan), .rows = {}};
+  p.schedule = std::move(schedule);
+  for (int m = 0; m < p.plan.micro_batches; ++m) {
+    p.rows.push_back(static_cast<int>(bench.draw_between(1, 3)));
+  }
+  p.schedule_seed = bench.draw();
+  return p;
+}
+
+Plan drawn_plan(std::uint64_t seed, int stages, int chunks, int micro_batches) {
+  Plan plan{stages, chunks, micro_batches, {}};
+  plan.actions.resize(static_cast<std::size_t>(stages));
+  const int parts = stages * chunks;
+  // By part and micro-batch: 0 nothing has run, 1 its forward pass, 2 its backward pass.
+  std::vector<std::vector<int>> done(static_cast<std::size_t>(parts),
+                                     std::vector<int>(static_cast<std::size_t>(micro_batches)));
+  const auto at = [&](int part, int m) -> int& {
+    return done[static_cast<std::size_t>(part)][static_cast<std::size_t>(m)];
+  };
+  for (std::uint64_t drawn = 0;; ++drawn) {
+    std::vector<std::pair<int, int>> ready;
+    for (int part = 0; part < parts; ++part) {
+      for (int m = 0; m < micro_batches; ++m) {
+        const bool forward = at(part, m) == 0 && (part == 0 || at(part - 1, m) >= 1);
+        const bool back = at(part, m) == 1 && (part == parts - 1 || at(part + 1, m) == 2);
+        if (forward || back) ready.emplace_back(part, m);
+      }
+    }
+    if (ready.empty()) return plan;
+    const auto [part, m] = ready[random_bits(seed, drawn) % ready.size()];
+    const Pass pass = at(part, m)++ == 0 ? Pass::forward : Pass::backward;
+    plan.actions[static_cast<std::size_t>(part % stages)].push_back({pass, m, part / stages});
+  }
+}
+
+Plan forward_only(int stages, int chunks, int micro_batches) {
+  Plan plan{stages, chunks, micro_batches, {}};
+  std::vector<Action> actions;
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    for (int m = 0; m < micro_batches; ++m) actions.push_back({Pass::forward, m, chunk});
+  }
+  plan.actions.assign(static_cast<std::size_t>(stages), actions);
+  return plan;
+}
+
+Sent sent_by(const Problem& p, int stage) {
+  constexpr std::int64_t width = 4;
+  Sent sent;
+  for (const Action& action : p.plan.actions[static_cast<std::size_t>(stage)]) {
+    const auto parcel = pipeline::made_by(p.plan, stage, action);
+    if (!parcel || parcel->dst == stage) continue;
+    ++sent.messages;
+    sent.bytes += p.rows[static_cast<std::size_t>(action.micro_batch)] * width *
+                  static_cast<std::int64_t>(sizeof(double));
+  }
+  return sent;
+}
+
+int tensors_held(const Plan& plan, int stage) {
+  const auto& actions = plan.actions[static_cast<std::size_t>(stage)];
+  const auto travels = [&](const std::optional<Parcel>& parcel) {
+    return parcel && parcel->src != parcel->dst;
+  };
+  std::vector<Parcel> sent;
+  int handed_over = 0, most = 0;
+  for (std::size_t k = 0; k < actions.size(); ++k) {
+    const auto needed = pipeline::needed_by(plan, stage, actions[k]);
+    int held = needed ? 1 : 0;
+    if (travels(needed)) {
+      std::erase_if(sent, [&](const Parcel& one) {
+        return one.dst == needed->src && one.needed_at <= needed->made_at;
+      });
+    } else if (needed) {
+      --handed_over;
+    }
+    if (k + 1 < actions.size() && travels(pipeline::needed_by(plan, stage, actions[k + 1]))) ++held;
+    most = std::max(most, held + handed_over + static_cast<int>(sent.size()));
+    const auto made = pipeline::made_by(plan, stage, actions[k]);
+    if (travels(made)) {
+      sent.push_back(*made);
+    } else if (made) {
+      ++handed_over;
+    }
+  }
+  return most;
+}
+
+std::vector<double> weights_of(const Problem& p, std::uint64_t salt) {
+  return make_weights(salt, p.plan.micro_batches);
+}
+
+}  // namespace lockstep::grader::run_stage

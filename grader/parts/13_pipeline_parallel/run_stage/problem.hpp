@@ -1,0 +1,50 @@
+// What a case of run_stage is about, and the judge's own way through a plan.
+#pragma once
+
+#include "engine/parallel/pipeline/plan.hpp"
+#include "engine/parallel/pipeline/timeline.hpp"
+#include "grader/exam/chain_rules.hpp"
+#include "grader/exam/members.hpp"
+#include "grader/exam/ranks_exam.hpp"
+#include "grader/parts/13_pipeline_parallel/run_stage/case.hpp"
+
+namespace lockstep::grader::run_stage {
+
+struct Problem {
+  Members members;
+  pipeline::Plan plan;
+  std::string schedule{};  // "1F1B", for a person
+  pipeline::PassCosts costs{20e-6, 40e-6, 20e-6, 20e-6};
+  std::vector<int> rows{};  // of each micro-batch
+  std::uint64_t schedule_seed = 0;
+
+  std::string description() const;
+};
+
+// Of all stages, with micro-batches of 1 to 3 rows.
+Problem problem_of(Bench& bench, pipeline::Plan plan, std::string schedule);
+
+// A plan of another order on every stage, which can be carried out: passes are drawn from those
+// that can come next.
+pipeline::Plan drawn_plan(std::uint64_t seed, int stages, int chunks, int micro_batches);
+// Forward passes alone, as in an evaluation.
+pipeline::Plan forward_only(int stages, int chunks, int micro_batches);
+
+// What a stage sends by the plan.
+struct Sent {
+  std::int64_t messages = 0;
+  std::int64_t bytes = 0;
+};
+Sent sent_by(const Problem& p, int stage);
+
+// The most tensors in the hands of the part when a pass begins, by the contract's "Memory".
+int tensors_held(const pipeline::Plan& plan, int stage);
+
+// Where a micro-batch's backward pass begins, if everything is right, and if not.
+std::vector<double> weights_of(const Problem& p, std::uint64_t salt);
+
+// What becomes of gradients and losses, rank by rank.
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+             const std::vector<StageReport>& reports);
+
+}  // namespace lockstep::grader::run_stage

@@ -1,0 +1,180 @@
+// What each stage must end with: its gradients and, on the stage with the last part, the loss; and
+// what a wrong one tells.
+#include <numeric>
+
+#include "grader/judge/compare.hpp"
+#include "grader/parts/13_pipeline_parallel/run_stage/problem.hpp"
+
+namespace lockstep::grader::run_stage {
+namespace {
+
+using pipeline::Action;
+
+std::optional<std::size_t> first_other(std::span<const double> seen,
+                                       std::span<const double> expected) {
+  const std::vector<double> exact(expected.size(), 0);
+  return first_difference(seen, expected, exact);
+}
+
+std::vector<int> parts_of(const Problem& p, int stage) {
+  std::vector<int> parts;
+  for (int chunk = 0; chunk < p.plan.chunks; ++chunk) {
+    parts.push_back(chunk * p.plan.stages + stage);
+  }
+  return parts;
+}
+
+struct Expected {
+  Chain chain;
+  std::vector<double> weights;
+
+  std::vector<std::vector<double>> gradients(const Problem& p, int stage,
+                                             const std::vector<double>& seeds) const {
+    const auto all = result_of(chain, weights, seeds).gradients;
+    std::vector<std::vector<double>> mine;
+    for (const int part : parts_of(p, stage)) mine.push_back(all[static_cast<std::size_t>(part)]);
+    return mine;
+  }
+  double loss(const std::vector<double>& shares) const {
+    return result_of(chain, shares, shares).loss;
+  }
+};
+
+Cause cause_of_gradients(const Problem& p, const Expected& expected, int stage,
+                         const std::vector<std::vector<double>>& seen) {
+  const auto m = expected.weights.size();
+  std::vector<double> twice, once_each(m, 1), equal(m, 1.0 / static_cast<double>(m)), none(m, 0),
+      last(m, 0), first(m, 0);
+  for (const double weight : expected.weights) twice.push_back(weight * weight);
+  last.back() = expected.weights.back();
+  first.front() = expected.weights.front();
+  const auto is = [&](const std::vector<double>& seeds) {
+    return seen == expected.gradients(p, stage, seeds);
+  };
+  if (is(none))
+    return {"no_gradient", "no gradient came to this stage: every one that it got is 0"};
+  if (is(once_each)) {
+    return {"undivided",
+            "every micro-batch counts as 1: the backward pass of the last part must begin with the "
+            "micro-batch's weight"};
+  }
+  if (is(twice)) {
+    return {"weighted_twice",
+            "each weight entered twice; scale the loss or its gradient, not both"};
+  }
+  if (is(equal)) {
+    return {"equal_weights", "each micro-batch counts as 1/m; their weights differ here"};
+  }
+  if (m > 1 && (is(last) || is(first))) {
+    return {"one_micro_batch", "the gradient of a single micro-batch is there, not their sum"};
+  }
+  return {"other_gradient",
+          "a pass was given what belongs to another micro-batch or another part, or a weight other "
+          "than its own"};
+}
+
+Cause cause_of_loss(const Expected& expected, double seen) {
+  const auto m = expected.weights.size();
+  std::vector<double> ones(m, 1), equal(m, 1.0 / static_cast<double>(m)), last(m, 0), share(m, 0);
+  last.back() = 1;
+  share.back() = expected.weights.back();
+  if (seen == expected.loss(ones)) {
+    return {"loss_not_weighted", "the losses are added up without their weights"};
+  }
+  if (std::fabs(seen - expected.loss(equal)) <= 1e-9 * std::fabs(seen)) {
+    return {"equal_weights", "each micro-batch counts as 1/m; their weights differ here"};
+  }
+  if (seen == expected.loss(last) || seen == expected.loss(share)) {
+    return {"last_loss_only", "this is the loss of the last micro-batch alone"};
+  }
+  return {"other_loss", "a loss is missing from the sum, or counts with another weight"};
+}
+
+std::string text_of_passes(const Problem& p, const std::vector<Action>& passes, std::size_t at) {
+  return at < passes.size() ? pipeline::text_of(passes[at], p.plan.chunks) : "nothing more";
+}
+
+void check_order(Bench& bench, const Played& played, const Problem& p, int stage,
+                 const std::vector<Action>& passes) {
+  const auto& actions = p.plan.actions[static_cast<std::size_t>(stage)];
+  if (passes == actions) return;
+  const auto [seen, right] = std::ranges::mismatch(passes, actions);
+  const auto at = static_cast<std::size_t>(seen - passes.begin());
+  const std::string shown = text_of_passes(p, passes, at);
+  const std::string wanted = text_of_passes(p, actions, at);
+  bench.fail(played, because({"other_order",
+                              "the plan's order is not followed; the other stages rely on it"},
+                             {.message = text("as its pass number ", at + 1, ", stage ", stage,
+                                              " runs ", shown, " where its plan has ", wanted),
+                              .expected = wanted,
+                              .seen = shown,
+                              .where = text("stage ", stage)}));
+}
+
+void check_gradients(Bench& bench, const Played& played, const Problem& p, const Expected& expected,
+                     int stage, const std::vector<std::vector<double>>& seen) {
+  const auto right = expected.gradients(p, stage, expected.weights);
+  if (seen.size() != right.size()) throw MalformedMessage("not the gradients of every chunk");
+  for (std::size_t chunk = 0; chunk < right.size(); ++chunk) {
+    const auto at = first_other(seen[chunk], right[chunk]);
+    if (!at) continue;
+    const std::string wanted = number_at(right[chunk], *at), shown = number_at(seen[chunk], *at);
+    const int part = parts_of(p, stage)[chunk];
+    bench.fail(
+        played,
+        because(cause_of_gradients(p, expected, stage, seen),
+                {.message = text("the gradient of part ", part, ", on stage ", stage, ", is ",
+                                 shown, " at element ", *at, " where ", wanted, " is right"),
+                 .expected = wanted,
+                 .seen = shown,
+                 .where = text("stage ", stage, ", part ", part, ", element ", *at)}));
+  }
+}
+
+void check_loss(Bench& bench, const Played& played, const Problem& p, const Expected& expected,
+                int stage, const std::vector<double>& seen) {
+  const bool last = stage == p.plan.stages - 1;
+  const auto where = text("stage ", stage);
+  if (!last && seen.empty()) return;
+  if (!last) {
+    bench.fail(played, {.cause = "loss_elsewhere",
+                        .message = text("stage ", stage, " returns a loss of ", number(seen[0]),
+                                        ", but the model's last part is on stage ",
+                                        p.plan.stages - 1, "; elsewhere the loss is undefined"),
+                        .expected = "undefined",
+                        .seen = number(seen[0]),
+                        .where = where});
+  }
+  const double right = expected.loss(expected.weights);
+  if (seen.size() == 1 && seen[0] == right) return;
+  if (seen.size() != 1) {
+    bench.fail(played, {.cause = "no_loss",
+                        .message = text("stage ", stage, " has the model's last part, but returns ",
+                                        seen.empty() ? "no loss" : "a loss of several elements"),
+                        .expected = "one element",
+                        .seen = seen.empty() ? "undefined" : text(seen.size(), " elements"),
+                        .where = where});
+  }
+  bench.fail(played, because(cause_of_loss(expected, seen[0]),
+                             {.message = text("the loss of the batch is ", number(seen[0]),
+                                              " where Σ weight · loss is ", number(right)),
+                              .expected = number(right),
+                              .seen = number(seen[0]),
+                              .where = where}));
+}
+
+}  // namespace
+
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+             const std::vector<StageReport>& reports) {
+  Expected expected{make_chain(salt, p.plan.stages * p.plan.chunks, p.rows), weights_of(p, salt)};
+  const bool trains = p.plan.actions.front().back().pass != pipeline::Pass::forward;
+  for (int stage = p.plan.stages - 1; stage >= 0; --stage) {
+    const StageReport& report = reports[static_cast<std::size_t>(stage)];
+    check_order(bench, played, p, stage, report.passes);
+    check_loss(bench, played, p, expected, stage, report.loss);
+    if (trains) check_gradients(bench, played, p, expected, stage, report.gradients);
+  }
+}
+
+}  // namespace lockstep::grader::run_stage

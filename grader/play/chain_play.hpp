@@ -1,0 +1,155 @@
+// A model for parts that are about who computes what, and not about what is computed: parts in a
+// row, each a square matrix of small whole numbers, so that every result is exact. A rank is given
+// its own parts only.
+//   b rows of a micro-batch; W width, the same everywhere
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "engine/base/error.hpp"
+#include "engine/base/fields.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace lockstep::grader {
+
+// What a rank holds of the chain.
+struct ChainShare {
+  int parts = 0;  // of the whole chain
+  int width = 0;
+  std::vector<int> rows{};                      // of each micro-batch
+  std::vector<int> mine{};                      // parts, in the order in which the rank has them
+  std::vector<std::vector<double>> matrices{};  // of these, [W, W]
+  std::vector<std::vector<double>> inputs{};    // [b, W], by micro-batch; who has the first part
+  std::vector<std::vector<double>> coefficients{};  // [b, W]; who has the last: loss = Σ c · y
+};
+template <typename Archive>
+void fields(Archive& archive, ChainShare& share) {
+  archive(share.parts, share.width, share.rows, share.mine, share.matrices, share.inputs,
+          share.coefficients);
+}
+
+// The parts of a rank, at work. `which` counts the rank's own parts.
+class HeldChain {
+ public:
+  HeldChain(const ChainShare& share, Device& device) : share_(share), device_(device) {
+    gradients_.assign(share.mine.size(),
+                      std::vector<double>(static_cast<std::size_t>(share.width * share.width)));
+  }
+
+  bool begins(std::size_t which) const { return share_.mine.at(which) == 0; }
+  bool ends(std::size_t which) const { return share_.mine.at(which) == share_.parts - 1; }
+  // [b, W], uninitialised.
+  Tensor room(int micro_batch) const {
+    return empty({rows_of(micro_batch), share_.width}, DType::float64, device_,
+                 MemoryKind::activations);
+  }
+
+  Tensor forward(std::size_t which, int micro_batch, const Tensor& input) {
+    const auto m = static_cast<std::size_t>(micro_batch);
+    LOCKSTEP_CHECK(begins(which) != input.defined(), "forward(), part ", share_.mine[which],
+                   begins(which) ? ": the model's first part has its own input, and was given one"
+                                 : ": no input was given");
+    std::vector<double> x =
+        begins(which) ? share_.inputs.at(m) : elements(input, room_shape(micro_batch), "an input");
+    const auto added = kept_.emplace(std::pair(which, micro_batch), Kept{});
+    LOCKSTEP_CHECK(added.second, "forward(): micro-batch ", micro_batch, " passed through part ",
+                   share_.mine[which], " before");
+    const std::vector<double> y = product(x, share_.matrices.at(which), Transposed::no);
+    added.first->second.input = std::move(x);
+    if (!ends(which)) return tensor_of(y, room_shape(micro_batch));
+    double loss = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) loss += share_.coefficients.at(m)[i] * y[i];
+    return tensor_of({loss}, {1});
+  }
+
+  // Adds to the part's gradient only when weight_gradient is called.
+  Tensor input_gradient(std::size_t which, int micro_batch, const Tensor& gradient) {
+    Kept& kept = kept_at(which, micro_batch, "a backward pass");
+    LOCKSTEP_CHECK(kept.gradient.empty(), "micro-batch ", micro_batch, " went back through part ",
+                   share_.mine[which], " before");
+    LOCKSTEP_CHECK(gradient.defined(), "a backward pass through part ", share_.mine[which],
+                   " was given no gradient");
+    if (ends(which)) {
+      const double factor = elements(gradient, {1}, "the gradient of a loss")[0];
+      kept.gradient = share_.coefficients.at(static_cast<std::size_t>(micro_batch));
+      for (double& one : kept.gradient) one *= factor;
+    } else {
+      kept.gradient = elements(gradient, room_shape(micro_batch), "a gradient");
+    }
+    if (begins(which)) return {};
+    const auto back = product(kept.gradient, share_.matrices.at(which), Transposed::yes);
+    return tensor_of(back, room_shape(micro_batch));
+  }
+
+  void weight_gradient(std::size_t which, int micro_batch) {
+    const Kept& kept = kept_at(which, micro_batch, "a weight gradient");
+    LOCKSTEP_CHECK(!kept.gradient.empty(), "weight_gradient(): micro-batch ", micro_batch,
+                   " did not go back through part ", share_.mine[which], " before");
+    const auto width = static_cast<std::size_t>(share_.width);
+    std::vector<double>& sum = gradients_[which];
+    for (std::size_t row = 0; row < kept.input.size() / width; ++row) {
+      for (std::size_t i = 0; i < width; ++i) {
+        for (std::size_t o = 0; o < width; ++o) {
+          sum[i * width + o] += kept.input[row * width + i] * kept.gradient[row * width + o];
+        }
+      }
+    }
+    kept_.erase({which, micro_batch});
+  }
+
+  const std::vector<std::vector<double>>& gradients() const { return gradients_; }
+
+ private:
+  enum class Transposed : std::uint8_t { no, yes };
+  struct Kept {
+    std::vector<double> input, gradient;
+  };
+
+  std::int64_t rows_of(int micro_batch) const {
+    return share_.rows.at(static_cast<std::size_t>(micro_batch));
+  }
+  Shape room_shape(int micro_batch) const { return {rows_of(micro_batch), share_.width}; }
+  Kept& kept_at(std::size_t which, int micro_batch, const char* what) {
+    const auto at = kept_.find({which, micro_batch});
+    LOCKSTEP_CHECK(at != kept_.end(), what, " of micro-batch ", micro_batch, " through part ",
+                   share_.mine.at(which), ": its forward pass did not come before");
+    return at->second;
+  }
+  std::vector<double> elements(const Tensor& tensor, const Shape& shape, const char* what) const {
+    LOCKSTEP_CHECK(tensor.shape() == shape && tensor.dtype() == DType::float64, what, " is ",
+                   name_of(tensor.dtype()), " of shape ", text_of(tensor.shape()), ", expected ",
+                   text_of(shape));
+    std::vector<double> all(static_cast<std::size_t>(tensor.numel()));
+    std::memcpy(all.data(), tensor.raw_bytes().data(), all.size() * sizeof(double));
+    return all;
+  }
+  Tensor tensor_of(const std::vector<double>& values, const Shape& shape) const {
+    Tensor made = empty(shape, DType::float64, device_, MemoryKind::activations);
+    std::memcpy(made.raw_bytes().data(), values.data(), values.size() * sizeof(double));
+    return made;
+  }
+  std::vector<double> product(const std::vector<double>& x, const std::vector<double>& matrix,
+                              Transposed transposed) const {
+    const auto width = static_cast<std::size_t>(share_.width);
+    std::vector<double> y(x.size());
+    for (std::size_t row = 0; row < x.size() / width; ++row) {
+      for (std::size_t i = 0; i < width; ++i) {
+        for (std::size_t o = 0; o < width; ++o) {
+          const bool back = transposed == Transposed::yes;
+          y[row * width + o] += x[row * width + i] * matrix[back ? o * width + i : i * width + o];
+        }
+      }
+    }
+    return y;
+  }
+
+  const ChainShare& share_;
+  Device& device_;
+  std::map<std::pair<std::size_t, int>, Kept> kept_;  // by part and micro-batch
+  std::vector<std::vector<double>> gradients_;        // by part
+};
+
+}  // namespace lockstep::grader
