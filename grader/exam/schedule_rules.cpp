@@ -198,14 +198,15 @@ std::optional<Failure> wrong_schedule(const ScheduleRules& rules, Aspect aspect,
 }
 
 // Half of the micro-batches, one less, one stage less, one chunk less. A number of micro-batches
-// that the stages divide stays one.
+// that the stages divide stays one. Two stages remain, and two chunks: less shows no pipeline.
 std::vector<ScheduleQuestion> smaller_pipelines(const ScheduleRules& rules,
                                                 const ScheduleQuestion& q) {
   std::vector<ScheduleQuestion> offered;
   const bool divides = q.micro_batches % q.stages == 0;
   const auto offer = [&](int stages, int chunks, int micro_batches) {
     const auto smaller = pipeline_of(stages, chunks, micro_batches, q.costs);
-    if (stages >= 1 && rules.valid(smaller)) offered.push_back(smaller);
+    const bool shows = stages >= std::min(q.stages, 2) && chunks >= std::min(q.chunks, 2);
+    if (shows && rules.valid(smaller)) offered.push_back(smaller);
   };
   if (q.micro_batches > 3) offer(q.stages, q.chunks, q.micro_batches / 2);
   if (divides) offer(q.stages - 1, q.chunks, q.micro_batches / q.stages * (q.stages - 1));
