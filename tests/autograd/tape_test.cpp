@@ -1,4 +1,5 @@
 // What the tape promises about order, counting and memory; values are in gradients_test.cpp.
+#include "engine/autograd/activation_checkpoint.hpp"
 #include "engine/autograd/operations.hpp"
 
 #include <algorithm>
