@@ -1,6 +1,8 @@
 #include "grader/exam/schedule_rules.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 #include "grader/judge/compare.hpp"
 
@@ -14,6 +16,13 @@ using pipeline::Pass;
 using pipeline::Plan;
 using pipeline::PlanFault;
 using pipeline::Span;
+
+// At most six digits: sums of costs with two.
+std::string short_number(double value) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%.6g", value);
+  return out.data();
+}
 
 std::string counted_things(int count, const char* thing) {
   return text(count, " ", thing, count == 1 ? "" : "s");
@@ -30,11 +39,11 @@ std::string text_of_pipeline(const ScheduleQuestion& q) {
 
 std::string text_with_costs(const ScheduleRules& rules, const ScheduleQuestion& q) {
   const auto& c = q.costs;
-  const std::string backward =
-      rules.backward == BackwardPasses::whole
-          ? text("tB ", number(c.backward_s))
-          : text("tI ", number(c.input_gradient_s), ", tW ", number(c.weight_gradient_s));
-  return text(text_of_pipeline(q), ", tF ", number(c.forward_s), ", ", backward);
+  const std::string backward = rules.backward == BackwardPasses::whole
+                                   ? text("tB ", short_number(c.backward_s))
+                                   : text("tI ", short_number(c.input_gradient_s), ", tW ",
+                                          short_number(c.weight_gradient_s));
+  return text(text_of_pipeline(q), ", tF ", short_number(c.forward_s), ", ", backward);
 }
 
 // "F0 F1 [B1] F2", cut around the fault.
@@ -80,8 +89,10 @@ Cause cause_of_fault(const PlanFault& fault) {
   return {};
 }
 
-Failure failure_of_fault(const Plan& plan, const PlanFault& fault) {
+Failure failure_of_fault(const ScheduleRules& rules, const Plan& plan, const PlanFault& fault) {
   const bool circle = fault.kind == FaultKind::circle;
+  Cause cause = cause_of_fault(fault);
+  if (circle && rules.stuck) cause = rules.stuck(plan).value_or(cause);
   std::string seen;
   if (circle) {
     const auto until = pipeline::price_what_runs(plan);
@@ -90,10 +101,9 @@ Failure failure_of_fault(const Plan& plan, const PlanFault& fault) {
   } else if (std::cmp_less(fault.stage, plan.actions.size())) {
     seen = marked_list(plan, fault.stage, fault.place);
   }
-  return because(cause_of_fault(fault),
-                 {.verdict = circle ? Verdict::deadlock : Verdict::wrong_answer,
-                  .message = fault.sentence,
-                  .seen = seen});
+  return because(cause, {.verdict = circle ? Verdict::deadlock : Verdict::wrong_answer,
+                         .message = fault.sentence,
+                         .seen = seen});
 }
 
 std::optional<Failure> wrong_kind(const ScheduleRules& rules, const Plan& plan) {
@@ -124,7 +134,7 @@ std::optional<Mark> longest_wait(const pipeline::Timeline& timeline) {
       const double wait = spans[i].start_s - spans[i - 1].end_s;
       if (wait <= longest * (1 + 1e-9)) continue;
       longest = wait;
-      mark = {stage, i, text("waited ", number(wait), " before this")};
+      mark = {stage, i, text("waited ", short_number(wait), " before this")};
     }
   }
   return mark;
@@ -135,10 +145,10 @@ std::optional<Failure> too_slow(const ScheduleRules& rules, const JudgedPlan& ju
   // Sums of up to a few hundred costs.
   if (judged.timeline.makespan_s <= bound.of * (1 + 1e-9)) return std::nullopt;
   Failure failure = drawn_failure(judged, Verdict::efficiency,
-                                  text("the plan takes ", number(judged.timeline.makespan_s),
-                                       ", but ", number(bound.of), " is enough"),
+                                  text("the plan takes ", short_number(judged.timeline.makespan_s),
+                                       ", but ", short_number(bound.of), " is enough"),
                                   longest_wait(judged.timeline));
-  failure.expected = text("at most ", number(bound.of), " = ", bound.formula);
+  failure.expected = text("at most ", short_number(bound.of), " = ", bound.formula);
   return because(rules.slow(judged), std::move(failure));
 }
 
@@ -169,7 +179,7 @@ std::optional<Failure> too_large(const ScheduleRules& rules, const JudgedPlan& j
 std::optional<Failure> wrong_schedule(const ScheduleRules& rules, Aspect aspect,
                                       const ScheduleQuestion& q, const ScheduleAnswer& seen) {
   Plan plan{q.stages, q.chunks, q.micro_batches, seen};
-  if (const auto fault = pipeline::fault_of(plan)) return failure_of_fault(plan, *fault);
+  if (const auto fault = pipeline::fault_of(plan)) return failure_of_fault(rules, plan, *fault);
   if (auto failure = wrong_kind(rules, plan)) return failure;
   auto timeline = pipeline::price(plan, {{q.costs}, 0});
   const JudgedPlan judged{q, std::move(plan), std::move(timeline)};
@@ -188,14 +198,15 @@ std::optional<Failure> wrong_schedule(const ScheduleRules& rules, Aspect aspect,
 }
 
 // Half of the micro-batches, one less, one stage less, one chunk less. A number of micro-batches
-// that the stages divide stays one.
+// that the stages divide stays one. Two stages remain, and two chunks: less shows no pipeline.
 std::vector<ScheduleQuestion> smaller_pipelines(const ScheduleRules& rules,
                                                 const ScheduleQuestion& q) {
   std::vector<ScheduleQuestion> offered;
   const bool divides = q.micro_batches % q.stages == 0;
   const auto offer = [&](int stages, int chunks, int micro_batches) {
     const auto smaller = pipeline_of(stages, chunks, micro_batches, q.costs);
-    if (stages >= 1 && rules.valid(smaller)) offered.push_back(smaller);
+    const bool shows = stages >= std::min(q.stages, 2) && chunks >= std::min(q.chunks, 2);
+    if (shows && rules.valid(smaller)) offered.push_back(smaller);
   };
   if (q.micro_batches > 3) offer(q.stages, q.chunks, q.micro_batches / 2);
   if (divides) offer(q.stages - 1, q.chunks, q.micro_batches / q.stages * (q.stages - 1));

@@ -33,6 +33,8 @@ struct ScheduleRules {
   std::function<Bound(const ScheduleQuestion&)> makespan{};
   std::function<Bound(const ScheduleQuestion&, int stage)> in_flight{};
 
+  // The likely cause of stages that wait for each other, where the exam knows more than the circle.
+  std::function<std::optional<Cause>(const pipeline::Plan&)> stuck{};
   // The likely cause of a plan that takes too long, or keeps too much on a stage.
   std::function<Cause(const JudgedPlan&)> slow{};
   std::function<Cause(const JudgedPlan&, int stage)> large{};

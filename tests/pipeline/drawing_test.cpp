@@ -26,7 +26,7 @@ TEST_CASE("pipeline: a drawing has a row a stage, and a dot where a stage is idl
 TEST_CASE("pipeline: a drawing has a row a chunk, and is blank where the stage has another one") {
   CHECK(text_drawing(timeline_of(Schedule::interleaved, 2, 2, 2)) ==
         "stage 0.0  F0F1     . .     .    B0--B1--\n"
-        "stage 0.1      F0F1 . .B0-- .B1--        \n"
+        "stage 0.1      F0F1 . .B0-- .B1--\n"
         "stage 1.0   .F0F1            B0--B1-- . .\n"
         "stage 1.1   .    F0B0--F1B1--         . .\n");
 }
@@ -54,4 +54,24 @@ TEST_CASE("pipeline: a picture has a rectangle a pass, and says what the colours
   CHECK(count(">weight gradient<") == 1);
   CHECK(count(">backward<") == 0);
   CHECK(svg.ends_with("</svg>\n"));
+}
+
+TEST_CASE("pipeline: the drawings in the tasks are the engine's") {
+  struct Shown {
+    std::string task;
+    Timeline timeline;
+  };
+  for (const Shown& shown :
+       {Shown{"gpipe_schedule", timeline_of(Schedule::gpipe, 4, 1, 4)},
+        Shown{"one_f_one_b_schedule", timeline_of(Schedule::one_f_one_b, 4, 1, 8)},
+        Shown{"interleaved_schedule", timeline_of(Schedule::interleaved, 2, 2, 4)},
+        Shown{"zero_bubble_schedule", timeline_of(Schedule::zero_bubble, 4, 1, 8)}}) {
+    std::ifstream file(std::string(LOCKSTEP_ROOT) + "/exercises/13_pipeline_parallel/" +
+                       shown.task + ".md");
+    std::ostringstream text;
+    text << file.rdbuf();
+    INFO(shown.task);
+    CHECK_THAT(text.str(),
+               lockstep::test::contains("```\n" + text_drawing(shown.timeline) + "```"));
+  }
 }

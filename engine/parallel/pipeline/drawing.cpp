@@ -88,6 +88,7 @@ class TextDrawing {
 
   static std::string fitted(std::string line) {
     constexpr std::size_t widest = 100;
+    line.erase(line.find_last_not_of(' ') + 1);
     if (line.size() > widest) line = line.substr(0, widest - 1) + "…";
     return line + "\n";
   }

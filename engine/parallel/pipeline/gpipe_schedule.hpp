@@ -15,7 +15,7 @@ namespace lockstep::pipeline {
 //   Time      (m+p−1)(tF+tB) when all stages take the same and messages take no time
 //   Memory    the activations of m micro-batches
 //   Throws    ContractError for a stage that is not 0 .. p−1, and for less than one micro-batch
-//   Source    [HCB19] §2.3, figure 2c
+//   Source    [HCB19] §2.2, figure 2c
 std::vector<Action> gpipe(int stage, int stages, int micro_batches);
 
 }  // namespace lockstep::pipeline

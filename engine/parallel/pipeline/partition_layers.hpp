@@ -20,7 +20,7 @@ namespace lockstep::pipeline {
 //             one layer; no other such cut has a smaller maximum (sums rounded in double)
 //   Throws    ContractError for less than one stage, for fewer layers than stages, and for a cost
 //             that is negative or not finite
-//   Source    [HCB19] §2.2: stages of equal cost; the same problem as the linear partition
+//   Source    [HCB19] §2.2, where the costs of the stages are to be as equal as possible
 std::vector<int> partition(std::span<const double> cost, int stages);
 
 }  // namespace lockstep::pipeline

@@ -1,6 +1,8 @@
 // What can be wrong with a plan, in words.
 #include "engine/parallel/pipeline/plan.hpp"
 
+#include <utility>
+
 #include "engine/base/error.hpp"
 #include "engine/parallel/pipeline/progress.hpp"
 
@@ -172,16 +174,13 @@ PlanFault circle_of(const Plan& plan, const std::vector<std::size_t>& reached) {
   std::string sentence;
   do {
     const Need need = waits_for(stage);
-    const Action wanted{need.product == Product::output ? Pass::forward : Pass::backward,
-                        need.micro_batch, need.part / plan.stages};
-    const int other = need.part % plan.stages;
     const std::string product =
-        need.product == Product::output
-            ? text_of(wanted, plan.chunks)
-            : text("the gradient of ",
-                   text_of({Pass::forward, wanted.micro_batch, wanted.chunk}, plan.chunks));
+        text_of({Pass::forward, need.micro_batch, need.part / plan.stages}, plan.chunks);
+    const int other = need.part % plan.stages;
     sentence += text(sentence.empty() ? "" : "; ", "stage ", stage, " waits at ",
-                     text_of(stuck_at(stage), plan.chunks), " for ", product, " of stage ", other);
+                     text_of(stuck_at(stage), plan.chunks), " for ",
+                     need.product == Product::gradient ? "the gradient of " : "", product,
+                     " of stage ", other);
     stage = other;
   } while (stage != first);
   return {FaultKind::circle, first, stuck_at(first), reached[static_cast<std::size_t>(first)],

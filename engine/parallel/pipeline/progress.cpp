@@ -48,8 +48,9 @@ void Products::give(const Plan& plan, int stage, const Action& action, double ti
 std::vector<std::size_t> progress_of(const Plan& plan, const CarryOut& carry_out) {
   Products products(plan);
   std::vector<std::size_t> next(plan.actions.size(), 0);
-  for (bool went_on = true; went_on;) {
-    went_on = false;
+  std::size_t carried_out = 0, before = 0;
+  do {
+    before = carried_out;
     for (int stage = 0; stage < plan.stages; ++stage) {
       const auto& actions = plan.actions[static_cast<std::size_t>(stage)];
       for (std::size_t& place = next[static_cast<std::size_t>(stage)]; place < actions.size();
@@ -59,10 +60,10 @@ std::vector<std::size_t> progress_of(const Plan& plan, const CarryOut& carry_out
             needs_of(plan, stage, action), [&](const Need& need) { return products.made(need); });
         if (!ready) break;
         products.give(plan, stage, action, carry_out(stage, action, products));
-        went_on = true;
+        ++carried_out;
       }
     }
-  }
+  } while (carried_out > before);
   return next;
 }
 

@@ -21,7 +21,7 @@ namespace lockstep::pipeline {
 //             same, and messages take no time
 //   Memory    at most p forward passes whose weight gradient has not run, at any time
 //   Throws    ContractError for a stage that is not 0 .. p−1, and for less than one micro-batch
-//   Source    [QWHL24] §2.2
+//   Source    [QWHL24] §2.1
 std::vector<Action> zero_bubble(int stage, int stages, int micro_batches);
 
 }  // namespace lockstep::pipeline

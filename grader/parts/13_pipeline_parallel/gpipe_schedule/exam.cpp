@@ -49,9 +49,9 @@ const ScheduleRules rules{.valid = valid,
                           .slow = slow,
                           .order = order};
 
-std::vector<ScheduleQuestion> one_stage_to_eight() {
+std::vector<ScheduleQuestion> stages_up_to_eight(int from) {
   std::vector<ScheduleQuestion> questions{pipeline_of(4, 1, 4)};
-  for (int stages = 1; stages <= 8; ++stages) {
+  for (int stages = from; stages <= 8; ++stages) {
     for (const int micro_batches : {1, 2, 5, 8, 13}) {
       questions.push_back(pipeline_of(stages, 1, micro_batches));
     }
@@ -65,7 +65,7 @@ Exam exam() {
   return {
       {"each stage runs each pass once, in an order that can be carried out",
        [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::plan), "1 to 8 stages", one_stage_to_eight());
+         judge(bench, contract_of(rules, Aspect::plan), "1 to 8 stages", stages_up_to_eight(1));
        }},
       {"a step takes (m+p−1)(tF+tB), whatever the passes cost",
        [](Bench& bench) {
@@ -74,7 +74,8 @@ Exam exam() {
        }},
       {"every forward pass comes before every backward pass",
        [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::order), "1 to 8 stages", one_stage_to_eight());
+         // One micro-batch at a time is as quick on a single stage, and told of as slow on others.
+         judge(bench, contract_of(rules, Aspect::order), "2 to 8 stages", stages_up_to_eight(2));
        }},
       {"a stage that there is not and a step without micro-batches are refused",
        [](Bench& bench) {

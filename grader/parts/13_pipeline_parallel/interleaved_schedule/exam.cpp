@@ -23,31 +23,48 @@ ScheduleRules::Bound in_flight(const ScheduleQuestion& q, int) {
   return {static_cast<double>(q.stages * q.chunks + q.stages - 1), "p·v+p−1"};
 }
 
-// The forward passes of stage 0, in order.
-std::vector<Action> forwards_of(const JudgedPlan& judged) {
-  std::vector<Action> forwards;
-  std::ranges::copy_if(judged.plan.actions[0], std::back_inserter(forwards),
-                       [](const Action& action) { return action.pass == Pass::forward; });
-  return forwards;
+// The passes of one kind of stage 0, in order.
+std::vector<Action> passes_of(const pipeline::Plan& plan, Pass pass) {
+  std::vector<Action> passes;
+  std::ranges::copy_if(plan.actions[0], std::back_inserter(passes),
+                       [&](const Action& action) { return action.pass == pass; });
+  return passes;
+}
+
+// What the order of stage 0 tells, of a plan that stops or takes too long.
+std::optional<Cause> cause_of_order(const pipeline::Plan& plan) {
+  const auto forwards = passes_of(plan, Pass::forward), backwards = passes_of(plan, Pass::backward);
+  if (plan.chunks == 1) return std::nullopt;
+  if (backwards.front().chunk != plan.chunks - 1) {
+    return Cause{"chunks_not_turned",
+                 "the first gradient comes from the end of the model, so backward passes run "
+                 "through the chunks from the last to the first"};
+  }
+  if (plan.stages > 1 && forwards[1].micro_batch == forwards[0].micro_batch) {
+    return Cause{"micro_batch_by_micro_batch",
+                 "a micro-batch takes p passes to come back for its next chunk; fill that time "
+                 "with the other micro-batches of its group"};
+  }
+  if (plan.micro_batches > plan.stages && std::ranges::is_sorted(forwards, {}, &Action::chunk)) {
+    return Cause{"chunk_by_chunk",
+                 "all micro-batches run through one chunk before any runs through the next; go on "
+                 "with the next chunk after p micro-batches"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> stuck(const pipeline::Plan& plan) {
+  if (auto cause = cause_of_order(plan)) return cause;
+  return Cause{"short_warm_up",
+               "a backward pass comes before forward passes that other stages need to produce its "
+               "gradient; the warm-up must last until the first gradient can be back"};
 }
 
 Cause slow(const JudgedPlan& judged) {
-  const auto forwards = forwards_of(judged);
-  const auto &first = forwards[0], &second = forwards[forwards.size() > 1 ? 1 : 0];
-  if (judged.plan.stages > 1 && second.micro_batch == first.micro_batch) {
-    return {"micro_batch_by_micro_batch",
-            "a micro-batch takes p passes to come back for its next chunk; fill that time with the "
-            "other micro-batches of its group"};
-  }
-  if (judged.plan.micro_batches > judged.plan.stages &&
-      std::ranges::is_sorted(forwards, {}, &Action::chunk)) {
-    return {"chunk_by_chunk",
-            "all micro-batches run through one chunk before any runs through the next, so the "
-            "first gradient comes late; go on with the next chunk after p micro-batches"};
-  }
-  return {"stages_wait",
-          "a stage waits where it could work: compare the length of the warm-up, and the order of "
-          "chunks in the backward passes, with the task"};
+  return cause_of_order(judged.plan)
+      .value_or(Cause{"stages_wait",
+                      "a stage waits where it could work: a later stage needs a shorter warm-up, "
+                      "since its first gradient is back sooner"});
 }
 
 Cause large(const JudgedPlan& judged, int stage) {
@@ -56,7 +73,9 @@ Cause large(const JudgedPlan& judged, int stage) {
             "this runs all forward passes first; a backward pass frees memory, so run it "
             "as soon as its gradient can be there"};
   }
-  return {"long_warm_up", "the warm-up is too long"};
+  return cause_of_order(judged.plan)
+      .value_or(Cause{"long_warm_up",
+                      "the warm-up is too long: it ends when the first gradient can be back"});
 }
 
 const ScheduleRules rules{.valid = valid,
@@ -65,6 +84,7 @@ const ScheduleRules rules{.valid = valid,
                               "stages count from 0, and a stage has a chunk",
                           .makespan = makespan,
                           .in_flight = in_flight,
+                          .stuck = stuck,
                           .slow = slow,
                           .large = large};
 

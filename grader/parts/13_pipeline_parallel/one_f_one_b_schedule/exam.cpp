@@ -19,11 +19,7 @@ ScheduleRules::Bound in_flight(const ScheduleQuestion& q, int stage) {
   return {static_cast<double>(std::min(q.stages - stage, q.micro_batches)), "min(p−s, m)"};
 }
 
-Cause slow(const JudgedPlan& judged) {
-  if (one_at_a_time(judged)) {
-    return {"no_warm_up",
-            "no stage runs a forward pass ahead, so one stage works at a time; warm up first"};
-  }
+Cause slow(const JudgedPlan&) {
   return {"short_warm_up",
           "a stage has too few forward passes ahead to stay busy until its first gradient is back; "
           "stage s needs p−s of them, with the one that its first backward pass belongs to"};

@@ -95,6 +95,16 @@ std::vector<ScheduleQuestion> cheap_weight_gradients(Bench& bench) {
   return questions;
 }
 
+// Where the contract promises no more than 1F1B's time: tW > min(tF, tI), or m < p.
+std::vector<ScheduleQuestion> other_costs(Bench& bench) {
+  auto questions = drawn_pipelines(bench, 80);
+  for (ScheduleQuestion& q : questions) {
+    if (q.micro_batches < q.stages) continue;
+    q.costs.weight_gradient_s += std::min(q.costs.forward_s, q.costs.input_gradient_s);
+  }
+  return questions;
+}
+
 }  // namespace
 
 Exam exam() {
@@ -111,8 +121,8 @@ Exam exam() {
        [=](Bench& bench) { time(bench, "each pass takes 1", one_stage_to_eight()); }},
       {"with tW ≤ min(tF, tI) and m ≥ p, a step takes m(tF+tI+tW) + (p−1)(tF+tI−tW)",
        [=](Bench& bench) { time(bench, "cheap W", cheap_weight_gradients(bench)); }},
-      {"a step never takes longer than 1F1B's",
-       [=](Bench& bench) { time(bench, "drawn costs", drawn_pipelines(bench, 80)); }},
+      {"with other costs, and with m < p, a step takes no longer than 1F1B's",
+       [=](Bench& bench) { time(bench, "other costs", other_costs(bench)); }},
       {"no stage has more than p forward passes whose W has not run",
        [](Bench& bench) {
          judge(bench, contract_of(rules, Aspect::memory), "1 to 8 stages", one_stage_to_eight());
