@@ -27,6 +27,7 @@ lab_docs() {
   make_parts_page >"$made/parts.md"
   make_file_pages
   make_kill_page
+  make_pipelines_page
   "$bin/lab-tool" dev predictions "$made/predictions"
   site_layout >"$made/layout.xml"
   doxygen docs/site/Doxyfile >build/docs/doxygen.log 2>&1 && ! grep -qE 'warning|error' build/docs/doxygen.log || {
@@ -51,6 +52,12 @@ make_kill_page() {
   "$bin/lab-tool" dev matrix --page "$made/kill_matrix.md" >/dev/null
 }
 
+# Schedules of pipelines for p, m and v to choose; finish_looks copies its pictures.
+make_pipelines_page() {
+  build schedules
+  sh docs/site/pipelines.sh "$bin/schedules" "$made/pipelines" >"$made/pipelines.md"
+}
+
 # What texts link to and no page shows yet: a page for each such file, and a list of figures.
 make_file_pages() {
   awk -v root="$root" -v needs="$made/needs" -f docs/site/pages.awk $(site_texts) >/dev/null
@@ -65,6 +72,8 @@ finish_looks() {
     mkdir -p "build/docs/html/figures/${figure%/*}"
     cp "$figure" "build/docs/html/figures/$figure"
   done
+  mkdir -p build/docs/html/figures
+  cp -R "$made/pipelines" build/docs/html/figures
   cat docs/site/search.css >>build/docs/html/search/search.css
   cp "$(dpkg -L fonts-stix | grep '/STIXMath-Regular.otf$')" build/docs/html
 }
@@ -139,6 +148,7 @@ site_layout() {
       tab "task_$name" "$name"
     done
     [ ! -e "exercises/$folder/quiz.md" ] || tab "quiz_$number" quiz
+    [ "$number" != 13 ] || tab pipelines "$(title_of "$made/pipelines.md")"
     end_group
   done
   end_group

@@ -3,7 +3,6 @@
 // B batch, T tokens, I inputs, O outputs, C channels, V vocabulary.
 #pragma once
 
-#include <functional>
 #include <span>
 
 #include "engine/autograd/tape.hpp"
@@ -50,11 +49,5 @@ Value transpose(Tape& tape, const Value& x, std::int64_t axis_a, std::int64_t ax
 Value narrow(Tape& tape, const Value& x, std::int64_t axis, std::int64_t start,
              std::int64_t length);
 Value concatenate(Tape& tape, std::span<const Value> parts, std::int64_t axis);
-
-// body(tape, x) without keeping what it computes on the way: only x is kept, and body runs a second
-// time during backward(). Its parameters' gradients and hooks come as if it had run once.
-//   Requires  body computes the same both times: it draws no random numbers but counted ones
-//   Source    [CXZ16] §3
-Value recompute(Tape& tape, const Value& x, std::function<Value(Tape&, const Value&)> body);
 
 }  // namespace lockstep::autograd

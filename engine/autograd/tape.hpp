@@ -114,7 +114,7 @@ class Tape {
   //   grad  of output's shape and dtype
   void backward(const Value& output, const Tensor& grad);
   // The same, but each leaf's sum is given to `sink` in the order of 3, and neither grad nor hooks
-  // are touched: what a computation inside another one needs (autograd::recompute).
+  // are touched: what a computation inside another one needs (inner_walk.hpp).
   using LeafSink = std::function<void(Parameter& parameter, const Tensor& sum)>;
   void backward(const Value& output, const Tensor& grad, const LeafSink& sink);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "engine/autograd/activation_checkpoint.hpp"
 #include "engine/base/random.hpp"
 #include "engine/nn/layers.hpp"
 

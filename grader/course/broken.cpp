@@ -40,14 +40,12 @@ class BrokenReader {
     }
     std::istringstream options(words(table, "run"));
     for (std::string option; options >> option;) broken.run.push_back(option);
-    static const std::map<std::string, Symptom> symptoms{{"replicas", Symptom::replicas},
-                                                         {"loss", Symptom::loss},
-                                                         {"order", Symptom::order},
-                                                         {"end", Symptom::end},
-                                                         {"bytes", Symptom::bytes}};
+    static const std::map<std::string, Symptom> symptoms{
+        {"replicas", Symptom::replicas}, {"loss", Symptom::loss},   {"order", Symptom::order},
+        {"end", Symptom::end},           {"bytes", Symptom::bytes}, {"time", Symptom::time}};
     const auto symptom = symptoms.find(words(table, "shows"));
     if (symptom == symptoms.end())
-      fail(table, "shows", "'shows' must be replicas, loss, order, end or bytes");
+      fail(table, "shows", "'shows' must be replicas, loss, order, end, bytes or time");
     broken.shows = symptom->second;
     broken.what = words(table, "what");
     broken.why = words(table, "why");

@@ -6,7 +6,7 @@
 //   name = "no_average"              # of the file
 //   part = "average_gradients"       # whose place it takes
 //   run = "--ranks 4 --no-overlap"   # options of ./lab train
-//   shows = "replicas"               # where it is seen: replicas, loss, order, end or bytes
+//   shows = "replicas"               # where it is seen: replicas, loss, order, end, bytes or time
 //   what = "…"                       # half a sentence: what the file does wrong
 //   why = "…"                        # what the reader has seen, and why
 #pragma once
@@ -26,6 +26,7 @@ enum class Symptom : unsigned char {
   order,     // two epochs take the same batches in the same order
   end,       // the run stops before its last step
   bytes,     // the losses are the same, but a step sends more
+  time,      // the losses are the same, but a step takes longer: in virtual time, which is exact
 };
 
 struct Broken {

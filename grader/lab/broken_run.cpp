@@ -79,6 +79,9 @@ bool shows(const Broken& broken, const TrainingRun& sound, const TrainingRun& wr
     case Symptom::bytes:
       return !wrong.ended && same_losses(sound, wrong) && sound.bytes_sent && wrong.bytes_sent &&
              2 * *wrong.bytes_sent > 3 * *sound.bytes_sent;
+    case Symptom::time:
+      return !wrong.ended && same_losses(sound, wrong) && sound.samples_per_s &&
+             wrong.samples_per_s && *sound.samples_per_s > 1.5 * *wrong.samples_per_s;
     case Symptom::loss:
       break;
   }
@@ -97,6 +100,7 @@ std::string number(std::optional<double> value, const char* format, double facto
 
 std::string replicas_of(const TrainingRun& run) {
   if (run.replicas == 0) return "not compared";
+  if (run.parts) return "parts of one model";
   if (run.different == 1) return text("equal on all ", run.replicas, " ranks");
   return text(run.different, " different models on ", run.replicas, " ranks");
 }
@@ -135,6 +139,10 @@ void print(const Lab& lab, const Broken& broken, const TrainingRun& sound,
     };
     print_row("bytes per step", sent(sound), sent(wrong));
   }
+  if (broken.shows == Symptom::time) {
+    print_row("samples per s", number(sound.samples_per_s, "%.0f"),
+              number(wrong.samples_per_s, "%.0f"));
+  }
   print_row("replicas", replicas_of(sound), replicas_of(wrong));
   if (wrong.ended) std::cout << "\n  it stopped: " << wrong.words << "\n";
   std::cout << "\n" << broken.why << "\n";
@@ -145,6 +153,7 @@ json json_of(const TrainingRun& run) {
   object["test_loss"] = run.test_loss ? json(*run.test_loss) : json();
   object["test_accuracy"] = run.accuracy ? json(*run.accuracy) : json();
   object["bytes_sent"] = run.bytes_sent ? json(*run.bytes_sent) : json();
+  object["samples_per_s"] = run.samples_per_s ? json(*run.samples_per_s) : json();
   if (run.ended) object["words"] = run.words;
   return object;
 }

@@ -30,6 +30,7 @@ void add(TrainingRun& run, const json& event) {
   if (kind == "step") {
     if (event.at("loss").is_number()) run.losses.push_back(event.at("loss"));
     if (event.contains("bytes_sent")) run.bytes_sent = event.at("bytes_sent");
+    if (event.contains("samples_per_s")) run.samples_per_s = event.at("samples_per_s");
   } else if (kind == "epoch") {
     run.epoch_ends.push_back(run.losses.size());
     if (event.at("test_loss").is_number()) run.test_loss = event.at("test_loss");
@@ -39,6 +40,8 @@ void add(TrainingRun& run, const json& event) {
     run.different = std::set<std::string>(hashes.begin(), hashes.end()).size();
   } else if (kind == "end") {
     run.ended = false;
+    run.parts = run.different > 1 && event.value("replicas_equal", false);
+    if (run.parts) run.different = 1;
   }
 }
 

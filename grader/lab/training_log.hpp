@@ -14,11 +14,13 @@ namespace lockstep::grader {
 struct TrainingRun {
   std::vector<double> losses;                 // of each step
   std::optional<std::int64_t> bytes_sent;     // by rank 0, in the last step
+  std::optional<double> samples_per_s;        // of the last step
   std::vector<std::size_t> epoch_ends;        // steps until each epoch's end
   std::optional<double> test_loss, accuracy;  // after the last epoch
   std::size_t replicas = 0, different = 0;    // ranks, and different models among them at the end
-  bool ended = true;                          // before its last step
-  std::string words;                          // of a run that ended
+  bool parts = false;  // each rank holds a part of one model, and `different` is 1
+  bool ended = true;   // before its last step
+  std::string words;   // of a run that ended
 };
 
 // `log` is what `train --log` wrote; a line that was cut in the middle is left out.

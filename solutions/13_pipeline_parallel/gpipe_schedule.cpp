@@ -12,6 +12,7 @@ std::vector<Action> gpipe(int stage, int stages, int micro_batches) {
   LOCKSTEP_CHECK(micro_batches >= 1, "gpipe: ", micro_batches, " micro-batches; use at least one");
   // >>> your code
   std::vector<Action> actions;
+  actions.reserve(2 * static_cast<std::size_t>(micro_batches));
   for (int j = 0; j < micro_batches; ++j) actions.push_back({Pass::forward, j});
   // The last micro-batch first: its activations are the freshest.
   for (int j = micro_batches - 1; j >= 0; --j) actions.push_back({Pass::backward, j});

@@ -16,6 +16,7 @@ std::vector<Action> one_f_one_b(int stage, int stages, int micro_batches) {
                  " micro-batches; use at least one");
   // >>> your code
   std::vector<Action> actions;
+  actions.reserve(2 * static_cast<std::size_t>(micro_batches));
   const int warm_up = std::min(stages - stage - 1, micro_batches);
   for (int j = 0; j < warm_up; ++j) actions.push_back({Pass::forward, j});
   for (int j = warm_up; j < micro_batches; ++j) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "engine/autograd/activation_checkpoint.hpp"
 #include "engine/autograd/operations.hpp"
 #include "engine/base/random.hpp"
 #include "tests/catch.hpp"

@@ -1,10 +1,10 @@
 // What the tape promises about order, counting and memory; values are in gradients_test.cpp.
+#include "engine/autograd/activation_checkpoint.hpp"
 #include "engine/autograd/operations.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <vector>
 
 #include "tests/catch.hpp"
 

@@ -56,5 +56,5 @@ TEST_CASE("a broken part: what is missing or unknown is told with its line") {
   check_refused("\n" + without(whole, "name") + "name = 'loud'\n", "broken.toml:8: there is no ");
   check_refused(without(whole, "part") + "part = 'average_gradient'\n", "broken.toml:7: ");
   check_refused(without(whole, "shows") + "shows = 'pain'\n",
-                "replicas, loss, order, end or bytes");
+                "replicas, loss, order, end, bytes or time");
 }

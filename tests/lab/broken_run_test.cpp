@@ -85,6 +85,16 @@ TEST_CASE("a training log: a run without its last line ended early, and says why
   CHECK(cut.different == 2);
 }
 
+TEST_CASE("a training log: ranks that hold parts of one model do not hold different models") {
+  const std::string log = log_of({{1, 2}});
+  const TrainingRun parts = run_with(log + "{\"event\":\"end\",\"replicas_equal\":true}\n");
+  CHECK(parts.parts);
+  CHECK(parts.different == 1);
+  const TrainingRun apart = run_with(log + "{\"event\":\"end\",\"replicas_equal\":false}\n");
+  CHECK_FALSE(apart.parts);
+  CHECK(apart.different == 2);
+}
+
 TEST_CASE("a training log: repetition tells the same batches from batches mixed anew") {
   std::vector<double> lower;
   for (const double loss : noisy) lower.push_back(loss * 0.3);

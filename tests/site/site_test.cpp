@@ -110,6 +110,12 @@ void draws_formulas() {
   CHECK(text_of(site / "lesson_05.html").find("<math display=\"block\">") != std::string::npos);
 }
 
+void compares_pipelines() {
+  built();
+  CHECK(count_of("<img src=\"figures/pipelines/", text_of(site / "pipelines.html")) == 45);
+  CHECK(text_of(site / "pipelines.html").find("href=\"lesson_13.html\"") != std::string::npos);
+}
+
 void leads_somewhere() {
   std::map<fs::path, std::set<std::string>> anchors;
   for (const Page& page : built()) {
@@ -152,6 +158,7 @@ TEST_CASE("the site: it is built without a warning, complete, and needs nothing 
   SECTION("every task is a page, whose hints are folded") { shows_tasks(); }
   SECTION("each run that is to be predicted has its form") { asks_for_predictions(); }
   SECTION("a formula is drawn by the browser itself") { draws_formulas(); }
+  SECTION("schedules of pipelines can be compared") { compares_pipelines(); }
   SECTION("links lead to pages and places that are there") { leads_somewhere(); }
   SECTION("nothing is loaded from elsewhere") { loads_nothing(); }
 }

@@ -6,12 +6,16 @@
 namespace lockstep::pipeline {
 namespace {
 
+enum class Way : std::uint8_t { forward, back };
+
+Way way_of(const Action& action) { return action.pass == Pass::forward ? Way::forward : Way::back; }
+
 // The place, among its stage's actions, of the pass that makes a parcel or needs it.
-std::size_t place_of_pass(const Plan& plan, int part, int micro_batch, bool forward) {
+std::size_t place_of_pass(const Plan& plan, int part, int micro_batch, Way way) {
   const auto& actions = plan.actions[static_cast<std::size_t>(part % plan.stages)];
   const auto at = std::ranges::find_if(actions, [&](const Action& action) {
     return action.chunk == part / plan.stages && action.micro_batch == micro_batch &&
-           action.pass != Pass::weight_gradient && forward == (action.pass == Pass::forward);
+           action.pass != Pass::weight_gradient && way == way_of(action);
   });
   return static_cast<std::size_t>(at - actions.begin());
 }
@@ -21,14 +25,14 @@ std::optional<Parcel> parcel_between(const Plan& plan, int from, int to, const A
   const int parts = plan.chunks * plan.stages;
   const bool inside = std::min(from, to) >= 0 && std::max(from, to) < parts;
   if (!inside || action.pass == Pass::weight_gradient) return std::nullopt;
-  const bool forward = action.pass == Pass::forward;
-  const int tag = 2 * (action.micro_batch * parts + from) + (forward ? 0 : 1);
+  const Way way = way_of(action);
+  const int tag = 2 * (action.micro_batch * parts + from) + (way == Way::forward ? 0 : 1);
   return Parcel{from % plan.stages, to % plan.stages, tag,
-                place_of_pass(plan, from, action.micro_batch, forward),
-                place_of_pass(plan, to, action.micro_batch, forward)};
+                place_of_pass(plan, from, action.micro_batch, way),
+                place_of_pass(plan, to, action.micro_batch, way)};
 }
 
-int step_of(const Action& action) { return action.pass == Pass::forward ? 1 : -1; }
+int step_of(const Action& action) { return way_of(action) == Way::forward ? 1 : -1; }
 
 }  // namespace
 

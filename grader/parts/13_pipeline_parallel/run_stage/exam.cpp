@@ -1,6 +1,10 @@
 // The exam of run_stage. The parts of a chain are dealt to the stages, so that a stage can only
 // compute what its messages let it; the judge computes the whole chain itself. Passes take virtual
 // time: what a stage waits for shows in the time of the run.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
 #include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/parts/13_pipeline_parallel/run_stage/problem.hpp"

@@ -2,6 +2,8 @@
 // says, and which notes what it was asked for.
 #include "engine/parallel/pipeline/run_stage.hpp"
 
+#include <algorithm>
+
 #include "grader/parts/13_pipeline_parallel/run_stage/case.hpp"
 #include "grader/play/ask.hpp"
 #include "grader/play/ranks_play.hpp"

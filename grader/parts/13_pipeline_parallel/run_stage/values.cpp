@@ -1,6 +1,7 @@
 // What each stage must end with: its gradients and, on the stage with the last part, the loss; and
 // what a wrong one tells.
-#include <numeric>
+#include <algorithm>
+#include <cmath>
 
 #include "grader/judge/compare.hpp"
 #include "grader/parts/13_pipeline_parallel/run_stage/problem.hpp"

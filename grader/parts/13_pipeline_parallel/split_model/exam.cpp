@@ -1,0 +1,287 @@
+// The exam of split_model. A device is given its own layers only, so a gradient is right only if
+// activations and gradients travelled; the judge counts what did, and when devices worked.
+#include <algorithm>
+#include <cmath>
+
+#include "grader/exam/chain_rules.hpp"
+#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/13_pipeline_parallel/split_model/case.hpp"
+
+namespace lockstep::grader::split_model {
+namespace {
+
+struct Problem {
+  Members members;
+  std::vector<int> device_of_layer;
+  int rows = 2;
+  std::uint64_t schedule_seed = 0;
+
+  int layers() const { return static_cast<int>(device_of_layer.size()); }
+  int device_of(int layer) const { return device_of_layer[static_cast<std::size_t>(layer)]; }
+  std::vector<int> layers_of(int device) const {
+    std::vector<int> mine;
+    for (int layer = 0; layer < layers(); ++layer) {
+      if (device_of(layer) == device) mine.push_back(layer);
+    }
+    return mine;
+  }
+  std::string description() const {
+    std::string where;
+    for (const int device : device_of_layer) where += text(where.empty() ? "" : ", ", device);
+    return text(members.description(), ", layers on devices ", where);
+  }
+};
+
+constexpr double forward_s = 20e-6;
+
+Chain chain_of(const Problem& p, std::uint64_t salt) {
+  return make_chain(salt, p.layers(), {p.rows});
+}
+
+SplitCase case_of(const Problem& p, std::uint64_t salt, int device) {
+  return {.device_of_layer = p.device_of_layer,
+          .forward_s = forward_s,
+          .share = share_of(chain_of(p, salt), p.layers_of(device))};
+}
+
+using Gradients = std::vector<std::vector<double>>;
+
+Cause cause_of(const Gradients& seen) {
+  bool all_zero = true, finite = true;
+  for (const auto& one : seen) {
+    for (const double value : one) {
+      all_zero = all_zero && value == 0;
+      finite = finite && std::isfinite(value);
+    }
+  }
+  if (!finite) {
+    return {"no_number", "a layer was given a tensor that nobody wrote: was it received?"};
+  }
+  if (all_zero) return {"no_gradient", "no backward pass went through this device's layers"};
+  return {"other_gradient",
+          "a layer was given something other than what its neighbour in the model made; the layer "
+          "before may lie on another device than the one that this device ran last"};
+}
+
+void check_passes(Bench& bench, const Played& played, const Problem& p, int device,
+                  const std::vector<int>& passes) {
+  std::vector<int> right;
+  for (const int layer : p.layers_of(device)) right.push_back(layer + 1);
+  for (std::size_t k = right.size(); k-- > 0;) right.push_back(-right[k]);
+  if (passes == right) return;
+  bench.fail(played,
+             because({"other_passes",
+                      "each layer runs once forward, in the order of the model, and once "
+                      "backward, in the reverse order"},
+                     {.message = text("on device ", device, " the passes are ", listed(passes),
+                                      " where ", listed(right),
+                                      " are right; k is layer k-1 forward, and -k backward"),
+                      .expected = listed(right),
+                      .seen = listed(passes),
+                      .where = text("device ", device)}));
+}
+
+void check_gradients(Bench& bench, const Played& played, const Problem& p, int device,
+                     const ChainResult& right, const Gradients& seen) {
+  const std::vector<int> mine = p.layers_of(device);
+  if (seen.size() != mine.size()) throw MalformedMessage("not the gradients of every layer");
+  for (std::size_t k = 0; k < mine.size(); ++k) {
+    const auto& expected = right.gradients[static_cast<std::size_t>(mine[k])];
+    const auto at = first_difference(seen[k], expected, std::vector<double>(expected.size(), 0));
+    if (!at) continue;
+    const std::string wanted = number_at(expected, *at), shown = number_at(seen[k], *at);
+    bench.fail(played, because(cause_of(seen),
+                               {.message = text("the gradient of layer ", mine[k], ", on device ",
+                                                device, ", is ", shown, " at element ", *at,
+                                                " where ", wanted, " is right"),
+                                .expected = wanted,
+                                .seen = shown,
+                                .where = text("device ", device, ", layer ", mine[k])}));
+  }
+}
+
+void check_loss(Bench& bench, const Played& played, const Problem& p, int device, double right,
+                const std::vector<double>& seen) {
+  const int last = p.device_of_layer.back();
+  Failure failure{.expected = device == last ? number(right) : "undefined",
+                  .seen = seen.empty() ? "undefined" : number(seen[0]),
+                  .where = text("device ", device)};
+  if (device != last && !seen.empty()) {
+    failure.cause = "loss_elsewhere";
+    failure.message = text("device ", device, " returns a loss, but the last layer lies on device ",
+                           last, "; elsewhere it is undefined");
+    bench.fail(played, failure);
+  }
+  if (device == last && seen.empty()) {
+    failure.cause = "no_loss";
+    failure.message = text("device ", device, " has the last layer, but returns no loss");
+    bench.fail(played, failure);
+  }
+  if (device != last || (seen.size() == 1 && seen[0] == right)) return;
+  failure.message = text("the loss is ", number(seen[0]), " where ", number(right), " is right");
+  bench.fail(played, because({"other_loss",
+                              "a layer was given something other than what the layer before it "
+                              "made, or the loss is not what the last forward pass returned"},
+                             failure));
+}
+
+void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+             const std::vector<SplitReport>& reports) {
+  const ChainResult right = result_of(chain_of(p, salt), {1}, {1});
+  for (int device = 0; device < p.members.size(); ++device) {
+    const SplitReport& report = reports[static_cast<std::size_t>(device)];
+    check_passes(bench, played, p, device, report.passes);
+    check_loss(bench, played, p, device, right.loss, report.loss);
+    check_gradients(bench, played, p, device, right, report.gradients);
+  }
+}
+
+// What travels, in order: source and destination of each boundary, forward and back.
+using Ways = std::vector<std::pair<int, int>>;
+Ways right_ways(const Problem& p) {
+  Ways ways;
+  for (int layer = 0; layer + 1 < p.layers(); ++layer) {
+    if (p.device_of(layer) == p.device_of(layer + 1)) continue;
+    ways.emplace_back(p.device_of(layer), p.device_of(layer + 1));
+  }
+  for (std::size_t k = ways.size(); k-- > 0;) ways.emplace_back(ways[k].second, ways[k].first);
+  return ways;
+}
+
+std::string text_of(const Ways& ways) {
+  std::string all;
+  for (const auto& [src, dst] : ways) all += text(all.empty() ? "" : ", ", src, "→", dst);
+  return all.empty() ? "none" : all;
+}
+
+void check_transfers(Bench& bench, const Played& played, const Problem& p) {
+  const Ways right = right_ways(p);
+  Ways seen;
+  for (const auto& message : played.counters.messages) seen.emplace_back(message.src, message.dst);
+  const std::int64_t bytes = p.rows * 4 * static_cast<std::int64_t>(sizeof(double));
+  const bool fit = std::ranges::all_of(played.counters.messages,
+                                       [&](const auto& message) { return message.bytes == bytes; });
+  if (seen == right && fit) return;
+  Failure failure{
+      .message = seen == right
+                     ? text("the gradients are right, but not every message has the ", bytes,
+                            " bytes of one activation")
+                     : text("the gradients are right, but the messages are ", text_of(seen),
+                            " where the layers' places ask for ", text_of(right)),
+      .expected = text_of(right),
+      .seen = text_of(seen)};
+  failure.verdict = Verdict::efficiency;
+  bench.fail(played, because({"other_transfers",
+                              "an activation goes to the device of the next layer, its gradient "
+                              "comes back, and nothing else travels"},
+                             failure));
+}
+
+// The layers one after the other, and 7 µs for each message.
+void check_time(Bench& bench, const Played& played, const Problem& p) {
+  const double passes_s = 3 * forward_s * p.layers();
+  const double most_s = passes_s + 7e-6 * static_cast<double>(right_ways(p).size());
+  if (played.counters.makespan_s <= most_s) return;
+  const auto micros = [](double seconds) { return text(std::lround(seconds * 1e6), " µs"); };
+  Failure failure{
+      .message = text("the gradients are right, but the run takes ",
+                      micros(played.counters.makespan_s), " where the passes take ",
+                      micros(passes_s), " and all transfers end within ", micros(most_s)),
+      .expected = text("at most ", micros(most_s)),
+      .seen = micros(played.counters.makespan_s)};
+  failure.verdict = Verdict::efficiency;
+  bench.fail(
+      played,
+      because({"slow_way", "devices wait for each other more than the layers make them"}, failure));
+}
+
+// Without its last layer, or with two neighbours on one device.
+std::vector<Problem> smaller(const Problem& p) {
+  std::vector<Problem> offered;
+  if (p.layers() > 1) offered.emplace_back(p).device_of_layer.pop_back();
+  for (int layer = 0; layer + 1 < p.layers(); ++layer) {
+    if (p.device_of(layer) == p.device_of(layer + 1)) continue;
+    auto& map = offered.emplace_back(p).device_of_layer;
+    map.erase(map.begin() + layer);
+  }
+  return offered;
+}
+
+using Contract = RanksContract<Problem, SplitCase, SplitReport>;
+const Contract contract{.case_of = case_of, .compare = compare, .smaller = smaller};
+
+Problem problem_of(Bench& bench, int devices, std::vector<int> device_of_layer) {
+  const int rows = static_cast<int>(bench.draw_between(1, 4));
+  return {whole_world(devices), std::move(device_of_layer), rows, bench.draw()};
+}
+
+Problem drawn(Bench& bench, int devices, int layers) {
+  std::vector<int> map;
+  for (int layer = 0; layer < layers; ++layer) {
+    map.push_back(static_cast<int>(bench.draw_between(0, devices - 1)));
+  }
+  return problem_of(bench, devices, map);
+}
+
+void judge_maps(Bench& bench, int devices, const std::vector<std::vector<int>>& maps,
+                void (*cost)(Bench&, const Played&, const Problem&) = nullptr) {
+  for (const auto& map : maps) judge(bench, contract, problem_of(bench, devices, map), cost);
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"one device with all layers",
+       [](Bench& bench) {
+         judge_maps(bench, 1, {{0, 0, 0}, {0}});
+       }},
+      {"layers in a row: 0, 1; 0, 0, 1; 0, 1, 2",
+       [](Bench& bench) {
+         judge_maps(bench, 2, {{0, 1}, {0, 0, 1}, {0, 1, 1, 1}});
+         judge_maps(bench, 3, {{0, 1, 2}, {2, 1, 0}});
+       }},
+      {"layers 0, 1, 0: a device whose layers are no neighbours",
+       [](Bench& bench) {
+         judge_maps(bench, 2, {{0, 1, 0}, {1, 0, 1, 0}, {0, 1, 1, 0, 0, 1}});
+       }},
+      {"any map on 2 to 8 and 13 devices, some of which have no layer",
+       [](Bench& bench) {
+         for (const int devices : {2, 3, 4, 5, 6, 7, 8, 13}) {
+           judge(bench, contract, drawn(bench, devices, 9));
+         }
+       }},
+      {"in a subgroup, devices are ranks of that subgroup",
+       [](Bench& bench) {
+         Problem p = problem_of(bench, 3, {1, 0, 2, 1});
+         p.members = {8, {6, 1, 4}};
+         judge(bench, contract, p);
+       }},
+      {"when a device is lost, the others throw CommError",
+       [](Bench& bench) {
+         for (const int at_request : {3, 5}) {
+           judge_lost_peer(bench, contract, problem_of(bench, 3, {0, 1, 2, 1, 0}), 1, at_request);
+         }
+       },
+       {},
+       Asks::cost},
+      {"activations go to the next layer's device, gradients come back, and nothing else travels",
+       [](Bench& bench) {
+         judge_maps(bench, 2, {{0, 1, 0}}, check_transfers);
+         judge_maps(bench, 4, {{0, 0, 3, 3, 1}, {2, 1, 2, 0, 0, 2}}, check_transfers);
+       },
+       {},
+       Asks::cost},
+      {"a run takes the time of its layers and transfers, and no more",
+       [](Bench& bench) {
+         judge_maps(bench, 2, {{0, 1, 0}}, check_time);
+         judge_maps(bench, 5, {{0, 1, 2, 3, 4}, {4, 4, 0, 2, 2}}, check_time);
+       },
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::split_model

@@ -1,0 +1,52 @@
+// Wrong on purpose: a micro-batch's loss has its share of the batch as a weight, and its gradient
+// is divided by the number of micro-batches once more. (It also receives when it needs a tensor,
+// and not one action ahead. That is slower, and no mistake.)
+#include <map>
+
+#include "engine/parallel/pipeline/outbox.hpp"
+#include "engine/parallel/pipeline/run_stage.hpp"
+#include "engine/tensor/ops.hpp"
+
+namespace lockstep::pipeline {
+
+StageResult run_stage(comm::Peers& stages, Stage& mine, const Plan& plan,
+                      std::span<const double> weights) {
+  const int stage = stages.rank();
+  Outbox outbox(stages);
+  std::map<int, Tensor> kept_here;
+  Tensor loss;
+  for (const Action& action : plan.actions[static_cast<std::size_t>(stage)]) {
+    const PassOf pass{action.chunk, action.micro_batch};
+    const double weight = weights[static_cast<std::size_t>(action.micro_batch)];
+    const bool ends = action.chunk * plan.stages + stage == plan.chunks * plan.stages - 1;
+    Tensor given, made;
+    if (const auto parcel = needed_by(plan, stage, action); parcel && parcel->src == stage) {
+      given = kept_here.extract(parcel->tag).mapped();
+    } else if (parcel) {
+      given = action.pass == Pass::forward ? mine.make_input(pass) : mine.make_gradient(pass);
+      stages.recv(given, parcel->src, parcel->tag);
+      outbox.came(*parcel);
+    } else if (ends && action.pass != Pass::forward && action.pass != Pass::weight_gradient) {
+      const double again = weight / plan.micro_batches;
+      given = full(loss.shape(), again, loss.dtype(), loss.device(), MemoryKind::activations);
+    }
+    if (action.pass == Pass::forward) made = mine.forward(pass, given);
+    if (action.pass == Pass::backward) made = mine.backward(pass, given);
+    if (action.pass == Pass::input_gradient) made = mine.input_gradient(pass, given);
+    if (action.pass == Pass::weight_gradient) mine.weight_gradient(pass);
+    if (action.pass == Pass::forward && ends) {
+      const Tensor share = ops::scale(made, weight);
+      if (loss.defined()) share.reduce_(loss, ReduceOp::sum);
+      loss = share;
+    }
+    const auto parcel = made_by(plan, stage, action);
+    if (parcel && parcel->dst == stage)
+      kept_here.emplace(parcel->tag, std::move(made));
+    else if (parcel)
+      outbox.send(*parcel, std::move(made));
+  }
+  outbox.finish();
+  return {loss};
+}
+
+}  // namespace lockstep::pipeline
