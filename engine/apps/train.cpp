@@ -71,11 +71,12 @@ std::optional<int> ranks_needed(const Arguments& arguments, int ranks) {
 // What each of the ranks would complain of, said once, before any is started.
 void check_run(const Arguments& arguments, int ranks) {
   const apps::Datasets datasets = apps::open_datasets(arguments);
-  apps::model_spec(arguments, *datasets.train);
+  const nn::ModelSpec model = apps::model_spec(arguments, *datasets.train);
   apps::optimizer_spec(arguments);
   const train::StrategyOptions chosen = apps::strategy_options(arguments);
   train::check(chosen.choice);
   train::check(chosen.async, ranks);
+  if (arguments.given("pp")) train::check(chosen.pipeline, model);
   train::total_steps(apps::loop_options(arguments), datasets.train->size(),
                      apps::shares_of(arguments, ranks));
 }

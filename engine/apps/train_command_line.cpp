@@ -143,15 +143,17 @@ void pipelines(Options& options) {
       .choice("schedule", {"gpipe", "1f1b", "interleaved", "zero-bubble"}, "1f1b",
               "the order of a stage's passes")
       .option("micro-batches", "",
-              "parts of a batch that are in the pipeline at the same time (default: --pp)")
+              "parts of a batch, which pass through the stages one after the other\n"
+              "(default: the smallest number from --pp on that divides the batch)")
       .option("chunks", "", "--schedule interleaved: parts of the model on each stage (default 2)")
       .only_with({"dp", "schedule", "micro-batches", "chunks"}, "--pp")
       .only_if({"chunks"}, "belongs to --schedule interleaved; leave it out",
                [](const Arguments& arguments) { return arguments.has("--schedule interleaved"); })
-      .only_if({"no-overlap", "find-unused", "static-graph", "join", "compress", "horovod", "async"},
-               "does not combine with --pp: a stage has some of the parameters, and several passes "
-               "over them in a step; leave one of them out",
-               whole);
+      .only_if(
+          {"no-overlap", "find-unused", "static-graph", "join", "compress", "horovod", "async"},
+          "does not combine with --pp: a stage has some of the parameters, and several passes "
+          "over them in a step; leave one of them out",
+          whole);
 }
 
 void optimizer_and_rate(Options& options) {
