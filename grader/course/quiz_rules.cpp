@@ -42,6 +42,7 @@ Reason judge_choice(const json& key, const std::string& answer) {
   const std::string letter = letters_of(answer);
   if (letter == key_text(key, "right")) return std::nullopt;
   const json& wrong = key_entry(key, "wrong");
+  if (!wrong.is_object()) throw BrokenKey("'wrong' is no table");
   if (const auto found = wrong.find(letter); found != wrong.end()) return found->get<std::string>();
   return text("\"", answer,
               "\" is not one of the letters of this question: answer with one letter");

@@ -135,7 +135,7 @@ TEST_CASE("a quiz: a key that lacks something is an error that names its file an
   broken("type = \"number\"\nunit = \"GB\"\n", "it lacks 'value'");
   broken("type = \"number\"\nvalue = \"7\"\nunit = \"GB\"\n", "'value' is no number");
   broken("type = \"choice\"\n[question.wrong]\n", "it lacks 'right'");
-  broken("type = \"choice\"\nright = \"b\"\nwrong = 3\n", "another type");
+  broken("type = \"choice\"\nright = \"b\"\nwrong = 3\n", "'wrong' is no table");
   broken("type = \"riddle\"\n", "there is no type 'riddle'");
 }
 
