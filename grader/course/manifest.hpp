@@ -25,7 +25,8 @@ struct Lesson {
 
 // How a run of the engine's programs comes to call a part.
 struct CalledBy {
-  std::vector<std::string> options;   // any of "--all-reduce ring", "--workers"; empty: always
+  // Any of "--all-reduce ring", "--pp and --schedule 1f1b"; empty: always.
+  std::vector<std::string> options;
   std::string adds;                   // what a run with the student's part is given by itself …
   std::vector<std::string> not_with;  // … unless it has one of these
   std::string unused;                 // why the trainer never calls it; empty: it does

@@ -34,10 +34,18 @@ std::string reason_for_reference(const Lab& lab, const Exercise& part) {
   return report.verdict == Verdict::pass ? "" : std::string(name_of(report.verdict));
 }
 
-// Which of these settings the run has, such as "--all-reduce ring" or "--workers"; nullptr without
-// any.
+// Whether the run has "--all-reduce ring", or both of "--pp and --schedule 1f1b".
+bool has_all(std::string_view settings, const Arguments& run) {
+  constexpr std::string_view joint = " and ";
+  const std::size_t at = settings.find(joint);
+  if (!run.has(std::string(settings.substr(0, at)))) return false;
+  return at == std::string_view::npos || has_all(settings.substr(at + joint.size()), run);
+}
+
+// Which of these settings the run has; nullptr without any.
 const std::string* any_of(const std::vector<std::string>& settings, const Arguments& run) {
-  const auto found = std::ranges::find_if(settings, [&](const auto& one) { return run.has(one); });
+  const auto found =
+      std::ranges::find_if(settings, [&](const auto& one) { return has_all(one, run); });
   return found == settings.end() ? nullptr : &*found;
 }
 

@@ -63,6 +63,22 @@ TEST_CASE("with work: an option that is given as what it is without counts as no
   CHECK(words_of_part("scale_learning_rate", {}) == "yours, unused without --lr-scaling");
 }
 
+TEST_CASE("with work: a schedule is called where a pipeline asks for it, the usual one too") {
+  const std::string unused = "yours, unused without --pp and --schedule ";
+  CHECK(words_of_part("one_f_one_b_schedule", {"--pp", "2"}) == "yours");
+  CHECK(words_of_part("one_f_one_b_schedule", {"--ranks", "2"}) == unused + "1f1b");
+  CHECK(words_of_part("one_f_one_b_schedule", {"--pp", "2", "--schedule", "gpipe"}) ==
+        unused + "1f1b");
+  CHECK(words_of_part("gpipe_schedule", {"--pp", "2", "--schedule=gpipe"}) == "yours");
+  CHECK(words_of_part("gpipe_schedule", {"--pp", "2"}) == unused + "gpipe");
+  CHECK(words_of_part("partition_layers", {"--pp", "2"}) == "yours");
+  CHECK(words_of_part("partition_layers", {}) == "yours, unused without --pp");
+  // The plain step would be asked for by an option that a pipeline refuses.
+  CHECK(words_of_part("average_gradients", {"--pp", "2"}) == "yours, unused with --pp");
+  CHECK(added_for("average_gradients", {"--pp", "2"}) == "");
+  CHECK(added_for("average_gradients", {"--async"}) == "");
+}
+
 TEST_CASE("with work: a compression is called with whatever number stands behind its colon") {
   const std::string unused = "yours, unused without --compress ";
   CHECK(words_of_part("top_k_error_feedback", {"--compress", "topk:0.01"}) == "yours");
