@@ -11,9 +11,11 @@
 #include "engine/apps/train_rank.hpp"
 #include "engine/apps/train_sim.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
+#include "engine/comm/stand_in_group.hpp"
 #include "engine/launch/error_file.hpp"
 #include "engine/launch/launcher.hpp"
 #include "engine/tensor/cpu/products.hpp"
+#include "engine/tensor/waiting_device.hpp"
 #include "engine/trace/page.hpp"
 
 namespace {
@@ -32,11 +34,21 @@ int launch_ranks(std::int64_t ranks, std::optional<int> ranks_needed, int argc,
   return launch::launch(launch);
 }
 
+// What one core of this machine reaches, as rank 0 measures while the others wait.
+double agreed_flops_s(comm::ProcessGroup& group) {
+  CpuDevice host(kernels::best_products());
+  const double mine = group.rank() == 0 ? measured_flops_s(host) : 0;
+  const Tensor told = full({1}, mine, DType::float64, host);
+  group.broadcast(told, 0);
+  return told.item();
+}
+
 // A rank that is this process.
 int train_here(const Arguments& arguments) {
   const apps::Datasets datasets = apps::open_datasets(arguments);
   // Outlives the group, which may still hold tensors when an error ends the run.
-  CpuDevice device(kernels::best_products());
+  CpuDevice computing(kernels::best_products());
+  std::optional<WaitingDevice> waiting;
   const apps::Ranks world = apps::join_ranks(comm::transport_of(arguments.get("transport")));
   if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
     throw UsageError(text("--ranks ", arguments.get("ranks"),
@@ -44,13 +56,20 @@ int train_here(const Arguments& arguments) {
                           world.group->size() == 1 ? " rank" : " ranks",
                           "; pass --ranks to only one of them"));
   }
+  std::unique_ptr<comm::ProcessGroup> stand_in;
+  if (arguments.flag("modelled-compute")) {
+    waiting.emplace(agreed_flops_s(*world.group));
+    stand_in = comm::make_stand_in_group(*world.group);
+  }
+  Device& device = waiting ? static_cast<Device&>(*waiting) : computing;
+  comm::ProcessGroup& group = stand_in ? *stand_in : *world.group;
   const auto strands = make_thread_strands();
   const int ranks_per_node = world.joined ? world.joined->environment.local_world_size : 0;
-  apps::RankTrace trace(*world.group, device);
+  apps::RankTrace trace(group, device);
   const bool traces = arguments.given("trace");
-  const apps::Trained trained = apps::train_rank(
-      arguments, datasets,
-      {*world.group, device, *strands, {}, traces ? &trace : nullptr, ranks_per_node});
+  const apps::Trained trained =
+      apps::train_rank(arguments, datasets,
+                       {group, device, *strands, {}, traces ? &trace : nullptr, ranks_per_node});
   if (traces) {
     trace::Timeline timeline = trace.timeline();
     timeline.title = text("train on ", world.group->size(), " processes");
@@ -71,11 +90,12 @@ std::optional<int> ranks_needed(const Arguments& arguments, int ranks) {
 // What each of the ranks would complain of, said once, before any is started.
 void check_run(const Arguments& arguments, int ranks) {
   const apps::Datasets datasets = apps::open_datasets(arguments);
-  apps::model_spec(arguments, *datasets.train);
+  const nn::ModelSpec model = apps::model_spec(arguments, *datasets.train);
   apps::optimizer_spec(arguments);
   const train::StrategyOptions chosen = apps::strategy_options(arguments);
   train::check(chosen.choice);
   train::check(chosen.async, ranks);
+  if (arguments.given("pp")) train::check(chosen.pipeline, model);
   train::total_steps(apps::loop_options(arguments), datasets.train->size(),
                      apps::shares_of(arguments, ranks));
 }

@@ -44,7 +44,15 @@ void ranks_and_world(Options& options) {
               "gloo: one process per rank; sim: simulated ranks, all in one process")
       .choice("transport", {"auto", "gloo", "shm"}, "auto",
               "--backend gloo: TCP (gloo), shared memory (shm), or the best that works (auto)")
-      .only_with({"transport"}, "--backend gloo");
+      .flag("modelled-compute",
+            "--backend gloo: wait as long as one core would compute; tensors have no numbers, but\n"
+            "messages travel. For more ranks than cores")
+      .only_with({"transport", "modelled-compute"}, "--backend gloo")
+      .only_if({"modelled-compute"},
+               "does not combine with --async or --horovod, which read numbers; leave it out",
+               [](const Arguments& arguments) {
+                 return !arguments.flag("async") && !arguments.flag("horovod");
+               });
 }
 
 void simulated_ranks(Options& options) {
@@ -57,8 +65,9 @@ void simulated_ranks(Options& options) {
       .option("jitter", "0", "lengthen each latency by a random fraction, up to this value")
       .only_if({"data", "data-folder", "tokenizer", "stride", "workers", "checkpoint", "export",
                 "init", "find-unused", "join"},
-               "belongs to runs with numbers, not to --sizes-only; leave it out",
-               [](const Arguments& arguments) { return !arguments.flag("sizes-only"); });
+               "belongs to runs with numbers, not to --sizes-only or --modelled-compute; leave it "
+               "out",
+               has_numbers);
 }
 
 void data_parallel(Options& options) {
@@ -143,15 +152,17 @@ void pipelines(Options& options) {
       .choice("schedule", {"gpipe", "1f1b", "interleaved", "zero-bubble"}, "1f1b",
               "the order of a stage's passes")
       .option("micro-batches", "",
-              "parts of a batch that are in the pipeline at the same time (default: --pp)")
+              "parts of a batch, which pass through the stages one after the other\n"
+              "(default: the smallest number from --pp on that divides the batch)")
       .option("chunks", "", "--schedule interleaved: parts of the model on each stage (default 2)")
       .only_with({"dp", "schedule", "micro-batches", "chunks"}, "--pp")
       .only_if({"chunks"}, "belongs to --schedule interleaved; leave it out",
                [](const Arguments& arguments) { return arguments.has("--schedule interleaved"); })
-      .only_if({"no-overlap", "find-unused", "static-graph", "join", "compress", "horovod", "async"},
-               "does not combine with --pp: a stage has some of the parameters, and several passes "
-               "over them in a step; leave one of them out",
-               whole);
+      .only_if(
+          {"no-overlap", "find-unused", "static-graph", "join", "compress", "horovod", "async"},
+          "does not combine with --pp: a stage has some of the parameters, and several passes "
+          "over them in a step; leave one of them out",
+          whole);
 }
 
 void optimizer_and_rate(Options& options) {
@@ -235,6 +246,10 @@ std::int64_t ranks_of(const Arguments& arguments) {
   const std::int64_t pipelines = arguments.given("dp") ? arguments.integer("dp", 1) : 1;
   if (stages > ranks_max || pipelines > ranks_max) return ranks_max + 1;
   return stages * pipelines;
+}
+
+bool has_numbers(const Arguments& arguments) {
+  return !arguments.flag("sizes-only") && !arguments.flag("modelled-compute");
 }
 
 bool is_gpt(const Arguments& arguments) { return arguments.has("--model gpt"); }

@@ -24,6 +24,7 @@ Options train_options();
 //   Returns  more than ranks_max, whatever was typed, when it is
 std::int64_t ranks_of(const Arguments& arguments);
 bool is_gpt(const Arguments& arguments);
+bool has_numbers(const Arguments& arguments);  // or tensors with shapes only
 std::string data_name(const Arguments& arguments);
 std::string optimizer_name(const Arguments& arguments);
 

@@ -54,29 +54,39 @@ std::int64_t batch_size_of(const Arguments& arguments) {
   return is_gpt(arguments) ? 16 : 64;
 }
 
+// The smallest number that fills a pipeline and cuts the batch evenly; if there is none, one that
+// does not, so that the sentence about it is the same as for a number that was typed.
+std::int64_t usual_micro_batches(const train::PipelineOptions& options, std::int64_t batch) {
+  const std::int64_t groups =
+      options.schedule == pipeline::Schedule::interleaved ? options.stages : 1;
+  for (std::int64_t m = options.stages; m <= batch; ++m) {
+    if (batch % m == 0 && m % groups == 0) return m;
+  }
+  return options.stages;
+}
+
 train::PipelineOptions pipeline_options(const Arguments& arguments) {
   train::PipelineOptions options;
   const auto number = [&](const char* name, std::int64_t otherwise) {
-    const std::int64_t value =
-        arguments.given(name) ? arguments.integer(name, 1) : otherwise;
+    const std::int64_t value = arguments.given(name) ? arguments.integer(name, 1) : otherwise;
     if (value > 1 << 16) throw UsageError(text("--", name, " ", value, " is more than 65,536"));
     return static_cast<int>(value);
   };
   const std::string& schedule = arguments.get("schedule");
   options.stages = number("pp", 1);
-  options.micro_batches = number("micro-batches", options.stages);
   options.schedule = schedule == "gpipe"         ? pipeline::Schedule::gpipe
                      : schedule == "interleaved" ? pipeline::Schedule::interleaved
                      : schedule == "zero-bubble" ? pipeline::Schedule::zero_bubble
                                                  : pipeline::Schedule::one_f_one_b;
   if (options.schedule == pipeline::Schedule::interleaved) options.chunks = number("chunks", 2);
   const std::int64_t batch = batch_size_of(arguments);
+  options.micro_batches = number("micro-batches", usual_micro_batches(options, batch));
   if (batch % options.micro_batches != 0) {
-    throw UsageError(text("--batch-size ", batch, " cannot be cut into ", options.micro_batches,
-                          " micro-batches of one size; pass --batch-size ",
-                          (batch + options.micro_batches - 1) / options.micro_batches *
-                              options.micro_batches,
-                          ", or --micro-batches with a number that divides the batch"));
+    throw UsageError(
+        text("--batch-size ", batch, " cannot be cut into ", options.micro_batches,
+             " micro-batches of one size; pass --batch-size ",
+             (batch + options.micro_batches - 1) / options.micro_batches * options.micro_batches,
+             ", or --micro-batches with a number that divides the batch"));
   }
   return options;
 }
@@ -150,7 +160,7 @@ Datasets open_shapes(const Arguments& arguments) {
 }  // namespace
 
 Datasets open_datasets(const Arguments& arguments) {
-  if (arguments.flag("sizes-only")) return open_shapes(arguments);
+  if (!has_numbers(arguments)) return open_shapes(arguments);
   const std::string data = data_name(arguments);
   if (data == "lessons" || data.starts_with("text:")) {
     if (!is_gpt(arguments)) throw UsageError("only --model gpt reads text; add it");
@@ -312,9 +322,9 @@ train::TrainOptions loop_options(const Arguments& arguments) {
   train::TrainOptions options;
   options.batch_size = batch_size_of(arguments);
   options.epochs = arguments.integer("epochs", 1);
-  options.steps = arguments.given("steps")       ? arguments.integer("steps", 1)
-                  : arguments.flag("sizes-only") ? steps_of_sizes
-                                                 : 0;
+  options.steps = arguments.given("steps")  ? arguments.integer("steps", 1)
+                  : !has_numbers(arguments) ? steps_of_sizes
+                                            : 0;
   options.decay = schedule == "cosine"   ? optim::Decay::cosine
                   : schedule == "linear" ? optim::Decay::linear
                                          : optim::Decay::constant;

@@ -26,6 +26,13 @@ void add(Json& line, const collectives::Communication& communication) {
   line["hidden"] = *hidden;
 }
 
+void add(Json& line, const std::optional<StageTimes>& stages) {
+  if (!stages) return;
+  line["stages_busy_s"] = stages->busy_s;
+  line["stages_span_s"] = stages->span_s;
+  line["bubble"] = stages->bubble_of_total();
+}
+
 }  // namespace
 
 JsonLog::JsonLog(const std::string& path, const RunDescription& run, LogFile begin)
@@ -67,6 +74,7 @@ void JsonLog::on_step(const StepReport& report) {
             {"loss", report.loss},       {"samples_per_s", report.samples_per_s},
             {"seconds", report.seconds}, {"bytes_sent", report.bytes_sent}};
   add(line, report.communication);
+  add(line, report.stages);
   if (report.staleness) line["staleness"] = *report.staleness;
   if (report.wall_seconds) line["wall_seconds"] = *report.wall_seconds;
   put(line.dump());
@@ -91,6 +99,7 @@ void JsonLog::on_end(const Summary& summary) {
             {"test_accuracy", summary.test_accuracy},
             {"replicas_equal", summary.replicas_equal}};
   add(line, summary.communication);
+  add(line, summary.stages);
   if (!summary.asynchrony.staleness.empty()) line["staleness"] = summary.asynchrony.staleness;
   if (!summary.asynchrony.lost.empty()) line["lost"] = summary.asynchrony.lost;
   if (summary.wall_seconds) line["wall_seconds"] = *summary.wall_seconds;

@@ -190,6 +190,12 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
       training_s += seconds;
       const Cost cost = strategy.cost();
       summary.communication += cost.communication;
+      if (cost.stages && at.step > options.start.step) {  // not the first
+        StageTimes all = summary.stages.value_or(StageTimes{});
+        all.busy_s += cost.stages->busy_s;
+        all.span_s += cost.stages->span_s;
+        summary.stages = all;
+      }
       ++at.step;
       at.taken += samples;
       if (at.taken >= train_set.size()) at = {at.step, at.epoch + 1, 0};
@@ -197,7 +203,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
       for (Observer* observer : observers) {
         observer->on_step({at.step, steps, epoch + 1, loss, static_cast<double>(samples) / seconds,
                            run.seconds(), cost.bytes_sent, cost.communication, run.wall_seconds(),
-                           cost.staleness});
+                           cost.staleness, cost.stages});
       }
       const bool last = at.step == steps;
       if (last) strategy.settle();

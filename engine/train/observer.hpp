@@ -11,6 +11,15 @@
 
 namespace lockstep::train {
 
+// How busy the stages of a pipeline were: of all stages together, over one step or several.
+struct StageTimes {
+  double busy_s = 0;  // in passes
+  double span_s = 0;  // from the first pass to the end of the last: that of the slowest stage, for
+                      // each of them
+  double bubble_of_total() const { return 1 - busy_s / span_s; }
+  double bubble_of_ideal() const { return span_s / busy_s - 1; }
+};
+
 // One optimizer step.
 struct StepReport {
   std::int64_t step = 0;        // from 1
@@ -24,6 +33,7 @@ struct StepReport {
   // On a group whose clock is modelled: since training began, by the machine's clock.
   std::optional<double> wall_seconds = std::nullopt;
   std::optional<std::int64_t> staleness = std::nullopt;  // as in a strategy's Cost
+  std::optional<StageTimes> stages = std::nullopt;       // of a pipeline
 };
 
 // Of a run whose workers go at their own pace; empty of any other.
@@ -51,6 +61,8 @@ struct Summary {
   collectives::Communication communication{};         // of all steps together
   std::optional<double> wall_seconds = std::nullopt;  // as in a step
   Asynchrony asynchrony{};
+  // Of a pipeline: all steps but the first, which makes what later ones find.
+  std::optional<StageTimes> stages = std::nullopt;
 };
 
 class Observer {

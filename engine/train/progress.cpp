@@ -104,6 +104,11 @@ void Progress::on_end(const Summary& summary) {
     out_ << ", test accuracy " << fixed(100 * summary.test_accuracy, 2) << " %";
   }
   out_ << "\n";
+  if (summary.stages) {
+    out_ << "the stages stood idle for " << fixed(100 * summary.stages->bubble_of_total(), 1)
+         << " % of their time (the bubble; " << fixed(100 * summary.stages->bubble_of_ideal(), 1)
+         << " % of the time that they computed)\n";
+  }
   const Asynchrony& asynchrony = summary.asynchrony;
   if (!asynchrony.staleness.empty()) out_ << about_staleness(asynchrony.staleness) << "\n";
   for (const std::string& sentence : asynchrony.lost) out_ << sentence << "\n";

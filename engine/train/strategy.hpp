@@ -52,6 +52,7 @@ struct Cost {
   collectives::Communication communication{};  // zeros where that is not measured
   // Updates that were made between the pull and the push of this step, where there is such a thing.
   std::optional<std::int64_t> staleness = std::nullopt;
+  std::optional<StageTimes> stages = std::nullopt;  // the same on every trainer
 };
 
 // What is trained, as values: a strategy makes of it what its rank holds.

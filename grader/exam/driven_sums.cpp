@@ -181,7 +181,7 @@ void check_sums(Bench& bench, const Played& played, const DrivenRun& run,
       expected.values = right[p][i].values;
       expected.tolerance = right[p][i].tolerance;
       expected.name = text(run.script.share == 0 ? "the mean over " : "the sum of shares over ",
-                           run.ranks(), " ranks", in_pass(run, p));
+                           counted(run.ranks(), "rank"), in_pass(run, p));
       expected.likely_cause = [&, p, i](std::span<const double> seen, int rank) {
         return guess.of({p, i, rank, seen});
       };

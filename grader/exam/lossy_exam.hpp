@@ -170,6 +170,11 @@ class LossyFamily {
     for (const std::int64_t count : {p.count / 8, p.count / 2, p.count - 1}) {
       if (0 < count && count < p.count) offered.emplace_back(p).count = count;
     }
+    // Equal shares stay equal, so that what a rank sends is a whole number of bytes.
+    if (p.count % p.members.size() == 0) {
+      std::erase_if(offered,
+                    [](const Problem& one) { return one.count % one.members.size() != 0; });
+    }
     return offered;
   }
 };

@@ -64,6 +64,7 @@ Cause cause_of(const Numbers& seen, const Right& right) {
 }
 
 std::string shortly(double value) {
+  if (std::isnan(value)) return "NaN";
   std::ostringstream out;
   out.precision(2);
   out << value;
@@ -220,8 +221,8 @@ void check_wire(Bench& bench, const Played& played, const LossySeen& seen, const
   bench.note_par("bytes", sent, wire.bytes, played);
   const auto usually = [](const std::string& what) { return what.empty() ? "" : "; " + what; };
   const std::string message =
-      text("the result is right, but a rank sends ", number(sent), " bytes a call where ",
-           wire.formula, " are ", number(wire.bytes), "; likely cause: ");
+      text("the result is right, but a rank sends ", whole_bytes(sent), " bytes a call where ",
+           wire.formula, " are ", whole_bytes(wire.bytes), "; likely cause: ");
   if (sent > 1.01 * wire.bytes) {
     bench.fail(played, wasteful("too_many_bytes", sent, wire.bytes, "per rank",
                                 text(message, "something larger travels", usually(wire.more))));

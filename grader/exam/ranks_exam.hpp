@@ -34,6 +34,9 @@ struct RanksContract {
   // New ones for each case.
   std::function<std::tuple<Services...>(const Problem&, std::uint64_t salt)> services =
       [](const Problem&, std::uint64_t) { return std::tuple<Services...>(); };
+  // Says of what the core found (a mismatch, a buffer in flight) what it is to this part: a bucket,
+  // a pass.
+  std::function<void(Failure&, const Problem&, const Services&...)> explain{};
 };
 
 template <typename Problem, typename Case, typename Report, typename... Services>
@@ -64,7 +67,14 @@ std::optional<Played> play(Bench& bench,
                            const RanksContract<Problem, Case, Report, Services...>& contract,
                            const Problem& p, std::uint64_t salt) {
   auto services = contract.services(p, salt);
-  auto played = bench.play(setup_of(contract, p, salt, Peer::stays, services));
+  std::optional<Played> played;
+  try {
+    played = bench.play(setup_of(contract, p, salt, Peer::stays, services));
+  } catch (Failure& found) {
+    const auto explained = [&](const Services&... seen) { contract.explain(found, p, seen...); };
+    if (contract.explain) std::apply(explained, services);
+    throw;
+  }
   if (!played) return played;
   std::vector<Report> reports;
   for (const int member : p.members.ranks) {
@@ -87,9 +97,17 @@ template <typename Problem, typename... Others>
 void judge(Bench& bench, const RanksContract<Problem, Others...>& contract, const Problem& p,
            const std::type_identity_t<std::function<void(Bench&, const Played&, const Problem&)>>&
                cost = {}) {
+  // One rank sends nothing and waits for nobody: what costs too much is shown on two at least.
+  const auto says_nothing = [&](const Failure& failure, const Problem& one) {
+    return failure.verdict == Verdict::efficiency && one.members.size() < 2 && p.members.size() > 1;
+  };
   const auto once = [&](const Problem& one) {
-    const auto played = play(bench, contract, one);
-    if (played && cost) cost(bench, *played, one);
+    try {
+      const auto played = play(bench, contract, one);
+      if (played && cost) cost(bench, *played, one);
+    } catch (const Failure& failure) {
+      if (!says_nothing(failure, one)) throw;
+    }
   };
   if (!contract.smaller) return once(p);
   bench.examine<Problem>(p, once, contract.smaller);

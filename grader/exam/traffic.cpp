@@ -1,6 +1,7 @@
 #include "grader/exam/traffic.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "engine/base/error.hpp"
@@ -55,6 +56,8 @@ double total_bytes(const sim::Counters& counters) {
   return bytes;
 }
 
+std::string whole_bytes(double bytes) { return number(std::round(bytes)); }
+
 Failure wasteful(std::string cause, double sent, double allowed, const std::string& by,
                  std::string message) {
   Failure failure;
@@ -62,8 +65,8 @@ Failure wasteful(std::string cause, double sent, double allowed, const std::stri
   failure.cause = std::move(cause);
   failure.message = std::move(message);
   failure.counters = {{"bytes_sent", sent}, {"bytes_allowed", allowed}};
-  failure.expected = text(number(allowed), " bytes ", by);
-  failure.seen = text(number(sent), " bytes ", by);
+  failure.expected = text(whole_bytes(allowed), " bytes ", by);
+  failure.seen = text(whole_bytes(sent), " bytes ", by);
   return failure;
 }
 
@@ -91,11 +94,11 @@ void check_operations(Bench& bench, const Played& played, const Operations& most
   if (collectives <= most.collectives) return;
   failure.cause = "too_many_collectives";
   failure.counters = {{"collectives", static_cast<double>(collectives)}};
-  failure.expected = text("at most ", most.collectives, " collectives");
-  failure.seen = text(collectives, " collectives");
+  failure.expected = text("at most ", counted(most.collectives, "collective"));
+  failure.seen = counted(collectives, "collective");
   failure.message =
-      text("the result is right, but the group ran ", collectives, " collectives where ",
-           most.allowed, " is enough; each collective costs a latency, however few bytes it moves");
+      text("the result is right, but the group ran ", failure.seen, " where ", most.allowed,
+           " is enough; each collective costs a latency, however few bytes it moves");
   bench.fail(played, std::move(failure));
 }
 

@@ -22,6 +22,9 @@ double busiest_rank_bytes(const sim::Counters& counters);
 // copies, of a scatter only the root sends.
 double total_bytes(const sim::Counters& counters);
 
+// "1024": what was measured or computed as a fraction of a byte is rounded.
+std::string whole_bytes(double bytes);
+
 // A right result that cost too much. `by` says who sent: "per rank", "from all ranks together".
 Failure wasteful(std::string cause, double sent, double allowed, const std::string& by,
                  std::string message);

@@ -26,10 +26,11 @@ struct Failure {
   std::string expected{}, seen{}, where{};
   std::map<std::string, double> counters{};
   CaseAddress at{};
-  std::vector<std::string> output{};  // of each rank
-  std::vector<int> ranks{};           // those involved, where the core found it
-  std::string origin{};               // the case that was made smaller
-  bool alone = true;                  // the case fails so without those before it
+  std::vector<std::string> output{};    // of each rank
+  std::vector<int> ranks{};             // those involved, where the core found it
+  std::vector<sim::FoundCall> calls{};  // and what they called, by rank of the world
+  std::string origin{};                 // the case that was made smaller
+  bool alone = true;                    // the case fails so without those before it
 
   // The sentence without its numbers: a case is made smaller only as long as the judge says the
   // same of it.

@@ -78,6 +78,7 @@ std::optional<std::size_t> first_other_bits(std::span<const double> a, std::span
 }
 
 std::string number(double value) {
+  if (std::isnan(value)) return "NaN";
   const bool fits = std::abs(value) <= std::numeric_limits<float>::max();
   const bool is_float = fits && static_cast<float>(value) == value && value != std::round(value);
   std::ostringstream out;
@@ -86,7 +87,7 @@ std::string number(double value) {
     out.precision(digits);
     out << value;
     // Not std::stod, which throws at numbers below the smallest normal one.
-    if (std::strtod(out.str().c_str(), nullptr) == value || std::isnan(value)) break;
+    if (std::strtod(out.str().c_str(), nullptr) == value) break;
     if (is_float && digits == 9) break;  // six would not tell it from the float64 nearby
   }
   return out.str();
@@ -94,6 +95,11 @@ std::string number(double value) {
 
 std::string number_at(std::span<const double> values, std::size_t at) {
   return at < values.size() ? number(values[at]) : "nothing";
+}
+
+std::string counted(std::int64_t count, std::string_view what) {
+  const std::string_view plural = what.ends_with('s') ? "es" : "s";
+  return text(count, ' ', what, count == 1 ? "" : plural);
 }
 
 std::string grouped(std::int64_t value) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/bytes.hpp"
@@ -41,6 +42,9 @@ std::string number(double value);
 
 // The number at that place, or "nothing" behind the last one.
 std::string number_at(std::span<const double> values, std::size_t at);
+
+// "1 rank", "2 ranks", "3 passes".
+std::string counted(std::int64_t count, std::string_view what);
 
 // "1,500,000,000": what a person can read of a large count.
 std::string grouped(std::int64_t value);

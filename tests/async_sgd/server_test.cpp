@@ -1,10 +1,10 @@
 // A server and workers that do nothing but push, in virtual time: when each push arrives is known,
 // so which updates it has missed is, too.
-#include "engine/parallel/async_sgd/pairs.hpp"
-#include "engine/parallel/async_sgd/parameter_server.hpp"
+#include "engine/parallel/async_sgd/server.hpp"
 
 #include <optional>
 
+#include "engine/parallel/async_sgd/pairs.hpp"
 #include "engine/parallel/async_sgd/server_links.hpp"
 #include "tests/async_sgd/ranks.hpp"
 #include "tests/catch.hpp"

@@ -29,7 +29,8 @@ sim::Options world_of(int ranks) {
 std::uint64_t bits_on_process_host(int ranks) {
   sim::PlayerLimits limits;
   limits.memory_bytes = std::int64_t{LOCKSTEP_PLAYER_MEMORY_MIB} << 20;
-  limits.cpu_s = limits.idle_s = 100;
+  // Under a thread sanitizer, eight ranks take minutes for a case.
+  limits.cpu_s = limits.idle_s = limits.case_s = 1200;
   limits.frame_bytes_max = std::int64_t{64} << 20;
   sim::ProcessHost host({LOCKSTEP_CONFORMANCE_PLAYER}, ranks, limits);
   sim::Core core(world_of(ranks));

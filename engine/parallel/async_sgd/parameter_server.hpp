@@ -1,102 +1,101 @@
-// A parameter server and its workers. The server keeps the parameters and the optimizer; workers
-// compute gradients from copies. They share nothing else: a worker never waits for another worker,
-// only for the server.
+// A parameter server and its workers, as two loops. The server keeps the parameters; workers
+// compute gradients from copies. They share nothing else: a worker waits for the server, and never
+// for another worker.
 //
 //     worker                          server
-//       pull  ----------------------->  answers with the parameters
-//       compute a gradient
-//       push the gradient  ---------->  updates the parameters; when may_start() lets the worker go
-//             <-----------------------  on, answers with the parameters and their version
-//       compute …
-//       finish  --------------------->  nobody waits for this worker any more
+//       pull  ----------------------->
+//             <-----------------------  answers with the parameters
+//       computes a gradient
+//       push  ----------------------->  updates the parameters
+//       pull  ----------------------->
+//       …     <-----------------------  answers with the parameters
+//       finish  --------------------->  expects nothing more from this worker
 //
-//   W workers, n elements of the server's parameters, S the bound on staleness
+//   W workers, n elements of the parameters, S the bound on staleness
 //
-// Staleness of a push: the updates that were made since its worker got the parameters.
-//   S = 0   Synchronous: one update a step, with the mean of all active workers' pushes, in the
-//           order of workers. Any optimizer does what it does on one rank; every staleness is 0.
-//   S > 0   Each push is an update of its own, at once, with the gradient times 1/W. A worker may
-//           be S steps ahead of the slowest (bounded_staleness.hpp), or any number if S is
-//           unbounded.
+// The loops see what is asked and answered, and no messages. A lost worker must not take the others
+// with it, so each worker and its server are a group of their own, and a group cannot receive from
+// any rank of another: the engine receives from all at once (server.hpp). It also holds a pull
+// back until may_start() lets its worker go on (bounded_staleness.hpp), so neither loop has to.
 //
-// Invariants
-//   1. Each push is in exactly one update. A message is sent once; nothing is sent again.
-//   2. What a worker gets is a whole version: all of the parameters between two updates.
-//   3. A worker that is lost, or silent until the deadline of its group, counts as finished. What
-//      it pushed before stays.
-//
-// Each worker has a group of its own with the server, in which the server is rank 0 and the worker
-// rank 1: after a failure a group is of no use, and the others must go on. It is a ProcessGroup,
-// not only Peers, because strands of a simulated rank hand the time over with their values; only
-// messages are sent.
-//
-// Source: [LAP14] §3 (push, pull, user-defined updates), [DCM12] §4.1 (asynchronous SGD on shards
-// of the parameters), [HCC13] §3 (bounded staleness)
+// Source: [LAP14] §3 (push, pull), [DCM12] §4.1 (asynchronous SGD)
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
 
-#include "engine/comm/process_group.hpp"
-#include "engine/parallel/async_sgd/bounded_staleness.hpp"
-#include "engine/strand/strand.hpp"
+#include "engine/tensor/tensor.hpp"
 
 namespace lockstep::async_sgd {
 
-// How a server changes its parameters and what it tells.
-struct ServerOptions {
-  std::int64_t staleness = unbounded;  // S
-  // Changes the parameters by one update from `gradient` [n], which it may overwrite.
-  std::function<void(const Tensor& gradient, double rate)> update{};
-  // The optimizer's state, for a worker that saves it. Empty: there is none.
-  std::function<std::vector<Tensor>()> state{};
-  // S = 0 only: bound on the norm of the mean over all servers' parameters; 0: none. The servers
-  // then tell the squares of their norms, and the workers answer with the norm of the whole.
-  double clip_norm = 0;
-  // A worker is lost. Called by a strand of the server, by one at a time.
-  std::function<void(int worker, const std::string& why)> on_lost{};
-  // The rank has failed, and gives up its groups: whoever is lost then is not told of. Called by
-  // any strand.
-  std::function<bool()> stopped{};
+// Something that a worker asks of its server, or that has become of it.
+struct Request {
+  enum class Kind : std::uint8_t {
+    pull,    // the worker waits for the parameters
+    push,    // `gradient` for an update; the worker waits for nothing
+    finish,  // the worker takes no more steps
+    lost,    // the worker is gone; what it pushed before counts
+  };
+  Kind kind = Kind::pull;
+  int worker = 0;  // 0 to W - 1
+  // push: [n], which the server may overwrite. It stays until a pull of this worker is answered.
+  Tensor gradient{};
+  double rate = 0;  // push: the learning rate of the worker's step
 };
 
-// What a server has done, when all workers have finished or are lost.
-struct ServerReport {
-  std::int64_t updates = 0;             // the version of the parameters
-  std::int64_t pushes = 0;              // W a step with S = 0; otherwise as many as updates
-  std::vector<std::int64_t> staleness;  // how many pushes had a staleness of 0, 1, …
-  std::vector<int> lost;                // workers, in the order in which they were
-};
-
-// Serves from when it is made until every worker has finished or is lost, on a strand for each.
-//   Thread  the strand that makes it also joins and destroys it
-class ParameterServer {
+// The server's line to all of its workers.
+class Workers {
  public:
-  //   workers     a group for each, by worker: this rank is 0 there, the worker 1; they outlive it
-  //   parameters  [n] float, changed by options.update alone
-  //   host        where messages of 32 bytes lie, in the host's memory; outlives the groups
-  //   Comm        a step of a worker: a message of 32 bytes and [n] each way; with a clip norm, two
-  //               more messages of 32 bytes. The first pull: the same without a gradient
-  //   Throws      ContractError for groups that are no pairs, a negative staleness, no update
-  ParameterServer(std::span<comm::ProcessGroup* const> workers, const Tensor& parameters,
-                  Strands& strands, const ServerOptions& options, Device& host);
-  // Joins. Whoever drops it before its workers have finished must give up their groups first.
-  ~ParameterServer();
-  ParameterServer(const ParameterServer&) = delete;
-  ParameterServer& operator=(const ParameterServer&) = delete;
-
-  //   Throws  what options.update threw; the workers have got a CommError with the reason.
-  //           ContractError when a worker asked for what it may not
-  ServerReport join();
-
- private:
-  class Server;
-  std::shared_ptr<Server> server_;  // a strand may be left behind by an error
-  std::vector<std::unique_ptr<Strand>> attending_;
+  virtual ~Workers() = default;
+  virtual int size() const = 0;  // W, and stays W when workers leave
+  // The next request of any worker, in the order in which they come. Waits until there is one. The
+  // requests of one worker come in its order; after finish or lost nothing comes from it.
+  //   Throws  ContractError when all workers have left: nothing would ever come
+  virtual Request next() = 0;
+  // The parameters [n] for a worker whose pull next() has returned; they are copied at once.
+  //   Comm    4·n bytes to the worker, of float32
+  //   Throws  ContractError for a worker that waits for no answer
+  virtual void answer(int worker, const Tensor& parameters) = 0;
 };
+
+struct ServeOptions {
+  std::int64_t staleness = 0;  // S; unbounded: none
+  // Makes one update of the parameters from `gradient` [n], which it may overwrite.
+  std::function<void(const Tensor& gradient, double rate)> update{};
+};
+
+// The server's loop: takes requests until every worker has finished or is lost.
+//   parameters  [n], changed by options.update alone
+//   pull        is answered at once, with all of the parameters as they are between two updates
+//   push, S > 0 is an update of its own, made before the next request is taken: the gradient times
+//               1/W. W also counts workers that have left
+//   push, S = 0 is kept for its round. A round is complete when each worker has pushed or left.
+//   Then
+//               there is one update with the mean of the round's pushes: each times 1/their number,
+//               added in the order of workers, so that it does not depend on who came first. The
+//               rate is the same in all. Without a push there is no update
+//   lost        is no error: the others go on, and its push stays in the round
+//   Comm        a step of a worker: 4·n bytes to the server and 4·n back, of float32
+//   Source      [LAP14] §3, [DCM12] §4.1
+void serve(Workers& workers, const Tensor& parameters, const ServeOptions& options);
+
+// A worker's line to the servers, which share the parameters among them.
+class Servers {
+ public:
+  virtual ~Servers() = default;
+  // The newest parameters [n]; they stay there until gradient() or push() is called. Waits for the
+  // servers, and as long as the bound on staleness says.
+  virtual Tensor pull() = 0;
+  virtual void push(const Tensor& gradient) = 0;  // [n]
+};
+
+// The gradient [n] at these parameters, of the next batch. It may be where the parameters were.
+using GradientFn = std::function<Tensor(const Tensor& parameters)>;
+
+// The worker's loop: in each of `steps` steps, pulls, computes one gradient at what it has pulled,
+// and pushes it. Says nothing to the servers besides: a caller may go on with more steps.
+//   Comm    4·n bytes to the servers and 4·n back per step, of float32
+//   Source  [DCM12] §4.1
+void work(Servers& servers, const GradientFn& gradient, int steps);
 
 }  // namespace lockstep::async_sgd

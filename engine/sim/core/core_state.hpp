@@ -282,6 +282,7 @@ inline void count_leaving(RankCounters& sender, std::int64_t bytes) {
 std::string list_of(const std::vector<int>& ranks);
 // "all_reduce(sum) of 7 float32": of a collective or split, what all members must agree on.
 std::string call_of(const Request& request);
+FoundCall found_call(const Operation& operation);
 // " in group 2 (ranks 1 and 3)", or nothing for the world.
 std::string group_of(const Request& request, const Group& group);
 // "work/ring.cpp:21" of the request's line.

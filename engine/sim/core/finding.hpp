@@ -2,9 +2,12 @@
 // that a process crashed or spent its time. Whether an answer is right is for others to judge.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "engine/base/dtype.hpp"
 
 namespace lockstep::sim {
 
@@ -25,6 +28,14 @@ enum class FindingKind : unsigned char {
 
 std::string_view name_of(FindingKind kind);  // "rank exited"
 
+// One rank's side of an operation that a finding is about: of a collective, or of a message.
+struct FoundCall {
+  int rank = 0;
+  std::int64_t count = 0;  // elements
+  DType dtype = DType::float32;
+  double posted_s = 0;
+};
+
 // One diagnosis: a sentence for a person, and what it is about.
 struct Finding {
   FindingKind kind = FindingKind::infrastructure;
@@ -32,6 +43,8 @@ struct Finding {
   std::vector<int> ranks;  // the ranks involved; for a deadlock, the cycle in order
   std::string where;       // file:line of the first one, or empty
   std::string cause = {};  // one word where the kind leaves it open: "asleep", "killed"
+  // What was called, where the ranks disagree about it or its buffer is the matter.
+  std::vector<FoundCall> calls = {};
 };
 
 }  // namespace lockstep::sim

@@ -59,7 +59,9 @@ void Core::State::check_end() {
               and_place(request), "; until wait() returns, the buffer belongs to the operation",
               request.op == Op::irecv ? ", and nothing has arrived in it" : ""),
          {unwaited->owner.rank},
-         place_of(request)});
+         place_of(request),
+         {},
+         {found_call(*unwaited)}});
 }
 
 }  // namespace lockstep::sim

@@ -100,6 +100,11 @@ std::string call_of(const Request& request) {
   return text(call, name_of(request.dtype));
 }
 
+FoundCall found_call(const Operation& operation) {
+  const Request& request = request_of(operation);
+  return {operation.owner.rank, request.count, request.dtype, operation.posted_s};
+}
+
 std::string group_of(const Request& request, const Group& group) {
   return request.group == 0 ? ""
                             : text(" in group ", request.group, " (", list_of(group.members), ")");
@@ -137,6 +142,9 @@ Finding Core::State::mismatch_of(const Group& group, const Group::Slot& slot,
                             list_of(ranks), ranks.size() == 1 ? " calls " : " call ", call,
                             and_place(request_of(*slot.by_member[members.front()])));
     finding.ranks.insert(finding.ranks.end(), ranks.begin(), ranks.end());
+    for (const std::size_t member : members) {
+      finding.calls.push_back(found_call(*slot.by_member[member]));
+    }
   }
   finding.message += "; all ranks of a group must call the same collectives in the same order";
   const Request& second = request_of(*slot.by_member[calls[1].second.front()]);

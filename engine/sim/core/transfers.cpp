@@ -117,7 +117,9 @@ void Core::State::changed_in_flight(Actor actor, const Operation& operation) {
          text("in flight: rank ", actor.rank, " changed the buffer of its ", what, and_place(asked),
               " before wait() returned; until then, the buffer belongs to the operation"),
          {actor.rank},
-         place_of(asked)});
+         place_of(asked),
+         {},
+         {found_call(operation)}});
 }
 
 void Core::State::leave_node(Match match) {

@@ -13,6 +13,7 @@
 #include "engine/autograd/operations.hpp"
 #include "engine/parallel/async_sgd/pairs.hpp"
 #include "engine/parallel/async_sgd/parameter_server.hpp"
+#include "engine/parallel/async_sgd/server.hpp"
 #include "engine/parallel/async_sgd/server_links.hpp"
 #include "engine/parallel/async_sgd/shard.hpp"
 
@@ -131,24 +132,20 @@ class Async final : public WholeModel {
               double rate) override {
     begin();
     const std::int64_t sent_before = bytes_sent();
-    if (!std::exchange(pulled_, true)) {
-      links_->pull();
-      take_parameters();
-    }
-    const double mine = compute(batches, occasion);
-    if (options_.staleness > 0 && clip_norm_ > 0) {
-      optim::clip_grad_norm(model_->parameters(), clip_norm_);
-    }
-    put_gradients();
-    enter(Phase::other);
-    const double began_s = group_.now_s();
-    const async_sgd::Answer answer = links_->push(mine, rate);
-    const double waited_s = group_.now_s() - began_s;
-    take_parameters();
+    Line line(*this, rate);
+    const auto gradient = [&](const Tensor&) {  // the model has the parameters
+      line.loss = compute(batches, occasion);
+      if (options_.staleness > 0 && clip_norm_ > 0) {
+        optim::clip_grad_norm(model_->parameters(), clip_norm_);
+      }
+      put_gradients();
+      return flat_;
+    };
+    async_sgd::work(line, gradient, 1);  // between steps, the loop evaluates and saves
     tell_lost();
-    cost_ = {bytes_sent() - sent_before, {waited_s, waited_s}, answer.staleness};
+    cost_ = {bytes_sent() - sent_before, {line.waited_s, line.waited_s}, line.answer.staleness};
     if (!numbers()) return no_loss;
-    return options_.staleness == 0 ? answer.loss : mine;
+    return options_.staleness == 0 ? line.answer.loss : line.loss;
   }
 
   void settle() override {
@@ -206,6 +203,34 @@ class Async final : public WholeModel {
   Asynchrony asynchrony() const override { return asynchrony_; }
 
  private:
+  // One step's line to the servers. On the wire, a push brings the parameters of the next pull.
+  class Line final : public async_sgd::Servers {
+   public:
+    Line(Async& worker, double rate) : worker_(worker), rate_(rate) {}
+
+    Tensor pull() override {
+      if (!std::exchange(worker_.pulled_, true)) {
+        worker_.links_->pull();
+        worker_.take_parameters();
+      }
+      return worker_.flat_;
+    }
+    void push(const Tensor& gradient) override {
+      if (!gradient.same_place(worker_.flat_)) worker_.flat_.copy_(gradient);
+      worker_.enter(Phase::other);
+      const double began_s = worker_.group_.now_s();
+      answer = worker_.links_->push(loss, rate_);
+      waited_s = worker_.group_.now_s() - began_s;
+      worker_.take_parameters();
+    }
+    double loss = 0, waited_s = 0;
+    async_sgd::Answer answer{};
+
+   private:
+    Async& worker_;
+    double rate_;
+  };
+
   int servers() const { return servers_of(options_, group_.size()); }
   bool reports() const { return group_.rank() == 0; }
   const std::vector<std::size_t>& my_places() const {
@@ -213,14 +238,18 @@ class Async final : public WholeModel {
   }
 
   void make_links() {
+    const auto parameters = model_->parameters();
+    std::int64_t all = 0;
+    for (const Parameter* p : parameters) all += p->value.numel();
+    flat_ = empty({all}, dtype(), device());
     std::vector<async_sgd::Link> links;
+    std::int64_t start = 0;
     for (std::size_t k = 0; k < groups_.size(); ++k) {
       std::int64_t count = 0;
-      for (const std::size_t place : places_[k]) {
-        count += model_->parameters()[place]->value.numel();
-      }
-      buffers_.push_back(empty({count}, dtype(), device()));
+      for (const std::size_t place : places_[k]) count += parameters[place]->value.numel();
+      buffers_.push_back(flat_.narrow(start, count));
       links.push_back({groups_[k].get(), buffers_[k], static_cast<int>(k)});
+      start += count;
     }
     const bool by_servers = options_.staleness == 0 && clip_norm_ > 0;
     links_ = std::make_unique<async_sgd::ServerLinks>(
@@ -320,7 +349,8 @@ class Async final : public WholeModel {
   AsyncOptions options_;
   Places places_;
   std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;  // to the servers
-  std::vector<Tensor> buffers_;                              // by server
+  Tensor flat_;                  // a gradient to push, then parameters: all servers'
+  std::vector<Tensor> buffers_;  // its parts, by server
   std::unique_ptr<async_sgd::ServerLinks> links_;
   bool pulled_ = false, settled_ = false, ended_ = false;
   Asynchrony asynchrony_;

@@ -122,6 +122,7 @@ class Pipeline final : public Strategy {
               double rate) override {
     const std::int64_t sent_before = bytes_sent();
     communication_ = {};
+    busy_s_ = span_s_ = 0;
     optimizer_->set_learning_rate(rate);
     optimizer_->zero_grad();
     double labels = 0;
@@ -142,8 +143,10 @@ class Pipeline final : public Strategy {
         weights.push_back(static_cast<double>(part.labels.numel()) / labels);
       }
       stage_.begin(micro_batches[k], of_batch);
-      const auto result = pipeline::run_stage(*stages_, stage_,
-                                              plan_for(static_cast<int>(weights.size())), weights);
+      const Plan& plan = plan_for(static_cast<int>(weights.size()));
+      const double began_s = stages_->now_s();
+      const auto result = pipeline::run_stage(*stages_, stage_, plan, weights);
+      span_s_ += stages_->now_s() - began_s;
       if (result.loss.defined()) {
         const Tensor wide = result.loss.to(DType::float64);
         if (loss.defined()) wide.reduce_(loss, ReduceOp::sum);
@@ -156,9 +159,9 @@ class Pipeline final : public Strategy {
     if (phases_ != nullptr) phases_->enter(Phase::optimizer);
     clip();
     optimizer_->step();
-    const double mean = mean_loss(loss);
-    cost_ = {bytes_sent() - sent_before, communication_};
-    return mean;
+    const Told told = tell_each_other(loss);
+    cost_ = {bytes_sent() - sent_before, communication_, std::nullopt, told.stages};
+    return told.loss;
   }
 
   Cost cost() const override { return cost_; }
@@ -253,13 +256,31 @@ class Pipeline final : public Strategy {
     for (const Tensor& grad : all) ops::scale_by_(grad, clipping.factor);
   }
 
-  // Only the last stages know their pipeline's.
-  double mean_loss(const Tensor& mine) {
-    if (!device_.has_numbers()) return std::numeric_limits<double>::quiet_NaN();
-    const double share = mine.defined() ? number_of(mine) / where_.shares : 0;
-    const Tensor mean = full({1}, share, DType::float64, device_.host());
-    world_.all_reduce(mean, ReduceOp::sum);
-    return mean.item();
+  // What each rank knows of the step, and all want to: only the last stages know a loss, and the
+  // slowest stage how long it took.
+  struct Told {
+    double loss;
+    StageTimes stages;
+  };
+  Told tell_each_other(const Tensor& loss) {
+    double mine = 0;
+    if (loss.defined()) {
+      mine = device_.has_numbers() ? number_of(loss) / where_.shares
+                                   : std::numeric_limits<double>::quiet_NaN();
+    }
+    const Tensor words =
+        from_values(std::array{mine, busy_s_, span_s_}, {3}, DType::float64, host_);
+    const Tensor all = empty({3 * world_.size()}, DType::float64, host_);
+    world_.all_gather(words, all);
+    Told told{};
+    double longest_s = 0;
+    for (std::int64_t rank = 0; rank < world_.size(); ++rank) {
+      told.loss += all.item(3 * rank);
+      told.stages.busy_s += all.item(3 * rank + 1);
+      longest_s = std::max(longest_s, all.item(3 * rank + 2));
+    }
+    told.stages.span_s = longest_s * world_.size();
+    return told;
   }
 
   std::int64_t bytes_sent() const {
@@ -267,7 +288,10 @@ class Pipeline final : public Strategy {
            shares_->traffic().bytes_sent + (tied_ ? tied_->traffic().bytes_sent : 0);
   }
 
-  void enter(const Action* action) const {
+  void enter(const Action* action) {
+    const double now_s = stages_->now_s();
+    if (action == nullptr) busy_s_ += now_s - began_s_;
+    began_s_ = now_s;
     if (phases_ == nullptr) return;
     phases_->enter(action == nullptr                         ? Phase::other
                    : action->pass == pipeline::Pass::forward ? Phase::forward
@@ -294,6 +318,9 @@ class Pipeline final : public Strategy {
   Plan plan_;
   std::int64_t passes_ = 0;         // micro-batches of the step
   std::vector<std::int64_t> came_;  // of these, that a parameter has had
+  CpuDevice host_;                  // of words between ranks; device_ may have no numbers
+  double began_s_ = 0;              // the pass that runs
+  double busy_s_ = 0, span_s_ = 0;  // of the step
   PhaseWatch* phases_ = nullptr;
   Cost cost_;
 };
@@ -302,8 +329,8 @@ class Pipeline final : public Strategy {
 
 void check(const PipelineOptions& options, int ranks) {
   const int p = options.stages, m = options.micro_batches, v = options.chunks;
-  LOCKSTEP_CHECK(p >= 1 && m >= 1 && v >= 1, "pipeline: ", p, " stages, ", v, " chunks a stage, ", m,
-                 " micro-batches; each starts at 1");
+  LOCKSTEP_CHECK(p >= 1 && m >= 1 && v >= 1, "pipeline: ", p, " stages, ", v, " chunks a stage, ",
+                 m, " micro-batches; each starts at 1");
   if (ranks % p != 0) {
     throw UsageError(text("a pipeline of ", p, " stages (--pp) does not fit on ", ranks,
                           ranks == 1 ? " rank" : " ranks", ": each stage is a rank, and further ",
@@ -311,15 +338,20 @@ void check(const PipelineOptions& options, int ranks) {
   }
   if (options.schedule != pipeline::Schedule::interleaved) return;
   if (m % p != 0) {
-    throw UsageError(text("the interleaved schedule takes micro-batches in groups of as many as "
-                          "there are stages, but --pp ",
-                          p, " does not divide --micro-batches ", m, "; pass --micro-batches ",
-                          (m + p - 1) / p * p));
+    throw UsageError(text(
+        "the interleaved schedule takes micro-batches in groups of as many as "
+        "there are stages, but --pp ",
+        p, " does not divide --micro-batches ", m, "; pass --micro-batches ", (m + p - 1) / p * p));
   }
-  if (p == 1 && v > 1) {
-    throw UsageError(text("--chunks ", v, " on one stage: its chunks would follow each other as "
-                          "one; pass --pp 2 or more"));
+  if (p == 1) {
+    throw UsageError(
+        "the interleaved schedule needs several stages: the chunks of a single one "
+        "would follow each other as one; pass --pp 2 or more");
   }
+}
+
+void check(const PipelineOptions& options, const nn::ModelSpec& model) {
+  pipeline::cut(pipeline::profile_units(model), options.stages * options.chunks);
 }
 
 std::unique_ptr<Strategy> make_pipeline(comm::ProcessGroup& group, Device& device,

@@ -24,6 +24,8 @@ struct PipelineOptions {
 //   Throws  UsageError when p does not divide the ranks, or when the schedule cannot have these
 //           numbers
 void check(const PipelineOptions& options, int ranks);
+//   Throws  UsageError when the model has fewer units than the pipeline has parts
+void check(const PipelineOptions& options, const nn::ModelSpec& model);
 
 // As the recipe says, on `device`; group and device must outlive the strategy.
 //   clip_norm  bound on the global norm of the averaged gradient, over all stages; 0: none

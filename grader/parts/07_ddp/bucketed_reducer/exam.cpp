@@ -11,6 +11,7 @@
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/parts/07_ddp/bucketed_reducer/found.hpp"
 #include "grader/parts/07_ddp/bucketed_reducer/started.hpp"
 
 namespace lockstep::grader::bucketed_reducer {
@@ -235,9 +236,14 @@ Contract contract_with(decltype(Contract::compare) compare) {
   return {.case_of = case_of,
           .compare = std::move(compare),
           .smaller = smaller,
-          .services = [](const Problem& p, std::uint64_t salt) {
-            return std::tuple(service_of(p.script, p.members, salt));
-          }};
+          .services =
+              [](const Problem& p, std::uint64_t salt) {
+                return std::tuple(service_of(p.script, p.members, salt));
+              },
+          .explain =
+              [](Failure& found, const Problem& p, const ScriptService& events) {
+                explain_found(found, p.script, p.members, p.plans, events);
+              }};
 }
 
 constexpr double quick_s = 4e-6, slow_s = 80e-6;  // gradients, beside reductions of some 30e-6

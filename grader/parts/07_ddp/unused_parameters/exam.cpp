@@ -8,6 +8,7 @@
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/parts/07_ddp/unused_parameters/cost.hpp"
 #include "grader/parts/07_ddp/unused_parameters/oracle.hpp"
 
 namespace lockstep::grader::unused_parameters {
@@ -17,10 +18,6 @@ using Problem = UnusedProblem;
 using Before = Pass::Before;
 using Sets = Pass::Sets;
 using Reports = std::vector<UnusedReport>;
-
-std::string in_pass(const Problem& p, std::size_t pass) {
-  return p.passes.size() > 1 ? text(" in pass ", pass + 1) : "";
-}
 
 std::string by_users(const Problem& p, int users) {
   if (users == p.ranks()) return "all ranks used it";
@@ -215,55 +212,6 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
   }
 }
 
-// The collectives in the order in which rank 0 entered them.
-std::vector<const sim::CollectiveRecord*> in_order(const Played& played) {
-  std::vector<const sim::CollectiveRecord*> all;
-  for (const auto& record : played.counters.collectives) all.push_back(&record);
-  std::ranges::stable_sort(all, {}, [](const auto* record) { return record->entered_s.front(); });
-  return all;
-}
-
-void check_cost(Bench& bench, const Played& played, const Problem& p) {
-  const auto all = in_order(played);
-  const std::size_t of_pass = p.plan.buckets.size() + 1, passes = p.passes.size();
-  if (all.size() > of_pass * passes) {
-    bench.fail(played, because({"too_many_collectives",
-                                "one small all-reduce tells of all parameters: a number for each"},
-                               {.verdict = Verdict::efficiency,
-                                .message = text("the gradients are right, but there are ",
-                                                all.size(), " collectives in ", passes,
-                                                " passes of ", of_pass - 1, " buckets"),
-                                .expected = text(of_pass * passes, " collectives"),
-                                .seen = text(all.size(), " collectives")}));
-  }
-  if (all.size() < of_pass * passes) throw MalformedMessage("fewer collectives than buckets");
-  for (std::size_t pass = 0; pass < passes; ++pass) {
-    const sim::CollectiveRecord& users = *all[pass * of_pass];
-    const sim::CollectiveRecord& bucket = *all[pass * of_pass + 1];
-    const std::int64_t most = 8 * std::ssize(p.sizes);
-    if (users.bytes > most) {
-      bench.fail(
-          played,
-          because({"large_all_reduce", "a number for each parameter is enough"},
-                  wasteful("large_all_reduce", static_cast<double>(users.bytes),
-                           static_cast<double>(most), "in the small all-reduce",
-                           text("the gradients are right, but the all-reduce that tells of ",
-                                p.sizes.size(), " parameters has ", users.bytes, " bytes"))));
-    }
-    // Only where a rank is late does rank 0 fill a bucket before all ranks have begun.
-    if (p.late_s == 0 || bucket.entered_s.front() < users.done_s) continue;
-    bench.fail(played,
-               because({"waits_at_the_beginning",
-                        "start the small all-reduce, keep its Work, and wait in end_with_unused"},
-                       {.verdict = Verdict::efficiency,
-                        .message = text("the gradients are right, but", in_pass(p, pass),
-                                        " rank 0 starts its first bucket only when the small "
-                                        "all-reduce is over: its backward waits for the last rank "
-                                        "to begin"),
-                        .where = "rank 0"}));
-  }
-}
-
 std::vector<Problem> smaller(const Problem& p) {
   std::vector<Problem> offered;
   for (int ranks = 1; ranks < p.ranks(); ++ranks) {
@@ -284,7 +232,7 @@ std::vector<Problem> smaller(const Problem& p) {
 }
 
 const RanksContract<Problem, UnusedCase, UnusedReport> contract{
-    .case_of = case_of, .compare = compare, .smaller = smaller};
+    .case_of = case_of, .compare = compare, .smaller = smaller, .explain = explain_found};
 
 Problem usual(Bench& bench, int ranks, std::vector<Pass> passes) {
   Problem p{.members = whole_world(ranks), .sizes = {35, 7, 1, 64, 24, 13}};

@@ -54,9 +54,14 @@ GradientPlan UnusedProblem::gradients() const {
 }
 
 std::string UnusedProblem::description() const {
-  return text(members.description(), ", ", sizes.size(), " parameters of ", name_of(dtype), " in ",
-              plan.buckets.size(), plan.buckets.size() == 1 ? " bucket, " : " buckets, ",
-              passes.size(), passes.size() == 1 ? " pass" : " passes");
+  return text(members.description(), ", ", counted(std::ssize(sizes), "parameter"), " of ",
+              name_of(dtype), " in ", plan.buckets.size(),
+              plan.buckets.size() == 1 ? " bucket, " : " buckets, ", passes.size(),
+              passes.size() == 1 ? " pass" : " passes");
+}
+
+std::string in_pass(const UnusedProblem& p, std::size_t pass) {
+  return p.passes.size() > 1 ? text(" in pass ", pass + 1) : "";
 }
 
 bool uses(const UnusedProblem& p, std::size_t pass, int rank, std::size_t i) {

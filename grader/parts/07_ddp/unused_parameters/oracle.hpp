@@ -35,6 +35,9 @@ struct UnusedProblem {
   std::string description() const;
 };
 
+// " in pass 2", or nothing where there is but one.
+std::string in_pass(const UnusedProblem& problem, std::size_t pass);
+
 UnusedCase case_of(const UnusedProblem& problem, std::uint64_t salt, int rank);
 
 // Whether a rank's backward brings a gradient to parameter i; how many ranks' does.

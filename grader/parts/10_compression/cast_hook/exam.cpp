@@ -72,6 +72,13 @@ std::vector<Mistake<Numbers>> mistakes_of_halves(const LossySeen& seen, std::siz
                            ", not in the type that the "
                            "argument `half` asks for")},
        mean_in_half(gradients, other)},
+      {{"rounded_twice",
+        "the share is rounded to float32 and then to 16 bits: what lies just beside the middle of "
+        "two numbers becomes the middle, and is then rounded to the wrong side; convert once"},
+       mean_of(gradients,
+               [&](double x) {
+                 return in_half(half, static_cast<double>(static_cast<float>(x / n)));
+               })},
       {{"not_rounded", "the shares are not rounded to 16 bits at all"},
        mean_of(gradients, [&](double x) { return x / n; })}};
 }
@@ -86,7 +93,7 @@ Numbers divided_after(const std::vector<Numbers>& gradients, DType half) {
 Right right_mean(const Problem& p, const LossySeen& seen, std::size_t call) {
   const double n = seen.ranks(), unit = epsilon_of(p.settings.half) / 2;
   const auto& gradients = seen.gradients[call];
-  Right right{.name = text("the mean over ", seen.ranks(), " ranks"),
+  Right right{.name = text("the mean over ", counted(seen.ranks(), "rank")),
               .values = mean_of(gradients, [&](double x) { return x / n; })};
   // Each share is rounded once, relatively by `unit`, and each of N-1 additions once more; below
   // the normal float16 numbers a rounding is up to 2^-25.
@@ -202,6 +209,12 @@ Numbers one_ranks_numbers(const Problem& p, std::uint64_t salt, int rank, std::s
     // Halfway between two numbers of float16, where nearest even decides.
     if (i % 4 == 0) values[i] = (2048.0 + static_cast<double>(i / 4 % 512) * 2 + 1) / 8;
     if (i % 4 == 1) values[i] = (256.0 + static_cast<double>(i / 4 % 64) * 2 + 1) / 8;
+    // And just beside it, on both sides: float32 has no such number, so it would be the halfway
+    // one.
+    if (p.dtype == DType::float64 && i % 4 < 2) {
+      constexpr double beside[]{0, 0x1p-40, -0x1p-40};
+      values[i] *= 1 + beside[i / 8 % 3];
+    }
     if ((i + salt) % ranks != static_cast<std::size_t>(rank)) values[i] = 0;
   }
   return values;
@@ -252,6 +265,9 @@ void single_roundings(Bench& bench) {
     for (const DType half : halves) {
       judge(bench, contract_with(compare_single_roundings, one_ranks_numbers),
             usual(bench, n, 97, half));
+      Problem wide = usual(bench, n, 97, half);
+      wide.dtype = DType::float64;
+      judge(bench, contract_with(compare_single_roundings, one_ranks_numbers), wide);
     }
   }
 }

@@ -191,7 +191,8 @@ std::vector<Mistake<Numbers>> mistakes_of_sum(const LossySeen& seen, std::size_t
 
 Right right_sum(const LossySeen& seen, std::size_t call, const Chunks& chunks) {
   const auto& gradients = seen.gradients[call];
-  Right right{.name = text("the sum over ", seen.ranks(), " ranks"), .values = sum_of(gradients)};
+  Right right{.name = text("the sum over ", counted(seen.ranks(), "rank")),
+              .values = sum_of(gradients)};
   right.mistakes = mistakes_of_sum(seen, call, right.values);
   right.allowed = "half a scale of each rank and half a scale of the sum";
   const Numbers sum = right.values;

@@ -1,0 +1,37 @@
+// Task: the two loops of training with a parameter server. serve() takes what workers ask, one
+// request after the other: it answers each pull with the parameters, and makes updates of what is
+// pushed, at once for S > 0 and once a round for S = 0, until every worker has finished or is lost.
+// work() pulls, computes and pushes. The contract is in
+// engine/parallel/async_sgd/parameter_server.hpp.
+#include "engine/parallel/async_sgd/parameter_server.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::async_sgd {
+namespace {
+
+// >>> your code
+// <<< your code
+
+}  // namespace
+
+void serve(Workers& workers, const Tensor& parameters, const ServeOptions& options) {
+  // >>> your code
+  // Avoids warnings about parameters that are not used yet.
+  (void)workers, (void)parameters, (void)options;
+  throw NotImplemented("parameter_server");
+  // <<< your code
+}
+
+void work(Servers& servers, const GradientFn& gradient, int steps) {
+  // >>> your code
+  // Avoids warnings about parameters that are not used yet.
+  (void)servers, (void)gradient, (void)steps;
+  throw NotImplemented("parameter_server");
+  // <<< your code
+}
+
+}  // namespace lockstep::async_sgd

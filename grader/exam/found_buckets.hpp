@@ -1,0 +1,33 @@
+// What the core found of an all-reduce, in the words of a plan of buckets. The core sees elements
+// and times; which bucket has that many, and in which pass that time lies, an exam knows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/collectives/bucket.hpp"
+#include "engine/sim/core/finding.hpp"
+#include "grader/exam/driven_script.hpp"
+
+namespace lockstep::grader {
+
+struct PlannedBuckets {
+  const collectives::BucketPlan& plan;
+  const std::vector<std::int64_t>& sizes;  // elements of each parameter
+  DType dtype = DType::float32;
+
+  // The bucket that this call reduces: nothing where none has as many elements, or several have.
+  std::optional<std::size_t> bucket_of(const sim::FoundCall& call) const;
+  // "bucket 2 (parameters [2, 1, 0])"
+  std::string text_of(std::size_t bucket) const;
+};
+
+// Where in its passes a rank is at a time: at the last event that it was given.
+struct ReachedPass {
+  std::size_t pass = 0;
+  std::vector<std::size_t> ready;  // parameters whose gradients had come in it, in this order
+};
+ReachedPass reached_pass(const std::vector<ScriptService::Note>& notes, double at_s);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,16 @@
+// What a pass with unused parameters may cost: the buckets of its plan and one small all-reduce,
+// the first of its collectives, for which nothing waits before backward is over. And what the core
+// found, in these words.
+#pragma once
+
+#include "grader/judge/bench.hpp"
+#include "grader/parts/07_ddp/unused_parameters/oracle.hpp"
+
+namespace lockstep::grader::unused_parameters {
+
+void check_cost(Bench& bench, const Played& played, const UnusedProblem& problem);
+
+// Which of the two kinds a collective is that the ranks disagree about.
+void explain_found(Failure& found, const UnusedProblem& problem);
+
+}  // namespace lockstep::grader::unused_parameters

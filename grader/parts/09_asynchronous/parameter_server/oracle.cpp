@@ -1,0 +1,224 @@
+#include "grader/parts/09_asynchronous/parameter_server/oracle.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/error.hpp"
+
+namespace lockstep::grader::parameter_server {
+namespace {
+
+// A server that makes updates in a way.
+class Replayed {
+ public:
+  Replayed(const LoopsCase& c, const Way& way)
+      : case_(c),
+        way_(way),
+        pushed_(static_cast<std::size_t>(c.workers)),
+        left_(static_cast<std::size_t>(c.workers)),
+        velocity_(c.parameters.size()) {
+    versions.push_back(c.parameters);
+  }
+
+  void take(const Taken& taken) {
+    const auto worker = static_cast<std::size_t>(taken.worker);
+    if (taken.kind == Kind::pull) return;
+    if (taken.kind == Kind::push) {
+      if (!way_.first_rate || rate_ == 0) rate_ = taken.rate;
+      if (way_.when == When::at_once) return update(scaled(taken.gradient, factor(1)));
+      pushed_[worker] = taken.gradient;
+      last_ = worker;
+    } else {
+      left_[worker] = true;
+      if (taken.kind == Kind::lost && !way_.keeps_lost_push) pushed_[worker].reset();
+    }
+    close_round();
+  }
+
+  std::vector<Values> versions;
+
+ private:
+  double factor(double pushes) const {
+    const auto active = static_cast<double>(std::ranges::count(left_, false));
+    switch (way_.factor) {
+      case Factor::one:
+        return 1;
+      case Factor::over_workers:
+        return 1.0 / case_.workers;
+      case Factor::over_active:
+        return 1 / std::max(active, 1.0);
+      case Factor::over_pushes:
+        break;
+    }
+    return 1 / pushes;
+  }
+  static Values scaled(Values values, double by) {
+    for (double& value : values) value *= by;
+    return values;
+  }
+
+  void close_round() {
+    double pushes = 0;
+    for (std::size_t w = 0; w < pushed_.size(); ++w) {
+      if (!pushed_[w] && !left_[w]) return;
+      pushes += pushed_[w] ? 1 : 0;
+    }
+    if (pushes == 0) return;
+    Values mean(velocity_.size());
+    std::vector<std::size_t> used;
+    for (std::size_t w = 0; w < pushed_.size(); ++w) {
+      if (pushed_[w] && (way_.sum != Sum::last_come || w == last_)) used.push_back(w);
+    }
+    if (way_.sum == Sum::first_worker) used.resize(1);
+    if (way_.sum == Sum::last_worker) used = {used.back()};
+    for (const std::size_t w : used) {
+      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += (*pushed_[w])[i];
+    }
+    for (auto& pushed : pushed_) pushed.reset();
+    update(scaled(mean, factor(pushes)));
+  }
+
+  void update(const Values& gradient) {
+    Values parameters = versions.back();
+    for (int time = 0; time < way_.times; ++time) {
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        velocity_[i] = case_.momentum * velocity_[i] + gradient[i];
+        parameters[i] -= rate_ * velocity_[i];
+      }
+    }
+    versions.push_back(parameters);
+  }
+
+  const LoopsCase& case_;
+  Way way_;
+  std::vector<std::optional<Values>> pushed_;
+  std::vector<bool> left_;
+  Values velocity_;
+  double rate_ = 0;
+  std::size_t last_ = 0;  // who has pushed
+};
+
+struct Misreading {
+  Way way;
+  Cause cause;
+};
+
+std::vector<Misreading> misreadings(const LoopsCase& c) {
+  const Way right = right_way(c);
+  const auto with = [&](auto change) {
+    Way way = right;
+    change(way);
+    return way;
+  };
+  const Cause twice{"applied_twice", "each update was made twice; a push is in one update"};
+  const Cause first_rate{"first_rate",
+                         "every update was made at the first push's rate; use the rate that comes "
+                         "with the push"};
+  std::vector<Misreading> all{{with([](Way& way) { way.times = 2; }), twice},
+                              {with([](Way& way) { way.first_rate = true; }), first_rate}};
+  if (c.staleness > 0) {
+    all.push_back({with([](Way& way) { way.factor = Factor::one; }),
+                   {"not_scaled", text("each push moved the parameters ", c.workers,
+                                       " times as far: multiply its gradient by 1/workers")}});
+    all.push_back({with([](Way& way) { way.factor = Factor::over_active; }),
+                   {"scaled_by_active",
+                    "each push counts 1/workers, and workers that have left stay in that number; "
+                    "here it was 1 over those still at work"}});
+    all.push_back({{When::in_rounds, Factor::over_pushes},
+                   {"averages_rounds",
+                    "pushes were kept until every worker had pushed, and averaged; with a "
+                    "staleness of 1 or more, each push is an update of its own, at once"}});
+    return all;
+  }
+  all.push_back({with([](Way& way) { way.factor = Factor::one; }),
+                 {"summed", "the pushes of a round were added; the update is with their mean"}});
+  all.push_back({with([](Way& way) { way.factor = Factor::over_workers; }),
+                 {"divided_by_all",
+                  "the sum was divided by all workers, also those that have left; divide by the "
+                  "number of the round's pushes"}});
+  all.push_back(
+      {with([](Way& way) { way.keeps_lost_push = false; }),
+       {"lost_push_dropped",
+        "a lost worker's push was taken out of its round; what it pushed before counts"}});
+  for (const Sum sum : {Sum::last_come, Sum::first_worker, Sum::last_worker}) {
+    for (const Factor factor : {Factor::over_pushes, Factor::one}) {
+      all.push_back(
+          {{.when = When::in_rounds, .factor = factor, .sum = sum},
+           {"one_push", "the update is with one push alone; keep the pushes of all workers"}});
+    }
+  }
+  for (const Factor factor : {Factor::over_workers, Factor::one, Factor::over_active}) {
+    all.push_back({{When::at_once, factor},
+                   {"no_rounds",
+                    "each push was an update of its own; with a staleness of 0 there is one update "
+                    "a round, with the mean"}});
+  }
+  return all;
+}
+
+// Each element is that of a version, but not all of the same.
+bool is_torn(const std::vector<Values>& versions, const Values& seen) {
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const bool known = std::ranges::any_of(versions, [&](const Values& version) {
+      return near({&seen[i], 1}, {&version[i], 1});
+    });
+    if (!known) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Way right_way(const LoopsCase& c) {
+  if (c.staleness > 0) return {};
+  return {When::in_rounds, Factor::over_pushes};
+}
+
+std::vector<Values> versions(const LoopsCase& c, std::span<const Taken> taken, const Way& way) {
+  Replayed server(c, way);
+  for (const Taken& one : taken) server.take(one);
+  return server.versions;
+}
+
+bool near(std::span<const double> seen, std::span<const double> expected) {
+  return std::ranges::equal(seen, expected, [](double a, double b) {
+    return std::fabs(a - b) <= 1e-9 * std::max(1.0, std::fabs(b));
+  });
+}
+
+Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& seen) {
+  if (seen.size() != c.parameters.size()) {
+    return {"other_length", "an answer is all of the parameters"};
+  }
+  const auto history = versions(c, taken, right_way(c));
+  for (std::size_t k = 0; k + 1 < history.size(); ++k) {
+    if (!near(seen, history[k])) continue;
+    const std::size_t behind = history.size() - 1 - k;
+    return {"old_version",
+            text("these are the parameters of ", behind, behind == 1 ? " update" : " updates",
+                 " ago: make an update of each push, before the next request is taken, and answer "
+                 "with the parameters of the moment")};
+  }
+  for (const Misreading& misreading : misreadings(c)) {
+    const auto other = versions(c, taken, misreading.way);
+    if (near(seen, other.back())) return misreading.cause;
+  }
+  if (is_torn(history, seen)) {
+    return {"torn",
+            "some elements are of one version and some of another; answer between two updates, "
+            "never in the middle of one"};
+  }
+  const auto averaged = versions(c, taken, {When::in_rounds, Factor::over_pushes});
+  if (c.staleness > 0 &&
+      std::ranges::any_of(averaged, [&](const Values& version) { return near(seen, version); })) {
+    return {"averages_rounds",
+            "pushes were kept and averaged; with a staleness of 1 or more, each push is an update "
+            "of its own, at once"};
+  }
+  return {"other_parameters",
+          c.staleness > 0
+              ? "each push is one update, with its gradient times 1/workers, at its rate"
+              : "a round is one update, with the mean of its pushes, at their rate"};
+}
+
+}  // namespace lockstep::grader::parameter_server

@@ -1,0 +1,47 @@
+// What the parameters are after what a server was asked, and what the usual mistakes make of them.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "grader/judge/causes.hpp"
+#include "grader/parts/09_asynchronous/parameter_server/case.hpp"
+
+namespace lockstep::grader::parameter_server {
+
+using Kind = async_sgd::Request::Kind;
+using Values = std::vector<double>;
+
+// A request as the server took it.
+struct Taken {
+  Kind kind = Kind::pull;
+  int worker = 0;
+  double rate = 0;
+  Values gradient{};
+};
+
+// A way to make updates of pushes.
+enum class When : std::uint8_t { at_once, in_rounds };
+enum class Factor : std::uint8_t { one, over_workers, over_active, over_pushes };
+enum class Sum : std::uint8_t { of_all, last_come, first_worker, last_worker };
+struct Way {
+  When when = When::at_once;
+  Factor factor = Factor::over_workers;
+  Sum sum = Sum::of_all;        // of the pushes of a round
+  int times = 1;                // each update is made
+  bool keeps_lost_push = true;  // in its round
+  bool first_rate = false;      // that of the first push, always
+};
+Way right_way(const LoopsCase& c);
+
+// The parameters after each update, the initial ones first.
+std::vector<Values> versions(const LoopsCase& c, std::span<const Taken> taken, const Way& way);
+
+// Up to what another order of the same operations changes.
+bool near(std::span<const double> seen, std::span<const double> expected);
+
+// Why the parameters after all of `taken` are these, which they should not be.
+Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& seen);
+
+}  // namespace lockstep::grader::parameter_server

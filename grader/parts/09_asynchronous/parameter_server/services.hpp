@@ -1,0 +1,113 @@
+// The judge as all workers of a server, in virtual time, and as all servers of a worker. Each keeps
+// what it saw; a case is over at the first thing that is wrong.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grader/exam/reported_service.hpp"
+#include "grader/parts/09_asynchronous/parameter_server/oracle.hpp"
+
+namespace lockstep::grader::parameter_server {
+
+// When a worker dies: while it computes its next step, soon after a push, or at the beginning,
+// without a word.
+enum class Death : std::uint8_t { none, computing, pushed, unborn };
+
+// What one worker does.
+struct Worker {
+  double step_s = 1;
+  int steps = 3;  // after which it finishes, or dies
+  Death dies = Death::none;
+  bool pulls_at_end = false;  // once more, after its last push
+  double starts_s = 0;
+};
+
+struct Script {
+  std::vector<Worker> workers{};
+  std::int64_t staleness = 1;
+  std::int64_t count = 3;  // n
+  std::uint64_t salt = 0;  // of gradients and parameters
+
+  LoopsCase of_server() const;
+};
+
+// A pull, and when it was answered.
+struct Answered {
+  int worker = 0;
+  double asked_s = 0, answered_s = 0;
+  std::string by{};  // what the server took last before it answered: "worker 3's push"
+};
+
+class WorkersService final : public TypedService<ServerCall> {
+ public:
+  explicit WorkersService(const Script& script);
+
+  // What was wrong first.
+  const std::optional<Failure>& failure() const { return failure_; }
+  bool returned() const { return returned_; }
+  const std::vector<Answered>& answered() const { return answered_; }
+  const Values& at_the_end() const { return at_the_end_; }
+
+ private:
+  struct State {
+    int pushed = 0;
+    bool left = false;
+    bool waits = false;  // its pull was taken, and is not answered
+    // The next request, unless it waits.
+    Kind next = Kind::pull;
+    double at_s = 0;
+  };
+
+  std::optional<Answer> answer(const sim::Actor&, ServerCall call, double now) override;
+  Answer next_request(double now);
+  Answer take_answer(const ServerCall& call, double now);
+  Answer take_return(const ServerCall& call, double now);
+  Answer stop(Failure failure, double now);
+
+  bool may_pull(std::size_t worker) const;
+  std::optional<std::size_t> whose_turn() const;
+  void go_on_after(std::size_t worker, Kind kind, double now);
+  std::string history() const;
+  Failure wrong_values(const std::string& what, const Values& seen) const;
+
+  Script script_;
+  LoopsCase case_;
+  std::vector<State> states_;
+  std::vector<Taken> taken_;
+  std::vector<Answered> answered_;
+  std::optional<Failure> failure_{};
+  Values at_the_end_;
+  bool returned_ = false;
+};
+
+class ServersService final : public TypedService<WorkerCall> {
+ public:
+  // work() with `steps`; each gradient takes step_s.
+  ServersService(std::uint64_t salt, std::int64_t count, int steps, double step_s)
+      : salt_(salt), count_(count), steps_(steps), step_s_(step_s) {}
+
+  const std::optional<Failure>& failure() const { return failure_; }
+  bool returned() const { return returned_; }
+  int pulls() const { return pulls_; }
+
+ private:
+  std::optional<Answer> answer(const sim::Actor&, WorkerCall call, double now) override;
+  Answer stop(Failure failure, double now);
+  Answer compute(const WorkerCall& call, double now);
+  Answer take_push(const WorkerCall& call, double now);
+  std::string step() const { return text("step ", pushes_ + 1, " of ", steps_); }
+  Values drawn(std::uint64_t what, int number) const;
+
+  std::uint64_t salt_;
+  std::int64_t count_;
+  int steps_;
+  double step_s_;
+  int pulls_ = 0, gradients_ = 0, pushes_ = 0;
+  int pulls_before_push_ = 0, gradients_before_push_ = 0;
+  std::optional<Failure> failure_{};
+  bool returned_ = false;
+};
+
+}  // namespace lockstep::grader::parameter_server

@@ -1,0 +1,130 @@
+// Backward passes in two halves: first what goes on to the inputs, then what ends in weights.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "engine/autograd/operations.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using lockstep::test::contains;
+
+namespace {
+
+// Two linear layers with a norm between them, the first used twice, and what they leave behind.
+struct TwoLayers {
+  CpuDevice device;
+  Parameter first = parameter("first", {1, 2, -1, 0.5}, {2, 2}),
+            bias = parameter("bias", {0.5, -1}, {2});
+  Parameter scale = parameter("scale", {1, 3}, {2}), shift = parameter("shift", {0, 1}, {2});
+  Parameter last = parameter("last", {2, -1, 1, 4, 0, 3}, {3, 2});
+  std::vector<std::string> fired;
+  Tensor of_input;
+
+  Parameter parameter(const char* name, std::vector<double> values, Shape shape) {
+    return {name, from_values(values, std::move(shape), DType::float64, device), {}, {}};
+  }
+
+  enum class Halves { no, yes };
+  enum class Kept { all, input };
+  // What every parameter gets; `between` is called between the halves.
+  template <typename Between>
+  std::vector<Tensor> run(Halves halves, Kept kept, const Between& between) {
+    const std::vector<Parameter*> all{&first, &bias, &scale, &shift, &last};
+    fired.clear();
+    for (Parameter* p : all) {
+      p->grad = {};
+      p->hooks.assign(1, [this](Parameter& done) { fired.push_back(done.name); });
+    }
+    Tape tape(GradMode::record);
+    const Value x = tape.input(from_values(std::vector<double>{1, 2, 3, -4}, {2, 2}, DType::float64,
+                                           device, MemoryKind::activations));
+    const auto body = [&](Tape& on, const Value& in) {
+      const Value w = on.leaf(first);
+      Value y = autograd::linear(on, in, w, on.leaf(bias));
+      y = autograd::layer_norm(on, y, on.leaf(scale), on.leaf(shift));
+      y = autograd::linear(on, autograd::activate(on, y, ops::Activation::gelu), w);
+      return autograd::linear(on, y, on.leaf(last));
+    };
+    const Value y = kept == Kept::all ? body(tape, x) : autograd::recompute(tape, x, body);
+    const Tensor grad = from_values(std::vector<double>{1, -2, 3, 0.5, 2, -1}, {2, 3},
+                                    DType::float64, device, MemoryKind::activations);
+    if (halves == Halves::no) {
+      tape.backward(y, grad);
+    } else {
+      tape.backward_inputs(y, grad);
+      of_input = tape.gradient_of(x);
+      between();
+      tape.backward_weights();
+    }
+    of_input = tape.gradient_of(x);
+    std::vector<Tensor> grads;
+    for (const Parameter* p : all) grads.push_back(p->grad);
+    return grads;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(TwoLayers, "tape: the halves of a backward pass make together what it makes") {
+  for (const Kept kept : {Kept::all, Kept::input}) {
+    const auto whole = run(Halves::no, kept, [] {});
+    const Tensor input_whole = of_input;
+    auto hooks_whole = fired;
+    bool came = false;
+    const auto halved = run(Halves::yes, kept, [&] {
+      came = true;
+      // The gradient of the input is there, those of the matrices are not.
+      for (std::int64_t i = 0; i < 4; ++i) CHECK(of_input.item(i) == input_whole.item(i));
+      CHECK_FALSE(first.grad.defined());
+      CHECK_FALSE(last.grad.defined());
+      // A norm's parameters come out of the same kernel as its input's gradient. Inside a
+      // recomputation they have arrived, too.
+      CHECK(scale.grad.defined());
+    });
+    REQUIRE(came);
+    for (std::size_t k = 0; k < whole.size(); ++k) {
+      for (std::int64_t i = 0; i < whole[k].numel(); ++i) {
+        INFO("parameter " << k << ", element " << i);
+        CHECK(std::abs(halved[k].item(i) - whole[k].item(i)) <= 1e-14);
+        CHECK(whole[k].item(i) != 0);
+      }
+    }
+    std::ranges::sort(hooks_whole);
+    std::ranges::sort(fired);
+    CHECK(fired == hooks_whole);
+    CHECK(fired.size() == 5);
+  }
+}
+
+TEST_CASE_METHOD(TwoLayers, "tape: the second half frees what it kept, and comes once") {
+  const std::int64_t before = device.bytes_now(MemoryKind::activations);
+  std::int64_t between = 0;
+  run(Halves::yes, Kept::all, [&] { between = device.bytes_now(MemoryKind::activations); });
+  of_input = {};
+  CHECK(between > before);
+  CHECK(device.bytes_now(MemoryKind::activations) == before);
+
+  Tape tape(GradMode::record);
+  const Value y = autograd::sum(tape, tape.leaf(last));
+  CHECK_THROWS_WITH(tape.backward_weights(), contains("call backward_inputs before"));
+  tape.backward_inputs(y, full({1}, 1, DType::float64, device));
+  tape.backward_weights();
+  CHECK_THROWS_WITH(tape.backward_weights(), contains("call backward_inputs before"));
+}
+
+TEST_CASE_METHOD(TwoLayers, "tape: whoever watches a walk is told once, around both halves") {
+  std::vector<std::string> told;
+  Tape tape(GradMode::record);
+  tape.watch({[&](std::span<Parameter* const> reached) {
+                told.push_back("begins with " + std::to_string(reached.size()));
+              },
+              [&] { told.emplace_back("ended"); }});
+  const Value x = tape.input(full({1, 2}, 1, DType::float64, device));
+  const Value y = autograd::sum(tape, autograd::linear(tape, x, tape.leaf(first)));
+  tape.backward_inputs(y, full({1}, 1, DType::float64, device));
+  CHECK(told == std::vector<std::string>{"begins with 1"});
+  tape.backward_weights();
+  CHECK(told == std::vector<std::string>{"begins with 1", "ended"});
+}
