@@ -29,18 +29,43 @@ Reason judge(const json& key, const std::string& answer, const QuizRules& rules,
   if (type == "order") return judge_order(key, answer);
   if (type == "number") return judge_number(key, answer);
   if (type == "formula") return judge_formula(key, answer, rules, reader);
-  throw Error("the quiz key has an unknown type '" + type + "'");
+  throw BrokenKey("there is no type '" + type + "'");
+}
+
+// What `read` reads of a key; a mistake in the key is told with its file and its question.
+decltype(auto) judged_by(const std::filesystem::path& key, const std::string& id,
+                         const auto& read) {
+  const auto tell = [&](const std::string& problem) {
+    const std::string of = id.empty() ? "" : text(", question ", id);
+    return Error(text("the key of a quiz is broken (", key.string(), of, "): ", problem));
+  };
+  try {
+    return read();
+  } catch (const BrokenKey& error) {
+    throw tell(error.what());
+  } catch (const json::exception& error) {
+    throw tell(text("a value has another type (", error.what(), ")"));
+  }
 }
 
 }  // namespace
 
+const json& key_entry(const json& key, const char* name) {
+  const auto found = key.is_object() ? key.find(name) : key.end();
+  if (found == key.end()) throw BrokenKey(text("it lacks '", name, "'"));
+  return *found;
+}
+
 std::string key_text(const json& key, const char* name) {
-  const auto found = key.find(name);
-  if (found == key.end() || !found->is_string()) {
-    throw Error(
-        text("the quiz key lacks the text '", name, "' in ", key.value("id", "a question")));
-  }
-  return found->get<std::string>();
+  const json& found = key_entry(key, name);
+  if (!found.is_string()) throw BrokenKey(text("'", name, "' is no text: ", found.dump()));
+  return found.get<std::string>();
+}
+
+double key_number(const json& key, const char* name) {
+  const json& found = key_entry(key, name);
+  if (!found.is_number()) throw BrokenKey(text("'", name, "' is no number: ", found.dump()));
+  return found.get<double>();
 }
 
 std::vector<AnswerReport> grade_answers(const std::filesystem::path& answers,
@@ -51,15 +76,18 @@ std::vector<AnswerReport> grade_answers(const std::filesystem::path& answers,
   const std::vector<GivenAnswer> given = reader.answers(read_text(answers), name);
   const json rules_of_all = read_toml(key);
   std::vector<AnswerReport> reports;
-  for (const json& entry : rules_of_all.at("question")) {
+  const json& questions =
+      judged_by(key, "", [&]() -> const json& { return key_entry(rules_of_all, "question"); });
+  for (const json& entry : questions) {
     AnswerReport report;
-    report.id = key_text(entry, "id");
+    report.id = judged_by(key, "", [&] { return key_text(entry, "id"); });
     if (rules.only && *rules.only != report.id) continue;
     const GivenAnswer& answer = answer_to(report.id, given, name);
     report.title = answer.title;
     report.given = answer.answer;
     if (!report.given.empty()) {
-      const Reason wrong = judge(entry, report.given, rules, reader);
+      const Reason wrong =
+          judged_by(key, report.id, [&] { return judge(entry, report.given, rules, reader); });
       report.state = wrong ? Answered::wrong : Answered::right;
       report.reason = wrong.value_or("");
     }

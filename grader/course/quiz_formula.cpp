@@ -110,7 +110,7 @@ Reason judge_formula(const json& key, const std::string& answer, const QuizRules
   Said said;
   said.measured = measured_points(key);
   for (int k = 0; k < points_sampled; ++k) {
-    said.drawn.push_back(drawn(key.at("variables"), rules.seed, k));
+    said.drawn.push_back(drawn(key_entry(key, "variables"), rules.seed, k));
   }
   std::vector<Point> all = said.measured;
   all.insert(all.end(), said.drawn.begin(), said.drawn.end());

@@ -41,7 +41,8 @@ bool close(double a, double b, double tolerance) {
 Reason judge_choice(const json& key, const std::string& answer) {
   const std::string letter = letters_of(answer);
   if (letter == key_text(key, "right")) return std::nullopt;
-  const json& wrong = key.at("wrong");
+  const json& wrong = key_entry(key, "wrong");
+  if (!wrong.is_object()) throw BrokenKey("'wrong' is no table");
   if (const auto found = wrong.find(letter); found != wrong.end()) return found->get<std::string>();
   return text("\"", answer,
               "\" is not one of the letters of this question: answer with one letter");
@@ -57,7 +58,7 @@ Reason judge_order(const json& key, const std::string& answer) {
                 " letters: ", order);
   }
   std::string reasons;
-  for (const json& edge : key.at("edge")) {
+  for (const json& edge : key_entry(key, "edge")) {
     const std::string before = key_text(edge, "before");
     const std::string after = key_text(edge, "after");
     if (order.find(before) < order.find(after)) continue;
@@ -83,17 +84,17 @@ Reason judge_number(const json& key, const std::string& answer) {
                   "\" is not a unit of bytes: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB");
     }
   }
-  const double value = key.at("value").get<double>() * scale;
+  const double value = key_number(key, "value") * scale;
   const double seen = given->value * given_scale;
   if (close(seen, value, tolerance)) return std::nullopt;
-  if (!unit.empty() && close(given->value, key.at("value").get<double>(), tolerance)) {
+  if (!unit.empty() && close(given->value, key_number(key, "value"), tolerance)) {
     return text(
         "the digits match, but the unit does not: 1 GB is 10^9 bytes, 1 GiB is 2^30 bytes, and "
         "each "
         "step from k to M to G is a factor of 1,000 (or 1,024)");
   }
   for (const json& mistake : key.value("mistake", json::array())) {
-    if (close(seen, mistake.at("value").get<double>() * scale, tolerance)) {
+    if (close(seen, key_number(mistake, "value") * scale, tolerance)) {
       return key_text(mistake, "because");
     }
   }

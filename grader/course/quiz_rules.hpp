@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/base/error.hpp"
 #include "grader/course/quiz.hpp"
 
 namespace lockstep::grader {
@@ -18,7 +19,16 @@ Reason judge_number(const nlohmann::json& key, const std::string& answer);
 Reason judge_formula(const nlohmann::json& key, const std::string& answer, const QuizRules& rules,
                      const QuizReader& reader);
 
-// A key's text; Error naming the question when it is missing.
+// A key that lacks something or has it in another form: the course's mistake, not the student's.
+class BrokenKey : public Error {
+ public:
+  using Error::Error;
+};
+
+// A key's text, its number, and what else it has.
+//   Throws  BrokenKey when it is missing or of another type
 std::string key_text(const nlohmann::json& key, const char* name);
+double key_number(const nlohmann::json& key, const char* name);
+const nlohmann::json& key_entry(const nlohmann::json& key, const char* name);
 
 }  // namespace lockstep::grader

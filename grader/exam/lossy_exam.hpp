@@ -90,7 +90,9 @@ class LossyFamily {
                 [](const Problem& p, std::uint64_t) {
                   return std::tuple(
                       LossyNotes({.steps = static_cast<std::uint32_t>(p.calls), .reports = 3}));
-                }};
+                },
+            .explain = [](Failure& found, const Problem& p,
+                          const LossyNotes& notes) { explain_crash(found, p.calls, notes); }};
   }
 
  private:

@@ -236,6 +236,22 @@ void check_wire(Bench& bench, const Played& played, const LossySeen& seen, const
                     .allowed = text(wire.made_of, " for each of ", seen.calls(), " calls")});
 }
 
+void explain_crash(Failure& found, int calls, const LossyNotes& notes) {
+  const bool by_signal = found.message.find(" crashed: ") != std::string::npos;
+  if (found.verdict != Verdict::crash || !by_signal || found.ranks.size() != 1) return;
+  for (int call = 1; call <= calls; ++call) {
+    const auto& told = notes.told(static_cast<std::uint32_t>(call), found.ranks.front());
+    if (told.size() != 2) continue;  // called and returned, but not waited for
+    found.where += text(", in wait()", calls > 1 ? text(" of call ", call) : "");
+    const Cause cause{found.cause,
+                      "it crashed in wait(), when the function had returned: what is given to "
+                      "`then` runs there, and a reference to a local variable, as [&] captures it, "
+                      "is dangling by then; capture by value what it needs"};
+    found = because(cause, std::move(found));
+    return;
+  }
+}
+
 void check_in_flight(Bench& bench, const Played& played, const LossySeen& seen,
                      const LossyNotes& notes) {
   for (int rank = 0; rank < seen.ranks(); ++rank) {

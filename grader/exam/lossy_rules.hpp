@@ -71,4 +71,7 @@ void check_wire(Bench& bench, const Played& played, const LossySeen& seen, const
 void check_in_flight(Bench& bench, const Played& played, const LossySeen& seen,
                      const LossyNotes& notes);
 
+// Of a rank that crashed in the wait() of a call: what the function that ran there can have lost.
+void explain_crash(Failure& found, int calls, const LossyNotes& notes);
+
 }  // namespace lockstep::grader

@@ -50,8 +50,10 @@ std::string heading(const CaseAddress& at, const std::string& description) {
 // A call can come from the adapter that plays the part, such as from a hook that the part is given.
 // No student has that file: what is called is said, and not where.
 std::string without_adapters_lines(const std::string& said) {
+  static const std::regex condition(
+      R"( \[[./]*grader/(parts|play)/.*?\.[ch]pp:[0-9]+: .*?\](?=$|;|,))");
   static const std::regex line(R"(( \()?[^ ()]*grader/(parts|play)/[^ ()]*\.[ch]pp:[0-9]+(\))?)");
-  return std::regex_replace(said, line, "");
+  return std::regex_replace(std::regex_replace(said, condition, ""), line, "");
 }
 
 // Not in the middle of a character.

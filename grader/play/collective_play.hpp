@@ -43,6 +43,7 @@ Bytes play_collective(sim::PlayerCase& played, Part part) {
       out.put_bytes(device.has_numbers() ? buffer.raw_bytes() : std::span<const std::byte>());
     }
   }
+  numbers.require_intact();
   return out.take();
 }
 

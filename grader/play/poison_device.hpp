@@ -1,10 +1,20 @@
 // A CPU device whose fresh memory is poisoned: every byte 0xFF, which is a NaN in every
 // floating-point type and -1 in the signed integers. A part that reads what it never wrote shows it
 // in its result.
+//
+// Behind each allocation lies a guard of other bytes. A part that writes past the end of a tensor
+// changes it, and is told so when the case is over, also where no sanitizer runs. Left out: what is
+// written before the beginning, further away than the guard, or into memory of the part's own.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
 
+#include "engine/base/error.hpp"
 #include "engine/tensor/device.hpp"
 
 namespace lockstep::grader {
@@ -16,16 +26,52 @@ class PoisonDevice final : public Device {
   std::string_view name() const override { return "poisoned cpu"; }
   const Kernels& kernels() const override { return memory_.kernels(); }
   std::byte* allocate(std::size_t bytes) override {
-    std::byte* data = memory_.allocate(bytes);
+    std::byte* data = memory_.allocate(bytes + guard_bytes);
     if (bytes > 0) std::memset(data, 0xFF, bytes);
+    std::memset(data + bytes, guard, guard_bytes);
+    const std::scoped_lock lock(mutex_);
+    held_[data] = bytes;
     return data;
   }
   void release(std::byte* data, std::size_t bytes) noexcept override {
-    memory_.release(data, bytes);
+    {
+      const std::scoped_lock lock(mutex_);
+      look_behind(data, bytes);
+      held_.erase(data);
+    }
+    memory_.release(data, bytes + guard_bytes);
+  }
+
+  //   Throws  Error when something was written past the end of a tensor on this device
+  void require_intact() {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [data, bytes] : held_) look_behind(data, bytes);
+    if (!damaged_) return;
+    throw Error(text("something was written past the end of a tensor of ", damaged_bytes_,
+                     " bytes, up to ", behind_bytes_,
+                     " bytes behind it; is the last part of it shorter than the others?"));
   }
 
  private:
+  static constexpr std::size_t guard_bytes = 256;
+  static constexpr unsigned char guard = 0xFD;
+
+  void look_behind(const std::byte* data, std::size_t bytes) noexcept {
+    if (damaged_) return;
+    const auto begin = data + bytes, end = begin + guard_bytes;
+    const auto* last = end;
+    while (last != begin && last[-1] == std::byte{guard}) --last;
+    if (last == begin) return;
+    damaged_ = true;
+    damaged_bytes_ = bytes;
+    behind_bytes_ = static_cast<std::size_t>(last - begin);
+  }
+
   CpuDevice memory_;
+  std::mutex mutex_;  // of all below: real processes have strands that are threads
+  std::map<const std::byte*, std::size_t> held_;
+  bool damaged_ = false;
+  std::size_t damaged_bytes_ = 0, behind_bytes_ = 0;  // of the first tensor that was found
 };
 
 }  // namespace lockstep::grader

@@ -17,11 +17,14 @@ Bytes play_in_group(sim::PlayerCase& played, const auto& part) {
     std::unique_ptr<comm::ProcessGroup> world;
     const auto group = make_group(here, c.group, world);
     if (!group) return {};
+    Bytes report;
     if constexpr (requires { part(*group, c, device, here.port); }) {
-      return fields_to_bytes(part(*group, c, device, here.port));
+      report = fields_to_bytes(part(*group, c, device, here.port));
     } else {
-      return fields_to_bytes(part(*group, c, device));
+      report = fields_to_bytes(part(*group, c, device));
     }
+    device.require_intact();
+    return report;
   };
   if (c.peer == Peer::stays) return take_part(played);
   return play_with_a_lost_peer(played, [&](sim::PlayerCase& watched) { take_part(watched); });

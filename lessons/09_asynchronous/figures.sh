@@ -28,9 +28,9 @@ curve() {  # NAME OPTION…
   sed -n 's/.*"event":"step","step":\([0-9]*\),"loss":\([0-9.]*\),.*"seconds":\([0-9.e-]*\),.*/'$name' \1 \2 \3/p' "$work/log.jsonl"
 }
 {  # as many steps as take rank 0 about 0.65 s
-  curve 0 --staleness 0 --steps 72
-  curve 2 --staleness 2 --steps 88
-  curve 8 --staleness 8 --steps 95
+  curve 0 --staleness 0 --steps 77
+  curve 2 --staleness 2 --steps 95
+  curve 8 --staleness 8 --steps 100
   curve inf --staleness inf --steps 207
   curve plain --staleness inf --steps 235 --momentum 0 --lr 0.5
 } | awk -f "$here/loss.awk" >"$here/loss.svg"

@@ -160,4 +160,13 @@ TEST_CASE("train on sim: what makes no sense is a matter of usage") {
   CHECK_THAT(
       refused({"--backend", "sim", "--ranks", "4", "--data", "synthetic", "--batch-size", "20000"}),
       contains("pass --batch-size 5000 or less"));
+  CHECK_THAT(refused({"--micro-batches", "2"}), contains("--micro-batches belongs to --pp"));
+  CHECK_THAT(refused({"--pp", "3", "--ranks", "4"}), contains("pass --ranks 6"));
+  CHECK_THAT(refused({"--pp", "2", "--dp", "3", "--ranks", "4"}), contains("make 2 pipelines"));
+  CHECK_THAT(refused({"--pp", "2", "--batch-size", "9", "--micro-batches", "2"}),
+             contains("pass --batch-size 10"));
+  CHECK_THAT(refused({"--pp", "2", "--join", "live"}), contains("does not combine with --pp"));
+  CHECK_THAT(refused({"--pp", "9"}), contains("fewer stages (--pp)"));
+  CHECK_THAT(refused({"--modelled-compute", "--backend", "sim"}),
+             contains("--modelled-compute belongs to --backend gloo"));
 }

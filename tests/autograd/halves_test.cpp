@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/autograd/activation_checkpoint.hpp"
 #include "engine/autograd/operations.hpp"
 #include "tests/catch.hpp"
 

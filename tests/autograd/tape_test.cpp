@@ -1,11 +1,11 @@
 // What the tape promises about order, counting and memory; values are in gradients_test.cpp.
-#include "engine/autograd/activation_checkpoint.hpp"
-#include "engine/autograd/operations.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <vector>
 
+#include "engine/autograd/activation_checkpoint.hpp"
+#include "engine/autograd/operations.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

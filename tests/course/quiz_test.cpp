@@ -127,6 +127,18 @@ TEST_CASE("a formula: what the judge counted outranks the key") {
   CHECK(answered(formula, "2*(N-1)/N*P", rules).state == Answered::wrong);
 }
 
+TEST_CASE("a quiz: a key that lacks something is an error that names its file and the question") {
+  const auto broken = [](const char* key, const char* problem) {
+    CHECK_THROWS_WITH(answered(key, "3 GB"), test::contains("key.toml, question q"));
+    CHECK_THROWS_WITH(answered(key, "3 GB"), test::contains(problem));
+  };
+  broken("type = \"number\"\nunit = \"GB\"\n", "it lacks 'value'");
+  broken("type = \"number\"\nvalue = \"7\"\nunit = \"GB\"\n", "'value' is no number");
+  broken("type = \"choice\"\n[question.wrong]\n", "it lacks 'right'");
+  broken("type = \"choice\"\nright = \"b\"\nwrong = 3\n", "'wrong' is no table");
+  broken("type = \"riddle\"\n", "there is no type 'riddle'");
+}
+
 TEST_CASE("a quiz: a file that lost a question is an error that says how to mend it") {
   const test::Scratch scratch;
   write_text(scratch.path() / "quiz.toml", "[[question]]\nid = \"other\"\n");

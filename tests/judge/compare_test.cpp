@@ -49,7 +49,7 @@ TEST_CASE("number: as short as tells the value") {
   CHECK(number(0.1) == "0.1");
   CHECK(number(static_cast<double>(0.1F)) == "0.100000001");
   CHECK(number(1099511627776.0) == "1099511627776");
-  CHECK(number(not_a_number) == "nan");
+  CHECK(number(not_a_number) == "NaN");
 }
 
 TEST_CASE("compare: a large count is written in groups of three") {

@@ -81,7 +81,8 @@ std::vector<BrokenProgram> broken_ends() {
        FindingKind::crash,
        {1},
        "rank 1 crashed: SIGSEGV: it accessed memory outside its own (a null pointer, an index "
-       "out of range, infinite recursion), or exceeded its memory limit; its last call was at "
+       "out of range, infinite recursion, a reference to a variable of a function that has "
+       "returned), or exceeded its memory limit; its last call was at "
        "{m}",
        Runs::in_processes},
       {"one rank never ends",

@@ -50,8 +50,18 @@ bool Desk::is_ready(const Note& note) const {
          may_start(clocks_, {finished_.get(), workers_.size()}, note.worker, options_.staleness);
 }
 
+// The first that is ready. With a bound, of several pulls up to the next note of another kind, that
+// of the worker that is furthest behind, and of those the last to come: the others wait for it.
 std::deque<Desk::Note>::iterator Desk::first_ready() {
-  return std::ranges::find_if(notes_, [&](const Note& note) { return is_ready(note); });
+  const auto steps = [&](const Note& note) {
+    return clocks_[static_cast<std::size_t>(note.worker)];
+  };
+  auto first = std::ranges::find_if(notes_, [&](const Note& note) { return is_ready(note); });
+  if (first == notes_.end() || options_.staleness == unbounded) return first;
+  for (auto other = first; other != notes_.end() && other->matter == Matter::pull; ++other) {
+    if (is_ready(*other) && steps(*other) <= steps(*first)) first = other;
+  }
+  return first;
 }
 
 Request Desk::next() {

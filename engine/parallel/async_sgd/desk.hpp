@@ -1,5 +1,5 @@
 // The desk of a server: strands that listen to workers put down what is asked, in the order in
-// which it comes, and the strand of serve() takes one request after the other. A pull lies there
+// which it comes, and the strand of serve() takes one request after the other. A pull stays there
 // until may_start() lets its worker go on. What else workers ask for (the optimizer's state, that
 // all have done as many steps) is answered here, between two requests, when no update is under way.
 //

@@ -48,8 +48,8 @@ class Workers {
  public:
   virtual ~Workers() = default;
   virtual int size() const = 0;  // W, and stays W when workers leave
-  // The next request of any worker, in the order in which they come. Waits until there is one. The
-  // requests of one worker come in its order; after finish or lost nothing comes from it.
+  // The next request of any worker. Waits until there is one. The requests of one worker come in
+  // its order; after finish or lost nothing comes from it.
   //   Throws  ContractError when all workers have left: nothing would ever come
   virtual Request next() = 0;
   // The parameters [n] for a worker whose pull next() has returned; they are copied at once.

@@ -30,7 +30,8 @@ namespace lockstep::compress {
 //             After wait(), gradient is the mean of what was sent: entries that several ranks sent
 //             at one place are added, in the order of ranks, each multiplied by 1/N first; zero
 //             where nobody sent. The same bits on every rank.
-//             Of equal magnitudes the lower place travels. NaN is larger than all
+//             Of equal magnitudes the lower place travels. A NaN is as large as an infinity; which
+//             of these two goes first is left open
 //   Comm      one all_gather of k·(4 + bytes of an element) per rank; it is in flight when the
 //             function returns, so all of it can overlap
 //   Memory    N·k entries, with their places

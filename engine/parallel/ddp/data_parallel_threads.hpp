@@ -28,8 +28,8 @@ class LocalDevices {
 //   Ensures   device d computes the samples [d·c, (d+1)·c) of the batch, c = ⌈B/N⌉, as long as
 //   there
 //             are any: torch.chunk. A device without samples copies and computes nothing;
-//             the forward passes run at the same time, each on a strand of its own, and so do the
-//             backward passes;
+//             the forward passes run at the same time, each on a strand of its own (one of them
+//             can be the caller's), and so do the backward passes;
 //             the master's gradients are those of the mean loss over all B labels, as if it had
 //             computed alone; they are added to what is there. The other replicas have none
 //   Returns   that mean loss

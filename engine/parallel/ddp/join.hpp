@@ -28,7 +28,8 @@ namespace lockstep::ddp {
 // had a batch.
 enum class JoinDivide : std::uint8_t { initial, live };
 
-// What a rank keeps of an epoch from step to step: its own, and new for each epoch.
+// What a rank keeps of an epoch from step to step: its own, and new for each epoch. What the
+// functions keep in the counts is up to them.
 struct JoinState {
   JoinDivide divide = JoinDivide::initial;  // the same on every rank
   std::int64_t trained = 0;                 // steps in which this rank had a batch

@@ -103,7 +103,8 @@ std::string signal_text(int number) {
   switch (number) {
     case SIGSEGV:
       return "SIGSEGV: it accessed memory outside its own (a null pointer, an index out of range, "
-             "infinite recursion), or exceeded its memory limit";
+             "infinite recursion, a reference to a variable of a function that has returned), or "
+             "exceeded its memory limit";
     case SIGABRT:
       return "SIGABRT: abort(), a failed assertion, or an exception that nothing could catch";
     case SIGFPE:

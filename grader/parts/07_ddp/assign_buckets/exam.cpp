@@ -256,6 +256,9 @@ std::vector<BucketQuestion> beyond_32_bits() {
       {floats({billion, billion, billion}), {mib, 5 * billion}},
       {floats({billion / 2, billion / 2, billion, 7}), {3 * billion, 3 * billion}},
       {floats({3 * billion, 3 * billion, 5}), {mib, 25 * mib}},
+      // 32 bits of this count are 5, and a float has no number beside 2^26.
+      {floats({(std::int64_t{1} << 32) + 5, 3, 4}), {mib, 16}},
+      {floats({1 << 24, 1, 5, 7, 30}), {(std::int64_t{4} << 24) + 4, 40}},
       {of_type(DType::bfloat16, {billion, billion, 3 * billion, 9}), {4 * billion, 5 * billion}}};
 }
 

@@ -22,6 +22,7 @@ struct ThreadsQuestion {
   std::vector<std::int64_t> labels;   // [samples]
   Breaks breaks = Breaks::nothing;    // what one of the devices does in the last step
   std::int64_t broken = 0;            // which
+  std::uint8_t keeps = 0;             // the master's gradients of a step stay for the next
 
   std::int64_t chunk(std::int64_t batch) const { return (batch + devices - 1) / devices; }
   // Devices that have samples of such a batch.
@@ -50,7 +51,7 @@ struct ThreadsAnswer {
 template <typename Archive>
 void fields(Archive& archive, ThreadsQuestion& q) {
   archive(q.devices, q.dtype, q.model_seed, q.widths, q.batches, q.inputs, q.labels, q.breaks,
-          q.broken);
+          q.broken, q.keeps);
 }
 template <typename Archive>
 void fields(Archive& archive, ThreadsStep& step) {

@@ -62,6 +62,10 @@ Cause cause_of(const ThreadsQuestion& q, std::size_t step, std::span<const doubl
     const auto other = step_of_one(q, step, mistake.way).gradients;
     if (!first_difference(seen, other, training_tolerance(q.dtype, other))) return mistake.cause;
   }
+  if (q.keeps != 0 && step > 0) {
+    return {"other_gradients",
+            "the master had gradients before this step; those of the step are added to them"};
+  }
   return {"other_gradients", "a chunk is missing, counts twice, or has another chunk's labels"};
 }
 
@@ -231,9 +235,14 @@ Exam exam() {
          of(4, {5, 3, 6});
          of(8, {9, 17, 7});
        }},
-      {"in every step, replicas are made anew, whatever the sizes of the batches",
+      {"in every step, replicas are made anew, whatever the sizes of the batches, and gradients "
+       "are "
+       "added to those that the master has",
        [](Bench& bench) {
          ask(bench, values, "three steps", {question_of(2, {4, 4, 4}, bench.draw())});
+         ThreadsQuestion keeps = question_of(3, {6, 6, 5}, bench.draw());
+         keeps.keeps = 1;
+         ask(bench, values, "gradients that stay", {keeps});
          ask(bench, values, "batches that change", {question_of(4, {8, 3, 9, 1}, bench.draw())});
        }},
       {"float32",

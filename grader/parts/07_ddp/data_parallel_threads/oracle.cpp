@@ -21,12 +21,12 @@ class OneDevice {
 
   StepOfOne step(std::size_t asked) {
     for (std::size_t k = 0; k < asked; ++k) {
-      optimizer_->zero_grad();
+      if (q_.keeps == 0) optimizer_->zero_grad();
       for (std::int64_t d = 0; d < q_.devices; ++d) add_chunk(k, d, Way::right);
       optimizer_->step();
       first_ += q_.batches[k];
     }
-    optimizer_->zero_grad();
+    if (q_.keeps == 0) optimizer_->zero_grad();
     StepOfOne seen;
     std::vector<double> sum;
     for (std::int64_t d = 0; d < q_.devices; ++d) {

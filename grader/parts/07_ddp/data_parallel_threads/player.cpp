@@ -137,7 +137,7 @@ class Process {
   void take(ThreadsStep& step, std::int64_t first, std::int64_t samples) {
     const data::Batch batch = make_batch(q_.inputs, q_.labels, q_.widths.front(), first, samples,
                                          q_.dtype, devices_.device(0));
-    optimizer_->zero_grad();
+    if (q_.keeps == 0) optimizer_->zero_grad();
     forwards_.begin(q_.used(samples));
     backwards_.begin(q_.used(samples));
     devices_.from_0 = devices_.to_0 = devices_.others = 0;

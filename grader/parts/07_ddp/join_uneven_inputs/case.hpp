@@ -20,6 +20,7 @@ struct JoinCase {
   std::int64_t batch = 1;            // samples of a micro-batch
   std::vector<double> inputs;        // this rank's, of all epochs: [samples · widths.front()]
   std::vector<std::int64_t> labels;  // [samples]
+  std::uint8_t has_buffer = 0;       // the model: one that every forward pass changes
 };
 
 // What a rank has seen of an epoch.
@@ -28,6 +29,7 @@ struct JoinedEpoch {
   std::vector<std::vector<Bytes>> after;  // parameters after each step that had batches here
   std::int64_t last = -1;                 // what end_join returned
   std::vector<Bytes> parameters;          // after it
+  double buffer = 0;                      // the same, of the model's buffer
 };
 struct JoinReport {
   std::vector<JoinedEpoch> epochs;
@@ -36,11 +38,11 @@ struct JoinReport {
 template <typename Archive>
 void fields(Archive& archive, JoinCase& c) {
   archive(c.group, c.peer, c.dtype, c.divide, c.model_seed, c.widths, c.steps, c.rounds,
-          c.micro_batches, c.batch, c.inputs, c.labels);
+          c.micro_batches, c.batch, c.inputs, c.labels, c.has_buffer);
 }
 template <typename Archive>
 void fields(Archive& archive, JoinedEpoch& epoch) {
-  archive(epoch.live, epoch.after, epoch.last, epoch.parameters);
+  archive(epoch.live, epoch.after, epoch.last, epoch.parameters, epoch.buffer);
 }
 template <typename Archive>
 void fields(Archive& archive, JoinReport& report) {

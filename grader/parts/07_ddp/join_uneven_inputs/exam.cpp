@@ -177,6 +177,20 @@ void check_end(Bench& bench, const Played& played, const Problem& p,
                             .seen = number_at(seen, *at),
                             .where = text("rank ", rank)}));
       }
+      const double buffer = reports[last].epochs[epoch].buffer;
+      if (p.has_buffer != 0 && mine.buffer != buffer) {
+        bench.fail(played,
+                   because({"buffers_left",
+                            "end_join gives away parameters and buffers; "
+                            "replicas::broadcast_parameters brings both"},
+                           {.message = text("after end_join", in_epoch(p, epoch),
+                                            ", the parameters are equal, but the buffer of rank ",
+                                            rank, " is ", number(mine.buffer), " where rank ", last,
+                                            ", which was last to join, has ", number(buffer)),
+                            .expected = number(buffer),
+                            .seen = number(mine.buffer),
+                            .where = text("rank ", rank)}));
+      }
       if (mine.last == p.last(epoch)) continue;
       bench.fail(played,
                  because({"wrong_last",
@@ -319,10 +333,11 @@ Exam exam() {
                   .divide = JoinDivide::live});
          }
        }},
-      {"whoever runs out first: rank 0, the last rank, several at once, nobody, a rank without any",
+      {"whoever runs out first: rank 0, the last rank, several at once, nobody, a rank without "
+       "any, all without",
        [](Bench& bench) {
          for (const Steps& steps : {Steps{1, 3, 3}, Steps{3, 3, 1}, Steps{1, 1, 3, 1}, Steps{2, 2},
-                                    Steps{0, 2, 1}, Steps{2, 0}}) {
+                                    Steps{0, 2, 1}, Steps{2, 0}, Steps{0, 0}}) {
            const int ranks = static_cast<int>(steps.size());
            judge(bench, contract,
                  {.members = whole_world(ranks), .epochs = {steps}, .divide = JoinDivide::live});
@@ -337,7 +352,7 @@ Exam exam() {
                   .divide = divide});
          }
        }},
-      {"steps of two micro-batches, and float32",
+      {"steps of two micro-batches, float32, and a model with a buffer",
        [](Bench& bench) {
          judge(bench, contract,
                {.members = whole_world(3), .epochs = {{2, 1, 3}}, .micro_batches = 2});
@@ -346,6 +361,8 @@ Exam exam() {
                 .epochs = {{3, 1}},
                 .divide = JoinDivide::live,
                 .dtype = DType::float32});
+         judge(bench, contract,
+               {.members = whole_world(3), .epochs = {{2, 3, 1}}, .has_buffer = 1});
        }},
       {"in a subgroup, its own ranks count, divide and are last",
        [](Bench& bench) {

@@ -103,12 +103,13 @@ std::string JoinProblem::description() const {
   return text(members.description(), ", which have batches for ", all, " steps, divided by the ",
               divide == ddp::JoinDivide::live ? "live" : "initial", " ranks",
               micro_batches > 1 ? text(", ", micro_batches, " micro-batches a step") : "",
-              dtype == DType::float32 ? ", float32" : "");
+              dtype == DType::float32 ? ", float32" : "", has_buffer != 0 ? ", and a buffer" : "");
 }
 
 JoinCase case_of(const JoinProblem& p, std::uint64_t salt, int rank) {
   JoinCase c;
   c.dtype = p.dtype;
+  c.has_buffer = p.has_buffer;
   c.divide = p.divide;
   c.model_seed = model_seed_of(salt);
   c.widths = {width, hidden, classes};

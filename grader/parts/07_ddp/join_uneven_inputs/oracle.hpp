@@ -21,6 +21,7 @@ struct JoinProblem {
   std::int64_t micro_batches = 1;
   DType dtype = DType::float64;
   std::uint64_t schedule_seed = 0;
+  std::uint8_t has_buffer = 0;
 
   int ranks() const { return members.size(); }
   std::int64_t most(std::size_t epoch) const;  // steps of an epoch

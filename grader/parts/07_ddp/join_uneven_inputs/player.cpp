@@ -8,13 +8,38 @@
 namespace lockstep::grader {
 namespace {
 
+// A buffer that counts forward passes, each as one more than the rank that makes it.
+class WithBuffer final : public nn::Module {
+ public:
+  WithBuffer(std::unique_ptr<nn::Module> model, int rank, std::uint8_t has_buffer, Device& device)
+      : model_(std::move(model)), adds_(full({1}, rank + 1, DType::float64, device)) {
+    buffer.name = "passes";
+    buffer.value = zeros({1}, DType::float64, device);
+    if (has_buffer != 0) buffers_.push_back(&buffer);
+  }
+  Value forward(Tape& tape, const Value& input) override {
+    buffer.value.reduce_(adds_, ReduceOp::sum);
+    return model_->forward(tape, input);
+  }
+  std::vector<Parameter*> parameters() override { return model_->parameters(); }
+  std::vector<nn::Buffer*> buffers() override { return buffers_; }
+
+  nn::Buffer buffer;
+
+ private:
+  std::unique_ptr<nn::Module> model_;
+  Tensor adds_;
+  std::vector<nn::Buffer*> buffers_;
+};
+
 JoinReport take_epochs(comm::ProcessGroup& group, const JoinCase& c, Device& device) {
-  const auto model = nn::make_mlp(c.widths, c.dtype, device, c.model_seed);
-  const auto optimizer = optim::make_sgd(model->parameters(), {.learning_rate = 0.1});
+  WithBuffer model(nn::make_mlp(c.widths, c.dtype, device, c.model_seed), group.rank(),
+                   c.has_buffer, device);
+  const auto optimizer = optim::make_sgd(model.parameters(), {.learning_rate = 0.1});
   ddp::Options options;
   options.limits = {64, 256};  // several buckets, as a model of usual size has
   options.inputs = ddp::Inputs::uneven;
-  ddp::Ddp wrapped(*model, group, options);
+  ddp::Ddp wrapped(model, group, options);
   JoinReport report;
   std::int64_t first = 0;
   for (std::size_t e = 0; e < c.steps.size(); ++e) {
@@ -29,11 +54,12 @@ JoinReport take_epochs(comm::ProcessGroup& group, const JoinCase& c, Device& dev
         first += c.batch;
       }
       epoch.live.push_back(ddp::step_with_join(group, wrapped, *optimizer, mine, state));
-      if (!mine.empty()) epoch.after.push_back(values_of(*model));
+      if (!mine.empty()) epoch.after.push_back(values_of(model));
       if (epoch.live.back() == 0) break;
     }
     epoch.last = ddp::end_join(group, wrapped, state);
-    epoch.parameters = values_of(*model);
+    epoch.parameters = values_of(model);
+    epoch.buffer = model.buffer.value.item();
   }
   return report;
 }

@@ -49,14 +49,14 @@ std::string shown_plan(const FusionPlan& plan) {
 }
 
 std::string text_of_question(const FusionQuestion& question) {
-  constexpr std::size_t shown = 8;
+  constexpr std::size_t shown = 40;  // twice the longest list that is drawn
   std::string list;
   for (std::size_t i = 0; i < std::min(shown, question.in_order.size()); ++i) {
     const Ready& ready = question.in_order[i];
     list += text(i > 0 ? ", " : "", ready.count, " ", name_of(ready.dtype));
   }
   if (question.in_order.size() > shown) {
-    list += text(", … (", question.in_order.size(), " gradients)");
+    list += text(", and ", question.in_order.size() - shown, " more that are not shown");
   }
   return text("[", list, "], a threshold of ", grouped(question.threshold_bytes), " bytes");
 }

@@ -229,7 +229,8 @@ std::vector<WorkerClocks> some_finished(Bench& bench) {
                {{7, 5, 9}, {0, 1, 0}, 3},
                {{7, 5, 9}, {1, 0, 0}, 3},
                {{3, 3, 9, 3}, {1, 1, 0, 1}, 2},
-               {{9, 3}, {0, 1}, 2}},
+               {{9, 3}, {0, 1}, 2},
+               {{0, 4, 3}, {1, 0, 0}, 1}},  // it ended before its first step
               random_clocks(bench, Finished::some, 0, 8, {1, 2, 4, 5}));
 }
 
@@ -250,9 +251,13 @@ std::vector<WorkerClocks> beyond_32_bits(Bench& bench) {
     return random_clocks(bench, Finished::some, from, 8, {0, 2, 4});
   };
   const std::vector<WorkerClocks> far_apart{
-      all_active({1, 1 + wide, 9 + wide, 3}, 2), all_active({5, 5 + wide}, wide),
-      all_active({5, 5 + wide}, wide - 1), all_active({0, wide, wide * 3}, wide * 2),
-      all_active({7, (std::int64_t{1} << 62) + 7}, std::int64_t{1} << 62)};
+      all_active({1, 1 + wide, 9 + wide, 3}, 2),
+      all_active({5, 5 + wide}, wide),
+      all_active({5, 5 + wide}, wide - 1),
+      all_active({0, wide, wide * 3}, wide * 2),
+      all_active({7, (std::int64_t{1} << 62) + 7}, std::int64_t{1} << 62),
+      all_active({(std::int64_t{1} << 60) + 3, std::int64_t{1} << 60}, 2),
+      all_active({5, 3}, unbounded - 1)};
   return with(with(far_apart, around((std::int64_t{1} << 31) - 4)), around(wide * 700));
 }
 

@@ -108,6 +108,14 @@ const std::vector<Misreading>& misreadings() {
                             static_cast<std::uint64_t>(at.bound);
          return at.clocks[w] <= static_cast<std::int64_t>(limit);
        }},
+      {{"rounded",
+        "a double holds 53 bits, so large clocks lose their last steps in it; keep them in "
+        "int64_t"},
+       [](const WorkerClocks& at, std::size_t w) {
+         return static_cast<double>(at.clocks[w]) -
+                    static_cast<double>(at.clocks[slowest_of(at)]) <=
+                static_cast<double>(at.bound);
+       }},
       {{"bound_ignored",
         "every worker may start, however far ahead it is; compare its lead with the bound"},
        [](const WorkerClocks&, std::size_t) { return true; }},

@@ -43,8 +43,13 @@ void check_prompt(Bench& bench, const Played& played, const WorkersService& serv
                .seen = text("an answer ", ms(wait_s(*longest)), " later")}));
 }
 
-// Plays it; the parameters at the end, or nothing when the case is not asked for.
-std::optional<Values> serve(Bench& bench, const Script& script, Time time = Time::any) {
+struct Served {
+  Played played;
+  Values at_the_end;  // the parameters
+};
+
+// Plays it; nothing when the case is not asked for.
+std::optional<Served> serve(Bench& bench, const Script& script, Time time = Time::any) {
   WorkersService service(script);
   const auto played = play_served(bench, text_of(script), std::vector{script.of_server()},
                                   {&service}, requests_max);
@@ -57,7 +62,7 @@ std::optional<Values> serve(Bench& bench, const Script& script, Time time = Time
                          .seen = "none"});
   }
   if (time == Time::prompt) check_prompt(bench, *played, service);
-  return service.at_the_end();
+  return Served{*played, service.at_the_end()};
 }
 
 // Workers of different speeds, with equally many steps.
@@ -166,14 +171,10 @@ void any_arrival(Bench& bench) {
         Worker& worker = script.workers[static_cast<std::size_t>(w)];
         worker.step_s = 0.01 + 0.002 * place;
       }
-      WorkersService service(script);
-      const auto played =
-          play_served(bench, text(text_of(script), ", arrival order ", order + 1, " of 3"),
-                      std::vector{script.of_server()}, {&service}, requests_max);
-      if (!played) continue;
-      if (service.failure()) bench.fail(*played, *service.failure());
-      if (before && service.at_the_end() != *before) {
-        bench.fail(*played,
+      const auto served = serve(bench, script);
+      if (!served) continue;
+      if (before && served->at_the_end != *before) {
+        bench.fail(served->played,
                    because({"order_of_arrival",
                             "pushes were added in the order in which they came; add them in the "
                             "order of workers"},
@@ -182,7 +183,7 @@ void any_arrival(Bench& bench) {
                             .expected = "the same parameters, bit for bit",
                             .seen = "others"}));
       }
-      before = service.at_the_end();
+      before = served->at_the_end;
     }
   }
 }

@@ -138,6 +138,11 @@ Numbers usual_state(const Problem& p, std::uint64_t salt, int rank, std::size_t 
   state.resize(static_cast<std::size_t>(p.count + p.settings.q_count));
   return state;
 }
+// Nothing in the first pass: all columns of Q become zero, and the second pass draws them anew.
+Numbers zeros_at_first(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  if (call > 0) return usual_numbers(p, salt, rank, call);
+  return Numbers(static_cast<std::size_t>(p.count));
+}
 Numbers nothing_kept(const Problem& p, std::uint64_t, int, std::size_t) {
   return Numbers(static_cast<std::size_t>(p.count + p.settings.q_count));
 }
@@ -182,10 +187,12 @@ auto contract_with(decltype(Contract::compare) compare,
 
 using Shapes = std::vector<std::vector<std::int64_t>>;
 
-Problem usual(Bench& bench, int ranks, const Shapes& shapes, std::int64_t rank) {
+Problem usual(Bench& bench, int ranks, const Shapes& shapes, std::int64_t rank,
+              double compression_min = 2) {
   Problem p;
   p.members = whole_world(ranks);
   p.settings = {.shapes = shapes, .rank = rank, .buckets = 1, .seed = bench.draw()};
+  p.settings.compression_min = compression_min;
   const Plan plan = plan_of(p.settings);
   p.settings.q_count = plan.q_count;
   p.count = plan.count;
@@ -212,8 +219,8 @@ void exact(Bench& bench) {
 
 // The cases that PyTorch's _should_compress decides, and gradients with one axis or no element.
 void what_is_compressed(Bench& bench) {
-  const auto of = [&](const Shapes& shapes, std::int64_t rank) {
-    Problem p = usual(bench, 2, shapes, rank);
+  const auto of = [&](const Shapes& shapes, std::int64_t rank, double compression_min = 2) {
+    Problem p = usual(bench, 2, shapes, rank, compression_min);
     p.dtype = DType::float32;
     judge(bench, contract_with(compare_bytes), p);
   };
@@ -222,6 +229,8 @@ void what_is_compressed(Bench& bench) {
   of({{64, 576}}, 4);
   of({{5}, {3, 2}}, 1);
   of({}, 1);
+  of({{8, 8}, {9, 9}}, 1, 4);
+  of({{4, 4}, {3, 3}}, 1, 1.5);
 }
 
 void books(Bench& bench) {
@@ -238,6 +247,9 @@ void two_buckets(Bench& bench) {
   p.settings.buckets = 2;
   p.calls = 6;
   judge(bench, contract_with(compare_calls), p);
+  Problem zeros = usual(bench, 3, {{9, 8}, {7}}, 2);
+  zeros.calls = 3;
+  judge(bench, contract_with(compare_calls, zeros_at_first, nothing_kept), zeros);
 }
 
 void special(Bench& bench) {
@@ -270,7 +282,8 @@ Exam exam() {
        {},
        Asks::cost},
       {"over ten passes, what was applied and what is left add up to what came in", books},
-      {"each bucket has a residual and Q of its own", two_buckets},
+      {"each bucket has a residual and Q of its own, and a Q that became zero is drawn anew",
+       two_buckets},
       {"a NaN makes its matrix NaN on all ranks, and nothing else", special},
       {"a subgroup divides by its own size, in float32 and float64", subgroup_and_types},
       {"when a peer is lost, a rank throws CommError",

@@ -10,8 +10,6 @@
 namespace lockstep::grader::power_sgd {
 namespace {
 
-constexpr double compression_min = 2;
-
 // Row by row.
 struct Grid {
   std::int64_t rows = 0, columns = 0;
@@ -263,7 +261,7 @@ Plan plan_of(const PowerSgdSettings& settings) {
     for (std::size_t axis = 1; axis < sizes.size(); ++axis) place.columns *= sizes[axis];
     const std::int64_t rank = std::min({place.rows, place.columns, settings.rank});
     const auto thin = static_cast<double>((place.rows + place.columns) * rank);
-    if (thin * compression_min < static_cast<double>(place.count())) {
+    if (thin * settings.compression_min < static_cast<double>(place.count())) {
       place.rank = rank;
       place.q_at = plan.q_count;
       plan.p_count += place.rows * rank;

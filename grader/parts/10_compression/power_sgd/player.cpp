@@ -63,7 +63,9 @@ class Calls {
     compress::LowRankState& mine = kept_[bucket_.index];
     const auto pass = static_cast<std::int64_t>(call) / settings.buckets;
     comm::Work work = compress::power_sgd_reduce(
-        group, bucket_, mine, {.rank = settings.rank, .seed = settings.seed}, pass);
+        group, bucket_, mine,
+        {.rank = settings.rank, .compression_min = settings.compression_min, .seed = settings.seed},
+        pass);
     return comm::Work(
         std::make_unique<WritesState>(std::move(work), mine, state, settings.q_count));
   }

@@ -117,9 +117,9 @@ Right right_mean(const Problem& p, const LossySeen& seen, std::size_t call) {
   const auto travels = chosen(p, p.settings.seed_of(call));
   const auto& gradients = seen.gradients[call];
   const Numbers mean = mean_of(gradients, [](double x) { return x; });
-  Right right{
-      .name = text("n/k times the mean over ", seen.ranks(), " ranks, at the places of the seed,"),
-      .values = only(mean, travels, up)};
+  Right right{.name = text("n/k times the mean over ", counted(seen.ranks(), "rank"),
+                           ", at the places of the seed,"),
+              .values = only(mean, travels, up)};
   // A factor, or three of them, a product and N-1 additions round once each.
   right.tolerance = only(mean_of(gradients, [](double x) { return std::fabs(x); }), travels,
                          up * (seen.ranks() + 4) * epsilon_of(p.dtype));
@@ -211,6 +211,18 @@ Numbers special_numbers(const Problem& p, std::uint64_t salt, int rank, std::siz
   return values;
 }
 
+// On two ranks and on more, their sum overflows float32, or n/k times one of them, and what becomes
+// of them does not.
+Numbers large_numbers(const Problem& p, std::uint64_t, int rank, std::size_t call) {
+  Numbers values(static_cast<std::size_t>(p.count));
+  const double travelling = static_cast<double>(p.settings.k) * p.members.size();
+  const double largest = std::min(3e38, 1.5e38 * travelling / static_cast<double>(p.count));
+  for (std::size_t i = 0; rank < 2 && i < values.size(); ++i) {
+    values[i] = largest / (rank == 0 ? 1 : 1.5) * ((i + call) % 2 == 0 ? 1 : -1);
+  }
+  return values;
+}
+
 auto contract_with(decltype(Contract::compare) compare,
                    decltype(Contract::gradient) gradient = usual_numbers) {
   return Family::ranks_contract(
@@ -251,6 +263,11 @@ void special(Bench& bench) {
   }
 }
 
+void large(Bench& bench) {
+  judge(bench, contract_with(compare_means, large_numbers), usual(bench, 2, 9, 9));
+  judge(bench, contract_with(compare_means, large_numbers), usual(bench, 8, 16, 4));
+}
+
 void subgroup_and_float64(Bench& bench) {
   for (const DType dtype : {DType::float64, DType::float32}) {
     Problem p = usual(bench, 8, 37, 5);
@@ -270,6 +287,7 @@ Exam exam() {
       {"any number of elements and entries, also none and all", any_size},
       {"over 150 seeds the average is the mean over the ranks", many_seeds},
       {"NaN and infinity stay where they travel, and are gone where they do not", special},
+      {"an entry is multiplied once, before the sum: nothing overflows that fits as a mean", large},
       {"a subgroup divides by its own size, and float64 stays float64", subgroup_and_float64},
       {"when a peer is lost, a rank throws CommError",
        [](Bench& bench) {

@@ -106,6 +106,19 @@ Numbers equal_magnitudes(const Problem& p, std::uint64_t salt, int rank, std::si
   return values;
 }
 
+// Magnitudes whose squares no float32 holds: of some 1e-25, or 1e25 in the second call.
+Numbers far_magnitudes(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  Numbers values = drawn_integers(p.count, salt, rank, call);
+  for (double& value : values) value *= call == 0 ? 1e-25 : 1e25;
+  return values;
+}
+// Magnitudes that are one in float32, and differ in float64.
+Numbers close_magnitudes(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  Numbers values = drawn_integers(p.count, salt, rank, call);
+  for (double& value : values) value = std::copysign(1 + std::fabs(value) * 0x1p-40, value);
+  return values;
+}
+
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -163,6 +176,12 @@ void ties(Bench& bench) {
     p.calls = 1;
     judge(bench, contract_with(compare_calls, equal_magnitudes, nothing_kept), p);
   }
+  Problem far = usual(bench, 2, 12, 0.25);
+  judge(bench, contract_with(compare_calls, far_magnitudes, nothing_kept), far);
+  Problem close = usual(bench, 2, 12, 0.25);
+  close.calls = 1;
+  close.dtype = DType::float64;
+  judge(bench, contract_with(compare_calls, close_magnitudes, nothing_kept), close);
 }
 
 void special(Bench& bench) {
@@ -197,7 +216,10 @@ Exam exam() {
        any_ranks},
       {"any number of elements, also none, and at least one entry of a small tensor", any_size},
       {"over 50 calls, what was sent and what is left add up to what came in", books},
-      {"of equal magnitudes the lower place travels, and entries of one place are added", ties},
+      {"of equal magnitudes the lower place travels, of others the larger one, however close or "
+       "far "
+       "they are, and entries of one place are added",
+       ties},
       {"NaN and infinity travel at once and leave nothing behind", special},
       {"each bucket has a residual of its own", two_buckets},
       {"a subgroup divides by its own size, and float64 stays float64", subgroup_and_float64},

@@ -49,13 +49,15 @@ const ScheduleRules rules{.valid = valid,
                           .slow = slow,
                           .order = order};
 
-std::vector<ScheduleQuestion> stages_up_to_eight(int from) {
+std::vector<ScheduleQuestion> up_to_thirteen(int from) {
   std::vector<ScheduleQuestion> questions{pipeline_of(4, 1, 4)};
   for (int stages = from; stages <= 8; ++stages) {
     for (const int micro_batches : {1, 2, 5, 8, 13}) {
       questions.push_back(pipeline_of(stages, 1, micro_batches));
     }
   }
+  questions.push_back(pipeline_of(13, 1, 5));
+  questions.push_back(pipeline_of(13, 1, 20));
   return questions;
 }
 
@@ -65,7 +67,7 @@ Exam exam() {
   return {
       {"each stage runs each pass once, in an order that can be carried out",
        [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::plan), "1 to 8 stages", stages_up_to_eight(1));
+         judge(bench, contract_of(rules, Aspect::plan), "1 to 13 stages", up_to_thirteen(1));
        }},
       {"a step takes (m+p−1)(tF+tB), whatever the passes cost",
        [](Bench& bench) {
@@ -75,7 +77,7 @@ Exam exam() {
       {"every forward pass comes before every backward pass",
        [](Bench& bench) {
          // One micro-batch at a time is as quick on a single stage, and told of as slow on others.
-         judge(bench, contract_of(rules, Aspect::order), "2 to 8 stages", stages_up_to_eight(2));
+         judge(bench, contract_of(rules, Aspect::order), "2 to 13 stages", up_to_thirteen(2));
        }},
       {"a stage that there is not and a step without micro-batches are refused",
        [](Bench& bench) {

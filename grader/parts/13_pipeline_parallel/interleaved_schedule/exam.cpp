@@ -88,7 +88,7 @@ const ScheduleRules rules{.valid = valid,
                           .slow = slow,
                           .large = large};
 
-std::vector<ScheduleQuestion> one_stage_to_eight() {
+std::vector<ScheduleQuestion> up_to_thirteen() {
   std::vector<ScheduleQuestion> questions{pipeline_of(2, 2, 4), pipeline_of(4, 2, 8)};
   for (int stages = 1; stages <= 8; ++stages) {
     for (int chunks = 1; chunks <= 4; ++chunks) {
@@ -97,6 +97,8 @@ std::vector<ScheduleQuestion> one_stage_to_eight() {
       }
     }
   }
+  questions.push_back(pipeline_of(13, 2, 13));
+  questions.push_back(pipeline_of(13, 3, 39));
   return questions;
 }
 
@@ -116,7 +118,7 @@ Exam exam() {
   return {
       {"each stage runs each pass over each chunk once, in an order that can be carried out",
        [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::plan), "1 to 8 stages", one_stage_to_eight());
+         judge(bench, contract_of(rules, Aspect::plan), "1 to 13 stages", up_to_thirteen());
        }},
       {"a step takes (m·v+p−1)(tF+tB), whatever the passes cost",
        [](Bench& bench) {
@@ -125,7 +127,7 @@ Exam exam() {
        }},
       {"no stage keeps the activations of more than p·v+p−1 chunks",
        [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::memory), "1 to 8 stages", one_stage_to_eight());
+         judge(bench, contract_of(rules, Aspect::memory), "1 to 13 stages", up_to_thirteen());
        }},
       {"what there is not, and micro-batches that the stages do not divide, are refused",
        [](Bench& bench) {

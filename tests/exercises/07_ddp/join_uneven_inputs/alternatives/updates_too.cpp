@@ -33,7 +33,9 @@ int step_with_join(comm::ProcessGroup& group, Ddp& model, optim::Optimizer& opti
 
 int end_join(comm::ProcessGroup& group, Ddp& model, const JoinState& state) {
   const std::int64_t mine = state.shadowed > 0 ? -1 : group.rank();
-  return static_cast<int>(combined(group, model, mine, ReduceOp::max));
+  const auto last = static_cast<int>(combined(group, model, mine, ReduceOp::max));
+  for (nn::Buffer* buffer : model.buffers()) group.broadcast(buffer->value, last);
+  return last;
 }
 
 }  // namespace lockstep::ddp

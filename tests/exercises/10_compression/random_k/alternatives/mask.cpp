@@ -1,5 +1,5 @@
 // A mask over all elements instead of a list of places: what travels is squeezed together and
-// spread again. The group averages, so that only n/k is left to multiply by.
+// spread again.
 #include <utility>
 #include <vector>
 
@@ -24,8 +24,8 @@ comm::Work random_k_reduce(comm::ProcessGroup& group, const Tensor& gradient, st
       squeezed.narrow(next++, 1).copy_(gradient.narrow(i, 1));
     }
   }
-  squeezed.scale_(static_cast<double>(count) / static_cast<double>(k));
-  comm::Work work = group.all_reduce_async(squeezed, ReduceOp::average);
+  squeezed.scale_(static_cast<double>(count) / static_cast<double>(k * group.size()));
+  comm::Work work = group.all_reduce_async(squeezed, ReduceOp::sum);
   return then(group, std::move(work), [gradient, squeezed, travels, count] {
     std::int64_t at = 0;
     for (std::int64_t i = 0; i < count; ++i) {

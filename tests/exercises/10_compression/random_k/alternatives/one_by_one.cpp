@@ -1,4 +1,4 @@
-// Elements one by one, a divisor that is applied after the sum, and a Pending of its own.
+// Elements one by one, each scaled as a double, and a Pending of its own.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,16 +13,16 @@ class PutBack final : public comm::Pending {
  public:
   PutBack(comm::ProcessGroup& group, Tensor gradient, std::vector<std::int64_t> places)
       : gradient_(std::move(gradient)), places_(std::move(places)) {
-    std::vector<double> values;
-    for (const std::int64_t place : places_) values.push_back(gradient_.item(place));
     const auto k = std::ssize(places_);
+    const double factor =
+        static_cast<double>(gradient_.numel()) / static_cast<double>(k * group.size());
+    std::vector<double> values;
+    for (const std::int64_t place : places_) values.push_back(factor * gradient_.item(place));
     sums_ = from_values(values, {k}, gradient_.dtype(), gradient_.device());
-    factor_ = static_cast<double>(gradient_.numel()) / static_cast<double>(k * group.size());
     work_ = group.all_reduce_async(sums_, ReduceOp::sum);
   }
   void wait() override {
     work_.wait();
-    sums_.scale_(factor_);
     gradient_.fill_(0);
     for (std::size_t j = 0; j < places_.size(); ++j) {
       gradient_.narrow(places_[j], 1).copy_(sums_.narrow(static_cast<std::int64_t>(j), 1));
@@ -32,7 +32,6 @@ class PutBack final : public comm::Pending {
  private:
   Tensor gradient_, sums_;
   std::vector<std::int64_t> places_;
-  double factor_ = 1;
   comm::Work work_;
 };
 

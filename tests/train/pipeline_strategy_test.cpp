@@ -1,0 +1,168 @@
+// Pipelines in the loop: epochs that end in the middle of a batch, checkpoints that other numbers
+// of stages go on from, and what a pipeline refuses. Equality with one rank over many settings is
+// in tests/equality.
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "engine/base/temporary_folder.hpp"
+#include "engine/train/loop.hpp"
+#include "engine/train/make_strategy.hpp"
+#include "tests/catch.hpp"
+#include "tests/train/fiber_ranks.hpp"
+
+using namespace lockstep;
+using lockstep::test::contains;
+using pipeline::Schedule;
+
+namespace {
+
+constexpr double rounding = 1e-12;  // sums in another order, in float64, over some 30 steps
+
+struct Seen final : train::Observer {
+  std::vector<double> losses;
+  std::vector<double> test_losses;
+  std::vector<train::StageTimes> stages;
+  void on_step(const train::StepReport& report) override {
+    losses.push_back(report.loss);
+    if (report.stages) stages.push_back(*report.stages);
+  }
+  void on_epoch(const train::EpochReport& report) override {
+    test_losses.push_back(report.test_loss);
+    CHECK(report.agreement.differs == -1);
+  }
+  void on_end(const train::Summary&) override {}
+};
+
+train::Recipe recipe() {
+  train::Recipe recipe;
+  recipe.model.widths = {16, 24, 12, 20, 5};  // four units
+  recipe.model.dtype = DType::float64;
+  recipe.optimizer.kind = optim::OptimizerKind::adamw;
+  recipe.optimizer.adam = {.learning_rate = 0.01, .weight_decay = 0.1};
+  recipe.seed = 3;
+  return recipe;
+}
+
+train::StrategyOptions options_of(const train::PipelineOptions& of_pipeline) {
+  train::StrategyOptions options;
+  options.clip_norm = 0.5;
+  if (of_pipeline.stages == 0) return options;  // one rank
+  options.choice.execution = train::Way::pipeline;
+  options.pipeline = of_pipeline;
+  return options;
+}
+
+constexpr train::PipelineOptions one_rank{.stages = 0};
+
+// A batch of 12, of 41 samples: an epoch ends with 5, or with fewer than there are micro-batches.
+Seen run(const train::PipelineOptions& of_pipeline, int ranks, std::int64_t batch_size,
+         std::int64_t steps, const std::filesystem::path& folder = {}) {
+  Seen seen;
+  const auto train_set = data::make_synthetic(41, 16, 5, 1);
+  const auto test_set = data::make_synthetic(29, 16, 5, 2);
+  test::on_fibers(ranks, [&](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const auto strategy = train::make_strategy(group, device, recipe(), options_of(of_pipeline));
+    train::TrainOptions options{.batch_size = batch_size, .steps = steps};
+    if (!folder.empty()) {
+      if (const auto latest = checkpoint::latest_in(folder)) {
+        const checkpoint::SavedRun saved(*latest);
+        strategy->restore(saved);
+        options.start = {saved.state().step, saved.state().epoch, saved.state().taken};
+      }
+      options.save = [&](const train::Position& at) {
+        const auto contents = train::gather_contents(strategy->trainers(), 0, strategy->pieces(),
+                                                     strategy->device(), "adamw");
+        if (group.rank() > 0) return;
+        checkpoint::save(folder, contents, {.step = at.step, .epoch = at.epoch, .taken = at.taken});
+      };
+    }
+    Seen mine;
+    const std::array<train::Observer*, 1> observers{&mine};
+    train::train(*strategy, *train_set, *test_set, options, observers);
+    if (group.rank() == 0) seen = mine;
+  });
+  return seen;
+}
+
+void check_same(const Seen& one, const Seen& other) {
+  REQUIRE(one.losses.size() == other.losses.size());
+  REQUIRE(one.test_losses.size() == other.test_losses.size());
+  for (std::size_t k = 0; k < one.losses.size(); ++k) {
+    CAPTURE(k);
+    CHECK(std::abs(one.losses[k] / other.losses[k] - 1) <= rounding);
+  }
+  for (std::size_t e = 0; e < one.test_losses.size(); ++e) {
+    CHECK(std::abs(one.test_losses[e] / other.test_losses[e] - 1) <= rounding);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("pipeline: the last batch of an epoch may have fewer samples than micro-batches") {
+  const Seen alone = run(one_rank, 1, 12, 14);
+  const Schedule schedule = GENERATE(Schedule::gpipe, Schedule::one_f_one_b, Schedule::zero_bubble);
+  for (const int micro_batches : {1, 6, 12}) {
+    CAPTURE(micro_batches);
+    const Seen seen =
+        run({.stages = 3, .micro_batches = micro_batches, .schedule = schedule}, 3, 12, 14);
+    check_same(seen, alone);
+    for (const train::StageTimes& step : seen.stages) CHECK(step.busy_s <= step.span_s);
+  }
+  check_same(run({.stages = 2, .micro_batches = 6, .chunks = 2, .schedule = Schedule::interleaved},
+                 2, 12, 14),
+             alone);
+  // Two pipelines pad an epoch with its head, as DDP does.
+  const Seen padded = run({.stages = 2, .micro_batches = 3, .schedule = schedule}, 4, 6, 14);
+  CHECK(padded.losses.size() == 14);
+  CHECK(std::abs(padded.losses.front() / alone.losses.front() - 1) <= rounding);
+}
+
+TEST_CASE("pipeline: a run that is saved goes on with other stages, or with one rank") {
+  struct Rest {
+    train::PipelineOptions options;
+    int ranks;
+  };
+  const train::PipelineOptions two{
+      .stages = 2, .micro_batches = 4, .schedule = Schedule::zero_bubble};
+  const train::PipelineOptions three{.stages = 3, .micro_batches = 4};
+  const train::PipelineOptions chunks{
+      .stages = 2, .micro_batches = 4, .chunks = 2, .schedule = Schedule::interleaved};
+  for (const auto& [first, rest] : {std::pair{Rest{two, 2}, Rest{one_rank, 1}},
+                                    {Rest{one_rank, 1}, Rest{three, 3}},
+                                    {Rest{chunks, 2}, Rest{three, 3}},
+                                    {Rest{three, 3}, Rest{chunks, 2}}}) {
+    const TemporaryFolder folder("pipeline");
+    run(first.options, first.ranks, 12, 6, folder.path());
+    const Seen seen = run(rest.options, rest.ranks, 12, 14, folder.path());
+    REQUIRE(seen.losses.size() == 8);
+    CAPTURE(first.options.stages, rest.options.stages);
+    const TemporaryFolder other("one_rank");
+    run(one_rank, 1, 12, 6, other.path());
+    check_same(seen, run(one_rank, 1, 12, 14, other.path()));
+  }
+}
+
+TEST_CASE("pipeline: what does not fit is refused on every rank") {
+  const auto refused = [](const train::PipelineOptions& options, int ranks) {
+    std::string message;
+    try {
+      run(options, ranks, 12, 1);
+    } catch (const std::exception& error) {
+      message = error.what();
+    }
+    return message;
+  };
+  CHECK_THAT(refused({.stages = 3}, 4),
+             contains("does not fit on 4 ranks") && contains("--ranks 6"));
+  CHECK_THAT(refused({.stages = 5}, 5),
+             contains("5 parts needs as many units, but the model has 4"));
+  CHECK_THAT(
+      refused({.stages = 2, .micro_batches = 3, .chunks = 2, .schedule = Schedule::interleaved}, 2),
+      contains("--pp 2 does not divide --micro-batches 3"));
+  CHECK_THAT(refused({.stages = 1, .chunks = 2, .schedule = Schedule::interleaved}, 1),
+             contains("needs several stages"));
+  CHECK_THAT(refused({.stages = 2, .micro_batches = 0}, 2), contains("each starts at 1"));
+}
