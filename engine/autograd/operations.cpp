@@ -35,14 +35,6 @@ Value record_linear(Tape& tape, Tensor y, std::vector<Value> inputs) {
   const Value &x = inputs[0], &weight = inputs[1];
   const std::size_t count = inputs.size();
   const bool db = count == 3 && wanted(inputs[2]);
-  Tape::Backward to_input = [weight = weight.tensor, shape = x.tensor.shape(), dx = wanted(x),
-                             count](const Tensor& grad) {
-    Gradients grads(count);
-    if (dx) {
-      grads[0] = ops::matmul(matrix(grad), Transpose::no, weight, Transpose::no).view(shape);
-    }
-    return grads;
-  };
   Tape::Backward to_weights = [&tape, saved = Saved(x), leaf = weight.node, dw = wanted(weight), db,
                                count](const Tensor& grad) {
     Gradients grads(count);
@@ -53,7 +45,20 @@ Value record_linear(Tape& tape, Tensor y, std::vector<Value> inputs) {
     if (db) grads[2] = ops::sum_rows(grad);
     return grads;
   };
-  return tape.record(std::move(y), std::move(inputs), std::move(to_input), std::move(to_weights));
+  // Where both halves come at once, the weights come first: an x that is made again for them is
+  // gone before dx is there.
+  Tape::Backward to_input = [&tape, to_weights, weight = weight.tensor, shape = x.tensor.shape(),
+                             dx = wanted(x), count](const Tensor& grad) {
+    Gradients grads = tape.in_halves() ? Gradients(count) : to_weights(grad);
+    if (dx) {
+      grads[0] = ops::matmul(matrix(grad), Transpose::no, weight, Transpose::no).view(shape);
+    }
+    return grads;
+  };
+  Tape::Backward rest = [&tape, to_weights, count](const Tensor& grad) {
+    return tape.in_halves() ? to_weights(grad) : Gradients(count);
+  };
+  return tape.record(std::move(y), std::move(inputs), std::move(to_input), std::move(rest));
 }
 
 }  // namespace
