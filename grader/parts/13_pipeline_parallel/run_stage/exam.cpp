@@ -82,7 +82,7 @@ void check_messages(Bench& bench, const Played& played, const Problem& p) {
 
 void check_memory(Bench& bench, const Played& played, const Problem& p,
                   const std::vector<StageReport>& reports) {
-  constexpr std::int64_t bytes_of_tensor = 3 * 4 * sizeof(double);
+  constexpr std::int64_t bytes_of_tensor = 3 * chain_width * sizeof(double);
   constexpr int spare = 2;
   for (int stage = 0; stage < p.plan.stages; ++stage) {
     const int most = tensors_held(p.plan, stage) + spare;
