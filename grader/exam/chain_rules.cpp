@@ -5,8 +5,6 @@
 namespace lockstep::grader {
 namespace {
 
-constexpr int chain_width = 4;
-
 // Numbers from -most to most, from a place of their own in the salt's sequence.
 std::vector<double> drawn_numbers(std::uint64_t salt, std::uint64_t place, int count, int most) {
   std::vector<double> all;
@@ -76,8 +74,7 @@ std::vector<double> make_weights(std::uint64_t salt, int micro_batches) {
 
 ChainShare share_of(const Chain& chain, const std::vector<int>& mine) {
   const int parts = static_cast<int>(chain.matrices.size());
-  ChainShare share{
-      .parts = parts, .width = chain.width, .rows = chain.rows, .mine = mine, .matrices = {}};
+  ChainShare share{.parts = parts, .width = chain.width, .rows = chain.rows, .mine = mine};
   for (const int part : mine) {
     share.matrices.push_back(chain.matrices[static_cast<std::size_t>(part)]);
     if (part == 0) share.inputs = chain.inputs;

@@ -9,6 +9,8 @@
 
 namespace lockstep::grader {
 
+constexpr int chain_width = 4;
+
 struct Chain {
   int width = 0;
   std::vector<int> rows{};                          // by micro-batch

@@ -42,17 +42,15 @@ class Stage {
 };
 
 struct StageResult {
-  // On the stage with the model's last part the mean loss of the batch, one element; elsewhere
-  // undefined.
+  // On the stage with the model's last part Σ weight · loss, one element; elsewhere undefined.
   Tensor loss;
 };
 
 // Carries out this stage's actions of a plan, in their order. outbox.hpp says which stage gives an
 // action what it needs, and which stage needs what it makes.
 //   stages   the p ranks of one pipeline, in the order of the stages
-//   plan     valid (plan.hpp), the same on every stage
-//   weights  m: what micro-batch j counts in the mean over the batch, such as its share of the
-//            labels; Σ = 1
+//   plan     valid (plan.hpp), or forward passes alone, as in an evaluation; the same on every
+//   stage weights  m: what micro-batch j counts in the sum, such as its share of the batch's labels
 //   Ensures  the gradients are those of Σ weight · loss: where the model's last part begins its
 //            backward pass, the gradient of a micro-batch's loss is its weight. Every message of
 //            the plan was sent and received. The receive of an action is posted before the action

@@ -82,7 +82,7 @@ void check_messages(Bench& bench, const Played& played, const Problem& p) {
 
 void check_memory(Bench& bench, const Played& played, const Problem& p,
                   const std::vector<StageReport>& reports) {
-  constexpr std::int64_t bytes_of_tensor = 3 * 4 * sizeof(double);
+  constexpr std::int64_t bytes_of_tensor = 3 * chain_width * sizeof(double);
   constexpr int spare = 2;
   for (int stage = 0; stage < p.plan.stages; ++stage) {
     const int most = tensors_held(p.plan, stage) + spare;
@@ -170,10 +170,11 @@ Exam exam() {
          judge_schedule(bench, Schedule::gpipe, "GPipe",
                         {{2, 1, 1}, {2, 1, 4}, {3, 1, 2}, {4, 1, 7}, {5, 1, 5}});
        }},
-      {"1F1B on 2 to 8 stages, also with fewer micro-batches than stages",
+      {"1F1B on 2 to 8 and 13 stages, also with fewer micro-batches than stages",
        [](Bench& bench) {
-         judge_schedule(bench, Schedule::one_f_one_b, "1F1B",
-                        {{2, 1, 5}, {3, 1, 8}, {4, 1, 2}, {5, 1, 13}, {8, 1, 9}, {2, 1, 1}});
+         judge_schedule(
+             bench, Schedule::one_f_one_b, "1F1B",
+             {{2, 1, 5}, {3, 1, 8}, {4, 1, 2}, {5, 1, 13}, {8, 1, 9}, {2, 1, 1}, {13, 1, 6}});
        }},
       {"interleaved: several chunks on a stage, and parts that follow each other on one",
        [](Bench& bench) {

@@ -67,13 +67,12 @@ Plan forward_only(int stages, int chunks, int micro_batches) {
 }
 
 Sent sent_by(const Problem& p, int stage) {
-  constexpr std::int64_t width = 4;
   Sent sent;
   for (const Action& action : p.plan.actions[static_cast<std::size_t>(stage)]) {
     const auto parcel = pipeline::made_by(p.plan, stage, action);
     if (!parcel || parcel->dst == stage) continue;
     ++sent.messages;
-    sent.bytes += p.rows[static_cast<std::size_t>(action.micro_batch)] * width *
+    sent.bytes += p.rows[static_cast<std::size_t>(action.micro_batch)] * chain_width *
                   static_cast<std::int64_t>(sizeof(double));
   }
   return sent;

@@ -160,7 +160,7 @@ void check_transfers(Bench& bench, const Played& played, const Problem& p) {
   const Ways right = right_ways(p);
   Ways seen;
   for (const auto& message : played.counters.messages) seen.emplace_back(message.src, message.dst);
-  const std::int64_t bytes = p.rows * 4 * static_cast<std::int64_t>(sizeof(double));
+  const std::int64_t bytes = p.rows * chain_width * static_cast<std::int64_t>(sizeof(double));
   const bool fit = std::ranges::all_of(played.counters.messages,
                                        [&](const auto& message) { return message.bytes == bytes; });
   if (seen == right && fit) return;
