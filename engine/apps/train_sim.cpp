@@ -19,6 +19,7 @@
 #include "engine/sim/hosts/fiber_host.hpp"
 #include "engine/sim/model/cluster.hpp"
 #include "engine/trace/page.hpp"
+#include "engine/train/strategies/pipeline_memory.hpp"
 
 namespace lockstep::apps {
 namespace {
@@ -129,6 +130,10 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   const nn::ModelSpec spec = model_spec(arguments, *datasets.train);
   const train::TrainOptions options = loop_options(arguments);
   const sim::Cluster cluster = sim::cluster_of(arguments.get("cluster"));
+  if (arguments.given("pp")) {
+    train::check_memory(strategy_options(arguments).pipeline, {spec, optimizer_spec(arguments)},
+                        options.batch_size, {cluster.device.name, cluster.device.memory_bytes});
+  }
   const auto elements =
       arguments.flag("sizes-only") ? comm::Elements::none : comm::Elements::numbers;
 

@@ -167,6 +167,10 @@ TEST_CASE("train on sim: what makes no sense is a matter of usage") {
              contains("pass --batch-size 10"));
   CHECK_THAT(refused({"--pp", "2", "--join", "live"}), contains("does not combine with --pp"));
   CHECK_THAT(refused({"--pp", "9"}), contains("fewer stages (--pp)"));
+  CHECK_THAT(
+      refused({"--model", "gpt", "--layers", "48", "--width", "6144", "--heads", "48", "--sequence",
+               "2048", "--sizes-only", "--backend", "sim", "--cluster", "h100", "--pp", "2"}),
+      contains("stage 0 needs") && contains("stage 1 needs") && contains(" are missing"));
   CHECK_THAT(refused({"--modelled-compute", "--backend", "sim"}),
              contains("--modelled-compute belongs to --backend gloo"));
 }

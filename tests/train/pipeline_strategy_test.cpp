@@ -4,11 +4,13 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <utility>
 
 #include "engine/base/temporary_folder.hpp"
 #include "engine/train/loop.hpp"
 #include "engine/train/make_strategy.hpp"
+#include "engine/train/strategies/pipeline_memory.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/fiber_ranks.hpp"
 
@@ -165,4 +167,62 @@ TEST_CASE("pipeline: what does not fit is refused on every rank") {
   CHECK_THAT(refused({.stages = 1, .chunks = 2, .schedule = Schedule::interleaved}, 1),
              contains("needs several stages"));
   CHECK_THAT(refused({.stages = 2, .micro_batches = 0}, 2), contains("each starts at 1"));
+}
+
+// What is on its way between two stages comes on top of what is counted: at most one activation and
+// one gradient for each micro-batch and chunk.
+TEST_CASE("pipeline: the memory that is counted before a run is that of the run") {
+  constexpr std::int64_t rows = 12;
+  for (const train::PipelineOptions& options :
+       {train::PipelineOptions{.stages = 2, .micro_batches = 6, .schedule = Schedule::gpipe},
+        {.stages = 3, .micro_batches = 5},
+        {.stages = 2, .micro_batches = 6, .chunks = 2, .schedule = Schedule::interleaved},
+        {.stages = 2, .micro_batches = 6, .schedule = Schedule::zero_bubble}}) {
+    const auto counted = train::memory_of_stages(options, recipe(), rows);
+    const auto dataset = data::make_synthetic(rows, 16, 5, 1);
+    test::on_fibers(options.stages, [&](comm::ProcessGroup& group) {
+      CpuDevice device;
+      const auto strategy = train::make_strategy(group, device, recipe(), options_of(options));
+      std::vector<std::int64_t> indices(rows);
+      std::iota(indices.begin(), indices.end(), 0);
+      const std::array batches{dataset->batch(indices, DType::float64, device)};
+      for (int step = 0; step < 3; ++step)
+        strategy->take(batches, {.mode = nn::Mode::training}, 0.01);
+      const train::StageMemory& stage = counted[static_cast<std::size_t>(group.rank())];
+      CAPTURE(static_cast<int>(options.schedule), group.rank());
+      const auto seen = [&](MemoryKind kind) {
+        return std::pair{device.bytes_peak(kind), stage.bytes[static_cast<std::size_t>(kind)]};
+      };
+      for (const MemoryKind kind :
+           {MemoryKind::parameters, MemoryKind::gradients, MemoryKind::optimizer_state}) {
+        CAPTURE(name_of(kind));
+        CHECK(seen(kind).first == seen(kind).second);
+      }
+      const auto [measured, expected] = seen(MemoryKind::activations);
+      const std::int64_t widest_bytes = 24 * 3 * 8;  // three rows, before a stage
+      CHECK(measured >= expected);
+      CHECK(measured <= expected + 2 * options.micro_batches * options.chunks * widest_bytes);
+    });
+  }
+}
+
+TEST_CASE(
+    "pipeline: a stage that does not fit its device is refused with the bytes that it misses") {
+  const train::PipelineOptions options{
+      .stages = 2, .micro_batches = 6, .schedule = Schedule::gpipe};
+  const auto counted = train::memory_of_stages(options, recipe(), 12);
+  const auto [least, most] = std::minmax(counted[0].peak, counted[1].peak);
+  REQUIRE(least < most);
+  train::check_memory(options, recipe(), 12, {"small one", most});
+  const std::string larger = counted[0].peak == most ? "stage 0" : "stage 1";
+  const std::string smaller = counted[0].peak == most ? "stage 1" : "stage 0";
+  try {
+    train::check_memory(options, recipe(), 12, {"small one", most - 1});
+    FAIL("it fits");
+  } catch (const UsageError& error) {
+    CHECK_THAT(error.what(), contains("a rank's small one has") && contains(larger + " needs") &&
+                                 contains(": 1 bytes are missing") && contains("(6 in flight)") &&
+                                 !contains(smaller + " needs"));
+  }
+  CHECK_THROWS_AS(train::check_memory(options, recipe(), 12, {"small one", least - 1}), UsageError);
 }

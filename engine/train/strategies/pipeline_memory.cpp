@@ -1,0 +1,119 @@
+// A stage's list of actions, carried out without its neighbours: what comes from them is made here,
+// and what goes to them is dropped.
+#include "engine/train/strategies/pipeline_memory.hpp"
+
+#include <algorithm>
+
+#include "engine/base/error.hpp"
+#include "engine/base/units.hpp"
+#include "engine/parallel/pipeline/model_stage.hpp"
+#include "engine/parallel/pipeline/plan.hpp"
+#include "engine/parallel/pipeline/timeline.hpp"
+#include "engine/tensor/symbolic.hpp"
+
+namespace lockstep::train {
+namespace {
+
+using pipeline::Action;
+using pipeline::Pass;
+
+std::vector<data::Batch> micro_batches_of(const nn::ModelSpec& spec, std::int64_t rows, int count,
+                                          Device& device) {
+  std::vector<data::Batch> all;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t size = rows / count + (i < rows % count ? 1 : 0);
+    if (spec.kind == nn::ModelKind::gpt) {
+      const Shape tokens{size, spec.gpt.sequence};
+      all.push_back({empty(tokens, DType::int64, device), empty(tokens, DType::int64, device)});
+    } else {
+      all.push_back({empty({size, spec.widths.front()}, spec.dtype, device),
+                     empty({size}, DType::int64, device)});
+    }
+  }
+  return all;
+}
+
+void carry_out(pipeline::ModelStage& stage, const pipeline::StagePlace& place,
+               const std::vector<Action>& actions) {
+  Tensor loss;
+  for (const Action& action : actions) {
+    const pipeline::PassOf pass{action.chunk, action.micro_batch};
+    const int part = action.chunk * place.stages + place.stage;
+    if (action.pass == Pass::weight_gradient) {
+      stage.weight_gradient(pass);
+    } else if (action.pass == Pass::forward) {
+      loss = stage.forward(pass, part == 0 ? Tensor() : stage.make_input(pass));
+    } else {
+      const bool ends = part == place.stages * place.chunks - 1;
+      const Tensor given =
+          ends ? full(loss.shape(), 1, loss.dtype(), loss.device(), MemoryKind::activations)
+               : stage.make_gradient(pass);
+      if (action.pass == Pass::backward) {
+        stage.backward(pass, given);
+      } else {
+        stage.input_gradient(pass, given);
+      }
+    }
+  }
+}
+
+std::string row_of(int number, const StageMemory& stage, const DeviceRoom& room) {
+  const auto of = [&](MemoryKind kind) { return stage.bytes[static_cast<std::size_t>(kind)]; };
+  return text("\n  stage ", number, " needs ", bytes_text(stage.peak), ": ",
+              bytes_text(stage.peak - room.bytes), " are missing; weights, gradients and state ",
+              bytes_text(of(MemoryKind::parameters) + of(MemoryKind::gradients) +
+                         of(MemoryKind::optimizer_state)),
+              ", activations up to ", bytes_text(of(MemoryKind::activations)), " (",
+              stage.in_flight, " in flight)");
+}
+
+}  // namespace
+
+std::vector<StageMemory> memory_of_stages(const PipelineOptions& options, const Recipe& recipe,
+                                          std::int64_t rows) {
+  const int micro_batches = static_cast<int>(
+      std::min<std::int64_t>(std::max<std::int64_t>(rows, 1), options.micro_batches));
+  const pipeline::Plan plan =
+      pipeline::make_plan(options.schedule, options.stages, options.chunks, micro_batches);
+  const pipeline::Timeline priced = pipeline::price(plan);
+  std::vector<StageMemory> all;
+  for (int s = 0; s < options.stages; ++s) {
+    SymbolicDevice device;
+    const pipeline::StagePlace place{s, options.stages, options.chunks};
+    pipeline::ModelStage stage(recipe.model, place, device, recipe.seed);
+    const auto optimizer = optim::make_optimizer(recipe.optimizer, stage.module().parameters());
+    const auto batches = micro_batches_of(recipe.model, rows, micro_batches, device);
+    // The optimizer makes its state in the first step, so the second one has the peak.
+    for (int step = 0; step < 2; ++step) {
+      optimizer->zero_grad();
+      stage.begin(batches, {.mode = nn::Mode::training});
+      carry_out(stage, place, plan.actions[static_cast<std::size_t>(s)]);
+      optimizer->step();
+    }
+    StageMemory seen;
+    for (std::size_t i = 0; i < memory_kinds; ++i) {
+      seen.bytes[i] = device.bytes_peak(static_cast<MemoryKind>(i));
+    }
+    seen.peak = device.bytes_peak();
+    seen.in_flight = priced.stages[static_cast<std::size_t>(s)].in_flight_max;
+    all.push_back(seen);
+  }
+  return all;
+}
+
+void check_memory(const PipelineOptions& options, const Recipe& recipe, std::int64_t rows,
+                  const DeviceRoom& room) {
+  std::string rows_text;
+  const std::vector<StageMemory> all = memory_of_stages(options, recipe, rows);
+  for (std::size_t s = 0; s < all.size(); ++s) {
+    if (all[s].peak > room.bytes) rows_text += row_of(static_cast<int>(s), all[s], room);
+  }
+  if (rows_text.empty()) return;
+  throw UsageError(text("the pipeline does not fit: a rank's ", room.name, " has ",
+                        bytes_text(room.bytes), rows_text, "\nin flight: the most micro-batches ",
+                        "whose activations the stage holds at a time; --schedule 1f1b holds at ",
+                        "most --pp, --recompute computes activations again, and a larger --pp ",
+                        "gives a stage fewer layers"));
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,42 @@
+// What the stages of a pipeline will hold, known before any of them takes a step.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "engine/tensor/device.hpp"
+#include "engine/train/strategies/pipeline.hpp"
+#include "engine/train/strategy.hpp"
+
+namespace lockstep::train {
+
+// At their peaks, which the kinds need not reach together.
+struct StageMemory {
+  std::array<std::int64_t, memory_kinds> bytes{};  // by MemoryKind
+  std::int64_t peak = 0;                           // of all kinds together
+  int in_flight = 0;  // the most micro-batches whose activations it holds; of chunks, where it has
+                      // several
+};
+
+// Each stage carries out its list of the plan alone, on a device without numbers, and updates. What
+// it needs to talk to others comes on top: messages that are on their way, and buckets of gradients
+// that several pipelines average.
+//   rows      samples of a batch, at least one for each micro-batch
+//   Returns   p, one for each stage
+//   Throws    UsageError as check(options, model)
+std::vector<StageMemory> memory_of_stages(const PipelineOptions& options, const Recipe& recipe,
+                                          std::int64_t rows);
+
+// The devices of the stages.
+struct DeviceRoom {
+  std::string_view name;
+  std::int64_t bytes = 0;
+};
+
+//   Throws  UsageError with a line for each stage that does not fit, and the bytes that it misses
+void check_memory(const PipelineOptions& options, const Recipe& recipe, std::int64_t rows,
+                  const DeviceRoom& room);
+
+}  // namespace lockstep::train
