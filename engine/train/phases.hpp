@@ -6,10 +6,13 @@
 
 namespace lockstep::train {
 
-enum class Phase : std::uint8_t { other, data, forward, backward, optimizer };
+// weight_gradient: of a pass that comes in two, the half that no other stage waits for; the half
+// that one does is `backward`.
+enum class Phase : std::uint8_t { other, data, forward, backward, weight_gradient, optimizer };
 
 inline std::string_view name_of(Phase phase) {
-  constexpr std::string_view names[]{"other", "data", "forward", "backward", "optimizer"};
+  constexpr std::string_view names[]{"other",           "data",     "forward", "backward",
+                                     "weight gradient", "optimizer"};
   return names[static_cast<std::size_t>(phase)];
 }
 

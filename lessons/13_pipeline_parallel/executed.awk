@@ -10,7 +10,7 @@ function field(name,  at, rest) {
   sub(/[",}].*/, "", rest)
   return rest
 }
-/"ph":"X"/ && field("tid") == 0 && field("name") ~ /^(forward|backward|optimizer)$/ {
+/"ph":"X"/ && field("tid") == 0 && field("name") ~ /^(forward|backward|weight gradient|optimizer)$/ {
   n = ++spans[way]
   rank[way, n] = field("pid"); named[way, n] = field("name")
   from[way, n] = field("ts") / 1000; long[way, n] = field("dur") / 1000
@@ -49,6 +49,7 @@ function usual(way, name, start,  n, m, i, held, sorted) {
 function draw(way, top,  n, start, count, i, width, pass) {
   start = start_of(way)
   pass["forward"] = usual(way, "forward", start); pass["backward"] = usual(way, "backward", start)
+  pass["weight gradient"] = usual(way, "weight gradient", start)
   words(72, top - 7, "start", said[way] sprintf(": %.0f ms", ends[way] - start), " font-weight=\"bold\"")
   for (n = 0; n < 4; n++) words(64, top + n * 17 + 12, "end", "stage " n, "")
   for (n = 1; n <= spans[way]; n++) {
@@ -64,7 +65,7 @@ function draw(way, top,  n, start, count, i, width, pass) {
 }
 END {
   said[1] = "GPipe"; said[2] = "1F1B"; said[3] = "interleaved, two chunks"; said[4] = "zero bubble (ZB-H1)"
-  colour["forward"] = "#8ec5ff"; colour["backward"] = "#0969da"; colour["optimizer"] = "#8250df"
+  colour["forward"] = "#8ec5ff"; colour["backward"] = "#0969da"; colour["weight gradient"] = "#8250df"; colour["optimizer"] = "#6e7781"
   print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 740 456\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#1f2328\">"
   print "<rect width=\"740\" height=\"456\" fill=\"#ffffff\"/>"
   for (t = 0; t <= 750; t += 150) {
@@ -73,7 +74,8 @@ END {
   }
   for (way = 1; way <= ways; way++) draw(way, 26 + (way - 1) * 98)
   left = 72
-  split("forward backward optimizer", keys, " ")
-  for (k = 1; k <= 3; k++) { bar(left, left + 18, 433, colour[keys[k]]); words(left + 24, 445, "start", keys[k], ""); left += 110 }
+  keys[1] = "forward"; keys[2] = "backward"; keys[3] = "weight gradient"; keys[4] = "optimizer"
+  label["forward"] = "F"; label["backward"] = "B, or I"; label["weight gradient"] = "W"; label["optimizer"] = "optimizer"
+  for (k = 1; k <= 4; k++) { bar(left, left + 18, 433, colour[keys[k]]); words(left + 24, 445, "start", label[keys[k]], ""); left += 110 }
   print "</svg>"
 }

@@ -293,9 +293,10 @@ class Pipeline final : public Strategy {
     if (action == nullptr) busy_s_ += now_s - began_s_;
     began_s_ = now_s;
     if (phases_ == nullptr) return;
-    phases_->enter(action == nullptr                         ? Phase::other
-                   : action->pass == pipeline::Pass::forward ? Phase::forward
-                                                             : Phase::backward);
+    phases_->enter(action == nullptr                                 ? Phase::other
+                   : action->pass == pipeline::Pass::forward         ? Phase::forward
+                   : action->pass == pipeline::Pass::weight_gradient ? Phase::weight_gradient
+                                                                     : Phase::backward);
   }
 
   comm::ProcessGroup& world_;
