@@ -23,14 +23,12 @@ namespace {
 using namespace lockstep;
 
 // Starts this program once per rank; rank 0 keeps the terminal.
-int launch_ranks(std::int64_t ranks, std::optional<int> ranks_needed, int argc,
-                 const char* const* argv) {
+int launch_ranks(std::int64_t ranks, int argc, const char* const* argv) {
   launch::LaunchOptions launch;
   launch.ranks = static_cast<int>(ranks);
   launch.command.assign(argv, argv + argc);
   launch.command[0] = std::filesystem::read_symlink("/proc/self/exe").string();
   launch.prefix = launch::Prefix::others;
-  launch.ranks_needed = ranks_needed;
   return launch::launch(launch);
 }
 
@@ -67,9 +65,9 @@ int train_here(const Arguments& arguments) {
   const int ranks_per_node = world.joined ? world.joined->environment.local_world_size : 0;
   apps::RankTrace trace(group, device);
   const bool traces = arguments.given("trace");
-  const apps::Trained trained =
-      apps::train_rank(arguments, datasets,
-                       {group, device, *strands, {}, traces ? &trace : nullptr, ranks_per_node});
+  const apps::Trained trained = apps::train_rank(
+      arguments, datasets,
+      {group, device, *strands, {}, traces ? &trace : nullptr, ranks_per_node, world.joined.get()});
   if (traces) {
     trace::Timeline timeline = trace.timeline();
     timeline.title = text("train on ", world.group->size(), " processes");
@@ -79,12 +77,6 @@ int train_here(const Arguments& arguments) {
   }
   world.leave();
   return trained.summary.replicas_equal ? 0 : 1;
-}
-
-// A worker without a server may be lost.
-std::optional<int> ranks_needed(const Arguments& arguments, int ranks) {
-  if (!arguments.flag("async")) return std::nullopt;
-  return train::servers_of(apps::strategy_options(arguments).async, ranks);
 }
 
 // What each of the ranks would complain of, said once, before any is started.
@@ -148,7 +140,7 @@ int run(int argc, const char* const* argv) {
   }
   if (ranks == 1 || launched) return train_here(arguments);
   check_run(arguments, static_cast<int>(ranks));
-  return launch_ranks(ranks, ranks_needed(arguments, static_cast<int>(ranks)), argc, argv);
+  return launch_ranks(ranks, argc, argv);
 }
 
 }  // namespace

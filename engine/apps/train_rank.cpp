@@ -199,6 +199,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   }
   chosen.horovod.strands = chosen.async.strands = &world.strands;
   chosen.async.tell = [](const std::string& sentence) { std::cout << sentence << std::endl; };
+  if (world.joined != nullptr) chosen.async.on_spare = [&] { world.joined->be_spare(); };
   Device& device = world.device;
   const auto group = collectives::with_all_reduce(
       world.group, collectives::all_reduce_named(arguments.get("all-reduce")), world.strands,

@@ -4,6 +4,7 @@
 #include "engine/apps/train_options.hpp"
 #include "engine/apps/train_trace.hpp"
 #include "engine/comm/process_group.hpp"
+#include "engine/launch/world.hpp"
 #include "engine/strand/strand.hpp"
 
 namespace lockstep::apps {
@@ -16,6 +17,8 @@ struct RankWorld {
   std::vector<train::Observer*> observers{};
   RankTrace* trace = nullptr;  // notes what is done when
   int ranks_per_node = 0;      // 0: all are on one
+  // Whose launcher is told that the others can do without this rank; none: nobody is.
+  const launch::World* joined = nullptr;
 };
 
 struct Trained {

@@ -1,6 +1,9 @@
 // One loop for every element type and operator, compiled for the baseline and for AVX2. Lanes do
-// not meet in it, so the registers' width does not change a bit of the result.
+// not meet in it, and no product is fused with a sum, so the registers' width does not change a bit
+// of the result.
 #include "engine/base/reduce.hpp"
+
+#include "engine/base/error.hpp"
 
 #include <cstring>
 #include <type_traits>
@@ -46,6 +49,22 @@ struct Times {
   }
 };
 
+// What becomes of an element before it is combined.
+struct AsItIs {
+  template <typename T>
+  T operator()(T element) const {
+    return element;
+  }
+};
+
+// Of a half the arithmetic type is float32, as in Tensor::scale_.
+template <typename T>
+struct Share {
+  using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
+  Wide factor;
+  T operator()(T element) const { return static_cast<T>(static_cast<Wide>(element) * factor); }
+};
+
 // A stretch of elements that is taken from all sources before any result is written: a few cache
 // lines, so that all streams of memory flow at once.
 template <typename T>
@@ -72,44 +91,49 @@ struct Operands {
   T* result(std::size_t r) const { return reinterpret_cast<T*>(results[r]); }
 };
 
-template <typename T, typename Combine>
-[[gnu::always_inline]] inline void fold(const Operands<T>& operands, std::int64_t count) {
+template <typename T, typename Combine, typename Take>
+[[gnu::always_inline]] inline void fold(const Operands<T>& operands, Take take,
+                                        std::int64_t count) {
   alignas(64) Stretch<T> sum;
   std::int64_t at = 0;
   for (; at + stretch<T> <= count; at += stretch<T>) {
     const T *const a = operands.source(0) + at, *const b = operands.source(1) + at;
-    for (std::int64_t i = 0; i < stretch<T>; ++i) sum[i] = Combine{}(a[i], b[i]);
+    for (std::int64_t i = 0; i < stretch<T>; ++i) sum[i] = Combine{}(take(a[i]), take(b[i]));
     for (std::size_t s = 2; s < operands.sources.size(); ++s) {
       const T* const next = operands.source(s) + at;
-      for (std::int64_t i = 0; i < stretch<T>; ++i) sum[i] = Combine{}(sum[i], next[i]);
+      for (std::int64_t i = 0; i < stretch<T>; ++i) sum[i] = Combine{}(sum[i], take(next[i]));
     }
     for (std::size_t r = 0; r < operands.results.size(); ++r) put(operands.result(r) + at, sum);
   }
   for (; at < count; ++at) {
-    T one = Combine{}(operands.source(0)[at], operands.source(1)[at]);
+    T one = Combine{}(take(operands.source(0)[at]), take(operands.source(1)[at]));
     for (std::size_t s = 2; s < operands.sources.size(); ++s) {
-      one = Combine{}(one, operands.source(s)[at]);
+      one = Combine{}(one, take(operands.source(s)[at]));
     }
     for (std::size_t r = 0; r < operands.results.size(); ++r) operands.result(r)[at] = one;
   }
 }
 
 #if defined(__x86_64__)
-template <typename T, typename Combine>
-[[gnu::target("avx2")]] void fold_avx2(const Operands<T>& operands, std::int64_t count) {
-  fold<T, Combine>(operands, count);
+template <typename T, typename Combine, typename Take>
+[[gnu::target("avx2")]] void fold_avx2(const Operands<T>& operands, Take take, std::int64_t count) {
+  fold<T, Combine>(operands, take, count);
 }
 #endif
+
+template <typename T, typename Combine, typename Take>
+void fold_by_processor(const Operands<T>& operands, Take take, std::int64_t count) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return fold_avx2<T, Combine>(operands, take, count);
+#endif
+  fold<T, Combine>(operands, take, count);
+}
 
 template <typename Combine>
 void combine(DType dtype, std::span<const std::byte* const> sources,
              std::span<std::byte* const> results, std::int64_t count) {
   visit_dtype(dtype, [&]<typename T>() {
-    const Operands<T> operands{sources, results};
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) return fold_avx2<T, Combine>(operands, count);
-#endif
-    fold<T, Combine>(operands, count);
+    fold_by_processor<T, Combine>(Operands<T>{sources, results}, AsItIs{}, count);
   });
 }
 
@@ -141,6 +165,23 @@ void reduce_in_order(DType dtype, ReduceOp op, std::span<const std::byte* const>
     case ReduceOp::max:
       return combine<Larger>(dtype, sources, results, count);
   }
+}
+
+void sum_of_shares(DType dtype, double share, std::span<const std::byte* const> sources,
+                   std::span<std::byte* const> results, std::int64_t count) {
+  LOCKSTEP_CHECK(!is_integer(dtype), "sum_of_shares: the elements are ", name_of(dtype),
+                 ", which a share of ", share, " would round; take a floating-point type");
+  visit_dtype(dtype, [&]<typename T>() {
+    if constexpr (!std::is_integral_v<T>) {
+      const Share<T> take{static_cast<typename Share<T>::Wide>(share)};
+      const Operands<T> operands{sources, results};
+      if (sources.size() > 1) return fold_by_processor<T, Plus>(operands, take, count);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const T only = take(operands.source(0)[i]);
+        for (std::size_t r = 0; r < results.size(); ++r) operands.result(r)[i] = only;
+      }
+    }
+  });
 }
 
 }  // namespace lockstep

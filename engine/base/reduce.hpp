@@ -13,4 +13,11 @@ namespace lockstep {
 void reduce_in_order(DType dtype, ReduceOp op, std::span<const std::byte* const> sources,
                      std::span<std::byte* const> results, std::int64_t count);
 
+// The sum of the sources, each multiplied by `share` while it is read: every result gets
+// (share·s₀[i] + share·s₁[i]) + share·s₂[i] + …. A product is rounded before it is added, so these
+// are the bits of sources that were multiplied in a pass of their own (Tensor::scale_).
+//   Requires  as above; a type with fractions
+void sum_of_shares(DType dtype, double share, std::span<const std::byte* const> sources,
+                   std::span<std::byte* const> results, std::int64_t count);
+
 }  // namespace lockstep

@@ -64,6 +64,10 @@ class ChosenGroup final : public comm::ProcessGroup {
   double now_s() const override { return inner_.now_s(); }
   void wait_until(double seconds) const override { inner_.wait_until(seconds); }
   comm::Clock clock() const override { return inner_.clock(); }
+  // The parts sum what they are given.
+  comm::Averaging averaging(const Device& device) const override {
+    return algorithm_ == AllReduce::native ? inner_.averaging(device) : comm::Averaging::before;
+  }
   Tensor allocate_buffer(std::int64_t count, DType dtype, Device& device) override {
     return inner_.allocate_buffer(count, dtype, device);
   }

@@ -5,11 +5,15 @@
 namespace lockstep::collectives {
 namespace {
 
-class SumHook final : public CommHook {
+class PlainHook final : public CommHook {
  public:
+  explicit PlainHook(ReduceOp op) : op_(op) {}
   comm::Work start(comm::ProcessGroup& group, const GradientBucket& bucket) override {
-    return group.all_reduce_async(bucket.flat, ReduceOp::sum);
+    return group.all_reduce_async(bucket.flat, op_);
   }
+
+ private:
+  ReduceOp op_;
 };
 
 class TimedPending final : public comm::Pending {
@@ -67,6 +71,9 @@ std::unique_ptr<CommHook> make_timed_hook(CommHook& inner, Communication& seen) 
   return std::make_unique<TimedHook>(inner, seen);
 }
 
-std::unique_ptr<CommHook> make_sum_hook() { return std::make_unique<SumHook>(); }
+std::unique_ptr<CommHook> make_sum_hook() { return std::make_unique<PlainHook>(ReduceOp::sum); }
+std::unique_ptr<CommHook> make_average_hook() {
+  return std::make_unique<PlainHook>(ReduceOp::average);
+}
 
 }  // namespace lockstep::collectives

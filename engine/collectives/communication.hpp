@@ -20,10 +20,10 @@ struct Communication {
 
 // A hook that starts `inner` and adds what is seen of it to `seen`. Both must outlive it.
 //   A Work that does not know how long it ran counts as long as it was waited for.
-std::unique_ptr<CommHook> make_timed_hook(CommHook& inner,
-                                                       Communication& seen);
+std::unique_ptr<CommHook> make_timed_hook(CommHook& inner, Communication& seen);
 
-// The default hook: the sum over the group.
+// Hooks that compress nothing: the sum over the group, and the average.
 std::unique_ptr<CommHook> make_sum_hook();
+std::unique_ptr<CommHook> make_average_hook();
 
 }  // namespace lockstep::collectives

@@ -35,8 +35,10 @@ using CollectiveKind = sim::Collective;
 // and reduce_scatter. Otherwise they do not overlap. Both are contiguous, of one dtype.
 struct Collective {
   CollectiveKind kind = CollectiveKind::barrier;
-  // Of average, inputs come multiplied by 1/N: to combine them is a sum.
+  // An average is a sum of inputs of which each is multiplied by `share` first. They come
+  // multiplied, and share is 1, unless the group does it (ProcessGroup::averaging).
   ReduceOp op = ReduceOp::sum;
+  double share = 1;
   int root = -1;
   Tensor input = {}, output = {};
   // Unequal parts, else empty. all_gather: output_counts[i] is rank i's n. all_to_all:

@@ -27,6 +27,9 @@ class GroupByDevice final : public ProcessGroup {
   double now_s() const override { return host_->now_s(); }
   void wait_until(double seconds) const override { host_->wait_until(seconds); }
   Clock clock() const override { return host_->clock(); }
+  Averaging averaging(const Device& device) const override {
+    return group_of(device).averaging(device);
+  }
   Tensor allocate_buffer(std::int64_t count, DType dtype, Device& device) override {
     return group_of(device).allocate_buffer(count, dtype, device);
   }

@@ -66,13 +66,17 @@ struct Asked {
                    ", but the tensor has ", whole.numel(), " elements");
   }
 
-  // The multiplication by 1/N that makes a sum an average.
-  double share_of(ReduceOp op, const Tensor& data) const {
-    if (op != ReduceOp::average) return 1;
+  // The multiplication by 1/N that makes a sum an average: before it or within.
+  struct Share {
+    double before = 1, within = 1;
+  };
+  Share share_of(ReduceOp op, const Tensor& data) const {
+    if (op != ReduceOp::average) return {};
     LOCKSTEP_CHECK(!is_integer(data.dtype()), name(), ": rank ", rank, " asks for the average of ",
                    lockstep::name_of(data.dtype()),
                    ", which holds no fractions; take the sum, or a floating-point type");
-    return 1.0 / size;
+    if (group.averaging(data.device()) == Averaging::within) return {.within = 1.0 / size};
+    return {.before = 1.0 / size};
   }
 };
 
@@ -96,18 +100,22 @@ Collective broadcast_of(Asked asked, const Tensor& data, int root) {
 Collective reduce_of(Asked asked, const Tensor& data, int root, ReduceOp op) {
   asked.check_tensor(data);
   asked.check_root(root);
-  const double share = asked.share_of(op, data);
+  const auto [before, within] = asked.share_of(op, data);
+  Collective made{.kind = asked.kind, .op = op, .share = within, .root = root};
   if (asked.rank != root) {
-    return {.kind = asked.kind, .op = op, .root = root, .input = scaled_copy(data, share)};
+    made.input = scaled_copy(data, before);
+    return made;
   }
-  if (share != 1) data.scale_(share);
-  return {.kind = asked.kind, .op = op, .root = root, .input = data, .output = data};
+  if (before != 1) data.scale_(before);
+  made.input = made.output = data;
+  return made;
 }
 
 Collective all_reduce_of(Asked asked, const Tensor& data, ReduceOp op) {
   asked.check_tensor(data);
-  if (const double share = asked.share_of(op, data); share != 1) data.scale_(share);
-  return {.kind = asked.kind, .op = op, .input = data, .output = data};
+  const auto [before, within] = asked.share_of(op, data);
+  if (before != 1) data.scale_(before);
+  return {.kind = asked.kind, .op = op, .share = within, .input = data, .output = data};
 }
 
 Collective gather_of(Asked asked, const Tensor& mine, const Tensor& all, int root) {
@@ -148,9 +156,11 @@ Collective all_gather_of(Asked asked, const Tensor& mine, const Tensor& all,
 
 Collective reduce_scatter_of(Asked asked, const Tensor& all, const Tensor& mine, ReduceOp op) {
   asked.check_pair(mine, all, mine.defined() ? asked.size * mine.numel() : 0);
+  const auto [before, within] = asked.share_of(op, all);
   return {.kind = asked.kind,
           .op = op,
-          .input = scaled_copy(all, asked.share_of(op, all)),
+          .share = within,
+          .input = scaled_copy(all, before),
           .output = mine};
 }
 

@@ -40,6 +40,10 @@ struct Traffic {
 // Whose seconds a group counts.
 enum class Clock : std::uint8_t { machine, modelled };
 
+// Where an average multiplies by 1/N: in a pass of its own over a rank's tensor, or while tensors
+// are combined, which needs no pass. The bits are the same.
+enum class Averaging : std::uint8_t { before, within };
+
 class ProcessGroup : public Peers {
  public:
   using Counts = std::span<const std::int64_t>;
@@ -112,12 +116,16 @@ class ProcessGroup : public Peers {
   virtual void wait_until(double /*seconds*/) const {}
   virtual Clock clock() const { return Clock::machine; }
 
+  // Of tensors on that device. Who scales and sums on a group that averages within had better ask
+  // it for the average.
+  virtual Averaging averaging(const Device&) const { return Averaging::before; }
+
   std::string_view backend() const override = 0;
   virtual Traffic traffic() const = 0;
 
  protected:
   using Peers::Peers;
-  // Called with checked arguments; averages are scaled already.
+  // Called with checked arguments.
   virtual Work start(const Collective& collective, const Where& where) = 0;
   // The blocking form; a backend overrides it when it has something better than start + wait.
   virtual void run(const Collective& collective, const Where& where);

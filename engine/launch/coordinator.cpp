@@ -54,7 +54,8 @@ std::optional<Command> Coordinator::decide() {
     report = report_of(failures_, world, static_cast<int>(nodes_.size()), stopped_);
   }
   const int left = max_restarts_ - attempt_;
-  if (!fatal_.empty() || left == 0) {
+  const bool only_spares = std::ranges::all_of(failures_, &Failure::spare);
+  if (!fatal_.empty() || only_spares || left == 0) {
     if (attempt_ > 0) report = text("attempt ", attempt_, " of ", max_restarts_, ": ", report);
     return Command{Kind::end, attempt_, 1, report};
   }

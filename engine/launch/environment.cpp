@@ -27,6 +27,7 @@ Environment read_torchrun(const Lookup& lookup) {
     found.restart_count = variables.number_in("TORCHELASTIC_RESTART_COUNT", 0, int_max);
   }
   if (variables.has("LOCKSTEP_ADDR")) found.local_addr = variables.text_in("LOCKSTEP_ADDR");
+  found.spare_file = lookup("LOCKSTEP_SPARE").value_or("");
   if (variables.has("LOCKSTEP_STORE")) {
     found.store_host = StoreHost::launcher;
     const std::string typed = variables.text_in("LOCKSTEP_STORE");

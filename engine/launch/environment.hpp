@@ -33,6 +33,7 @@ struct Environment {
   StoreHost store_host = StoreHost::rank_zero;
   comm::Endpoint store;    // LOCKSTEP_STORE, or where rank 0 hosts it
   std::string local_addr;  // LOCKSTEP_ADDR, this node as its peers reach it; empty: not told
+  std::string spare_file;  // LOCKSTEP_SPARE, for World::be_spare; empty: nobody reads it
 };
 
 // The value of a variable, or nothing when it is not set.

@@ -25,6 +25,7 @@ struct Failure {
   double seconds = 0;             // since 1970: when it failed
   std::string message;            // from its error file; may be empty
   bool blames_peers = false;      // likewise: it failed because another rank did not answer
+  bool spare = false;             // the others could do without it
   std::vector<std::string> last;  // the last lines it printed; empty where they were not read
 };
 

@@ -105,9 +105,7 @@ class Launch {
   bool is_time_to_tell() {
     constexpr double moment_s = 0.1;
     std::vector<Failure> failures = ranks_->failures();
-    std::erase_if(failures, [&](const Failure& failure) {
-      return options_.ranks_needed && failure.rank >= *options_.ranks_needed;
-    });
+    std::erase_if(failures, [](const Failure& failure) { return failure.spare; });
     if (failures.empty() || told_failed_) return false;
     if (!std::ranges::all_of(failures, is_reaction) || ranks_->running() == 0) return true;
     if (!tell_at_) tell_at_ = comm::deadline_after(moment_s);
@@ -117,9 +115,9 @@ class Launch {
   // When only ranks are left that the others did without, they get some time: one may hang.
   void kill_rest_in_time() {
     constexpr double time_s = 5;
-    if (!options_.ranks_needed || options_.nodes.count > 1 || ranks_->stopping()) return;
-    const std::vector<int> rest = ranks_->running_ranks();
-    if (rest.empty() || rest.front() < *options_.ranks_needed) return kill_rest_at_.reset();
+    if (ranks_->stopping()) return;
+    const std::vector<int> rest = ranks_->running_spares();
+    if (rest.empty() || std::ssize(rest) < ranks_->running()) return kill_rest_at_.reset();
     if (!kill_rest_at_) kill_rest_at_ = comm::deadline_after(time_s);
     if (comm::poll_ms_until(*kill_rest_at_) > 0) return;
     for (const int rank : rest) {

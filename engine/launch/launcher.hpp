@@ -11,6 +11,7 @@
 // What a rank finds in its environment: every variable of torchrun's, with its meaning, and
 //   LOCKSTEP_STORE   HOST:PORT of our store, hosted by node 0's launcher, new for each attempt
 //   LOCKSTEP_ADDR    this node's address as its peers reach it
+//   LOCKSTEP_SPARE   a file that a rank makes when the others can do without it
 // Our store does not speak the protocol of PyTorch's TCPStore, so TORCHELASTIC_USE_AGENT_STORE is
 // False where torchrun says True, and MASTER_PORT is a port on node 0 that is kept free for rank 0:
 // a PyTorch script's rank 0 hosts its own TCPStore there, and init_process_group() just works.
@@ -45,10 +46,6 @@ struct LaunchOptions {
   int port = 0;               // of the store; 0 takes a free one
   int master_port = 0;        // MASTER_PORT; 0 takes a free one, anew for each attempt
   Prefix prefix = Prefix::all;
-  // When one of the ranks from this number on fails, the others go on: the run ends when one of
-  // those before it fails, or all have ended; what then still runs on a single node is killed
-  // after 5 s. None: the run ends when any rank fails.
-  std::optional<int> ranks_needed = std::nullopt;
   // Between SIGTERM and SIGKILL when ranks are stopped. torchrun gives 30 s; here a rank has no
   // state worth that long, and a student waits for the sentence.
   double grace_s = 0.5;
@@ -62,8 +59,11 @@ struct LaunchOptions {
 //   Returns   0 when every rank of the last attempt exited with 0; 1 otherwise, whatever the rank's
 //             own code was
 //   Ensures   what failed first is reported on every node's stderr (failure.hpp); the other ranks
-//             got SIGTERM, then SIGKILL, unless LaunchOptions::ranks_needed let them go on; no
-//             process that a rank started is left on this node
+//             got SIGTERM, then SIGKILL; no process that a rank started is left on this node
+//   Spares    a rank that has called World::be_spare ends nothing when it fails: the others go on,
+//             and the run has failed when they have ended. No attempt is made again for it. Spares
+//             that still run 5 s after all others have ended are killed. Only on a single node:
+//             with several, every rank is needed
 //   Restarts  while attempts are left, all ranks on all nodes are started again after a failure,
 //             with TORCHELASTIC_RESTART_COUNT one higher; not after an interrupt or a lost launcher
 //   Logs      LOG_DIR/<run id>_<six letters>/attempt_<k>/<local rank>/stdout.log, stderr.log and

@@ -52,9 +52,9 @@ std::vector<std::string> own_environment() {
 
 struct LocalRanks::Rank {
   Rank(int number, const ProcessOptions& options, std::optional<std::string> prefix,
-       std::filesystem::path error_json, Descriptor log_of_out, Descriptor log_of_err)
+       RankFiles its_files, Descriptor log_of_out, Descriptor log_of_err)
       : rank(number),
-        error_file(std::move(error_json)),
+        files(std::move(its_files)),
         process(options),
         out_log(std::move(log_of_out)),
         err_log(std::move(log_of_err)),
@@ -67,7 +67,7 @@ struct LocalRanks::Rank {
   }
 
   int rank;
-  std::filesystem::path error_file;
+  RankFiles files;
   Process process;
   Descriptor out_log, err_log;
   std::deque<std::string> last;
@@ -87,14 +87,14 @@ LocalRanks::LocalRanks(const LaunchOptions& options, const Plan& plan, const Run
     ProcessOptions process;
     process.command = options.command;
     process.body = options.body;
-    process.environment =
-        environment_of(plan, local, (own / "error.json").string(), own_environment());
+    const RankFiles files{(own / "error.json").string(), (own / "spare").string()};
+    process.environment = environment_of(plan, local, files, own_environment());
     // A terminal that is the rank's own stays one: only what must be read goes through a pipe.
     process.output = process.error = prefixed || folder.kept() ? Stream::pipe : Stream::inherit;
     process.signal_mask = signal_mask;
     ranks_.push_back(std::make_unique<Rank>(
-        rank, process, prefixed ? std::optional(text("[rank ", rank, "] ")) : std::nullopt,
-        own / "error.json", folder.kept() ? log_in(own, "stdout.log") : Descriptor(),
+        rank, process, prefixed ? std::optional(text("[rank ", rank, "] ")) : std::nullopt, files,
+        folder.kept() ? log_in(own, "stdout.log") : Descriptor(),
         folder.kept() ? log_in(own, "stderr.log") : Descriptor()));
   }
 }
@@ -106,12 +106,17 @@ int LocalRanks::running() const {
       std::ranges::count_if(ranks_, [](const auto& rank) { return rank->process.running(); }));
 }
 
-std::vector<int> LocalRanks::running_ranks() const {
-  std::vector<int> running;
+// On several nodes the end of a rank would have to be weighed by all of them: there, none is spare.
+bool LocalRanks::is_spare(const Rank& rank) const {
+  return plan_.ranks_per_node.size() == 1 && std::filesystem::exists(rank.files.spare);
+}
+
+std::vector<int> LocalRanks::running_spares() const {
+  std::vector<int> spares;
   for (const auto& rank : ranks_) {
-    if (rank->process.running()) running.push_back(rank->rank);
+    if (rank->process.running() && is_spare(*rank)) spares.push_back(rank->rank);
   }
-  return running;
+  return spares;
 }
 
 void LocalRanks::add_to(std::vector<pollfd>& entries) const {
@@ -141,7 +146,7 @@ void LocalRanks::note_end(Rank& rank, int status) {
   rank.out.finish();
   rank.err.finish();
   if (status == 0) return;
-  const auto report = read_error_file(rank.error_file.string());
+  const auto report = read_error_file(rank.files.error);
   const bool before_stop = !stopped_at_ || (report && report->seconds < *stopped_at_) ||
                            (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !killed_);
   if (!before_stop) return;
@@ -154,6 +159,7 @@ void LocalRanks::note_end(Rank& rank, int status) {
                        report ? report->seconds : seconds_since_1970(),
                        report ? report->message : "",
                        report && report->blames_peers,
+                       is_spare(rank),
                        {rank.last.begin(), rank.last.end()}});
 }
 

@@ -24,7 +24,8 @@ class LocalRanks {
   ~LocalRanks();
 
   int running() const;
-  std::vector<int> running_ranks() const;
+  // Of those, the ranks that have said that the others can do without them.
+  std::vector<int> running_spares() const;
   // Adds the descriptors that serve() wants to be called for.
   void add_to(std::vector<pollfd>& entries) const;
   // Passes on what they printed, takes note of those that ended, kills those whose grace is over.
@@ -43,6 +44,7 @@ class LocalRanks {
 
  private:
   struct Rank;
+  bool is_spare(const Rank& rank) const;
   void note_end(Rank& rank, int status);
 
   const LaunchOptions& options_;

@@ -7,6 +7,7 @@
 
 namespace lockstep::launch {
 
+// Without `spare`, which no rank is on several nodes.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failure, rank, node, host, pid, status, seconds, message,
                                    blames_peers, last)
 

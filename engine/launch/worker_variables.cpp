@@ -13,8 +13,7 @@ std::string name_of(const std::string& entry) { return entry.substr(0, entry.fin
 
 }  // namespace
 
-std::vector<std::string> environment_of(const Plan& plan, int local_rank,
-                                        const std::string& error_file,
+std::vector<std::string> environment_of(const Plan& plan, int local_rank, const RankFiles& files,
                                         const std::vector<std::string>& inherited) {
   WorkerEnv ours = worker_environment(plan.ranks_per_node, plan.node, local_rank, plan.master);
   // One role, so that a rank has the same number in it as in the world.
@@ -24,7 +23,8 @@ std::vector<std::string> environment_of(const Plan& plan, int local_rank,
   ours["TORCHELASTIC_RESTART_COUNT"] = text(plan.attempt);
   ours["TORCHELASTIC_MAX_RESTARTS"] = text(plan.max_restarts);
   ours["TORCHELASTIC_RUN_ID"] = plan.run_id;
-  ours["TORCHELASTIC_ERROR_FILE"] = error_file;
+  ours["TORCHELASTIC_ERROR_FILE"] = files.error;
+  ours["LOCKSTEP_SPARE"] = files.spare;
   // No TCPStore of PyTorch's listens at MASTER_PORT: its rank 0 is to host one.
   ours["TORCHELASTIC_USE_AGENT_STORE"] = "False";
   ours["LOCKSTEP_STORE"] = text_of(plan.store);

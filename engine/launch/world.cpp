@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <iostream>
 #include <optional>
 #include <thread>
@@ -131,6 +132,10 @@ std::unique_ptr<Connections> connect(const Environment& environment, double time
 }
 
 }  // namespace
+
+void World::be_spare() const {
+  if (!environment.spare_file.empty()) std::ofstream(environment.spare_file).flush();
+}
 
 std::unique_ptr<World> join_world(const Lookup& lookup, const JoinOptions& options) {
   const Environment environment = read_environment(lookup);

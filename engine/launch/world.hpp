@@ -38,6 +38,10 @@ class World {
   // long as the world does.
   const std::unique_ptr<comm::Store> store;
 
+  // Says that the others can do without this rank from now on: ./lab run lets them go on when it
+  // fails (launcher.hpp). Other launchers are told nothing.
+  void be_spare() const;
+
   // The end of a run that went well. Where rank 0 hosts the store, it waits here until every rank
   // has called this; a rank that ends without it is taken for lost.
   //   Throws  CommError naming a rank that did not come within `timeout_s`, or when rank 0 is gone

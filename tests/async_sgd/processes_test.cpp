@@ -5,7 +5,10 @@
 
 #include <array>
 #include <cmath>
+#include <condition_variable>
 #include <fstream>
+#include <functional>
+#include <mutex>
 #include <sstream>
 
 #include "engine/base/temporary_folder.hpp"
@@ -27,17 +30,45 @@ struct Task {
   int servers = 0;
   int killed = -1;  // this rank, after its fifth step
   int signal = SIGKILL;
+  // In its fourth step, rank 0 does nothing until it has been told of a lost worker.
+  enum class Rank0 { trains, stands_still } rank_0 = Rank0::trains;
+  std::function<void()> on_spare{};
 };
 
 constexpr std::int64_t steps = 12;
 constexpr std::int64_t step_of_death = 5;
+constexpr double deadline_s = 20;
+
+// What is said to rank 0 by a strand of its server.
+class Told {
+ public:
+  void say(const std::string& sentence) {
+    const std::scoped_lock lock(mutex_);
+    sentence_ = sentence;
+    said_.notify_all();
+  }
+  std::string wait() {
+    std::unique_lock lock(mutex_);
+    said_.wait_for(lock, std::chrono::duration<double>(deadline_s),
+                   [&] { return !sentence_.empty(); });
+    return sentence_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable said_;
+  std::string sentence_;
+};
 
 struct Watch final : train::Observer {
   int signal = 0;  // that this rank gets
   std::vector<double> losses;
   train::Summary summary;
+  Told* told = nullptr;  // of a rank that stands still
+  std::string heard;
   void on_step(const train::StepReport& report) override {
     losses.push_back(report.loss);
+    if (told != nullptr && report.step == step_of_death - 1) heard = told->wait();
     if (signal != 0 && report.step == step_of_death) raise(signal);
   }
   void on_epoch(const train::EpochReport&) override {}
@@ -61,12 +92,16 @@ Watch train_here(comm::ProcessGroup& group, const Task& task) {
   chosen.async.staleness = task.staleness;
   chosen.async.servers = task.servers;
   chosen.async.strands = strands.get();
+  chosen.async.on_spare = task.on_spare;
+  Told told;
+  chosen.async.tell = [&](const std::string& sentence) { told.say(sentence); };
   const auto strategy = train::make_strategy(group, device, recipe, chosen);
   train::TrainOptions options;
   options.batch_size = 60 / group.size();
   options.steps = steps;
   Watch watch;
   if (group.rank() == task.killed) watch.signal = task.signal;
+  if (group.rank() == 0 && task.rank_0 == Task::Rank0::stands_still) watch.told = &told;
   const std::array<train::Observer*, 1> observers{&watch};
   train::train(*strategy, *train_set, *test_set, options, observers);
   return watch;
@@ -105,18 +140,18 @@ comm::GlooOptions options_for(const launch::World& world, comm::Transport transp
 
 // The same under the launcher, which lets the ranks without a server go. What rank 0 has seen is
 // in `told`.
-launch::Ending launched(const Task& task, comm::Transport transport, std::string& told) {
+launch::Ending launched(Task task, comm::Transport transport, std::string& told) {
   const TemporaryFolder folder("async");
   const auto file = folder.path() / "rank_0";
   launch::LaunchOptions options;
   options.ranks = task.ranks;
   options.prefix = launch::Prefix::others;
-  options.ranks_needed = task.servers;
   options.body = [&] {
     const auto world = launch::join_world(launch::process_environment());
     const launch::Environment& environment = world->environment;
     const auto group = comm::make_gloo_group(
         *world->store, environment.rank, environment.world_size, options_for(*world, transport));
+    task.on_spare = [&] { world->be_spare(); };
     try {
       const Watch seen = train_here(*group, task);
       if (environment.rank != 0) return 0;
@@ -187,6 +222,20 @@ TEST_CASE("async processes: a killed worker is named, and the others train to th
     CHECK_THAT(told, contains("12 steps") &&
                          contains("worker 2 is lost, and the others go on without it"));
   }
+}
+
+TEST_CASE("async processes: a killed worker is named at once, whatever rank 0 is doing") {
+  const auto transport = GENERATE(comm::Transport::shm, comm::Transport::gloo);
+  const Task task{.ranks = 3,
+                  .staleness = async_sgd::unbounded,
+                  .servers = 1,
+                  .killed = 2,
+                  .rank_0 = Task::Rank0::stands_still};
+  const auto outcomes = test::run_gloo(
+      3, [&](comm::ProcessGroup& group) { return train_here(group, task).heard; }, 30, transport);
+  CHECK(outcomes[0].ok);
+  CHECK_THAT(outcomes[0].message, contains("worker 2 is lost, and the others go on without it: "));
+  CHECK(outcomes[0].seconds < deadline_s);
 }
 
 TEST_CASE("async processes: a worker that hangs is lost after a deadline, and killed", "[.all]") {

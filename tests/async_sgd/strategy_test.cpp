@@ -1,31 +1,23 @@
 // Training with --async on simulated ranks: one rank's losses with S = 0, runs with a bound and
 // without, checkpoints, lost workers and servers.
-#include <array>
-#include <cmath>
 #include <filesystem>
 #include <numeric>
 
 #include "engine/base/temporary_folder.hpp"
 #include "engine/comm/worlds/sim/simulated_device.hpp"
-#include "engine/train/loop.hpp"
-#include "engine/train/make_strategy.hpp"
 #include "tests/async_sgd/ranks.hpp"
 #include "tests/catch.hpp"
+#include "tests/train/strategy_runs.hpp"
 
 using namespace lockstep;
+using lockstep::test::check_continues;
+using lockstep::test::check_same;
 using lockstep::test::contains;
+using lockstep::test::Losses;
 using lockstep::test::message_of;
+using lockstep::test::rounding;
 
 namespace {
-
-struct Losses final : train::Observer {
-  std::vector<train::StepReport> steps;
-  std::vector<train::EpochReport> epochs;
-  train::Summary summary;
-  void on_step(const train::StepReport& report) override { steps.push_back(report); }
-  void on_epoch(const train::EpochReport& report) override { epochs.push_back(report); }
-  void on_end(const train::Summary& all) override { summary = all; }
-};
 
 struct Task {
   int ranks = 1;
@@ -45,16 +37,6 @@ struct Ran {
   std::vector<std::string> told;
 };
 
-train::Recipe recipe_of(const Task& task) {
-  train::Recipe recipe;
-  recipe.model.widths = {16, 24, 12, 5};
-  recipe.model.dtype = DType::float64;
-  recipe.optimizer.kind = task.optimizer;
-  recipe.optimizer.sgd = {.learning_rate = 0.05, .momentum = 0.9};
-  recipe.seed = 3;
-  return recipe;
-}
-
 train::StrategyOptions options_of(const Task& task) {
   train::StrategyOptions chosen;
   chosen.choice.execution = task.execution;
@@ -66,19 +48,9 @@ train::StrategyOptions options_of(const Task& task) {
   return chosen;
 }
 
-void save_into(const std::filesystem::path& folder, train::Strategy& strategy,
-               std::string_view optimizer, const train::Position& at) {
-  const auto contents = train::gather_contents(strategy.trainers(), strategy.place().reporter,
-                                               strategy.pieces(), strategy.device(), optimizer);
-  if (strategy.trainers().rank() != strategy.place().reporter) return;
-  checkpoint::save(folder, contents, {.step = at.step, .epoch = at.epoch, .taken = at.taken});
-}
-
 Ran train_all(const Task& task) {
   Ran ran;
   ran.ranks.resize(static_cast<std::size_t>(task.ranks));
-  const auto train_set = data::make_synthetic(120, 16, 5, 1);
-  const auto test_set = data::make_synthetic(41, 16, 5, 2);
   const auto cluster = sim::cluster_of("laptop");
   const auto train_rank = [&](comm::ProcessGroup& group, sim::FiberRank& self) {
     comm::SimulatedDevice device(self.port, self.rank, cluster.device, DType::float64,
@@ -86,22 +58,10 @@ Ran train_all(const Task& task) {
     train::StrategyOptions chosen = options_of(task);
     chosen.async.strands = &self.strands;
     chosen.async.tell = [&](const std::string& sentence) { ran.told.push_back(sentence); };
-    const auto strategy = train::make_strategy(group, device, recipe_of(task), chosen);
-    train::TrainOptions options = task.options;
-    if (!task.folder.empty()) {
-      if (const auto latest = checkpoint::latest_in(task.folder)) {
-        const checkpoint::SavedRun saved(*latest);
-        strategy->restore(saved);
-        options.start = {saved.state().step, saved.state().epoch, saved.state().taken};
-      }
-      group.barrier();  // nobody looks for the latest when there is one of this run
-      options.save = [&](const train::Position& at) {
-        save_into(task.folder, *strategy, name_of(task.optimizer), at);
-      };
-    }
-    const std::array<train::Observer*, 1> observers{
-        &ran.ranks[static_cast<std::size_t>(self.rank)]};
-    train::train(*strategy, *train_set, *test_set, options, observers);
+    const auto strategy =
+        train::make_strategy(group, device, test::small_recipe(task.optimizer), chosen);
+    test::train_small(group, *strategy, name_of(task.optimizer), task.options, task.folder,
+                      ran.ranks[static_cast<std::size_t>(self.rank)]);
   };
   ran.run = test::on_ranks(task.ranks, train_rank, task.faults);
   return ran;
@@ -113,21 +73,6 @@ Losses run_of(const Task& task) {
   REQUIRE(ran.run.finding == "");
   return ran.ranks.front();
 }
-
-void check_same(const Losses& one, const Losses& other, double tolerance) {
-  REQUIRE(one.steps.size() == other.steps.size());
-  for (std::size_t k = 0; k < one.steps.size(); ++k) {
-    CAPTURE(k, one.steps[k].loss, other.steps[k].loss);
-    CHECK(std::abs(one.steps[k].loss / other.steps[k].loss - 1) <= tolerance);
-  }
-  REQUIRE(one.epochs.size() == other.epochs.size());
-  for (std::size_t e = 0; e < one.epochs.size(); ++e) {
-    CHECK(std::abs(one.epochs[e].test_loss / other.epochs[e].test_loss - 1) <= tolerance);
-  }
-}
-
-// Sums in another order, in float64, over some 30 steps with momentum.
-constexpr double rounding = 1e-12;
 
 std::int64_t pushes_in(const std::vector<std::int64_t>& histogram) {
   return std::accumulate(histogram.begin(), histogram.end(), std::int64_t{0});
@@ -191,13 +136,7 @@ TEST_CASE("train --async: a checkpoint goes on, on as many ranks or others, and 
     rest.execution = then;
     rest.options.batch_size = 24 / then_ranks;
     rest.folder = folder.path();
-    const Losses seen = run_of(rest);
-    REQUIRE(seen.steps.size() == 8);
-    for (std::size_t k = 0; k < seen.steps.size(); ++k) {
-      CAPTURE(k);
-      // AdamW divides by what rounding left of zero.
-      CHECK(std::abs(seen.steps[k].loss / expected.steps[k + 7].loss - 1) <= 1e-9);
-    }
+    check_continues(run_of(rest), expected, 7);
   }
 }
 

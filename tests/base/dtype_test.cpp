@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
 #include "engine/base/reduce.hpp"
 #include "engine/base/text.hpp"
@@ -123,4 +127,55 @@ TEMPLATE_TEST_CASE("reduce_in_order: many sources, one element after the other, 
   reduce_in_order(DTypeOf<T>::value, ReduceOp::sum, sources, results, count);
   CHECK(apart == expected);
   CHECK(brought.back() == expected);
+}
+
+// Shares that are no powers of two, sums that round, and numbers that are not finite.
+TEMPLATE_TEST_CASE(
+    "sum_of_shares: the bits of sources that were multiplied before they were summed", "", float,
+    double, BFloat16, Float16) {
+  using T = TestType;
+  using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
+  const int ranks = GENERATE(1, 2, 3, 4, 5, 6, 7, 8, 13);
+  const std::int64_t count = GENERATE(0, 1, 127, 1009);
+  const auto share = static_cast<Wide>(1.0 / ranks);
+  std::vector<std::vector<T>> brought(static_cast<std::size_t>(ranks));
+  std::vector<const std::byte*> sources;
+  std::vector<T> expected;
+  for (std::size_t rank = 0; rank < brought.size(); ++rank) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto bits = random_bits(rank + 29, static_cast<std::uint64_t>(i));
+      brought[rank].push_back(static_cast<T>(static_cast<float>(bits % 100003) * 0.37F - 17000.0F));
+    }
+    if (count > 1 && rank == 1) brought[rank][0] = T(std::numeric_limits<float>::infinity());
+    sources.push_back(reinterpret_cast<const std::byte*>(brought[rank].data()));
+    std::vector<T> scaled;
+    for (const T element : brought[rank]) {
+      scaled.push_back(static_cast<T>(static_cast<Wide>(element) * share));
+    }
+    if (rank == 0) {
+      expected = scaled;
+    } else {
+      reduce_elements(DTypeOf<T>::value, ReduceOp::sum,
+                      reinterpret_cast<std::byte*>(expected.data()),
+                      reinterpret_cast<const std::byte*>(scaled.data()), count);
+    }
+  }
+  std::vector<T> apart(static_cast<std::size_t>(count));
+  // The last source is a result too.
+  std::byte* const results[] = {reinterpret_cast<std::byte*>(apart.data()),
+                                reinterpret_cast<std::byte*>(brought.back().data())};
+  sum_of_shares(DTypeOf<T>::value, 1.0 / ranks, sources, results, count);
+  const auto same_bits = [&](const std::vector<T>& seen) {
+    return std::ranges::equal(std::as_bytes(std::span(seen)),
+                              std::as_bytes(std::span(std::as_const(expected))));
+  };
+  CHECK(same_bits(apart));
+  CHECK(same_bits(brought.back()));
+}
+
+TEST_CASE("sum_of_shares: integers hold no shares") {
+  const std::int32_t one = 1, other = 2;
+  const std::byte* const sources[] = {reinterpret_cast<const std::byte*>(&one),
+                                      reinterpret_cast<const std::byte*>(&other)};
+  CHECK_THROWS_AS(sum_of_shares(DType::int32, 0.5, sources, {}, 1), ContractError);
 }

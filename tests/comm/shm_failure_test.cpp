@@ -6,6 +6,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <stop_token>
+#include <thread>
+#include <vector>
 
 #include "tests/catch.hpp"
 #include "tests/comm/shm_ranks.hpp"
@@ -307,6 +310,31 @@ TEST_CASE("shm failure: a receive learns that its source died, or left without s
   });
   CHECK(outcomes[0].ok);
   CHECK_THAT(outcomes[0].message, contains(dies ? "rank 1 has ended" : "rank 1 has left"));
+}
+
+TEST_CASE("shm failure: where all cores are busy, a death is noticed after slices, not turns") {
+  const auto outcomes = run_processes(2, [](Store& store, int rank) -> std::string {
+    const auto group = group_of(store, rank, 2);
+    CpuDevice device;
+    const Tensor data = ones(7, DType::float32, device);
+    group->all_reduce(data, ReduceOp::sum);
+    if (rank == 1) die();
+    // As many as make a turn of the processor some milliseconds long.
+    std::vector<std::jthread> busy;
+    for (unsigned i = 0; i < 3 * std::thread::hardware_concurrency(); ++i) {
+      busy.emplace_back([](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+        }
+      });
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string error = error_of([&] { group->recv(data, 1); });
+    const double took = seconds_since(begin);
+    expect(error.find("rank 1 has ended") != std::string::npos, error);
+    expect(took < 0.5, text("it took ", took, " s"));
+    return "";
+  });
+  CHECK(failures({outcomes[0]}) == "");
 }
 
 TEST_CASE("shm failure: an asynchronous operation reports where it was started") {

@@ -219,6 +219,25 @@ TEST_CASE("shm: data larger than the slots go through piece by piece") {
         })) == "");
 }
 
+TEST_CASE("shm: an average has the bits of tensors that were scaled by 1/N and then summed") {
+  const int ranks = GENERATE(2, 3, 4, 5, 6, 7, 8, 13);
+  CHECK(failures(run_shm_threads(ranks, [&](ProcessGroup& group) -> std::string {
+          CpuDevice host;
+          test::expect(group.averaging(host) == Averaging::within, "the tensors are scaled before");
+          for (const Memory memory : memories) {
+            for (const DType dtype : all_dtypes) {
+              if (is_integer(dtype)) continue;
+              for (const std::int64_t count : {0, 1, 13, 8201}) {
+                const int root = static_cast<int>(count) % ranks;
+                Case{group, memory, dtype, count, root}.reductions(ReduceOp::average);
+              }
+            }
+            Case{group, memory, DType::float16, 300007}.all_reduce(ReduceOp::average);
+          }
+          return "";
+        })) == "");
+}
+
 TEST_CASE("shm: processes reduce and move as threads do") {
   const int ranks = GENERATE(2, 4, 5);
   CHECK(failures(run_shm(ranks, [&](ProcessGroup& group) -> std::string {

@@ -51,6 +51,43 @@ TEST_CASE("ddp on Gloo: the mean of 2, 3 and 4 in float32 is 3.000000238, as PyT
   CHECK(test::failures(outcomes) == "");
 }
 
+TEST_CASE("ddp on Gloo: gradients have the bits of those that a hook scaled by 1/N and summed") {
+  struct ScaledSum final : collectives::CommHook {
+    comm::Work start(comm::ProcessGroup& group, const collectives::GradientBucket& b) override {
+      b.flat.scale_(1.0 / group.size());
+      return group.all_reduce_async(b.flat, ReduceOp::sum);
+    }
+  };
+  const auto transport = GENERATE(comm::Transport::shm, comm::Transport::gloo);
+  const int ranks = GENERATE(2, 3, 5);
+  const auto train = [&](comm::ProcessGroup& group) -> std::string {
+    CpuDevice device;
+    const bool within = group.averaging(device) == comm::Averaging::within;
+    test::expect(within == (transport == comm::Transport::shm), "the wrong group averages within");
+    ScaledSum hook;
+    std::string seen[2];
+    for (collectives::CommHook* const given : {static_cast<ScaledSum*>(nullptr), &hook}) {
+      Sums model({20'011, 10, 7}, device, DType::float32);
+      ddp::Options options = small_buckets();
+      options.hook = given;
+      ddp::Ddp wrapped(model, group, options);
+      for (int k = 0; k < 3; ++k) {
+        model.zero_grad();
+        Tape tape(GradMode::record);
+        const Tensor x = full({1}, 0.1 * (k + 1) * (group.rank() + 1), DType::float32, device);
+        tape.backward(wrapped.forward(tape, tape.constant(x)));
+        for (const Parameter& p : model.all) {
+          seen[given == nullptr ? 0 : 1] += text(checksum_of(p.grad.raw_bytes()), " ");
+        }
+      }
+    }
+    test::expect(seen[0] == seen[1], text(seen[0], "without a hook, ", seen[1], "with it"));
+    return "";
+  };
+  const auto outcomes = test::run_gloo(ranks, train, 30, transport);
+  CHECK(test::failures(outcomes) == "");
+}
+
 TEST_CASE("ddp on Gloo: when a rank dies in the middle of backward, the others learn who it was") {
   const auto outcomes = test::run_gloo(3, [](comm::ProcessGroup& group) -> std::string {
     CpuDevice device;

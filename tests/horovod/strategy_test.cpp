@@ -1,26 +1,20 @@
 // Training with --horovod: the losses of one rank, clipping, several batches a step, checkpoints.
-#include <array>
 #include <filesystem>
 
 #include "engine/base/temporary_folder.hpp"
-#include "engine/train/loop.hpp"
-#include "engine/train/make_strategy.hpp"
 #include "tests/catch.hpp"
 #include "tests/horovod/ranks.hpp"
+#include "tests/train/strategy_runs.hpp"
 
 using namespace lockstep;
+using lockstep::test::check_continues;
+using lockstep::test::check_same;
 using lockstep::test::contains;
+using lockstep::test::Losses;
 using lockstep::test::on_sim;
+using lockstep::test::rounding;
 
 namespace {
-
-struct Losses final : train::Observer {
-  std::vector<double> steps;
-  std::vector<train::EpochReport> epochs;
-  void on_step(const train::StepReport& report) override { steps.push_back(report.loss); }
-  void on_epoch(const train::EpochReport& report) override { epochs.push_back(report); }
-  void on_end(const train::Summary&) override {}
-};
 
 struct Task {
   int ranks = 1;
@@ -31,29 +25,9 @@ struct Task {
   std::filesystem::path folder{};  // of checkpoints; empty: none
 };
 
-train::Recipe recipe_of(const Task& task, int rank) {
-  train::Recipe recipe;
-  recipe.model.widths = {16, 24, 12, 5};
-  recipe.model.dtype = DType::float64;
-  recipe.optimizer.kind = task.optimizer;
-  recipe.optimizer.sgd = {.learning_rate = 0.05, .momentum = 0.9};
-  recipe.seed = task.reduction == train::Way::horovod ? 3 + static_cast<std::uint64_t>(rank) : 3;
-  return recipe;
-}
-
-void save_into(const std::filesystem::path& folder, train::Strategy& strategy,
-               std::string_view optimizer, const train::Position& at) {
-  const auto contents = train::gather_contents(strategy.trainers(), strategy.place().reporter,
-                                               strategy.pieces(), strategy.device(), optimizer);
-  if (strategy.trainers().rank() != strategy.place().reporter) return;
-  checkpoint::save(folder, contents, {.step = at.step, .epoch = at.epoch, .taken = at.taken});
-}
-
 // What rank 0 saw. Only its replica begins with the seed of the others' runs.
 Losses run_of(const Task& task) {
   Losses seen;
-  const auto train_set = data::make_synthetic(120, 16, 5, 1);
-  const auto test_set = data::make_synthetic(41, 16, 5, 2);
   const auto ran = on_sim(task.ranks, [&](comm::ProcessGroup& group, Strands& strands) {
     CpuDevice device;
     train::StrategyOptions chosen;
@@ -61,23 +35,12 @@ Losses run_of(const Task& task) {
     chosen.accumulate = task.options.accumulate;
     chosen.clip_norm = task.clip_norm;
     chosen.horovod.strands = &strands;
+    const bool alike = task.reduction != train::Way::horovod;
+    const auto seed = static_cast<std::uint64_t>(alike ? 3 : 3 + group.rank());
     const auto strategy =
-        train::make_strategy(group, device, recipe_of(task, group.rank()), chosen);
-    train::TrainOptions options = task.options;
-    if (!task.folder.empty()) {
-      if (const auto latest = checkpoint::latest_in(task.folder)) {
-        const checkpoint::SavedRun saved(*latest);
-        strategy->restore(saved);
-        options.start = {saved.state().step, saved.state().epoch, saved.state().taken};
-      }
-      group.barrier();  // nobody looks for the latest when there is one of this run
-      options.save = [&](const train::Position& at) {
-        save_into(task.folder, *strategy, name_of(task.optimizer), at);
-      };
-    }
+        train::make_strategy(group, device, test::small_recipe(task.optimizer, seed), chosen);
     Losses mine;
-    const std::array<train::Observer*, 1> observers{&mine};
-    train::train(*strategy, *train_set, *test_set, options, observers);
+    test::train_small(group, *strategy, name_of(task.optimizer), task.options, task.folder, mine);
     LOCKSTEP_EXPECT(group.size() == 1 || strategy->cost().bytes_sent > 0);
     LOCKSTEP_EXPECT(strategy->cost().communication.total_s >=
                     strategy->cost().communication.exposed_s);
@@ -86,22 +49,6 @@ Losses run_of(const Task& task) {
   REQUIRE(ran.all() == "");
   return seen;
 }
-
-void check_same(const Losses& one, const Losses& other, double tolerance) {
-  REQUIRE(one.steps.size() == other.steps.size());
-  for (std::size_t k = 0; k < one.steps.size(); ++k) {
-    CAPTURE(k, one.steps[k], other.steps[k]);
-    CHECK(std::abs(one.steps[k] / other.steps[k] - 1) <= tolerance);
-  }
-  REQUIRE(one.epochs.size() == other.epochs.size());
-  for (std::size_t e = 0; e < one.epochs.size(); ++e) {
-    CHECK(std::abs(one.epochs[e].test_loss / other.epochs[e].test_loss - 1) <= tolerance);
-    CHECK(one.epochs[e].agreement.differs == -1);
-  }
-}
-
-// Sums in another order, in float64, over some 30 steps with momentum.
-constexpr double rounding = 1e-12;
 
 }  // namespace
 
@@ -113,7 +60,7 @@ TEST_CASE(
   Task alone{.reduction = train::Way::plain, .clip_norm = clip_norm};
   alone.options = {.batch_size = 120, .epochs = 25};
   const Losses expected = run_of(alone);
-  CHECK(expected.steps.back() < (clip_norm > 0 ? 1 : 0.95) * expected.steps.front());
+  CHECK(expected.steps.back().loss < (clip_norm > 0 ? 1 : 0.95) * expected.steps.front().loss);
   Task task{.ranks = ranks, .clip_norm = clip_norm};
   task.options = {.batch_size = 120 / ranks, .epochs = 25};
   check_same(run_of(task), expected, rounding);
@@ -146,13 +93,7 @@ TEST_CASE(
     rest.reduction = then;
     rest.options.batch_size = 24 / then_ranks;
     rest.folder = folder.path();
-    const Losses seen = run_of(rest);
-    REQUIRE(seen.steps.size() == 8);
-    for (std::size_t k = 0; k < seen.steps.size(); ++k) {
-      CAPTURE(k);
-      // AdamW divides by what rounding left of zero.
-      CHECK(std::abs(seen.steps[k] / expected.steps[k + 7] - 1) <= 1e-9);
-    }
+    check_continues(run_of(rest), expected, 7);
   }
 }
 

@@ -18,7 +18,7 @@ constexpr int exited_with(int code) { return code << 8; }
 constexpr int killed_by(int signal) { return signal; }
 
 Failure failure_of(int rank, int status, double seconds) {
-  return {rank, 0, "host", 100 + rank, status, seconds, "", false, {}};
+  return {rank, 0, "host", 100 + rank, status, seconds, "", false, false, {}};
 }
 
 std::vector<int> ranks_of(const std::vector<Failure>& failures) {
@@ -144,4 +144,18 @@ TEST_CASE("coordinator: a launcher that is lost last ends a run that waited for 
   REQUIRE(end);
   CHECK(end->kind == Kind::end);
   CHECK(end->code == 1);
+}
+
+TEST_CASE("coordinator: for ranks that the others could do without, nothing begins again") {
+  Failure spare = failure_of(1, killed_by(SIGKILL), 1);
+  spare.spare = true;
+  Coordinator alone({2}, 3);
+  const auto end = alone.ended(0, {spare}, 0);
+  REQUIRE(end);
+  CHECK((end->kind == Kind::end && end->code == 1));
+  CHECK_THAT(end->report, contains("rank 1 of 2"));
+  Coordinator both({2}, 3);
+  const auto again = both.ended(0, {spare, failure_of(0, exited_with(1), 2)}, 0);
+  REQUIRE(again);
+  CHECK(again->kind == Kind::begin);
 }

@@ -51,7 +51,8 @@ TEST_CASE("launcher: ours replace inherited variables, one thread each unless as
   const auto has = [](const std::vector<std::string>& all, const std::string& entry) {
     return std::count(all.begin(), all.end(), entry);
   };
-  const auto two = environment_of(plan, 1, "/e.json", {"RANK=9", "RANKS=7", "HOME=/root"});
+  const auto two =
+      environment_of(plan, 1, {"/e.json", "/spare"}, {"RANK=9", "RANKS=7", "HOME=/root"});
   CHECK(has(two, "RANK=3") == 1);
   CHECK(has(two, "RANK=9") == 0);
   CHECK(has(two, "RANKS=7") == 1);
@@ -60,12 +61,13 @@ TEST_CASE("launcher: ours replace inherited variables, one thread each unless as
   CHECK(has(two, "ROLE_WORLD_SIZE=5") == 1);
   CHECK(has(two, "LOCKSTEP_STORE=::1:29500") == 1);
   CHECK(has(two, "TORCHELASTIC_ERROR_FILE=/e.json") == 1);
+  CHECK(has(two, "LOCKSTEP_SPARE=/spare") == 1);
   CHECK(has(two, "OMP_NUM_THREADS=1") == 1);
-  const auto asked = environment_of(plan, 1, "", {"OMP_NUM_THREADS=4"});
+  const auto asked = environment_of(plan, 1, {}, {"OMP_NUM_THREADS=4"});
   CHECK(has(asked, "OMP_NUM_THREADS=4") == 1);
   CHECK(has(asked, "OMP_NUM_THREADS=1") == 0);
   plan.ranks_per_node = {2, 1};
-  CHECK(has(environment_of(plan, 0, "", {}), "OMP_NUM_THREADS=1") == 0);
+  CHECK(has(environment_of(plan, 0, {}, {}), "OMP_NUM_THREADS=1") == 0);
 }
 
 TEST_CASE("launcher: lines of many ranks stay whole, and an unfinished last line is printed") {
@@ -111,6 +113,30 @@ TEST_CASE("launcher: one of four ranks killed, all end at once and none is left"
   CHECK(took.count() < 3);
   CHECK_THAT(run.seen(), contains(text("rank 2 of 4 (pid ", pids[2], ") was killed by signal 9")));
   for (const pid_t pid : pids) CHECK(dies(pid));
+}
+
+TEST_CASE("launcher: a spare rank that is killed ends nothing, and nothing is started again") {
+  Run run({"--ranks", "3", "--max-restarts", "1", "--", "/bin/sh", "-c",
+           "trap 'echo went on; exit 0' USR1; [ $RANK = 0 ] || : > $LOCKSTEP_SPARE; echo pid $$;"
+           "while :; do sleep 0.01; done"});
+  std::vector<pid_t> pids;
+  for (int rank = 0; rank < 3; ++rank) {
+    pids.push_back(run.number_after(text("[rank ", rank, "] pid ")));
+  }
+  kill(pids[2], SIGKILL);
+  REQUIRE(dies(pids[2]));
+  kill(run.pid(), SIGUSR1);
+  CHECK(run.finish() == 1);
+  CHECK_THAT(run.seen(), contains("[rank 0] went on") && contains("[rank 1] went on"));
+  CHECK_THAT(run.seen(), contains(text("rank 2 of 3 (pid ", pids[2], ") was killed by signal 9")));
+  CHECK_THAT(run.seen(), !contains("stopped") && !contains("again"));
+}
+
+TEST_CASE("launcher: spare ranks do not keep a run for long that the others have ended", "[.all]") {
+  Run run(shell(2, "[ $RANK = 0 ] || { : > $LOCKSTEP_SPARE; exec sleep 600; }"));
+  CHECK(run.finish() == 1);
+  CHECK_THAT(run.seen(), contains("rank 1 still runs 5 s after") && contains("rank 1 of 2 (pid ") &&
+                             contains("killed by signal 9"));
 }
 
 TEST_CASE("launcher: SIGUSR1 and SIGUSR2 go on to every rank, and the run goes on") {

@@ -200,3 +200,13 @@ TEST_CASE("nodes: options that do not fit together are one sentence") {
                contains(text("--rdzv-endpoint is \"", typed, "\"")) && contains("HOST:PORT"));
   }
 }
+
+TEST_CASE("nodes: with several, a rank that calls itself spare is needed all the same") {
+  const std::string dies_alone = "[ $RANK = 1 ] || exec sleep 600; : > $LOCKSTEP_SPARE; exit 7";
+  Run zero = node_zero(2, script(dies_alone));
+  Run one = node(endpoint_of(zero), 2, joined({"--ranks", "2"}, script(dies_alone)));
+  CHECK(zero.finish() == 1);
+  CHECK(one.finish() == 1);
+  CHECK_THAT(zero.seen(), contains("rank 1 of 3") && contains("exited with code 7") &&
+                              contains("the 2 ranks still running were stopped"));
+}

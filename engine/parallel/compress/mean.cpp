@@ -13,8 +13,7 @@ class MeanHook final : public collectives::CommHook {
 }  // namespace
 
 comm::Work mean_reduce(comm::ProcessGroup& group, const Tensor& bucket) {
-  bucket.scale_(1.0 / group.size());
-  return group.all_reduce_async(bucket, ReduceOp::sum);
+  return group.all_reduce_async(bucket, ReduceOp::average);
 }
 
 std::unique_ptr<collectives::CommHook> make_mean_hook() { return std::make_unique<MeanHook>(); }

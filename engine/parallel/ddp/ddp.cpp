@@ -54,8 +54,7 @@ Ddp::Ddp(nn::Module& module, comm::ProcessGroup& group, const Options& options)
       options_(options),
       parameters_(module.parameters()),
       sum_(collectives::make_sum_hook()),
-      timed_(collectives::make_timed_hook(options.hook != nullptr ? *options.hook : *sum_,
-                                          communication_)),
+      average_(collectives::make_average_hook()),
       divisor_(group.size()) {
   LOCKSTEP_CHECK(!parameters_.empty(), "ddp: the module has no parameters; nothing to train");
   replicas::make_equal(group_, module_);
@@ -78,10 +77,20 @@ Ddp::~Ddp() {
 void Ddp::build(BucketPlan plan) {
   reducer_.reset();  // its buckets go before the new ones come
   plan_ = std::move(plan);
-  // A hook divides by the group's size itself.
-  const double ranks = options_.hook != nullptr ? group_.size() : 1;
+  collectives::CommHook& hook = options_.hook != nullptr ? *options_.hook
+                                : averages_within()      ? *average_
+                                                         : *sum_;
+  timed_ = collectives::make_timed_hook(hook, communication_);
+  // A hook that averages divides by the group's size itself.
+  const double ranks = &hook != sum_.get() ? group_.size() : 1;
   const double share = ranks / divisor_;
   reducer_ = make_bucketed_reducer(group_, parameters_, plan_, {share, timed_.get()});
+}
+
+// Whether the group's average is the one wanted, and saves the gradients a pass of their own.
+bool Ddp::averages_within() const {
+  const Device& device = parameters_.front()->value.device();
+  return divisor_ == group_.size() && group_.averaging(device) == comm::Averaging::within;
 }
 
 // From now on every rank knows rank 0's order.

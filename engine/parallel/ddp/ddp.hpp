@@ -140,6 +140,7 @@ class Ddp final : public nn::Module {
   void arm(Tape& tape);
   void spread_buffers(Part mine);
   void build(collectives::BucketPlan plan);
+  bool averages_within() const;
   void agree_on_order();
   void build_in_ready_order();
   void begin_pass(std::span<Parameter* const> reached);
@@ -160,7 +161,7 @@ class Ddp final : public nn::Module {
   std::vector<Parameter*> parameters_;
   collectives::BucketPlan plan_;
   collectives::Communication communication_;
-  std::unique_ptr<collectives::CommHook> sum_, timed_;
+  std::unique_ptr<collectives::CommHook> sum_, average_, timed_;
   std::unique_ptr<Reducer> reducer_;
   int divisor_;       // of the sum of gradients
   int unsynced_ = 0;  // NoSync guards that live

@@ -9,9 +9,9 @@
 namespace lockstep::pipeline {
 
 // What stage `stage` does in a step, in order.
-//   Ensures   each micro-batch has one forward and one backward pass, on chunk 0, and every forward
-//             pass comes before every backward pass; together, the plans of all stages can be
-//             executed
+//   Ensures   each micro-batch has one forward and one backward pass, on chunk 0; with several
+//             stages, every forward pass comes before every backward pass; together, the plans of
+//             all stages can be executed
 //   Time      (m+p−1)(tF+tB) when all stages take the same and messages take no time
 //   Memory    the activations of m micro-batches
 //   Throws    ContractError for a stage that is not 0 .. p−1, and for less than one micro-batch

@@ -49,8 +49,8 @@ struct StageResult {
 // Carries out this stage's actions of a plan, in their order. outbox.hpp says which stage gives an
 // action what it needs, and which stage needs what it makes.
 //   stages   the p ranks of one pipeline, in the order of the stages
-//   plan     valid (plan.hpp), or forward passes alone, as in an evaluation; the same on every
-//   stage weights  m: what micro-batch j counts in the sum, such as its share of the batch's labels
+//   plan     valid (plan.hpp), or forward passes alone, as in an evaluation; the same on all stages
+//   weights  m: what micro-batch j counts in the sum, such as its share of the batch's labels
 //   Ensures  the gradients are those of Σ weight · loss: where the model's last part begins its
 //            backward pass, the gradient of a micro-batch's loss is its weight. Every message of
 //            the plan was sent and received. The receive of an action is posted before the action
@@ -59,7 +59,8 @@ struct StageResult {
 //   Comm     per micro-batch, for each boundary between two parts on different stages: its
 //            activations forward and as many bytes of gradient back, with the parcel's tag
 //   Memory   what was received, until its pass has run, and one tensor that is still on its way;
-//            what was sent, until a message tells by the plan that its receiver has had it
+//            what was sent, until a message tells by the plan that its receiver has had it; at most
+//            two tensors beside these
 //   Throws   CommError when a neighbour is lost; what the stage throws
 //   Source   [NHP19] §3, [NSC21] §2
 StageResult run_stage(comm::Peers& stages, Stage& mine, const Plan& plan,

@@ -14,8 +14,7 @@ namespace lockstep::pipeline {
 
 // What stage `stage` does in a step, in order.
 //   Ensures   each micro-batch has one forward, one input gradient and one weight gradient, on
-//   chunk
-//             0; together, the plans of all stages can be executed
+//             chunk 0; together, the plans of all stages can be executed
 //   Time      m(tF+tI+tW) + (p−1)(tF+tI−tW) where m ≥ p and tW ≤ min(tF, tI); 2m+2p−1 where m < p
 //             and each pass takes 1; never more than 1F1B's (m+p−1)(tF+tI+tW). All stages take the
 //             same, and messages take no time

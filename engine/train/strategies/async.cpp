@@ -34,12 +34,14 @@ Places places_of(std::span<Parameter* const> parameters, int servers) {
 // The server of this rank: its part of the model.
 class RankServer {
  public:
+  using Tell = std::function<void(const std::string&)>;
+
   RankServer(std::vector<std::unique_ptr<comm::ProcessGroup>> workers, Strands& strands,
-             std::unique_ptr<Shard> shard)
+             std::unique_ptr<Shard> shard, Tell tell)
       : shard_(std::move(shard)),
+        tell_(std::move(tell)),
         groups_(std::move(workers)),
-        strands_(strands),
-        monitor_(strands.make_monitor()) {}
+        strands_(strands) {}
 
   Shard& shard() { return *shard_; }  // before begin()
 
@@ -52,8 +54,8 @@ class RankServer {
     };
     options.state = [this] { return shard_->state(); };
     options.on_lost = [this](int worker, const std::string& why) {
-      const std::scoped_lock inside(*monitor_);
       lost_.push_back(text("worker ", worker, " is lost, and the others go on without it: ", why));
+      if (tell_) tell_(lost_.back());
     };
     options.stopped = [this] { return stopped_.load(); };
     std::vector<comm::ProcessGroup*> groups;
@@ -62,11 +64,8 @@ class RankServer {
   }
   bool serves() const { return server_.has_value(); }
 
-  // Sentences since the last call.
-  std::vector<std::string> lost() {
-    const std::scoped_lock inside(*monitor_);
-    return std::exchange(lost_, {});
-  }
+  // A sentence each; after end().
+  const std::vector<std::string>& lost() const { return lost_; }
   std::int64_t bytes_sent() const {
     std::int64_t bytes = 0;
     for (const auto& group : groups_) bytes += group->traffic().bytes_sent;
@@ -86,10 +85,10 @@ class RankServer {
     }
   };
   std::unique_ptr<Shard> shard_;
+  Tell tell_;
   std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;
   Strands& strands_;
-  std::unique_ptr<Monitor> monitor_;  // guards lost_
-  std::vector<std::string> lost_;
+  std::vector<std::string> lost_;  // by one strand of the server at a time
   std::atomic<bool> stopped_ = false;
   std::optional<async_sgd::ParameterServer> server_;  // its strands use what is above
 };
@@ -107,9 +106,11 @@ class Async final : public WholeModel {
     if (world.rank() < servers()) {
       server_ = std::make_unique<RankServer>(
           std::move(pairs.to_workers), *options.strands,
-          std::make_unique<Shard>(model_->parameters(), my_places(), optimizer));
+          std::make_unique<Shard>(model_->parameters(), my_places(), optimizer),
+          reports() ? options.tell : nullptr);
     }
     make_links();
+    if (!server_ && options.on_spare) options.on_spare();
   }
   ~Async() override {
     if (ended_) return;
@@ -142,7 +143,6 @@ class Async final : public WholeModel {
       return flat_;
     };
     async_sgd::work(line, gradient, 1);  // between steps, the loop evaluates and saves
-    tell_lost();
     cost_ = {bytes_sent() - sent_before, {line.waited_s, line.waited_s}, line.answer.staleness};
     if (!numbers()) return no_loss;
     return options_.staleness == 0 ? line.answer.loss : line.loss;
@@ -153,7 +153,6 @@ class Async final : public WholeModel {
     begin();
     links_->settle();
     take_parameters();
-    tell_lost();
     settled_ = true;
   }
 
@@ -195,7 +194,7 @@ class Async final : public WholeModel {
     if (server_) {
       async_sgd::ServerReport report = server_->end();
       asynchrony_.staleness = std::move(report.staleness);
-      tell_lost();
+      if (reports()) asynchrony_.lost = server_->lost();
     }
     ended_ = true;
     WholeModel::end();
@@ -334,14 +333,6 @@ class Async final : public WholeModel {
 
   std::int64_t bytes_sent() const {
     return links_->bytes_sent() + (server_ ? server_->bytes_sent() : 0);
-  }
-
-  void tell_lost() {
-    if (!server_ || !reports()) return;
-    for (std::string& sentence : server_->lost()) {
-      if (options_.tell) options_.tell(sentence);
-      asynchrony_.lost.push_back(std::move(sentence));
-    }
   }
 
   CpuDevice host_;  // outlives the groups

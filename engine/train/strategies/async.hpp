@@ -17,8 +17,12 @@ struct AsyncOptions {
   std::int64_t staleness = async_sgd::unbounded;  // S
   int servers = 0;                                // K; 0: one on each rank
   Strands* strands = nullptr;                     // of this rank; always needed
-  // A sentence about each worker that is lost; called on rank 0, by its main strand.
+  // A sentence about each worker that is lost, at once: called on rank 0, by a strand of its
+  // server, also while the main strand computes.
   std::function<void(const std::string&)> tell{};
+  // Called once on a rank without a server, when it has all of its connections: from then on the
+  // others do without it.
+  std::function<void()> on_spare{};
 };
 
 // Throws UsageError unless 0 <= K <= ranks.

@@ -11,7 +11,8 @@
 //
 // A reduction is divided: rank c owns part c of the elements, reads it from all ranks and writes
 // the result for all. Order of summation: rank 0, 1, 2, …; every rank gets the owner's bits. Small
-// data are reduced by every rank itself, in the same order, which gives the same bits.
+// data are reduced by every rank itself, in the same order, which gives the same bits. An average
+// multiplies each element while it is read.
 //
 // Cost, S bytes at each of N ranks: an all_reduce moves 2·N·S bytes of memory when all tensors are
 // the group's own, and besides that 2·(N−1)/N·S per rank through cache when they are not.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <climits>
 
 namespace lockstep::comm::shm {
@@ -50,9 +51,13 @@ void wait_until(const std::atomic<std::uint32_t>& word, std::atomic<std::uint32_
     if (ready()) return;
     pause_processor();
   }
+  // Where others compute on all cores, a turn lasts as long as theirs: some milliseconds each.
+  const auto began = std::chrono::steady_clock::now();
+  const auto slice = std::chrono::nanoseconds(slice_ns);
   for (int turn = 0; turn < patience.yields; ++turn) {
     if (ready()) return;
     sched_yield();
+    if (std::chrono::steady_clock::now() - began > slice) break;
   }
   while (true) {
     sleepers.fetch_add(1);

@@ -1,10 +1,10 @@
 // How a rank waits for its peers and learns that they are gone.
 //
 // Waiting has three steps. A rank that has a core of its own looks again and again: its peers are
-// microseconds away. Then it lets others run (sched_yield). Then it sleeps (futex), at most a slice
-// at a time; between two slices it asks whether a peer's process has ended (pidfd), whether
-// somebody failed and whether the deadline has passed. A process that was killed can say nothing
-// itself, so the slice is how long its peers go without knowing.
+// microseconds away. Then it lets others run (sched_yield), no longer than a slice. Then it sleeps
+// (futex), at most a slice at a time; between two slices it asks whether a peer's process has ended
+// (pidfd), whether somebody failed and whether the deadline has passed. A process that was killed
+// can say nothing itself, so two slices are how long its peers go without knowing.
 #pragma once
 
 #include <functional>

@@ -101,7 +101,7 @@ class Reduction {
       const std::byte* const from = rank == r_.rank ? r_.input : r_.inlined(rank);
       sources_[static_cast<std::size_t>(rank)] = from + all.start * r_.width;
     }
-    reduce_in_order(r_.c.dtype(), r_.c.op, sources_, {&r_.output, 1}, all.count);
+    combine({&r_.output, 1}, all.count);
   }
 
   void stage(std::int64_t piece) {
@@ -137,7 +137,14 @@ class Reduction {
       results_.push_back(r_.direct(r_.record(rank).output) + at.start * r_.width);
     }
     if (copied_by_others(r_.rank)) results_.push_back(in_slot(r_.rank, piece, r_.rank));
-    reduce_in_order(r_.c.dtype(), r_.c.op, sources_, results_, at.count);
+    combine(results_, at.count);
+  }
+
+  // An input is read here once and not written by its rank: an average is multiplied on the way.
+  void combine(std::span<std::byte* const> results, std::int64_t count) const {
+    const double share = r_.c.share;
+    if (share != 1) return sum_of_shares(r_.c.dtype(), share, sources_, results, count);
+    reduce_in_order(r_.c.dtype(), r_.c.op, sources_, results, count);
   }
 
   void copy_out(std::int64_t piece) {

@@ -39,6 +39,7 @@ class ShmGroup final : public ProcessGroup {
 
   std::string_view backend() const override { return "gloo"; }
   Traffic traffic() const override { return calls_.traffic(); }
+  Averaging averaging(const Device&) const override { return Averaging::within; }
   Tensor allocate_buffer(std::int64_t count, DType dtype, Device& device) override;
 
  protected:

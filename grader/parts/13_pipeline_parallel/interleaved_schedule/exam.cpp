@@ -99,6 +99,8 @@ std::vector<ScheduleQuestion> up_to_thirteen() {
   }
   questions.push_back(pipeline_of(13, 2, 13));
   questions.push_back(pipeline_of(13, 3, 39));
+  questions.push_back(pipeline_of(3, 7, 12));
+  questions.push_back(pipeline_of(2, 2, 80));
   return questions;
 }
 

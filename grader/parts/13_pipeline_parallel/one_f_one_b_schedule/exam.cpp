@@ -53,6 +53,7 @@ std::vector<ScheduleQuestion> up_to_thirteen() {
   }
   questions.push_back(pipeline_of(13, 1, 5));
   questions.push_back(pipeline_of(13, 1, 20));
+  questions.push_back(pipeline_of(3, 1, 100));
   return questions;
 }
 

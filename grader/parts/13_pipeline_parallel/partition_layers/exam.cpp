@@ -214,6 +214,18 @@ std::vector<Question> drawn_lists(Bench& bench) {
   return questions;
 }
 
+// Costs that are nearly equal: cuts into equal counts differ in the sixth digit.
+std::vector<Question> nearly_equal(Bench& bench) {
+  std::vector<Question> questions;
+  for (const int stages : {2, 3, 5, 8}) {
+    Question& q = questions.emplace_back();
+    q.stages = stages;
+    q.cost.resize(static_cast<std::size_t>(3 * stages + 1));
+    for (double& cost : q.cost) cost = 1000 + drawn_cost(bench) / 100;
+  }
+  return questions;
+}
+
 // Equal layers, and one at either end that costs as much as several.
 std::vector<Question> heavy_ends(Bench& bench) {
   std::vector<Question> questions;
@@ -269,7 +281,10 @@ Exam exam() {
               {{3, 4, 5}, 1}});
        }},
       {"no cut of a drawn list has a faster slowest stage",
-       [](Bench& bench) { judge(bench, contract, "drawn lists", drawn_lists(bench)); }},
+       [](Bench& bench) {
+         judge(bench, contract, "drawn lists", drawn_lists(bench));
+         judge(bench, contract, "nearly equal costs", nearly_equal(bench));
+       }},
       {"a heavy first or last layer has a stage that fits it",
        [](Bench& bench) { judge(bench, contract, "heavy ends", heavy_ends(bench)); }},
       {"every stage has a layer, even where one layer costs more than all others",

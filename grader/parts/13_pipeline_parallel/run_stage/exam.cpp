@@ -154,6 +154,7 @@ void hidden_transfers(Bench& bench) {
   judge_time(Schedule::one_f_one_b, 4, 1, 12, "1F1B");
   judge_time(Schedule::interleaved, 2, 2, 8, "interleaved");
   judge_time(Schedule::zero_bubble, 4, 1, 8, "zero bubble");
+  judge_time(Schedule::zero_bubble, 4, 1, 28, "zero bubble");
 }
 
 }  // namespace
@@ -164,6 +165,9 @@ Exam exam() {
        [](Bench& bench) {
          judge_schedule(bench, Schedule::gpipe, "GPipe", {{1, 1, 1}, {1, 1, 2}, {1, 1, 5}});
          judge_schedule(bench, Schedule::interleaved, "interleaved", {{1, 2, 3}});
+         Problem p = problem_of(bench, plan_of(Schedule::gpipe, 1, 1, 3), "GPipe, fine weights");
+         p.beside = 0x1p-29;  // no float32 holds such a weight
+         judge(bench, contract, p);
        }},
       {"GPipe on 2 to 5 stages: losses and gradients are those of one device",
        [](Bench& bench) {

@@ -108,7 +108,9 @@ int tensors_held(const Plan& plan, int stage) {
 }
 
 std::vector<double> weights_of(const Problem& p, std::uint64_t salt) {
-  return make_weights(salt, p.plan.micro_batches);
+  std::vector<double> weights = make_weights(salt, p.plan.micro_batches);
+  for (double& weight : weights) weight += p.beside;
+  return weights;
 }
 
 }  // namespace lockstep::grader::run_stage

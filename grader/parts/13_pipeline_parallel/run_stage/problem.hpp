@@ -16,6 +16,7 @@ struct Problem {
   std::string schedule{};  // "1F1B", for a person
   pipeline::PassCosts costs{20e-6, 40e-6, 20e-6, 20e-6};
   std::vector<int> rows{};  // of each micro-batch
+  double beside = 0;        // added to each weight
   std::uint64_t schedule_seed = 0;
 
   std::string description() const;
