@@ -12,13 +12,16 @@ namespace lockstep::autograd {
 using Segment = std::function<Value(Tape&, const Value&)>;
 
 // segment(tape, x), without keeping what it computes on the way.
-//   Ensures  the value is that of segment(tape, x), bit for bit, and so are all gradients, up to the
-//            order in which the uses of a parameter inside and outside the segment are summed; each
-//            parameter's hooks fire once. On a tape made for inference, the segment simply runs
+//   Ensures  the value is that of segment(tape, x), bit for bit, and so are all gradients, up to
+//            the order in which the uses of a parameter inside and outside the segment are summed;
+//            each parameter's hooks fire once. On a tape made for inference, the segment simply
+//            runs
 //   Cost     the segment's forward pass a second time, when backward comes to it, and never more
-//            often. In a walk of two halves, both halves use that second run
-//   Memory   from this call until the second run: x alone, or what x is made from (Value::remake).
-//            The second run's activations are freed when the walk has used them, and x with them
+//            often. In a walk of two halves, both halves use that second run, and what its
+//            operations put off comes with the second half
+//   Memory   the first run records nothing. From this call until the second run: x alone, a copy
+//            of it, or what x is made from (Value::remake). The second run's activations are freed
+//            when the walk has used them, and x with them
 //   Requires the segment computes the same both times: it reads nothing that changes in between,
 //            and its random numbers are counted, not drawn from a state (ops::DropoutMask). It is
 //            kept until backward, so what it refers to must live until then

@@ -13,8 +13,8 @@ namespace lockstep::autograd {
 
 class InnerWalk {
  public:
-  //   inner       has recorded the computation from `input`, which is its Tape::input(), to
-  //   `output` parameters  whose gradients are wanted, each once
+  //   inner       has recorded the computation from `input` (its Tape::input()) to `output`
+  //   parameters  whose gradients are wanted, each once
   InnerWalk(std::unique_ptr<Tape> inner, Value input, Value output,
             std::vector<Parameter*> parameters);
 

@@ -46,7 +46,10 @@ struct CheckpointAnswer {
   std::vector<Bytes> to_inputs{};  // by pass, where it is wanted; empty: none
   std::vector<int> fired{};        // hooks, by parameter
   std::vector<int> runs{};         // of each block, in all passes
+  std::vector<int> recorded{};     // the same, of those on a tape that records
+  std::vector<int> early{};        // by parameter: passes after whose first half it has a gradient
   std::int64_t kept_bytes = 0;     // activations after the forward passes
+  std::int64_t between_bytes = 0;  // between the two halves of the last pass
   std::int64_t left_bytes = 0;     // after the backward passes, while the tapes are there
 };
 
@@ -58,7 +61,8 @@ void fields(Archive& archive, CheckpointQuestion& q) {
 template <typename Archive>
 void fields(Archive& archive, CheckpointAnswer& answer) {
   archive(answer.losses, answer.gradients, answer.to_inputs, answer.fired, answer.runs,
-          answer.kept_bytes, answer.left_bytes);
+          answer.recorded, answer.early, answer.kept_bytes, answer.between_bytes,
+          answer.left_bytes);
 }
 
 class CheckpointedModel {
@@ -77,7 +81,9 @@ class CheckpointedModel {
       }
     }
     answer_.fired.assign(parameters_.size(), 0);
+    answer_.early.assign(parameters_.size(), 0);
     answer_.runs.assign(static_cast<std::size_t>(q.block_count()), 0);
+    answer_.recorded = answer_.runs;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       parameters_[i]->hooks.emplace_back([this, i](Parameter&) { ++answer_.fired[i]; });
     }
@@ -129,6 +135,7 @@ class CheckpointedModel {
 
   Value block(Tape& tape, const Value& x, int number, int pass) {
     ++answer_.runs[static_cast<std::size_t>(number)];
+    if (tape.mode() == GradMode::record) ++answer_.recorded[static_cast<std::size_t>(number)];
     const auto leaf = [&](int which) {
       const bool shared = which == 0 && q_.weights == CheckpointWeights::tied;
       const int owner = shared ? 0 : number;
@@ -163,6 +170,8 @@ class CheckpointedModel {
       y = run_(tape, y, [this, first, count, pass](Tape& on, const Value& in) {
         return segment(on, in, first, count, pass);
       });
+      // Something that keeps nothing: who keeps y keeps what nobody needs.
+      y = autograd::scale(tape, y, 0.5);
       first += count;
     }
     return autograd::mean(tape, autograd::multiply(tape, y, y));
@@ -172,6 +181,10 @@ class CheckpointedModel {
     if (q_.walk == CheckpointWalk::whole) return tape.backward(std::exchange(loss, {}));
     tape.backward_inputs(loss, full({1}, 1.0, DType::float32, device_, MemoryKind::buffers));
     loss = {};
+    answer_.between_bytes = device_.bytes_now(MemoryKind::activations);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (parameters_[i]->grad.defined()) ++answer_.early[i];
+    }
     tape.backward_weights();
   }
 

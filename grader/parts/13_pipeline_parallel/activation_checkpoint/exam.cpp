@@ -16,7 +16,7 @@ using Answer = CheckpointAnswer;
 using Walk = CheckpointWalk;
 
 // What else than values is asked.
-enum class Asked : std::uint8_t { values, memory, runs, freed };
+enum class Asked : std::uint8_t { values, memory, halves, runs, freed };
 
 std::string text_of_question(const Question& q) {
   std::string said = text(q.blocks.size(), q.blocks.size() == 1 ? " segment" : " segments", " of ",
@@ -164,6 +164,53 @@ std::optional<Failure> other_runs(const Question& q, const Answer& seen) {
   return std::nullopt;
 }
 
+// The first run only makes a value. So one run of each block records, in each pass.
+std::optional<Failure> recorded_runs(const Question& q, const Answer& seen) {
+  const int right = q.walk == Walk::none ? 0 : q.passes;
+  for (std::size_t block = 0; block < seen.recorded.size(); ++block) {
+    if (seen.recorded[block] <= right) continue;
+    Failure failure{.message = text("the gradients are right, but block ", block, " runs ",
+                                    seen.recorded[block], " times on a tape that records, where ",
+                                    right, " are enough"),
+                    .expected = text(right),
+                    .seen = text(seen.recorded[block])};
+    failure.verdict = Verdict::efficiency;
+    return because({"first_run_recorded",
+                    "the first run is there for its value; a tape for inference lets go of each "
+                    "activation as soon as the next one is made"},
+                   failure);
+  }
+  return std::nullopt;
+}
+
+// What the model's own operations put off is put off by a segment, too.
+std::optional<Failure> not_in_halves(const Question& q, const Answer& seen, const Answer& right) {
+  for (std::size_t i = 0; i < right.early.size(); ++i) {
+    if (seen.early.at(i) <= right.early[i]) continue;
+    Failure failure{.message = text("the gradients are right, but that of ", name_of_parameter(i),
+                                    " is made in the first half of the walk, while the stage "
+                                    "before waits"),
+                    .expected = "in the second half",
+                    .seen = "in the first half"};
+    failure.verdict = Verdict::efficiency;
+    return because({"weights_early",
+                    "the first lambda gives what begin() returns, and leaves the rest to the "
+                    "second one"},
+                   failure);
+  }
+  const std::int64_t most = right.between_bytes + 2 * q.bytes_of_x();
+  if (seen.between_bytes <= most) return std::nullopt;
+  Failure failure{
+      .message =
+          text("the gradients are right, but between the two halves ", grouped(seen.between_bytes),
+               " bytes of activations are kept where ", grouped(most), " are enough"),
+      .expected = text("at most ", grouped(most), " bytes"),
+      .seen = text(grouped(seen.between_bytes), " bytes")};
+  failure.verdict = Verdict::efficiency;
+  return because({"kept_between", "only what the weights' gradients need outlives the first half"},
+                 failure);
+}
+
 std::optional<Failure> left_over(const Question& q, const Answer& seen) {
   const std::int64_t most = q.passes * (4 * q.bytes_of_x() + 64);
   if (seen.left_bytes <= most) return std::nullopt;
@@ -189,7 +236,9 @@ FunctionContract<Question, Answer> contract_of(Asked asked_for) {
             if (seen.losses.size() != right.losses.size() ||
                 seen.gradients.size() != right.gradients.size() ||
                 seen.to_inputs.size() != right.to_inputs.size() ||
-                seen.fired.size() != right.fired.size() || seen.runs.size() != right.runs.size()) {
+                seen.fired.size() != right.fired.size() || seen.runs.size() != right.runs.size() ||
+                seen.recorded.size() != right.runs.size() ||
+                seen.early.size() != right.early.size()) {
               throw MalformedMessage("malformed message: not the answers of this model");
             }
             if (auto wrong = wrong_values(q, seen, right)) return wrong;
@@ -197,7 +246,10 @@ FunctionContract<Question, Answer> contract_of(Asked asked_for) {
               case Asked::values:
                 return std::nullopt;
               case Asked::memory:
-                return too_much_kept(q, seen, right);
+                if (auto failure = too_much_kept(q, seen, right)) return failure;
+                return recorded_runs(q, seen);
+              case Asked::halves:
+                return not_in_halves(q, seen, right);
               case Asked::runs:
                 return other_runs(q, seen);
               case Asked::freed:
@@ -243,6 +295,11 @@ Check check(const std::string& name, Asked asked_for, const std::vector<std::vec
 
 Exam exam() {
   const auto costs = [](Question& q) { q.batch = 5; };
+  const auto halves = [](Question& q) {
+    q.walk = Walk::in_halves;
+    q.dropout = 0.2;
+    q.input = CheckpointInput::wanted;
+  };
   return {
       check("one segment: value and gradients are those of the segment itself", Asked::values,
             {{1}, {3}}),
@@ -265,12 +322,7 @@ Exam exam() {
               q.nesting = CheckpointNesting::nested;
               q.dropout = 0.3;
             }),
-      check("backward in two halves", Asked::values, {{1}, {2, 1, 2}},
-            [](Question& q) {
-              q.walk = Walk::in_halves;
-              q.dropout = 0.2;
-              q.input = CheckpointInput::wanted;
-            }),
+      check("backward in two halves: the same gradients", Asked::values, {{1}, {2, 1, 2}}, halves),
       check("on a tape for inference, a segment simply runs", Asked::runs, {{1}, {2, 1}},
             [](Question& q) { q.walk = Walk::none; }),
       check("after the forward passes, the inputs of segments are all that is kept", Asked::memory,
@@ -292,6 +344,9 @@ Exam exam() {
        }},
       check("after the backward passes, nothing is left of the second runs", Asked::freed,
             {{3, 3, 3}, {2, 2}}, costs),
+      check(
+          "of two halves, the second one makes the weights' gradients, and keeps no more for them",
+          Asked::halves, {{1}, {2, 1, 2}}, halves),
   };
 }
 
