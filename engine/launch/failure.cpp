@@ -17,14 +17,18 @@ enum class End : unsigned char { killed, ended, reacted };
 End end_of(const Failure& failure) {
   const int signal = WIFSIGNALED(failure.status) ? WTERMSIG(failure.status) : 0;
   if (failure.blames_peers || signal == SIGPIPE) return End::reacted;
-  return signal == 0 || signal == SIGABRT ? End::ended : End::killed;
+  return signal == 0 || signal == SIGABRT || failure.stopped ? End::ended : End::killed;
+}
+
+std::string text_of_end(const Failure& failure) {
+  return failure.stopped ? "failed, and was stopped" : text_of_status(failure.status);
 }
 
 std::string others_of(std::span<const Failure> failures) {
   std::string line = "\nfailed after it, or because of it:";
   for (const Failure& failure : failures) {
     line += text(&failure == failures.data() ? " " : ", ", "rank ", failure.rank, " (",
-                 text_of_status(failure.status), ")");
+                 text_of_end(failure), ")");
   }
   return line;
 }
@@ -62,8 +66,8 @@ std::string report_of(std::span<const Failure> failures, int world_size, int nod
   const Failure& first = failures.front();
   std::string sentence = text("rank ", first.rank, " of ", world_size, " (pid ", first.pid);
   if (nodes > 1) sentence += text(" on node ", first.node, ", ", first.host);
-  sentence += text(") ", text_of_status(first.status));
-  if (WIFSIGNALED(first.status) && WTERMSIG(first.status) == SIGKILL) {
+  sentence += text(") ", text_of_end(first));
+  if (!first.stopped && WIFSIGNALED(first.status) && WTERMSIG(first.status) == SIGKILL) {
     sentence += "; unless someone did that by hand, memory ran out: see dmesg";
   }
   if (stopped > 0) {

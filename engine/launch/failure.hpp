@@ -3,6 +3,7 @@
 // When one rank fails the others fail too, because they wait for it. The cause is found so:
 //   1. A rank that was killed comes before ranks that ended by themselves: peers notice a kill and
 //      end, not the other way round. SIGABRT is an end of its own: an exception that nobody caught.
+//      So is that of a rank which its launcher stopped after it had said why it fails.
 //   2. A rank that ended by itself comes before one that blames its peers: that left with a
 //      CommError, or that was killed by SIGPIPE, as one is that writes to a peer which is gone.
 //   3. Otherwise the earliest by the ranks' own clocks: a rank says when it failed in its error
@@ -25,6 +26,7 @@ struct Failure {
   double seconds = 0;             // since 1970: when it failed
   std::string message;            // from its error file; may be empty
   bool blames_peers = false;      // likewise: it failed because another rank did not answer
+  bool stopped = false;           // its launcher stopped it before it had ended by itself
   bool spare = false;             // the others could do without it
   std::vector<std::string> last;  // the last lines it printed; empty where they were not read
 };

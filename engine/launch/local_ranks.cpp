@@ -147,9 +147,11 @@ void LocalRanks::note_end(Rank& rank, int status) {
   rank.err.finish();
   if (status == 0) return;
   const auto report = read_error_file(rank.files.error);
-  const bool before_stop = !stopped_at_ || (report && report->seconds < *stopped_at_) ||
-                           (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !killed_);
-  if (!before_stop) return;
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  const bool by_us = stopped_at_ && (signal == SIGTERM || signal == SIGINT || killed_);
+  const bool said_before = report && stopped_at_ && report->seconds < *stopped_at_;
+  const bool by_others = stopped_at_ && signal == SIGKILL && !killed_;
+  if (stopped_at_ && !said_before && !by_others) return;
   if (stopped_at_) --stopped_;  // it was not stopped: it had failed already
   failures_.push_back({rank.rank,
                        plan_.node,
@@ -159,6 +161,7 @@ void LocalRanks::note_end(Rank& rank, int status) {
                        report ? report->seconds : seconds_since_1970(),
                        report ? report->message : "",
                        report && report->blames_peers,
+                       by_us,
                        is_spare(rank),
                        {rank.last.begin(), rank.last.end()}});
 }

@@ -9,7 +9,7 @@ namespace lockstep::launch {
 
 // Without `spare`, which no rank is on several nodes.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failure, rank, node, host, pid, status, seconds, message,
-                                   blames_peers, last)
+                                   blames_peers, stopped, last)
 
 struct Hello {
   int lockstep = 1;  // the version of what follows

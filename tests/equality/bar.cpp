@@ -58,7 +58,7 @@ Course run_rank(comm::ProcessGroup& group, Strands& strands, const MakeWay& make
   CpuDevice device;
   const auto bytes = data::make_byte_tokenizer();
   // More than any run reads: the last step of an epoch may be padded, and one rank pads nothing.
-  const auto train_set = data::make_text(some_text(1, 400), *bytes, 16, 5);
+  const auto train_set = data::make_text(some_text(1, 500), *bytes, 16, 5);
   LOCKSTEP_CHECK(train_set->size() >= task.steps * global_batch, "the text has ", train_set->size(),
                  " samples, too few for ", task.steps, " steps of ", global_batch);
   const auto test_set = data::make_text(some_text(2, 1), *bytes, 16, 16);

@@ -18,7 +18,7 @@ constexpr int exited_with(int code) { return code << 8; }
 constexpr int killed_by(int signal) { return signal; }
 
 Failure failure_of(int rank, int status, double seconds) {
-  return {rank, 0, "host", 100 + rank, status, seconds, "", false, false, {}};
+  return {rank, 0, "host", 100 + rank, status, seconds, "", false, false, false, {}};
 }
 
 std::vector<int> ranks_of(const std::vector<Failure>& failures) {
@@ -41,6 +41,12 @@ TEST_CASE("first failure: a rank that was killed comes before those that noticed
   // An exception that nobody caught is an end of the rank's own.
   CHECK(ranks_of(in_order({failure_of(0, killed_by(SIGABRT), 11),
                            failure_of(1, exited_with(1), 10)})) == std::vector{1, 0});
+  // So is a failure whose rank had said why before its launcher stopped it.
+  Failure stopped = failure_of(0, killed_by(SIGTERM), 11);
+  stopped.stopped = true;
+  const std::vector<Failure> both = in_order({stopped, failure_of(1, exited_with(2), 10)});
+  CHECK(ranks_of(both) == std::vector{1, 0});
+  CHECK_THAT(report_of(both, 2, 1, 0), contains("rank 0 (failed, and was stopped)"));
 }
 
 TEST_CASE("first failure: a rank that blames its peers comes after those that do not") {
