@@ -12,6 +12,7 @@ namespace lockstep::collectives {
 //   Ensures   the root's bits on every rank; the root's own data is unchanged
 //   Comm      each rank but the root receives D elements once, (N-1)·D together; no chain of
 //             messages and no rank's sends are more than ⌈log₂N⌉
+//   Time      of ⌈log₂N⌉ messages of D elements, one after the other
 //   Throws    CommError when a peer is lost or the deadline passes
 //   Source    [TRG05] §4
 void broadcast(comm::Peers& peers, Tensor data, int root);

@@ -15,6 +15,7 @@ namespace lockstep::collectives {
 //             root only, so equal inputs give equal bits
 //   Comm      each rank but the root sends D elements once, (N-1)·D together; no chain of messages
 //             and no rank's receives are more than ⌈log₂N⌉
+//   Time      of ⌈log₂N⌉ messages of D elements, one after the other
 //   Throws    CommError when a peer is lost or the deadline passes
 //   Source    [TRG05] §4
 void reduce(comm::Peers& peers, Tensor data, int root, ReduceOp op);

@@ -1,7 +1,9 @@
 // A model for parts that are about who computes what, and not about what is computed: parts in a
 // row, each a square matrix of small whole numbers, so that every result is exact. A rank is given
 // its own parts only.
-//   b rows of a micro-batch; W width, the same everywhere
+//   b rows of a micro-batch; W width, the same everywhere. What two parts exchange has b·W
+//   elements, but its shape is not that of the next two: the room for one tensor does not fit
+//   another
 #pragma once
 
 #include <cstring>
@@ -19,16 +21,17 @@ namespace lockstep::grader {
 struct ChainShare {
   int parts = 0;  // of the whole chain
   int width = 0;
-  std::vector<int> rows{};                      // of each micro-batch
-  std::vector<int> mine{};                      // parts, in the order in which the rank has them
+  int shapes = 3;           // of what two parts exchange: 1 to 3 different ones, in turn
+  std::vector<int> rows{};  // of each micro-batch
+  std::vector<int> mine{};  // parts, in the order in which the rank has them
   std::vector<std::vector<double>> matrices{};  // of these, [W, W]
   std::vector<std::vector<double>> inputs{};    // [b, W], by micro-batch; who has the first part
   std::vector<std::vector<double>> coefficients{};  // [b, W]; who has the last: loss = Σ c · y
 };
 template <typename Archive>
 void fields(Archive& archive, ChainShare& share) {
-  archive(share.parts, share.width, share.rows, share.mine, share.matrices, share.inputs,
-          share.coefficients);
+  archive(share.parts, share.width, share.shapes, share.rows, share.mine, share.matrices,
+          share.inputs, share.coefficients);
 }
 
 // The parts of a rank, at work. `which` counts the rank's own parts.
@@ -41,10 +44,12 @@ class HeldChain {
 
   bool begins(std::size_t which) const { return share_.mine.at(which) == 0; }
   bool ends(std::size_t which) const { return share_.mine.at(which) == share_.parts - 1; }
-  // [b, W], uninitialised.
-  Tensor room(int micro_batch) const {
-    return empty({rows_of(micro_batch), share_.width}, DType::float64, device_,
-                 MemoryKind::activations);
+  // For what a part of this rank is given, and for what it gives on; uninitialised.
+  Tensor room_before(std::size_t which, int micro_batch) const {
+    return room_of(shape_before(share_.mine.at(which), micro_batch));
+  }
+  Tensor room_after(std::size_t which, int micro_batch) const {
+    return room_of(shape_before(share_.mine.at(which) + 1, micro_batch));
   }
 
   Tensor forward(std::size_t which, int micro_batch, const Tensor& input) {
@@ -52,17 +57,22 @@ class HeldChain {
     LOCKSTEP_CHECK(begins(which) != input.defined(), "forward(), part ", share_.mine[which],
                    begins(which) ? ": the model's first part has its own input, and was given one"
                                  : ": no input was given");
-    std::vector<double> x =
-        begins(which) ? share_.inputs.at(m) : elements(input, room_shape(micro_batch), "an input");
+    const int part = share_.mine[which];
+    std::vector<double> x = begins(which)
+                                ? share_.inputs.at(m)
+                                : elements(input, shape_before(part, micro_batch), "an input");
     const auto added = kept_.emplace(std::pair(which, micro_batch), Kept{});
     LOCKSTEP_CHECK(added.second, "forward(): micro-batch ", micro_batch, " passed through part ",
                    share_.mine[which], " before");
     const std::vector<double> y = product(x, share_.matrices.at(which), Transposed::no);
     added.first->second.input = std::move(x);
-    if (!ends(which)) return tensor_of(y, room_shape(micro_batch));
+    if (!ends(which)) return tensor_of(y, shape_before(part + 1, micro_batch));
     double loss = 0;
     for (std::size_t i = 0; i < y.size(); ++i) loss += share_.coefficients.at(m)[i] * y[i];
-    return tensor_of({loss}, {1});
+    // Of another kind, so that it counts as the stage's.
+    const Tensor made = full({1}, loss, DType::float64, device_, MemoryKind::buffers);
+    added.first->second.loss = {made, loss};
+    return made;
   }
 
   // Adds to the part's gradient only when weight_gradient is called.
@@ -73,15 +83,18 @@ class HeldChain {
     LOCKSTEP_CHECK(gradient.defined(), "a backward pass through part ", share_.mine[which],
                    " was given no gradient");
     if (ends(which)) {
+      LOCKSTEP_CHECK(kept.loss.first.item() == kept.loss.second, "the loss of micro-batch ",
+                     micro_batch, " was written to after forward() returned it; it is the stage's");
       const double factor = elements(gradient, {1}, "the gradient of a loss")[0];
       kept.gradient = share_.coefficients.at(static_cast<std::size_t>(micro_batch));
       for (double& one : kept.gradient) one *= factor;
     } else {
-      kept.gradient = elements(gradient, room_shape(micro_batch), "a gradient");
+      kept.gradient =
+          elements(gradient, shape_before(share_.mine[which] + 1, micro_batch), "a gradient");
     }
     if (begins(which)) return {};
     const auto back = product(kept.gradient, share_.matrices.at(which), Transposed::yes);
-    return tensor_of(back, room_shape(micro_batch));
+    return tensor_of(back, shape_before(share_.mine[which], micro_batch));
   }
 
   void weight_gradient(std::size_t which, int micro_batch) {
@@ -105,13 +118,23 @@ class HeldChain {
  private:
   enum class Transposed : std::uint8_t { no, yes };
   struct Kept {
-    std::vector<double> input, gradient;
+    std::vector<double> input{}, gradient{};
+    std::pair<Tensor, double> loss{};  // of the last part, and what it was
   };
 
   std::int64_t rows_of(int micro_batch) const {
     return share_.rows.at(static_cast<std::size_t>(micro_batch));
   }
-  Shape room_shape(int micro_batch) const { return {rows_of(micro_batch), share_.width}; }
+  // Of what goes from the part before `part` to it.
+  Shape shape_before(int part, int micro_batch) const {
+    const std::int64_t rows = rows_of(micro_batch), width = share_.width;
+    const int which = part % share_.shapes;
+    if (which == 0) return {rows, width};
+    return which == 1 ? Shape{rows, 1, width} : Shape{rows, width, 1};
+  }
+  Tensor room_of(const Shape& shape) const {
+    return empty(shape, DType::float64, device_, MemoryKind::activations);
+  }
   Kept& kept_at(std::size_t which, int micro_batch, const char* what) {
     const auto at = kept_.find({which, micro_batch});
     LOCKSTEP_CHECK(at != kept_.end(), what, " of micro-batch ", micro_batch, " through part ",

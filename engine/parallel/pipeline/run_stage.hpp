@@ -30,7 +30,7 @@ class Stage {
 
   //   input    from the part before; undefined for the model's first part, which has its own
   //   Returns  what the next part is given; of the model's last part the loss, one element: the
-  //            mean over the micro-batch
+  //            mean over the micro-batch. It remains the stage's, so nothing may write to it
   virtual Tensor forward(const PassOf& pass, const Tensor& input) = 0;
   // Adds to the gradients of the chunk's parameters, and frees what forward kept.
   //   gradient  of what forward returned

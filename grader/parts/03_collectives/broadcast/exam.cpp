@@ -29,6 +29,10 @@ Price price(const CollectiveProblem& p) {
   price.why_depth =
       "the ranks pass the data on one after the other; every rank that has it can send it in every "
       "step";
+  price.seconds = 1.1 * tree_depth(p.size()) * message_seconds(p, p.count);
+  price.why_time =
+      "a rank serves a small part of the tree first, and the largest part waits; serve the "
+      "farthest place first";
   price.why_fan = "one rank serves all the others; the ranks that it has served should send, too";
   return price;
 }
@@ -39,7 +43,8 @@ Exam exam() {
   return collective_exam(
       {.values =
            "the root's elements arrive on every rank, for any root, number of ranks and count",
-       .cost = "a tree sends (N-1)·D elements; no chain and no rank's sends exceed log2 N",
+       .cost = "a tree sends (N-1)·D elements in the time of log2 N; no chain and no rank's sends "
+               "exceed it",
        .roots = Roots::all,
        .oracle = scene,
        .counts = counts,

@@ -33,6 +33,10 @@ Price price(const CollectiveProblem& p) {
   price.depth = price.receives = tree_depth(p.size());
   price.why_bytes = "a partial result travels more than once, or to more than one rank";
   price.why_depth = "the ranks add one after the other; pairs of them can add at the same time";
+  price.seconds = 1.1 * tree_depth(p.size()) * message_seconds(p, p.count);
+  price.why_time =
+      "a rank receives from the largest part of the tree first, and small parts, whose sums are "
+      "ready, wait; receive from the nearest place first";
   price.why_fan =
       "one rank receives from all the others; those ranks should add among themselves first";
   return price;
@@ -44,7 +48,8 @@ Exam exam() {
   return collective_exam(
       {.values = "the root has every rank's value exactly once, and the data of all other ranks is "
                  "unchanged",
-       .cost = "a tree sends (N-1)·D elements; no chain and no rank's receives exceed log2 N",
+       .cost = "a tree sends (N-1)·D elements in the time of log2 N; no chain and no rank's "
+               "receives exceed it",
        .roots = Roots::all,
        .reduces = Reduces::yes,
        .oracle = scene,

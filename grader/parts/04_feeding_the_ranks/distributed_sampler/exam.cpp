@@ -256,7 +256,7 @@ std::vector<SamplerOptions> all_ranks(Bench& bench, Order order, Tail tail,
   for (int ranks : {1, 2, 3, 4, 5, 7, 8}) {
     for (std::int64_t length : lengths) {
       const std::uint64_t seed = bench.draw() % 1'000'000'000;
-      const int epoch = static_cast<int>(bench.draw() % 10);
+      const int epoch = static_cast<int>(bench.draw() % 1000);
       for (int rank = 0; rank < ranks; ++rank) {
         questions.push_back({length, rank, ranks, seed, epoch, order, tail});
       }

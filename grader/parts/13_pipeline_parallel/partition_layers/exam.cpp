@@ -214,6 +214,14 @@ std::vector<Question> drawn_lists(Bench& bench) {
   return questions;
 }
 
+// The same in another unit: picoseconds, or single operations.
+std::vector<Question> in_unit(std::vector<Question> questions, double unit) {
+  for (Question& q : questions) {
+    for (double& cost : q.cost) cost *= unit;
+  }
+  return questions;
+}
+
 // Costs that are nearly equal: cuts into equal counts differ in the sixth digit.
 std::vector<Question> nearly_equal(Bench& bench) {
   std::vector<Question> questions;
@@ -284,6 +292,8 @@ Exam exam() {
        [](Bench& bench) {
          judge(bench, contract, "drawn lists", drawn_lists(bench));
          judge(bench, contract, "nearly equal costs", nearly_equal(bench));
+         judge(bench, contract, "tiny costs", in_unit(drawn_lists(bench), 1e-13));
+         judge(bench, contract, "huge costs", in_unit(drawn_lists(bench), 1e14));
        }},
       {"a heavy first or last layer has a stage that fits it",
        [](Bench& bench) { judge(bench, contract, "heavy ends", heavy_ends(bench)); }},

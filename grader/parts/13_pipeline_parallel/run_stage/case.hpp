@@ -27,6 +27,7 @@ struct StageCase {
   std::vector<double> weights{};
   pipeline::PassCosts costs{};
   ChainShare share{};
+  int fails_at = -1;  // the number of the pass in which the stage throws; -1: none
 };
 
 struct StageReport {
@@ -34,15 +35,16 @@ struct StageReport {
   std::int64_t held_bytes_max = 0;               // tensors of the part when a pass began
   std::vector<std::vector<double>> gradients{};  // by chunk
   std::vector<double> loss{};                    // its elements; empty: undefined
+  bool threw = false;                            // what the stage had thrown
 };
 
 template <typename Archive>
 void fields(Archive& archive, StageCase& c) {
-  archive(c.group, c.peer, c.plan, c.weights, c.costs, c.share);
+  archive(c.group, c.peer, c.plan, c.weights, c.costs, c.share, c.fails_at);
 }
 template <typename Archive>
 void fields(Archive& archive, StageReport& report) {
-  archive(report.passes, report.held_bytes_max, report.gradients, report.loss);
+  archive(report.passes, report.held_bytes_max, report.gradients, report.loss, report.threw);
 }
 
 }  // namespace lockstep::grader

@@ -17,6 +17,7 @@ using pipeline::Schedule;
 
 StageCase case_of(const Problem& p, std::uint64_t salt, int stage) {
   StageCase one{.plan = p.plan, .weights = weights_of(p, salt), .costs = p.costs};
+  one.fails_at = p.fails_at;
   std::vector<int> mine;
   for (int chunk = 0; chunk < p.plan.chunks; ++chunk) mine.push_back(chunk * p.plan.stages + stage);
   one.share = share_of(make_chain(salt, p.plan.stages * p.plan.chunks, p.rows), mine);
@@ -114,10 +115,35 @@ void memory(Bench& bench) {
       }};
   for (const auto& [schedule, stages, chunks] :
        {std::tuple{Schedule::one_f_one_b, 2, 1}, std::tuple{Schedule::one_f_one_b, 4, 1},
-        std::tuple{Schedule::interleaved, 2, 2}, std::tuple{Schedule::zero_bubble, 3, 1}}) {
+        std::tuple{Schedule::interleaved, 2, 2}, std::tuple{Schedule::interleaved, 1, 3},
+        std::tuple{Schedule::zero_bubble, 3, 1}}) {
     Problem p = problem_of(bench, plan_of(schedule, stages, chunks, 24), "24 micro-batches");
     p.rows.assign(24, 3);
     judge(bench, with_memory, p);
+  }
+}
+
+void failing_stage(Bench& bench) {
+  const Contract must_throw{
+      .case_of = case_of,
+      .compare = [](Bench& at, const Played& played, const Problem& p, std::uint64_t,
+                    const std::vector<StageReport>& reports) {
+        const StageReport& seen = reports.front();
+        if (seen.threw && std::ssize(seen.passes) == p.fails_at + 1) return;
+        at.fail(played, because({"error_swallowed",
+                                 "what the stage throws is caught. Let it leave the part, so that "
+                                 "no caller mistakes a partial result for a complete one"},
+                                {.message = text("the stage throws in its pass number ",
+                                                 p.fails_at + 1, ", and the part returns normally"),
+                                 .expected = "what the stage throws",
+                                 .seen = "a normal return"}));
+      }};
+  for (const auto& [schedule, fails_at] :
+       {std::tuple{Schedule::gpipe, 1}, std::tuple{Schedule::gpipe, 4},
+        std::tuple{Schedule::zero_bubble, 1}, std::tuple{Schedule::zero_bubble, 2}}) {
+    Problem p = problem_of(bench, plan_of(schedule, 1, 1, 3), "one stage that fails");
+    p.fails_at = fails_at;
+    judge(bench, must_throw, p);
   }
 }
 
@@ -168,6 +194,9 @@ Exam exam() {
          Problem p = problem_of(bench, plan_of(Schedule::gpipe, 1, 1, 3), "GPipe, fine weights");
          p.beside = 0x1p-29;  // no float32 holds such a weight
          judge(bench, contract, p);
+         p = problem_of(bench, plan_of(Schedule::gpipe, 1, 1, 3), "GPipe, one weight is 0");
+         p.without_weight = 1;
+         judge(bench, contract, p);
        }},
       {"GPipe on 2 to 5 stages: losses and gradients are those of one device",
        [](Bench& bench) {
@@ -215,6 +244,7 @@ Exam exam() {
        },
        {},
        Asks::cost},
+      {"what a stage throws leaves the part", failing_stage, {}, Asks::cost},
       {"each boundary is crossed once in each direction by each micro-batch, and by nothing else",
        [](Bench& bench) {
          for (const auto& [schedule, stages, chunks, micro_batches] :

@@ -3,6 +3,7 @@
 #include "engine/parallel/pipeline/run_stage.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "grader/parts/13_pipeline_parallel/run_stage/case.hpp"
 #include "grader/play/ask.hpp"
@@ -14,14 +15,22 @@ namespace {
 using pipeline::Pass;
 using pipeline::PassOf;
 
+struct StageBroke : std::runtime_error {
+  StageBroke() : std::runtime_error("the stage broke") {}
+};
+
 class ChainStage final : public pipeline::Stage {
  public:
   ChainStage(const StageCase& c, Device& device, sim::Port& port, StageReport& report)
       : case_(c), device_(device), port_(port), report_(report), chain_(c.share, device) {}
 
   int chunks() const override { return case_.plan.chunks; }
-  Tensor make_input(const PassOf& pass) override { return chain_.room(pass.micro_batch); }
-  Tensor make_gradient(const PassOf& pass) override { return chain_.room(pass.micro_batch); }
+  Tensor make_input(const PassOf& pass) override {
+    return chain_.room_before(chunk_of(pass), pass.micro_batch);
+  }
+  Tensor make_gradient(const PassOf& pass) override {
+    return chain_.room_after(chunk_of(pass), pass.micro_batch);
+  }
 
   Tensor forward(const PassOf& pass, const Tensor& input) override {
     begin(Pass::forward, pass);
@@ -56,6 +65,7 @@ class ChainStage final : public pipeline::Stage {
     report_.held_bytes_max =
         std::max(report_.held_bytes_max, device_.bytes_now(MemoryKind::activations));
     pass_time(port_, pipeline::cost_of(case_.costs, kind));
+    if (std::ssize(report_.passes) == case_.fails_at + 1) throw StageBroke();
   }
 
   const StageCase& case_;
@@ -69,7 +79,12 @@ StageReport be_a_stage(comm::ProcessGroup& group, const StageCase& c, Device& de
                        sim::Port& port) {
   StageReport report;
   ChainStage stage(c, device, port, report);
-  const pipeline::StageResult result = pipeline::run_stage(group, stage, c.plan, c.weights);
+  pipeline::StageResult result;
+  try {
+    result = pipeline::run_stage(group, stage, c.plan, c.weights);
+  } catch (const StageBroke&) {
+    report.threw = true;
+  }
   report.gradients = stage.chain().gradients();
   if (result.loss.defined()) {
     for (std::int64_t i = 0; i < result.loss.numel(); ++i) {

@@ -17,7 +17,8 @@ std::string Problem::description() const {
   return text(schedule, ", ", plan.stages, plan.stages == 1 ? " stage" : " stages",
               plan.chunks == 1 ? "" : text(" of ", plan.chunks, " chunks"),
               members.size() < members.world ? text(" in a world of ", members.world) : "", ", ",
-              plan.micro_batches, plan.micro_batches == 1 ? " micro-batch" : " micro-batches");
+              plan.micro_batches, plan.micro_batches == 1 ? " micro-batch" : " micro-batches",
+              fails_at < 0 ? "" : text(", the stage throws in its pass number ", fails_at + 1));
 }
 
 Problem problem_of(Bench& bench, Plan plan, std::string schedule) {
@@ -110,6 +111,7 @@ int tensors_held(const Plan& plan, int stage) {
 std::vector<double> weights_of(const Problem& p, std::uint64_t salt) {
   std::vector<double> weights = make_weights(salt, p.plan.micro_batches);
   for (double& weight : weights) weight += p.beside;
+  if (p.without_weight >= 0) weights[static_cast<std::size_t>(p.without_weight)] = 0;
   return weights;
 }
 

@@ -17,6 +17,8 @@ struct Problem {
   pipeline::PassCosts costs{20e-6, 40e-6, 20e-6, 20e-6};
   std::vector<int> rows{};  // of each micro-batch
   double beside = 0;        // added to each weight
+  int without_weight = -1;  // the micro-batch whose weight is 0; -1: none
+  int fails_at = -1;        // the number of the pass in which the stage throws; -1: none
   std::uint64_t schedule_seed = 0;
 
   std::string description() const;

@@ -17,6 +17,7 @@ struct Problem {
   std::vector<int> device_of_layer;
   int rows = 2;
   std::uint64_t schedule_seed = 0;
+  int shapes = 1;  // of what layers exchange
 
   int layers() const { return static_cast<int>(device_of_layer.size()); }
   int device_of(int layer) const { return device_of_layer[static_cast<std::size_t>(layer)]; }
@@ -41,9 +42,11 @@ Chain chain_of(const Problem& p, std::uint64_t salt) {
 }
 
 SplitCase case_of(const Problem& p, std::uint64_t salt, int device) {
-  return {.device_of_layer = p.device_of_layer,
-          .forward_s = forward_s,
-          .share = share_of(chain_of(p, salt), p.layers_of(device))};
+  SplitCase one{.device_of_layer = p.device_of_layer,
+                .forward_s = forward_s,
+                .share = share_of(chain_of(p, salt), p.layers_of(device))};
+  one.share.shapes = p.shapes;
+  return one;
 }
 
 using Gradients = std::vector<std::vector<double>>;
@@ -247,10 +250,12 @@ Exam exam() {
        [](Bench& bench) {
          judge_maps(bench, 2, {{0, 1, 0}, {1, 0, 1, 0}, {0, 1, 1, 0, 0, 1}});
        }},
-      {"any map on 2 to 8 and 13 devices, some of which have no layer",
+      {"any map on 2 to 8 and 13 devices, some of which have no layer; layers of many shapes",
        [](Bench& bench) {
          for (const int devices : {2, 3, 4, 5, 6, 7, 8, 13}) {
-           judge(bench, contract, drawn(bench, devices, 9));
+           Problem p = drawn(bench, devices, 9);
+           p.shapes = 3;
+           judge(bench, contract, p);
          }
        }},
       {"in a subgroup, devices are ranks of that subgroup",

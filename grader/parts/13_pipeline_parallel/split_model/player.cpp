@@ -15,8 +15,8 @@ class ChainLayers final : public pipeline::Layers {
   ChainLayers(const SplitCase& c, Device& device, sim::Port& port, SplitReport& report)
       : case_(c), device_(device), port_(port), report_(report), chain_(c.share, device) {}
 
-  Tensor make_input(int layer) override { return room_of(layer); }
-  Tensor make_gradient(int layer) override { return room_of(layer); }
+  Tensor make_input(int layer) override { return chain_.room_before(place_of(layer), 0); }
+  Tensor make_gradient(int layer) override { return chain_.room_after(place_of(layer), 0); }
   Tensor forward(int layer, const Tensor& input) override {
     const std::size_t which = place_of(layer);
     report_.passes.push_back(layer + 1);
@@ -44,11 +44,6 @@ class ChainLayers final : public pipeline::Layers {
     const auto at = std::ranges::find(case_.share.mine, layer);
     LOCKSTEP_CHECK(at != case_.share.mine.end(), "layer ", layer, " does not lie on this device");
     return static_cast<std::size_t>(at - case_.share.mine.begin());
-  }
-
-  Tensor room_of(int layer) const {
-    place_of(layer);
-    return chain_.room(0);
   }
 
   const SplitCase& case_;
