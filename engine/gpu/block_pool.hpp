@@ -1,6 +1,6 @@
 // Memory of a device that is kept when it is released, and given out again. To ask CUDA takes a
-// microsecond for a small block and a millisecond for a large one, and to give it back waits for the
-// whole device.
+// microsecond for a small block and a millisecond for a large one, and to give it back waits for
+// the whole device.
 //
 // All work goes to one stream, so a block is given out again at once: what was launched before on
 // it comes first.
@@ -27,7 +27,7 @@ namespace lockstep::gpu {
 class BlockSource {
  public:
   virtual ~BlockSource() = default;
-  virtual std::byte* obtain(std::size_t bytes) = 0;      // nullptr when the memory is spent
+  virtual std::byte* obtain(std::size_t bytes) = 0;       // nullptr when the memory is spent
   virtual void give_back(std::byte* block) noexcept = 0;  // waits for what uses it
 };
 
@@ -44,7 +44,7 @@ class BlockPool {
   // 256-byte aligned, uninitialised; nullptr for no bytes.
   //   Throws  GpuError when the memory is spent
   std::byte* take(std::size_t bytes);
-  std::byte* try_take(std::size_t bytes);                  // nullptr when the memory is spent
+  std::byte* try_take(std::size_t bytes);                   // nullptr when the memory is spent
   void give(std::byte* block, std::size_t bytes) noexcept;  // `bytes` as at take()
   // The device was waited for: what was released goes back where nothing is kept.
   void settled() noexcept;
@@ -59,7 +59,8 @@ class BlockPool {
   BlockSource& source_;
   const Keep keep_;
   mutable std::mutex mutex_;
-  std::map<std::size_t, std::vector<std::byte*>> kept_;  // by size; waiting to go back, or for reuse
+  std::map<std::size_t, std::vector<std::byte*>>
+      kept_;  // by size; waiting to go back, or for reuse
   std::size_t bytes_kept_ = 0;
   std::size_t bytes_out_ = 0;
 };

@@ -27,8 +27,10 @@ std::string advice_for(cudaError_t error) {
     case cudaErrorInvalidDevice:
       return "there is no GPU of that number; nvidia-smi lists them";
     case cudaErrorNoKernelImageForDevice:
-      return text("the kernels are built for compute capability 8.0 and newer, and this GPU is "
-                  "older; ", without_gpu);
+      return text(
+          "the kernels are built for compute capability 8.0 and newer, and this GPU is "
+          "older; ",
+          without_gpu);
     case cudaErrorIllegalInstruction:
       return "a kernel has an instruction that is not known here";
     case cudaErrorMemoryAllocation:

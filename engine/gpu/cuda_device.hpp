@@ -9,10 +9,11 @@
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
-#include <memory>
 #include <string>
 
 #include "engine/gpu/block_pool.hpp"
+#include "engine/gpu/cuda_kernels.hpp"
+#include "engine/gpu/fault_box.hpp"
 #include "engine/gpu/open_gpu.hpp"
 #include "engine/gpu/scratch.hpp"
 #include "engine/gpu/transfers.hpp"
@@ -26,7 +27,7 @@ class CudaDevice final : public Device {
   ~CudaDevice() override;
 
   std::string_view name() const override { return name_; }  // "cuda", "cuda on paper"
-  const Kernels& kernels() const override { return *kernels_; }
+  const Kernels& kernels() const override { return kernels_; }
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* data, std::size_t bytes) noexcept override;
   Device& host() override { return host_; }
@@ -72,8 +73,9 @@ class CudaDevice final : public Device {
   Scratch scratch_;
   Stream stream_;
   Transfers transfers_;
+  FaultBox faults_;
   Blas blas_;
-  std::unique_ptr<const Kernels> kernels_;
+  CudaKernels kernels_;
 };
 
 }  // namespace lockstep::gpu

@@ -25,14 +25,13 @@ struct GpuError : Error {
 enum class Hardware : std::uint8_t { nvidia, paper };
 
 // kept: what a tensor releases is given out again. returned: it goes back to CUDA, so that paper
-// sees where each tensor begins and ends, and that nobody uses it afterwards. chosen: kept on a GPU,
-// returned on paper.
+// sees where each tensor begins and ends, and that nobody uses it afterwards. chosen: kept on a
+// GPU, returned on paper.
 enum class Blocks : std::uint8_t { chosen, kept, returned };
 
 struct GpuOptions {
   Hardware hardware = Hardware::nvidia;
   Blocks blocks = Blocks::chosen;
-  int index = 0;  // of the GPU, as CUDA counts
   // Of paper, as engine/paper/settings.hpp names them: {"seed=3", "fail_allocation=7"}. The process
   // has one paper: what was set stays set.
   std::vector<std::string> paper = {};
@@ -43,8 +42,9 @@ struct GpuOptions {
 //           has not been built, no driver, a driver that is too old, no GPU
 std::unique_ptr<Device> open_gpu(const GpuOptions& options);
 
-// What paper has found since the process began, a sentence a line; empty where nothing is wrong, and
-// where paper was never opened. Kernels that nobody has waited for have not run: settle() first.
+// What paper has found since the process began, a sentence a line; empty where nothing is wrong,
+// and where paper was never opened. Kernels that nobody has waited for have not run: settle()
+// first.
 std::string paper_findings();
 
 }  // namespace lockstep::gpu

@@ -14,27 +14,26 @@ Transfers::~Transfers() {
   for (const Arrival& arrival : arriving_) destroy(arrival.block);
 }
 
-void Transfers::upload(std::span<const std::byte> from, void* to) {
+void Transfers::upload(std::span<const std::byte> from, std::byte* to) {
   const std::scoped_lock lock(mutex_);
   for (std::size_t at = 0; at < from.size(); at += block_bytes) {
     const auto part = from.subspan(at, std::min(block_bytes, from.size() - at));
     const Block block = free_block();
     uploading_.push_back(block);  // the owner, whatever fails from here on
     std::memcpy(block.memory, part.data(), part.size());
-    check(cudaMemcpyAsync(static_cast<std::byte*>(to) + at, block.memory, part.size(),
-                          cudaMemcpyHostToDevice, stream_),
+    check(cudaMemcpyAsync(to + at, block.memory, part.size(), cudaMemcpyHostToDevice, stream_),
           "cudaMemcpyAsync to the device");
     check(cudaEventRecord(block.used, stream_), "cudaEventRecord");
   }
 }
 
-void Transfers::download(const void* from, std::span<std::byte> to) {
+void Transfers::download(const std::byte* from, std::span<std::byte> to) {
   const std::scoped_lock lock(mutex_);
   for (std::size_t at = 0; at < to.size(); at += block_bytes) {
     const auto part = to.subspan(at, std::min(block_bytes, to.size() - at));
     arriving_.push_back({free_block(), part});
-    check(cudaMemcpyAsync(arriving_.back().block.memory, static_cast<const std::byte*>(from) + at,
-                          part.size(), cudaMemcpyDeviceToHost, stream_),
+    check(cudaMemcpyAsync(arriving_.back().block.memory, from + at, part.size(),
+                          cudaMemcpyDeviceToHost, stream_),
           "cudaMemcpyAsync to the host");
   }
 }

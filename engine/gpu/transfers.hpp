@@ -5,9 +5,9 @@
 //   upload    the bytes are copied into a block, and from there in the stream's turn
 //   download  a copy into a block in the stream's turn; finish() copies on to where it is wanted
 //
-// A block of an upload is free again when its event has come. At most `pinned_bytes_max` are pinned:
-// beyond them the host waits. Thread: any; the mutex guards all. Events order nothing but the
-// host's own use of its blocks.
+// A block of an upload is free again when its event has come. At most `pinned_bytes_max` are
+// pinned: beyond them the host waits. Thread: any; the mutex guards all. Events order nothing but
+// the host's own use of its blocks.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,22 +18,23 @@
 #include <span>
 #include <vector>
 
+#include "engine/gpu/cuda_kernels.hpp"
+
 namespace lockstep::gpu {
 
-class Transfers {
+class Transfers final : public Staging {
  public:
   static constexpr std::size_t block_bytes = std::size_t{1} << 20;
   static constexpr std::size_t pinned_bytes_max = std::size_t{64} << 20;
 
   explicit Transfers(cudaStream_t stream) : stream_(stream) {}
-  ~Transfers();
+  ~Transfers() override;
   Transfers(const Transfers&) = delete;
   Transfers& operator=(const Transfers&) = delete;
 
-  // `from` may change when this returns.
-  void upload(std::span<const std::byte> from, void* to);
-  // `to` has the bytes after finish(), and must be there until then.
-  void download(const void* from, std::span<std::byte> to);
+  void upload(std::span<const std::byte> from, std::byte* to) override;
+  // `to` must be there until finish().
+  void download(const std::byte* from, std::span<std::byte> to) override;
   // The stream was waited for: every download arrives.
   void finish();
 
