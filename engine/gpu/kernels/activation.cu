@@ -1,12 +1,10 @@
-// Each activation is a struct with its value and its slope; formulas as in tensor/cpu/activation.cpp.
+// Each activation is a struct with its value and its slope; formulas as in
+// tensor/cpu/activation.cpp.
 #include "engine/gpu/kernels/launch.cuh"
 #include "engine/gpu/kernels/table.hpp"
 
 namespace lockstep::gpu::kernels {
 namespace {
-
-__device__ inline float exponential(float x) { return expf(x); }
-__device__ inline double exponential(double x) { return exp(x); }
 
 template <typename V>
 __device__ V sigmoid(V x) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "engine/gpu/errors.hpp"
+#include "engine/gpu/cuda_check.hpp"
 #include "engine/gpu/kernels/call.hpp"
 #include "engine/gpu/kernels/numbers.cuh"
 #include "engine/tensor/tensor.hpp"
@@ -20,9 +20,6 @@ inline unsigned blocks_for(std::int64_t items, std::int64_t items_of_block) {
   const std::int64_t blocks = (items + items_of_block - 1) / items_of_block;
   return static_cast<unsigned>(std::min(blocks, blocks_max));
 }
-
-// Throws where the launch that came just before was refused.
-inline void check_launch(const char* kernel) { check_cuda(cudaGetLastError(), kernel); }
 
 template <typename T>
 T* elements(const Tensor& x) {

@@ -26,6 +26,9 @@ __device__ inline double times(double a, double b) { return __dmul_rn(a, b); }
 __device__ inline float plus(float a, float b) { return __fadd_rn(a, b); }
 __device__ inline double plus(double a, double b) { return __dadd_rn(a, b); }
 
+__device__ inline float exponential(float x) { return expf(x); }
+__device__ inline double exponential(double x) { return exp(x); }
+
 // `width` neighbours in memory, aligned to their size together.
 template <typename T, int width>
 struct Packet {

@@ -27,8 +27,8 @@ void sum_to(const Call& call, const Tensor& x, const Tensor& total);
 void add_squares(const Call& call, const Tensor& x, const Tensor& total);
 void clip_factor(const Call& call, const Tensor& squares, double max_norm, const Tensor& norm,
                  const Tensor& factor);
-void matmul(const Call& call, const Tensor& a, ops::Transpose transpose_a, const Tensor& b,
-            ops::Transpose transpose_b, const Tensor& c);
+void matmul(const Call& call, cublasHandle_t blas, const Tensor& a, ops::Transpose transpose_a,
+            const Tensor& b, ops::Transpose transpose_b, const Tensor& c);
 void add_row(const Call& call, const Tensor& row, const Tensor& x);
 void sum_rows(const Call& call, const Tensor& x, const Tensor& sum);
 void softmax(const Call& call, const Tensor& x, const Tensor& y);
