@@ -46,7 +46,7 @@ endif()
 
 # One PTX, for compute_80, of which ptxas makes the code of both processors. What paper runs is that
 # PTX: uncompressed, and with the lines of the source.
-set(LOCKSTEP_NVCC_FLAGS -std=c++20 -O3 -lineinfo -cudart shared --no-compress
+set(LOCKSTEP_NVCC_FLAGS -std=c++20 --expt-relaxed-constexpr -diag-suppress 445 -O3 -lineinfo -cudart shared --no-compress
     "-gencode" "arch=compute_80,code=[compute_80,sm_80,sm_90]" -Xcompiler=-fPIC -Xptxas=-v)
 
 # lockstep_cuda_objects(objects kernels/fill.cu …): one object a source, in the list `objects`. What

@@ -21,6 +21,8 @@
 
 namespace lockstep::gpu {
 
+struct Call;  // kernels/call.hpp
+
 // Bytes between the host and the device, in the order of the kernels' stream.
 class Staging {
  public:
@@ -95,6 +97,8 @@ class CudaKernels final : public Kernels {
   void unscale(InOut x, double factor, InOut found) const override;
 
  private:
+  Call call() const;
+
   cudaStream_t stream_;
   cublasHandle_t blas_;
   FaultBox& faults_;

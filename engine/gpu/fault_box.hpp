@@ -32,7 +32,7 @@ constexpr std::uint64_t no_candidate = ~std::uint64_t{0};
 //   Thread  one at a time
 class FaultBox {
  public:
-  // Memory for the record, and the host's copy of it.   Throws  as check_cuda
+  // Memory for the record, and the host's copy of it.   Throws  GpuError
   explicit FaultBox(cudaStream_t stream);
   ~FaultBox();
   FaultBox(const FaultBox&) = delete;
