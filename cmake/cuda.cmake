@@ -10,7 +10,10 @@ set(LOCKSTEP_CUDA_VERSION 13)   # our stand-ins for NVIDIA's libraries have the 
 set(cuda_help "install NVIDIA's CUDA Toolkit ${LOCKSTEP_CUDA_VERSION}, then run cmake --fresh --preset release")
 
 set(LOCKSTEP_CUDA OFF)
-find_program(LOCKSTEP_NVCC nvcc PATHS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES bin)
+if(NOT LOCKSTEP_CUDA_PLACES)
+  set(LOCKSTEP_CUDA_PLACES ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda)
+endif()
+find_program(LOCKSTEP_NVCC nvcc PATHS ${LOCKSTEP_CUDA_PLACES} PATH_SUFFIXES bin)
 mark_as_advanced(LOCKSTEP_NVCC)
 if(LOCKSTEP_SANITIZE)
   set(LOCKSTEP_CUDA_STATE "off (this build has sanitizers, which do not know GPU memory): GPU tests are skipped")

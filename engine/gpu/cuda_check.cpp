@@ -6,39 +6,39 @@
 namespace lockstep::gpu {
 namespace {
 
-// Both ways out, where there is no GPU to work on.
-constexpr const char* without_gpu =
-    "leave out --device cuda to train on the CPU, or add --paper to execute the same kernels "
-    "without a GPU, slowly";
-
 std::string advice_for(cudaError_t error) {
   switch (error) {
-    case cudaErrorInsufficientDriver: {
-      int driver = 0;
-      if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0) {
-        return text("the NVIDIA driver knows CUDA ", driver / 1000, ".", driver % 1000 / 10,
-                    " and this program needs 13.0: install driver 580 or newer; until then, ",
-                    without_gpu);
-      }
-      return text("no NVIDIA driver answers on this machine; ", without_gpu);
-    }
-    case cudaErrorNoDevice:
-      return text("this machine has no GPU that CUDA may use; ", without_gpu);
-    case cudaErrorInvalidDevice:
-      return "there is no GPU of that number; nvidia-smi lists them";
-    case cudaErrorNoKernelImageForDevice:
-      return text(
-          "the kernels are built for compute capability 8.0 and newer, and this GPU is "
-          "older; ",
-          without_gpu);
-    case cudaErrorIllegalInstruction:
-      return "a kernel has an instruction that is not known here";
     case cudaErrorMemoryAllocation:
       return "the GPU's memory is spent; make the batch or the model smaller";
     case cudaErrorIllegalAddress:
       return "a kernel reached memory that is not its own; run the same with --paper to see which";
+    case cudaErrorIllegalInstruction:
+      return "a kernel met an instruction that is not known here; run the same with --paper to see "
+             "which";
+    case cudaErrorLaunchTimeout:
+      return "a kernel ran too long; run the same with --paper to see which";
     default:
       return "nvidia-smi says in what state the GPU is";
+  }
+}
+
+// What is missing for a GPU, of which CUDA says only that there is none.
+std::string missing_for(cudaError_t error) {
+  int driver = 0;
+  if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&
+      driver > 0) {
+    return text("the NVIDIA driver of this machine knows CUDA up to ", driver / 1000, ".",
+                driver % 1000 / 10, ", and CUDA 13.0 needs driver 580 or newer");
+  }
+  switch (error) {
+    case cudaErrorInsufficientDriver:
+      return "this machine has no NVIDIA driver";
+    case cudaErrorNoDevice:
+      return "CUDA finds none here (CUDA_VISIBLE_DEVICES may hide it)";
+    case cudaErrorNoKernelImageForDevice:
+      return "this one is older than compute capability 8.0, for which the kernels are built";
+    default:
+      return text("CUDA says ", cudaGetErrorName(error), " (", cudaGetErrorString(error), ")");
   }
 }
 
@@ -47,6 +47,12 @@ std::string advice_for(cudaError_t error) {
 void throw_cuda(cudaError_t error, const char* call) {
   throw GpuError(text("cuda: ", call, " failed with ", cudaGetErrorName(error), " (",
                       cudaGetErrorString(error), "): ", advice_for(error)));
+}
+
+void throw_no_gpu(cudaError_t error) {
+  throw GpuError(text("--device cuda needs an NVIDIA GPU, but ", missing_for(error),
+                      "; leave it out to compute on the CPU, or add --paper to execute the same "
+                      "kernels without a GPU, slowly"));
 }
 
 void throw_cublas(cublasStatus_t status, const char* call) {

@@ -10,6 +10,7 @@
 namespace lockstep::gpu {
 
 [[noreturn]] void throw_cuda(cudaError_t error, const char* call);
+[[noreturn]] void throw_no_gpu(cudaError_t error);  // of the first call: what is missing
 [[noreturn]] void throw_cublas(cublasStatus_t status, const char* call);
 
 inline void check(cudaError_t error, const char* call) {

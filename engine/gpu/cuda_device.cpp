@@ -13,7 +13,12 @@ namespace {
 // told in one place. The GPU is the first that CUDA shows; CUDA_VISIBLE_DEVICES chooses.
 std::string opened(const GpuOptions& options) {
   int devices = 0;
-  check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+  if (const auto error = cudaGetDeviceCount(&devices); error != cudaSuccess) throw_no_gpu(error);
+  if (devices == 0) throw_no_gpu(cudaErrorNoDevice);
+  int major = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0),
+        "cudaDeviceGetAttribute");
+  if (major < 8) throw_no_gpu(cudaErrorNoKernelImageForDevice);
   return options.hardware == Hardware::paper ? "cuda on paper" : "cuda";
 }
 

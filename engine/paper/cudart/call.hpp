@@ -1,0 +1,42 @@
+// What every function of the API does around its own few lines.
+#pragma once
+
+#include <utility>
+
+#include "engine/paper/cudart/runtime.hpp"
+
+namespace lockstep::paper {
+
+// Whether a function needs the device to be in order: most do, and return its sticky error.
+enum class Needs { device, nothing };
+
+// Runs body(runtime) under the lock. What it throws as Failed is the result, and is remembered for
+// cudaGetLastError. `function` is how findings name the call.
+template <typename Body>
+cudaError_t call(const char* function, Body&& body, Needs needs = Needs::device) {
+  Runtime* const state = runtime();
+  if (state == nullptr) return cudaErrorInitializationError;
+  if (state->callback_thread == std::this_thread::get_id()) {
+    state->findings().add(Kind::bad_call, Where{},
+                          std::string(function) + ": called by a host callback, which CUDA forbids; "
+                          "let the callback wake a thread that makes the call");
+    return cudaErrorNotPermitted;
+  }
+  const std::scoped_lock lock(state->mutex());
+  state->function = function;
+  cudaError_t error = cudaSuccess;
+  try {
+    if (needs == Needs::device && state->current().failure != cudaSuccess) {
+      throw Failed{state->current().failure};
+    }
+    error = std::forward<Body>(body)(*state);
+    // What failed meanwhile is told by whichever call sees it first.
+    if (error == cudaSuccess && needs == Needs::device) error = state->current().failure;
+  } catch (const Failed& failed) {
+    error = failed.error;
+  }
+  if (error != cudaSuccess) state->thread().last = error;
+  return error;
+}
+
+}  // namespace lockstep::paper

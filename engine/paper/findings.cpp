@@ -1,0 +1,119 @@
+// Findings: merging, and how one reads.
+#include "engine/paper/findings.hpp"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+namespace lockstep::paper {
+namespace {
+
+std::string key_of(Kind kind, const Where& where, const std::string& sentence) {
+  std::string key = std::to_string(static_cast<int>(kind)) + '\n' + where.kernel + '\n';
+  if (where.kernel.empty()) return key + sentence;
+  return key + where.file + '\n' + std::to_string(where.line);
+}
+
+std::string triple(const Dim3& place) {
+  return "(" + std::to_string(place.x) + "," + std::to_string(place.y) + "," +
+         std::to_string(place.z) + ")";
+}
+
+}  // namespace
+
+std::string_view name(Kind kind) {
+  switch (kind) {
+    case Kind::out_of_bounds:
+      return "out of bounds";
+    case Kind::use_after_free:
+      return "use after free";
+    case Kind::misaligned:
+      return "misaligned";
+    case Kind::uninitialised:
+      return "uninitialised";
+    case Kind::shared_race:
+      return "race in shared memory";
+    case Kind::device_race:
+      return "race in a block";
+    case Kind::block_race:
+      return "race between blocks";
+    case Kind::stream_race:
+      return "race between streams";
+    case Kind::divergent_barrier:
+      return "divergent barrier";
+    case Kind::wrong_mask:
+      return "wrong mask";
+    case Kind::hang:
+      return "hang";
+    case Kind::trap:
+      return "trap";
+    case Kind::refused:
+      return "refused";
+    case Kind::limit:
+      return "limit";
+    case Kind::host_touch:
+      return "host touches device memory";
+    case Kind::leak:
+      return "leak";
+    case Kind::bad_call:
+      return "bad call";
+  }
+  return "?";
+}
+
+std::string demangle(const std::string& mangled) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && text ? std::string(text.get()) : mangled;
+}
+
+std::string to_string(const Finding& finding) {
+  std::string text(name(finding.kind));
+  if (!finding.where.kernel.empty()) {
+    text += " in " + finding.where.kernel;
+    if (finding.where.line > 0) {
+      text += " at " + finding.where.file + ":" + std::to_string(finding.where.line);
+    }
+    text += ", block " + triple(finding.where.block) + ", thread " + triple(finding.where.thread);
+  }
+  text += ": " + finding.sentence;
+  if (finding.count > 1) text += " (seen " + std::to_string(finding.count) + " times)";
+  return text;
+}
+
+void Findings::add(Kind kind, const Where& where, std::string sentence) {
+  const std::scoped_lock lock(mutex_);
+  const auto [found, fresh] = index_.try_emplace(key_of(kind, where, sentence), findings_.size());
+  if (!fresh) {
+    ++findings_[found->second].count;
+    return;
+  }
+  findings_.push_back({kind, where, std::move(sentence), 1});
+}
+
+std::vector<Finding> Findings::all() const {
+  const std::scoped_lock lock(mutex_);
+  return findings_;
+}
+
+std::size_t Findings::size() const {
+  const std::scoped_lock lock(mutex_);
+  return findings_.size();
+}
+
+void Findings::clear() {
+  const std::scoped_lock lock(mutex_);
+  findings_.clear();
+  index_.clear();
+}
+
+std::string Findings::report() const {
+  std::string text;
+  for (const Finding& finding : all()) text += to_string(finding) + "\n";
+  return text;
+}
+
+}  // namespace lockstep::paper

@@ -1,0 +1,34 @@
+// What a run on paper is told: from PAPER_* variables in the environment (paper stands in for
+// NVIDIA's libraries and cannot be told otherwise from outside), or by key and value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace lockstep::paper {
+
+struct Settings {
+  std::uint64_t seed = 1;    // of the order of warps, blocks and streams: PAPER_SEED
+  bool checks = true;        // shadow memory and races; bounds are checked always: PAPER_CHECKS
+  bool strict = false;       // exit code 3 at the program's end with any finding: PAPER_STRICT
+  bool counters = false;     // sectors, bank passes, FLOPs: PAPER_COUNTERS
+  double deadline_s = 60.0;  // wall clock of one launch: PAPER_DEADLINE
+  std::uint64_t instructions_max = std::uint64_t{1} << 36;  // of one launch: PAPER_INSTRUCTIONS
+  std::size_t memory_bytes = std::size_t{1} << 30;          // of the device: PAPER_MEMORY
+  int devices = 1;                                          // PAPER_DEVICES
+  std::uint64_t fail_allocation = 0;  // the n-th fails, counted from 1; 0 is none
+  std::uint64_t fail_launch = 0;      // the n-th fails
+  std::uint64_t skip_event_wait = 0;  // the n-th cudaStreamWaitEvent does nothing
+};
+
+// Sets one setting. Returns false where there is no such key or the value does not read. Keys are
+// the members' names ("seed", "checks", "deadline_s", "fail_allocation", ...).
+bool configure(Settings& settings, std::string_view key, std::string_view value);
+
+// The settings of the environment: PAPER_SEED and so on, the members' names in capitals without
+// unit (a value that does not read is told on stderr and ends the program: a gate must not pass by
+// a typo).
+Settings settings_of_environment();
+
+}  // namespace lockstep::paper
