@@ -6,6 +6,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/base/temporary_folder.hpp"
+#include "engine/checkpoint/weights.hpp"
 #include "engine/comm/solo_group.hpp"
 #include "engine/nn/generate.hpp"
 #include "engine/train/loop.hpp"
@@ -199,7 +200,7 @@ TEST_CASE("gpu: a checkpoint goes from the CPU to paper, and both generate the s
   OnPaper paper;
   const auto same = nn::make_model(course.recipe.model, paper.device(), 5);
   checkpoint::load_weights(file, *same);
-  const nn::GenerateOptions wanted{.tokens = 4, .temperature = 0, .sequence = sequence};
+  const nn::GenerateOptions wanted{.tokens = 4, .sequence = sequence, .temperature = 0};
   const auto ignore = [](std::int64_t) {};
   CHECK(nn::generate(*same, {1, 2, 3}, wanted, ignore) ==
         nn::generate(*model, {1, 2, 3}, wanted, ignore));
