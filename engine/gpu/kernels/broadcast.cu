@@ -1,4 +1,6 @@
 // Sums, products and scalings of elements, of tensors of one shape or of shapes that broadcast.
+#include <algorithm>
+
 #include "engine/gpu/kernels/launch.cuh"
 #include "engine/gpu/kernels/table.hpp"
 
@@ -30,9 +32,12 @@ struct TimesNumber {
 };
 
 // c's axes, innermost first, and how many elements a and b go on along each; 0: they are repeated.
+// Beyond the last axis sizes are 1, so that a kernel for more axes takes them, too.
 struct Walk {
+  Walk() { std::ranges::fill(size, 1); }
+
   int axes = 0;
-  std::int64_t size[Shape::axes_max] = {}, a[Shape::axes_max] = {}, b[Shape::axes_max] = {};
+  std::int64_t size[Shape::axes_max], a[Shape::axes_max] = {}, b[Shape::axes_max] = {};
 };
 
 template <typename T, int axes, typename Each>
@@ -81,14 +86,13 @@ Walk walk_of(const Shape& c, const Shape& a, const Shape& b) {
   return walk;
 }
 
-template <typename T, typename Each, int axes = 1>
-void launch_walk(const Call& call, std::int64_t count, const T* a, const T* b, const Walk& walk,
-                 const Each& each, T* c) {
-  if constexpr (axes < static_cast<int>(Shape::axes_max)) {
-    if (walk.axes > axes) return launch_walk<T, Each, axes + 1>(call, count, a, b, walk, each, c);
-  }
-  combine_walking<T, axes><<<blocks_for(count, block_threads), block_threads, 0, call.stream>>>(
-      count, a, b, walk, each, c);
+// with_axes(n, [&]<int axes>() { … }) with axes ≥ n
+template <typename Function>
+void with_axes(int axes, const Function& function) {
+  if (axes <= 1) return function.template operator()<1>();
+  if (axes == 2) return function.template operator()<2>();
+  if (axes <= 4) return function.template operator()<4>();
+  function.template operator()<static_cast<int>(Shape::axes_max)>();
 }
 
 template <typename Each>
@@ -101,8 +105,11 @@ void combine_by(const Call& call, const Tensor& a, const Tensor& b, const Tensor
       return launch_map(call, "combine", count, elements<T>(c), InWide<T, Each>{each},
                         elements<const T>(a), elements<const T>(b));
     }
-    launch_walk(call, count, elements<const T>(a), elements<const T>(b),
-                walk_of(c.shape(), a.shape(), b.shape()), each, elements<T>(c));
+    const Walk walk = walk_of(c.shape(), a.shape(), b.shape());
+    with_axes(walk.axes, [&]<int axes>() {
+      combine_walking<T, axes><<<blocks_for(count, block_threads), block_threads, 0, call.stream>>>(
+          count, elements<const T>(a), elements<const T>(b), walk, each, elements<T>(c));
+    });
     check_launch("combine");
   });
 }
