@@ -136,22 +136,29 @@ double tolerance(DType dtype) {
   }
 }
 
-void check_beside_cpu(const Course& course) {
+// Each seed orders streams, blocks and warps in its own way.
+void check_beside_cpu(const Course& course, std::vector<std::uint64_t> seeds = {1, 2, 3}) {
   CpuDevice cpu;
   const Left here = run(course, cpu);
-  OnPaper paper;
-  const Left there = run(course, paper.device());
   REQUIRE(here.losses.size() == 10);
-  REQUIRE(there.losses.size() == 10);
   CHECK(here.losses.back() < here.losses.front());
   const double most = tolerance(course.recipe.model.dtype);
-  for (std::size_t i = 0; i < here.losses.size(); ++i) {
-    CAPTURE(i, here.losses[i], there.losses[i]);
-    CHECK(std::abs(there.losses[i] - here.losses[i]) <= most * std::abs(here.losses[i]));
+  Left first;
+  for (const std::uint64_t seed : seeds) {
+    CAPTURE(seed);
+    OnPaper paper({text("seed=", seed)});
+    const Left there = run(course, paper.device());
+    REQUIRE(there.losses.size() == 10);
+    for (std::size_t i = 0; i < here.losses.size(); ++i) {
+      CAPTURE(i, here.losses[i], there.losses[i]);
+      CHECK(std::abs(there.losses[i] - here.losses[i]) <= most * std::abs(here.losses[i]));
+    }
+    CHECK(std::abs(there.test_loss - here.test_loss) <= most * std::abs(here.test_loss));
+    if (first.losses.empty()) first = there;
+    CHECK(there.losses == first.losses);  // a GPU's luck changes no bit
+    CHECK(paper.findings() == "");
+    CHECK(paper.findings_at_the_end() == "");
   }
-  CHECK(std::abs(there.test_loss - here.test_loss) <= most * std::abs(here.test_loss));
-  CHECK(paper.findings() == "");
-  CHECK(paper.findings_at_the_end() == "");
 }
 
 }  // namespace
