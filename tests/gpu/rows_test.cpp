@@ -160,6 +160,9 @@ TEST_CASE("gpu: norms are the CPU's to a few units, by warps and by blocks") {
           [&](Device& device) { return norms(9, columns, dtype, device); }, units);
     }
     check_beside(
+        paper, text("150 rows of 5 ", name_of(dtype)),
+        [&](Device& device) { return norms(150, 5, dtype, device); }, units);
+    check_beside(
         paper, text("3 rows of ", block_width, " ", name_of(dtype)),
         [&](Device& device) { return norms(3, block_width, dtype, device); }, units);
   }

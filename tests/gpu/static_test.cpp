@@ -14,13 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Kernel {
+struct BuiltKernel {
   std::string file, name, processor;
   int registers = 0, spilled_bytes = 0;
 };
 
-std::vector<Kernel> kernels() {
-  std::vector<Kernel> all;
+std::vector<BuiltKernel> built_kernels() {
+  std::vector<BuiltKernel> all;
   const std::regex compiling("Compiling entry function '([^']+)' for '([^']+)'");
   const std::regex spills("([0-9]+) bytes spill stores, ([0-9]+) bytes spill loads");
   const std::regex used("Used ([0-9]+) registers");
@@ -45,7 +45,7 @@ std::vector<Kernel> kernels() {
 
 TEST_CASE("gpu: no kernel spills a register, on either processor") {
   std::map<std::string, int> of_processor;
-  for (const Kernel& kernel : kernels()) {
+  for (const BuiltKernel& kernel : built_kernels()) {
     CAPTURE(kernel.file, kernel.name, kernel.processor, kernel.registers);
     CHECK(kernel.spilled_bytes == 0);
     CHECK(kernel.registers > 0);

@@ -6,6 +6,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/base/temporary_folder.hpp"
+#include "engine/checkpoint/weights.hpp"
 #include "engine/comm/solo_group.hpp"
 #include "engine/nn/generate.hpp"
 #include "engine/train/loop.hpp"
@@ -135,22 +136,29 @@ double tolerance(DType dtype) {
   }
 }
 
-void check_beside_cpu(const Course& course) {
+// Each seed orders streams, blocks and warps in its own way.
+void check_beside_cpu(const Course& course, std::vector<std::uint64_t> seeds = {1, 2, 3}) {
   CpuDevice cpu;
   const Left here = run(course, cpu);
-  OnPaper paper;
-  const Left there = run(course, paper.device());
   REQUIRE(here.losses.size() == 10);
-  REQUIRE(there.losses.size() == 10);
   CHECK(here.losses.back() < here.losses.front());
   const double most = tolerance(course.recipe.model.dtype);
-  for (std::size_t i = 0; i < here.losses.size(); ++i) {
-    CAPTURE(i, here.losses[i], there.losses[i]);
-    CHECK(std::abs(there.losses[i] - here.losses[i]) <= most * std::abs(here.losses[i]));
+  Left first;
+  for (const std::uint64_t seed : seeds) {
+    CAPTURE(seed);
+    OnPaper paper({text("seed=", seed)});
+    const Left there = run(course, paper.device());
+    REQUIRE(there.losses.size() == 10);
+    for (std::size_t i = 0; i < here.losses.size(); ++i) {
+      CAPTURE(i, here.losses[i], there.losses[i]);
+      CHECK(std::abs(there.losses[i] - here.losses[i]) <= most * std::abs(here.losses[i]));
+    }
+    CHECK(std::abs(there.test_loss - here.test_loss) <= most * std::abs(here.test_loss));
+    if (first.losses.empty()) first = there;
+    CHECK(there.losses == first.losses);  // a GPU's luck changes no bit
+    CHECK(paper.findings() == "");
+    CHECK(paper.findings_at_the_end() == "");
   }
-  CHECK(std::abs(there.test_loss - here.test_loss) <= most * std::abs(here.test_loss));
-  CHECK(paper.findings() == "");
-  CHECK(paper.findings_at_the_end() == "");
 }
 
 }  // namespace
@@ -199,7 +207,7 @@ TEST_CASE("gpu: a checkpoint goes from the CPU to paper, and both generate the s
   OnPaper paper;
   const auto same = nn::make_model(course.recipe.model, paper.device(), 5);
   checkpoint::load_weights(file, *same);
-  const nn::GenerateOptions wanted{.tokens = 4, .temperature = 0, .sequence = sequence};
+  const nn::GenerateOptions wanted{.tokens = 4, .sequence = sequence, .temperature = 0};
   const auto ignore = [](std::int64_t) {};
   CHECK(nn::generate(*same, {1, 2, 3}, wanted, ignore) ==
         nn::generate(*model, {1, 2, 3}, wanted, ignore));

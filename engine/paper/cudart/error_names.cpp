@@ -66,7 +66,7 @@ constexpr Known known[] = {
 
 const Known* find(cudaError_t error) {
   const auto* found = std::ranges::find(known, error, &Known::error);
-  return found == std::end(known) ? nullptr : found;
+  return found == std::ranges::end(known) ? nullptr : found;
 }
 
 constexpr const char* unknown = "unrecognized error code";

@@ -118,7 +118,7 @@ CUstream_st& Runtime::stream(cudaStream_t handle) {
 }
 
 cudaEvent_t Runtime::add_event(unsigned flags) {
-  auto made = std::make_unique<CUevent_st>(CUevent_st{current().number, flags});
+  auto made = std::make_unique<CUevent_st>(CUevent_st{current().number, flags, false, false, {}});
   cudaEvent_t handle = made.get();
   events_[handle] = std::move(made);
   return handle;
@@ -184,6 +184,12 @@ void Runtime::fail(GpuDevice& device, cudaError_t error) {
   schedule_.drop(device.number);
 }
 
+cudaError_t Runtime::sticky_error() {
+  const auto number = static_cast<std::size_t>(thread().device);
+  const bool made = number < devices_.size() && devices_[number] != nullptr;
+  return made ? devices_[number]->failure : cudaSuccess;
+}
+
 const std::vector<std::uint64_t>& Runtime::variables_of(GpuDevice& device, Binary& binary) {
   const auto found = device.variables.find(&binary);
   if (found != device.variables.end()) return found->second;
@@ -200,6 +206,7 @@ void Runtime::refuse(cudaError_t error, Kind kind, const std::string& sentence) 
 }
 
 void Runtime::finish() {
+  finishing_ = true;
   for (const auto& device : devices_) {
     if (device == nullptr) continue;
     wait_for(everything_of(*device));

@@ -118,6 +118,7 @@ class Runtime {
   bool query(const Clock& clock);     // the host asks; it knows if the answer is yes
   Clock everything_of(const GpuDevice& device);
   void fail(GpuDevice& device, cudaError_t error);
+  cudaError_t sticky_error();  // of this thread's device, without making one
 
   const std::vector<std::uint64_t>& variables_of(GpuDevice& device, Binary& binary);
 
@@ -131,8 +132,10 @@ class Runtime {
 
   // At the end of the process: runs what nobody waited for, and finds what nobody freed.
   void finish();
+  bool finishing() const { return finishing_; }
 
   std::size_t printed = 0;  // of the findings
+  std::string told;         // what paperFindings or paperCounters returned last
   std::recursive_mutex& mutex() { return mutex_; }
   std::thread::id callback_thread;  // the one that runs a host callback now
 
@@ -146,6 +149,7 @@ class Runtime {
   std::map<const void*, std::unique_ptr<CUstream_st>> streams_;
   std::map<const void*, std::unique_ptr<CUevent_st>> events_;
   std::map<std::thread::id, ThreadState> threads_;
+  bool finishing_ = false;
   std::uint64_t allocations_ = 0, launches_ = 0, event_waits_ = 0;
   std::recursive_mutex mutex_;
 };

@@ -53,6 +53,7 @@ class Timeline final : public Ordering {
   std::uint32_t index_of(Operation operation) const { return at(operation).index; }
   const Clock& clock_of(Operation operation) const;  // of one that the host has not waited for yet
   Operation last() const { return static_cast<Operation>(records_.size()); }
+  const std::string& name_of(Operation operation) const { return names_[at(operation).name]; }
   const std::string& name_of_track(Track track) const { return tracks_[track].name; }
   int device_of(Track track) const { return tracks_[track].device; }
   Track tracks() const { return static_cast<Track>(tracks_.size()); }
