@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/paper/cudart/ptx_edit.hpp"
+#include "engine/paper/cudart/runtime.hpp"
 #include "engine/paper/findings.hpp"
 
 namespace lockstep::paper {
@@ -34,8 +36,11 @@ std::string short_name_of(const std::string& mangled) {
 const ptx::Module& Binary::module() {
   if (!module_) {
     const FatBinary found = read_fat_binary(wrapper_);
-    module_ = found.ptx.empty() ? ptx::Module{} : ptx::decode(found.ptx);
-    refusal_ = found.refusal.empty() ? module_->error : found.refusal;
+    const EditedPtx edited = edited_ptx(found.ptx, runtime()->settings().ptx_edit);
+    module_ = edited.text.empty() ? ptx::Module{} : ptx::decode(edited.text);
+    refusal_ = !found.refusal.empty()    ? found.refusal
+               : !edited.refusal.empty() ? edited.refusal
+                                         : module_->error;
   }
   return *module_;
 }
