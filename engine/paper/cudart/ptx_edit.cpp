@@ -18,7 +18,6 @@ std::size_t nth(std::string_view text, std::string_view find, int n) {
 }  // namespace
 
 EditedPtx edited_ptx(std::string_view ptx, std::string_view edit) {
-  if (edit.empty()) return {std::string(ptx), ""};
   std::array<std::string_view, 4> parts;
   std::string_view rest = edit;
   for (std::size_t i = 0; i < 3; ++i) {

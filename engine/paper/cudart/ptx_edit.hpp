@@ -13,7 +13,7 @@ struct EditedPtx {
 };
 
 //   edit  "kernel~n~find~put": in each kernel whose mangled name has `kernel` in it, the n-th
-//         `find`, counted from 1, becomes `put`; "" changes nothing
+//         `find`, counted from 1, becomes `put`
 // A module without such a kernel stays as it is.
 EditedPtx edited_ptx(std::string_view ptx, std::string_view edit);
 

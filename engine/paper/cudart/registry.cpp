@@ -36,11 +36,13 @@ std::string short_name_of(const std::string& mangled) {
 const ptx::Module& Binary::module() {
   if (!module_) {
     const FatBinary found = read_fat_binary(wrapper_);
-    const EditedPtx edited = edited_ptx(found.ptx, runtime()->settings().ptx_edit);
-    module_ = edited.text.empty() ? ptx::Module{} : ptx::decode(edited.text);
-    refusal_ = !found.refusal.empty()    ? found.refusal
-               : !edited.refusal.empty() ? edited.refusal
-                                         : module_->error;
+    module_ = found.ptx.empty() ? ptx::Module{} : ptx::decode(found.ptx);
+    refusal_ = found.refusal.empty() ? module_->error : found.refusal;
+    if (const std::string& edit = runtime()->settings().ptx_edit; !edit.empty()) {
+      const EditedPtx edited = edited_ptx(found.ptx, edit);
+      module_ = ptx::decode(edited.text);
+      refusal_ = edited.refusal.empty() ? module_->error : edited.refusal;
+    }
   }
   return *module_;
 }
