@@ -89,19 +89,40 @@ __global__ void norm_backward_rows(Norm<T> norm, const T* grad, T* dx) {
   }
 }
 
-// dweight = Σ grad·n and dbias = Σ grad over the rows.
+// dweight = Σ grad·n and dbias = Σ grad over the rows: first over groups of 64 rows, a thread a
+// column of a group, then over the groups. Both in order, so that the bits depend on shapes only.
+constexpr std::int64_t group_rows = 64;
+constexpr unsigned column_threads = 32;  // blocks of one warp, so that few columns fill many
+
+// parts [groups, 2, columns]: what a group adds to dweight, and to dbias
 template <typename T>
-__global__ void norm_backward_columns(Norm<T> norm, const T* grad, T* dweight, T* dbias) {
+__global__ void norm_backward_groups(Norm<T> norm, const T* grad, std::int64_t groups,
+                                     Wide<T>* parts) {
   using V = Wide<T>;
-  for (std::int64_t j = first_place(); j < norm.columns; j += place_step()) {
+  for (std::int64_t i = first_place(); i < groups * norm.columns; i += place_step()) {
+    const std::int64_t group = i / norm.columns, j = i - group * norm.columns;
+    const std::int64_t end = (group + 1) * group_rows;
     V of_weight = 0, of_bias = 0;
 #pragma unroll 4
-    for (std::int64_t r = 0; r < norm.rows; ++r) {
+    for (std::int64_t r = group * group_rows; r < (end < norm.rows ? end : norm.rows); ++r) {
       const V g = wide(grad[r * norm.columns + j]);
       const V mean = norm.mean == nullptr ? 0 : norm.mean[r];
-      of_weight = plus(of_weight,
-                       times(g, normal(wide(norm.x[r * norm.columns + j]), mean, norm.scale[r])));
+      of_weight += g * normal(wide(norm.x[r * norm.columns + j]), mean, norm.scale[r]);
       of_bias += g;
+    }
+    parts[2 * group * norm.columns + j] = of_weight;
+    parts[(2 * group + 1) * norm.columns + j] = of_bias;
+  }
+}
+
+template <typename T>
+__global__ void norm_backward_columns(const Wide<T>* parts, std::int64_t groups,
+                                      std::int64_t columns, T* dweight, T* dbias) {
+  for (std::int64_t j = first_place(); j < columns; j += place_step()) {
+    Wide<T> of_weight = 0, of_bias = 0;
+    for (std::int64_t group = 0; group < groups; ++group) {
+      of_weight += parts[2 * group * columns + j];
+      of_bias += parts[(2 * group + 1) * columns + j];
     }
     dweight[j] = static_cast<T>(of_weight);
     if (dbias != nullptr) dbias[j] = static_cast<T>(of_bias);
@@ -158,8 +179,18 @@ void norm_backward(const Call& call, const Tensor& grad, const Tensor& x, const 
           <<<blocks, threads, 0, call.stream>>>(norm, elements<const T>(grad), elements<T>(dx));
     });
     check_launch("norm_backward");
-    norm_backward_columns<<<blocks_for(norm.columns, 32), 32, 0, call.stream>>>(
-        norm, elements<const T>(grad), elements<T>(dweight), elements<T>(dbias));
+    const std::int64_t groups = (norm.rows + group_rows - 1) / group_rows;
+    const auto parts =
+        call.scratch.take_of<Wide<T>>(static_cast<std::size_t>(2 * groups * norm.columns));
+    if (groups > 0) {
+      norm_backward_groups<<<blocks_for(groups * norm.columns, column_threads), column_threads, 0,
+                             call.stream>>>(norm, elements<const T>(grad), groups,
+                                            parts.template as<Wide<T>>());
+      check_launch("norm_backward");
+    }
+    norm_backward_columns<<<blocks_for(norm.columns, column_threads), column_threads, 0,
+                            call.stream>>>(parts.template as<const Wide<T>>(), groups, norm.columns,
+                                           elements<T>(dweight), elements<T>(dbias));
   });
   check_launch("norm_backward");
 }

@@ -1,0 +1,237 @@
+// Operations whose sums the CPU takes in an order of its own: near its results, and why so near.
+// A sum of n terms is off by some √n units of its largest partial sum in either order; rows have at
+// most 1,100 terms here, of one size, so that 2 to 8 units of float32 or float64 are allowed. A
+// half is computed in float32 and rounded once: the two may round to neighbours, one unit apart,
+// and where halves go into a second operation, each of them may bring one.
+#include "tests/gpu/beside_cpu.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+
+namespace {
+
+bool is_half(DType dtype) { return dtype == DType::bfloat16 || dtype == DType::float16; }
+
+// `wide` units of float32 or float64, or one of a half.
+Units rounded_once(DType dtype, double wide) { return {is_half(dtype) ? 1.0 : wide}; }
+
+constexpr std::int64_t widths[] = {1, 5, 8, 33, 130};
+constexpr std::int64_t block_width = 1100;  // more than a warp takes
+
+Results activations(std::int64_t count, DType dtype, Device& device) {
+  const Tensor x = noise({count}, dtype, device), grad = noise({count}, dtype, device, 1);
+  Results out;
+  for (const auto activation :
+       {ops::Activation::relu, ops::Activation::gelu, ops::Activation::gelu_exact,
+        ops::Activation::silu, ops::Activation::tanh, ops::Activation::sigmoid}) {
+    out.push_back(ops::activate(x, activation));
+    out.push_back(ops::activate_backward(grad, x, activation));
+    out.push_back(ops::activate(ops::scale(x, 40), activation));  // flat and steep ends
+    out.push_back(ops::activate_backward(grad, ops::scale(x, 40), activation));
+  }
+  return out;
+}
+
+Results sums(DType dtype, Device& device) {
+  const Tensor x = noise({3, 4, 5}, dtype, device), many = noise({2, 3, 1100}, dtype, device, 1);
+  Results out{ops::sum(x), ops::sum(many)};
+  for (const Shape& shape : {Shape{4, 1}, Shape{5}, Shape{3, 1, 1}, Shape{3, 1, 5}, Shape{1, 4, 1},
+                             Shape{1}, Shape{3, 4, 1}}) {
+    out.push_back(ops::sum_to(x, shape));
+  }
+  out.push_back(ops::sum_to(many, {3, 1}));
+  out.push_back(ops::sum_to(many, {2, 1, 1100}));
+  out.push_back(ops::sum_to(noise({0, 5}, dtype, device), {5}));
+  return out;
+}
+
+Results losses(std::int64_t rows, std::int64_t classes, DType dtype, Device& device) {
+  const Tensor logits = noise({rows, classes}, dtype, device);
+  const Tensor grad = noise({rows, classes}, dtype, device, 1);
+  std::vector<double> wanted;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    wanted.push_back(r % 3 == 1 ? -100 : static_cast<double>(r * 7 % classes));
+  }
+  const Tensor labels = integers(wanted, device), y = ops::softmax(logits);
+  Results out{y, ops::softmax_backward(grad, y)};
+  for (const auto reduction : {ops::Reduction::mean, ops::Reduction::sum}) {
+    const auto [loss, probabilities] = ops::cross_entropy(logits, labels, {reduction});
+    const Tensor of_loss = full({1}, 0.5, loss.dtype(), device);
+    out.push_back(loss);
+    out.push_back(probabilities);
+    out.push_back(ops::cross_entropy_backward(of_loss, probabilities, labels, {reduction}));
+  }
+  const auto correct = static_cast<double>(ops::count_correct(logits, labels));
+  out.push_back(full({1}, correct, DType::float64, device));
+  return out;
+}
+
+Results norms(std::int64_t rows, std::int64_t columns, DType dtype, Device& device) {
+  const Tensor x = noise({rows, columns}, dtype, device);
+  const Tensor grad = noise({rows, columns}, dtype, device, 1);
+  const Tensor weight = noise({columns}, dtype, device, 2),
+               bias = noise({columns}, dtype, device, 3);
+  const auto layer = ops::layer_norm(x, weight, bias, 1e-5);
+  const auto rms = ops::rms_norm(x, weight, 1e-5);
+  const auto of_layer = ops::norm_backward(grad, x, weight, layer.mean, layer.inverse_deviation);
+  const auto of_rms = ops::norm_backward(grad, x, weight, {}, rms.inverse_deviation);
+  return {layer.y,    layer.mean,      layer.inverse_deviation, rms.y,    rms.inverse_deviation,
+          of_layer.x, of_layer.weight, of_layer.bias,           of_rms.x, of_rms.weight};
+}
+
+Results products(DType dtype, Device& device) {
+  using ops::Transpose;
+  Results out;
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{7, 5, 11}, {1, 1, 1}, {33, 17, 65}}) {
+    const Tensor a = noise({m, k}, dtype, device), b = noise({k, n}, dtype, device, 1);
+    const Tensor at = noise({k, m}, dtype, device, 2), bt = noise({n, k}, dtype, device, 3);
+    const Tensor into = full({m, n}, std::nan(""), dtype, device);
+    ops::matmul(a, Transpose::no, b, Transpose::no, into);
+    out.push_back(into);
+    out.push_back(ops::matmul(at, Transpose::yes, b, Transpose::no));
+    out.push_back(ops::matmul(a, Transpose::no, bt, Transpose::yes));
+    out.push_back(ops::matmul(at, Transpose::yes, bt, Transpose::yes));
+  }
+  out.push_back(ops::linear(noise({2, 3, 11}, dtype, device), noise({5, 11}, dtype, device, 1)));
+  out.push_back(ops::matmul(noise({3, 0}, dtype, device), Transpose::no,
+                            noise({0, 2}, dtype, device), Transpose::no));
+  out.push_back(ops::matmul(noise({0, 3}, dtype, device), Transpose::no,
+                            noise({3, 2}, dtype, device), Transpose::no));
+  return out;
+}
+
+struct Attended {
+  std::int64_t batch, tokens, heads, head_size;
+};
+
+Results attention(const Attended& of, DType dtype, Device& device) {
+  const std::int64_t width = of.heads * of.head_size;
+  const Tensor qkv = noise({of.batch, of.tokens, 3 * width}, dtype, device);
+  const Tensor grad = noise({of.batch, of.tokens, width}, dtype, device, 1);
+  const auto forward = ops::causal_attention(qkv, of.heads);
+  return {forward.output, forward.log_sums,
+          ops::causal_attention_backward(grad, qkv, forward, of.heads)};
+}
+
+}  // namespace
+
+// Both sides approximate the exponential to 2 units; a slope has two factors of it.
+TEST_CASE("gpu: activations and their slopes are the CPU's to a few units") {
+  OnPaper paper;
+  for (const DType dtype : computed) {
+    for (const std::int64_t count : {1, 33, 257}) {
+      check_beside(paper, text(count, " of ", name_of(dtype)),
+                   [&](Device& device) { return activations(count, dtype, device); },
+                   {rounded_once(dtype, 8)});
+    }
+  }
+}
+
+TEST_CASE("gpu: sums over any axes are the CPU's to a few units") {
+  OnPaper paper;
+  for (const DType dtype : computed) {
+    check_beside(paper, std::string(name_of(dtype)),
+                 [&](Device& device) { return sums(dtype, device); }, {rounded_once(dtype, 8)});
+  }
+}
+
+TEST_CASE("gpu: softmax and the loss are the CPU's to a few units, by warps and by blocks") {
+  OnPaper paper;
+  for (const DType dtype : computed) {
+    // Probabilities that were rounded to halves go into the derivatives: two units.
+    const Units units = is_half(dtype) ? Units{2} : Units{16};
+    for (const std::int64_t classes : widths) {
+      check_beside(paper, text("9 rows of ", classes, " ", name_of(dtype)),
+                   [&](Device& device) { return losses(9, classes, dtype, device); }, {units});
+    }
+    check_beside(paper, text("3 rows of ", block_width, " ", name_of(dtype)),
+                 [&](Device& device) { return losses(3, block_width, dtype, device); }, {units});
+  }
+}
+
+// A row of one column is its own mean, so that what is left after it is nothing but rounding.
+TEST_CASE("gpu: norms are the CPU's to a few units, by warps and by blocks") {
+  OnPaper paper;
+  for (const DType dtype : computed) {
+    const std::vector<Units> units{rounded_once(dtype, 16)};
+    for (const std::int64_t columns : widths) {
+      check_beside(
+          paper, text("9 rows of ", columns, " ", name_of(dtype)),
+          [&](Device& device) { return norms(9, columns, dtype, device); }, units);
+    }
+    check_beside(
+        paper, text("150 rows of 5 ", name_of(dtype)),
+        [&](Device& device) { return norms(150, 5, dtype, device); }, units);
+    check_beside(
+        paper, text("3 rows of ", block_width, " ", name_of(dtype)),
+        [&](Device& device) { return norms(3, block_width, dtype, device); }, units);
+  }
+}
+
+TEST_CASE("gpu: a norm computed again from what was kept has the same bits") {
+  OnPaper paper;
+  Device& device = paper.device();
+  for (const DType dtype : computed) {
+    for (const std::int64_t columns : {1, 33, 1100}) {
+      const Tensor x = noise({3, columns}, dtype, device);
+      const Tensor weight = noise({columns}, dtype, device, 1);
+      const Tensor bias = noise({columns}, dtype, device, 2);
+      const auto layer = ops::layer_norm(x, weight, bias, 1e-5);
+      const auto rms = ops::rms_norm(x, weight, 1e-5);
+      const Results both{layer.y,
+                         ops::normalize_again(x, weight, bias, layer.mean, layer.inverse_deviation),
+                         rms.y, ops::normalize_again(x, weight, {}, {}, rms.inverse_deviation)};
+      const auto seen = to_host(both);
+      CHECK(too_far(seen[1], seen[0], same_bits) == "");
+      CHECK(too_far(seen[3], seen[2], same_bits) == "");
+    }
+  }
+  CHECK(paper.findings() == "");
+}
+
+TEST_CASE("gpu: products of every transposition are the CPU's to a few units") {
+  OnPaper paper;
+  for (const DType dtype : computed) {
+    check_beside(paper, std::string(name_of(dtype)),
+                 [&](Device& device) { return products(dtype, device); }, {rounded_once(dtype, 8)});
+  }
+}
+
+// Scores are differences of exponents, so that their rounding counts several times: 32 units. The
+// gradient takes an output that was rounded to halves.
+TEST_CASE("gpu: causal attention is the CPU's to some units, at the edges of its tiles") {
+  OnPaper paper;
+  for (const DType dtype : computed) {
+    const Units units = is_half(dtype) ? Units{2} : Units{32};
+    const std::vector<Units> of_results{units, Units{32}, units};
+    for (const Attended& of : {Attended{2, 37, 3, 4}, Attended{1, 1, 1, 5}, Attended{1, 33, 1, 33},
+                               Attended{1, 32, 2, 64}, Attended{1, 17, 1, 128}}) {
+      check_beside(
+          paper, text(of.tokens, " tokens, heads of ", of.head_size, " ", name_of(dtype)),
+          [&](Device& device) { return attention(of, dtype, device); }, of_results);
+    }
+  }
+  const Tensor wide = noise({1, 2, 3 * 129}, DType::float32, paper.device());
+  CHECK_THROWS_WITH(ops::causal_attention(wide, 1), contains("heads of 129 numbers"));
+}
+
+TEST_CASE("gpu: no token sees a later one, and another order of warps changes no bit") {
+  Results before;
+  for (const char* seed : {"seed=1", "seed=2"}) {
+    OnPaper paper({seed});
+    Device& device = paper.device();
+    const Tensor x = noise({1, 40, 3 * 8}, DType::float32, device);
+    const Tensor other = x.clone();
+    other.view({40, 24}).narrow(39, 1).fill_(9);
+    const auto a = ops::causal_attention(x, 2), b = ops::causal_attention(other, 2);
+    const Tensor grad = noise({1, 40, 8}, DType::float32, device, 1);
+    Results seen = to_host(Results{a.output.view({40, 8}).narrow(0, 39).clone(),
+                                   b.output.view({40, 8}).narrow(0, 39).clone(), a.log_sums,
+                                   ops::causal_attention_backward(grad, x, a, 2)});
+    CHECK(too_far(seen[1], seen[0], same_bits) == "");
+    for (std::size_t i = 0; i < before.size(); ++i)
+      CHECK(too_far(seen[i], before[i], same_bits) == "");
+    before = std::move(seen);
+    CHECK(paper.findings() == "");
+  }
+}
