@@ -18,8 +18,8 @@ class Computing {
   explicit Computing(const Arguments& arguments);
 
   Device& device() const { return *device_; }
-  // The end of a run on paper: waits for what was launched, and tells on standard error what paper
-  // has found, or that it found nothing. Elsewhere nothing.
+  // The end of a run on paper: waits for what was launched, and says so where paper has found
+  // nothing wrong; what it has found it tells itself, when the process ends. Elsewhere nothing.
   //   Returns  whether all is well
   bool ends_well() const;
 

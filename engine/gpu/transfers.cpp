@@ -6,6 +6,19 @@
 #include "engine/gpu/cuda_check.hpp"
 
 namespace lockstep::gpu {
+namespace {
+
+// "Not yet" is an answer, but CUDA also keeps it as the last error, which the check of the next
+// launch would find.
+bool has_come(cudaEvent_t event) {
+  const cudaError_t answer = cudaEventQuery(event);
+  if (answer == cudaSuccess) return true;
+  if (answer != cudaErrorNotReady) throw_cuda(answer, "cudaEventQuery");
+  cudaGetLastError();
+  return false;
+}
+
+}  // namespace
 
 // The stream was waited for before, or failed: no copy uses a block any more.
 Transfers::~Transfers() {
@@ -50,7 +63,7 @@ void Transfers::finish() {
 }
 
 Transfers::Block Transfers::free_block() {
-  while (!uploading_.empty() && cudaEventQuery(uploading_.front().used) == cudaSuccess) {
+  while (!uploading_.empty() && has_come(uploading_.front().used)) {
     free_.push_back(uploading_.front());
     uploading_.pop_front();
   }
