@@ -31,6 +31,7 @@ struct Instruction {
   std::uint8_t flops = 0;    // a lane
   std::uint8_t count = 1;    // elements of a vector access
   std::uint8_t counted = 1;  // 0: a part of another instruction
+  std::uint8_t wide = 1;     // 0: an address is in a register of 32 bits
 };
 
 // A register whose value does not change. Where `variable` is not negative, the address of that

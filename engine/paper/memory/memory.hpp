@@ -80,7 +80,8 @@ class Memory {
 
   // Returns 0 where memory is spent. The address is a multiple of 512; the content counts as
   // uninitialised and is 0xFF. Zero bytes: 0.
-  std::uint64_t allocate(std::size_t bytes);
+  enum class Owner { caller, module };  // a module's variables are no leak, and not counted as live
+  std::uint64_t allocate(std::size_t bytes, Owner owner = Owner::caller);
   // Returns false, with a finding, where no live allocation begins at `address`.
   bool release(std::uint64_t address, Operation by);
 
@@ -94,7 +95,7 @@ class Memory {
   std::size_t bytes_of(std::uint64_t allocation) const;
   std::size_t used() const { return used_; }
   std::size_t capacity() const { return capacity_; }
-  std::size_t live() const { return live_.size(); }
+  std::size_t live() const { return live_.size() - variables_; }
   // Every allocation that nobody released is a finding of kind leak.
   void report_leaks();
 
@@ -109,6 +110,7 @@ class Memory {
   struct Allocation {
     std::size_t bytes = 0;
     std::uint64_t number = 0;
+    Owner owner = Owner::caller;
   };
   struct Freed {
     std::size_t bytes = 0;
@@ -116,25 +118,30 @@ class Memory {
     Operation by = 0;
   };
   bool inside(std::uint64_t address, std::size_t bytes);
-  bool illegal(Touch touch, std::uint64_t address, std::size_t bytes, const Where& where,
-               const std::string& who);
-  void check(Touch touch, Cell& cell, std::uint32_t bytes, std::uint64_t address,
-             const Toucher& toucher, std::string_view what);
+  void illegal(Touch touch, std::uint64_t address, std::size_t bytes, const Where& where);
+  std::string distance(
+      std::uint64_t address) const;  // "4 bytes past the end of allocation #3 (...)"
+  void check(Touch touch, std::uint64_t address, std::uint32_t bytes, const Toucher& toucher,
+             std::string_view what);
+  void note_read(Trace& read, std::uint32_t bytes, const Toucher& toucher);
   void conflict(Touch touch, const Trace& other, std::string_view other_did, std::uint64_t address,
                 const Toucher& toucher, std::string_view what);
+  void report(Kind kind, const Toucher& toucher, std::string sentence);
   bool ordered(Operation earlier, Operation later);
   void count_pages(std::uint64_t address, std::size_t bytes, int change);
-  std::string place(std::uint64_t address) const;
+  std::string place(std::uint64_t address) const;  // "byte 8 of allocation #3 (400 bytes)"
   Cell* cell(std::uint64_t address) const { return shadow_ + (address - base_) / 4; }
 
   const Ordering& ordering_;
   Findings& findings_;
-  std::size_t capacity_, used_ = 0, space_ = 0;
+  const std::size_t capacity_;
+  std::size_t used_ = 0, space_ = 0, variables_ = 0;
   std::uint64_t base_ = 0, next_ = 0, allocations_ = 0;
   std::byte* alias_ = nullptr;
   Cell* shadow_ = nullptr;
-  std::size_t shadow_bytes_ = 0;
   int file_ = -1;
+  bool checks_ = true;
+  bool told_ = false;  // of the range that is being touched: one finding is enough
   std::map<std::uint64_t, Allocation> live_;
   std::map<std::uint64_t, Freed> freed_;
   std::unordered_map<std::uint64_t, std::uint32_t> pages_;  // live allocations on each page

@@ -1,0 +1,148 @@
+// What the shadow keeps of each access, and the conflicts that it proves.
+#include <utility>
+
+#include "engine/paper/memory/memory.hpp"
+
+namespace lockstep::paper {
+namespace {
+
+constexpr std::uint32_t epochs = 1U << 13;  // what fits into a trace: past it, a race can be missed
+
+const char* does(Touch touch) {
+  return touch == Touch::read ? "reads" : touch == Touch::write ? "writes" : "updates";
+}
+
+bool same_warp(const Trace& trace, const Toucher& toucher) {
+  return trace.thread / 32 == toucher.thread / 32;
+}
+
+bool same_interval(const Trace& trace, const Toucher& toucher) {
+  return trace.epoch == toucher.epoch % epochs;
+}
+
+Trace trace_of(std::uint32_t bytes, const Toucher& toucher) {
+  Trace trace;
+  trace.operation = toucher.operation;
+  trace.block = toucher.block;
+  trace.thread = toucher.thread % 1024;
+  trace.epoch = toucher.epoch % epochs;
+  trace.bytes = bytes & 0xF;
+  return trace;
+}
+
+}  // namespace
+
+bool Memory::ordered(Operation earlier, Operation later) {
+  Known& known = known_[earlier % known_.size()];
+  if (known.earlier != earlier || known.later != later) {
+    known = {earlier, later, ordering_.before(earlier, later)};
+  }
+  return known.ordered;
+}
+
+void Memory::check(Touch touch, std::uint64_t address, std::uint32_t bytes, const Toucher& toucher,
+                   std::string_view what) {
+  Cell& cell = *this->cell(address);
+  Trace& write = cell.write;
+  const Trace& read = cell.read;
+  // Against the last writer.
+  if (write.operation != 0 && (write.bytes & bytes) != 0) {
+    if (write.operation != toucher.operation) {
+      if (!ordered(write.operation, toucher.operation)) {
+        conflict(touch, write, "writes", address, toucher, what);
+      }
+    } else if (toucher.witness != nullptr && !(write.atomic && touch == Touch::atomic) &&
+               (write.block != toucher.block ||
+                (!same_warp(write, toucher) && same_interval(write, toucher)))) {
+      conflict(touch, write, write.atomic ? "updates" : "writes", address, toucher, what);
+    }
+  }
+  // Against the last readers.
+  if (touch != Touch::read && read.operation != 0 && (read.bytes & bytes) != 0) {
+    if (read.operation != toucher.operation) {
+      if (!ordered(read.operation, toucher.operation)) {
+        conflict(touch, read, "reads", address, toucher, what);
+      }
+    } else if (toucher.witness != nullptr &&
+               (read.block != toucher.block || read.many_blocks ||
+                ((!same_warp(read, toucher) || read.many_warps) && same_interval(read, toucher)))) {
+      conflict(touch, read, "reads", address, toucher, what);
+    }
+  }
+  if (touch != Touch::write && (cell.initialised & bytes) != bytes) {
+    report(Kind::uninitialised, toucher,
+           (what.empty() ? std::string("a read of ") : std::string(what) + " reads ") +
+               place(address) + ", which nothing has written; its content is arbitrary on a GPU");
+    cell.initialised |= bytes;  // once is enough
+  }
+  if (touch == Touch::read) return note_read(cell.read, bytes, toucher);
+  const bool again = write.operation == toucher.operation && write.block == toucher.block &&
+                     write.thread == toucher.thread && same_interval(write, toucher) &&
+                     write.atomic == (touch == Touch::atomic);
+  const std::uint32_t all = again ? write.bytes | bytes : bytes;
+  write = trace_of(all, toucher);
+  write.atomic = touch == Touch::atomic;
+  cell.initialised |= bytes;
+}
+
+// Of several readers the first is kept, with a mark that there are more; of bytes, those that all
+// read.
+void Memory::note_read(Trace& read, std::uint32_t bytes, const Toucher& toucher) {
+  if (read.operation != toucher.operation) {
+    read = trace_of(bytes, toucher);
+    return;
+  }
+  const bool same_block = read.block == toucher.block;
+  if (same_block && same_interval(read, toucher) && same_warp(read, toucher)) {
+    if (!read.many_warps && !read.many_blocks) read.bytes |= bytes & 0xF;
+    return;
+  }
+  if ((read.bytes & bytes) == 0) {
+    read = trace_of(bytes, toucher);
+  } else if (!same_block) {
+    read.bytes &= bytes & 0xF;
+    read.many_blocks = 1;
+  } else if (same_interval(read, toucher)) {
+    read.bytes &= bytes & 0xF;
+    read.many_warps = 1;
+  } else {
+    const std::uint32_t many_blocks = read.many_blocks;
+    const std::uint32_t shared = many_blocks ? read.bytes & bytes : bytes;
+    read = trace_of(shared, toucher);
+    read.many_blocks = many_blocks & 1U;
+  }
+}
+
+void Memory::report(Kind kind, const Toucher& toucher, std::string sentence) {
+  if (toucher.witness != nullptr) {
+    findings_.add(kind, toucher.witness->where(toucher.thread), std::move(sentence));
+  } else if (!told_) {
+    told_ = true;
+    findings_.add(kind, {}, std::move(sentence));
+  }
+}
+
+void Memory::conflict(Touch touch, const Trace& other, std::string_view other_did,
+                      std::uint64_t address, const Toucher& toucher, std::string_view what) {
+  if (other.operation != toucher.operation) {
+    std::string who = ordering_.describe(toucher.operation);
+    if (who.empty()) who = std::string(what);
+    report(Kind::stream_race, toucher,
+           who + " " + does(touch) + " " + place(address) + ", which " +
+               ordering_.describe(other.operation) + " " + std::string(other_did) +
+               "; nothing orders the two: a wait for an event or a stream is missing");
+    return;
+  }
+  const bool blocks = other.block != toucher.block || other.many_blocks;
+  std::string whom = blocks ? (other.block != toucher.block ? "block " + std::to_string(other.block)
+                                                            : std::string("another block"))
+                            : "thread " + std::to_string(other.thread) +
+                                  (other.many_warps ? " (and another warp)" : "");
+  report(blocks ? Kind::block_race : Kind::device_race, toucher,
+         std::string(does(touch)) + " " + place(address) + ", which " + whom + " " +
+             std::string(other_did) +
+             (blocks ? "; blocks of a launch are not ordered: use an atomic, or a second launch"
+                     : "; no barrier is between the two: __syncthreads() or an atomic is missing"));
+}
+
+}  // namespace lockstep::paper
