@@ -16,8 +16,7 @@ function(lockstep_paper_library name)
   lockstep_unit(${target} 1 ${sources})
   set(map ${CMAKE_CURRENT_SOURCE_DIR}/${name}/${name}.map)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} SOVERSION ${LOCKSTEP_CUDA_VERSION}
-                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/paper LINK_DEPENDS ${map}
-                        CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/paper LINK_DEPENDS ${map})
   target_include_directories(${target} SYSTEM PRIVATE ${LOCKSTEP_CUDA_INCLUDE})
   # nodelete: a handler of signals and the program's handles point into it.
   target_link_options(${target} PRIVATE -Wl,--version-script=${map} -Wl,-z,nodelete -Wl,-z,defs)

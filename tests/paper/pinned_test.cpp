@@ -62,7 +62,7 @@ TEST_CASE("pinned memory: the host may read what a copy reads, but not write it,
   is.copy(is.first, Use::write, 200, 100);
   CHECK(is.memory.touched_by_host(is.buffer + 50, Use::read)->sentence == "");
   CHECK_THAT(is.memory.touched_by_host(is.buffer + 50, Use::write)->sentence,
-             contains("the host writes pinned memory that copy (#1 of stream 1) reads"));
+             contains(" writes pinned memory that copy (#1 of stream 1) reads"));
   CHECK_THAT(is.memory.touched_by_host(is.buffer + 299, Use::read)->sentence,
              contains("copy (#2 of stream 1) writes"));
   CHECK(is.memory.touched_by_host(is.buffer + 300, Use::write)->sentence == "");  // beside it

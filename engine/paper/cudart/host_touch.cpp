@@ -8,6 +8,7 @@
 #include <ucontext.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -36,7 +37,7 @@ Use use_of(const ucontext_t&) { return Use::read; }
 const void* place_of(const ucontext_t&) { return nullptr; }
 #endif
 
-// " in copy_row (libmine.so)", as far as the dynamic symbols say.
+// " in copy_row (libmine.so+0x1234)", as far as the dynamic symbols say; addr2line tells the line.
 std::string function_at(const void* place) {
   Dl_info info{};
   if (place == nullptr || dladdr(place, &info) == 0) return "";
@@ -44,7 +45,11 @@ std::string function_at(const void* place) {
   if (info.dli_sname != nullptr) text += " in " + demangle(info.dli_sname);
   if (info.dli_fname != nullptr) {
     const char* slash = std::strrchr(info.dli_fname, '/');
-    text += std::string(" (") + (slash == nullptr ? info.dli_fname : slash + 1) + ")";
+    char offset[32];
+    std::snprintf(offset, sizeof offset, "+0x%zx)",
+                  static_cast<std::size_t>(static_cast<const char*>(place) -
+                                           static_cast<const char*>(info.dli_fbase)));
+    text += std::string(" (") + (slash == nullptr ? info.dli_fname : slash + 1) + offset;
   }
   return text;
 }
@@ -63,16 +68,16 @@ bool explain(Runtime& state, const void* address, const ucontext_t& context) {
   if (const auto touched = state.pinned().touched_by_host(address, use)) {
     if (!touched->sentence.empty()) {
       state.findings().add(Kind::stream_race, Where{},
-                           touched->sentence + function_at(place_of(context)));
+                           "the host" + function_at(place_of(context)) + touched->sentence);
     }
     return true;
   }
   GpuDevice* device = state.device_of(address);
   if (device == nullptr) return false;
   state.findings().add(Kind::host_touch, Where{},
-                       std::string("the host ") + (use == Use::write ? "writes " : "reads ") +
+                       "the host" + function_at(place_of(context)) +
+                           (use == Use::write ? " writes " : " reads ") +
                            of_allocation(*device, reinterpret_cast<std::uint64_t>(address)) +
-                           function_at(place_of(context)) +
                            "; copy with cudaMemcpy, or do it in a kernel");
   print_findings(state);
   return false;

@@ -24,8 +24,9 @@ __attribute__((destructor)) void end_of_process() {
   state->finish();
   print_findings(*state);
   if (!state->settings().strict || state->findings().size() == 0) return;
-  std::fprintf(stderr, "paper: %zu findings, strict: exit code %d\n", state->findings().size(),
-               strict_exit_code);
+  const std::size_t count = state->findings().size();
+  std::fprintf(stderr, "paper: %zu finding%s in strict mode, so the exit code is %d\n", count,
+               count == 1 ? "" : "s", strict_exit_code);
   std::fflush(nullptr);
   _exit(strict_exit_code);
 }

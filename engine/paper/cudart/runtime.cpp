@@ -26,6 +26,10 @@ Process& process() {
 
 std::string number_text(Track track) { return "stream " + std::to_string(track); }
 
+std::string counted(std::size_t count, const std::string& noun) {
+  return count == 1 ? (noun == "event" ? "an " : "a ") + noun + " was" : std::to_string(count) + " " + noun + "s were";
+}
+
 }  // namespace
 
 GpuDevice::GpuDevice(int its_number, Track its_legacy, const Settings& settings, Timeline& timeline,
@@ -205,8 +209,24 @@ void Runtime::refuse(cudaError_t error, Kind kind, const std::string& sentence) 
   throw Failed{error};
 }
 
+void Runtime::find_leaks() {
+  const auto leak = [&](const std::string& sentence) {
+    findings_.add(Kind::leak, Where{}, sentence);
+  };
+  for (const auto& device : devices_) {
+    if (device != nullptr) device->memory.report_leaks();
+  }
+  for (const PinnedMemory::Leak& left : pinned_.leaks()) {
+    leak(std::to_string(left.bytes) + " bytes of pinned host memory were never freed" +
+         (left.after == 0 ? "" : "; allocated after " + timeline_.describe(left.after)));
+  }
+  if (const std::size_t left = streams_left()) leak(counted(left, "stream") + " never destroyed");
+  if (const std::size_t left = events_left()) leak(counted(left, "event") + " never destroyed");
+}
+
 void Runtime::finish() {
   finishing_ = true;
+  bool failed = false;
   for (const auto& device : devices_) {
     if (device == nullptr) continue;
     wait_for(everything_of(*device));
@@ -214,21 +234,9 @@ void Runtime::finish() {
     for (const auto& [binary, addresses] : device->variables) {
       for (const std::uint64_t address : addresses) device->memory.release(address, end);
     }
-    if (device->failure == cudaSuccess) device->memory.report_leaks();
+    failed |= device->failure != cudaSuccess;
   }
-  for (const PinnedMemory::Leak& leak : pinned_.leaks()) {
-    findings_.add(Kind::leak, Where{},
-                  std::to_string(leak.bytes) + " bytes of pinned host memory, allocated after " +
-                      timeline_.describe(leak.after) + ", were not freed; call cudaFreeHost");
-  }
-  if (streams_left() > 0) {
-    findings_.add(Kind::leak, Where{},
-                  std::to_string(streams_left()) + " of the streams were not destroyed");
-  }
-  if (events_left() > 0) {
-    findings_.add(Kind::leak, Where{},
-                  std::to_string(events_left()) + " of the events were not destroyed");
-  }
+  if (!failed) find_leaks();  // after a failure nothing can be freed
 }
 
 Runtime* runtime() {

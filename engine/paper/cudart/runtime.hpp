@@ -140,6 +140,8 @@ class Runtime {
   std::thread::id callback_thread;  // the one that runs a host callback now
 
  private:
+  void find_leaks();
+
   Settings settings_;
   Findings findings_;
   Timeline timeline_;

@@ -114,10 +114,10 @@ void PinnedMemory::hold(Operation operation, Use use, const void* address, std::
     if (held.use == Use::read && other.use == Use::read) continue;
     if (timeline_.before(other.operation, operation)) continue;
     findings_.add(Kind::stream_race, Where{},
-                  "race on pinned host memory: " + timeline_.describe(operation) + " " +
-                      doing(held.use) + " what " + timeline_.describe(other.operation) + " " +
-                      doing(other.use) + ", and nothing orders the two; let one stream wait for an "
-                      "event of the other, or give each its own buffer");
+                  timeline_.describe(operation) + " " + doing(held.use) +
+                      " pinned host memory that " + timeline_.describe(other.operation) + " " +
+                      doing(other.use) + "; nothing orders the two: a wait for an event is missing, or "
+                      "each needs a buffer of its own");
   }
   held_.push_back(held);
   protect(held);
@@ -156,7 +156,7 @@ std::optional<PinnedMemory::Touched> PinnedMemory::touched_by_host(const void* a
   for (const Held& held : held_) {
     if (at < held.first || at >= held.end) continue;
     if (use == Use::read && held.use == Use::read) continue;
-    touched.sentence = std::string("the host ") + doing(use) + " pinned memory that " +
+    touched.sentence = std::string(" ") + doing(use) + " pinned memory that " +
                        timeline_.describe(held.operation) + " " + doing(held.use) +
                        ", before it has waited for it; call cudaStreamSynchronize or "
                        "cudaEventSynchronize first";

@@ -45,7 +45,7 @@ class PinnedMemory {
   void let_go();
 
   // The host's access at `address` has failed. Nothing: not pinned memory. Otherwise it may go on,
-  // and the sentence, where there is one, says which race it was.
+  // and the sentence, where there is one, says which race it was; it begins with the verb.
   struct Touched {
     std::string sentence;
   };
