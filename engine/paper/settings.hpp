@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace lockstep::paper {
@@ -20,6 +21,7 @@ struct Settings {
   std::uint64_t fail_allocation = 0;  // the n-th fails, counted from 1; 0 is none
   std::uint64_t fail_launch = 0;      // the n-th fails
   std::uint64_t skip_event_wait = 0;  // the n-th cudaStreamWaitEvent does nothing
+  std::string ptx_edit;               // of one kernel, "kernel~n~find~put" (cudart/ptx_edit.hpp)
 };
 
 // Sets one setting. Returns false where there is no such key or the value does not read. Keys are

@@ -1,7 +1,7 @@
 // Every operation on paper beside the CPU, in every dtype and in sizes that no warp, packet, tile
 // or block divides. What is only moved, and whatever rounds in the CPU's order, has the CPU's bits.
 #include "engine/tensor/kernels.hpp"
-#include "tests/gpu/beside_cpu.hpp"
+#include "tests/gpu/programs.hpp"
 
 using namespace lockstep;
 using namespace lockstep::test;
@@ -10,133 +10,6 @@ namespace {
 
 // Around a packet of 16 bytes, a warp, and a block of 256 threads.
 constexpr std::int64_t counts[] = {0, 1, 7, 31, 33, 257};
-
-Results movements(DType dtype, Device& device) {
-  const Tensor x = noise({3, 5, 4}, dtype, device), y = noise({3, 5, 4}, dtype, device, 1);
-  const Tensor filled = x.clone(), copied = empty({2, 5, 4}, dtype, device);
-  filled.narrow(1, 1).fill_(3);
-  copied.copy_(x.narrow(1, 2));
-  const Tensor forward = x.clone(), backward = x.clone();  // windows that overlap
-  forward.narrow(0, 2).copy_(forward.narrow(1, 2));
-  backward.narrow(1, 2).copy_(backward.narrow(0, 2));
-  const Tensor parts[] = {x, ops::narrow(y, 1, 0, 2), x.narrow(0, 3)};
-  const Tensor odd = noise({67}, dtype, device, 2).narrow(3, 60);  // begins between packets
-  const Tensor wide = noise({2, 33, 65}, dtype, device, 3);        // more than one tile
-  return {x,
-          filled,
-          copied,
-          forward,
-          backward,
-          odd.clone(),
-          odd.view({3, 20}).clone(),
-          ops::narrow(odd.view({3, 20}), 1, 1, 18),
-          zeros({7}, dtype, device),
-          full({2, 3}, 5, dtype, device),
-          ops::transpose(x, 0, 2),
-          ops::transpose(x, 1, 2),
-          ops::transpose(x, 0, 1),
-          ops::transpose(wide, 1, 2),
-          ops::transpose(wide, 0, 2),
-          ops::transpose(ops::transpose(wide, 1, 2), 1, 2),
-          ops::narrow(x, 1, 1, 3),
-          ops::widen(x, 1, 2, 9),
-          ops::concatenate(parts, 1),
-          x.narrow(0, 0)};
-}
-
-Results element_by_element(DType dtype, Device& device) {
-  const Tensor x = noise({3, 4, 5}, dtype, device), grad = noise({3, 4, 5}, dtype, device, 1);
-  const Tensor row = noise({5}, dtype, device, 2), column = noise({3, 1, 1}, dtype, device, 3);
-  const Tensor factor = full({1}, 0.3, DType::float64, device);
-  const Tensor scaled = x.clone(), by = x.clone(), by_one = x.clone(), shifted = x.clone();
-  scaled.scale_(0.7);
-  ops::scale_by_(by, factor);
-  ops::scale_by_(by_one, full({1}, 1, DType::float64, device));
-  ops::add_row_(shifted, row);
-  const Tensor middle = noise({4, 1}, dtype, device, 4), one = noise({1}, dtype, device, 5);
-  return {scaled,
-          by,
-          by_one,
-          shifted,
-          ops::add(x, row),
-          ops::add(row, x),
-          ops::subtract(column, x),
-          ops::subtract(middle, column),
-          ops::multiply(x, grad),
-          ops::multiply(x, one),
-          ops::multiply(noise({2, 1, 3, 1, 2}, dtype, device, 6),
-                        noise({1, 4, 1, 5, 1}, dtype, device, 7)),
-          ops::scale(x, -1.7),
-          ops::sum_rows(x),
-          ops::sum_rows(noise({37, 33}, dtype, device, 8)),
-          ops::sum_to(x, {5}),
-          ops::dropout(x, {.rate = 0.4, .seed = 5, .first_sample = 2, .sample_stride = 3}),
-          ops::dropout(noise({2, 131}, dtype, device, 9), {.rate = 0, .seed = 1})};
-}
-
-Results updates(std::int64_t count, DType dtype, Device& device) {
-  const Tensor grad = noise({count}, dtype, device);
-  Results out;
-  const auto fresh = [&] { return out.emplace_back(noise({count}, dtype, device, out.size())); };
-  const auto zero = [&] { return out.emplace_back(zeros({count}, dtype, device)); };
-  for (const double momentum : {0.0, 0.9}) {
-    for (const auto nesterov : {Nesterov::no, Nesterov::yes}) {
-      for (const double decay : {0.0, 0.01}) {
-        const Tensor value = fresh(), velocity = momentum > 0 ? zero() : Tensor();
-        for (int step = 0; step < 3; ++step) {
-          ops::sgd_update_(value, grad, velocity, {0.1, momentum, decay, nesterov});
-        }
-      }
-    }
-  }
-  for (const auto form : {DecayForm::coupled, DecayForm::decoupled}) {
-    for (const double decay : {0.0, 0.01}) {
-      for (const double beta1 : {0.9, 0.3}) {  // either end of the mean
-        const Tensor value = fresh(), first = zero(), second = zero();
-        AdamRule rule{.learning_rate = 0.1, .beta1 = beta1, .weight_decay = decay};
-        rule.decay_form = form;
-        for (int step = 1; step < 4; ++step) {
-          ops::adam_update_(value, grad, first, second, rule, step);
-        }
-      }
-    }
-  }
-  return out;
-}
-
-Results global_norms(DType dtype, Device& device) {
-  const Tensor grads[] = {noise({2100}, dtype, device), noise({2, 3}, dtype, device, 1),
-                          noise({0}, dtype, device)};
-  const Tensor whole = ops::sum_of_squares(grads);
-  const auto [norm, factor] = ops::clip_factor(whole, 0.5);
-  const auto [norm_too, one] = ops::clip_factor(whole, 1e9);
-  const auto [norm_again, off] = ops::clip_factor(whole, 0);
-  const Tensor found = ops::unscale_(grads, 0.25);
-  const double infinite = std::numeric_limits<double>::infinity();
-  const Tensor bad[] = {noise({300}, dtype, device, 2), full({33}, infinite, dtype, device)};
-  const Tensor none[] = {full({3}, std::nan(""), dtype, device)};
-  return {whole,
-          norm,
-          factor,
-          norm_too,
-          one,
-          off,
-          grads[0],
-          grads[1],
-          found,
-          norm_too,
-          ops::unscale_(bad, 0.25),
-          ops::unscale_(none, 0.25)};
-}
-
-Results rows_by_number(std::int64_t columns, DType dtype, Device& device) {
-  const Tensor table = noise({6, columns}, dtype, device);
-  const Tensor few = integers({5, 0, 3, 3}, device), many = drawn_indices(90, 6, device);
-  return {ops::embedding(table, few.view({2, 2})), ops::embedding(table, many),
-          ops::embedding_backward(noise({4, columns}, dtype, device, 1), few, 6),
-          ops::embedding_backward(noise({90, columns}, dtype, device, 2), many, 7),
-          ops::embedding_backward(noise({0, columns}, dtype, device, 2), integers({}, device), 2)};
-}
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 // most 1,100 terms here, of one size, so that 2 to 8 units of float32 or float64 are allowed. A
 // half is computed in float32 and rounded once: the two may round to neighbours, one unit apart,
 // and where halves go into a second operation, each of them may bring one.
-#include "tests/gpu/beside_cpu.hpp"
+#include "tests/gpu/programs.hpp"
 
 using namespace lockstep;
 using namespace lockstep::test;
@@ -17,101 +17,6 @@ Units rounded_once(DType dtype, double wide) { return {is_half(dtype) ? 1.0 : wi
 
 constexpr std::int64_t widths[] = {1, 5, 8, 33, 130};
 constexpr std::int64_t block_width = 1100;  // more than a warp takes
-
-Results activations(std::int64_t count, DType dtype, Device& device) {
-  const Tensor x = noise({count}, dtype, device), grad = noise({count}, dtype, device, 1);
-  Results out;
-  for (const auto activation :
-       {ops::Activation::relu, ops::Activation::gelu, ops::Activation::gelu_exact,
-        ops::Activation::silu, ops::Activation::tanh, ops::Activation::sigmoid}) {
-    out.push_back(ops::activate(x, activation));
-    out.push_back(ops::activate_backward(grad, x, activation));
-    out.push_back(ops::activate(ops::scale(x, 40), activation));  // flat and steep ends
-    out.push_back(ops::activate_backward(grad, ops::scale(x, 40), activation));
-  }
-  return out;
-}
-
-Results sums(DType dtype, Device& device) {
-  const Tensor x = noise({3, 4, 5}, dtype, device), many = noise({2, 3, 1100}, dtype, device, 1);
-  Results out{ops::sum(x), ops::sum(many)};
-  for (const Shape& shape : {Shape{4, 1}, Shape{5}, Shape{3, 1, 1}, Shape{3, 1, 5}, Shape{1, 4, 1},
-                             Shape{1}, Shape{3, 4, 1}}) {
-    out.push_back(ops::sum_to(x, shape));
-  }
-  out.push_back(ops::sum_to(many, {3, 1}));
-  out.push_back(ops::sum_to(many, {2, 1, 1100}));
-  out.push_back(ops::sum_to(noise({0, 5}, dtype, device), {5}));
-  return out;
-}
-
-Results losses(std::int64_t rows, std::int64_t classes, DType dtype, Device& device) {
-  const Tensor logits = noise({rows, classes}, dtype, device);
-  const Tensor grad = noise({rows, classes}, dtype, device, 1);
-  std::vector<double> wanted;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    wanted.push_back(r % 3 == 1 ? -100 : static_cast<double>(r * 7 % classes));
-  }
-  const Tensor labels = integers(wanted, device), y = ops::softmax(logits);
-  Results out{y, ops::softmax_backward(grad, y)};
-  for (const auto reduction : {ops::Reduction::mean, ops::Reduction::sum}) {
-    const auto [loss, probabilities] = ops::cross_entropy(logits, labels, {reduction});
-    const Tensor of_loss = full({1}, 0.5, loss.dtype(), device);
-    out.push_back(loss);
-    out.push_back(probabilities);
-    out.push_back(ops::cross_entropy_backward(of_loss, probabilities, labels, {reduction}));
-  }
-  const auto correct = static_cast<double>(ops::count_correct(logits, labels));
-  out.push_back(full({1}, correct, DType::float64, device));
-  return out;
-}
-
-Results norms(std::int64_t rows, std::int64_t columns, DType dtype, Device& device) {
-  const Tensor x = noise({rows, columns}, dtype, device);
-  const Tensor grad = noise({rows, columns}, dtype, device, 1);
-  const Tensor weight = noise({columns}, dtype, device, 2),
-               bias = noise({columns}, dtype, device, 3);
-  const auto layer = ops::layer_norm(x, weight, bias, 1e-5);
-  const auto rms = ops::rms_norm(x, weight, 1e-5);
-  const auto of_layer = ops::norm_backward(grad, x, weight, layer.mean, layer.inverse_deviation);
-  const auto of_rms = ops::norm_backward(grad, x, weight, {}, rms.inverse_deviation);
-  return {layer.y,    layer.mean,      layer.inverse_deviation, rms.y,    rms.inverse_deviation,
-          of_layer.x, of_layer.weight, of_layer.bias,           of_rms.x, of_rms.weight};
-}
-
-Results products(DType dtype, Device& device) {
-  using ops::Transpose;
-  Results out;
-  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{7, 5, 11}, {1, 1, 1}, {33, 17, 65}}) {
-    const Tensor a = noise({m, k}, dtype, device), b = noise({k, n}, dtype, device, 1);
-    const Tensor at = noise({k, m}, dtype, device, 2), bt = noise({n, k}, dtype, device, 3);
-    const Tensor into = full({m, n}, std::nan(""), dtype, device);
-    ops::matmul(a, Transpose::no, b, Transpose::no, into);
-    out.push_back(into);
-    out.push_back(ops::matmul(at, Transpose::yes, b, Transpose::no));
-    out.push_back(ops::matmul(a, Transpose::no, bt, Transpose::yes));
-    out.push_back(ops::matmul(at, Transpose::yes, bt, Transpose::yes));
-  }
-  out.push_back(ops::linear(noise({2, 3, 11}, dtype, device), noise({5, 11}, dtype, device, 1)));
-  out.push_back(ops::matmul(noise({3, 0}, dtype, device), Transpose::no,
-                            noise({0, 2}, dtype, device), Transpose::no));
-  out.push_back(ops::matmul(noise({0, 3}, dtype, device), Transpose::no,
-                            noise({3, 2}, dtype, device), Transpose::no));
-  return out;
-}
-
-struct Attended {
-  std::int64_t batch, tokens, heads, head_size;
-};
-
-Results attention(const Attended& of, DType dtype, Device& device) {
-  const std::int64_t width = of.heads * of.head_size;
-  const Tensor qkv = noise({of.batch, of.tokens, 3 * width}, dtype, device);
-  const Tensor grad = noise({of.batch, of.tokens, width}, dtype, device, 1);
-  const auto forward = ops::causal_attention(qkv, of.heads);
-  return {forward.output, forward.log_sums,
-          ops::causal_attention_backward(grad, qkv, forward, of.heads)};
-}
 
 }  // namespace
 

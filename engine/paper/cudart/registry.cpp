@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/paper/cudart/ptx_edit.hpp"
+#include "engine/paper/cudart/runtime.hpp"
 #include "engine/paper/findings.hpp"
 
 namespace lockstep::paper {
@@ -36,6 +38,11 @@ const ptx::Module& Binary::module() {
     const FatBinary found = read_fat_binary(wrapper_);
     module_ = found.ptx.empty() ? ptx::Module{} : ptx::decode(found.ptx);
     refusal_ = found.refusal.empty() ? module_->error : found.refusal;
+    if (const std::string& edit = runtime()->settings().ptx_edit; !edit.empty()) {
+      const EditedPtx edited = edited_ptx(found.ptx, edit);
+      module_ = ptx::decode(edited.text);
+      refusal_ = edited.refusal.empty() ? module_->error : edited.refusal;
+    }
   }
   return *module_;
 }
