@@ -1,5 +1,5 @@
-// Planted faults of the host side: paper finds each, in its words, with every seed, and finds nothing
-// in the same program without it.
+// Planted faults of the host side: paper finds each, in its words, with every seed, and finds
+// nothing in the same program without it.
 #include <set>
 #include <string>
 
@@ -14,27 +14,32 @@ using lockstep::test::run_program;
 namespace {
 
 struct Fault {
-  std::string program, name;
-  std::string sentence;  // a part of what paper says
+  std::string program = "", name = "";
+  std::string sentence = "";  // a part of what paper says
   int exit_code = exit_code_of_findings;
-  std::string settings;
+  std::string settings = "";
 };
 
 constexpr int killed_by_sigsegv = 128 + 11;
 
 const Fault faults[] = {
     {"faults", "forgotten_wait",
-     "race between streams: scale (#1 of stream 2) reads byte 0 of allocation #1 (4000 bytes), which "
+     "race between streams: scale (#1 of stream 2) reads byte 0 of allocation #1 (4000 bytes), "
+     "which "
      "fill (#1 of stream 1) writes"},
     {"faults", "early_record", "a wait for an event or a stream is missing"},
     {"faults", "copy_races_kernel", "race between streams: cudaMemcpyAsync"},
-    {"faults", "default_stream_is_no_wait", "cudaMemcpy (#1 of the default stream)"},
-    {"faults", "pinned_changed", "writes pinned memory that cudaMemcpyAsync (#1 of stream 1) reads"},
-    {"faults", "pinned_read_early", "reads pinned memory that cudaMemcpyAsync (#2 of stream 1) writes"},
+    {"faults", "default_stream_is_no_wait", "which cudaMemcpy (#1 of the default stream) writes"},
+    {"faults", "pinned_changed",
+     "writes pinned memory that cudaMemcpyAsync (#1 of stream 1) reads"},
+    {"faults", "pinned_read_early",
+     "reads pinned memory that cudaMemcpyAsync (#2 of stream 1) writes"},
     {"faults", "pinned_written_twice",
-     "cudaMemcpyAsync (#2 of stream 2) writes pinned host memory that cudaMemcpyAsync (#2 of stream "
+     "cudaMemcpyAsync (#2 of stream 2) writes pinned host memory that cudaMemcpyAsync (#2 of "
+     "stream "
      "1) writes"},
-    {"faults", "pinned_freed_early", "cudaFreeHost: cudaMemcpyAsync (#1 of stream 1) uses the memory"},
+    {"faults", "pinned_freed_early",
+     "cudaFreeHost: cudaMemcpyAsync (#1 of stream 1) uses the memory"},
     {"faults", "callback_calls_cuda", "cudaMemset: called by a host callback"},
     {"faults", "used_after_free", "use after free"},
     {"faults", "freed_twice", "has been freed before"},
@@ -96,7 +101,8 @@ TEST_CASE("paper: without the fault there is no finding, over 8 seeds") {
   }
 }
 
-TEST_CASE("paper: a forgotten wait gives wrong values with some seed, and with some the right ones") {
+TEST_CASE(
+    "paper: a forgotten wait gives wrong values with some seed, and with some the right ones") {
   std::set<std::string> values;
   for (std::uint64_t seed = 1; seed <= 16; ++seed) {
     const std::string said = run_program("faults", "forgotten_wait", seed).said;

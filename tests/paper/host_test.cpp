@@ -1,5 +1,5 @@
-// Programs that nvcc made, on paper: values are right and errors are CUDA's, whatever order the seed
-// draws.
+// Programs that nvcc made, on paper: values are right and errors are CUDA's, whatever order the
+// seed draws.
 #include <string>
 
 #include "tests/catch.hpp"

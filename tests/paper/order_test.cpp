@@ -53,8 +53,9 @@ TEST_CASE("order: operations of one stream come one after another, those of two 
   CHECK(is.timeline.describe(c) == "c (#2 of stream 1)");
 }
 
-TEST_CASE("order: a stream that waits for an event comes after what was asked for before it was "
-          "recorded, and after nothing later") {
+TEST_CASE(
+    "order: a stream that waits for an event comes after what was asked for before it was "
+    "recorded, and after nothing later") {
   Streams is;
   const Operation a = is.timeline.begin(is.first, "a");
   const Clock event = is.timeline.now(is.first);
@@ -75,8 +76,9 @@ TEST_CASE("order: what a stream has waited for is passed on by its own events") 
   CHECK(is.timeline.before(a, is.timeline.begin(is.apart, "b")));
 }
 
-TEST_CASE("order: the default stream and blocking streams wait for each other, a non-blocking one "
-          "stands apart") {
+TEST_CASE(
+    "order: the default stream and blocking streams wait for each other, a non-blocking one "
+    "stands apart") {
   Streams is;
   const Operation a = is.timeline.begin(is.first, "a"), x = is.timeline.begin(is.apart, "x");
   const Operation middle = is.timeline.begin(is.legacy, "middle");

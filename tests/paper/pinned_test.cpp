@@ -1,5 +1,5 @@
-// Pinned host memory: who may use it while a copy is under way. The host's own accesses are reported
-// to it here as the handler of SIGSEGV would; host_faults_test has real ones.
+// Pinned host memory: who may use it while a copy is under way. The host's own accesses are
+// reported to it here as the handler of SIGSEGV would; host_faults_test has real ones.
 #include "engine/paper/order/pinned.hpp"
 
 #include <cstring>
@@ -37,7 +37,8 @@ TEST_CASE("pinned memory: the host and the copies see the same bytes, each at it
   CHECK_FALSE(is.memory.contains(&is));
 }
 
-TEST_CASE("pinned memory: two copies that nothing orders may both read, but not write, the same bytes") {
+TEST_CASE(
+    "pinned memory: two copies that nothing orders may both read, but not write, the same bytes") {
   const auto [one, other, races] = GENERATE(table<Use, Use, std::size_t>(
       {{Use::read, Use::read, 0}, {Use::read, Use::write, 1}, {Use::write, Use::write, 1}}));
   Pinned is;
@@ -55,8 +56,9 @@ TEST_CASE("pinned memory: copies that an event orders, or that lie apart, do not
   CHECK(is.findings.size() == 0);
 }
 
-TEST_CASE("pinned memory: the host may read what a copy reads, but not write it, and touch nothing "
-          "that a copy writes, until it has waited") {
+TEST_CASE(
+    "pinned memory: the host may read what a copy reads, but not write it, and touch nothing "
+    "that a copy writes, until it has waited") {
   Pinned is;
   is.copy(is.first, Use::read, 0, 100);
   is.copy(is.first, Use::write, 200, 100);

@@ -20,9 +20,9 @@ struct Ran {
 // `settings` are words such as PAPER_DEVICES=2.
 inline Ran run_program(const std::string& program, const std::string& words, std::uint64_t seed,
                        const std::string& settings = "") {
-  const std::string command = "LD_LIBRARY_PATH=" PAPER_FOLDER " PAPER_STRICT=1 PAPER_SEED=" +
-                              std::to_string(seed) + " " + settings + " timeout 60 " PROGRAMS_FOLDER "/" +
-                              program + " " + words + " 2>&1";
+  const std::string command =
+      "LD_LIBRARY_PATH=" PAPER_FOLDER " PAPER_STRICT=1 PAPER_SEED=" + std::to_string(seed) + " " +
+      settings + " timeout 60 " PROGRAMS_FOLDER "/" + program + " " + words + " 2>&1";
   Ran ran;
   FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return ran;

@@ -108,61 +108,112 @@ cublasStatus_t cublasGetVersion_v2(cublasHandle_t, int* version) {
 
 const char* cublasGetStatusName(cublasStatus_t status) {
   switch (status) {
-    case CUBLAS_STATUS_SUCCESS: return "CUBLAS_STATUS_SUCCESS";
-    case CUBLAS_STATUS_NOT_INITIALIZED: return "CUBLAS_STATUS_NOT_INITIALIZED";
-    case CUBLAS_STATUS_ALLOC_FAILED: return "CUBLAS_STATUS_ALLOC_FAILED";
-    case CUBLAS_STATUS_INVALID_VALUE: return "CUBLAS_STATUS_INVALID_VALUE";
-    case CUBLAS_STATUS_ARCH_MISMATCH: return "CUBLAS_STATUS_ARCH_MISMATCH";
-    case CUBLAS_STATUS_MAPPING_ERROR: return "CUBLAS_STATUS_MAPPING_ERROR";
-    case CUBLAS_STATUS_EXECUTION_FAILED: return "CUBLAS_STATUS_EXECUTION_FAILED";
-    case CUBLAS_STATUS_INTERNAL_ERROR: return "CUBLAS_STATUS_INTERNAL_ERROR";
-    case CUBLAS_STATUS_NOT_SUPPORTED: return "CUBLAS_STATUS_NOT_SUPPORTED";
-    case CUBLAS_STATUS_LICENSE_ERROR: return "CUBLAS_STATUS_LICENSE_ERROR";
+    case CUBLAS_STATUS_SUCCESS:
+      return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_NOT_INITIALIZED:
+      return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case CUBLAS_STATUS_ALLOC_FAILED:
+      return "CUBLAS_STATUS_ALLOC_FAILED";
+    case CUBLAS_STATUS_INVALID_VALUE:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+      return "CUBLAS_STATUS_ARCH_MISMATCH";
+    case CUBLAS_STATUS_MAPPING_ERROR:
+      return "CUBLAS_STATUS_MAPPING_ERROR";
+    case CUBLAS_STATUS_EXECUTION_FAILED:
+      return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case CUBLAS_STATUS_INTERNAL_ERROR:
+      return "CUBLAS_STATUS_INTERNAL_ERROR";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    case CUBLAS_STATUS_LICENSE_ERROR:
+      return "CUBLAS_STATUS_LICENSE_ERROR";
   }
   return "unrecognized status";
 }
 
 const char* cublasGetStatusString(cublasStatus_t status) {
   switch (status) {
-    case CUBLAS_STATUS_SUCCESS: return "success";
-    case CUBLAS_STATUS_NOT_INITIALIZED: return "the library was not initialized";
-    case CUBLAS_STATUS_ALLOC_FAILED: return "the resource allocation failed";
+    case CUBLAS_STATUS_SUCCESS:
+      return "success";
+    case CUBLAS_STATUS_NOT_INITIALIZED:
+      return "the library was not initialized";
+    case CUBLAS_STATUS_ALLOC_FAILED:
+      return "the resource allocation failed";
     case CUBLAS_STATUS_INVALID_VALUE:
       return "an unsupported value or parameter was passed to the function";
     case CUBLAS_STATUS_ARCH_MISMATCH:
       return "the function requires an architectural feature absent from the device";
-    case CUBLAS_STATUS_MAPPING_ERROR: return "an access to GPU memory space failed";
-    case CUBLAS_STATUS_EXECUTION_FAILED: return "the function failed to launch on the GPU";
-    case CUBLAS_STATUS_INTERNAL_ERROR: return "an internal operation failed";
-    case CUBLAS_STATUS_NOT_SUPPORTED: return "the requested functionality is not supported";
-    case CUBLAS_STATUS_LICENSE_ERROR: return "the license check failed";
+    case CUBLAS_STATUS_MAPPING_ERROR:
+      return "an access to GPU memory space failed";
+    case CUBLAS_STATUS_EXECUTION_FAILED:
+      return "the function failed to launch on the GPU";
+    case CUBLAS_STATUS_INTERNAL_ERROR:
+      return "an internal operation failed";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return "the requested functionality is not supported";
+    case CUBLAS_STATUS_LICENSE_ERROR:
+      return "the license check failed";
   }
   return "unrecognized status";
 }
 
-cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m,
-                              int n, int k, const float* alpha, const float* a, int lda,
+cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb,
+                              int m, int n, int k, const float* alpha, const float* a, int lda,
                               const float* b, int ldb, const float* beta, float* c, int ldc) {
   constexpr auto type = CUDA_R_32F;
-  return submit(handle, {"cublasSgemm", ta, tb, m, n, k, 1, alpha, beta, {number_of(a), type, lda},
-                         {number_of(b), type, ldb}, {number_of(c), type, ldc}, CUBLAS_COMPUTE_32F});
+  return submit(handle, {"cublasSgemm",
+                         ta,
+                         tb,
+                         m,
+                         n,
+                         k,
+                         1,
+                         alpha,
+                         beta,
+                         {number_of(a), type, lda},
+                         {number_of(b), type, ldb},
+                         {number_of(c), type, ldc},
+                         CUBLAS_COMPUTE_32F});
 }
 
-cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m,
-                              int n, int k, const double* alpha, const double* a, int lda,
+cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb,
+                              int m, int n, int k, const double* alpha, const double* a, int lda,
                               const double* b, int ldb, const double* beta, double* c, int ldc) {
   constexpr auto type = CUDA_R_64F;
-  return submit(handle, {"cublasDgemm", ta, tb, m, n, k, 1, alpha, beta, {number_of(a), type, lda},
-                         {number_of(b), type, ldb}, {number_of(c), type, ldc}, CUBLAS_COMPUTE_64F});
+  return submit(handle, {"cublasDgemm",
+                         ta,
+                         tb,
+                         m,
+                         n,
+                         k,
+                         1,
+                         alpha,
+                         beta,
+                         {number_of(a), type, lda},
+                         {number_of(b), type, ldb},
+                         {number_of(c), type, ldc},
+                         CUBLAS_COMPUTE_64F});
 }
 
-cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m,
-                            int n, int k, const void* alpha, const void* a, cudaDataType a_type,
-                            int lda, const void* b, cudaDataType b_type, int ldb, const void* beta,
-                            void* c, cudaDataType c_type, int ldc, cublasComputeType_t compute,
-                            cublasGemmAlgo_t) {
-  return submit(handle, {"cublasGemmEx", ta, tb, m, n, k, 1, alpha, beta, {number_of(a), a_type, lda},
-                         {number_of(b), b_type, ldb}, {number_of(c), c_type, ldc}, compute});
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb,
+                            int m, int n, int k, const void* alpha, const void* a,
+                            cudaDataType a_type, int lda, const void* b, cudaDataType b_type,
+                            int ldb, const void* beta, void* c, cudaDataType c_type, int ldc,
+                            cublasComputeType_t compute, cublasGemmAlgo_t) {
+  return submit(handle, {"cublasGemmEx",
+                         ta,
+                         tb,
+                         m,
+                         n,
+                         k,
+                         1,
+                         alpha,
+                         beta,
+                         {number_of(a), a_type, lda},
+                         {number_of(b), b_type, ldb},
+                         {number_of(c), c_type, ldc},
+                         compute});
 }
 
 cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t ta,
@@ -172,9 +223,19 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_
                                          long long stride_b, const float* beta, float* c, int ldc,
                                          long long stride_c, int batch) {
   constexpr auto type = CUDA_R_32F;
-  return submit(handle, {"cublasSgemmStridedBatched", ta, tb, m, n, k, batch, alpha, beta,
-                         {number_of(a), type, lda, stride_a}, {number_of(b), type, ldb, stride_b},
-                         {number_of(c), type, ldc, stride_c}, CUBLAS_COMPUTE_32F});
+  return submit(handle, {"cublasSgemmStridedBatched",
+                         ta,
+                         tb,
+                         m,
+                         n,
+                         k,
+                         batch,
+                         alpha,
+                         beta,
+                         {number_of(a), type, lda, stride_a},
+                         {number_of(b), type, ldb, stride_b},
+                         {number_of(c), type, ldc, stride_c},
+                         CUBLAS_COMPUTE_32F});
 }
 
 cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t ta,
@@ -184,9 +245,19 @@ cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_
                                          long long stride_b, const double* beta, double* c, int ldc,
                                          long long stride_c, int batch) {
   constexpr auto type = CUDA_R_64F;
-  return submit(handle, {"cublasDgemmStridedBatched", ta, tb, m, n, k, batch, alpha, beta,
-                         {number_of(a), type, lda, stride_a}, {number_of(b), type, ldb, stride_b},
-                         {number_of(c), type, ldc, stride_c}, CUBLAS_COMPUTE_64F});
+  return submit(handle, {"cublasDgemmStridedBatched",
+                         ta,
+                         tb,
+                         m,
+                         n,
+                         k,
+                         batch,
+                         alpha,
+                         beta,
+                         {number_of(a), type, lda, stride_a},
+                         {number_of(b), type, ldb, stride_b},
+                         {number_of(c), type, ldc, stride_c},
+                         CUBLAS_COMPUTE_64F});
 }
 
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t ta,
@@ -195,11 +266,21 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           int lda, long long stride_a, const void* b,
                                           cudaDataType b_type, int ldb, long long stride_b,
                                           const void* beta, void* c, cudaDataType c_type, int ldc,
-                                          long long stride_c, int batch, cublasComputeType_t compute,
-                                          cublasGemmAlgo_t) {
-  return submit(handle, {"cublasGemmStridedBatchedEx", ta, tb, m, n, k, batch, alpha, beta,
-                         {number_of(a), a_type, lda, stride_a}, {number_of(b), b_type, ldb, stride_b},
-                         {number_of(c), c_type, ldc, stride_c}, compute});
+                                          long long stride_c, int batch,
+                                          cublasComputeType_t compute, cublasGemmAlgo_t) {
+  return submit(handle, {"cublasGemmStridedBatchedEx",
+                         ta,
+                         tb,
+                         m,
+                         n,
+                         k,
+                         batch,
+                         alpha,
+                         beta,
+                         {number_of(a), a_type, lda, stride_a},
+                         {number_of(b), b_type, ldb, stride_b},
+                         {number_of(c), c_type, ldc, stride_c},
+                         compute});
 }
 
 }  // extern "C"

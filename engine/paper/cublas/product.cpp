@@ -9,7 +9,8 @@
 
 // One function, compiled for several processors; the loader takes the widest that this one has.
 #if defined(__x86_64__) && !defined(__clang__)
-#define PAPER_WIDEST __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define PAPER_WIDEST \
+  __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
 #else
 #define PAPER_WIDEST
 #endif
@@ -28,8 +29,8 @@ inline void add_four(Sum* __restrict c, const Sum* __restrict a, std::int64_t st
   }
 }
 
-// c [m, n] += a [m, k] b [k, n], all by columns and without gaps; k is a multiple of 4. A block of a
-// stays in the cache while all columns of c pass by it.
+// c [m, n] += a [m, k] b [k, n], all by columns and without gaps; k is a multiple of 4. A block of
+// a stays in the cache while all columns of c pass by it.
 template <typename Sum>
 inline void accumulate(const Sum* a, const Sum* b, Sum* c, std::int64_t m, std::int64_t n,
                        std::int64_t k) {
@@ -77,10 +78,14 @@ Stored at(const std::byte* bytes, std::int64_t index) {
 template <typename Sum>
 Sum read(const std::byte* bytes, std::int64_t index, Element element) {
   switch (element) {
-    case Element::float32: return static_cast<Sum>(at<float>(bytes, index));
-    case Element::float64: return static_cast<Sum>(at<double>(bytes, index));
-    case Element::bfloat16: return static_cast<Sum>(to_float(at<BFloat>(bytes, index)));
-    case Element::float16: return static_cast<Sum>(to_float(at<Half>(bytes, index)));
+    case Element::float32:
+      return static_cast<Sum>(at<float>(bytes, index));
+    case Element::float64:
+      return static_cast<Sum>(at<double>(bytes, index));
+    case Element::bfloat16:
+      return static_cast<Sum>(to_float(at<BFloat>(bytes, index)));
+    case Element::float16:
+      return static_cast<Sum>(to_float(at<Half>(bytes, index)));
   }
   return 0;
 }
@@ -91,10 +96,14 @@ void write(std::byte* bytes, std::int64_t index, Element element, Sum value) {
     std::memcpy(bytes + index * static_cast<std::int64_t>(sizeof stored), &stored, sizeof stored);
   };
   switch (element) {
-    case Element::float32: return put(static_cast<float>(value));
-    case Element::float64: return put(static_cast<double>(value));
-    case Element::bfloat16: return put(bfloat_of(static_cast<float>(value)));
-    case Element::float16: return put(half_of(static_cast<double>(value)));
+    case Element::float32:
+      return put(static_cast<float>(value));
+    case Element::float64:
+      return put(static_cast<double>(value));
+    case Element::bfloat16:
+      return put(bfloat_of(static_cast<float>(value)));
+    case Element::float16:
+      return put(half_of(static_cast<double>(value)));
   }
 }
 
@@ -116,8 +125,8 @@ std::uint64_t address_of(const Factor& factor, std::int64_t in_batch) {
   return factor.address + static_cast<std::uint64_t>(in_batch * factor.stride * bytes);
 }
 
-// The factor as [rows, columns] of the product, by columns: op(A), or op(B). Rows and columns past its
-// own are 0.
+// The factor as [rows, columns] of the product, by columns: op(A), or op(B). Rows and columns past
+// its own are 0.
 template <typename Sum>
 std::vector<Sum> packed(const Factor& factor, const std::byte* bytes, std::int64_t rows,
                         std::int64_t columns, Precision precision) {
@@ -125,7 +134,8 @@ std::vector<Sum> packed(const Factor& factor, const std::byte* bytes, std::int64
   for (std::int64_t j = 0; j < factor.columns; ++j) {
     for (std::int64_t i = 0; i < factor.rows; ++i) {
       Sum value = read<Sum>(bytes, j * factor.leading + i, factor.element);
-      if (precision == Precision::tf32) value = static_cast<Sum>(tf32_of(static_cast<float>(value)));
+      if (precision == Precision::tf32)
+        value = static_cast<Sum>(tf32_of(static_cast<float>(value)));
       const std::int64_t place = factor.turn == Turn::as_it_is ? j * rows + i : i * rows + j;
       whole[static_cast<std::size_t>(place)] = value;
     }
@@ -182,10 +192,13 @@ void multiply_as(const Product& product, LibraryMemory& memory) {
 
 std::size_t bytes_of(Element element) {
   switch (element) {
-    case Element::float32: return 4;
-    case Element::float64: return 8;
+    case Element::float32:
+      return 4;
+    case Element::float64:
+      return 8;
     case Element::bfloat16:
-    case Element::float16: return 2;
+    case Element::float16:
+      return 2;
   }
   return 0;
 }

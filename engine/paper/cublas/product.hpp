@@ -2,9 +2,9 @@
 // columns lie one after another, `leading` elements from one to the next. It says what it touches
 // (columns, not the padding between them), and where beta is 0 it does not read C.
 //
-// Sums are of float32, or of float64 for matrices of float64. They are taken four terms at a time, on
-// purpose: cuBLAS has an order of its own too, which differs from version to version and from shape to
-// shape, and nobody may rely on the bits of one.
+// Sums are of float32, or of float64 for matrices of float64. They are taken four terms at a time,
+// on purpose: cuBLAS has an order of its own too, which differs from version to version and from
+// shape to shape, and nobody may rely on the bits of one.
 #pragma once
 
 #include <cstdint>

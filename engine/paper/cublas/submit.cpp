@@ -20,11 +20,16 @@ struct Refused {
 
 std::optional<Element> element_of(cudaDataType type) {
   switch (type) {
-    case CUDA_R_32F: return Element::float32;
-    case CUDA_R_64F: return Element::float64;
-    case CUDA_R_16BF: return Element::bfloat16;
-    case CUDA_R_16F: return Element::float16;
-    default: return std::nullopt;
+    case CUDA_R_32F:
+      return Element::float32;
+    case CUDA_R_64F:
+      return Element::float64;
+    case CUDA_R_16BF:
+      return Element::bfloat16;
+    case CUDA_R_16F:
+      return Element::float16;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -36,15 +41,17 @@ Factor factor_of(const Asked& asked, const char* name, const Given& given, std::
            std::string("paper knows no products of matrices of type ") +
                std::to_string(static_cast<int>(given.type)));
   }
-  Factor factor{given.address, *element, Turn::as_it_is, rows, columns, given.leading, given.stride};
+  Factor factor{given.address, *element,      Turn::as_it_is, rows,
+                columns,       given.leading, given.stride};
   if (turn != CUBLAS_OP_N) {  // of real numbers, CUBLAS_OP_C is CUBLAS_OP_T
     factor.turn = Turn::transposed;
     std::swap(factor.rows, factor.columns);
   }
   if (given.leading < std::max<std::int64_t>(1, factor.rows)) {
     refuse(asked, CUBLAS_STATUS_INVALID_VALUE,
-           std::string("the leading dimension of ") + name + " is " + std::to_string(given.leading) +
-               ", but a column of it has " + std::to_string(factor.rows) +
+           std::string("the leading dimension of ") + name + " is " +
+               std::to_string(given.leading) + ", but a column of it has " +
+               std::to_string(factor.rows) +
                " elements; matrices are stored by columns, and the leading dimension is at least "
                "the number of rows");
   }
@@ -61,8 +68,10 @@ Scale scale_of(const cublasContext& handle, const void* given, Element sums) {
 
 // Which types go with which sums: what an engine trains with, and nothing else.
 void check_types(const Asked& asked, const Product& product) {
-  const bool doubles = asked.compute == CUBLAS_COMPUTE_64F || asked.compute == CUBLAS_COMPUTE_64F_PEDANTIC;
-  const bool floats = asked.compute == CUBLAS_COMPUTE_32F || asked.compute == CUBLAS_COMPUTE_32F_PEDANTIC ||
+  const bool doubles =
+      asked.compute == CUBLAS_COMPUTE_64F || asked.compute == CUBLAS_COMPUTE_64F_PEDANTIC;
+  const bool floats = asked.compute == CUBLAS_COMPUTE_32F ||
+                      asked.compute == CUBLAS_COMPUTE_32F_PEDANTIC ||
                       asked.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   const Element a = product.a.element, b = product.b.element, c = product.c.element;
   const bool known = (doubles && a == Element::float64 && b == a && c == a) ||
@@ -70,8 +79,9 @@ void check_types(const Asked& asked, const Product& product) {
                       (c == a || (a != Element::float32 && c == Element::float32)));
   if (known) return;
   refuse(asked, CUBLAS_STATUS_NOT_SUPPORTED,
-         "paper has no product of these types (A " + std::to_string(static_cast<int>(asked.a.type)) +
-             ", B " + std::to_string(static_cast<int>(asked.b.type)) + ", C " +
+         "paper has no product of these types (A " +
+             std::to_string(static_cast<int>(asked.a.type)) + ", B " +
+             std::to_string(static_cast<int>(asked.b.type)) + ", C " +
              std::to_string(static_cast<int>(asked.c.type)) + ", sums " +
              std::to_string(static_cast<int>(asked.compute)) +
              "); it has float32, bfloat16 and float16 with sums of float32, and float64");
@@ -79,9 +89,12 @@ void check_types(const Asked& asked, const Product& product) {
 
 // From the first to behind the last byte of a batch.
 std::pair<std::uint64_t, std::uint64_t> span_of(const Factor& factor, std::int64_t batch) {
-  const std::int64_t last = (batch - 1) * factor.stride * static_cast<std::int64_t>(bytes_of(factor.element));
-  const std::uint64_t first = factor.address + static_cast<std::uint64_t>(std::min<std::int64_t>(last, 0));
-  const std::uint64_t end = factor.address + static_cast<std::uint64_t>(std::max<std::int64_t>(last, 0));
+  const std::int64_t last =
+      (batch - 1) * factor.stride * static_cast<std::int64_t>(bytes_of(factor.element));
+  const std::uint64_t first =
+      factor.address + static_cast<std::uint64_t>(std::min<std::int64_t>(last, 0));
+  const std::uint64_t end =
+      factor.address + static_cast<std::uint64_t>(std::max<std::int64_t>(last, 0));
   return {first, end + factor.extent()};
 }
 
@@ -95,8 +108,10 @@ void check_overlap(const Asked& asked, const Product& product) {
              std::string("C overlaps ") + name + ", which is read while C is written");
     }
   }
-  const auto step = static_cast<std::uint64_t>(std::abs(product.c.stride)) * bytes_of(product.c.element);
-  if (product.batch > 1 && step < static_cast<std::uint64_t>(product.c.rows) * bytes_of(product.c.element)) {
+  const auto step =
+      static_cast<std::uint64_t>(std::abs(product.c.stride)) * bytes_of(product.c.element);
+  if (product.batch > 1 &&
+      step < static_cast<std::uint64_t>(product.c.rows) * bytes_of(product.c.element)) {
     refuse(asked, CUBLAS_STATUS_INVALID_VALUE,
            "the results of the batch overlap: the stride of C is " +
                std::to_string(product.c.stride) + ", and a column has " +
@@ -119,8 +134,9 @@ Product product_of(const cublasContext& handle, const Asked& asked) {
   check_types(asked, product);
   product.alpha = scale_of(handle, asked.alpha, product.a.element);
   product.beta = scale_of(handle, asked.beta, product.a.element);
-  const bool tf32 = asked.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ||
-                    (asked.compute == CUBLAS_COMPUTE_32F && (handle.math & 0xF) == CUBLAS_TF32_TENSOR_OP_MATH);
+  const bool tf32 =
+      asked.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ||
+      (asked.compute == CUBLAS_COMPUTE_32F && (handle.math & 0xF) == CUBLAS_TF32_TENSOR_OP_MATH);
   if (tf32 && product.a.element == Element::float32) product.precision = Precision::tf32;
   check_overlap(asked, product);
   return product;

@@ -58,74 +58,89 @@ void check_device(Runtime& state, int number) {
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  return call("cudaGetDeviceCount", [&](Runtime& state) {
-    *count = state.settings().devices;
-    return *count == 0 ? cudaErrorNoDevice : cudaSuccess;
-  }, Needs::nothing);
+  return call(
+      "cudaGetDeviceCount",
+      [&](Runtime& state) {
+        *count = state.settings().devices;
+        return *count == 0 ? cudaErrorNoDevice : cudaSuccess;
+      },
+      Needs::nothing);
 }
 
 cudaError_t cudaSetDevice(int number) {
-  return call("cudaSetDevice", [&](Runtime& state) {
-    check_device(state, number);
-    state.thread().device = number;
-    return state.device(number).failure;
-  }, Needs::nothing);
+  return call(
+      "cudaSetDevice",
+      [&](Runtime& state) {
+        check_device(state, number);
+        state.thread().device = number;
+        return state.device(number).failure;
+      },
+      Needs::nothing);
 }
 
 cudaError_t cudaGetDevice(int* number) {
-  return call("cudaGetDevice", [&](Runtime& state) {
-    *number = state.thread().device;
-    return cudaSuccess;
-  }, Needs::nothing);
+  return call(
+      "cudaGetDevice",
+      [&](Runtime& state) {
+        *number = state.thread().device;
+        return cudaSuccess;
+      },
+      Needs::nothing);
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int number) {
-  return call("cudaGetDeviceProperties", [&](Runtime& state) {
-    check_device(state, number);
-    *properties = properties_of(number, state.settings().memory_bytes);
-    return cudaSuccess;
-  }, Needs::nothing);
+  return call(
+      "cudaGetDeviceProperties",
+      [&](Runtime& state) {
+        check_device(state, number);
+        *properties = properties_of(number, state.settings().memory_bytes);
+        return cudaSuccess;
+      },
+      Needs::nothing);
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int number) {
-  return call("cudaDeviceGetAttribute", [&](Runtime& state) {
-    check_device(state, number);
-    const cudaDeviceProp is = properties_of(number, state.settings().memory_bytes);
-    const std::pair<cudaDeviceAttr, std::size_t> known[] = {
-        {cudaDevAttrMaxThreadsPerBlock, is.maxThreadsPerBlock},
-        {cudaDevAttrMaxBlockDimX, is.maxThreadsDim[0]},
-        {cudaDevAttrMaxBlockDimY, is.maxThreadsDim[1]},
-        {cudaDevAttrMaxBlockDimZ, is.maxThreadsDim[2]},
-        {cudaDevAttrMaxGridDimX, is.maxGridSize[0]},
-        {cudaDevAttrMaxGridDimY, is.maxGridSize[1]},
-        {cudaDevAttrMaxGridDimZ, is.maxGridSize[2]},
-        {cudaDevAttrMaxSharedMemoryPerBlock, is.sharedMemPerBlock},
-        {cudaDevAttrMaxSharedMemoryPerBlockOptin, is.sharedMemPerBlockOptin},
-        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, is.sharedMemPerMultiprocessor},
-        {cudaDevAttrTotalConstantMemory, is.totalConstMem},
-        {cudaDevAttrWarpSize, is.warpSize},
-        {cudaDevAttrMaxRegistersPerBlock, is.regsPerBlock},
-        {cudaDevAttrMultiProcessorCount, is.multiProcessorCount},
-        {cudaDevAttrMaxThreadsPerMultiProcessor, is.maxThreadsPerMultiProcessor},
-        {cudaDevAttrL2CacheSize, is.l2CacheSize},
-        {cudaDevAttrUnifiedAddressing, is.unifiedAddressing},
-        {cudaDevAttrConcurrentKernels, is.concurrentKernels},
-        {cudaDevAttrAsyncEngineCount, is.asyncEngineCount},
-        {cudaDevAttrComputeCapabilityMajor, is.major},
-        {cudaDevAttrComputeCapabilityMinor, is.minor},
-        {cudaDevAttrMemoryPoolsSupported, 0},
-        {cudaDevAttrManagedMemory, 0},
-        {cudaDevAttrCooperativeLaunch, 0}};
-    const auto* found =
-        std::ranges::find(known, attribute, &std::pair<cudaDeviceAttr, std::size_t>::first);
-    if (found == std::end(known)) {
-      state.refuse(cudaErrorInvalidValue, Kind::refused,
-                   "attribute " + std::to_string(static_cast<int>(attribute)) +
-                       " is not modelled; see engine/paper/cudart/api_device.cpp");
-    }
-    *value = static_cast<int>(found->second);
-    return cudaSuccess;
-  }, Needs::nothing);
+  return call(
+      "cudaDeviceGetAttribute",
+      [&](Runtime& state) {
+        check_device(state, number);
+        const cudaDeviceProp is = properties_of(number, state.settings().memory_bytes);
+        const std::pair<cudaDeviceAttr, std::size_t> known[] = {
+            {cudaDevAttrMaxThreadsPerBlock, is.maxThreadsPerBlock},
+            {cudaDevAttrMaxBlockDimX, is.maxThreadsDim[0]},
+            {cudaDevAttrMaxBlockDimY, is.maxThreadsDim[1]},
+            {cudaDevAttrMaxBlockDimZ, is.maxThreadsDim[2]},
+            {cudaDevAttrMaxGridDimX, is.maxGridSize[0]},
+            {cudaDevAttrMaxGridDimY, is.maxGridSize[1]},
+            {cudaDevAttrMaxGridDimZ, is.maxGridSize[2]},
+            {cudaDevAttrMaxSharedMemoryPerBlock, is.sharedMemPerBlock},
+            {cudaDevAttrMaxSharedMemoryPerBlockOptin, is.sharedMemPerBlockOptin},
+            {cudaDevAttrMaxSharedMemoryPerMultiprocessor, is.sharedMemPerMultiprocessor},
+            {cudaDevAttrTotalConstantMemory, is.totalConstMem},
+            {cudaDevAttrWarpSize, is.warpSize},
+            {cudaDevAttrMaxRegistersPerBlock, is.regsPerBlock},
+            {cudaDevAttrMultiProcessorCount, is.multiProcessorCount},
+            {cudaDevAttrMaxThreadsPerMultiProcessor, is.maxThreadsPerMultiProcessor},
+            {cudaDevAttrL2CacheSize, is.l2CacheSize},
+            {cudaDevAttrUnifiedAddressing, is.unifiedAddressing},
+            {cudaDevAttrConcurrentKernels, is.concurrentKernels},
+            {cudaDevAttrAsyncEngineCount, is.asyncEngineCount},
+            {cudaDevAttrComputeCapabilityMajor, is.major},
+            {cudaDevAttrComputeCapabilityMinor, is.minor},
+            {cudaDevAttrMemoryPoolsSupported, 0},
+            {cudaDevAttrManagedMemory, 0},
+            {cudaDevAttrCooperativeLaunch, 0}};
+        const auto* found =
+            std::ranges::find(known, attribute, &std::pair<cudaDeviceAttr, std::size_t>::first);
+        if (found == std::end(known)) {
+          state.refuse(cudaErrorInvalidValue, Kind::refused,
+                       "attribute " + std::to_string(static_cast<int>(attribute)) +
+                           " is not modelled; see engine/paper/cudart/api_device.cpp");
+        }
+        *value = static_cast<int>(found->second);
+        return cudaSuccess;
+      },
+      Needs::nothing);
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {

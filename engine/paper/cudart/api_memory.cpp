@@ -19,7 +19,8 @@ cudaError_t allocate_pinned(const char* function, void** pointer, std::size_t by
 }
 
 // Where a registered variable lies on the current device, and that `count` bytes from `offset` do.
-std::byte* symbol_address(Runtime& state, const void* symbol, std::size_t offset, std::size_t count) {
+std::byte* symbol_address(Runtime& state, const void* symbol, std::size_t offset,
+                          std::size_t count) {
   const RegisteredVariable* const variable = registry().variable(symbol);
   if (variable == nullptr) {
     state.refuse(cudaErrorInvalidSymbol, Kind::bad_call,
@@ -85,10 +86,11 @@ cudaError_t cudaFreeHost(void* pointer) {
   return call("cudaFreeHost", [&](Runtime& state) {
     if (pointer == nullptr) return cudaSuccess;
     if (const auto user = state.pinned().user_of(pointer)) {
-      state.findings().add(Kind::use_after_free, Where{},
-                           "cudaFreeHost: " + state.timeline().describe(*user) +
-                               " uses the memory, and nobody has waited for it; wait first, as CUDA "
-                               "does not promise that cudaFreeHost does");
+      state.findings().add(
+          Kind::use_after_free, Where{},
+          "cudaFreeHost: " + state.timeline().describe(*user) +
+              " uses the memory, and nobody has waited for it; wait first, as CUDA "
+              "does not promise that cudaFreeHost does");
       state.wait_for(state.everything_of(state.current()));
     }
     if (!state.pinned().release(pointer)) {
@@ -142,8 +144,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 }
 
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
-  return call("cudaMemset",
-              [&](Runtime& state) { return set(state, to, value, bytes, nullptr); });
+  return call("cudaMemset", [&](Runtime& state) { return set(state, to, value, bytes, nullptr); });
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {

@@ -79,8 +79,8 @@ void paperClear() {
   state->printed = 0;
 }
 
-// What the kernels of the current device did, a line a kernel; all but launches and instructions are
-// 0 without the setting `counters`. Valid until the next call.
+// What the kernels of the current device did, a line a kernel; all but launches and instructions
+// are 0 without the setting `counters`. Valid until the next call.
 const char* paperCounters() {
   Runtime* const state = runtime();
   if (state == nullptr || !state->has_devices()) return "";
@@ -95,11 +95,11 @@ const char* paperCounters() {
 Submitted paperSubmit(void* stream, const char* name, LibraryWork* work) {
   const cudaError_t error = call(name, [&](Runtime& state) {
     const Runtime::Queue queue = state.queue(static_cast<cudaStream_t>(stream));
-    state.enqueue(queue, name, [&state, &device = queue.device, work = std::move(*work)](
-                                   Operation operation) {
-      MemoryOfOperation memory(state, device, operation);
-      work(memory);
-    });
+    state.enqueue(queue, name,
+                  [&state, &device = queue.device, work = std::move(*work)](Operation operation) {
+                    MemoryOfOperation memory(state, device, operation);
+                    work(memory);
+                  });
     return cudaSuccess;
   });
   if (error == cudaSuccess) return Submitted::fine;

@@ -34,23 +34,29 @@ void __cudaRegisterVar(void** binary, char* host, char*, const char* name, int, 
 // What <<<…>>> does first; the stub of the kernel pops it.
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared,
                                      cudaStream_t stream) {
-  return call("a launch", [&](Runtime& state) {
-    state.thread().pushed.push_back({grid, block, shared, stream});
-    return cudaSuccess;
-  }, Needs::nothing);
+  return call(
+      "a launch",
+      [&](Runtime& state) {
+        state.thread().pushed.push_back({grid, block, shared, stream});
+        return cudaSuccess;
+      },
+      Needs::nothing);
 }
 
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* shared, void* stream) {
-  return call("a launch", [&](Runtime& state) {
-    auto& pushed = state.thread().pushed;
-    if (pushed.empty()) return cudaErrorMissingConfiguration;
-    *grid = pushed.back().grid;
-    *block = pushed.back().block;
-    *shared = pushed.back().shared;
-    *static_cast<cudaStream_t*>(stream) = pushed.back().stream;
-    pushed.pop_back();
-    return cudaSuccess;
-  }, Needs::nothing);
+  return call(
+      "a launch",
+      [&](Runtime& state) {
+        auto& pushed = state.thread().pushed;
+        if (pushed.empty()) return cudaErrorMissingConfiguration;
+        *grid = pushed.back().grid;
+        *block = pushed.back().block;
+        *shared = pushed.back().shared;
+        *static_cast<cudaStream_t*>(stream) = pushed.back().stream;
+        pushed.pop_back();
+        return cudaSuccess;
+      },
+      Needs::nothing);
 }
 
 cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host) {

@@ -7,7 +7,8 @@ using namespace lockstep::paper;
 
 namespace {
 
-cudaError_t create_stream(const char* function, cudaStream_t* stream, unsigned flags, int priority) {
+cudaError_t create_stream(const char* function, cudaStream_t* stream, unsigned flags,
+                          int priority) {
   return call(function, [&](Runtime& state) {
     if ((flags & ~unsigned{cudaStreamNonBlocking}) != 0) return cudaErrorInvalidValue;
     *stream = state.add_stream(flags, priority);
@@ -74,7 +75,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return call("cudaStreamQuery", [&](Runtime& state) {
     const Runtime::Queue queue = state.queue(stream);
-    return state.query(state.timeline().now(queue.track)) ? queue.device.failure : cudaErrorNotReady;
+    return state.query(state.timeline().now(queue.track)) ? queue.device.failure
+                                                          : cudaErrorNotReady;
   });
 }
 

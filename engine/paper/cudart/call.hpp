@@ -18,8 +18,9 @@ cudaError_t call(const char* function, Body&& body, Needs needs = Needs::device)
   if (state == nullptr) return cudaErrorInitializationError;
   if (state->callback_thread == std::this_thread::get_id()) {
     state->findings().add(Kind::bad_call, Where{},
-                          std::string(function) + ": called by a host callback, which CUDA forbids; "
-                          "let the callback wake a thread that makes the call");
+                          std::string(function) +
+                              ": called by a host callback, which CUDA forbids; "
+                              "let the callback wake a thread that makes the call");
     return cudaErrorNotPermitted;
   }
   const std::scoped_lock lock(state->mutex());

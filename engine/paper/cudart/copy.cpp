@@ -42,19 +42,25 @@ End end_of(Runtime& state, const void* pointer, std::size_t bytes) {
 
 const char* text_of(cudaMemcpyKind kind) {
   switch (kind) {
-    case cudaMemcpyHostToHost: return "cudaMemcpyHostToHost";
-    case cudaMemcpyHostToDevice: return "cudaMemcpyHostToDevice";
-    case cudaMemcpyDeviceToHost: return "cudaMemcpyDeviceToHost";
-    case cudaMemcpyDeviceToDevice: return "cudaMemcpyDeviceToDevice";
-    case cudaMemcpyDefault: return "cudaMemcpyDefault";
+    case cudaMemcpyHostToHost:
+      return "cudaMemcpyHostToHost";
+    case cudaMemcpyHostToDevice:
+      return "cudaMemcpyHostToDevice";
+    case cudaMemcpyDeviceToHost:
+      return "cudaMemcpyDeviceToHost";
+    case cudaMemcpyDeviceToDevice:
+      return "cudaMemcpyDeviceToDevice";
+    case cudaMemcpyDefault:
+      return "cudaMemcpyDefault";
   }
   return "no kind of copy";
 }
 
 void check_kind(Runtime& state, cudaMemcpyKind kind, const End& to, const End& from) {
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
-    state.refuse(cudaErrorInvalidMemcpyDirection, Kind::bad_call,
-                 "the kind of copy is " + std::to_string(static_cast<int>(kind)) + ", which is none");
+    state.refuse(
+        cudaErrorInvalidMemcpyDirection, Kind::bad_call,
+        "the kind of copy is " + std::to_string(static_cast<int>(kind)) + ", which is none");
   }
   if (kind == cudaMemcpyDefault) return;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
@@ -80,7 +86,8 @@ bool fits(const End& end, std::size_t bytes) {
 // Says that the operation touches the end; the device fails where it may not.
 bool touch(Runtime& state, Touch touch, const End& end, std::size_t bytes, Operation operation) {
   if (end.device == nullptr) return true;
-  if (end.device->memory.touch_range(touch, end.address, bytes, operation, state.timeline().name_of(operation))) {
+  if (end.device->memory.touch_range(touch, end.address, bytes, operation,
+                                     state.timeline().name_of(operation))) {
     return true;
   }
   state.fail(*end.device, cudaErrorIllegalAddress);

@@ -61,7 +61,8 @@ FatBinary read_fat_binary(const void* address) {
   while (at + sizeof(Entry) <= end) {
     const auto entry = read<Entry>(at);
     const std::byte* content = at + entry.header_bytes;
-    if (entry.header_bytes < sizeof(Entry) || entry.bytes > static_cast<std::size_t>(end - content)) {
+    if (entry.header_bytes < sizeof(Entry) ||
+        entry.bytes > static_cast<std::size_t>(end - content)) {
       return {{}, "an entry of a fat binary reaches beyond its end"};
     }
     if (entry.kind == kind_ptx) {

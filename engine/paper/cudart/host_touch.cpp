@@ -85,7 +85,8 @@ bool explain(Runtime& state, const void* address, const ucontext_t& context) {
 
 void handle(int signal, siginfo_t* info, void* context) {
   Runtime* const state = runtime_if_made();
-  if (state != nullptr && explain(*state, info->si_addr, *static_cast<ucontext_t*>(context))) return;
+  if (state != nullptr && explain(*state, info->si_addr, *static_cast<ucontext_t*>(context)))
+    return;
   // Put back what was there; the instruction runs again, and that one gets the signal.
   sigaction(signal, &earlier_handler(), nullptr);
 }

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace lockstep::paper {
 namespace {
@@ -23,13 +24,20 @@ std::vector<std::byte> packed(const ptx::Kernel& kernel, void** arguments) {
 
 cudaError_t error_of(Outcome outcome) {
   switch (outcome) {
-    case Outcome::done: return cudaSuccess;
-    case Outcome::illegal_address: return cudaErrorIllegalAddress;
-    case Outcome::misaligned_address: return cudaErrorMisalignedAddress;
-    case Outcome::illegal_instruction: return cudaErrorLaunchFailure;
-    case Outcome::timeout: return cudaErrorLaunchTimeout;
-    case Outcome::invalid_configuration: return cudaErrorInvalidConfiguration;
-    case Outcome::refused: return cudaErrorInvalidPtx;
+    case Outcome::done:
+      return cudaSuccess;
+    case Outcome::illegal_address:
+      return cudaErrorIllegalAddress;
+    case Outcome::misaligned_address:
+      return cudaErrorMisalignedAddress;
+    case Outcome::illegal_instruction:
+      return cudaErrorLaunchFailure;
+    case Outcome::timeout:
+      return cudaErrorLaunchTimeout;
+    case Outcome::invalid_configuration:
+      return cudaErrorInvalidConfiguration;
+    case Outcome::refused:
+      return cudaErrorInvalidPtx;
   }
   return cudaErrorUnknown;
 }
@@ -71,12 +79,14 @@ cudaError_t launch(Runtime& state, CUkern_st* handle, const LaunchConfiguration&
   asked.dynamic_shared = configuration.shared;
   asked.dynamic_shared_max = kernel.dynamic_shared_max;
   asked.variables = state.variables_of(queue.device, *kernel.binary);
+  std::vector<std::byte> parameters = packed(*asked.kernel, arguments);
+  asked.parameters = parameters;
   const Outcome accepted = queue.device.machine.accept(asked);
   if (accepted != Outcome::done) return error_of(accepted);
 
   state.enqueue(queue, kernel.short_name,
                 [&state, &device = queue.device, asked,
-                 parameters = packed(*asked.kernel, arguments)](Operation operation) mutable {
+                 parameters = std::move(parameters)](Operation operation) mutable {
                   asked.operation = operation;
                   asked.parameters = parameters;
                   const Outcome outcome = device.machine.run(asked);

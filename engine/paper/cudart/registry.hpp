@@ -40,8 +40,8 @@ struct RegisteredVariable {
 // A kernel, as the host names it: cudaKernel_t points at one, and it stays where it is.
 struct CUkern_st {
   lockstep::paper::Binary* binary = nullptr;
-  std::string name;                       // mangled
-  std::string short_name;                 // "scale<float>": for findings
+  std::string name;                        // mangled
+  std::string short_name;                  // "scale<float>": for findings
   std::size_t dynamic_shared_max = 49152;  // cudaFuncSetAttribute raises it
 
   const lockstep::paper::ptx::Kernel* kernel() const;  // nullptr: the module has none of that name

@@ -27,7 +27,8 @@ Process& process() {
 std::string number_text(Track track) { return "stream " + std::to_string(track); }
 
 std::string counted(std::size_t count, const std::string& noun) {
-  return count == 1 ? (noun == "event" ? "an " : "a ") + noun + " was" : std::to_string(count) + " " + noun + "s were";
+  return count == 1 ? (noun == "event" ? "an " : "a ") + noun + " was"
+                    : std::to_string(count) + " " + noun + "s were";
 }
 
 }  // namespace
@@ -144,14 +145,14 @@ CUevent_st& Runtime::event(cudaEvent_t handle) {
 std::size_t Runtime::streams_left() const {
   std::size_t own = 0;
   for (const auto& [id, state] : threads_) own += state.own_streams.size();
-  const auto live = std::ranges::count_if(
-      streams_, [](const auto& entry) { return !entry.second->destroyed; });
+  const auto live =
+      std::ranges::count_if(streams_, [](const auto& entry) { return !entry.second->destroyed; });
   return static_cast<std::size_t>(live) - own;
 }
 
 std::size_t Runtime::events_left() const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      events_, [](const auto& entry) { return !entry.second->destroyed; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(events_, [](const auto& entry) { return !entry.second->destroyed; }));
 }
 
 Operation Runtime::enqueue(const Queue& queue, std::string_view name,

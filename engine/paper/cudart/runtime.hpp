@@ -62,7 +62,7 @@ struct GpuDevice {
   Track legacy;
   Memory memory;
   Machine machine;
-  cudaError_t failure = cudaSuccess;  // sticky
+  cudaError_t failure = cudaSuccess;                              // sticky
   std::map<const Binary*, std::vector<std::uint64_t>> variables;  // in the order of the module's
 };
 

@@ -30,7 +30,6 @@ class Clock {
     }
   }
 
-
  private:
   std::vector<std::uint32_t> counts_;
 };

@@ -28,7 +28,8 @@ void set_protection(std::byte* first, std::byte* end, int protection) {
   mprotect(reinterpret_cast<void*>(from), to - from, protection);
 }
 
-bool overlap(const std::byte* a, const std::byte* a_end, const std::byte* b, const std::byte* b_end) {
+bool overlap(const std::byte* a, const std::byte* a_end, const std::byte* b,
+             const std::byte* b_end) {
   return a < b_end && b < a_end;
 }
 
@@ -87,7 +88,8 @@ const PinnedMemory::Allocation* PinnedMemory::find(const void* address) const {
 std::byte* PinnedMemory::alias(const void* address, std::size_t bytes) const {
   const Allocation* allocation = find(address);
   if (allocation == nullptr) return nullptr;
-  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - allocation->host);
+  const auto offset =
+      static_cast<std::size_t>(static_cast<const std::byte*>(address) - allocation->host);
   if (offset > allocation->bytes || bytes > allocation->bytes - offset) return nullptr;
   return allocation->alias + offset;
 }
@@ -116,7 +118,8 @@ void PinnedMemory::hold(Operation operation, Use use, const void* address, std::
     findings_.add(Kind::stream_race, Where{},
                   timeline_.describe(operation) + " " + doing(held.use) +
                       " pinned host memory that " + timeline_.describe(other.operation) + " " +
-                      doing(other.use) + "; nothing orders the two: a wait for an event is missing, or "
+                      doing(other.use) +
+                      "; nothing orders the two: a wait for an event is missing, or "
                       "each needs a buffer of its own");
   }
   held_.push_back(held);
@@ -128,8 +131,8 @@ void PinnedMemory::protect(const Held& held) {
   int protection = held.use == Use::write ? PROT_NONE : PROT_READ;
   if (protection == PROT_READ) {
     for (const Held& other : held_) {
-      if (other.use == Use::write && overlap(held.first - page_bytes, held.end + page_bytes,
-                                             other.first, other.end)) {
+      if (other.use == Use::write &&
+          overlap(held.first - page_bytes, held.end + page_bytes, other.first, other.end)) {
         protection = PROT_NONE;
       }
     }
@@ -168,7 +171,8 @@ std::optional<PinnedMemory::Touched> PinnedMemory::touched_by_host(const void* a
 
 std::vector<PinnedMemory::Leak> PinnedMemory::leaks() const {
   std::vector<Leak> left;
-  for (const auto& [start, allocation] : allocations_) left.push_back({allocation.bytes, allocation.after});
+  for (const auto& [start, allocation] : allocations_)
+    left.push_back({allocation.bytes, allocation.after});
   return left;
 }
 

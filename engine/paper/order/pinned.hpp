@@ -38,7 +38,8 @@ class PinnedMemory {
   // Where copies reach it, or nullptr: not pinned, or not so many bytes.
   std::byte* alias(const void* address, std::size_t bytes) const;
   bool contains(const void* address) const { return find(address) != nullptr; }
-  std::optional<Operation> user_of(const void* address) const;  // one that the host did not wait for
+  std::optional<Operation> user_of(
+      const void* address) const;  // one that the host did not wait for
 
   // An operation that has been asked for uses these bytes; lets go what the host has waited for.
   void hold(Operation operation, Use use, const void* address, std::size_t bytes);

@@ -16,7 +16,8 @@ void Schedule::add(Work work) {
 }
 
 bool Schedule::finished(const Clock& clock) const {
-  for (Track track = 1; track < timeline_.tracks(); ++track) {  // what the host asks of itself is done
+  for (Track track = 1; track < timeline_.tracks();
+       ++track) {  // what the host asks of itself is done
     if (clock[track] > done_[track]) return false;
   }
   return true;
@@ -52,7 +53,8 @@ bool Schedule::run_one(const Clock& clock, Among among) {
 }
 
 void Schedule::run_until(const Clock& clock) {
-  const std::size_t others = draw(3);  // how often the others may go first: never, now and then, ever
+  const std::size_t others =
+      draw(3);  // how often the others may go first: never, now and then, ever
   while (!finished(clock)) {
     const bool all = others == 2 || (others == 1 && draw(2) == 0);
     if (!run_one(clock, all ? Among::all : Among::counted)) return;

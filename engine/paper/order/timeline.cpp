@@ -17,9 +17,8 @@ void Timeline::act(Track track) {
   if (self.kind != TrackKind::legacy && self.kind != TrackKind::blocking) return;
   for (const TrackState& other : tracks_) {
     if (other.device != self.device) continue;
-    const bool pair =
-        (self.kind == TrackKind::legacy && other.kind == TrackKind::blocking) ||
-        (self.kind == TrackKind::blocking && other.kind == TrackKind::legacy);
+    const bool pair = (self.kind == TrackKind::legacy && other.kind == TrackKind::blocking) ||
+                      (self.kind == TrackKind::blocking && other.kind == TrackKind::legacy);
     if (pair) self.clock.join(other.clock);
   }
 }

@@ -209,7 +209,11 @@ void Reader::body(Function& function) {
     } else if (take(';')) {
       continue;
     } else if (peek() == '.') {
-      const std::string name = word();
+      std::string name = word();
+      if (const auto dot = name.find('.', 1); dot != std::string::npos) {  // ".reg.b32"
+        at_ -= name.size() - dot;
+        name.resize(dot);
+      }
       if (name == ".loc") {
         location();
         continue;

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "common.cuh"
+#include "tests/paper/host/common.cuh"
 
 namespace {
 
@@ -89,7 +89,8 @@ void errors_are_told_once(Version) {
   EXPECT(cudaFree(nullptr) == cudaSuccess);
   EXPECT(std::string(cudaGetErrorName(cudaErrorInvalidDevice)) == "cudaErrorInvalidDevice");
   EXPECT(std::string(cudaGetErrorString(cudaErrorInvalidDevice)) == "invalid device ordinal");
-  EXPECT(std::string(cudaGetErrorName(static_cast<cudaError_t>(12345))) == "unrecognized error code");
+  EXPECT(std::string(cudaGetErrorName(static_cast<cudaError_t>(12345))) ==
+         "unrecognized error code");
 }
 
 // What an operation does wrong stays: run with a finding expected.
@@ -175,7 +176,7 @@ void events(Version) {
   while ((answer = cudaEventQuery(event)) == cudaErrorNotReady) {
   }
   EXPECT(answer == cudaSuccess);
-  (void)cudaGetLastError();  // not ready is remembered, as in CUDA
+  (void)cudaGetLastError();    // not ready is remembered, as in CUDA
   scale_all(y, x, 2, second);  // the host knows that x is there
   MUST(cudaEventRecord(event, second));
   MUST(cudaEventSynchronize(event));

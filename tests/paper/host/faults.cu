@@ -1,7 +1,7 @@
 // Faults of ordering and of memory, planted: each function has one, and is right without it. The
 // program is compiled once and run for each: faults NAME [clean]. What paper must say of each is in
 // ../host_faults_test.cpp.
-#include "common.cuh"
+#include "tests/paper/host/common.cuh"
 
 namespace {
 
@@ -194,8 +194,8 @@ void wrong_kind(Version version) {
   float* x = on_device();
   const std::vector<float> host(count, 1);
   const bool faulty = version == Version::faulty;
-  const cudaError_t error = cudaMemcpy(x, host.data(), bytes,
-                                       faulty ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice);
+  const cudaError_t error =
+      cudaMemcpy(x, host.data(), bytes, faulty ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice);
   EXPECT((error == cudaErrorInvalidValue) == faulty);
   MUST(cudaFree(x));
 }

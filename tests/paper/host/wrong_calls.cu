@@ -1,5 +1,5 @@
 // Calls that CUDA or cuBLAS forbids, planted as in faults.cu: wrong_calls NAME [clean].
-#include "common.cuh"
+#include "tests/paper/host/common.cuh"
 
 namespace {
 
@@ -94,7 +94,8 @@ struct Blas {
   // c [20, 10] = a [20, 30] b [30, 10]
   cublasStatus_t multiply(const float* a, int lda, const float* b, float* c) const {
     const float one = 1, zero = 0;
-    return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 20, 10, 30, &one, a, lda, b, 30, &zero, c, 20);
+    return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 20, 10, 30, &one, a, lda, b, 30, &zero, c,
+                       20);
   }
 };
 
