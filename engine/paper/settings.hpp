@@ -12,7 +12,7 @@ namespace lockstep::paper {
 struct Settings {
   std::uint64_t seed = 1;    // of the order of warps, blocks and streams: PAPER_SEED
   bool checks = true;        // shadow memory and races; bounds are checked always: PAPER_CHECKS
-  bool strict = false;       // exit code 3 at the program's end with any finding: PAPER_STRICT
+  bool strict = false;       // exit code 86 at the program's end with any finding: PAPER_STRICT
   bool counters = false;     // sectors, bank passes, FLOPs: PAPER_COUNTERS
   double deadline_s = 60.0;  // wall clock of one launch: PAPER_DEADLINE
   std::uint64_t instructions_max = std::uint64_t{1} << 36;  // of one launch: PAPER_INSTRUCTIONS
