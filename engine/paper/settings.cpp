@@ -29,7 +29,7 @@ struct Variable {
   const char* variable;
   const char* key;
 };
-constexpr std::array<Variable, 12> variables{{{"PAPER_SEED", "seed"},
+constexpr std::array<Variable, 13> variables{{{"PAPER_SEED", "seed"},
                                               {"PAPER_CHECKS", "checks"},
                                               {"PAPER_STRICT", "strict"},
                                               {"PAPER_COUNTERS", "counters"},
@@ -40,6 +40,7 @@ constexpr std::array<Variable, 12> variables{{{"PAPER_SEED", "seed"},
                                               {"PAPER_FAIL_ALLOCATION", "fail_allocation"},
                                               {"PAPER_FAIL_LAUNCH", "fail_launch"},
                                               {"PAPER_SKIP_EVENT_WAIT", "skip_event_wait"},
+                                              {"PAPER_GRID", "grid_max"},
                                               {"PAPER_PTX_EDIT", "ptx_edit"}}};
 
 }  // namespace
@@ -56,6 +57,7 @@ bool configure(Settings& settings, std::string_view key, std::string_view value)
   if (key == "fail_allocation") return read_number(value, settings.fail_allocation);
   if (key == "fail_launch") return read_number(value, settings.fail_launch);
   if (key == "skip_event_wait") return read_number(value, settings.skip_event_wait);
+  if (key == "grid_max") return read_number(value, settings.grid_max);
   if (key == "ptx_edit") {
     settings.ptx_edit = value;
     return true;

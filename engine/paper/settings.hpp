@@ -21,7 +21,10 @@ struct Settings {
   std::uint64_t fail_allocation = 0;  // the n-th fails, counted from 1; 0 is none
   std::uint64_t fail_launch = 0;      // the n-th fails
   std::uint64_t skip_event_wait = 0;  // the n-th cudaStreamWaitEvent does nothing
-  std::string ptx_edit;               // of one kernel, "kernel~n~find~put" (cudart/ptx_edit.hpp)
+  // Blocks of a launch at most, the others are left out; 0: as many as asked for. A kernel that
+  // walks on by its grid's size comes to the same result.
+  std::uint32_t grid_max = 0;
+  std::string ptx_edit;  // of one kernel, "kernel~n~find~put" (cudart/ptx_edit.hpp)
 };
 
 // Sets one setting. Returns false where there is no such key or the value does not read. Keys are
