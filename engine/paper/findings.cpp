@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -14,6 +15,12 @@ std::string key_of(Kind kind, const Where& where, const std::string& sentence) {
   std::string key = std::to_string(static_cast<int>(kind)) + '\n' + where.kernel + '\n';
   if (where.kernel.empty()) return key + sentence;
   return key + where.file + '\n' + std::to_string(where.line);
+}
+
+constexpr std::string_view unnamed = "(anonymous namespace)::";
+
+bool is_of_name(char character) {
+  return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_';
 }
 
 std::string triple(const Dim3& place) {
@@ -68,6 +75,28 @@ std::string demangle(const std::string& mangled) {
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
   return status == 0 && text ? std::string(text.get()) : mangled;
+}
+
+std::string kernel_name(const std::string& mangled) {
+  std::string text;  // without "lockstep::gpu::"
+  const std::string whole = demangle(mangled);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    if (whole.compare(i, unnamed.size(), unnamed) == 0) {
+      i += unnamed.size() - 1;
+    } else if (whole.compare(i, 2, "::") == 0) {
+      while (!text.empty() && is_of_name(text.back())) text.pop_back();
+      ++i;
+    } else {
+      text += whole[i];
+    }
+  }
+  int depth = 0;
+  std::size_t start = 0, end = 0;
+  for (; end < text.size() && (depth > 0 || text[end] != '('); ++end) {
+    depth += text[end] == '<' ? 1 : text[end] == '>' ? -1 : 0;
+    if (depth == 0 && text[end] == ' ') start = end + 1;
+  }
+  return start < end ? text.substr(start, end - start) : whole;
 }
 
 std::string to_string(const Finding& finding) {
