@@ -4,7 +4,9 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace lockstep::paper {
@@ -19,6 +21,14 @@ std::string key_of(Kind kind, const Where& where, const std::string& sentence) {
 std::string triple(const Dim3& place) {
   return "(" + std::to_string(place.x) + "," + std::to_string(place.y) + "," +
          std::to_string(place.z) + ")";
+}
+
+// As short as a compiler says it, seen from the current folder, so that an editor opens it.
+std::string short_path(const std::string& file) {
+  const auto path = std::filesystem::path(file).lexically_normal();
+  std::error_code unknown;
+  const auto seen = path.lexically_relative(std::filesystem::current_path(unknown));
+  return seen.empty() || *seen.begin() == ".." ? path.string() : seen.string();
 }
 
 }  // namespace
@@ -70,12 +80,29 @@ std::string demangle(const std::string& mangled) {
   return status == 0 && text ? std::string(text.get()) : mangled;
 }
 
+std::string short_name(const std::string& kernel) {
+  constexpr std::string_view unnamed = "(anonymous namespace)";
+  const std::string whole = demangle(kernel);
+  std::size_t start = 0, end = 0;
+  for (int depth = 0; end < whole.size(); ++end) {
+    if (whole.compare(end, unnamed.size(), unnamed) == 0) {
+      end += unnamed.size() - 1;
+    } else if (whole[end] == '<' || whole[end] == '>') {
+      depth += whole[end] == '<' ? 1 : -1;
+    } else if (depth == 0) {
+      if (whole[end] == '(') break;
+      if (whole[end] == ' ' || whole[end] == ':') start = end + 1;
+    }
+  }
+  return start < end ? whole.substr(start, end - start) : whole;
+}
+
 std::string to_string(const Finding& finding) {
   std::string text(name(finding.kind));
   if (!finding.where.kernel.empty()) {
-    text += " in " + finding.where.kernel;
+    text += " in " + short_name(finding.where.kernel);
     if (finding.where.line > 0) {
-      text += " at " + finding.where.file + ":" + std::to_string(finding.where.line);
+      text += " at " + short_path(finding.where.file) + ":" + std::to_string(finding.where.line);
     }
     text += ", block " + triple(finding.where.block) + ", thread " + triple(finding.where.thread);
   }

@@ -87,7 +87,7 @@ const char* paperCounters() {
   const std::scoped_lock lock(state->mutex());
   state->told.clear();
   for (const auto& [kernel, counters] : state->current().machine.kernel_counters()) {
-    state->told += row_of(kernel, counters);
+    state->told += row_of(short_name(kernel), counters);
   }
   return state->told.c_str();
 }

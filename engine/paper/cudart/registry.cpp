@@ -8,31 +8,6 @@
 #include "engine/paper/findings.hpp"
 
 namespace lockstep::paper {
-namespace {
-
-// "scale<float>" of "void scale<float>(float*, long)".
-std::string short_name_of(const std::string& mangled) {
-  std::string text = demangle(mangled);
-  int depth = 0;
-  std::size_t end = text.size(), start = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.compare(i, 21, "(anonymous namespace)") == 0) {
-      i += 20;
-      continue;
-    }
-    if (text[i] == '<') ++depth;
-    if (text[i] == '>') --depth;
-    if (depth == 0 && text[i] == ' ' && end == text.size()) start = i + 1;
-    if (depth == 0 && text[i] == '(') {
-      end = i;
-      break;
-    }
-  }
-  return start < end ? text.substr(start, end - start) : text;
-}
-
-}  // namespace
-
 const ptx::Module& Binary::module() {
   if (!module_) {
     const FatBinary found = read_fat_binary(wrapper_);
@@ -59,7 +34,7 @@ Binary* Registry::add_binary(const void* wrapper) {
 void Registry::add_kernel(Binary* binary, const void* host, const char* name) {
   auto& place = kernels_[host];  // a template's kernel may come from two sources; the first is kept
   if (place == nullptr) {
-    place = std::make_unique<CUkern_st>(CUkern_st{binary, name, short_name_of(name)});
+    place = std::make_unique<CUkern_st>(CUkern_st{binary, name, short_name(name)});
   }
 }
 
