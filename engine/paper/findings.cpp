@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -16,6 +17,12 @@ std::string key_of(Kind kind, const Where& where, const std::string& sentence) {
   std::string key = std::to_string(static_cast<int>(kind)) + '\n' + where.kernel + '\n';
   if (where.kernel.empty()) return key + sentence;
   return key + where.file + '\n' + std::to_string(where.line);
+}
+
+constexpr std::string_view unnamed = "(anonymous namespace)::";
+
+bool is_of_name(char character) {
+  return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_';
 }
 
 std::string triple(const Dim3& place) {
@@ -80,27 +87,32 @@ std::string demangle(const std::string& mangled) {
   return status == 0 && text ? std::string(text.get()) : mangled;
 }
 
-std::string short_name(const std::string& kernel) {
-  constexpr std::string_view unnamed = "(anonymous namespace)";
-  const std::string whole = demangle(kernel);
-  std::size_t start = 0, end = 0;
-  for (int depth = 0; end < whole.size(); ++end) {
-    if (whole.compare(end, unnamed.size(), unnamed) == 0) {
-      end += unnamed.size() - 1;
-    } else if (whole[end] == '<' || whole[end] == '>') {
-      depth += whole[end] == '<' ? 1 : -1;
-    } else if (depth == 0) {
-      if (whole[end] == '(') break;
-      if (whole[end] == ' ' || whole[end] == ':') start = end + 1;
+std::string kernel_name(const std::string& mangled) {
+  std::string text;  // without "lockstep::gpu::"
+  const std::string whole = demangle(mangled);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    if (whole.compare(i, unnamed.size(), unnamed) == 0) {
+      i += unnamed.size() - 1;
+    } else if (whole.compare(i, 2, "::") == 0) {
+      while (!text.empty() && is_of_name(text.back())) text.pop_back();
+      ++i;
+    } else {
+      text += whole[i];
     }
   }
-  return start < end ? whole.substr(start, end - start) : whole;
+  int depth = 0;
+  std::size_t start = 0, end = 0;
+  for (; end < text.size() && (depth > 0 || text[end] != '('); ++end) {
+    depth += text[end] == '<' ? 1 : text[end] == '>' ? -1 : 0;
+    if (depth == 0 && text[end] == ' ') start = end + 1;
+  }
+  return start < end ? text.substr(start, end - start) : whole;
 }
 
 std::string to_string(const Finding& finding) {
   std::string text(name(finding.kind));
   if (!finding.where.kernel.empty()) {
-    text += " in " + short_name(finding.where.kernel);
+    text += " in " + finding.where.kernel;
     if (finding.where.line > 0) {
       text += " at " + short_path(finding.where.file) + ":" + std::to_string(finding.where.line);
     }

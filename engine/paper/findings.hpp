@@ -74,7 +74,8 @@ class Findings {
 
 // "void scale<float>(float*, long)" of a mangled name; the name itself where it is not mangled.
 std::string demangle(const std::string& mangled);
-// "scale<float>" of either: what fits into a sentence.
-std::string short_name(const std::string& kernel);
+
+// "scale<float>" of the same: without result, parameters and namespaces.
+std::string kernel_name(const std::string& mangled);
 
 }  // namespace lockstep::paper

@@ -10,7 +10,7 @@ if(NOT LOCKSTEP_CUDA)
 endif()
 
 set(programs_folder ${CMAKE_BINARY_DIR}/paper/tests)
-foreach(program IN ITEMS behaviour faults products wrong_calls)
+foreach(program IN ITEMS behaviour faults load products wrong_calls)
   lockstep_cuda_objects(object host/${program}.cu)
   add_executable(paper_${program} EXCLUDE_FROM_ALL ${object})
   set_target_properties(paper_${program} PROPERTIES OUTPUT_NAME ${program} LINKER_LANGUAGE CXX

@@ -1,8 +1,6 @@
 // What is registered, and decoding when it is asked for.
 #include "engine/paper/cudart/registry.hpp"
 
-#include <algorithm>
-
 #include "engine/paper/cudart/ptx_edit.hpp"
 #include "engine/paper/cudart/runtime.hpp"
 #include "engine/paper/findings.hpp"
@@ -34,7 +32,8 @@ Binary* Registry::add_binary(const void* wrapper) {
 void Registry::add_kernel(Binary* binary, const void* host, const char* name) {
   auto& place = kernels_[host];  // a template's kernel may come from two sources; the first is kept
   if (place == nullptr) {
-    place = std::make_unique<CUkern_st>(CUkern_st{binary, name, short_name(name)});
+    place = std::make_unique<CUkern_st>(CUkern_st{binary, name, kernel_name(name)});
+    by_handle_[place.get()] = place.get();
   }
 }
 
@@ -43,11 +42,10 @@ void Registry::add_variable(Binary* binary, const void* host, const char* name, 
 }
 
 CUkern_st* Registry::kernel(const void* host_or_handle) const {
-  const auto found = kernels_.find(host_or_handle);
-  if (found != kernels_.end()) return found->second.get();
-  const auto same = std::ranges::find_if(
-      kernels_, [&](const auto& entry) { return entry.second.get() == host_or_handle; });
-  return same == kernels_.end() ? nullptr : same->second.get();
+  const auto by_function = kernels_.find(host_or_handle);
+  if (by_function != kernels_.end()) return by_function->second.get();
+  const auto by_handle = by_handle_.find(host_or_handle);
+  return by_handle == by_handle_.end() ? nullptr : by_handle->second;
 }
 
 const RegisteredVariable* Registry::variable(const void* host) const {
