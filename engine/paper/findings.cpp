@@ -5,7 +5,9 @@
 
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace lockstep::paper {
@@ -26,6 +28,14 @@ bool is_of_name(char character) {
 std::string triple(const Dim3& place) {
   return "(" + std::to_string(place.x) + "," + std::to_string(place.y) + "," +
          std::to_string(place.z) + ")";
+}
+
+// As short as a compiler says it, seen from the current folder, so that an editor opens it.
+std::string short_path(const std::string& file) {
+  const auto path = std::filesystem::path(file).lexically_normal();
+  std::error_code unknown;
+  const auto seen = path.lexically_relative(std::filesystem::current_path(unknown));
+  return seen.empty() || *seen.begin() == ".." ? path.string() : seen.string();
 }
 
 }  // namespace
@@ -104,7 +114,7 @@ std::string to_string(const Finding& finding) {
   if (!finding.where.kernel.empty()) {
     text += " in " + finding.where.kernel;
     if (finding.where.line > 0) {
-      text += " at " + finding.where.file + ":" + std::to_string(finding.where.line);
+      text += " at " + short_path(finding.where.file) + ":" + std::to_string(finding.where.line);
     }
     text += ", block " + triple(finding.where.block) + ", thread " + triple(finding.where.thread);
   }

@@ -29,6 +29,9 @@ struct Settings {
   std::uint64_t skip_event_wait = 0;  // a cudaStreamWaitEvent that does nothing
   std::uint64_t skip_wait = 0;        // a wait of the host that does not wait
   std::uint64_t move_launch = 0;      // a kernel or a product that goes to a stream of its own
+  // Blocks of a launch at most, the others are left out; 0: as many as asked for. A kernel that
+  // walks on by its grid's size comes to the same result.
+  std::uint32_t grid_max = 0;
   std::string ptx_edit;               // of one kernel, "kernel~n~find~put" (cudart/ptx_edit.hpp)
 };
 

@@ -1,6 +1,7 @@
 // Launches.
 #include "engine/paper/cudart/launch.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -76,6 +77,9 @@ cudaError_t launch(Runtime& state, CUkern_st* handle, const LaunchConfiguration&
   Launch asked;
   asked.kernel = kernel.kernel();
   asked.grid = dim(configuration.grid);
+  if (const std::uint32_t most = state.settings().grid_max; most != 0) {
+    asked.grid.x = std::min(asked.grid.x, most);
+  }
   asked.block = dim(configuration.block);
   asked.dynamic_shared = configuration.shared;
   asked.dynamic_shared_max = kernel.dynamic_shared_max;

@@ -90,7 +90,7 @@ Handlers handlers_of() {
 
 // No template, for the compiler's sake: it is called for 500 of them.
 void add_comparison(Table& table, const std::string& compare, Combine combine, Type type,
-                    const std::string& s, const Handlers& handlers) {
+                    const std::string& ftz, const std::string& s, const Handlers& handlers) {
   const char* op = combine == Combine::none   ? ""
                    : combine == Combine::and_ ? ".and"
                    : combine == Combine::or_  ? ".or"
@@ -99,7 +99,7 @@ void add_comparison(Table& table, const std::string& compare, Combine combine, T
                        std::vector<Slot> slots) {
     slots.push_back({Role::source, type}), slots.push_back({Role::source, type});
     if (combine != Combine::none) slots.push_back({Role::source, Type::pred});
-    table.emplace(opcode + compare + op + to + s, entry_of(run, std::move(slots)));
+    table.emplace(opcode + compare + op + ftz + to + s, entry_of(run, std::move(slots)));
   };
   put("setp", "", handlers.flag, {{Role::destination, Type::pred}, {Role::second, Type::pred}});
   put("set", ".u32", handlers.as_u32, {{Role::destination, Type::u32}});
@@ -116,12 +116,12 @@ void add_compare(Table& table, const char* compare, const std::string& s, F) {
     return F{}(flushed<flush>(number_of(a)), flushed<flush>(number_of(b)));
   };
   using G = std::remove_const_t<decltype(f)>;
-  const std::string end = flush == Flush::yes ? ".ftz" + s : s, dotted = std::string(".") + compare;
+  const std::string ftz = flush == Flush::yes ? ".ftz" : "", dotted = std::string(".") + compare;
   constexpr Type type = type_of<T>();
-  add_comparison(table, dotted, Combine::none, type, end, handlers_of<T, G, Combine::none>());
-  add_comparison(table, dotted, Combine::and_, type, end, handlers_of<T, G, Combine::and_>());
-  add_comparison(table, dotted, Combine::or_, type, end, handlers_of<T, G, Combine::or_>());
-  add_comparison(table, dotted, Combine::xor_, type, end, handlers_of<T, G, Combine::xor_>());
+  add_comparison(table, dotted, Combine::none, type, ftz, s, handlers_of<T, G, Combine::none>());
+  add_comparison(table, dotted, Combine::and_, type, ftz, s, handlers_of<T, G, Combine::and_>());
+  add_comparison(table, dotted, Combine::or_, type, ftz, s, handlers_of<T, G, Combine::or_>());
+  add_comparison(table, dotted, Combine::xor_, type, ftz, s, handlers_of<T, G, Combine::xor_>());
 }
 
 template <typename T, Flush flush>
