@@ -112,7 +112,7 @@ std::string kernel_name(const std::string& mangled) {
 std::string to_string(const Finding& finding) {
   std::string text(name(finding.kind));
   if (!finding.where.kernel.empty()) {
-    text += " in " + kernel_name(finding.where.kernel);
+    text += " in " + finding.where.kernel;
     if (finding.where.line > 0) {
       text += " at " + short_path(finding.where.file) + ":" + std::to_string(finding.where.line);
     }
