@@ -60,7 +60,8 @@ const std::vector<Change>& changes() {
 
 // "sum_by_teams<float, 32>" of "void lockstep::gpu::...::sum_by_teams<float, 32>(...)".
 std::string short_name(std::string demangled) {
-  for (const char* part : {"lockstep::", "gpu::", "kernels::", "(anonymous namespace)::", "void "}) {
+  for (const char* part :
+       {"lockstep::", "gpu::", "kernels::", "(anonymous namespace)::", "void "}) {
     leave_out(demangled, part);
   }
   return demangled.substr(0, demangled.find('('));
