@@ -136,6 +136,9 @@ class TrainBench {
     }
     std::cout << (arguments_.flag("json") ? report(all_, machine_, missing_).dump(1) + "\n"
                                           : table(all_, machine_, missing_));
+    if (arguments_.flag("paper")) {
+      std::cerr << "lab bench: on paper, speeds are those of an interpreter, not of a GPU\n";
+    }
     return well ? 0 : 1;
   }
 

@@ -81,8 +81,13 @@ void CudaDevice::release(std::byte* data, std::size_t bytes) noexcept { blocks_.
 
 // A read of the host: all downloads arrive, and what kernels found is thrown.
 void CudaDevice::finish() {
-  faults_.collect();
-  check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+  try {
+    faults_.collect();
+    check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+  } catch (...) {
+    transfers_.forget();
+    throw;
+  }
   transfers_.finish();
   blocks_.settled();
   faults_.tell();

@@ -67,6 +67,13 @@ void configure(void* paper, const std::vector<std::string>& settings) {
   }
 }
 
+std::string told_by_paper(const char* function) {
+  void* const paper = paper_of_process();
+  if (paper == nullptr) return {};
+  const char* told = symbol_of<const char*()>(paper, function)();
+  return told == nullptr ? "" : told;
+}
+
 }  // namespace
 
 std::unique_ptr<Device> open_gpu(const GpuOptions& options) {
@@ -81,11 +88,8 @@ std::unique_ptr<Device> open_gpu(const GpuOptions& options) {
   return std::unique_ptr<Device>(open(options));
 }
 
-std::string paper_findings() {
-  void* const paper = paper_of_process();
-  if (paper == nullptr) return {};
-  const char* found = symbol_of<const char*()>(paper, "paperFindings")();
-  return found == nullptr ? "" : found;
-}
+std::string paper_findings() { return told_by_paper("paperFindings"); }
+
+std::string paper_counters() { return told_by_paper("paperCounters"); }
 
 }  // namespace lockstep::gpu

@@ -42,13 +42,33 @@ void Transfers::upload(std::span<const std::byte> from, std::byte* to) {
 
 void Transfers::download(const std::byte* from, std::span<std::byte> to) {
   const std::scoped_lock lock(mutex_);
-  for (std::size_t at = 0; at < to.size(); at += block_bytes) {
-    const auto part = to.subspan(at, std::min(block_bytes, to.size() - at));
-    arriving_.push_back({free_block(), part});
-    check(cudaMemcpyAsync(arriving_.back().block.memory, from + at, part.size(),
-                          cudaMemcpyDeviceToHost, stream_),
-          "cudaMemcpyAsync to the host");
+  try {
+    for (std::size_t at = 0; at < to.size(); at += block_bytes) {
+      ask_for(from + at, to.subspan(at, std::min(block_bytes, to.size() - at)));
+    }
+  } catch (...) {
+    forget_arrivals();
+    throw;
   }
+}
+
+void Transfers::ask_for(const std::byte* from, std::span<std::byte> to) {
+  arriving_.push_back({free_block(), to});
+  check(cudaMemcpyAsync(arriving_.back().block.memory, from, to.size(), cudaMemcpyDeviceToHost,
+                        stream_),
+        "cudaMemcpyAsync to the host");
+}
+
+void Transfers::forget() noexcept {
+  const std::scoped_lock lock(mutex_);
+  forget_arrivals();
+}
+
+// Copies into the blocks may still be under way.
+void Transfers::forget_arrivals() noexcept {
+  if (arriving_.empty()) return;
+  cudaStreamSynchronize(stream_);
+  for (; !arriving_.empty(); arriving_.pop_front()) free_.push_back(arriving_.front().block);
 }
 
 void Transfers::finish() {

@@ -6,8 +6,8 @@
 //   download  a copy into a block in the stream's turn; finish() copies on to where it is wanted
 //
 // A block of an upload is free again when its event has come. At most `pinned_bytes_max` are
-// pinned: beyond them the host waits. Thread: any; the mutex guards all. Events order nothing but
-// the host's own use of its blocks.
+// pinned: beyond them the host waits. Events order nothing but the host's own use of its blocks.
+// Thread: upload any, the rest one at a time; the mutex guards all.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -33,10 +33,13 @@ class Transfers final : public Staging {
   Transfers& operator=(const Transfers&) = delete;
 
   void upload(std::span<const std::byte> from, std::byte* to) override;
-  // `to` must be there until finish().
+  // `to` must be there until finish() or forget().   Throws  GpuError, and has forgotten them all
   void download(const std::byte* from, std::span<std::byte> to) override;
   // The stream was waited for: every download arrives.
   void finish();
+  // Nobody wants the downloads any more: where they should have arrived is gone. Waits for the
+  // stream.
+  void forget() noexcept;
 
  private:
   struct Block {
@@ -47,7 +50,10 @@ class Transfers final : public Staging {
     Block block;
     std::span<std::byte> to;
   };
-  Block free_block();  // under the mutex
+  // Under the mutex.
+  void ask_for(const std::byte* from, std::span<std::byte> to);
+  void forget_arrivals() noexcept;
+  Block free_block();
   Block new_block();
   void destroy(const Block& block) noexcept;
 

@@ -28,6 +28,6 @@ struct Counters {
   Counters& operator+=(const Counters& other);
 };
 
-using KernelCounters = std::map<std::string, Counters>;  // by demangled name
+using KernelCounters = std::map<std::string, Counters>;  // by kernel_name()
 
 }  // namespace lockstep::paper

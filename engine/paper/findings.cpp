@@ -3,8 +3,11 @@
 
 #include <cxxabi.h>
 
+#include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace lockstep::paper {
@@ -16,9 +19,23 @@ std::string key_of(Kind kind, const Where& where, const std::string& sentence) {
   return key + where.file + '\n' + std::to_string(where.line);
 }
 
+constexpr std::string_view unnamed = "(anonymous namespace)::";
+
+bool is_of_name(char character) {
+  return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_';
+}
+
 std::string triple(const Dim3& place) {
   return "(" + std::to_string(place.x) + "," + std::to_string(place.y) + "," +
          std::to_string(place.z) + ")";
+}
+
+// As short as a compiler says it, seen from the current folder, so that an editor opens it.
+std::string short_path(const std::string& file) {
+  const auto path = std::filesystem::path(file).lexically_normal();
+  std::error_code unknown;
+  const auto seen = path.lexically_relative(std::filesystem::current_path(unknown));
+  return seen.empty() || *seen.begin() == ".." ? path.string() : seen.string();
 }
 
 }  // namespace
@@ -71,12 +88,34 @@ std::string demangle(const std::string& mangled) {
   return status == 0 && text ? std::string(text.get()) : mangled;
 }
 
+std::string kernel_name(const std::string& mangled) {
+  std::string text;  // without "lockstep::gpu::"
+  const std::string whole = demangle(mangled);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    if (whole.compare(i, unnamed.size(), unnamed) == 0) {
+      i += unnamed.size() - 1;
+    } else if (whole.compare(i, 2, "::") == 0) {
+      while (!text.empty() && is_of_name(text.back())) text.pop_back();
+      ++i;
+    } else {
+      text += whole[i];
+    }
+  }
+  int depth = 0;
+  std::size_t start = 0, end = 0;
+  for (; end < text.size() && (depth > 0 || text[end] != '('); ++end) {
+    depth += text[end] == '<' ? 1 : text[end] == '>' ? -1 : 0;
+    if (depth == 0 && text[end] == ' ') start = end + 1;
+  }
+  return start < end ? text.substr(start, end - start) : whole;
+}
+
 std::string to_string(const Finding& finding) {
   std::string text(name(finding.kind));
   if (!finding.where.kernel.empty()) {
     text += " in " + finding.where.kernel;
     if (finding.where.line > 0) {
-      text += " at " + finding.where.file + ":" + std::to_string(finding.where.line);
+      text += " at " + short_path(finding.where.file) + ":" + std::to_string(finding.where.line);
     }
     text += ", block " + triple(finding.where.block) + ", thread " + triple(finding.where.thread);
   }

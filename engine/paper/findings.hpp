@@ -75,4 +75,7 @@ class Findings {
 // "void scale<float>(float*, long)" of a mangled name; the name itself where it is not mangled.
 std::string demangle(const std::string& mangled);
 
+// "scale<float>" of the same: without result, parameters and namespaces.
+std::string kernel_name(const std::string& mangled);
+
 }  // namespace lockstep::paper

@@ -29,7 +29,7 @@ struct Variable {
   const char* variable;
   const char* key;
 };
-constexpr std::array<Variable, 12> variables{{{"PAPER_SEED", "seed"},
+constexpr std::array<Variable, 18> variables{{{"PAPER_SEED", "seed"},
                                               {"PAPER_CHECKS", "checks"},
                                               {"PAPER_STRICT", "strict"},
                                               {"PAPER_COUNTERS", "counters"},
@@ -37,9 +37,15 @@ constexpr std::array<Variable, 12> variables{{{"PAPER_SEED", "seed"},
                                               {"PAPER_INSTRUCTIONS", "instructions_max"},
                                               {"PAPER_MEMORY", "memory_bytes"},
                                               {"PAPER_DEVICES", "devices"},
+                                              {"PAPER_DRIVER", "driver"},
+                                              {"PAPER_CAPABILITY", "capability"},
                                               {"PAPER_FAIL_ALLOCATION", "fail_allocation"},
                                               {"PAPER_FAIL_LAUNCH", "fail_launch"},
+                                              {"PAPER_FAIL_CALL", "fail_call"},
                                               {"PAPER_SKIP_EVENT_WAIT", "skip_event_wait"},
+                                              {"PAPER_GRID", "grid_max"},
+                                              {"PAPER_SKIP_WAIT", "skip_wait"},
+                                              {"PAPER_MOVE_LAUNCH", "move_launch"},
                                               {"PAPER_PTX_EDIT", "ptx_edit"}}};
 
 }  // namespace
@@ -53,9 +59,15 @@ bool configure(Settings& settings, std::string_view key, std::string_view value)
   if (key == "instructions_max") return read_number(value, settings.instructions_max);
   if (key == "memory_bytes") return read_number(value, settings.memory_bytes);
   if (key == "devices") return read_number(value, settings.devices);
+  if (key == "driver") return read_number(value, settings.driver);
+  if (key == "capability") return read_number(value, settings.capability);
   if (key == "fail_allocation") return read_number(value, settings.fail_allocation);
   if (key == "fail_launch") return read_number(value, settings.fail_launch);
+  if (key == "fail_call") return read_number(value, settings.fail_call);
   if (key == "skip_event_wait") return read_number(value, settings.skip_event_wait);
+  if (key == "grid_max") return read_number(value, settings.grid_max);
+  if (key == "skip_wait") return read_number(value, settings.skip_wait);
+  if (key == "move_launch") return read_number(value, settings.move_launch);
   if (key == "ptx_edit") {
     settings.ptx_edit = value;
     return true;

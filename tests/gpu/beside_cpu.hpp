@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,11 @@ using Results = std::vector<Tensor>;
 using Program = std::function<Results(Device& device)>;
 
 // How far a result may be from the CPU's, in units of its dtype's last place at the magnitude of
-// the result's largest element; 0: the same bits.
+// the result's largest element, or of `magnitude` where that is larger: of what was added and
+// subtracted on the way. 0: the same bits.
 struct Units {
   double units = 0;
+  double magnitude = 0;
 };
 constexpr Units same_bits{0};
 
@@ -76,13 +79,29 @@ inline double largest_of(const Tensor& x) {
   return largest;
 }
 
+// The largest distance of two elements, in units as above; infinite where one of them is not finite
+// and the other another number.
+inline double distance(const Tensor& seen, const Tensor& wanted, double magnitude = 0) {
+  const double unit = unit_of(wanted.dtype()) * std::max(largest_of(wanted), magnitude);
+  double largest = 0;
+  for (std::int64_t i = 0; i < wanted.numel(); ++i) {
+    const double a = seen.item(i), b = wanted.item(i);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    const double apart = std::fabs(a - b) / unit;
+    largest =
+        std::max(largest, std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart);
+  }
+  return largest;
+}
+
 // The first element that is too far away, as a sentence; empty where all are near.
 inline std::string too_far(const Tensor& seen, const Tensor& wanted, Units allowed) {
   if (seen.shape() != wanted.shape() || seen.dtype() != wanted.dtype()) return "another shape";
   if (allowed.units == 0) {
     if (std::ranges::equal(seen.raw_bytes(), wanted.raw_bytes())) return "";
   }
-  const double bound = allowed.units * unit_of(wanted.dtype()) * largest_of(wanted);
+  const double bound =
+      allowed.units * unit_of(wanted.dtype()) * std::max(largest_of(wanted), allowed.magnitude);
   for (std::int64_t i = 0; i < wanted.numel(); ++i) {
     const double a = seen.item(i), b = wanted.item(i);
     const bool both_nan = std::isnan(a) && std::isnan(b);

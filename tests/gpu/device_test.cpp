@@ -72,6 +72,27 @@ TEST_CASE("gpu: several tensors are one read, and each read waits once") {
   CHECK(here[1].item(8) == 2);
 }
 
+TEST_CASE(
+    "gpu: a read of two devices' tensors is refused, whichever comes first, and harms no other") {
+  OnPaper paper;
+  CpuDevice cpu;
+  const Tensor near = full({3}, 1, DType::float32, cpu);
+  const Tensor far = full({3}, 2, DType::float32, paper.device());
+  CHECK_THROWS_WITH(to_host(std::vector{far, near}), contains("tensors of two devices"));
+  CHECK_THROWS_WITH(to_host(std::vector{near, far}), contains("tensors of two devices"));
+  CHECK(number_of(far, 2) == 2);
+  CHECK(paper.findings() == "");
+}
+
+TEST_CASE("gpu: a read that fails leaves nothing behind, and the next one is right") {
+  OnPaper paper;
+  const Tensor table = full({4, 3}, 1, DType::float32, paper.device());
+  const Tensor wrong = from_values(std::vector<double>{9}, {1}, DType::int64, paper.device());
+  CHECK_THROWS_AS(to_host(ops::embedding(table, wrong)), ContractError);
+  CHECK(number_of(table, 11) == 1);
+  CHECK(paper.findings() == "");
+}
+
 TEST_CASE("gpu: the host is refused where it would read a GPU's memory") {
   OnPaper paper;
   const Tensor x = full({4}, 1, DType::float32, paper.device());
@@ -147,6 +168,36 @@ TEST_CASE("gpu: a launch that fails is an error that names the call") {
     paper.device().settle();
   };
   CHECK_THROWS_WITH(more(), contains("cuda: "));
+}
+
+TEST_CASE("gpu: whichever launch fails, the error names a call and the device ends in order") {
+  for (int n = 1; n <= 3; ++n) {  // the product is cuBLAS's launch
+    CAPTURE(n);
+    OnPaper paper({text("fail_launch=", n)});
+    const auto work = [&] {
+      const Tensor x = full({5, 7}, 1, DType::float32, paper.device());
+      const Tensor y = ops::matmul(x, ops::Transpose::no, x, ops::Transpose::yes);
+      const Tensor z = ops::softmax(ops::add(y, y));
+      to_host(std::vector{x, y, z});
+    };
+    CHECK_THROWS_WITH(work(), contains("cuda: "));
+    CHECK(paper.findings_at_the_end() == "");
+  }
+}
+
+TEST_CASE(
+    "gpu: whichever allocation fails for good, what the run holds is told, and nothing leaks") {
+  OnPaper paper({}, gpu::Blocks::kept);
+  std::vector<Tensor> held;
+  CHECK_THROWS_WITH(
+      [&] {
+        for (;;) held.push_back(empty({1 << 24}, DType::uint8, paper.device()));
+      }(),
+      contains("16.78 MB asked for a tensor"));
+  CHECK(held.size() > 50);
+  held.clear();
+  CHECK_NOTHROW(full({1 << 24}, 1, DType::uint8, paper.device()));
+  CHECK(paper.findings_at_the_end() == "");
 }
 
 TEST_CASE("gpu: exceptions of the object are those of the program") {

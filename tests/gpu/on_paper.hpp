@@ -16,7 +16,8 @@ class OnPaper {
   // Settings of the test that ran before hold no longer.
   explicit OnPaper(std::vector<std::string> settings = {},
                    gpu::Blocks blocks = gpu::Blocks::chosen) {
-    settings.insert(settings.begin(), {"seed=1", "fail_allocation=0", "fail_launch=0"});
+    settings.insert(settings.begin(),
+                    {"seed=1", "grid_max=0", "counters=0", "fail_allocation=0", "fail_launch=0"});
     device_ = gpu::open_gpu({gpu::Hardware::paper, blocks, std::move(settings)});
     before_ = gpu::paper_findings();
   }

@@ -38,9 +38,11 @@ Results movements(DType dtype, Device& device) {
           x.narrow(0, 0)};
 }
 
-Results element_by_element(DType dtype, Device& device) {
-  const Tensor x = noise({3, 4, 5}, dtype, device), grad = noise({3, 4, 5}, dtype, device, 1);
-  const Tensor row = noise({5}, dtype, device, 2), column = noise({3, 1, 1}, dtype, device, 3);
+Results element_by_element(DType dtype, Device& device, std::int64_t columns) {
+  const Tensor x = noise({3, 4, columns}, dtype, device);
+  const Tensor grad = noise({3, 4, columns}, dtype, device, 1);
+  const Tensor row = noise({columns}, dtype, device, 2),
+               column = noise({3, 1, 1}, dtype, device, 3);
   const Tensor factor = full({1}, 0.3, DType::float64, device);
   const Tensor scaled = x.clone(), by = x.clone(), by_one = x.clone(), shifted = x.clone();
   scaled.scale_(0.7);
@@ -58,12 +60,12 @@ Results element_by_element(DType dtype, Device& device) {
           ops::subtract(middle, column),
           ops::multiply(x, grad),
           ops::multiply(x, one),
-          ops::multiply(noise({2, 1, 3, 1, 2}, dtype, device, 6),
+          ops::multiply(noise({2, 1, 3, 1, columns - 3}, dtype, device, 6),
                         noise({1, 4, 1, 5, 1}, dtype, device, 7)),
           ops::scale(x, -1.7),
           ops::sum_rows(x),
           ops::sum_rows(noise({37, 33}, dtype, device, 8)),
-          ops::sum_to(x, {5}),
+          ops::sum_to(x, {columns}),
           ops::dropout(x, {.rate = 0.4, .seed = 5, .first_sample = 2, .sample_stride = 3}),
           ops::dropout(noise({2, 131}, dtype, device, 9), {.rate = 0, .seed = 1})};
 }
@@ -132,8 +134,9 @@ Results rows_by_number(std::int64_t columns, DType dtype, Device& device) {
           ops::embedding_backward(noise({0, columns}, dtype, device, 2), integers({}, device), 2)};
 }
 
-Results activations(std::int64_t count, DType dtype, Device& device) {
-  const Tensor x = noise({count}, dtype, device), grad = noise({count}, dtype, device, 1);
+Results activations(std::int64_t count, DType dtype, Device& device, std::int64_t begin) {
+  const Tensor x = noise({begin + count}, dtype, device).narrow(begin, count);
+  const Tensor grad = noise({count}, dtype, device, 1);
   Results out;
   for (const auto activation :
        {ops::Activation::relu, ops::Activation::gelu, ops::Activation::gelu_exact,

@@ -8,7 +8,7 @@ namespace lockstep::test {
 
 // Whose results have the CPU's bits.
 Results movements(DType dtype, Device& device);
-Results element_by_element(DType dtype, Device& device);
+Results element_by_element(DType dtype, Device& device, std::int64_t columns = 5);
 Results updates(std::int64_t count, DType dtype, Device& device);
 Results global_norms(DType dtype, Device& device);
 Results rows_by_number(std::int64_t columns, DType dtype, Device& device);
@@ -17,7 +17,8 @@ Results rows_by_number(std::int64_t columns, DType dtype, Device& device);
 struct Attended {
   std::int64_t batch, tokens, heads, head_size;
 };
-Results activations(std::int64_t count, DType dtype, Device& device);
+// begin: where x begins in its storage
+Results activations(std::int64_t count, DType dtype, Device& device, std::int64_t begin = 0);
 Results sums(DType dtype, Device& device);
 Results losses(std::int64_t rows, std::int64_t classes, DType dtype, Device& device);
 Results norms(std::int64_t rows, std::int64_t columns, DType dtype, Device& device);

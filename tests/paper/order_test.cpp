@@ -121,6 +121,24 @@ TEST_CASE("order: it stays right when the host has waited for everything and clo
   CHECK(is.timeline.describe(a) == "a (#1 of stream 1)");
 }
 
+TEST_CASE("order: a host that is always a step behind keeps the clocks of that step only") {
+  Streams is;
+  std::size_t most = 0;
+  Operation last = is.timeline.begin(is.first, "first");
+  for (int step = 0; step < 1000; ++step) {
+    const Clock event = is.timeline.now(is.first);
+    const Operation next = is.timeline.begin(is.first, "next");
+    is.timeline.wait(is.apart, event);
+    const Operation copy = is.timeline.begin(is.apart, "copy");
+    CHECK(is.timeline.before(last, copy));
+    CHECK_FALSE(is.timeline.before(next, copy));
+    is.timeline.host_learns(is.timeline.now(is.apart));
+    most = std::max(most, is.timeline.clocks_kept());
+    last = next;
+  }
+  CHECK(most <= 3);
+}
+
 TEST_CASE("schedule: every order that it draws is allowed, and over seeds it draws all of them") {
   std::set<std::string> seen;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) seen.insert(run_order(seed));

@@ -43,8 +43,9 @@ using Tile = V[rows][size + 1];
 template <typename T, int rows, int size>
 __device__ void read_tile(const T* from, std::int64_t stride, std::int64_t first, const Heads& s,
                           Tile<Wide<T>, rows, size>& tile) {
-  for (int i = static_cast<int>(threadIdx.x); i < rows * size; i += rows * quad) {
-    const int r = i / size, c = i % size;
+#pragma unroll 4
+  for (int step = 0; step < size / quad; ++step) {
+    const int i = static_cast<int>(threadIdx.x) + step * rows * quad, r = i / size, c = i % size;
     const bool inside = first + r < s.tokens && c < s.head_size;
     tile[r][c] = inside ? wide(from[(first + r) * stride + c]) : Wide<T>(0);
   }
@@ -53,8 +54,9 @@ __device__ void read_tile(const T* from, std::int64_t stride, std::int64_t first
 template <typename T, int rows, int size>
 __device__ void write_tile(const Tile<Wide<T>, rows, size>& tile, std::int64_t stride,
                            std::int64_t first, const Heads& s, T* to) {
-  for (int i = static_cast<int>(threadIdx.x); i < rows * size; i += rows * quad) {
-    const int r = i / size, c = i % size;
+#pragma unroll 4
+  for (int step = 0; step < size / quad; ++step) {
+    const int i = static_cast<int>(threadIdx.x) + step * rows * quad, r = i / size, c = i % size;
     if (first + r < s.tokens && c < s.head_size) {
       to[(first + r) * stride + c] = static_cast<T>(tile[r][c]);
     }

@@ -13,13 +13,11 @@ using namespace lockstep::paper;
 
 namespace {
 
-constexpr int cuda_version = 13000;
-
 // An A100's limits, with as much memory as the settings say. Texture and surface limits are 0.
-cudaDeviceProp properties_of(int number, std::size_t memory_bytes) {
+cudaDeviceProp properties_of(int number, const Settings& settings) {
   cudaDeviceProp is{};
   std::snprintf(is.name, sizeof is.name, "paper (modelled on A100)");
-  is.totalGlobalMem = memory_bytes;
+  is.totalGlobalMem = settings.memory_bytes;
   is.sharedMemPerBlock = shared_bytes_usual;
   is.sharedMemPerBlockOptin = shared_bytes_optin;
   is.sharedMemPerMultiprocessor = shared_bytes_processor;
@@ -33,8 +31,8 @@ cudaDeviceProp properties_of(int number, std::size_t memory_bytes) {
   is.maxGridSize[0] = 2147483647;
   is.maxGridSize[1] = is.maxGridSize[2] = 65535;
   is.totalConstMem = 65536;
-  is.major = 8;
-  is.minor = 0;
+  is.major = settings.capability / 10;
+  is.minor = settings.capability % 10;
   is.multiProcessorCount = 108;
   is.maxThreadsPerMultiProcessor = 2048;
   is.maxBlocksPerMultiProcessor = 32;
@@ -93,7 +91,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int number) {
       "cudaGetDeviceProperties",
       [&](Runtime& state) {
         check_device(state, number);
-        *properties = properties_of(number, state.settings().memory_bytes);
+        *properties = properties_of(number, state.settings());
         return cudaSuccess;
       },
       Needs::nothing);
@@ -104,7 +102,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int num
       "cudaDeviceGetAttribute",
       [&](Runtime& state) {
         check_device(state, number);
-        const cudaDeviceProp is = properties_of(number, state.settings().memory_bytes);
+        const cudaDeviceProp is = properties_of(number, state.settings());
         const std::pair<cudaDeviceAttr, std::size_t> known[] = {
             {cudaDevAttrMaxThreadsPerBlock, is.maxThreadsPerBlock},
             {cudaDevAttrMaxBlockDimX, is.maxThreadsDim[0]},
@@ -157,6 +155,7 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
 cudaError_t cudaDeviceSynchronize() {
   return call("cudaDeviceSynchronize", [&](Runtime& state) {
     GpuDevice& device = state.current();
+    if (state.strikes(Runtime::Chance::wait)) return cudaSuccess;
     state.wait_for(state.everything_of(device));
     return device.failure;
   });
@@ -167,8 +166,10 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   return cudaSuccess;
 }
 
+// 0 where there is no driver.
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = cuda_version;
+  Runtime* const state = runtime();
+  *version = state == nullptr ? cuda_version : state->settings().driver;
   return cudaSuccess;
 }
 

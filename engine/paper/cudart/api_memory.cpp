@@ -12,7 +12,7 @@ cudaError_t allocate_pinned(const char* function, void** pointer, std::size_t by
   return call(function, [&](Runtime& state) {
     *pointer = nullptr;
     if (bytes == 0) return cudaSuccess;
-    if (state.allocation_fails()) return cudaErrorMemoryAllocation;
+    if (state.strikes(Runtime::Chance::allocation)) return cudaErrorMemoryAllocation;
     *pointer = state.pinned().allocate(bytes);
     return *pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
   });
@@ -50,7 +50,7 @@ cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   return call("cudaMalloc", [&](Runtime& state) {
     *pointer = nullptr;
     if (bytes == 0) return cudaSuccess;
-    if (state.allocation_fails()) return cudaErrorMemoryAllocation;
+    if (state.strikes(Runtime::Chance::allocation)) return cudaErrorMemoryAllocation;
     *pointer = reinterpret_cast<void*>(state.current().memory.allocate(bytes));
     return *pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
   });

@@ -1,9 +1,9 @@
 // What paper has and CUDA has not: settings, findings and counters for tests and for --paper, and
 // the door through which other libraries of paper put their work into streams.
-#include <cstdio>
 #include <string>
 
 #include "engine/paper/cudart/call.hpp"
+#include "engine/paper/cudart/report.hpp"
 #include "engine/paper/order/library.hpp"
 
 using namespace lockstep::paper;
@@ -35,20 +35,6 @@ class MemoryOfOperation final : public LibraryMemory {
   Operation operation_;
 };
 
-std::string row_of(const std::string& kernel, const Counters& counters) {
-  char figures[256];
-  std::snprintf(figures, sizeof figures,
-                "launches %llu, instructions %llu, flops %llu, sectors a request %.2f, "
-                "passes a request %.2f, barriers %llu, atomics %llu, divergent branches %llu",
-                static_cast<unsigned long long>(counters.launches),
-                static_cast<unsigned long long>(counters.instructions),
-                static_cast<unsigned long long>(counters.flops), counters.sectors_a_request(),
-                counters.passes_a_request(), static_cast<unsigned long long>(counters.barriers),
-                static_cast<unsigned long long>(counters.atomics),
-                static_cast<unsigned long long>(counters.divergent_branches));
-  return kernel + ": " + figures + "\n";
-}
-
 }  // namespace
 
 extern "C" {
@@ -70,6 +56,24 @@ const char* paperFindings() {
   return (state->told = state->findings().report()).c_str();
 }
 
+// Which function was called where a fault of the settings has struck; empty where none has since it
+// was set. Valid until the next call.
+const char* paperStruck() {
+  Runtime* const state = runtime();
+  if (state == nullptr) return "";
+  const std::scoped_lock lock(state->mutex());
+  return (state->told = state->struck()).c_str();
+}
+
+// How many chances a fault of the settings ("skip_wait") has had since it was set, or since the
+// start.
+std::uint64_t paperChances(const char* setting) {
+  Runtime* const state = runtime();
+  if (state == nullptr) return 0;
+  const std::scoped_lock lock(state->mutex());
+  return state->chances(setting);
+}
+
 // Forgets the findings: a test goes on to its next case.
 void paperClear() {
   Runtime* const state = runtime();
@@ -79,22 +83,19 @@ void paperClear() {
   state->printed = 0;
 }
 
-// What the kernels of the current device did, a line a kernel; all but launches and instructions
-// are 0 without the setting `counters`. Valid until the next call.
+// What the kernels of all devices did, a line a kernel, those with most instructions first.
+// All but launches and instructions are 0 without the setting `counters`. Valid until the next
+// call.
 const char* paperCounters() {
   Runtime* const state = runtime();
   if (state == nullptr || !state->has_devices()) return "";
   const std::scoped_lock lock(state->mutex());
-  state->told.clear();
-  for (const auto& [kernel, counters] : state->current().machine.kernel_counters()) {
-    state->told += row_of(kernel, counters);
-  }
-  return state->told.c_str();
+  return (state->told = counters_table(state->kernel_counters())).c_str();
 }
 
 Submitted paperSubmit(void* stream, const char* name, LibraryWork* work) {
   const cudaError_t error = call(name, [&](Runtime& state) {
-    const Runtime::Queue queue = state.queue(static_cast<cudaStream_t>(stream));
+    const Runtime::Queue queue = state.queue_of_launch(static_cast<cudaStream_t>(stream));
     state.enqueue(queue, name,
                   [&state, &device = queue.device, work = std::move(*work)](Operation operation) {
                     MemoryOfOperation memory(state, device, operation);

@@ -67,6 +67,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return call("cudaStreamSynchronize", [&](Runtime& state) {
     const Runtime::Queue queue = state.queue(stream);
+    if (state.strikes(Runtime::Chance::wait)) return cudaSuccess;
     state.wait_for(state.timeline().now(queue.track));
     return queue.device.failure;
   });
@@ -85,7 +86,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return call("cudaStreamWaitEvent", [&](Runtime& state) {
     const Runtime::Queue queue = state.queue(stream);
     const CUevent_st& waited = state.event(event);
-    if (!waited.recorded || state.event_wait_skipped()) return cudaSuccess;
+    if (!waited.recorded || state.strikes(Runtime::Chance::event_wait)) return cudaSuccess;
     state.timeline().wait(queue.track, waited.clock);
     return cudaSuccess;
   });
@@ -114,7 +115,9 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return call("cudaEventDestroy", [&](Runtime& state) {
-    state.event(event).destroyed = true;
+    CUevent_st& gone = state.event(event);
+    gone.destroyed = true;
+    gone.clock = {};
     return cudaSuccess;
   });
 }
@@ -138,7 +141,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return call("cudaEventSynchronize", [&](Runtime& state) {
     const CUevent_st& waited = state.event(event);
-    if (waited.recorded) state.wait_for(waited.clock);
+    if (waited.recorded && !state.strikes(Runtime::Chance::wait)) state.wait_for(waited.clock);
     return cudaSuccess;
   });
 }

@@ -1,6 +1,7 @@
 // What every function of the API does around its own few lines.
 #pragma once
 
+#include <string_view>
 #include <utility>
 
 #include "engine/paper/cudart/runtime.hpp"
@@ -8,7 +9,18 @@
 namespace lockstep::paper {
 
 // Whether a function needs the device to be in order: most do, and return its sticky error.
+constexpr int cuda_version = 13000;  // of the runtime; a driver may not know it
+
 enum class Needs { device, nothing };
+
+// What a call returns that the settings let fail.
+inline cudaError_t injected_error(std::string_view function) {
+  if (function.starts_with("cudaMalloc") || function == "cudaHostAlloc") {
+    return cudaErrorMemoryAllocation;
+  }
+  return function == "a launch" || function == "cudaLaunchKernel" ? cudaErrorLaunchOutOfResources
+                                                                  : cudaErrorUnknown;
+}
 
 // Runs body(runtime) under the lock. What it throws as Failed is the result, and is remembered for
 // cudaGetLastError. `function` is how findings name the call.
@@ -27,8 +39,10 @@ cudaError_t call(const char* function, Body&& body, Needs needs = Needs::device)
   state->function = function;
   cudaError_t error = cudaSuccess;
   try {
-    if (needs == Needs::device && state->current().failure != cudaSuccess) {
-      throw Failed{state->current().failure};
+    if (state->settings().driver < cuda_version) throw Failed{cudaErrorInsufficientDriver};
+    if (needs == Needs::device) {
+      if (state->current().failure != cudaSuccess) throw Failed{state->current().failure};
+      if (state->strikes(Runtime::Chance::call)) throw Failed{injected_error(function)};
     }
     error = std::forward<Body>(body)(*state);
     // What failed meanwhile is told by whichever call sees it first.

@@ -65,15 +65,14 @@ void check_kind(Runtime& state, cudaMemcpyKind kind, const End& to, const End& f
   if (kind == cudaMemcpyDefault) return;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
-  const auto check = [&](const char* which, const End& end, bool asked) {
-    if ((end.device != nullptr) == asked) return;
-    state.refuse(cudaErrorInvalidValue, Kind::bad_call,
-                 std::string("the kind is ") + text_of(kind) + ", but the " + which +
-                     (asked ? " is memory of the host" : " is memory of the device") +
-                     "; name the kind that fits, or cudaMemcpyDefault");
-  };
-  check("source", from, from_device);
-  check("destination", to, to_device);
+  const bool source_fits = (from.device != nullptr) == from_device;
+  if (source_fits && (to.device != nullptr) == to_device) return;
+  const End& wrong = source_fits ? to : from;
+  state.refuse(cudaErrorInvalidValue, Kind::bad_call,
+               std::string("the kind is ") + text_of(kind) + ", but the " +
+                   (source_fits ? "destination" : "source") + " is memory of the " +
+                   (wrong.device == nullptr ? "host" : "device") +
+                   "; name the kind that fits, or cudaMemcpyDefault");
 }
 
 // CUDA looks at once whether the bytes lie in one allocation.

@@ -1,6 +1,7 @@
 // Launches.
 #include "engine/paper/cudart/launch.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -48,6 +49,7 @@ CUkern_st& runnable(Runtime& state, const void* host_or_handle) {
     state.refuse(cudaErrorInvalidDeviceFunction, Kind::bad_call,
                  "no kernel has this address; is it a __global__ function, and its library open?");
   }
+  if (state.settings().capability < ptx_capability) throw Failed{cudaErrorNoKernelImageForDevice};
   if (found->kernel() != nullptr) return *found;
   const std::string& why = found->binary->refusal();
   if (!why.empty()) {
@@ -62,7 +64,7 @@ cudaError_t launch(Runtime& state, CUkern_st* handle, const LaunchConfiguration&
   CUkern_st& kernel = runnable(state, handle);
   const std::string function = "launch of " + kernel.short_name;
   state.function = function.c_str();
-  const Runtime::Queue queue = state.queue(configuration.stream);
+  const Runtime::Queue queue = state.queue_of_launch(configuration.stream);
   if (queue.device.number != state.thread().device) {
     state.refuse(cudaErrorInvalidResourceHandle, Kind::bad_call,
                  state.timeline().name_of_track(queue.track) + " is of device " +
@@ -70,11 +72,14 @@ cudaError_t launch(Runtime& state, CUkern_st* handle, const LaunchConfiguration&
                      std::to_string(state.thread().device) +
                      " is current; call cudaSetDevice before the launch");
   }
-  if (state.launch_fails()) return cudaErrorLaunchOutOfResources;  // as the settings ask
+  if (state.strikes(Runtime::Chance::launch)) return cudaErrorLaunchOutOfResources;
 
   Launch asked;
   asked.kernel = kernel.kernel();
   asked.grid = dim(configuration.grid);
+  if (const std::uint32_t most = state.settings().grid_max; most != 0) {
+    asked.grid.x = std::min(asked.grid.x, most);
+  }
   asked.block = dim(configuration.block);
   asked.dynamic_shared = configuration.shared;
   asked.dynamic_shared_max = kernel.dynamic_shared_max;

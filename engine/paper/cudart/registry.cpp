@@ -1,38 +1,11 @@
 // What is registered, and decoding when it is asked for.
 #include "engine/paper/cudart/registry.hpp"
 
-#include <algorithm>
-
 #include "engine/paper/cudart/ptx_edit.hpp"
 #include "engine/paper/cudart/runtime.hpp"
 #include "engine/paper/findings.hpp"
 
 namespace lockstep::paper {
-namespace {
-
-// "scale<float>" of "void scale<float>(float*, long)".
-std::string short_name_of(const std::string& mangled) {
-  std::string text = demangle(mangled);
-  int depth = 0;
-  std::size_t end = text.size(), start = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.compare(i, 21, "(anonymous namespace)") == 0) {
-      i += 20;
-      continue;
-    }
-    if (text[i] == '<') ++depth;
-    if (text[i] == '>') --depth;
-    if (depth == 0 && text[i] == ' ' && end == text.size()) start = i + 1;
-    if (depth == 0 && text[i] == '(') {
-      end = i;
-      break;
-    }
-  }
-  return start < end ? text.substr(start, end - start) : text;
-}
-
-}  // namespace
-
 const ptx::Module& Binary::module() {
   if (!module_) {
     const FatBinary found = read_fat_binary(wrapper_);
@@ -59,7 +32,8 @@ Binary* Registry::add_binary(const void* wrapper) {
 void Registry::add_kernel(Binary* binary, const void* host, const char* name) {
   auto& place = kernels_[host];  // a template's kernel may come from two sources; the first is kept
   if (place == nullptr) {
-    place = std::make_unique<CUkern_st>(CUkern_st{binary, name, short_name_of(name)});
+    place = std::make_unique<CUkern_st>(CUkern_st{binary, name, kernel_name(name)});
+    by_handle_[place.get()] = place.get();
   }
 }
 
@@ -68,11 +42,10 @@ void Registry::add_variable(Binary* binary, const void* host, const char* name, 
 }
 
 CUkern_st* Registry::kernel(const void* host_or_handle) const {
-  const auto found = kernels_.find(host_or_handle);
-  if (found != kernels_.end()) return found->second.get();
-  const auto same = std::ranges::find_if(
-      kernels_, [&](const auto& entry) { return entry.second.get() == host_or_handle; });
-  return same == kernels_.end() ? nullptr : same->second.get();
+  const auto by_function = kernels_.find(host_or_handle);
+  if (by_function != kernels_.end()) return by_function->second.get();
+  const auto by_handle = by_handle_.find(host_or_handle);
+  return by_handle == by_handle_.end() ? nullptr : by_handle->second;
 }
 
 const RegisteredVariable* Registry::variable(const void* host) const {

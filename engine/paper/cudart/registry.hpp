@@ -61,7 +61,8 @@ class Registry {
  private:
   std::vector<std::unique_ptr<Binary>> binaries_;
   std::map<const void*, std::unique_ptr<CUkern_st>> kernels_;  // by the host's function
-  std::map<const void*, RegisteredVariable> variables_;        // by the host's shadow
+  std::map<const void*, CUkern_st*> by_handle_;
+  std::map<const void*, RegisteredVariable> variables_;  // by the host's shadow
 };
 
 // The one of this process. It lives as long as the process: constructors of any library use it

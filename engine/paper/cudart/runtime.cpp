@@ -24,6 +24,20 @@ Process& process() {
   return only;
 }
 
+// In the order of Runtime::Chance.
+struct Fault {
+  Runtime::Chance chance;
+  std::string_view setting;
+  std::uint64_t Settings::*nth;
+};
+constexpr std::array<Fault, 6> faults{
+    {{Runtime::Chance::allocation, "fail_allocation", &Settings::fail_allocation},
+     {Runtime::Chance::launch, "fail_launch", &Settings::fail_launch},
+     {Runtime::Chance::call, "fail_call", &Settings::fail_call},
+     {Runtime::Chance::event_wait, "skip_event_wait", &Settings::skip_event_wait},
+     {Runtime::Chance::wait, "skip_wait", &Settings::skip_wait},
+     {Runtime::Chance::move, "move_launch", &Settings::move_launch}}};
+
 std::string number_text(Track track) { return "stream " + std::to_string(track); }
 
 std::string counted(std::size_t count, const std::string& noun) {
@@ -51,10 +65,23 @@ bool Runtime::configure(std::string_view key, std::string_view value) {
   if (too_late && has_devices()) return false;
   if (!paper::configure(settings_, key, value)) return false;
   if (key == "seed") schedule_.reseed(settings_.seed);
-  if (key == "fail_allocation") allocations_ = 0;  // counted from now on
-  if (key == "fail_launch") launches_ = 0;
-  if (key == "skip_event_wait") event_waits_ = 0;
+  if (const auto fault = std::ranges::find(faults, key, &Fault::setting); fault != faults.end()) {
+    chances_[static_cast<std::size_t>(fault->chance)] = 0;  // counted from now on
+    struck_.clear();
+  }
   return true;
+}
+
+bool Runtime::strikes(Chance chance) {
+  const auto place = static_cast<std::size_t>(chance);
+  if (++chances_[place] != settings_.*faults[place].nth) return false;
+  struck_ = function;
+  return true;
+}
+
+std::uint64_t Runtime::chances(std::string_view setting) const {
+  const auto fault = std::ranges::find(faults, setting, &Fault::setting);
+  return fault == faults.end() ? 0 : chances_[static_cast<std::size_t>(fault->chance)];
 }
 
 GpuDevice& Runtime::device(int number) {
@@ -95,6 +122,16 @@ Runtime::Queue Runtime::queue(cudaStream_t handle) {
   }
   const CUstream_st& found = stream(handle);
   return {device(found.device), found.track};
+}
+
+Runtime::Queue Runtime::queue_of_launch(cudaStream_t handle) {
+  const Queue asked = queue(handle);
+  if (!strikes(Chance::move)) return asked;
+  const auto [stray, fresh] = strays_.try_emplace(asked.device.number);
+  if (fresh) {
+    stray->second = timeline_.add(TrackKind::non_blocking, asked.device.number, "a stray stream");
+  }
+  return {asked.device, stray->second};
 }
 
 cudaStream_t Runtime::add_stream(unsigned flags, int priority) {
@@ -203,6 +240,16 @@ const std::vector<std::uint64_t>& Runtime::variables_of(GpuDevice& device, Binar
   std::vector<std::uint64_t> addresses = place(module, device.memory, operation);
   if (addresses.size() != module.variables.size()) throw Failed{cudaErrorMemoryAllocation};
   return device.variables[&binary] = std::move(addresses);
+}
+
+KernelCounters Runtime::kernel_counters() const {
+  KernelCounters all;
+  for (const auto& device : devices_) {
+    if (device == nullptr) continue;
+    for (const auto& [kernel, counters] : device->machine.kernel_counters())
+      all[kernel] += counters;
+  }
+  return all;
 }
 
 void Runtime::refuse(cudaError_t error, Kind kind, const std::string& sentence) {

@@ -16,6 +16,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -105,6 +106,7 @@ class Runtime {
     Track track;
   };
   Queue queue(cudaStream_t stream);
+  Queue queue_of_launch(cudaStream_t stream);  // unless a setting moves this launch elsewhere
   cudaStream_t add_stream(unsigned flags, int priority);
   CUstream_st& stream(cudaStream_t stream);  // no default stream
   cudaEvent_t add_event(unsigned flags);
@@ -120,15 +122,18 @@ class Runtime {
   void fail(GpuDevice& device, cudaError_t error);
   cudaError_t sticky_error();  // of this thread's device, without making one
 
+  KernelCounters kernel_counters() const;  // of all devices
+
   const std::vector<std::uint64_t>& variables_of(GpuDevice& device, Binary& binary);
 
   // A call that CUDA forbids: a finding that begins with the function's name, and its error.
   [[noreturn]] void refuse(cudaError_t error, Kind kind, const std::string& sentence);
 
-  // Which of the settings' counted faults strike now.
-  bool allocation_fails() { return ++allocations_ == settings_.fail_allocation; }
-  bool launch_fails() { return ++launches_ == settings_.fail_launch; }
-  bool event_wait_skipped() { return ++event_waits_ == settings_.skip_event_wait; }
+  // The settings' faults: whether one strikes at this chance.
+  enum class Chance { allocation, launch, call, event_wait, wait, move };
+  bool strikes(Chance chance);
+  std::uint64_t chances(std::string_view setting) const;  // how many there were of that setting
+  const std::string& struck() const { return struck_; }   // "cudaMalloc"; empty: none has
 
   // At the end of the process: runs what nobody waited for, and finds what nobody freed.
   void finish();
@@ -152,7 +157,9 @@ class Runtime {
   std::map<const void*, std::unique_ptr<CUevent_st>> events_;
   std::map<std::thread::id, ThreadState> threads_;
   bool finishing_ = false;
-  std::uint64_t allocations_ = 0, launches_ = 0, event_waits_ = 0;
+  std::array<std::uint64_t, 6> chances_{};
+  std::string struck_;
+  std::map<int, Track> strays_;  // by device: where moved launches go, for which nothing waits
   std::recursive_mutex mutex_;
 };
 

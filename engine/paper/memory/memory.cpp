@@ -205,12 +205,14 @@ bool Memory::touch_range(Touch touch, std::uint64_t address, std::size_t bytes, 
   const Toucher toucher{operation, 0, 0, 0, nullptr};
   told_ = false;
   const std::uint64_t end = address + bytes;
-  for (std::uint64_t word = address / 4 * 4; word < end; word += 4) {
-    std::uint32_t mask = 0xF;
-    if (word < address) mask &= 0xFU << (address - word);
-    if (word + 4 > end) mask &= 0xFU >> (word + 4 - end);
-    check(touch, word, mask, toucher, what);
+  const std::uint64_t whole = (address + 3) / 4 * 4, rest = end / 4 * 4;
+  if (whole > rest) {  // within one word
+    check(touch, rest, 0xFU << (address - rest) & 0xFU >> (rest + 4 - end), toucher, what);
+    return true;
   }
+  if (address < whole) check(touch, whole - 4, 0xFU << (address + 4 - whole) & 0xF, toucher, what);
+  check_words(touch, whole, rest, toucher, what);
+  if (rest < end) check(touch, rest, 0xFU >> (rest + 4 - end), toucher, what);
   return true;
 }
 

@@ -123,6 +123,9 @@ class Memory {
       std::uint64_t address) const;  // "4 bytes past the end of allocation #3 (...)"
   void check(Touch touch, std::uint64_t address, std::uint32_t bytes, const Toucher& toucher,
              std::string_view what);
+  // The same of many whole words, as a copy touches them; what is in order is quick.
+  void check_words(Touch touch, std::uint64_t begin, std::uint64_t end, const Toucher& toucher,
+                   std::string_view what);
   void note_read(Trace& read, std::uint32_t bytes, const Toucher& toucher);
   void conflict(Touch touch, const Trace& other, std::string_view other_did, std::uint64_t address,
                 const Toucher& toucher, std::string_view what);

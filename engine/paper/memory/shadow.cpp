@@ -85,6 +85,35 @@ void Memory::check(Touch touch, std::uint64_t address, std::uint32_t bytes, cons
   cell.initialised |= bytes;
 }
 
+void Memory::check_words(Touch touch, std::uint64_t begin, std::uint64_t end,
+                         const Toucher& toucher, std::string_view what) {
+  const Operation self = toucher.operation;
+  Operation writer = 0, reader = 0;  // the last ones that are known to come before
+  const auto comes_before = [&](const Trace& trace, Operation& known) {
+    const Operation other = trace.operation;
+    if (other == known || other == self || other == 0) return true;
+    if (!ordered(other, self)) return false;
+    known = other;
+    return true;
+  };
+  const Trace mine = trace_of(0xF, toucher);
+  Cell* cell = this->cell(begin);
+  for (std::uint64_t word = begin; word < end; word += 4, ++cell) {
+    const bool fine = touch == Touch::read
+                          ? cell->initialised == 0xF && comes_before(cell->write, writer)
+                          : touch == Touch::write && comes_before(cell->write, writer) &&
+                                comes_before(cell->read, reader);
+    if (!fine) {
+      check(touch, word, 0xF, toucher, what);
+    } else if (touch == Touch::read) {
+      cell->read = mine;
+    } else {
+      cell->write = mine;
+      cell->initialised = 0xF;
+    }
+  }
+}
+
 // Of several readers the first is kept, with a mark that there are more; of bytes, those that all
 // read.
 void Memory::note_read(Trace& read, std::uint32_t bytes, const Toucher& toucher) {

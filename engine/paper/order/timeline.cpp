@@ -64,7 +64,6 @@ const Clock& Timeline::clock_of(Operation operation) const {
 bool Timeline::before(Operation earlier, Operation later) const {
   if (earlier == 0 || later == 0) return earlier == 0;
   if (later <= settled_) return earlier < later;
-  if (earlier <= settled_) return true;
   const Record& record = at(earlier);
   return earlier < later && clock_of(later)[record.track] >= record.index;
 }
@@ -77,12 +76,10 @@ std::string Timeline::describe(Operation operation) const {
 }
 
 void Timeline::settle() {
-  for (const TrackState& track : tracks_) {
-    const auto number = static_cast<Track>(&track - tracks_.data());
-    if (track.count > host_[number]) return;
+  while (!clocks_.empty() && host_knows(settled_ + 1)) {
+    clocks_.pop_front();
+    ++settled_;
   }
-  settled_ = last();
-  clocks_.clear();
 }
 
 std::uint32_t Timeline::number_of(std::string_view name) {

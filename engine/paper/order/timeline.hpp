@@ -56,6 +56,7 @@ class Timeline final : public Ordering {
   const std::string& name_of(Operation operation) const { return names_[at(operation).name]; }
   const std::string& name_of_track(Track track) const { return tracks_[track].name; }
   int device_of(Track track) const { return tracks_[track].device; }
+  std::size_t clocks_kept() const { return clocks_.size(); }
   Track tracks() const { return static_cast<Track>(tracks_.size()); }
 
   bool before(Operation earlier, Operation later) const override;
@@ -83,8 +84,8 @@ class Timeline final : public Ordering {
   std::vector<TrackState> tracks_;
   Clock host_;
   std::vector<Record> records_;
-  // Of operations after settled_: the host has waited for all up to that one, so that they are
-  // before all later ones, and their clocks are not needed any more.
+  // Of operations after settled_. The host has waited for all up to that one: they have run, so
+  // nobody asks any more what was before them, and later ones count them in their own clocks.
   std::deque<Clock> clocks_;
   Operation settled_ = 0;
   std::vector<std::string> names_;

@@ -47,7 +47,7 @@ Assembler::Assembler(const Text& text, const std::vector<Variable>& variables)
 
 Kernel Assembler::assemble(const Function& function) {
   kernel_.name = function.name;
-  kernel_.demangled = demangle(function.name);
+  kernel_.demangled = kernel_name(function.name);
   kernel_.threads_max = function.threads_max;
   for (const auto& [number, file] : text_.files) {
     kernel_.files.resize(std::max<std::size_t>(kernel_.files.size(), number + 1));

@@ -36,7 +36,7 @@ struct Variable {
 
 struct Kernel {
   std::string name;       // mangled
-  std::string demangled;  // "void scale<float>(float*, long)"
+  std::string demangled;  // kernel_name(): "scale<float>"
   std::vector<Parameter> parameters;
   std::size_t parameter_bytes = 0;
   std::size_t static_shared = 0;  // bytes

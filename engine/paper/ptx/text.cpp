@@ -2,6 +2,7 @@
 #include "engine/paper/ptx/text.hpp"
 
 #include <charconv>
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
@@ -292,7 +293,8 @@ void Reader::directive_of_module(const std::string& name, Text& into) {
     const std::uint32_t file = number(word());
     expect('"');
     const std::size_t end = text_.find('"', at_);
-    into.files[file] = std::string(text_.substr(at_, end - at_));
+    const std::filesystem::path path(text_.substr(at_, end - at_));
+    into.files[file] = path.lexically_normal().string();
     at_ = end + 1;
     rest_of_line();
   } else if (name == ".section") {
