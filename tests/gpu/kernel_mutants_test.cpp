@@ -148,29 +148,15 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-// How often each kernel has been launched in this process, by short name.
-std::map<std::string, int> launches() {
-  std::map<std::string, int> all;
-  std::istringstream lines(gpu::paper_counters());
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t at = line.rfind(": launches ");
-    if (at != std::string::npos) {
-      all[short_name(line.substr(0, at))] += std::stoi(line.substr(at + 11));
-    }
-  }
-  return all;
-}
-
 // The cases that launch each kernel.
 std::map<std::string, std::vector<std::string>> cases_of_kernels() {
   std::map<std::string, std::vector<std::string>> users;
   for (const Case& each : cases()) {
     OnPaper paper;
-    const auto before = launches();
+    auto before = counted_on_paper();
     each.check(paper);
-    for (const auto& [kernel, count] : launches()) {
-      const auto old = before.find(kernel);
-      if (old == before.end() || old->second < count) users[kernel].push_back(each.name);
+    for (const auto& [kernel, now] : counted_on_paper()) {
+      if (now.launches > before[kernel].launches) users[kernel].push_back(each.name);
     }
   }
   return users;

@@ -1,5 +1,5 @@
 # The host side of paper: order, cudart and cuBLAS. The programs of host/ are made by nvcc and linked
-# with NVIDIA's libraries, once; the tests run them with paper in front (host_test, host_faults_test).
+# with NVIDIA's libraries, once; the tests run them with paper in front (host_test, host_faults_test, settings_test).
 lockstep_test(paper_order SOURCES order_test.cpp pinned_test.cpp USES paper)
 if(NOT LOCKSTEP_CUDA)
   add_test(NAME "paper: the host side, against programs that nvcc makes"
@@ -10,7 +10,7 @@ if(NOT LOCKSTEP_CUDA)
 endif()
 
 set(programs_folder ${CMAKE_BINARY_DIR}/paper/tests)
-foreach(program IN ITEMS behaviour faults load products wrong_calls)
+foreach(program IN ITEMS behaviour faults load products told wrong_calls)
   lockstep_cuda_objects(object host/${program}.cu)
   add_executable(paper_${program} EXCLUDE_FROM_ALL ${object})
   set_target_properties(paper_${program} PROPERTIES OUTPUT_NAME ${program} LINKER_LANGUAGE CXX
@@ -21,7 +21,7 @@ foreach(program IN ITEMS behaviour faults load products wrong_calls)
   list(APPEND programs paper_${program})
 endforeach()
 
-lockstep_test(paper_host SOURCES host_test.cpp host_faults_test.cpp)
+lockstep_test(paper_host SOURCES host_test.cpp host_faults_test.cpp settings_test.cpp)
 target_compile_definitions(test_paper_host PRIVATE PAPER_FOLDER="${CMAKE_BINARY_DIR}/paper"
                            PROGRAMS_FOLDER="${programs_folder}")
 add_dependencies(test_paper_host lockstep_paper_cudart lockstep_paper_cublas ${programs})

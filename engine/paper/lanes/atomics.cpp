@@ -51,7 +51,8 @@ void add_in_space(Table& table, const std::string& where, const std::string& wha
       // nvcc writes atom.global.cta.add, the manual atom.cta.global.add.
       table.emplace("atom" + begin + where + what, entry);
       table.emplace("atom" + where + begin + what, entry);
-      if (two || what.starts_with(".exch")) continue;
+      if (two || what.starts_with(".exch") || begin.starts_with(".ac"))
+        continue;  // red reads nothing
       entry.run = &atomic<T, F, space, Answer::none, two>;
       entry.slots.erase(entry.slots.begin() + 1);
       entry.form = Form::reduce;

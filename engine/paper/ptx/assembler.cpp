@@ -67,7 +67,9 @@ Kernel Assembler::assemble(const Function& function) {
     emit(table().at("exit").run);
     for (const Jump& jump : jumps_) {
       const auto label = labels_.find(jump.label);
-      if (label == labels_.end()) refuse("the label '" + jump.label + "' is nowhere");
+      if (label == labels_.end()) {
+        refuse("the label '" + jump.label.substr(jump.label.find(':') + 1) + "' is nowhere");
+      }
       kernel_.code[jump.instruction].target = static_cast<std::uint32_t>(label->second);
     }
   } catch (const std::exception& error) {
@@ -236,6 +238,8 @@ void Assembler::operate(const Statement& statement, const Entry& entry) {
       places[i] = destination(text, slot.type, after);
     } else if (slot.role == Role::second) {
       places[i] = second.empty() ? Instruction::unguarded : destination(second, slot.type, after);
+    } else if (slot.role == Role::absent) {
+      places[i] = Instruction::unguarded;
     } else if (slot.role == Role::carry) {
       if (!carry_) carry_ = room(0);
       places[i] = *carry_;
