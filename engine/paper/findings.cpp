@@ -81,6 +81,7 @@ std::string_view name(Kind kind) {
 }
 
 std::string demangle(const std::string& mangled) {
+  if (!mangled.starts_with("_Z")) return mangled;  // "f" alone would be the type float
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);

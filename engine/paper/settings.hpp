@@ -32,7 +32,7 @@ struct Settings {
   // Blocks of a launch at most, the others are left out; 0: as many as asked for. A kernel that
   // walks on by its grid's size comes to the same result.
   std::uint32_t grid_max = 0;
-  std::string ptx_edit;               // of one kernel, "kernel~n~find~put" (cudart/ptx_edit.hpp)
+  std::string ptx_edit;  // of one kernel, "kernel~n~find~put" (cudart/ptx_edit.hpp)
 };
 
 // Sets one setting. Returns false where there is no such key or the value does not read. Keys are

@@ -3,9 +3,6 @@
 // of 16; more where lanes lie apart. In shared memory a request takes one pass where no two lanes
 // want different words of one bank.
 #include <cstdio>
-#include <map>
-#include <regex>
-#include <sstream>
 #include <string>
 
 #include "tests/gpu/kernel_mutations.hpp"
@@ -15,25 +12,6 @@ using namespace lockstep;
 using namespace lockstep::test;
 
 namespace {
-
-struct Figures {
-  double sectors = 0, passes = 0;  // a request
-};
-
-// By short name; of kernels that ran with the setting `counters`.
-std::map<std::string, Figures> counted() {
-  std::map<std::string, Figures> all;
-  const std::regex row(
-      "(.*): launches .*sectors a request ([0-9.]+), passes a request ([0-9.]+).*");
-  std::istringstream lines(gpu::paper_counters());
-  std::smatch found;
-  for (std::string line; std::getline(lines, line);) {
-    if (!std::regex_match(line, found, row)) continue;
-    const Figures figures{std::stod(found[2]), std::stod(found[3])};
-    if (figures.sectors > 0) all[short_name(found[1])] = figures;
-  }
-  return all;
-}
 
 // Sizes of a training: rows that begin at multiples of a packet.
 void run_all(Device& device, DType dtype) {
@@ -63,7 +41,7 @@ TEST_CASE("gpu: the lanes of every kernel's warps go to neighbours in memory") {
     run_all(paper.device(), dtype);
     CHECK(paper.findings() == "");
   }
-  const auto all = counted();
+  const auto all = counted_on_paper();
   for (const auto& [name, of] : all) {
     CAPTURE(name, of.sectors, of.passes);
     const bool in_packets = name.starts_with("map<") || name.find("uint4") != std::string::npos;
@@ -73,6 +51,8 @@ TEST_CASE("gpu: the lanes of every kernel's warps go to neighbours in memory") {
     CHECK(of.passes <= 1.4);
   }
   CHECK(all.size() > 80);
+  const OnPaper
+      off;  // the setting stays otherwise, and paper prints the table when the process ends
 }
 
 // The table, by: bin/test_gpu_kernels '[counters]'
@@ -81,7 +61,7 @@ TEST_CASE("gpu: sectors and passes a request of each kernel", "[.counters]") {
     OnPaper paper({"counters=1"});
     run_all(paper.device(), dtype);
   }
-  for (const auto& [name, of] : counted()) {
-    std::printf("| %s | %.2f | %.2f |\n", name.c_str(), of.sectors, of.passes);
+  for (const auto& [name, of] : counted_on_paper()) {
+    if (of.sectors > 0) std::printf("| %s | %.2f | %.2f |\n", name.c_str(), of.sectors, of.passes);
   }
 }

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "engine/base/text.hpp"
+#include "engine/gpu/open_gpu.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -57,13 +58,33 @@ const std::vector<Change>& changes() {
   return all;
 }
 
-}  // namespace
-
+// "sum_by_teams<float, 32>" of "void lockstep::gpu::...::sum_by_teams<float, 32>(...)".
 std::string short_name(std::string demangled) {
-  for (const char* part : {"lockstep::gpu::", "kernels::", "(anonymous namespace)::", "void "}) {
+  for (const char* part :
+       {"lockstep::", "gpu::", "kernels::", "(anonymous namespace)::", "void "}) {
     leave_out(demangled, part);
   }
   return demangled.substr(0, demangled.find('('));
+}
+
+}  // namespace
+
+std::map<std::string, Counted> counted_on_paper() {
+  std::map<std::string, Counted> all;
+  std::istringstream lines(gpu::paper_counters());
+  std::string line;
+  std::getline(lines, line);  // the columns' names
+  while (std::getline(lines, line)) {
+    std::istringstream row(line);
+    Counted of;
+    double instructions = 0, flops = 0, barriers = 0, atomics = 0, divergent = 0;
+    row >> of.launches >> instructions >> flops >> of.sectors >> of.passes >> barriers >> atomics >>
+        divergent >> std::ws;
+    std::string kernel;
+    std::getline(row, kernel);
+    all[kernel] = of;
+  }
+  return all;
 }
 
 std::vector<Kernel> kernels_of_object() {

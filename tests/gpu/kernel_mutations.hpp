@@ -2,6 +2,7 @@
 // have been. Paper carries one out before it decodes a kernel (its setting ptx_edit).
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +16,11 @@ struct Kernel {
 };
 std::vector<Kernel> kernels_of_object();
 
-// "sum_by_teams<float, 32>" of "void lockstep::gpu::kernels::...::sum_by_teams<float, 32>(...)".
-std::string short_name(std::string demangled);
+// The table that paper has counted, by the kernels' names as above.
+struct Counted {
+  double launches = 0, sectors = 0, passes = 0;  // sectors and passes a request
+};
+std::map<std::string, Counted> counted_on_paper();
 
 struct Mutation {
   std::string kind;  // "barrier"

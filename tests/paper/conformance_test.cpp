@@ -1,6 +1,5 @@
 // Conformance: every entry of the machine's table does what the PTX manual says, on corners and on
 // any bits; and no entry is without a case.
-#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
@@ -59,21 +58,6 @@ TEST_CASE("paper: warps, branches, calls and barriers are PTX's") {
   CHECK(run_cases(
             cases_named({"shfl", "vote", "match", "redux", "activemask", "bar", "barrier", "bra",
                          "call", "ret", "exit", "trap", "membar", "fence", "nanosleep"})) == "");
-}
-
-// For NVIDIA's assembler: what it refuses is no PTX.
-TEST_CASE("paper: the conformance cases as text", "[.ptx]") {
-  std::vector<Case> some;
-  int file = 0;
-  const auto write = [&] {
-    std::ofstream("conformance_" + std::to_string(file++) + ".ptx") << module_of(some);
-    some.clear();
-  };
-  for (const auto& [opcode, entry] : table()) {
-    for (Case& made : cases_of(opcode)) some.push_back(std::move(made));
-    if (some.size() >= 250) write();
-  }
-  write();
 }
 
 }  // namespace

@@ -28,9 +28,11 @@ class Orders final : public Ordering {
 class Desk {
  public:
   explicit Desk(std::string_view ptx, Settings chosen = {})
-      : settings(chosen), memory(std::size_t{1} << 28, orders, findings,
-                                 chosen.checks ? Memory::Checks::on : Memory::Checks::off),
-        machine(memory, findings, settings), module(ptx::decode(ptx)) {
+      : settings(chosen),
+        memory(std::size_t{1} << 28, orders, findings,
+               chosen.checks ? Memory::Checks::on : Memory::Checks::off),
+        machine(memory, findings, settings),
+        module(ptx::decode(ptx)) {
     if (!module.error.empty()) throw std::runtime_error(module.error);
     variables = place(module, memory, 0);
   }

@@ -102,11 +102,11 @@ void add_space(Table& table, const std::string& type, Type as, const std::string
       loads("ld" + where + cache, type, &load<T, space>);
     }
     if (space == Space::constant) return;
-    loads("ld.volatile" + where, type, &load<T, space>);
+    if (space != Space::local) loads("ld.volatile" + where, type, &load<T, space>);
     for (const char* cache : {"", ".wb", ".cg", ".cs", ".wt"}) {
       stores("st" + where + cache, type, &store<T, space>);
     }
-    stores("st.volatile" + where, type, &store<T, space>);
+    if (space != Space::local) stores("st.volatile" + where, type, &store<T, space>);
     if (space == Space::global) {
       for (const char* cache : {"", ".ca", ".cg", ".cs", ".L1::no_allocate"}) {
         loads("ld.global" + std::string(cache) + ".nc", type, &load<T, space>);

@@ -9,9 +9,10 @@ namespace lockstep::paper {
 namespace {
 
 enum class Answer { old, none };
+enum class Values { one, two };  // beside the old one
 
 // at: the address, the old value (atom), b (, c).
-template <typename T, typename F, Space space, Answer answer, bool two>
+template <typename T, typename F, Space space, Answer answer, Values values>
 void atomic(Warp& warp, const Instruction& instruction) {
   constexpr std::size_t first = answer == Answer::old ? 2 : 1;
   if (warp.block->counting) {
@@ -26,7 +27,7 @@ void atomic(Warp& warp, const Instruction& instruction) {
     std::memcpy(&old, place, sizeof old);
     const T b = at<T>(warp, instruction.at[first])[lane];
     T fresh;
-    if constexpr (two)
+    if constexpr (values == Values::two)
       fresh = F{}(old, b, static_cast<T>(at<T>(warp, instruction.at[first + 1])[lane]));
     else
       fresh = F{}(old, b);
@@ -35,7 +36,7 @@ void atomic(Warp& warp, const Instruction& instruction) {
   });
 }
 
-template <typename T, typename F, bool two, Space space>
+template <typename T, typename F, Values values, Space space>
 void add_in_space(Table& table, const std::string& where, const std::string& what) {
   const Slot source{Role::source, type_of<T>()};
   for (const char* order : {"", ".relaxed", ".acquire", ".release", ".acq_rel"}) {
@@ -43,16 +44,17 @@ void add_in_space(Table& table, const std::string& where, const std::string& wha
       if (*order != '\0' && *scope == '\0') continue;  // an order names its scope
       const std::string begin = std::string(order) + scope;
       Entry entry =
-          entry_of(&atomic<T, F, space, Answer::old, two>,
+          entry_of(&atomic<T, F, space, Answer::old, values>,
                    {{Role::address, Type::none}, {Role::destination, type_of<T>()}, source});
-      if (two) entry.slots.push_back(source);
+      if (values == Values::two) entry.slots.push_back(source);
       entry.form = Form::atomic;
       entry.space = space;
       // nvcc writes atom.global.cta.add, the manual atom.cta.global.add.
       table.emplace("atom" + begin + where + what, entry);
       table.emplace("atom" + where + begin + what, entry);
-      if (two || what.starts_with(".exch")) continue;
-      entry.run = &atomic<T, F, space, Answer::none, two>;
+      if (values == Values::two || what.starts_with(".exch") || begin.starts_with(".ac"))
+        continue;  // red reads nothing
+      entry.run = &atomic<T, F, space, Answer::none, values>;
       entry.slots.erase(entry.slots.begin() + 1);
       entry.form = Form::reduce;
       table.emplace("red" + begin + where + what, entry);
@@ -61,11 +63,11 @@ void add_in_space(Table& table, const std::string& where, const std::string& wha
   }
 }
 
-template <typename T, bool two = false, typename F>
+template <typename T, Values values = Values::one, typename F>
 void add_atomic(Table& table, const std::string& what, F) {
-  add_in_space<T, F, two, Space::generic>(table, "", what);
-  add_in_space<T, F, two, Space::global>(table, ".global", what);
-  add_in_space<T, F, two, Space::shared>(table, ".shared", what);
+  add_in_space<T, F, values, Space::generic>(table, "", what);
+  add_in_space<T, F, values, Space::global>(table, ".global", what);
+  add_in_space<T, F, values, Space::shared>(table, ".shared", what);
 }
 
 template <typename T>
@@ -100,9 +102,9 @@ void add_atomics(Table& table) {
   const auto compare = []<typename T>(T old, T expected, T fresh) {
     return old == expected ? fresh : old;
   };
-  add_atomic<std::uint16_t, true>(table, ".cas.b16", compare);
-  add_atomic<U32, true>(table, ".cas.b32", compare);
-  add_atomic<U64, true>(table, ".cas.b64", compare);
+  add_atomic<std::uint16_t, Values::two>(table, ".cas.b16", compare);
+  add_atomic<U32, Values::two>(table, ".cas.b32", compare);
+  add_atomic<U64, Values::two>(table, ".cas.b64", compare);
   add_bitwise<U32>(table, ".b32");
   add_bitwise<U64>(table, ".b64");
   add_atomic<U32>(table, ".add.u32", [](U32 a, U32 b) { return a + b; });

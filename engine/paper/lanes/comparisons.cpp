@@ -1,4 +1,4 @@
-// setp and set: comparisons, alone or combined with a predicate.
+// setp and set: comparisons, alone or combined with a predicate. (Those of bfloat16 need sm_90.)
 #include <cmath>
 
 #include "engine/paper/lanes/rounding.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 template <typename T>
 auto number_of(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>)
+  if constexpr (std::is_same_v<T, Half>)
     return to_float(value);
   else
     return value;
@@ -56,8 +56,6 @@ template <typename R>
     const bool set = (bits >> lane & 1U) != 0;
     if constexpr (std::is_same_v<R, Half>)
       d[lane] = set ? Half{0x3C00} : Half{};
-    else if constexpr (std::is_same_v<R, BFloat>)
-      d[lane] = set ? BFloat{0x3F80} : BFloat{};
     else if constexpr (std::is_same_v<R, float>)
       d[lane] = set ? 1.0F : 0.0F;
     else
@@ -75,17 +73,14 @@ void set_register(Warp& warp, const Instruction& instruction) {
 }
 
 struct Handlers {
-  Handler flag, as_u32, as_s32, as_f32, as_half;
+  Handler flag, as_u32, as_s32, as_float;
 };
 template <typename T, typename F, Combine combine>
 Handlers handlers_of() {
-  Handlers all{&set_predicates<T, F, combine>, &set_register<T, F, std::uint32_t, combine>,
-               &set_register<T, F, std::int32_t, combine>, &set_register<T, F, float, combine>,
-               nullptr};
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
-    all.as_half = &set_register<T, F, T, combine>;
-  }
-  return all;
+  // 1.0 is a float, or of a half's comparison a half.
+  using R = std::conditional_t<std::is_same_v<T, Half>, Half, float>;
+  return {&set_predicates<T, F, combine>, &set_register<T, F, std::uint32_t, combine>,
+          &set_register<T, F, std::int32_t, combine>, &set_register<T, F, R, combine>};
 }
 
 // No template, for the compiler's sake: it is called for 500 of them.
@@ -101,13 +96,14 @@ void add_comparison(Table& table, const std::string& compare, Combine combine, T
     if (combine != Combine::none) slots.push_back({Role::source, Type::pred});
     table.emplace(opcode + compare + op + ftz + to + s, entry_of(run, std::move(slots)));
   };
-  put("setp", "", handlers.flag, {{Role::destination, Type::pred}, {Role::second, Type::pred}});
+  // Halves have no second predicate; what stands for it is absent always.
+  const Slot first{Role::destination, Type::pred};
+  put("setp", "", handlers.flag,
+      {first, {type == Type::f16 ? Role::absent : Role::second, Type::pred}});
   put("set", ".u32", handlers.as_u32, {{Role::destination, Type::u32}});
   put("set", ".s32", handlers.as_s32, {{Role::destination, Type::s32}});
-  put("set", ".f32", handlers.as_f32, {{Role::destination, Type::f32}});
-  if (handlers.as_half != nullptr) {
-    put("set", "." + std::string(name(type)), handlers.as_half, {{Role::destination, type}});
-  }
+  const Type one = type == Type::f16 ? Type::f16 : Type::f32;
+  put("set", "." + std::string(name(one)), handlers.as_float, {{Role::destination, one}});
 }
 
 template <typename T, Flush flush, typename F>
@@ -170,7 +166,6 @@ void add_comparisons(Table& table) {
   floats.template operator()<float, Flush::yes>();
   floats.template operator()<double, Flush::no>();
   floats.template operator()<Half, Flush::no>();
-  floats.template operator()<BFloat, Flush::no>();
 }
 
 }  // namespace lockstep::paper

@@ -103,27 +103,31 @@ bool nan_of(H value) {
   return std::isnan(to_float(value));
 }
 
-template <typename H, Flush flush, bool keeps_nan, bool greater>
+enum class NotANumber { lost, kept };
+enum class Wanted { least, greatest };
+template <typename H, Flush flush, NotANumber nan, Wanted wanted>
 void add_half_extreme(Table& table, const std::string& name) {
   add_both<H, H, H>(
       table, name,
       [](H a, H b) {
         if (nan_of(a) || nan_of(b)) {
-          return keeps_nan || (nan_of(a) && nan_of(b)) ? H{0x7FFF} : nan_of(a) ? b : a;
+          return nan == NotANumber::kept || (nan_of(a) && nan_of(b)) ? H{0x7FFF}
+                 : nan_of(a)                                         ? b
+                                                                     : a;
         }
         const double x = entering<H, flush>(a), y = entering<H, flush>(b);
         const bool a_less = x < y || (x == y && std::signbit(x));
-        return narrow<H>(a_less != greater ? x : y);
+        return narrow<H>(a_less == (wanted == Wanted::least) ? x : y);
       },
       1);
 }
 
 template <typename H, Flush flush>
 void add_half_extremes(Table& table, const std::string& ftz) {
-  add_half_extreme<H, flush, false, false>(table, "min" + ftz);
-  add_half_extreme<H, flush, false, true>(table, "max" + ftz);
-  add_half_extreme<H, flush, true, false>(table, "min" + ftz + ".NaN");
-  add_half_extreme<H, flush, true, true>(table, "max" + ftz + ".NaN");
+  add_half_extreme<H, flush, NotANumber::lost, Wanted::least>(table, "min" + ftz);
+  add_half_extreme<H, flush, NotANumber::lost, Wanted::greatest>(table, "max" + ftz);
+  add_half_extreme<H, flush, NotANumber::kept, Wanted::least>(table, "min" + ftz + ".NaN");
+  add_half_extreme<H, flush, NotANumber::kept, Wanted::greatest>(table, "max" + ftz + ".NaN");
 }
 
 template <typename H>

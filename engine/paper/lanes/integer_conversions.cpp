@@ -21,6 +21,11 @@ void add_whole(Table& table) {
   const std::string types = "." + suffix<To>() + "." + suffix<From>();
   add_plain<To, From>(
       table, "cvt" + types, [](From a) { return static_cast<To>(a); }, 0, Form::convert);
+  using T = std::numeric_limits<To>;
+  using F = std::numeric_limits<From>;
+  if (std::cmp_greater_equal(F::min(), T::min()) && std::cmp_less_equal(F::max(), T::max())) {
+    return;  // nothing to clip: PTX has no .sat there
+  }
   add_plain<To, From>(
       table, "cvt.sat" + types, [](From a) { return clipped<To>(a); }, 0, Form::convert);
 }

@@ -55,6 +55,7 @@ enum class Form : std::uint8_t {
 enum class Role : std::uint8_t {
   destination,
   second,  // a predicate after '|', or absent
+  absent,  // never written
   source,
   carry,  // the carry of add.cc: not written
   address,

@@ -63,11 +63,13 @@ Kernel Assembler::assemble(const Function& function) {
   }
   try {
     if (!function.error.empty()) refuse(function.error);
-    splice(function, {parameters}, true);
+    splice(function, {parameters});
     emit(table().at("exit").run);
     for (const Jump& jump : jumps_) {
       const auto label = labels_.find(jump.label);
-      if (label == labels_.end()) refuse("the label '" + jump.label + "' is nowhere");
+      if (label == labels_.end()) {
+        refuse("the label '" + jump.label.substr(jump.label.find(':') + 1) + "' is nowhere");
+      }
       kernel_.code[jump.instruction].target = static_cast<std::uint32_t>(label->second);
     }
   } catch (const std::exception& error) {
@@ -87,7 +89,7 @@ Kernel Assembler::assemble(const Function& function) {
   return std::move(kernel_);
 }
 
-void Assembler::splice(const Function& function, std::vector<Scope> scopes, bool outermost) {
+void Assembler::splice(const Function& function, std::vector<Scope> scopes) {
   if (++depth_ > calls_deep_max)
     refuse("calls go too deep, or '" + function.name + "' calls itself");
   std::swap(scopes_, scopes);
@@ -108,7 +110,7 @@ void Assembler::splice(const Function& function, std::vector<Scope> scopes, bool
         labels_[prefix_ + statement.opcode] = kernel_.code.size();
         break;
       case Statement::What::instruction:
-        translate(statement, function, outermost);
+        translate(statement, function);
         break;
     }
   }
@@ -172,10 +174,10 @@ void Assembler::jump(const std::string& label) {
   jumps_.push_back({kernel_.code.size() - 1, prefix_ + label});
 }
 
-void Assembler::translate(const Statement& statement, const Function& function, bool outermost) {
+void Assembler::translate(const Statement& statement, const Function& function) {
   const auto found = table().find(statement.opcode);
   if (found == table().end()) {
-    refuse("'" + statement.opcode + "' in '" + demangle(function.name) + "' is not known to paper");
+    refuse("'" + statement.opcode + "' in '" + kernel_name(function.name) + "' is not known to paper");
   }
   const Entry& entry = found->second;
   switch (entry.form) {
@@ -184,7 +186,7 @@ void Assembler::translate(const Statement& statement, const Function& function, 
       emit(entry.run);
       return jump(statement.operands[0]);
     case Form::ret:
-      if (outermost) {
+      if (depth_ == 1) {  // in the kernel itself
         emit(entry.run);
       } else {
         emit(table().at("bra").run);
@@ -236,6 +238,8 @@ void Assembler::operate(const Statement& statement, const Entry& entry) {
       places[i] = destination(text, slot.type, after);
     } else if (slot.role == Role::second) {
       places[i] = second.empty() ? Instruction::unguarded : destination(second, slot.type, after);
+    } else if (slot.role == Role::absent) {
+      places[i] = Instruction::unguarded;
     } else if (slot.role == Role::carry) {
       if (!carry_) carry_ = room(0);
       places[i] = *carry_;
@@ -373,7 +377,7 @@ void Assembler::call(const Statement& statement) {
   for (std::size_t i = 0; i < arguments.size(); ++i) pass(function.parameters[i], arguments[i]);
   for (std::size_t i = 0; i < results.size(); ++i) pass(function.results[i], results[i]);
   const Statement* here = statement_;
-  splice(function, {scope}, false);
+  splice(function, {scope});
   statement_ = here;
 }
 

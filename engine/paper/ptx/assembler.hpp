@@ -44,9 +44,9 @@ class Assembler {
     std::string label;
   };
 
-  void splice(const Function& function, std::vector<Scope> scopes, bool outermost);
+  void splice(const Function& function, std::vector<Scope> scopes);
   void declare(const Declaration& declaration);
-  void translate(const Statement& statement, const Function& function, bool outermost);
+  void translate(const Statement& statement, const Function& function);
   void operate(const Statement& statement, const Entry& entry);
   void move(const Statement& statement, const Entry& entry);
   void access(const Statement& statement, const Entry& entry);

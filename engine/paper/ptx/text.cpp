@@ -40,7 +40,8 @@ class Reader {
   void skip_braces();
   std::uint32_t number(const std::string& text);
   void directive_of_module(const std::string& name, Text& into);
-  void function(bool entry, Text& into);
+  enum class What { kernel, function };
+  void function(What what, Text& into);
   void body(Function& function);
   Statement statement();
   Declaration declaration(const std::string& space, const std::string& ends);
@@ -228,7 +229,8 @@ void Reader::body(Function& function) {
         fail("the directive '" + name + "' is not known to paper");
       }
       made.what = Statement::What::declaration;
-      for (bool more = true; more; more = take(',')) {
+      bool more = true;
+      for (; more; more = take(',')) {
         if (!made.declaration.name.empty()) {  // .reg .b32 a, b;
           Declaration next = made.declaration;
           next.name = word();
@@ -249,10 +251,10 @@ void Reader::body(Function& function) {
   }
 }
 
-void Reader::function(bool entry, Text& into) {
+void Reader::function(What what, Text& into) {
   Function made;
-  made.entry = entry;
-  if (!entry && peek() == '(') made.results = parameters();
+  made.entry = what == What::kernel;
+  if (!made.entry && peek() == '(') made.results = parameters();
   made.name = word();
   made.parameters = parameters();
   while (peek() == '.') {
@@ -301,7 +303,7 @@ void Reader::directive_of_module(const std::string& name, Text& into) {
     while (!take('{')) ++at_;
     skip_braces();
   } else if (name == ".entry" || name == ".func") {
-    function(name == ".entry", into);
+    function(name == ".entry" ? What::kernel : What::function, into);
   } else if (name == ".global" || name == ".const" || name == ".shared") {
     into.variables.push_back(declaration(name, ";"));
     expect(';');

@@ -38,7 +38,11 @@ std::uint64_t whole_sample(int bits, std::uint64_t dice) {
   return dice % 8 == 5 ? any % 64 : any;
 }
 
-std::uint64_t float_sample(Format format, std::uint64_t dice) {
+// Each fifth thread has one corner in all operands, with signs that differ.
+constexpr std::uint32_t in_step = 5;
+
+std::uint64_t float_sample(Format format, std::uint64_t dice, std::uint32_t n,
+                           std::size_t operand) {
   const auto whole = [&](Wide value, int shift) {
     Exact exact = exact_of(value);
     exact.exponent = shift;
@@ -73,6 +77,11 @@ std::uint64_t float_sample(Format format, std::uint64_t dice) {
                                               whole(1, -20),
                                               whole(314159, -17),
                                               whole(1, format.least() / 2)};
+  if (n % in_step == in_step - 1) {
+    const std::size_t corner = n / in_step;
+    const bool negative = (corner / corners.size() + operand) % 2 != 0;
+    return corners[corner % corners.size()] | (negative ? format.sign() : 0);
+  }
   const std::uint64_t any = mixed(dice + 1), sign = (any & 1) != 0 ? format.sign() : 0;
   if (dice % 8 < 4) return corners[dice / 8 % corners.size()] | sign;
   if (dice % 8 == 4) return any;
@@ -133,9 +142,10 @@ std::uint64_t sample(const std::string& type, std::uint32_t n, std::size_t opera
   const std::uint64_t dice = mixed(n * 8191ULL + operand * 131ULL + 7) >> 8;
   if (type.ends_with("x2")) {
     const Format format = format_of(type);
-    return cut(float_sample(format, dice), 16) | cut(float_sample(format, mixed(dice)), 16) << 16;
+    return cut(float_sample(format, dice, n, operand), 16) |
+           cut(float_sample(format, mixed(dice), n, operand), 16) << 16;
   }
-  const std::uint64_t value = is_float(type) ? float_sample(format_of(type), dice)
+  const std::uint64_t value = is_float(type) ? float_sample(format_of(type), dice, n, operand)
                                              : whole_sample(std::max(2, bits_of(type)), dice);
   return cut(value, bits_of(type));
 }
