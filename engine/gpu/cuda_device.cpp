@@ -19,6 +19,7 @@ std::string opened(const GpuOptions& options) {
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0),
         "cudaDeviceGetAttribute");
   if (major < 8) throw_no_gpu(cudaErrorNoKernelImageForDevice);
+  cudaGetLastError();  // of a device before this one, whose end could not tell of it
   return options.hardware == Hardware::paper ? "cuda on paper" : "cuda";
 }
 
@@ -81,6 +82,7 @@ void CudaDevice::release(std::byte* data, std::size_t bytes) noexcept { blocks_.
 
 // A read of the host: all downloads arrive, and what kernels found is thrown.
 void CudaDevice::finish() {
+  const std::size_t downloads = transfers_.asked_for();
   try {
     faults_.collect();
     check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
@@ -88,7 +90,7 @@ void CudaDevice::finish() {
     transfers_.forget();
     throw;
   }
-  transfers_.finish();
+  transfers_.finish(downloads);
   blocks_.settled();
   faults_.tell();
 }

@@ -71,22 +71,31 @@ void Transfers::forget_arrivals() noexcept {
   for (; !arriving_.empty(); arriving_.pop_front()) free_.push_back(arriving_.front().block);
 }
 
-void Transfers::finish() {
+std::size_t Transfers::asked_for() {
   const std::scoped_lock lock(mutex_);
-  for (; !arriving_.empty(); arriving_.pop_front()) {
+  return arriving_.size();
+}
+
+// Since the stream was waited for, another thread may have asked for more.
+void Transfers::finish(std::size_t downloads) {
+  const std::scoped_lock lock(mutex_);
+  for (; downloads > 0; --downloads, arriving_.pop_front()) {
     const Arrival& arrival = arriving_.front();
     std::memcpy(arrival.to.data(), arrival.block.memory, arrival.to.size());
     free_.push_back(arrival.block);
   }
-  free_.insert(free_.end(), uploading_.begin(), uploading_.end());
-  uploading_.clear();
+  collect_uploads();
 }
 
-Transfers::Block Transfers::free_block() {
+void Transfers::collect_uploads() {
   while (!uploading_.empty() && has_come(uploading_.front().used)) {
     free_.push_back(uploading_.front());
     uploading_.pop_front();
   }
+}
+
+Transfers::Block Transfers::free_block() {
+  collect_uploads();
   if (free_.empty()) {
     // Downloads hold their blocks until finish(), so beyond the bound only uploads are waited for.
     const bool waits = blocks_made_ * block_bytes >= pinned_bytes_max && !uploading_.empty();

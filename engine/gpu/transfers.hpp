@@ -35,8 +35,10 @@ class Transfers final : public Staging {
   void upload(std::span<const std::byte> from, std::byte* to) override;
   // `to` must be there until finish() or forget().   Throws  GpuError, and has forgotten them all
   void download(const std::byte* from, std::span<std::byte> to) override;
-  // The stream was waited for: every download arrives.
-  void finish();
+  // Downloads that have not arrived; finish() with their number, when the stream has been waited
+  // for in between, lets them arrive.
+  std::size_t asked_for();
+  void finish(std::size_t downloads);
   // Nobody wants the downloads any more: where they should have arrived is gone. Waits for the
   // stream.
   void forget() noexcept;
@@ -53,6 +55,7 @@ class Transfers final : public Staging {
   // Under the mutex.
   void ask_for(const std::byte* from, std::span<std::byte> to);
   void forget_arrivals() noexcept;
+  void collect_uploads();
   Block free_block();
   Block new_block();
   void destroy(const Block& block) noexcept;

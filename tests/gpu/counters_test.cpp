@@ -51,6 +51,8 @@ TEST_CASE("gpu: the lanes of every kernel's warps go to neighbours in memory") {
     CHECK(of.passes <= 1.4);
   }
   CHECK(all.size() > 80);
+  const OnPaper
+      off;  // the setting stays otherwise, and paper prints the table when the process ends
 }
 
 // The table, by: bin/test_gpu_kernels '[counters]'

@@ -1,6 +1,7 @@
 // The device itself, on paper: memory, copies, what is refused, and faults that are injected.
 #include "engine/tensor/device.hpp"
 
+#include <thread>
 #include <vector>
 
 #include "engine/base/random.hpp"
@@ -59,6 +60,31 @@ TEST_CASE("gpu: the host may change what it uploaded at once") {
   const Tensor there = to_device(here, paper.device());
   here.fill_(7);
   CHECK(number_of(there, 999) == 1);
+}
+
+// As the reader of batches does, beside the training. A block that a copy still reads is not
+// written again, whatever the other thread has waited for.
+TEST_CASE("gpu: one thread uploads while another reads") {
+  OnPaper paper;
+  CpuDevice cpu;
+  constexpr int uploads = 200;
+  std::vector<Tensor> there(uploads);
+  std::thread reader([&] {
+    for (int i = 0; i < uploads; ++i) {
+      there[static_cast<std::size_t>(i)] =
+          to_device(full({500}, i, DType::float32, cpu), paper.device());
+    }
+  });
+  const Tensor x = full({500}, 1, DType::float32, paper.device());
+  bool same = true;
+  for (int i = 0; i < uploads; ++i) same = same && number_of(x, i) == 1;
+  reader.join();
+  CHECK(same);
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    same = same && number_of(there[i], 499) == static_cast<double>(i);
+  }
+  CHECK(same);
+  CHECK(paper.findings() == "");
 }
 
 TEST_CASE("gpu: several tensors are one read, and each read waits once") {

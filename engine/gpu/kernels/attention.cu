@@ -66,7 +66,6 @@ __global__ void __launch_bounds__(rows* quad)
     write_tile<T, rows, size>(
         queries, s.width, first, s,
         output + work.sequence * s.tokens * s.width + work.head * s.head_size);
-    __syncthreads();  // before the next queries are read
   }
 }
 

@@ -74,7 +74,6 @@ __global__ void __launch_bounds__(rows* quad) slope_of_queries(Backward<T> of, H
     put_row<V, rows, size>(dq, V(1), row, quarter, queries);
     __syncthreads();
     write_tile<T, rows, size>(queries, stride, first, s, of.out + at);
-    __syncthreads();  // before the next queries are read
   }
 }
 
@@ -112,8 +111,7 @@ __global__ void __launch_bounds__(rows* quad) slope_of_keys(Backward<T> of, Head
 #pragma unroll
       for (int i = 0; i < rows / quad; ++i) {
         const int other = quarter + quad * i;
-        const std::int64_t query = first_query + other;
-        const bool seen = key <= query && query < s.tokens;
+        const bool seen = key <= first_query + other;  // beyond the end, tiles are 0
         p[i] = seen ? exponential(p[i] * of.scale - log_sums[other]) : V(0);
         slopes[i] = seen ? p[i] * ((slopes[i] - dots[other]) * of.scale) : V(0);
       }
@@ -126,7 +124,6 @@ __global__ void __launch_bounds__(rows* quad) slope_of_keys(Backward<T> of, Head
     __syncthreads();
     write_tile<T, rows, size>(keys, stride, first, s, of.out + at + s.width);
     write_tile<T, rows, size>(values, stride, first, s, of.out + at + 2 * s.width);
-    __syncthreads();  // before the next keys are read
   }
 }
 

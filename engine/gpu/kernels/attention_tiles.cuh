@@ -51,6 +51,7 @@ __device__ void read_tile(const T* from, std::int64_t stride, std::int64_t first
   }
 }
 
+// Each thread takes from the tile what it would itself read into it next: no barrier lies between.
 template <typename T, int rows, int size>
 __device__ void write_tile(const Tile<Wide<T>, rows, size>& tile, std::int64_t stride,
                            std::int64_t first, const Heads& s, T* to) {

@@ -7,7 +7,8 @@
 namespace lockstep::gpu::kernels {
 namespace {
 
-constexpr int axes_max = Shape::axes_max;
+// Kept and summed axes take turns, neighbours of one kind being one.
+constexpr int axes_max = (Shape::axes_max + 1) / 2;
 
 // Axes of x, outermost first: sizes, and the elements of x from one index to the next.
 struct Axes {
