@@ -2,11 +2,18 @@
 // or come after a barrier.
 #pragma once
 
+#include <bit>
+
 #include "engine/paper/lanes/warp.hpp"
 
 namespace lockstep::paper {
 
 inline constexpr std::uint32_t shared_epochs = 1U << 15;  // what fits into a trace
+
+// A trace as one word: fields are compared together, whatever their places in it are.
+inline std::uint32_t word_of(Block::SharedTrace trace) {
+  return std::bit_cast<std::uint32_t>(trace);
+}
 
 // The rules of check_shared(), where they find nothing.
 template <Touch touch>
@@ -14,28 +21,30 @@ template <Touch touch>
                                                                std::uint32_t bytes,
                                                                std::uint32_t thread) const {
   static_assert(touch != Touch::atomic);
-  const std::uint32_t now = epoch % shared_epochs, warp = thread / warp_lanes;
-  const SharedTrace write = cell.write, read = cell.read;
-  const bool write_now = write.there && write.epoch == now,
-             read_now = read.there && read.epoch == now;
-  if (write_now && write.thread / warp_lanes != warp && (write.bytes & bytes) != 0) return false;
-  SharedTrace mine;
-  mine.thread = thread & 1023U;
-  mine.epoch = now & (shared_epochs - 1);
-  mine.bytes = bytes & 0xF;
-  mine.there = 1;
+  const SharedTrace mine{.thread = thread & 1023U,
+                         .epoch = epoch & (shared_epochs - 1),
+                         .bytes = bytes & 0xF,
+                         .there = 1};
+  const std::uint32_t now = word_of({.epoch = shared_epochs - 1, .there = 1});
+  const std::uint32_t which_warp = word_of({.thread = 1024 - warp_lanes});
+  const std::uint32_t overlap = word_of({.bytes = bytes & 0xF}), all = word_of({.bytes = 0xF});
+  const std::uint32_t many = word_of({.many_warps = 1});
+  const std::uint32_t write = word_of(cell.write), read = word_of(cell.read), self = word_of(mine);
+  const auto since_barrier = [&](std::uint32_t other) { return ((other ^ self) & now) == 0; };
+  const auto other_warp = [&](std::uint32_t other) { return ((other ^ self) & which_warp) != 0; };
+  if (since_barrier(write) && other_warp(write) && (write & overlap) != 0) return false;
   if constexpr (touch == Touch::read) {
     if ((cell.initialised & bytes) != bytes) return false;
-    if (!read_now) {
+    if (!since_barrier(read)) {
       cell.read = mine;
       return true;
     }
     // What was read by the same warp, or by many, is noted already.
-    return (read.thread / warp_lanes == warp || read.many_warps) && (read.bytes & bytes) == bytes &&
-           (!read.many_warps || read.bytes == bytes);
+    return (read & many) != 0 ? (read & all) == overlap
+                              : !other_warp(read) && (read & overlap) == overlap;
   } else {
-    const bool mine_alone = read.thread / warp_lanes == warp && !read.many_warps;
-    if (read_now && !mine_alone && (read.bytes & bytes) != 0) return false;
+    const bool of_others = other_warp(read) || (read & many) != 0;
+    if (since_barrier(read) && of_others && (read & overlap) != 0) return false;
     cell.write = mine;
     cell.initialised |= bytes;
     return true;

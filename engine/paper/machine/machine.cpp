@@ -79,8 +79,12 @@ Run::Run(const Launch& launch, Memory& memory, Findings& findings, const Setting
   for (std::uint32_t warp = 0; warp < warps; ++warp) {
     const std::size_t bytes = std::max<std::size_t>(64, kernel_.file_bytes);
     files_.emplace_back(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{64})));
-    std::memset(files_.back().get(), 0, bytes);
-    fill_constants(files_.back().get());
+    if (warp == 0) {
+      std::memset(files_[0].get(), 0, bytes);
+      fill_constants(files_[0].get());
+    } else {
+      std::memcpy(files_[warp].get(), files_[0].get(), bytes);
+    }
     warps_.emplace_back(block_, kernel_.code, warp, files_.back().get());
   }
   fill_specials(Specials::all);
