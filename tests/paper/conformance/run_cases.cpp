@@ -1,5 +1,7 @@
 // Cases as kernels: operands come from device memory, each in a register of its width, and results
 // go there. Lanes that the guard leaves out must keep what their registers held before.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <sstream>
 
