@@ -2,7 +2,7 @@
 # only; the configuration stops on an upward or sideways edge. tests/house checks every #include.
 
 set(LOCKSTEP_FLOORS   # bottom first; rooms of one floor do not know each other
-    "base" "strand trace" "sim" "tensor" "autograd" "nn" "optim" "data" "comm" "collectives replicas"
+    "base paper" "strand trace" "sim" "tensor" "autograd" "nn" "optim" "data" "gpu" "comm" "collectives replicas"
     "parallel/data_parallel parallel/ddp parallel/compress parallel/horovod parallel/async_sgd parallel/pipeline" "checkpoint" "launch" "plan" "train" "apps")
 
 # Floors inside a room, where it has folders: "room: a, b c", bottom first; "." are the files of the
@@ -10,6 +10,7 @@ set(LOCKSTEP_FLOORS   # bottom first; rooms of one floor do not know each other
 # holds it too.
 set(LOCKSTEP_INNER_FLOORS
     "sim: wire, model, core, hosts"
+    "paper: ., memory, lanes, ptx, machine, order, cudart cublas"
     "comm: ., stores, worlds, worlds/sim worlds/shm worlds/tcp, worlds/hosts")
 
 function(lockstep_floor_of room result)

@@ -36,14 +36,6 @@ find_package(Gloo QUIET)
 find_path(DNNL_INCLUDE_DIR dnnl.h)
 find_library(DNNL_LIBRARY dnnl)
 
-# No room runs on a GPU yet. The option looks for what such rooms will need, and says so.
-if(LOCKSTEP_GPU)
-  find_package(CUDAToolkit REQUIRED)
-  find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} REQUIRED)
-  message(WARNING "CUDA ${CUDAToolkit_VERSION} and NCCL are here, but the engine has no GPU backend "
-          "yet: this build runs on the CPU, as the release preset does")
-endif()
-
 set(gloo_state "off (install libgloo-dev): training on several processes is not possible")
 if(Gloo_FOUND)
   set(gloo_state "on")

@@ -40,5 +40,6 @@ lab_bench() {
   script=torch_train.py
   [ "${1-}" != all_reduce ] || script=torch_all_reduce.py
   case " $* " in *" --torch-script"*) ;; *) set -- "$@" --torch-script "$root/tests/bench/$script" ;; esac
-  hand_over bench bench "$@"
+  . "$root/setup/engine.sh"
+  hand_over "bench $(gpu_library "$@")" bench "$@"
 }

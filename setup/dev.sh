@@ -33,7 +33,7 @@ usage: ./lab dev check          format, lint of files that differ from main, flo
 TEXT
 }
 
-sources() { git ls-files '*.cpp' '*.hpp'; }
+sources() { git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh'; }
 
 dev_format() { sources | xargs clang-format -i; }
 

@@ -57,24 +57,43 @@ header() {
   fi
 }
 
-doctor_gpu() {
-  if ! command -v nvidia-smi >/dev/null; then
-    report CUDA off "no NVIDIA driver: no training on GPUs; everything else works"
-    report NCCL off "needs CUDA"
+# The toolkit builds the GPU's kernels, which paper executes on any machine; a GPU also needs a driver.
+cuda_wanted=13
+driver_wanted=580
+
+doctor_toolkit() {
+  nvcc=$(command -v nvcc || echo "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")
+  if [ ! -x "$nvcc" ]; then
+    report nvcc off "no CUDA toolkit: neither --device cuda nor --paper; everything else works" \
+      "install NVIDIA's CUDA Toolkit $cuda_wanted"
     return
   fi
-  gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1) || gpu=
-  if [ -z "$gpu" ]; then
-    report CUDA off "the NVIDIA driver does not answer" "nvidia-smi says why"
-  elif command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
-    report CUDA there "$gpu, with the toolkit"
+  have=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
+  if [ "${have%%.*}" != "$cuda_wanted" ]; then
+    report nvcc off "$nvcc is of CUDA $have, and the GPU's kernels need CUDA $cuda_wanted" \
+      "install NVIDIA's CUDA Toolkit $cuda_wanted; it may stand beside the other"
+  elif [ ! -e "$(dirname "$nvcc")/../include/cublas_v2.h" ]; then
+    report nvcc off "$nvcc is there, but not the headers of cuBLAS" "install all of the CUDA Toolkit"
   else
-    report CUDA off "$gpu, but no toolkit (nvcc)" "install NVIDIA's CUDA Toolkit"
+    report nvcc there "CUDA $have in $(dirname "$(dirname "$nvcc")"): --device cuda --paper works"
   fi
-  if [ -e /usr/include/nccl.h ] || [ -e /usr/local/cuda/include/nccl.h ]; then
-    report NCCL there "headers of NCCL"
+}
+
+doctor_gpu() {
+  doctor_toolkit
+  if ! command -v nvidia-smi >/dev/null; then
+    report GPU off "no NVIDIA driver: --device cuda works on paper only; everything else works"
+    return
+  fi
+  gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1) || gpu=
+  driver=${gpu##*, }
+  if [ -z "$gpu" ]; then
+    report GPU off "the NVIDIA driver does not answer" "nvidia-smi says why"
+  elif ! at_least "$driver" "$driver_wanted"; then
+    report GPU off "${gpu%%,*}, but its driver $driver does not know CUDA $cuda_wanted" \
+      "install driver $driver_wanted or newer"
   else
-    report NCCL off "no nccl.h" "install libnccl-dev from NVIDIA's repository"
+    report GPU there "${gpu%%,*}, driver $driver"
   fi
 }
 

@@ -6,14 +6,20 @@
 # value, lab-tool becomes the program itself.
 other_parts() { case " $* " in *" --with"* | *" --break"*) return 0 ;; esac; return 1; }
 
+# What a command line asks for beside the program: the GPU's library, which nothing else needs. The
+# target is there without CUDA too, and empty; the program then says what is missing.
+gpu_library() {
+  case " $* " in *" --device cuda "* | *" --device=cuda "*) echo gpu-library ;; esac
+}
+
 engine_train() {
   ! wants_help "$@" || exec "$bin/train" --help   # it exists: help_without_build has returned
-  if other_parts "$@"; then hand_over "train lab-tool" lab-tool $building train "$@"; fi
-  hand_over train train "$@"
+  if other_parts "$@"; then hand_over "train lab-tool $(gpu_library "$@")" lab-tool $building train "$@"; fi
+  hand_over "train $(gpu_library "$@")" train "$@"
 }
 
 engine_generate() {
-  hand_over generate generate "$@"
+  hand_over "generate $(gpu_library "$@")" generate "$@"
 }
 
 # `./lab sim --ranks 4 train ARGS…` is a training run on simulated ranks, by default as many as those of
@@ -39,7 +45,7 @@ engine_sim() {
 engine_run() {
   case ${1:-} in --help | -h) exec "$bin/lockstep-run" --help ;; esac
   if other_parts "$@"; then hand_over "lockstep-run lab-tool" lab-tool $building run "$@"; fi
-  hand_over "lockstep-run $(own_program "$@")" lockstep-run "$@"
+  hand_over "lockstep-run $(own_program "$@") $(gpu_library "$@")" lockstep-run "$@"
 }
 
 # The target of the lab's own program that stands behind "--"; nothing if it is another program.

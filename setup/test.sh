@@ -2,7 +2,7 @@
 
 test_help() {
   cat <<'TEXT'
-usage: ./lab test [--preset release|dev|asan|tsan|gpu] [--changed[=BASE]] [-- CTEST-ARGUMENTS…]
+usage: ./lab test [--preset release|dev|asan|tsan] [--changed[=BASE]] [-- CTEST-ARGUMENTS…]
 
 Configures, builds everything and runs all tests. The last lines are ctest's own.
   --preset P    release (default); asan and tsan build and run with sanitizers
@@ -26,7 +26,7 @@ lab_test() {
       --help | -h) test_help; exit 0 ;;
       --preset=*) preset=${1#--preset=} ;;
       --preset)
-        [ $# -ge 2 ] || fail 2 "--preset needs a name: release, dev, asan, tsan or gpu"
+        [ $# -ge 2 ] || fail 2 "--preset needs a name: release, dev, asan or tsan"
         preset=$2
         shift ;;
       --changed) base=main ;;
@@ -37,8 +37,8 @@ lab_test() {
     shift
   done
   case $preset in
-    release | dev | asan | tsan | gpu) ;;
-    *) fail 2 "there is no preset '$preset'; choose release, dev, asan, tsan or gpu" ;;
+    release | dev | asan | tsan) ;;
+    *) fail 2 "there is no preset '$preset'; choose release, dev, asan or tsan" ;;
   esac
   cd "$root"
   ready

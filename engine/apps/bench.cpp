@@ -7,6 +7,7 @@
 
 #include "engine/apps/bench_collective.hpp"
 #include "engine/apps/bench_report.hpp"
+#include "engine/apps/computing.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
@@ -33,6 +34,13 @@ Options declared() {
       .flag("json", "print one JSON document instead of the table")
       .option("torch-python", "python3", "a Python that has PyTorch; or set TORCH_PYTHON")
       .option("torch-script", "tests/bench/torch_train.py", "the peer's program");
+  const auto on_cpu = [](const Arguments& arguments) { return !arguments.has("--device cuda"); };
+  apps::add_device(options)
+      .only_if({"peer"}, "trains on one thread of the CPU; leave it out with --device cuda", on_cpu)
+      .only_if({"ranks"}, "with --device cuda is 1: several ranks on GPUs are not built yet",
+               [](const Arguments& arguments) {
+                 return !arguments.has("--device cuda") || arguments.get("ranks") == "1";
+               });
   return options;
 }
 
@@ -78,6 +86,9 @@ Sides sides_of(const Arguments& arguments, const std::string& model, int ranks, 
     sides.ours = with(sides.ours, steps);
     if (!sides.peer.empty()) sides.peer = with(sides.peer, steps);
   }
+  if (arguments.given("device"))
+    sides.ours = with(sides.ours, {"--device", arguments.get("device")});
+  if (arguments.flag("paper")) sides.ours = with(sides.ours, {"--paper"});
   if (ranks > 1) sides.ours = launched(ranks, sides.ours);
   return sides;
 }
@@ -125,6 +136,9 @@ class TrainBench {
     }
     std::cout << (arguments_.flag("json") ? report(all_, machine_, missing_).dump(1) + "\n"
                                           : table(all_, machine_, missing_));
+    if (arguments_.flag("paper")) {
+      std::cerr << "lab bench: on paper, speeds are those of an interpreter, not of a GPU\n";
+    }
     return well ? 0 : 1;
   }
 

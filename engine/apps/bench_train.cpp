@@ -5,6 +5,7 @@
 // with the same first weights and trains on the same batches, so the losses must agree too.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/apps/computing.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/apps/ranks.hpp"
 #include "engine/base/options.hpp"
@@ -21,7 +23,7 @@
 #include "engine/nn/mlp.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/parallel/ddp/ddp.hpp"
-#include "engine/tensor/cpu/products.hpp"
+#include "engine/tensor/kernels.hpp"
 
 namespace {
 
@@ -54,11 +56,13 @@ void set_weights(nn::Module& model) {
 }
 
 Tensor integers(const std::vector<double>& drawn, double below, Device& device) {
-  const Tensor out = empty({static_cast<std::int64_t>(drawn.size())}, DType::int64, device);
-  for (std::size_t i = 0; i < drawn.size(); ++i) {
-    out.data<std::int64_t>()[i] = static_cast<std::int64_t>(drawn[i] * below);
-  }
-  return out;
+  return written_by_host({static_cast<std::int64_t>(drawn.size())}, DType::int64, device,
+                         MemoryKind::buffers, [&](const Tensor& out) {
+                           std::ranges::transform(
+                               drawn, out.data<std::int64_t>().begin(), [&](double number) {
+                                 return static_cast<std::int64_t>(number * below);
+                               });
+                         });
 }
 
 struct Task {
@@ -128,7 +132,7 @@ double one_step(const Task& task, nn::Module& model) {
   const Value loss = autograd::cross_entropy(tape, logits, task.labels);
   tape.backward(loss);
   task.optimizer->step();
-  return loss.tensor.item();
+  return number_of(loss.tensor);
 }
 
 // Since the machine started, as Python's time.monotonic() counts.
@@ -144,14 +148,19 @@ int run(int argc, const char* const* argv) {
       .option("steps", "", "steps per repetition")
       .option("repetitions", "3", "repetitions; each gives one rate")
       .option("warmup", "5", "steps before the first repetition");
+  apps::add_device(options);
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
     return 0;
   }
-  CpuDevice device(kernels::best_products());
+  const apps::Computing computing(arguments);
+  Device& device = computing.device();
   const apps::Ranks world = apps::join_ranks();
   const int rank = world.group->rank(), ranks = world.group->size();
+  if (ranks > 1 && !device.on_host()) {
+    throw UsageError("--device cuda trains on one rank: several ranks on GPUs are not built yet");
+  }
   const Task task = make_task(arguments.get("model"), rank, device);
   const double ready_at_s = now_s();
   set_weights(*task.model);
@@ -187,6 +196,7 @@ int run(int argc, const char* const* argv) {
   getrusage(RUSAGE_SELF, &usage);
   const std::string connected =
       ranks > 1 ? text(", ", ranks, " ranks over ", world.group->backend()) : std::string();
+  const std::string on_gpu = device.on_host() ? std::string() : text(device.name(), ", ");
   nlohmann::ordered_json json{
       {"program", "Lockstep"},
       {"model", arguments.get("model")},
@@ -198,10 +208,10 @@ int run(int argc, const char* const* argv) {
       {"first_loss", first_loss},
       {"early_loss", early_loss},
       {"last_loss", last_loss},
-      {"how", text("products by ", kernels::best_products().name, connected)}};
+      {"how", text(on_gpu, "products by ", device.kernels().name(), connected)}};
   if (const auto hidden = communication.hidden()) json["hidden"] = *hidden;
   std::cout << json.dump() << "\n";
-  return 0;
+  return computing.ends_well() ? 0 : 1;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <memory>
 
+#include "engine/apps/computing.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
@@ -11,7 +12,6 @@
 #include "engine/data/tokenizer.hpp"
 #include "engine/nn/generate.hpp"
 #include "engine/nn/model_spec.hpp"
-#include "engine/tensor/cpu/products.hpp"
 
 namespace {
 
@@ -25,6 +25,7 @@ Options declared() {
       .option("temperature", "0.8", "0: always the most likely token; 1: the model's probabilities")
       .option("top-k", "0", "sample from the k most likely tokens; 0: from all")
       .option("seed", "0", "seed for sampling");
+  apps::add_device(options);
   return options;
 }
 
@@ -71,8 +72,8 @@ int run(int argc, const char* const* argv) {
   const std::filesystem::path folder = chosen(arguments);
   const auto tokenizer = tokenizer_of(folder);
   const nn::ModelSpec spec = nn::spec_of(checkpoint::model_metadata(folder));
-  CpuDevice device(kernels::best_products());
-  const auto model = nn::make_model(spec, device, 0);
+  const apps::Computing computing(arguments);
+  const auto model = nn::make_model(spec, computing.device(), 0);
   checkpoint::load_model(folder, *model);
   wanted.sequence = spec.gpt.sequence;
   std::cout << prompt << std::flush;
@@ -80,7 +81,7 @@ int run(int argc, const char* const* argv) {
     std::cout << tokenizer->decode({&token, 1}) << std::flush;
   });
   std::cout << "\n";
-  return 0;
+  return computing.ends_well() ? 0 : 1;
 }
 
 }  // namespace

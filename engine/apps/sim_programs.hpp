@@ -26,8 +26,8 @@ struct SimProgram {
   std::string_view name;
   // Throws  Error when this rank does not hold what it must; without numbers nothing is compared
   void (*run)(const SimRank& self);
-  // What the simulator must count; null for what is priced as one operation, for stars, and for what
-  // depends on the nodes.
+  // What the simulator must count; null for what is priced as one operation, for stars, and for
+  // what depends on the nodes.
   collectives::Cost (*cost)(int ranks, std::int64_t count);
   Leaves leaves = Leaves::copies;  // sums made of messages can be proved on sets of contributors
 };

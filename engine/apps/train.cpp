@@ -5,6 +5,7 @@
 #include <iostream>
 #include <optional>
 
+#include "engine/apps/computing.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/apps/ranks.hpp"
 #include "engine/apps/train_options.hpp"
@@ -45,7 +46,7 @@ double agreed_flops_s(comm::ProcessGroup& group) {
 int train_here(const Arguments& arguments) {
   const apps::Datasets datasets = apps::open_datasets(arguments);
   // Outlives the group, which may still hold tensors when an error ends the run.
-  CpuDevice computing(kernels::best_products());
+  const apps::Computing computing(arguments);
   std::optional<WaitingDevice> waiting;
   const apps::Ranks world = apps::join_ranks(comm::transport_of(arguments.get("transport")));
   if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
@@ -54,12 +55,16 @@ int train_here(const Arguments& arguments) {
                           world.group->size() == 1 ? " rank" : " ranks",
                           "; pass --ranks to only one of them"));
   }
+  if (arguments.has("--device cuda") && world.group->size() > 1) {
+    throw UsageError(text("--device cuda trains on one rank, and the launcher started ",
+                          world.group->size(), ": several ranks on GPUs are not built yet"));
+  }
   std::unique_ptr<comm::ProcessGroup> stand_in;
   if (arguments.flag("modelled-compute")) {
     waiting.emplace(agreed_flops_s(*world.group));
     stand_in = comm::make_stand_in_group(*world.group);
   }
-  Device& device = waiting ? static_cast<Device&>(*waiting) : computing;
+  Device& device = waiting ? static_cast<Device&>(*waiting) : computing.device();
   comm::ProcessGroup& group = stand_in ? *stand_in : *world.group;
   const auto strands = make_thread_strands();
   const int ranks_per_node = world.joined ? world.joined->environment.local_world_size : 0;
@@ -76,7 +81,7 @@ int train_here(const Arguments& arguments) {
     apps::write_together(arguments.get("trace"), *world.group, std::move(timeline));
   }
   world.leave();
-  return trained.summary.replicas_equal ? 0 : 1;
+  return trained.summary.replicas_equal && computing.ends_well() ? 0 : 1;
 }
 
 // What each of the ranks would complain of, said once, before any is started.

@@ -1,5 +1,6 @@
 #include "engine/apps/train_command_line.hpp"
 
+#include "engine/apps/computing.hpp"
 #include "engine/base/error.hpp"
 #include "engine/collectives/all_reduce.hpp"
 #include "engine/data/dataset.hpp"
@@ -53,6 +54,32 @@ void ranks_and_world(Options& options) {
                [](const Arguments& arguments) {
                  return !arguments.flag("async") && !arguments.flag("horovod");
                });
+}
+
+// What a GPU does not do yet is refused for the option that asks for it.
+void where_to_compute(Options& options) {
+  const auto on_cpu = [](const Arguments& arguments) { return !arguments.has("--device cuda"); };
+  options.section("where to compute");
+  add_device(options)
+      .only_if(
+          {"device"},
+          "cuda trains on one rank: several ranks on GPUs are not built yet; leave out --ranks, "
+          "--pp and --dp",
+          [](const Arguments& arguments) {
+            return !arguments.has("--device cuda") || ranks_of(arguments) == 1;
+          })
+      .only_if({"device"}, "cuda is no simulated device; leave out --backend sim",
+               [](const Arguments& arguments) {
+                 return !arguments.has("--device cuda") || !arguments.has("--backend sim");
+               })
+      .only_if({"modelled-compute"}, "stands for a computation; leave out --device cuda", on_cpu)
+      .only_if({"async", "horovod"},
+               "reads gradients on the host, one by one; leave it out with --device cuda", on_cpu)
+      .only_if(
+          {"trace"},
+          "shows when the host asks for work, which says little about a GPU; leave it out with "
+          "--device cuda",
+          on_cpu);
 }
 
 void simulated_ranks(Options& options) {
@@ -228,6 +255,7 @@ Options train_options() {
   what_to_train(options);
   language_model(options);
   ranks_and_world(options);
+  where_to_compute(options);
   simulated_ranks(options);
   data_parallel(options);
   horovod(options);

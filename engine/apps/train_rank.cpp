@@ -270,6 +270,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                       run.ranks, run.ranks == 1 ? " rank" : " ranks", ", ",
                       run.accumulate == 1 ? "" : text(run.accumulate, " "), "batches of ",
                       run.batch_size, " a rank, ", run.steps, " steps, ", run.dtype, ", ",
+                      device.numbers() == Numbers::away ? run.device + ", " : std::string(),
                       run.kernels, " kernels\n");
     if (earlier) {
       std::cout << told_of(*earlier, datasets.train->size(), global_batch)

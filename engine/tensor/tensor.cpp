@@ -331,10 +331,13 @@ std::vector<Tensor> to_host(std::span<const Tensor> tensors) {
   LOCKSTEP_CHECK(device.has_numbers(), "to_host: a tensor of shape ", text_of(here[0].shape()),
                  " on the device '", device.name(),
                  "' has a shape and no numbers; leave out what depends on values");
+  for (const Tensor& tensor : here) {  // before any copy is asked for
+    const bool both_here = tensor.device().on_host() && device.on_host();
+    LOCKSTEP_CHECK(both_here || &tensor.device() == &device, "to_host: tensors of two devices, '",
+                   device.name(), "' and '", tensor.device().name(), "'; ask for each by itself");
+  }
   if (device.on_host()) return here;
   for (Tensor& tensor : here) {
-    LOCKSTEP_CHECK(&tensor.device() == &device, "to_host: tensors of two devices, '", device.name(),
-                   "' and '", tensor.device().name(), "'; ask for each by itself");
     const Tensor copy = empty(tensor.shape(), tensor.dtype(), device.host(), tensor.kind());
     device.kernels().download(tensor, copy.raw_bytes());
     tensor = copy;

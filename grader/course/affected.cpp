@@ -41,6 +41,12 @@ Names tests_of_programs(const std::string& path) {
   if (begins(path, "grader/")) return {"tests/hostile", "tests/lab"};
   return {"tests/apps", "tests/bench", "tests/hostile", "tests/lab", "tests/launch", "tests/train"};
 }
+// What the GPU's tests open, and is in no #include line of theirs.
+Names tests_that_open(const std::string& path) {
+  const bool opened = begins(path, "engine/gpu/") || begins(path, "engine/paper/");
+  const bool source = is_cpp(path) || path.ends_with(".cu") || path.ends_with(".cuh");
+  return opened && source ? Names{"tests/gpu", "tests/paper"} : Names{};
+}
 // These read every file there is.
 const Names tests_of_texts{"tests/house", "tests/lessons", "tests/course"};
 
@@ -170,6 +176,7 @@ Affected affected_by(const std::vector<std::string>& changed, const IncludeLines
     // The site shows texts and headers.
     const bool header = path.ends_with(".hpp") && files.contains(path);
     if (is_text(path) || header) labels.insert("tests/site");
+    labels.merge(tests_that_open(path));
     if (files.contains(path)) {
       labels.merge(graph.labels_of(graph.users_of(unit_of(path))));
       labels.merge(tests_of_programs(path));

@@ -91,6 +91,13 @@ TEST_CASE("a text runs the tests of the texts, which every change runs, and thos
         std::set<std::string>{"tests/house", "tests/lessons", "tests/course", "tests/site"});
 }
 
+TEST_CASE("a kernel runs the tests of the GPU, which open it") {
+  const Affected affected = after({"engine/gpu/kernels/softmax.cu"});
+  CHECK_FALSE(affected.all);
+  CHECK(runs(affected, "tests/gpu"));
+  CHECK_FALSE(runs(affected, "tests/base"));
+}
+
 TEST_CASE("what is not understood runs everything") {
   for (const char* path :
        {"CMakeLists.txt", "setup/build.sh", "engine/base/CMakeLists.txt",

@@ -33,6 +33,8 @@ TEST_CASE("habits: only engine/launch reads the environment") {
   const std::string line = "  const char* rank = std::getenv(\"RANK\");";
   CHECK(flags(reads_environment, line));
   CHECK_FALSE(flags(reads_environment, line, "engine/launch/environment.cpp"));
+  CHECK_FALSE(flags(reads_environment, line, "engine/paper/settings.cpp"));
+  CHECK(flags(reads_environment, line, "engine/paper/findings.cpp"));
   CHECK_FALSE(flags(reads_environment, "  if (std::getenv(\"NO_COLOR\") == nullptr) paint();"));
   CHECK_FALSE(flags(reads_environment, "// no getenv here"));
   CHECK_FALSE(flags(reads_environment, "  say(\"getenv\");"));
@@ -45,6 +47,8 @@ TEST_CASE("habits: hidden state is seen in every form") {
   CHECK(flags(hidden_state, "static std::map<int, int> cache{};"));
   CHECK(flags(hidden_state, "int counter = 0;"));
   CHECK(flags(hidden_state, "std::vector<int> registry;"));
+  CHECK(flags(hidden_state, "int counter = 0;", "engine/paper/memory/memory.cpp"));
+  CHECK_FALSE(flags(hidden_state, "int counter = 0;", "engine/paper/cudart/runtime.cpp"));
 }
 
 TEST_CASE("habits: constants, functions and members are no hidden state") {

@@ -23,7 +23,8 @@ std::vector<Source> sources_under(const std::vector<std::string>& folders) {
     if (!fs::exists(root / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const fs::path& path = entry.path();
-      if (path.extension() != ".cpp" && path.extension() != ".hpp") continue;
+      const auto kind = path.extension();
+      if (kind != ".cpp" && kind != ".hpp" && kind != ".cu" && kind != ".cuh") continue;
       std::ifstream in(path);
       std::ostringstream text;
       text << in.rdbuf();

@@ -146,6 +146,20 @@ TEST_CASE("lab run: a program of the lab is built before it runs, and only such 
   }
 }
 
+TEST_CASE(
+    "lab train, generate, bench: the GPU's library is built for --device cuda, and only then") {
+  const auto asked = [](const std::string& words) {
+    return run_command({"sh", "-euc", ". " LOCKSTEP_ROOT "/setup/engine.sh\ngpu_library " + words},
+                       LOCKSTEP_ROOT, {.deadline_s = 20})
+        .output;
+  };
+  CHECK(asked("--model gpt --device cuda --paper") == "gpu-library\n");
+  CHECK(asked("--device=cuda") == "gpu-library\n");
+  for (const char* words : {"", "--device cpu", "--log cuda", "--device=cpu --ranks 2"}) {
+    CHECK(asked(words).empty());
+  }
+}
+
 TEST_CASE("lab: a mistyped command is guessed when it resembles one, and only then") {
   const Programs programs;
   const auto near = programs.lab({"chekc"});
@@ -172,6 +186,28 @@ TEST_CASE("lab doctor: says in JSON what is there, and a sandbox that is refused
                    LOCKSTEP_ROOT "/lab", "doctor"},
                   programs.folder(), {.deadline_s = 20});
   CHECK_THAT(refused.output, test::contains("bubblewrap is installed, but this system refuses"));
+}
+
+TEST_CASE("lab doctor: names the CUDA toolkit and the driver, or what is wrong with them") {
+  const Programs programs;
+  const auto said = [&] {
+    return run_command({"env", "PATH=" + (programs.folder() / "bin").string() + ":/usr/bin:/bin",
+                        "CUDA_HOME=" + programs.folder().string(), LOCKSTEP_ROOT "/lab", "doctor"},
+                       programs.folder(), {.deadline_s = 20})
+        .output;
+  };
+  CHECK_THAT(said(), test::contains("no CUDA toolkit: neither --device cuda nor --paper"));
+  CHECK_THAT(said(), test::contains("no NVIDIA driver: --device cuda works on paper only"));
+  programs.program("nvcc", "echo 'Cuda compilation tools, release 12.4, V12.4.131'");
+  CHECK_THAT(said(), test::contains("is of CUDA 12.4, and the GPU's kernels need CUDA 13"));
+  programs.program("nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'");
+  CHECK_THAT(said(), test::contains("but not the headers of cuBLAS"));
+  write_text(programs.folder() / "include/cublas_v2.h", "");
+  CHECK_THAT(said(), test::contains("CUDA 13.0 in " + programs.folder().string()));
+  programs.program("nvidia-smi", "echo 'NVIDIA H100, 535.104.05'");
+  CHECK_THAT(said(), test::contains("NVIDIA H100, but its driver 535.104.05 does not know"));
+  programs.program("nvidia-smi", "echo 'NVIDIA H100, 580.65.06'");
+  CHECK_THAT(said(), test::contains("NVIDIA H100, driver 580.65.06"));
 }
 
 TEST_CASE("lab help: lists every command that the script knows") {

@@ -1,0 +1,80 @@
+# The CUDA toolkit, found or missed, and how CUDA files are compiled: by commands that call nvcc.
+# CMake's own CUDA language would try the compiler in every configuration, which takes ten seconds,
+# and knows no C++20 in CMake 3.25. Nothing here is built unless somebody asks for `gpu-library`.
+#
+#   LOCKSTEP_CUDA            whether GPU code can be built
+#   LOCKSTEP_CUDA_STATE      the same as a sentence
+#   LOCKSTEP_NVCC, LOCKSTEP_CUDA_INCLUDE, LOCKSTEP_CUDART, LOCKSTEP_CUBLAS, LOCKSTEP_NVCC_FLAGS
+
+set(LOCKSTEP_CUDA_VERSION 13)   # our stand-ins for NVIDIA's libraries have the names of this one
+set(cuda_help "install NVIDIA's CUDA Toolkit ${LOCKSTEP_CUDA_VERSION}, then run cmake --fresh --preset release")
+
+set(LOCKSTEP_CUDA OFF)
+if(NOT LOCKSTEP_CUDA_PLACES)
+  set(LOCKSTEP_CUDA_PLACES ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda)
+endif()
+find_program(LOCKSTEP_NVCC nvcc PATHS ${LOCKSTEP_CUDA_PLACES} PATH_SUFFIXES bin)
+mark_as_advanced(LOCKSTEP_NVCC)
+if(LOCKSTEP_SANITIZE)
+  set(LOCKSTEP_CUDA_STATE "off (this build has sanitizers, which do not know GPU memory): GPU tests are skipped")
+elseif(NOT LOCKSTEP_NVCC)
+  set(LOCKSTEP_CUDA_STATE "off (no nvcc; ${cuda_help}): no GPU code is built, GPU tests are skipped")
+else()
+  execute_process(COMMAND ${LOCKSTEP_NVCC} --version OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  string(REGEX MATCH "release ([0-9]+)\\.([0-9]+)" version "${said}")
+  set(version ${CMAKE_MATCH_1}.${CMAKE_MATCH_2})
+  if(NOT CMAKE_MATCH_1 STREQUAL LOCKSTEP_CUDA_VERSION)
+    set(LOCKSTEP_CUDA_STATE "off (${LOCKSTEP_NVCC} is of CUDA ${version}, but the GPU code needs ${LOCKSTEP_CUDA_VERSION}; ${cuda_help}): GPU tests are skipped")
+  else()
+    get_filename_component(toolkit ${LOCKSTEP_NVCC} REALPATH)
+    get_filename_component(toolkit ${toolkit}/../.. ABSOLUTE)
+    set(suffixes lib64 lib targets/x86_64-linux/lib)
+    find_path(LOCKSTEP_CUDA_INCLUDE cublas_v2.h HINTS ${toolkit} PATH_SUFFIXES include targets/x86_64-linux/include)
+    find_library(LOCKSTEP_CUDART libcudart.so.${LOCKSTEP_CUDA_VERSION} HINTS ${toolkit} PATH_SUFFIXES ${suffixes} NO_DEFAULT_PATH)
+    find_library(LOCKSTEP_CUBLAS libcublas.so.${LOCKSTEP_CUDA_VERSION} HINTS ${toolkit} PATH_SUFFIXES ${suffixes} NO_DEFAULT_PATH)
+    mark_as_advanced(LOCKSTEP_CUDA_INCLUDE LOCKSTEP_CUDART LOCKSTEP_CUBLAS)
+    if(LOCKSTEP_CUDA_INCLUDE AND LOCKSTEP_CUDART AND LOCKSTEP_CUBLAS)
+      set(LOCKSTEP_CUDA ON)
+      set(LOCKSTEP_CUDA_STATE "${version}, in ${toolkit}")
+    else()
+      set(LOCKSTEP_CUDA_STATE "off (${toolkit} has nvcc, but not the headers and libraries of the runtime and of cuBLAS; ${cuda_help}): GPU tests are skipped")
+    endif()
+  endif()
+endif()
+message(STATUS "CUDA: ${LOCKSTEP_CUDA_STATE}")
+# A gate that is skipped is none.
+if(NOT LOCKSTEP_CUDA AND NOT LOCKSTEP_SANITIZE AND "$ENV{CI}" STREQUAL "true")
+  message(FATAL_ERROR "CI=true asks for all tests, and those of the GPU cannot be built: CUDA is ${LOCKSTEP_CUDA_STATE}")
+endif()
+
+# One PTX, for compute_80, of which ptxas makes the code of both processors. What paper runs is that
+# PTX: uncompressed, and with the lines of the source.
+set(LOCKSTEP_NVCC_FLAGS -std=c++20 --expt-relaxed-constexpr -diag-suppress 445 -O3 -lineinfo -cudart shared --no-compress
+    "-gencode" "arch=compute_80,code=[compute_80,sm_80,sm_90]" -Xcompiler=-fPIC -Xptxas=-v)
+
+# lockstep_cuda_objects(objects kernels/fill.cu …): one object a source, in the list `objects`. What
+# ptxas says of registers and spills lies beside each, in FILE.cu.ptxas.
+function(lockstep_cuda_objects result)
+  set(objects "")
+  foreach(source IN LISTS ARGN)
+    get_filename_component(path ${source} ABSOLUTE)
+    set(object ${CMAKE_CURRENT_BINARY_DIR}/cuda/${source}.o)
+    get_filename_component(folder ${object} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
+    string(REGEX REPLACE "\\.o$" "" stem ${object})
+    add_custom_command(OUTPUT ${object} BYPRODUCTS ${stem}.ptxas DEPFILE ${stem}.d
+      COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/nvcc.sh ${stem}.ptxas ${CMAKE_CXX_COMPILER_LAUNCHER} ${LOCKSTEP_NVCC}
+              ${LOCKSTEP_NVCC_FLAGS} -ccbin ${CMAKE_CXX_COMPILER} -I${CMAKE_SOURCE_DIR}
+              -MD -MF ${stem}.d -MT ${object} -c ${path} -o ${object}
+      DEPENDS ${path} ${CMAKE_SOURCE_DIR}/cmake/nvcc.sh COMMENT "Building CUDA object ${source}" VERBATIM)
+    list(APPEND objects ${object})
+  endforeach()
+  set(${result} ${objects} PARENT_SCOPE)
+endfunction()
+
+# lockstep_opens_gpu(target): the object that it opens takes the engine's base and tensor rooms from
+# the program, whole (docs/decisions/0042).
+function(lockstep_opens_gpu target)
+  set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON
+                        LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,lockstep_base,lockstep_tensor")
+endfunction()

@@ -1,0 +1,31 @@
+// Where a program computes: the host's processor, a GPU, or the GPU's kernels on paper.
+#pragma once
+
+#include <memory>
+
+#include "engine/base/options.hpp"
+#include "engine/tensor/device.hpp"
+
+namespace lockstep::apps {
+
+// The options --device and --paper.
+Options& add_device(Options& options);
+
+class Computing {
+ public:
+  // The device that the arguments choose.
+  //   Throws  Lacking, with what is missing and both ways out
+  explicit Computing(const Arguments& arguments);
+
+  Device& device() const { return *device_; }
+  // The end of a run on paper: waits for what was launched, and says so where paper has found
+  // nothing wrong; what it has found it tells itself, when the process ends. Elsewhere nothing.
+  //   Returns  whether all is well
+  bool ends_well() const;
+
+ private:
+  std::unique_ptr<Device> device_;
+  bool on_paper_;
+};
+
+}  // namespace lockstep::apps

@@ -1,0 +1,120 @@
+#include "engine/gpu/cuda_device.hpp"
+
+#include <array>
+
+#include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
+#include "engine/gpu/cuda_check.hpp"
+
+namespace lockstep::gpu {
+namespace {
+
+// Before anything is made: the driver and the GPU are asked for here, so that what is missing is
+// told in one place. The GPU is the first that CUDA shows; CUDA_VISIBLE_DEVICES chooses.
+std::string opened(const GpuOptions& options) {
+  int devices = 0;
+  if (const auto error = cudaGetDeviceCount(&devices); error != cudaSuccess) throw_no_gpu(error);
+  if (devices == 0) throw_no_gpu(cudaErrorNoDevice);
+  int major = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0),
+        "cudaDeviceGetAttribute");
+  if (major < 8) throw_no_gpu(cudaErrorNoKernelImageForDevice);
+  cudaGetLastError();  // of a device before this one, whose end could not tell of it
+  return options.hardware == Hardware::paper ? "cuda on paper" : "cuda";
+}
+
+BlockPool::Keep keep_of(const GpuOptions& options) {
+  const bool kept = options.blocks == Blocks::kept ||
+                    (options.blocks == Blocks::chosen && options.hardware == Hardware::nvidia);
+  return kept ? BlockPool::Keep::blocks : BlockPool::Keep::nothing;
+}
+
+}  // namespace
+
+std::byte* CudaDevice::Memory::obtain(std::size_t bytes) {
+  void* block = nullptr;
+  const cudaError_t error = cudaMalloc(&block, bytes);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // it is no failure yet, and must not be taken for that of a launch
+    return nullptr;
+  }
+  check(error, "cudaMalloc");
+  return static_cast<std::byte*>(block);
+}
+
+void CudaDevice::Memory::give_back(std::byte* block) noexcept { cudaFree(block); }
+
+CudaDevice::Stream::Stream() {
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+}
+// What was launched still uses what stands before the stream.
+CudaDevice::Stream::~Stream() {
+  cudaStreamSynchronize(stream_);
+  cudaStreamDestroy(stream_);
+}
+
+CudaDevice::Blas::Blas(cudaStream_t stream) {
+  check(cublasCreate(&handle_), "cublasCreate");
+  check(cublasSetStream(handle_, stream), "cublasSetStream");
+}
+CudaDevice::Blas::~Blas() { cublasDestroy(handle_); }
+
+CudaDevice::CudaDevice(const GpuOptions& options)
+    : Device(Numbers::away),
+      name_(opened(options)),
+      blocks_(memory_, keep_of(options)),
+      scratch_(blocks_),
+      transfers_(stream_.get()),
+      faults_(stream_.get()),
+      blas_(stream_.get()),
+      kernels_(stream_.get(), blas_.get(), faults_, scratch_, transfers_) {}
+
+// The copies' blocks and the record of faults go before the stream does, so it is waited for first.
+CudaDevice::~CudaDevice() { cudaStreamSynchronize(stream_.get()); }
+
+std::byte* CudaDevice::allocate(std::size_t bytes) {
+  std::byte* block = blocks_.try_take(bytes);
+  if (block == nullptr && bytes != 0) refuse(bytes);
+  return block;
+}
+
+void CudaDevice::release(std::byte* data, std::size_t bytes) noexcept { blocks_.give(data, bytes); }
+
+// A read of the host: all downloads arrive, and what kernels found is thrown.
+void CudaDevice::finish() {
+  const std::size_t downloads = transfers_.asked_for();
+  try {
+    faults_.collect();
+    check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+  } catch (...) {
+    transfers_.forget();
+    throw;
+  }
+  transfers_.finish(downloads);
+  blocks_.settled();
+  faults_.tell();
+}
+
+void CudaDevice::refuse(std::size_t bytes) const {
+  std::string table;
+  for (std::size_t i = 0; i < memory_kinds; ++i) {
+    const auto kind = static_cast<MemoryKind>(i);
+    table += text(i == 0 ? "" : ", ", name_of(kind), " ", bytes_text(bytes_now(kind)));
+  }
+  std::size_t free = 0, total = 0;
+  const bool known = cudaMemGetInfo(&free, &total) == cudaSuccess;
+  throw GpuError(
+      text(name_, ": ", bytes_text(static_cast<std::int64_t>(bytes)), " asked for a tensor, but ",
+           known ? text("only ", bytes_text(static_cast<std::int64_t>(free)), " of the GPU's ",
+                        bytes_text(static_cast<std::int64_t>(total)), " are free")
+                 : std::string("the GPU's memory is spent"),
+           ". This run holds: ", table,
+           ". Pass a smaller --batch-size, --recompute, or another --dtype"));
+}
+
+}  // namespace lockstep::gpu
+
+// What open_gpu() looks for. C++ exceptions pass through.
+extern "C" lockstep::Device* lockstep_open_cuda_device(const lockstep::gpu::GpuOptions& options) {
+  return new lockstep::gpu::CudaDevice(options);
+}

@@ -1,0 +1,81 @@
+// One GPU, as CUDA sees it: its memory in blocks, one stream on which all kernels run in the order
+// of their calls, and the pinned blocks through which bytes come and go. Lives in
+// liblockstep_gpu.so; programs see the Device (open_gpu.hpp).
+//
+// Tensors have addresses of the GPU, which the host cannot read. What kernels find wrong in data
+// waits in a box until settle() (fault_box.hpp).
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "engine/gpu/block_pool.hpp"
+#include "engine/gpu/cuda_kernels.hpp"
+#include "engine/gpu/fault_box.hpp"
+#include "engine/gpu/open_gpu.hpp"
+#include "engine/gpu/scratch.hpp"
+#include "engine/gpu/transfers.hpp"
+#include "engine/tensor/device.hpp"
+
+namespace lockstep::gpu {
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(const GpuOptions& options);
+  ~CudaDevice() override;
+
+  std::string_view name() const override { return name_; }  // "cuda", "cuda on paper"
+  const Kernels& kernels() const override { return kernels_; }
+  std::byte* allocate(std::size_t bytes) override;
+  void release(std::byte* data, std::size_t bytes) noexcept override;
+  Device& host() override { return host_; }
+
+ private:
+  // cudaMalloc and cudaFree.
+  class Memory final : public BlockSource {
+   public:
+    std::byte* obtain(std::size_t bytes) override;
+    void give_back(std::byte* block) noexcept override;
+  };
+  // Made in the order in which they stand, destroyed in the other one.
+  class Stream {
+   public:
+    Stream();
+    ~Stream();
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+    cudaStream_t get() const { return stream_; }
+
+   private:
+    cudaStream_t stream_ = nullptr;
+  };
+  class Blas {
+   public:
+    explicit Blas(cudaStream_t stream);
+    ~Blas();
+    Blas(const Blas&) = delete;
+    Blas& operator=(const Blas&) = delete;
+    cublasHandle_t get() const { return handle_; }
+
+   private:
+    cublasHandle_t handle_ = nullptr;
+  };
+
+  void finish() override;
+  [[noreturn]] void refuse(std::size_t bytes) const;
+
+  CpuDevice host_;  // outlives all else: its tensors are copies that callers keep
+  std::string name_;
+  Memory memory_;
+  BlockPool blocks_;
+  Scratch scratch_;
+  Stream stream_;
+  Transfers transfers_;
+  FaultBox faults_;
+  Blas blas_;
+  CudaKernels kernels_;
+};
+
+}  // namespace lockstep::gpu

@@ -1,0 +1,19 @@
+// What every kernel function is given beside its tensors: where to launch, where to tell of faults,
+// where to get memory for the time of the call.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "engine/gpu/fault_box.hpp"
+#include "engine/gpu/scratch.hpp"
+#include "engine/tensor/kernels.hpp"
+
+namespace lockstep::gpu {
+
+struct Call {
+  cudaStream_t stream;
+  FaultBox& faults;
+  Scratch& scratch;
+};
+
+}  // namespace lockstep::gpu

@@ -1,0 +1,122 @@
+// -log softmax at the labels. Rows are independent; their terms go to scratch in float64, and one
+// block adds them in the order of rows.
+#include "engine/gpu/kernels/ordered_sums.cuh"
+#include "engine/gpu/kernels/softmax_rows.cuh"
+#include "engine/gpu/kernels/table.hpp"
+
+namespace lockstep::gpu::kernels {
+namespace {
+
+struct Labels {
+  const std::int64_t* of_row;
+  std::int64_t rows, classes, ignored;
+  int mean;  // 1: what is summed is divided by the rows that are not ignored
+
+  // Wrong labels were told of by check_indices, and add nothing.
+  __device__ bool counts(std::int64_t label) const {
+    return label != ignored && label >= 0 && label < classes;
+  }
+};
+
+template <typename T, int size>
+__global__ void entropy_rows(const T* logits, Labels labels, T* probabilities, double* terms) {
+  using Row = Team<size>;
+  for (std::int64_t r = Row::first_row(); r < labels.rows; r += Row::row_step()) {
+    const T* x = logits + r * labels.classes;
+    const auto [largest, sum] =
+        write_softmax<T, size>(x, labels.classes, probabilities + r * labels.classes);
+    if (Row::lane() != 0) continue;
+    const std::int64_t label = labels.of_row[r];
+    terms[r] = labels.counts(label)
+                   ? log(static_cast<double>(sum)) +
+                         (static_cast<double>(largest) - static_cast<double>(wide(x[label])))
+                   : 0;
+  }
+}
+
+// What a row's term is multiplied by; in one block, all of whose threads get it.
+__device__ double share_of(const Labels& labels) {
+  if (labels.mean == 0) return 1;
+  std::int64_t counted = 0;
+  for (std::int64_t r = threadIdx.x; r < labels.rows; r += block_threads) {
+    counted += labels.of_row[r] == labels.ignored ? 0 : 1;
+  }
+  return 1 / static_cast<double>(Team<block_threads>::sum(counted));
+}
+
+template <typename Loss>
+__global__ void add_terms(const double* terms, Labels labels, Loss* loss) {
+  const double share = share_of(labels);
+  const double total = ordered_sum<1>(labels.rows, [terms](std::int64_t r) { return terms[r]; });
+  if (threadIdx.x == 0) *loss = static_cast<Loss>(total * share);
+}
+
+template <typename Loss>
+__global__ void factor_of_rows(const Loss* grad, Labels labels, double* factor) {
+  const double share = share_of(labels);
+  if (threadIdx.x == 0) *factor = static_cast<double>(*grad) * share;
+}
+
+template <typename T, int size>
+__global__ void entropy_backward_rows(const T* probabilities, Labels labels, const double* factor,
+                                      T* out) {
+  using Row = Team<size>;
+  using V = Wide<T>;
+  const V by = static_cast<V>(*factor);
+  for (std::int64_t r = Row::first_row(); r < labels.rows; r += Row::row_step()) {
+    const std::int64_t label = labels.of_row[r];
+    const bool counted = labels.counts(label);
+    const T* p = probabilities + r * labels.classes;
+    T* to = out + r * labels.classes;
+    for (std::int64_t j = Row::lane(); j < labels.classes; j += size) {
+      const V wanted = j == label ? V(1) : V(0);
+      to[j] = static_cast<T>(counted ? (wide(p[j]) - wanted) * by : V(0));
+    }
+  }
+}
+
+Labels labels_of(const Tensor& logits, const Tensor& labels,
+                 const ops::CrossEntropyOptions& options) {
+  const auto [rows, classes] = rows_of(logits);
+  return {elements<const std::int64_t>(labels), rows, classes, options.ignored_label,
+          options.reduction == ops::Reduction::mean ? 1 : 0};
+}
+
+}  // namespace
+
+void cross_entropy(const Call& call, const Tensor& logits, const Tensor& labels,
+                   const ops::CrossEntropyOptions& options, const Tensor& probabilities,
+                   const Tensor& loss) {
+  const Labels wanted = labels_of(logits, labels, options);
+  const auto terms = call.scratch.take_of<double>(static_cast<std::size_t>(wanted.rows));
+  visit_float(logits, [&]<typename T>() {
+    by_rows(wanted.rows, wanted.classes, [&]<int size>(unsigned blocks, unsigned threads) {
+      entropy_rows<T, size><<<blocks, threads, 0, call.stream>>>(
+          elements<const T>(logits), wanted, elements<T>(probabilities), terms.as<double>());
+    });
+    check_launch("cross_entropy");
+    add_terms<<<1, block_threads, 0, call.stream>>>(terms.as<const double>(), wanted,
+                                                    elements<Wide<T>>(loss));
+  });
+  check_launch("cross_entropy");
+}
+
+void cross_entropy_backward(const Call& call, const Tensor& grad, const Tensor& probabilities,
+                            const Tensor& labels, const ops::CrossEntropyOptions& options,
+                            const Tensor& out) {
+  if (out.numel() == 0) return;
+  const Labels wanted = labels_of(probabilities, labels, options);
+  const auto factor = call.scratch.take_of<double>(1);
+  visit_float(probabilities, [&]<typename T>() {
+    factor_of_rows<<<1, block_threads, 0, call.stream>>>(elements<const Wide<T>>(grad), wanted,
+                                                         factor.as<double>());
+    check_launch("cross_entropy_backward");
+    by_rows(wanted.rows, wanted.classes, [&]<int size>(unsigned blocks, unsigned threads) {
+      entropy_backward_rows<T, size><<<blocks, threads, 0, call.stream>>>(
+          elements<const T>(probabilities), wanted, factor.as<const double>(), elements<T>(out));
+    });
+  });
+  check_launch("cross_entropy_backward");
+}
+
+}  // namespace lockstep::gpu::kernels

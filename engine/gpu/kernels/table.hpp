@@ -1,0 +1,67 @@
+// The CUDA kernels, one function each, in the files that are named after the operations: each
+// launches on the call's stream and returns. cuda_kernels.cpp makes the device's table of them.
+#pragma once
+
+#include <cublas_v2.h>
+
+#include "engine/gpu/kernels/call.hpp"
+
+namespace lockstep::gpu::kernels {
+
+void copy(const Call& call, const Tensor& from, const Tensor& to);
+void copy_runs(const Call& call, const Tensor& from, const Runs& runs, const Tensor& to);
+void exchange(const Call& call, const Tensor& from, const Exchange& axes, const Tensor& to);
+void reduce(const Call& call, const Tensor& operand, ReduceOp op, const Tensor& into);
+void fill(const Call& call, double value, const Tensor& to);
+void convert(const Call& call, const Tensor& from, const Tensor& to);
+void checksum(const Call& call, const Tensor& x, const Tensor& sum);
+void check_indices(const Call& call, const Tensor& indices, const IndexRule& rule);
+void scale(const Call& call, const Tensor& x, double factor);
+void scale_by(const Call& call, const Tensor& x, const Tensor& factor);
+void scaled(const Call& call, const Tensor& x, double factor, const Tensor& y);
+void activate(const Call& call, const Tensor& x, ops::Activation activation, const Tensor& y);
+void activate_backward(const Call& call, const Tensor& grad, const Tensor& x,
+                       ops::Activation activation, const Tensor& out);
+void combine(const Call& call, Binary operation, const Tensor& a, const Tensor& b, const Tensor& c);
+void sum_to(const Call& call, const Tensor& x, const Tensor& total);
+void add_squares(const Call& call, const Tensor& x, const Tensor& total);
+void clip_factor(const Call& call, const Tensor& squares, double max_norm, const Tensor& norm,
+                 const Tensor& factor);
+void matmul(const Call& call, cublasHandle_t blas, const Tensor& a, ops::Transpose transpose_a,
+            const Tensor& b, ops::Transpose transpose_b, const Tensor& c);
+void add_row(const Call& call, const Tensor& row, const Tensor& x);
+void sum_rows(const Call& call, const Tensor& x, const Tensor& sum);
+void softmax(const Call& call, const Tensor& x, const Tensor& y);
+void softmax_backward(const Call& call, const Tensor& grad, const Tensor& y, const Tensor& out);
+void cross_entropy(const Call& call, const Tensor& logits, const Tensor& labels,
+                   const ops::CrossEntropyOptions& options, const Tensor& probabilities,
+                   const Tensor& loss);
+void cross_entropy_backward(const Call& call, const Tensor& grad, const Tensor& probabilities,
+                            const Tensor& labels, const ops::CrossEntropyOptions& options,
+                            const Tensor& out);
+void count_correct(const Call& call, const Tensor& logits, const Tensor& labels,
+                   const Tensor& count);
+void normalize(const Call& call, const Tensor& x, const Tensor& weight, const Tensor& bias,
+               double epsilon, const Tensor& y, const Tensor& mean,
+               const Tensor& inverse_deviation);
+void normalize_again(const Call& call, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                     const Tensor& mean, const Tensor& inverse_deviation, const Tensor& y);
+void norm_backward(const Call& call, const Tensor& grad, const Tensor& x, const Tensor& weight,
+                   const Tensor& mean, const Tensor& inverse_deviation, const Tensor& dx,
+                   const Tensor& dweight, const Tensor& dbias);
+void embedding(const Call& call, const Tensor& table, const Tensor& indices, const Tensor& rows);
+void embedding_backward(const Call& call, const Tensor& grad, const Tensor& indices,
+                        const Tensor& table);
+void dropout(const Call& call, const Tensor& x, const ops::DropoutMask& mask, const Tensor& y);
+void causal_attention(const Call& call, const Tensor& qkv, std::int64_t heads, const Tensor& output,
+                      const Tensor& log_sums);
+void causal_attention_backward(const Call& call, const Tensor& grad, const Tensor& qkv,
+                               const Tensor& output, const Tensor& log_sums, std::int64_t heads,
+                               const Tensor& out);
+void sgd(const Call& call, const Tensor& grad, const SgdRule& rule, const Tensor& value,
+         const Tensor& velocity);
+void adam(const Call& call, const Tensor& grad, const AdamRule& rule, std::int64_t updates,
+          const Tensor& value, const Tensor& first, const Tensor& second);
+void unscale(const Call& call, const Tensor& x, double factor, const Tensor& found);
+
+}  // namespace lockstep::gpu::kernels

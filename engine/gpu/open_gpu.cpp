@@ -1,0 +1,95 @@
+#include "engine/gpu/open_gpu.hpp"
+
+#include <dlfcn.h>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::gpu {
+namespace {
+
+const std::filesystem::path object_file = LOCKSTEP_GPU_OBJECT;
+const std::filesystem::path paper_folder = LOCKSTEP_PAPER_FOLDER;
+
+// Opened for as long as the process runs: the device's code lies there.
+void* opened(const std::filesystem::path& file, int flags) {
+  if (!std::filesystem::exists(file)) {
+    throw GpuError(text("the GPU library ", file.string(),
+                        " has not been built; ./lab builds it when a command asks for --device "
+                        "cuda, or run: ninja -C build/release gpu-library"));
+  }
+  void* library = dlopen(file.c_str(), flags);
+  if (library == nullptr) {
+    const char* why = dlerror();
+    throw GpuError(text("the GPU library ", file.string(), " cannot be loaded: ",
+                        why == nullptr ? "the loader does not say why" : why));
+  }
+  return library;
+}
+
+template <typename Function>
+Function* symbol_of(void* library, const char* name) {
+  void* found = dlsym(library, name);
+  if (found == nullptr) throw GpuError(text("the GPU library lacks ", name, "; build it again"));
+  return reinterpret_cast<Function*>(found);
+}
+
+constexpr auto for_all = RTLD_NOW | RTLD_GLOBAL;
+
+// Who comes first has the names of NVIDIA's libraries, and only in a process that has not opened
+// those yet.
+void* open_paper() {
+  if (!std::filesystem::exists(paper_folder / "libcudart.so.13")) {
+    throw GpuError(text("paper has not been built: ", paper_folder.string(),
+                        " is empty; run: ninja -C build/release gpu-library"));
+  }
+  void* const cudart = opened(paper_folder / "libcudart.so.13", for_all);
+  opened(paper_folder / "libcublas.so.13", for_all);
+  return cudart;
+}
+
+// The process's paper; nullptr where it was not opened.
+void* paper_of_process() {
+  return dlopen((paper_folder / "libcudart.so.13").c_str(), RTLD_NOW | RTLD_NOLOAD);
+}
+
+bool nvidia_is_open() {
+  void* const cudart = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
+  return cudart != nullptr && cudart != paper_of_process();
+}
+
+void configure(void* paper, const std::vector<std::string>& settings) {
+  auto* const set = symbol_of<int(const char*, const char*)>(paper, "paperConfigure");
+  for (const std::string& setting : settings) {
+    const auto at = setting.find('=');
+    const bool known = at != std::string::npos &&
+                       set(setting.substr(0, at).c_str(), setting.substr(at + 1).c_str()) == 0;
+    if (!known) throw UsageError(text("paper has no setting '", setting, "'"));
+  }
+}
+
+std::string told_by_paper(const char* function) {
+  void* const paper = paper_of_process();
+  if (paper == nullptr) return {};
+  const char* told = symbol_of<const char*()>(paper, function)();
+  return told == nullptr ? "" : told;
+}
+
+}  // namespace
+
+std::unique_ptr<Device> open_gpu(const GpuOptions& options) {
+  const bool on_paper = options.hardware == Hardware::paper;
+  if (on_paper ? nvidia_is_open() : paper_of_process() != nullptr) {
+    throw GpuError(text("this process has opened ", on_paper ? "NVIDIA's libraries" : "paper",
+                        " already, and a process has one or the other"));
+  }
+  if (on_paper) configure(open_paper(), options.paper);
+  void* const object = opened(object_file, RTLD_NOW | RTLD_LOCAL);
+  auto* const open = symbol_of<Device*(const GpuOptions&)>(object, "lockstep_open_cuda_device");
+  return std::unique_ptr<Device>(open(options));
+}
+
+std::string paper_findings() { return told_by_paper("paperFindings"); }
+
+std::string paper_counters() { return told_by_paper("paperCounters"); }
+
+}  // namespace lockstep::gpu

@@ -1,0 +1,54 @@
+// The GPU as a device, opened when somebody asks for it. All that needs NVIDIA's libraries is one
+// shared object, liblockstep_gpu.so: a program that trains on the CPU neither loads it nor them.
+//
+// Without a GPU, the same object runs on paper: libraries of NVIDIA's names, our own, which
+// interpret the kernels that nvcc made (docs/gpu.md). They are opened first; the loader then takes
+// them for NVIDIA's.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/error.hpp"
+#include "engine/tensor/device.hpp"
+
+namespace lockstep::gpu {
+
+// No GPU, no driver, no memory left, or an instruction that failed.
+struct GpuError : Error {
+  using Error::Error;
+};
+
+enum class Hardware : std::uint8_t { nvidia, paper };
+
+// kept: what a tensor releases is given out again. returned: it goes back to CUDA, so that paper
+// sees where each tensor begins and ends, and that nobody uses it afterwards. chosen: kept on a
+// GPU, returned on paper.
+enum class Blocks : std::uint8_t { chosen, kept, returned };
+
+struct GpuOptions {
+  Hardware hardware = Hardware::nvidia;
+  Blocks blocks = Blocks::chosen;
+  // Of paper, as engine/paper/settings.hpp names them: {"seed=3", "fail_allocation=7"}. The process
+  // has one paper: what was set stays set.
+  std::vector<std::string> paper = {};
+};
+
+// The device. Its libraries stay loaded as long as the process runs.
+//   Throws  GpuError with what is missing and what to type: this build has no GPU code, the object
+//           has not been built, no driver, a driver that is too old, no GPU
+std::unique_ptr<Device> open_gpu(const GpuOptions& options);
+
+// What paper has found since the process began, a sentence a line; empty where nothing is wrong,
+// and where paper was never opened. Kernels that nobody has waited for have not run: settle()
+// first.
+std::string paper_findings();
+
+// What each kernel did on paper since the process began, a line a kernel: "NAME: launches 3,
+// instructions 120, ...". All but these two are counted where the setting `counters` is 1.
+std::string paper_counters();
+
+}  // namespace lockstep::gpu

@@ -1,0 +1,97 @@
+// Spaces: how an address of each is checked and found, and what requests cost.
+#include "engine/paper/lanes/access.hpp"
+
+#include <algorithm>
+
+namespace lockstep::paper {
+namespace {
+
+std::byte* fail(Warp& warp, Fault fault) {
+  warp.event = Event::fault;
+  warp.block->fault = fault;
+  return nullptr;
+}
+
+std::byte* reach_local(Warp& warp, std::uint64_t offset, std::size_t bytes, std::uint32_t lane) {
+  Block& block = *warp.block;
+  if (offset > block.local_bytes || bytes > block.local_bytes - offset) {
+    block.tell(Kind::out_of_bounds, warp.thread(lane),
+               "an access of " + std::to_string(bytes) + " bytes at byte " +
+                   std::to_string(static_cast<std::int64_t>(offset)) +
+                   " of the thread's local memory of " + std::to_string(block.local_bytes) +
+                   " bytes; the index of a local array is wrong");
+    return fail(warp, Fault::illegal);
+  }
+  return block.local.data() + warp.thread(lane) * block.local_bytes + offset;
+}
+
+}  // namespace
+
+std::byte* reach(Warp& warp, Space space, Touch touch, std::uint64_t address, std::size_t bytes,
+                 std::uint32_t lane) {
+  Block& block = *warp.block;
+  if (address % bytes != 0) {
+    block.tell(Kind::misaligned, warp.thread(lane),
+               "an access of " + std::to_string(bytes) + " bytes at an address that is " +
+                   std::to_string(address % bytes) + " past a multiple of " +
+                   std::to_string(bytes) + "; a pointer was cast to a wider type");
+    return fail(warp, Fault::misaligned);
+  }
+  if (space == Space::generic) {
+    if (address - shared_window < window_bytes) {
+      space = Space::shared, address -= shared_window;
+    } else if (address - local_window < window_bytes) {
+      space = Space::local, address -= local_window;
+    }
+  }
+  const std::uint32_t thread = warp.thread(lane);
+  switch (space) {
+    case Space::shared:
+      if (!block.touch_shared(touch, address, bytes, thread)) return fail(warp, Fault::illegal);
+      return block.shared.data() + address;
+    case Space::local:
+      return reach_local(warp, address, bytes, lane);
+    case Space::parameter:
+      break;  // these have handlers of their own
+    case Space::generic:
+    case Space::global:
+    case Space::constant: {
+      const Toucher toucher{block.operation, block.number, thread, block.epoch, &block};
+      if (!block.memory->touch(touch, address, bytes, toucher)) return fail(warp, Fault::illegal);
+      return block.memory->alias(address);
+    }
+  }
+  return fail(warp, Fault::illegal);
+}
+
+void count_request(Warp& warp, const Instruction& instruction, std::size_t slot, Space space,
+                   std::size_t bytes) {
+  Counters& counters = *warp.block->counters;
+  std::array<std::uint64_t, 4 * warp_lanes> units{};
+  std::size_t count = 0;
+  if (space == Space::shared) {
+    // 32 banks of 4 bytes; lanes that name one word share it. Wider accesses take more passes.
+    each_lane(warp.lanes, [&](std::uint32_t lane) {
+      const std::uint64_t address = address_of(warp, instruction, slot, lane);
+      for (std::size_t at = 0; at < bytes; at += 4) units[count++] = (address + at) / 4;
+    });
+    const auto end = units.begin() + static_cast<std::ptrdiff_t>(count);
+    std::sort(units.begin(), end);
+    std::array<std::uint32_t, 32> banks{};
+    std::for_each(units.begin(), std::unique(units.begin(), end),
+                  [&](std::uint64_t word) { ++banks[word % 32]; });
+    ++counters.shared_requests;
+    counters.bank_passes += *std::max_element(banks.begin(), banks.end());
+    return;
+  }
+  if (space != Space::global && space != Space::generic) return;
+  each_lane(warp.lanes, [&](std::uint32_t lane) {
+    units[count++] = address_of(warp, instruction, slot, lane) / 32;
+  });
+  const auto end = units.begin() + static_cast<std::ptrdiff_t>(count);
+  std::sort(units.begin(), end);
+  ++counters.device_requests;
+  counters.sectors += static_cast<std::uint64_t>(std::unique(units.begin(), end) - units.begin());
+}
+
+}  // namespace lockstep::paper

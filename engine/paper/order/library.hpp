@@ -1,0 +1,40 @@
+// What a library of products or collectives asks of paper's cudart: an operation in a stream, which
+// touches device memory and says so. cuBLAS is another shared object than cudart, so this goes
+// through a function with C's linkage, and memory through an interface.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "engine/paper/memory/memory.hpp"
+
+namespace lockstep::paper {
+
+// The memory of the stream's device, as one operation uses it.
+class LibraryMemory {
+ public:
+  virtual ~LibraryMemory() = default;
+  // Says that the operation reads or writes these bytes; false where they must not be touched: a
+  // finding is added, and the device fails.
+  virtual bool touch(Touch touch, std::uint64_t address, std::size_t bytes) = 0;
+  // Where they lie. Of the host's memory, itself.
+  virtual std::byte* at(std::uint64_t address) = 0;
+};
+
+using LibraryWork = std::function<void(LibraryMemory&)>;
+
+enum class Submitted : int { fine = 0, bad_stream = 1, failed = 2 };
+
+}  // namespace lockstep::paper
+
+extern "C" {
+
+// Adds `work` to the queue of `stream`, named `name` in findings. The stream is a cudaStream_t.
+lockstep::paper::Submitted paperSubmit(void* stream, const char* name,
+                                       lockstep::paper::LibraryWork* work);
+
+// A call of the library that its rules forbid: a finding.
+void paperBadCall(const char* sentence);
+
+}  // extern "C"

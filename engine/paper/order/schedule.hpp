@@ -1,0 +1,62 @@
+// The queues of all streams, and who carries out what is in them. Nothing runs when the host asks
+// for it: operations wait in the queue of their track until somebody waits, and the next one is
+// then drawn, from a seed, among those that the clocks allow. So a program that forgot a wait
+// meets the order that it did not think of, and the same seed meets it again.
+//
+// Invariants
+//   1. An operation runs after everything that is before it, and at most one runs at a time.
+//   2. When run_until(clock) returns, all that the clock counts has run. How much else has run is
+//      drawn: nothing, everything that may, or something between.
+//   3. A queue is as long as a GPU's: asking for more than `depth` operations makes some run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "engine/paper/order/timeline.hpp"
+
+namespace lockstep::paper {
+
+struct Work {
+  Operation operation = 0;
+  std::function<void()> run;
+};
+
+class Schedule {
+ public:
+  static constexpr std::size_t depth = 1024;  // of one stream; CUDA names no number
+
+  Schedule(const Timeline& timeline, std::uint64_t seed) : timeline_(timeline), random_(seed) {}
+
+  void add(Work work);
+  bool finished(const Clock& clock) const;
+  void run_until(const Clock& clock);
+
+  // What a query does: one operation that `clock` counts runs, or none; whether all have.
+  bool step_towards(const Clock& clock);
+
+  // What is queued of the device's tracks counts as done and never runs: the device has failed.
+  void drop(int device);
+
+  void reseed(std::uint64_t seed) { random_.seed(seed); }
+  std::size_t waiting() const { return waiting_; }
+
+ private:
+  bool may_run(const Work& work) const;
+  // Runs one operation, drawn among those that may run: of all, or of those that `clock` counts.
+  enum class Among { all, counted };
+  bool run_one(const Clock& clock, Among among);
+  std::size_t draw(std::size_t count);
+
+  const Timeline& timeline_;
+  std::mt19937_64 random_;
+  std::vector<std::deque<Work>> queues_;  // by track
+  Clock done_;
+  std::size_t waiting_ = 0;
+};
+
+}  // namespace lockstep::paper

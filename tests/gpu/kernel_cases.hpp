@@ -1,0 +1,19 @@
+// Short cases of float32 that between them run every path of the kernels, in a grid of one block,
+// too: what the tests of kernels' mutants must fail by.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/gpu/on_paper.hpp"
+
+namespace lockstep::test {
+
+struct KernelCase {
+  std::string name;
+  std::function<void(OnPaper& paper)> check;
+};
+const std::vector<KernelCase>& kernel_cases();
+
+}  // namespace lockstep::test

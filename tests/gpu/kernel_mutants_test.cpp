@@ -1,0 +1,154 @@
+// Would the tests notice a barrier less, a bound off by one, a mask with half the lanes? Every such
+// instruction of every kernel of float32 is changed (kernel_mutations.hpp), and a case that
+// launches the kernel (kernel_cases.hpp) must then fail: by a finding of paper, or by another
+// value. What nothing can tell apart is listed in kernel_survivors.txt, with the reason.
+//
+// A case runs in a process of its own, which paper's edit is told by the environment: once with the
+// grids that the kernels ask for, once with a single block, which walks through everything.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/gpu/kernel_cases.hpp"
+#include "tests/gpu/kernel_mutations.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+
+namespace {
+
+// The cases that launch each kernel.
+std::map<std::string, std::vector<std::string>> cases_of_kernels() {
+  std::map<std::string, std::vector<std::string>> users;
+  for (const KernelCase& each : kernel_cases()) {
+    OnPaper paper;
+    auto before = counted_on_paper();
+    each.check(paper);
+    for (const auto& [kernel, now] : counted_on_paper()) {
+      if (now.launches > before[kernel].launches) users[kernel].push_back(each.name);
+    }
+  }
+  return users;
+}
+
+// Those of wide heads are the same source once more.
+bool is_of_wide_heads(const std::string& kernel) {
+  return kernel.find("<float, 64, ") != std::string::npos ||
+         kernel.find("<float, 128, ") != std::string::npos;
+}
+
+// "KERNEL KIND NUMBERS | why" as keys of mutations and reasons.
+std::map<std::string, std::string> survivors() {
+  std::map<std::string, std::string> all;
+  std::ifstream file(LOCKSTEP_KERNEL_SURVIVORS);
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    const std::size_t reason = line.find(" | "), numbers = line.rfind(' ', reason - 1);
+    std::istringstream each(line.substr(numbers + 1, reason - numbers - 1));
+    for (std::string number; std::getline(each, number, ',');) {
+      all[line.substr(0, numbers + 1) + number] = line.substr(reason + 3);
+    }
+  }
+  return all;
+}
+
+struct Ran {
+  int status = 0;
+  std::string said;
+};
+
+// This program again, with one case and one edit.
+Ran run_with(const std::string& edit, const std::string& name) {
+  const std::string command =
+      text("PAPER_PTX_EDIT='", edit, "' PAPER_DEADLINE=20 PAPER_INSTRUCTIONS=20000000 /proc/",
+           getpid(), "/exe mutant -c '", name, "' 2>&1");
+  Ran ran;
+  FILE* const pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::array<char, 4096> part;
+  for (std::size_t n = 0; (n = fread(part.data(), 1, part.size(), pipe)) > 0;) {
+    ran.said.append(part.data(), n);
+  }
+  ran.status = pclose(pipe);
+  return ran;
+}
+
+// What told: a finding of paper, another value, or nothing.
+std::string told_by(const Mutation& mutation, const std::vector<std::string>& users) {
+  for (const std::string& user : users) {
+    const Ran ran = run_with(mutation.edit, user);
+    INFO(mutation.key << ": " << mutation.instruction << "\n" << ran.said.substr(0, 2000));
+    CHECK_THAT(ran.said, !contains("ptx_edit"));  // it found its place
+    if (ran.status == 0) continue;
+    return ran.said.find("paper.findings() == \"\"") != std::string::npos ? "finding" : "value";
+  }
+  return "nothing";
+}
+
+}  // namespace
+
+TEST_CASE("mutant", "[.mutant]") {
+  for (const KernelCase& each : kernel_cases()) {
+    SECTION(each.name) {
+      for (const char* grid : {"grid_max=0", "grid_max=1"}) {
+        OnPaper paper({grid});
+        each.check(paper);
+      }
+    }
+  }
+}
+
+// One of each kind here, of kernels that have few; all of them by the case below.
+TEST_CASE("gpu: a kernel that lost a barrier, a bound or half a mask is found out") {
+  const auto users = cases_of_kernels();
+  const auto spared = survivors();
+  std::set<std::string> kinds;
+  for (const Kernel& kernel : kernels_of_object()) {
+    const auto used = users.find(kernel.name);
+    if (used == users.end() || is_of_wide_heads(kernel.name)) continue;
+    for (const Mutation& mutation : mutations_of(kernel)) {
+      if (kinds.contains(mutation.kind) || spared.contains(mutation.key)) continue;
+      kinds.insert(mutation.kind);
+      INFO(mutation.key << ": " << mutation.instruction << " (line " << mutation.line << ")");
+      CHECK(told_by(mutation, used->second) != "nothing");
+    }
+  }
+  CHECK(kinds.size() == 7);
+}
+
+// Some minutes, by: bin/test_gpu_kernels '[mutants]', or of one kernel with: -c 'attend<float, 32,
+// 32>' Prints, of each kernel: told by a finding, by a value, by nothing.
+TEST_CASE("gpu: every changed instruction is found out, or listed", "[.all][mutants]") {
+  static const auto users = cases_of_kernels();
+  static const auto spared = survivors();
+  static const auto kernels = kernels_of_object();
+  for (const Kernel& kernel : kernels) {
+    const auto used = users.find(kernel.name);
+    if (used == users.end() || is_of_wide_heads(kernel.name)) continue;
+    SECTION(kernel.name) {
+      std::map<std::string, int> told;
+      std::set<std::string> listed;
+      for (const auto& [key, reason] : spared) {
+        if (key.starts_with(kernel.name + " ")) listed.insert(key);
+      }
+      for (const Mutation& mutation : mutations_of(kernel)) {
+        const std::string by = told_by(mutation, used->second);
+        ++told[by];
+        INFO(mutation.key << " | line " << mutation.line << ": " << mutation.instruction);
+        CHECK((by == "nothing") == (listed.erase(mutation.key) > 0));
+      }
+      CHECK(listed.empty());  // no such instruction
+      std::printf("| `%s` | %d | %d | %d |\n", kernel.name.c_str(), told["finding"], told["value"],
+                  told["nothing"]);
+      std::fflush(stdout);
+    }
+  }
+}

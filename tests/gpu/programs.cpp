@@ -1,0 +1,229 @@
+#include "tests/gpu/programs.hpp"
+
+#include <array>
+#include <limits>
+
+namespace lockstep::test {
+
+Results movements(DType dtype, Device& device) {
+  const Tensor x = noise({3, 5, 4}, dtype, device), y = noise({3, 5, 4}, dtype, device, 1);
+  const Tensor filled = x.clone(), copied = empty({2, 5, 4}, dtype, device);
+  filled.narrow(1, 1).fill_(3);
+  copied.copy_(x.narrow(1, 2));
+  const Tensor forward = x.clone(), backward = x.clone();  // windows that overlap
+  forward.narrow(0, 2).copy_(forward.narrow(1, 2));
+  backward.narrow(1, 2).copy_(backward.narrow(0, 2));
+  const Tensor parts[] = {x, ops::narrow(y, 1, 0, 2), x.narrow(0, 3)};
+  const Tensor odd = noise({67}, dtype, device, 2).narrow(3, 60);  // begins between packets
+  const Tensor wide = noise({2, 33, 65}, dtype, device, 3);        // more than one tile
+  return {x,
+          filled,
+          copied,
+          forward,
+          backward,
+          odd.clone(),
+          odd.view({3, 20}).clone(),
+          ops::narrow(odd.view({3, 20}), 1, 1, 18),
+          zeros({7}, dtype, device),
+          full({2, 3}, 5, dtype, device),
+          ops::transpose(x, 0, 2),
+          ops::transpose(x, 1, 2),
+          ops::transpose(x, 0, 1),
+          ops::transpose(wide, 1, 2),
+          ops::transpose(wide, 0, 2),
+          ops::transpose(ops::transpose(wide, 1, 2), 1, 2),
+          ops::narrow(x, 1, 1, 3),
+          ops::widen(x, 1, 2, 9),
+          ops::concatenate(parts, 1),
+          x.narrow(0, 0)};
+}
+
+Results element_by_element(DType dtype, Device& device, std::int64_t columns) {
+  const Tensor x = noise({3, 4, columns}, dtype, device);
+  const Tensor grad = noise({3, 4, columns}, dtype, device, 1);
+  const Tensor row = noise({columns}, dtype, device, 2),
+               column = noise({3, 1, 1}, dtype, device, 3);
+  const Tensor factor = full({1}, 0.3, DType::float64, device);
+  const Tensor scaled = x.clone(), by = x.clone(), by_one = x.clone(), shifted = x.clone();
+  scaled.scale_(0.7);
+  ops::scale_by_(by, factor);
+  ops::scale_by_(by_one, full({1}, 1, DType::float64, device));
+  ops::add_row_(shifted, row);
+  const Tensor middle = noise({4, 1}, dtype, device, 4), one = noise({1}, dtype, device, 5);
+  return {scaled,
+          by,
+          by_one,
+          shifted,
+          ops::add(x, row),
+          ops::add(row, x),
+          ops::subtract(column, x),
+          ops::subtract(middle, column),
+          ops::multiply(x, grad),
+          ops::multiply(x, one),
+          ops::multiply(noise({2, 1, 3, 1, columns - 3}, dtype, device, 6),
+                        noise({1, 4, 1, 5, 1}, dtype, device, 7)),
+          ops::scale(x, -1.7),
+          ops::sum_rows(x),
+          ops::sum_rows(noise({37, 33}, dtype, device, 8)),
+          ops::sum_to(x, {columns}),
+          ops::dropout(x, {.rate = 0.4, .seed = 5, .first_sample = 2, .sample_stride = 3}),
+          ops::dropout(noise({2, 131}, dtype, device, 9), {.rate = 0, .seed = 1})};
+}
+
+Results updates(std::int64_t count, DType dtype, Device& device) {
+  const Tensor grad = noise({count}, dtype, device);
+  Results out;
+  const auto fresh = [&] { return out.emplace_back(noise({count}, dtype, device, out.size())); };
+  const auto zero = [&] { return out.emplace_back(zeros({count}, dtype, device)); };
+  for (const double momentum : {0.0, 0.9}) {
+    for (const auto nesterov : {Nesterov::no, Nesterov::yes}) {
+      for (const double decay : {0.0, 0.01}) {
+        const Tensor value = fresh(), velocity = momentum > 0 ? zero() : Tensor();
+        for (int step = 0; step < 3; ++step) {
+          ops::sgd_update_(value, grad, velocity, {0.1, momentum, decay, nesterov});
+        }
+      }
+    }
+  }
+  for (const auto form : {DecayForm::coupled, DecayForm::decoupled}) {
+    for (const double decay : {0.0, 0.01}) {
+      for (const double beta1 : {0.9, 0.3}) {  // either end of the mean
+        const Tensor value = fresh(), first = zero(), second = zero();
+        AdamRule rule{.learning_rate = 0.1, .beta1 = beta1, .weight_decay = decay};
+        rule.decay_form = form;
+        for (int step = 1; step < 4; ++step) {
+          ops::adam_update_(value, grad, first, second, rule, step);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+Results global_norms(DType dtype, Device& device) {
+  const Tensor grads[] = {noise({2100}, dtype, device), noise({2, 3}, dtype, device, 1),
+                          noise({0}, dtype, device)};
+  const Tensor whole = ops::sum_of_squares(grads);
+  const auto [norm, factor] = ops::clip_factor(whole, 0.5);
+  const auto [norm_too, one] = ops::clip_factor(whole, 1e9);
+  const auto [norm_again, off] = ops::clip_factor(whole, 0);
+  const Tensor found = ops::unscale_(grads, 0.25);
+  const double infinite = std::numeric_limits<double>::infinity();
+  const Tensor bad[] = {noise({300}, dtype, device, 2), full({33}, infinite, dtype, device)};
+  const Tensor none[] = {full({3}, std::nan(""), dtype, device)};
+  return {whole,
+          norm,
+          factor,
+          norm_too,
+          one,
+          off,
+          grads[0],
+          grads[1],
+          found,
+          norm_too,
+          ops::unscale_(bad, 0.25),
+          ops::unscale_(none, 0.25)};
+}
+
+Results rows_by_number(std::int64_t columns, DType dtype, Device& device) {
+  const Tensor table = noise({6, columns}, dtype, device);
+  const Tensor few = integers({5, 0, 3, 3}, device), many = drawn_indices(90, 6, device);
+  return {ops::embedding(table, few.view({2, 2})), ops::embedding(table, many),
+          ops::embedding_backward(noise({4, columns}, dtype, device, 1), few, 6),
+          ops::embedding_backward(noise({90, columns}, dtype, device, 2), many, 7),
+          ops::embedding_backward(noise({0, columns}, dtype, device, 2), integers({}, device), 2)};
+}
+
+Results activations(std::int64_t count, DType dtype, Device& device, std::int64_t begin) {
+  const Tensor x = noise({begin + count}, dtype, device).narrow(begin, count);
+  const Tensor grad = noise({count}, dtype, device, 1);
+  Results out;
+  for (const auto activation :
+       {ops::Activation::relu, ops::Activation::gelu, ops::Activation::gelu_exact,
+        ops::Activation::silu, ops::Activation::tanh, ops::Activation::sigmoid}) {
+    out.push_back(ops::activate(x, activation));
+    out.push_back(ops::activate_backward(grad, x, activation));
+    out.push_back(ops::activate(ops::scale(x, 40), activation));  // flat and steep ends
+    out.push_back(ops::activate_backward(grad, ops::scale(x, 40), activation));
+  }
+  return out;
+}
+
+Results sums(DType dtype, Device& device) {
+  const Tensor x = noise({3, 4, 5}, dtype, device), many = noise({2, 3, 1100}, dtype, device, 1);
+  Results out{ops::sum(x), ops::sum(many)};
+  for (const Shape& shape : {Shape{4, 1}, Shape{5}, Shape{3, 1, 1}, Shape{3, 1, 5}, Shape{1, 4, 1},
+                             Shape{1}, Shape{3, 4, 1}}) {
+    out.push_back(ops::sum_to(x, shape));
+  }
+  out.push_back(ops::sum_to(many, {3, 1}));
+  out.push_back(ops::sum_to(many, {2, 1, 1100}));
+  out.push_back(ops::sum_to(noise({0, 5}, dtype, device), {5}));
+  return out;
+}
+
+Results losses(std::int64_t rows, std::int64_t classes, DType dtype, Device& device) {
+  const Tensor logits = noise({rows, classes}, dtype, device);
+  const Tensor grad = noise({rows, classes}, dtype, device, 1);
+  std::vector<double> wanted;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    wanted.push_back(r % 3 == 1 ? -100 : static_cast<double>(r * 7 % classes));
+  }
+  const Tensor labels = integers(wanted, device), y = ops::softmax(logits);
+  Results out{y, ops::softmax_backward(grad, y)};
+  for (const auto reduction : {ops::Reduction::mean, ops::Reduction::sum}) {
+    const auto [loss, probabilities] = ops::cross_entropy(logits, labels, {reduction});
+    const Tensor of_loss = full({1}, 0.5, loss.dtype(), device);
+    out.push_back(loss);
+    out.push_back(probabilities);
+    out.push_back(ops::cross_entropy_backward(of_loss, probabilities, labels, {reduction}));
+  }
+  const auto correct = static_cast<double>(ops::count_correct(logits, labels));
+  out.push_back(full({1}, correct, DType::float64, device));
+  return out;
+}
+
+Results norms(std::int64_t rows, std::int64_t columns, DType dtype, Device& device) {
+  const Tensor x = noise({rows, columns}, dtype, device);
+  const Tensor grad = noise({rows, columns}, dtype, device, 1);
+  const Tensor weight = noise({columns}, dtype, device, 2),
+               bias = noise({columns}, dtype, device, 3);
+  const auto layer = ops::layer_norm(x, weight, bias, 1e-5);
+  const auto rms = ops::rms_norm(x, weight, 1e-5);
+  const auto of_layer = ops::norm_backward(grad, x, weight, layer.mean, layer.inverse_deviation);
+  const auto of_rms = ops::norm_backward(grad, x, weight, {}, rms.inverse_deviation);
+  return {layer.y,    layer.mean,      layer.inverse_deviation, rms.y,    rms.inverse_deviation,
+          of_layer.x, of_layer.weight, of_layer.bias,           of_rms.x, of_rms.weight};
+}
+
+Results products(DType dtype, Device& device) {
+  using ops::Transpose;
+  Results out;
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{7, 5, 11}, {1, 1, 1}, {33, 17, 65}}) {
+    const Tensor a = noise({m, k}, dtype, device), b = noise({k, n}, dtype, device, 1);
+    const Tensor at = noise({k, m}, dtype, device, 2), bt = noise({n, k}, dtype, device, 3);
+    const Tensor into = full({m, n}, std::nan(""), dtype, device);
+    ops::matmul(a, Transpose::no, b, Transpose::no, into);
+    out.push_back(into);
+    out.push_back(ops::matmul(at, Transpose::yes, b, Transpose::no));
+    out.push_back(ops::matmul(a, Transpose::no, bt, Transpose::yes));
+    out.push_back(ops::matmul(at, Transpose::yes, bt, Transpose::yes));
+  }
+  out.push_back(ops::linear(noise({2, 3, 11}, dtype, device), noise({5, 11}, dtype, device, 1)));
+  out.push_back(ops::matmul(noise({3, 0}, dtype, device), Transpose::no,
+                            noise({0, 2}, dtype, device), Transpose::no));
+  out.push_back(ops::matmul(noise({0, 3}, dtype, device), Transpose::no,
+                            noise({3, 2}, dtype, device), Transpose::no));
+  return out;
+}
+
+Results attention(const Attended& of, DType dtype, Device& device) {
+  const std::int64_t width = of.heads * of.head_size;
+  const Tensor qkv = noise({of.batch, of.tokens, 3 * width}, dtype, device);
+  const Tensor grad = noise({of.batch, of.tokens, width}, dtype, device, 1);
+  const auto forward = ops::causal_attention(qkv, of.heads);
+  return {forward.output, forward.log_sums,
+          ops::causal_attention_backward(grad, qkv, forward, of.heads)};
+}
+
+}  // namespace lockstep::test

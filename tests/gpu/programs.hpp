@@ -1,0 +1,28 @@
+// Programs of operations for check_beside: their results are compared, in the order in which they
+// stand, by the tests of operations, and by those that ask whether the tests would notice a change.
+#pragma once
+
+#include "tests/gpu/beside_cpu.hpp"
+
+namespace lockstep::test {
+
+// Whose results have the CPU's bits.
+Results movements(DType dtype, Device& device);
+Results element_by_element(DType dtype, Device& device, std::int64_t columns = 5);
+Results updates(std::int64_t count, DType dtype, Device& device);
+Results global_norms(DType dtype, Device& device);
+Results rows_by_number(std::int64_t columns, DType dtype, Device& device);
+
+// Whose sums the CPU takes in an order of its own.
+struct Attended {
+  std::int64_t batch, tokens, heads, head_size;
+};
+// begin: where x begins in its storage
+Results activations(std::int64_t count, DType dtype, Device& device, std::int64_t begin = 0);
+Results sums(DType dtype, Device& device);
+Results losses(std::int64_t rows, std::int64_t classes, DType dtype, Device& device);
+Results norms(std::int64_t rows, std::int64_t columns, DType dtype, Device& device);
+Results products(DType dtype, Device& device);
+Results attention(const Attended& of, DType dtype, Device& device);
+
+}  // namespace lockstep::test
