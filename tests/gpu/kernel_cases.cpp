@@ -55,6 +55,7 @@ Results elements(Device& device) {
     each.fill_(3);
     all.push_back(each);
   }
+  all.push_back(ops::sum_rows(noise({0, 300}, f32, device)));
   for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 12, 14, 15, 16}) {
     all.push_back(ops::sum_rows(noise({rows, 131}, f32, device)));
   }
@@ -82,6 +83,14 @@ Results sums_of_axes(Device& device) {
   append(all, {ops::sum_to(x, {2, 1, 2, 1, 2, 1, 2, 1}), ops::sum_to(x, {1, 3, 1, 3, 1, 3, 1, 3}),
                ops::sum_to(x, {2, 1, 2, 1, 2, 1, 1, 1}), ops::sum_to(x, {1, 1, 1, 3, 1, 3, 1, 3}),
                ops::sum_to(x, {2, 1, 2, 1, 1, 1, 1, 1}), ops::sum_to(x, {1, 1, 1, 1, 1, 3, 1, 3})});
+  const Tensor y = noise({3, 2, 3, 2, 3, 2, 3, 2}, f32, device);
+  const Tensor z = noise({2, 5, 2, 5, 2, 5, 2, 5}, f32, device);
+  append(all, {ops::sum_to(y, {1, 2, 1, 2, 1, 2, 1, 2}), ops::sum_to(y, {1, 1, 1, 2, 1, 2, 1, 2}),
+               ops::sum_to(y, {1, 1, 1, 1, 1, 2, 1, 2}), ops::sum_to(z, {2, 1, 2, 1, 2, 1, 2, 1}),
+               ops::sum_to(z, {1, 1, 2, 1, 2, 1, 2, 1}), ops::sum_to(z, {1, 1, 1, 1, 2, 1, 2, 1}),
+               ops::sum_to(noise({2, 6, 2, 6, 2, 6, 2, 6}, f32, device), {2, 1, 2, 1, 2, 1, 2, 1}),
+               ops::sum_to(noise({2, 11, 2, 11, 2, 11}, f32, device), {2, 1, 2, 1, 2, 1}),
+               ops::sum_to(noise({2, 34, 2, 34}, f32, device), {2, 1, 2, 1})});
   for (const std::int64_t terms : {2, 3, 4, 5, 6, 7, 8, 9}) {
     all.push_back(ops::sum_to(noise({terms, 300}, f32, device), {300}));
     all.push_back(ops::sum_to(noise({30, 32 * terms + 16}, f32, device), {30, 1}));
