@@ -1,5 +1,7 @@
 // NVIDIA's assembler reads the conformance cases: what it refuses is no PTX, and paper must not
 // know it. Built where there is a CUDA toolkit.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,15 +17,19 @@
 namespace lockstep::paper::test {
 namespace {
 
-// What ptxas says of the cases, in a folder of the test's own; empty where it takes them all.
+// What ptxas says of the cases; empty where it takes them all.
 std::string said_of(const std::vector<Case>& cases) {
-  const std::string text = "assembler_test.ptx", said = text + ".said";
+  const std::filesystem::path folder = std::filesystem::temp_directory_path();
+  const std::string text = folder / ("paper_assembler_" + std::to_string(::getpid()) + ".ptx");
+  const std::string said = text + ".said";
   std::ofstream(text) << module_of(cases);
   const std::string command =
-      std::string("'" PAPER_PTXAS "' -arch=sm_80 -o /dev/null ") + text + " > " + said + " 2>&1";
+      "'" PAPER_PTXAS "' -arch=sm_80 -o /dev/null '" + text + "' > '" + said + "' 2>&1";
   const int status = std::system(command.c_str());
   std::ifstream file(said);
   std::string words{std::istreambuf_iterator<char>(file), {}};
+  std::filesystem::remove(text);
+  std::filesystem::remove(said);
   return status == 0 ? "" : words + "status " + std::to_string(status);
 }
 

@@ -60,8 +60,8 @@ void check_addresses(const Module& module, const Variable& variable) {
   for (const Variable::Address& address : variable.addresses) {
     if (std::ranges::find(module.variables, address.variable, &Variable::name) ==
         module.variables.end()) {
-      throw std::runtime_error("'" + variable.name + "' holds the address of '" +
-                               address.variable + "', which is no variable");
+      throw std::runtime_error("'" + variable.name + "' holds the address of '" + address.variable +
+                               "', which is no variable");
     }
   }
 }
