@@ -13,6 +13,7 @@ namespace lockstep::collectives {
 //   Ensures   the same bits on every rank; the order of summation depends on N only
 //   Comm      2(N-1) messages of D elements each; no chain is longer than 2⌈log₂N⌉, and no rank
 //             sends or receives more than ⌈log₂N⌉+1 of them
+//   Time      of 2⌈log₂N⌉ messages of D elements, one after the other
 //   Throws    CommError when a peer is lost or the deadline passes
 //   Source    [TRG05] §4
 void tree_all_reduce(comm::Peers& peers, Tensor data, ReduceOp op);

@@ -95,7 +95,7 @@ std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
     return true;
   };
   if (sums.of.op == ReduceOp::sum && sums.of.ranks > 1 && everywhere([&](std::size_t e) {
-        const double rounding = sums.of.dtype == DType::int64 ? n : 0.0;
+        const double rounding = is_integer(sums.of.dtype) ? n : 0.0;
         return std::fabs(seen[e] * n - held.after[e]) <=
                std::max(2 * n * sums.tolerance[first + e], rounding);
       })) {
@@ -122,7 +122,7 @@ std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
   };
   // A float keeps 24 bits of a sum.
   const double expected = held.after[at];
-  if (story.empty() && sums.of.dtype == DType::int64 && expected > 0x1p24 &&
+  if (story.empty() && is_integer(sums.of.dtype) && expected > 0x1p24 &&
       std::fabs(seen[at] - expected) <= 0x1p-22 * expected) {
     return Cause{"rounded",
                  "the sum went through a float, in which integers beyond 16,777,216 lose their "

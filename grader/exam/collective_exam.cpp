@@ -87,8 +87,7 @@ std::vector<CollectiveProblem> priced(Bench& bench, Roots roots, Reduces reduces
 // What the group's elements are, for a person: "7 elements of int64, sum, root 2".
 std::string described(const CollectiveContract& contract, const CollectiveProblem& p) {
   return text(grouped(p.count), p.count == 1 ? " element of " : " elements of ", name_of(p.dtype),
-              p.offset != 0 ? " beyond 2^53" : "",
-              p.elements == Elements::none ? " on a device that holds sizes only" : "",
+              beyond(p), p.elements == Elements::none ? " on a device that holds sizes only" : "",
               contract.reduces == Reduces::yes ? text(", ", name_of(p.op)) : "",
               contract.roots == Roots::all ? text(", root ", p.root) : "");
 }
@@ -107,19 +106,25 @@ Check check_of(std::string name, std::function<Problems(Bench&)> problems, Judge
           }};
 }
 
-// Integers for which a double has too few bits.
+// Integers for which a double, or a float, has too few bits; and the smallest ones, which fill all
+// of theirs.
 Problems wide_integers(Roots roots, Reduces reduces) {
-  constexpr std::int64_t beyond = (std::int64_t{1} << 58) + 1;
   Problems problems;
-  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
-    if (reduces == Reduces::no && op != ReduceOp::sum) break;
-    problems.push_back({.members = whole_world(5),
+  const auto ask = [&](DType dtype, int ranks, ReduceOp op) {
+    if (reduces == Reduces::no && op != ReduceOp::sum) return;
+    problems.push_back({.members = whole_world(ranks),
                         .count = 11,
+                        .dtype = dtype,
                         .op = op,
-                        .root = roots == Roots::all ? 2 : 0,
+                        .root = roots == Roots::all ? ranks / 2 : 0,
                         .calls = 1,
-                        .offset = beyond});
+                        .offset = large_offset(dtype)});
+  };
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
+    ask(DType::int64, 5, op);
   }
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) ask(DType::int32, 5, op);
+  ask(DType::uint8, 2, ReduceOp::sum);  // it has the digits of two ranks only
   return problems;
 }
 
@@ -219,7 +224,12 @@ std::vector<CollectiveProblem> smaller_problems(const CollectiveProblem& p) {
   if (p.calls > 1) offer([](CollectiveProblem& q) { q.calls = 1; });
   if (p.root > 0 && !p.death) offer([](CollectiveProblem& q) { q.root = 0; });
   if (p.op != ReduceOp::sum) offer([](CollectiveProblem& q) { q.op = ReduceOp::sum; });
-  if (p.dtype != DType::int64) offer([](CollectiveProblem& q) { q.dtype = DType::int64; });
+  if (p.dtype != DType::int64) {
+    offer([](CollectiveProblem& q) {
+      q.dtype = DType::int64;
+      if (q.offset != 0) q.offset = large_offset(q.dtype);
+    });
+  }
   if (p.schedule_seed != 0) offer([](CollectiveProblem& q) { q.schedule_seed = 0; });
   for (std::int64_t count = 1; plain && p.elements == Elements::given && count < p.count;
        count += std::max<std::int64_t>(1, count / 2)) {
@@ -260,7 +270,7 @@ Exam collective_exam(const CollectiveContract& contract) {
         "product, min and max are right, too", [](Bench&) { return operators(); }, values)));
   }
   Check wide = check_of(
-      "int64 values beyond 2^53 are exact to the last digit",
+      "integers are exact to the last digit: int64 beyond 2^53, int32 beyond 2^24, uint8",
       [roots, reduces](Bench&) { return wide_integers(roots, reduces); }, values);
   wide.builds_on = {0};
   if (reduces == Reduces::yes) wide.builds_on->push_back(exam.size() - 1);  // the operators

@@ -38,18 +38,25 @@ std::int64_t offset_of(const CollectiveProblem& p, const Holding& held) {
 
 Bytes bytes_before(const CollectiveProblem& p, const Holding& held) {
   if (p.offset == 0) return to_bytes(p.dtype, held.before);
-  std::vector<std::int64_t> wide;
-  for (const double value : held.before) {
-    wide.push_back(static_cast<std::int64_t>(value) + p.offset);
-  }
-  const auto bytes = std::as_bytes(std::span(wide));
-  return {bytes.begin(), bytes.end()};
+  return visit_dtype(p.dtype, [&]<typename T>() {
+    Bytes bytes;
+    for (const double value : held.before) {
+      const T wide = static_cast<T>(static_cast<std::int64_t>(value) + p.offset);
+      const auto raw = std::as_bytes(std::span(&wide, 1));
+      bytes.insert(bytes.end(), raw.begin(), raw.end());
+    }
+    return bytes;
+  });
 }
 
 // Integers without the offset that was added to them. They are exact, however large the offset is.
 std::vector<double> seen_values(const CollectiveProblem& p, const Holding& held,
                                 std::span<const std::byte> raw) {
-  if (p.offset == 0 || p.dtype != DType::int64) return as_doubles(p.dtype, raw);
+  if (p.offset == 0 || p.dtype != DType::int64) {
+    auto values = as_doubles(p.dtype, raw);
+    for (double& value : values) value -= static_cast<double>(offset_of(p, held));
+    return values;
+  }
   std::vector<double> values;
   for (const std::int64_t whole : as_integers(raw)) {
     const auto above = static_cast<std::uint64_t>(offset_of(p, held));
@@ -61,7 +68,7 @@ std::vector<double> seen_values(const CollectiveProblem& p, const Holding& held,
 
 // The value as messages show it, with its offset.
 std::string value_text(const CollectiveProblem& p, const Holding& held, double value) {
-  if (p.dtype != DType::int64) return number(value);
+  if (!is_integer(p.dtype)) return number(value);
   const auto above = static_cast<std::uint64_t>(offset_of(p, held));
   return text(static_cast<std::int64_t>(
       static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) + above));
@@ -71,13 +78,14 @@ Cause cause_of(const CollectiveProblem& p, const std::vector<Scene>& calls, std:
                int rank, std::size_t buffer, std::span<const double> seen, std::size_t at) {
   const auto place = static_cast<std::size_t>(rank);
   const Holding& held = calls[call].ranks[place][buffer];
-  // Of numbers of 58 bits and more a double rounds the last ones away.
-  constexpr double rounding = 1 << 12;
+  // Of numbers of 58 bits and more a double rounds the last ones away, of 28 and more a float.
+  const double rounding = p.dtype == DType::int64 ? 1 << 12 : p.dtype == DType::int32 ? 1 << 10 : 0;
   if (p.offset != 0 && at < seen.size() && at < held.after.size() &&
       std::fabs(seen[at] - held.after[at]) <= rounding) {
     return {"rounded",
-            "int64 went through a floating-point type, in which integers beyond "
-            "9,007,199,254,740,992 lose their last digits"};
+            text(name_of(p.dtype), " went through a floating-point type, in which integers beyond ",
+                 p.dtype == DType::int64 ? "9,007,199,254,740,992" : "16,777,216",
+                 " lose their last digits")};
   }
   return likely_cause(calls, p.dtype, call, place, buffer, seen, at);
 }
@@ -164,11 +172,36 @@ std::vector<double> distinct(const CollectiveProblem& p, std::uint64_t salt, int
     const std::uint64_t bits = random_bits(
         salt, (static_cast<std::uint64_t>(e) * 32 + static_cast<std::uint64_t>(rank)) * 4 +
                   static_cast<std::uint64_t>(call));
-    // 24 bits fit a float32 without rounding.
-    values.push_back(p.dtype == DType::int64 ? static_cast<double>(1 + (bits >> 20))
-                                             : static_cast<double>(1 + (bits >> 40)) * 0x1.0p-20);
+    if (p.dtype == DType::int64) {
+      values.push_back(static_cast<double>(1 + (bits >> 20)));
+    } else if (p.dtype == DType::int32) {
+      values.push_back(static_cast<double>(bits >> 41) * 2);
+    } else if (is_integer(p.dtype)) {
+      values.push_back(static_cast<double>(bits >> 57));
+    } else {
+      // 24 bits fit a float32 without rounding.
+      values.push_back(static_cast<double>(1 + (bits >> 40)) * 0x1.0p-20);
+    }
   }
   return values;
+}
+
+std::int64_t large_offset(DType dtype) {
+  switch (dtype) {
+    case DType::int64:
+      return (std::int64_t{1} << 58) + 1;
+    case DType::int32:
+      return (std::int64_t{1} << 28) + 1;
+    case DType::uint8:
+      return 61;
+    default:
+      return 0;
+  }
+}
+
+std::string beyond(const CollectiveProblem& p) {
+  if (p.offset == 0 || p.dtype == DType::uint8) return {};
+  return p.dtype == DType::int64 ? " beyond 2^53" : " beyond 2^24";
 }
 
 std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,

@@ -40,7 +40,8 @@ struct CollectiveProblem {
   std::optional<std::uint64_t> salt{};             // of the inputs; drawn where there is none
   std::vector<std::vector<std::int64_t>> sends{};  // all_to_all: [from][to]
   std::optional<Nodes> nodes{};                    // of the whole world, in a part with two groups
-  // Added to each integer, so that it needs more bits than a double has. Not for products.
+  // Added to each integer, so that it needs more bits than a floating-point type has: what
+  // large_offset says, or nothing. Not for products.
   std::int64_t offset = 0;
   Elements elements = Elements::given;  // none: counts and costs alone, for any count
   std::optional<Death> death{};         // of a rank of the whole world, in its first call
@@ -73,7 +74,15 @@ struct Scene {
 };
 using Oracle = std::function<Scene(const CollectiveProblem&, std::uint64_t salt, int call)>;
 
-// Elements that rank `rank` brings in one call: values that no other rank, call or place has.
+// What makes integers of a dtype large, and odd: int64 that a double cannot hold, int32 that a
+// float cannot, uint8 whose sum over two ranks int8 cannot. Sums over five ranks stay in range.
+std::int64_t large_offset(DType dtype);
+
+// " beyond 2^53": what the offset of a problem makes of its dtype. Empty without one.
+std::string beyond(const CollectiveProblem& p);
+
+// Elements that rank `rank` brings in one call: values that no other rank, call or place has, as
+// far as the dtype has so many.
 std::vector<double> distinct(const CollectiveProblem& p, std::uint64_t salt, int call, int rank,
                              std::int64_t count);
 
@@ -140,9 +149,9 @@ struct CollectiveContract {
 };
 
 // What every collective is asked: 1 to 8 ranks, 12, 13, 16 and 17, many counts, all roots where it
-// has one, groups that are not the world, float32 beside integers, integers beyond 2^53, two calls
-// in one run; operators and schedules where it reduces; its cost, one call at a time, also of 10⁹
-// elements; and a rank that dies.
+// has one, groups that are not the world, float32 beside integers, integers that no float holds,
+// two calls in one run; operators and schedules where it reduces; its cost, one call at a time,
+// also of 10⁹ elements; and a rank that dies.
 Exam collective_exam(const CollectiveContract& contract);
 
 }  // namespace lockstep::grader

@@ -21,7 +21,7 @@ double drawn(const Reduction& of, std::uint64_t salt, int call, int rank, std::i
   const std::uint64_t bits = random_bits(
       salt, (static_cast<std::uint64_t>(e) * 32 + static_cast<std::uint64_t>(rank)) * 4 +
                 static_cast<std::uint64_t>(call));
-  if (of.dtype != DType::int64) {
+  if (!is_integer(of.dtype)) {
     const double value = static_cast<double>(bits >> 40) * 0x1.0p-23 - 1.0 + 0.25 * rank;
     return of.dtype == DType::float32 ? static_cast<double>(static_cast<float>(value)) : value;
   }
@@ -82,7 +82,7 @@ Sums draw_sums(const Reduction& of, std::uint64_t salt, int call) {
 }
 
 std::string provenance(const Sums& sums, std::size_t e, double seen) {
-  if (sums.of.dtype != DType::int64 || sums.of.op != ReduceOp::sum || seen < 0) return {};
+  if (!is_integer(sums.of.dtype) || sums.of.op != ReduceOp::sum || seen < 0) return {};
   const int bits = digits_of(sums.of.ranks).bits;
   auto rest = static_cast<std::uint64_t>(seen);
   std::string story;

@@ -76,7 +76,8 @@ Counts drawn_counts(Bench& bench, int n) {
 
 std::optional<Played> play(Bench& bench, CollectiveProblem p, const std::string& what) {
   p.schedule_seed = bench.draw();
-  return play_collective(bench, p, text("blocks of ", what, " of ", name_of(p.dtype)), scene);
+  return play_collective(bench, p, text("blocks of ", what, " of ", name_of(p.dtype), beyond(p)),
+                         scene);
 }
 
 enum class Lengths : unsigned char { equal, different };
@@ -142,14 +143,17 @@ Exam exam() {
          play(bench, {.members = whole_world(17), .calls = 1, .sends = drawn_counts(bench, 17)},
               "different lengths");
        }},
-      {"int64 values beyond 2^53 are exact to the last digit",
+      {"integers are exact to the last digit: int64 beyond 2^53, int32 beyond 2^24, uint8",
        [](Bench& bench) {
-         play(bench,
-              {.members = whole_world(5),
-               .calls = 1,
-               .sends = drawn_counts(bench, 5),
-               .offset = (std::int64_t{1} << 58) + 1},
-              "different lengths");
+         for (const DType dtype : {DType::int64, DType::int32, DType::uint8}) {
+           play(bench,
+                {.members = whole_world(5),
+                 .dtype = dtype,
+                 .calls = 1,
+                 .sends = drawn_counts(bench, 5),
+                 .offset = large_offset(dtype)},
+                "different lengths");
+         }
        },
        std::vector<std::size_t>{0}},
       {"the same holds in a group whose ranks differ from the global ranks",

@@ -43,7 +43,7 @@ std::optional<Played> play(Bench& bench, const CollectiveProblem& p) {
   return play_collective(
       bench, p,
       text(p.size() / g, p.size() == g ? " node of " : " nodes of ", g, ", ", grouped(p.count),
-           " elements of ", name_of(p.dtype), p.offset != 0 ? " beyond 2^53" : "",
+           " elements of ", name_of(p.dtype), beyond(p),
            p.elements == Elements::none ? " on a device that holds sizes only" : "", ", ",
            name_of(p.op)),
       all_reduce_scene);
@@ -143,10 +143,13 @@ void values(Bench& bench) {
 }
 
 void wide_integers(Bench& bench) {
-  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) {
+  for (const auto& [dtype, op] : {std::pair{DType::int64, ReduceOp::sum},
+                                  {DType::int64, ReduceOp::max},
+                                  {DType::int32, ReduceOp::sum}}) {
     auto p = problem_of({2, 3}, 11);
+    p.dtype = dtype;
     p.op = op;
-    p.offset = (std::int64_t{1} << 58) + 1;
+    p.offset = large_offset(dtype);
     p.calls = 1;
     play(bench, p);
   }
@@ -195,7 +198,7 @@ Exam exam() {
       {"every rank's value arrives exactly once, with the same bits everywhere", values},
       {"float32, product, min and max are right, too", other_values},
       {"the result is right if nodes number their ranks in another order", turned},
-      {"int64 values beyond 2^53 are exact to the last digit", wide_integers,
+      {"integers are exact to the last digit: int64 beyond 2^53, int32 beyond 2^24", wide_integers,
        std::vector<std::size_t>{0}},
       {"a rank sends 2(k-1)/k of its shard between nodes, in 2(g-1) + 2(k-1) steps, no slower than "
        "a ring",
