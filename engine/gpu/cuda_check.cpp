@@ -15,6 +15,8 @@ std::string advice_for(cudaError_t error) {
     case cudaErrorIllegalInstruction:
       return "a kernel met an instruction that is not known here; run the same with --paper to see "
              "which";
+    case cudaErrorInvalidPtx:
+      return "a kernel holds an instruction that the driver, or paper, does not know";
     case cudaErrorLaunchTimeout:
       return "a kernel ran too long; run the same with --paper to see which";
     default:
@@ -45,6 +47,7 @@ std::string missing_for(cudaError_t error) {
 }  // namespace
 
 void throw_cuda(cudaError_t error, const char* call) {
+  cudaGetLastError();  // it is told here, and the next launch must not be blamed for it
   throw GpuError(text("cuda: ", call, " failed with ", cudaGetErrorName(error), " (",
                       cudaGetErrorString(error), "): ", advice_for(error)));
 }

@@ -19,6 +19,7 @@ std::string opened(const GpuOptions& options) {
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0),
         "cudaDeviceGetAttribute");
   if (major < 8) throw_no_gpu(cudaErrorNoKernelImageForDevice);
+  cudaGetLastError();  // of a device before this one, whose end could not tell of it
   return options.hardware == Hardware::paper ? "cuda on paper" : "cuda";
 }
 

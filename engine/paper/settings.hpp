@@ -25,7 +25,7 @@ struct Settings {
   // and so on. paperStruck() says where one has struck.
   std::uint64_t fail_allocation = 0;
   std::uint64_t fail_launch = 0;
-  std::uint64_t fail_call = 0;        // of CUDA or cuBLAS, any that needs the device
+  std::uint64_t fail_call = 0;        // any that needs the device and gives nothing back
   std::uint64_t skip_event_wait = 0;  // a cudaStreamWaitEvent that does nothing
   std::uint64_t skip_wait = 0;        // a wait of the host that does not wait
   std::uint64_t move_launch = 0;      // a kernel or a product that goes to a stream of its own

@@ -55,6 +55,7 @@ Results elements(Device& device) {
     each.fill_(3);
     all.push_back(each);
   }
+  all.push_back(ops::sum_rows(noise({0, 300}, f32, device)));
   for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 12, 14, 15, 16}) {
     all.push_back(ops::sum_rows(noise({rows, 131}, f32, device)));
   }
@@ -71,6 +72,7 @@ Results squares(Device& device) {
 
 Results gathers(Device& device) {
   Results all = rows_by_number(130, f32, device);
+  append(all, rows_by_number(5, f32, device));
   all.push_back(ops::embedding(noise({6, 130}, f32, device), drawn_indices(9, 6, device)));
   return all;
 }
@@ -81,6 +83,14 @@ Results sums_of_axes(Device& device) {
   append(all, {ops::sum_to(x, {2, 1, 2, 1, 2, 1, 2, 1}), ops::sum_to(x, {1, 3, 1, 3, 1, 3, 1, 3}),
                ops::sum_to(x, {2, 1, 2, 1, 2, 1, 1, 1}), ops::sum_to(x, {1, 1, 1, 3, 1, 3, 1, 3}),
                ops::sum_to(x, {2, 1, 2, 1, 1, 1, 1, 1}), ops::sum_to(x, {1, 1, 1, 1, 1, 3, 1, 3})});
+  const Tensor y = noise({3, 2, 3, 2, 3, 2, 3, 2}, f32, device);
+  const Tensor z = noise({2, 5, 2, 5, 2, 5, 2, 5}, f32, device);
+  append(all, {ops::sum_to(y, {1, 2, 1, 2, 1, 2, 1, 2}), ops::sum_to(y, {1, 1, 1, 2, 1, 2, 1, 2}),
+               ops::sum_to(y, {1, 1, 1, 1, 1, 2, 1, 2}), ops::sum_to(z, {2, 1, 2, 1, 2, 1, 2, 1}),
+               ops::sum_to(z, {1, 1, 2, 1, 2, 1, 2, 1}), ops::sum_to(z, {1, 1, 1, 1, 2, 1, 2, 1}),
+               ops::sum_to(noise({2, 6, 2, 6, 2, 6, 2, 6}, f32, device), {2, 1, 2, 1, 2, 1, 2, 1}),
+               ops::sum_to(noise({2, 11, 2, 11, 2, 11}, f32, device), {2, 1, 2, 1, 2, 1}),
+               ops::sum_to(noise({2, 34, 2, 34}, f32, device), {2, 1, 2, 1})});
   for (const std::int64_t terms : {2, 3, 4, 5, 6, 7, 8, 9}) {
     all.push_back(ops::sum_to(noise({terms, 300}, f32, device), {300}));
     all.push_back(ops::sum_to(noise({30, 32 * terms + 16}, f32, device), {30, 1}));
@@ -96,6 +106,28 @@ Results steep(std::int64_t rows, std::int64_t classes, Device& device) {
   const auto [loss, probabilities] =
       ops::cross_entropy(logits, drawn_indices(rows, classes, device));
   return {ops::softmax(logits), loss, probabilities};
+}
+
+// Rows of a single large number, in each lane and turn of a team: where it is overlooked, its
+// exponential overflows, and another row is counted.
+Results peaks(std::int64_t classes, Device& device) {
+  std::vector<double> places;
+  for (const std::int64_t place :
+       {0,   1,   2,   4,   8,   16,  31,  33,   64,   100,  128,  146,  160,  200,
+        255, 256, 300, 512, 600, 768, 900, 1024, 1100, 1154, 1280, 1400, 1536, 1599}) {
+    if (place < classes) places.push_back(static_cast<double>(place));
+  }
+  const std::int64_t rows = std::ssize(places);
+  std::vector<double> values(static_cast<std::size_t>(rows * classes));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const double place = places[static_cast<std::size_t>(r)];
+    values[static_cast<std::size_t>(r * classes) + static_cast<std::size_t>(place)] = 200;
+  }
+  const Tensor logits = from_values(values, {rows, classes}, f32, device);
+  const Tensor labels = integers(places, device);
+  const auto [loss, probabilities] = ops::cross_entropy(logits, labels);
+  const auto correct = static_cast<double>(ops::count_correct(logits, labels));
+  return {ops::softmax(logits), loss, probabilities, full({1}, correct, DType::float64, device)};
 }
 
 // Of rows with many equal numbers, the first largest is meant.
@@ -115,17 +147,6 @@ Results counted(std::int64_t rows, std::int64_t classes, Device& device) {
     const auto correct = ops::count_correct(to_device(logits, device), integers(labels, device));
     all.push_back(full({1}, static_cast<double>(correct), DType::float64, device));
   }
-  // The only largest one, wherever it stands.
-  const Tensor here = zeros({classes, classes}, f32, cpu);
-  std::vector<double> places;
-  for (std::int64_t c = 0; c < classes; ++c) {
-    here.view({classes * classes}).narrow(c * classes + c, 1).fill_(1);
-    places.push_back(static_cast<double>(c));
-  }
-  if (classes <= 300) {
-    const auto found = ops::count_correct(to_device(here, device), integers(places, device));
-    all.push_back(full({1}, static_cast<double>(found), DType::float64, device));
-  }
   return all;
 }
 
@@ -135,8 +156,12 @@ Results all_losses(Device& device) {
     append(all, losses(9, classes, f32, device));
     append(all, steep(9, classes, device));
     append(all, counted(9, classes, device));
+    append(all, peaks(classes, device));
   }
-  for (const std::int64_t rows : {2052, 2055, 770, 600}) {
+  const auto none =
+      ops::cross_entropy(noise({0, 3}, f32, device), integers({}, device), {ops::Reduction::sum});
+  all.push_back(none.loss);
+  for (const std::int64_t rows : {2048, 2052, 2148, 2055, 770, 600}) {
     append(all, losses(rows, 3, f32, device));
   }
   return all;
@@ -148,6 +173,7 @@ Results long_losses(Device& device) {
     append(all, losses(3, classes, f32, device));
     append(all, steep(3, classes, device));
     append(all, counted(3, classes, device));
+    append(all, peaks(classes, device));
   }
   return all;
 }
@@ -195,7 +221,8 @@ void check_checksums(OnPaper& paper) {
 void check_faults(OnPaper& paper) {
   Device& device = paper.device();
   const Tensor table = full({9, 2}, 1, f32, device);
-  for (const int place : {0, 1, 2, 4, 8, 16, 31, 32, 64, 127, 255, 256, 511, 700, 1030, 1299}) {
+  for (const int place : {0,   1,   2,   4,   5,   8,   16,  31,  32,  64,   100,  127,  255,
+                          256, 261, 356, 511, 517, 612, 700, 773, 868, 1029, 1124, 1285, 1299}) {
     for (const int wrong : {9, -1, 1 << 30}) {
       std::vector<double> indices(1300, 8);
       std::fill(indices.begin() + place, indices.end(), wrong + (wrong > 0 ? 1 : -1));
@@ -205,6 +232,15 @@ void check_faults(OnPaper& paper) {
     }
   }
   CHECK_NOTHROW(to_host(ops::embedding(table, drawn_indices(300, 9, device))));
+  const Tensor logits = full({300, 3}, 1, f32, device);
+  for (const std::size_t used : {0, 1, 2, 4, 8, 16, 32, 64, 128, 255, 256, 299}) {
+    std::vector<double> labels(300, -100);
+    labels[used] = 2;
+    CHECK_NOTHROW(to_host(ops::cross_entropy(logits, integers(labels, device)).loss));
+  }
+  const Tensor ignored = full({300}, -100, DType::int64, device);
+  const Tensor loss = ops::cross_entropy(logits, ignored).loss;
+  CHECK_THROWS_WITH(to_host(loss), contains("the mean of an empty batch"));
   const Tensor x = full({1300}, 255, f32, device);
   CHECK_NOTHROW(to_host(x.to(DType::uint8)));
   x.narrow(200, 900).fill_(256);
@@ -227,6 +263,7 @@ void check_outside(OnPaper& paper) {
       const auto [loss, probabilities] = ops::cross_entropy(logits, numbers);
       const Tensor grad =
           ops::cross_entropy_backward(full({1}, 1, f32, device), probabilities, numbers);
+      ops::embedding(full({columns, 2}, 1, f32, device), full({1300}, limit, DType::int64, device));
       CHECK_THROWS_AS(ops::count_correct(logits, numbers), ContractError);
       CHECK(number_of(rows, 131) == 0);
       CHECK(number_of(table_grad, 131) == 0);
@@ -259,11 +296,14 @@ const std::vector<KernelCase>& kernel_cases() {
                    return norms_of({{9, 147}, {9, 208}, {9, 128}}, device);
                  },
                  {16}),
-      beside_cpu("many norms",
-                 [](Device& device) {
-                   return norms_of({{330, 5}, {256, 35}, {448, 3}, {67, 3}, {4, 3}}, device);
-                 },
-                 {16}),
+      beside_cpu(
+          "many norms",
+          [](Device& device) {
+            return norms_of(
+                {{330, 5}, {256, 35}, {448, 3}, {300, 3}, {512, 35}, {67, 3}, {4, 3}, {0, 300}},
+                device);
+          },
+          {16}),
       beside_cpu("long norms",
                  [](Device& device) {
                    return norms_of({{3, 1155}, {3, 1600}}, device);

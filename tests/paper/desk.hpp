@@ -56,7 +56,7 @@ class Desk {
     const ptx::Kernel& found = module.kernels.at(kernel);
     std::vector<std::byte> parameters(found.parameter_bytes + 8);
     std::size_t next = 0;
-    const auto put = [&](const auto& argument) {
+    [[maybe_unused]] const auto put = [&](const auto& argument) {
       if (next >= found.parameters.size()) throw std::runtime_error("too many arguments");
       std::memcpy(parameters.data() + found.parameters[next++].offset, &argument, sizeof argument);
     };

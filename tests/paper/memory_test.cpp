@@ -1,4 +1,9 @@
 // Memory by itself, and the counters of a kernel.
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "engine/paper/memory/quick.hpp"
 #include "tests/catch.hpp"
 #include "tests/paper/faults.hpp"
 
@@ -56,6 +61,57 @@ TEST_CASE("paper: a copy past the end, or of what was freed, is not carried out"
   CHECK(bare.findings.report() ==
         "use after free: cudaMemcpy: a read of 4 bytes at byte 0 of allocation #1 (64 bytes), "
         "which was freed\n");
+}
+
+class Nobody final : public Witness {
+ public:
+  Where where(std::uint32_t) const override {
+    return {"k", "", ++asked_, {}, {}};  // each finding by itself
+  }
+
+ private:
+  mutable int asked_ = 0;
+};
+
+TEST_CASE("paper: the quick way through the shadow finds what the slow one does") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    std::mt19937_64 random(seed);
+    const auto below = [&](std::uint64_t end) {
+      return static_cast<std::uint32_t>(random() % end);
+    };
+    Bare slow, quick;
+    const Nobody slow_witness, quick_witness;
+    const std::uint64_t there = slow.memory.allocate(64), here = quick.memory.allocate(64);
+    for (const auto& pair : {std::pair<Operation, Operation>{1, 2}, {2, 4}, {1, 5}, {3, 5}}) {
+      slow.orders.unordered.insert(pair);
+      quick.orders.unordered.insert(pair);
+    }
+    Toucher toucher;
+    for (int step = 0; step < 400; ++step) {
+      if (below(40) == 0) ++toucher.operation, toucher.epoch = 0;
+      if (toucher.operation == 0 || toucher.operation > 5) toucher.operation = 1 + below(5);
+      if (below(10) == 0) toucher.block = below(2);
+      if (below(10) == 0) ++toucher.epoch;
+      toucher.thread = below(3) * 32 + below(3);
+      const std::size_t bytes = std::size_t{1} << below(5);
+      const std::uint64_t offset = below(72 / static_cast<std::uint32_t>(bytes)) * bytes;
+      const bool writes = below(3) == 0;
+      const Touch touch = writes ? Touch::write : Touch::read;
+      toucher.witness = &slow_witness;
+      const bool carried = slow.memory.touch(touch, there + offset, bytes, toucher);
+      toucher.witness = &quick_witness;
+      const bool in_order =
+          writes ? quick.memory.touch_quickly<Touch::write>(here + offset, bytes, toucher)
+                 : quick.memory.touch_quickly<Touch::read>(here + offset, bytes, toucher);
+      CHECK((in_order || quick.memory.touch(touch, here + offset, bytes, toucher)) == carried);
+    }
+    CHECK(slow.findings.size() > 10);
+    std::vector<Kind> slow_kinds, quick_kinds;
+    for (const Finding& finding : slow.findings.all()) slow_kinds.push_back(finding.kind);
+    for (const Finding& finding : quick.findings.all()) quick_kinds.push_back(finding.kind);
+    CHECK(slow_kinds == quick_kinds);
+  }
 }
 
 Counters counted(const std::string& body) {

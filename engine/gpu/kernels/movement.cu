@@ -45,13 +45,17 @@ __global__ void exchange_tiles(const Unit* from, std::int64_t outer, std::int64_
     const std::int64_t o = t / (down * across), first_a = t / across % down * tile,
                        first_b = t % across * tile;
     const std::int64_t base = o * a * b, x = threadIdx.x, y = threadIdx.y;
-    for (std::int64_t i = y; i < tile; i += tile_rows) {
+#pragma unroll
+    for (int step = 0; step < tile / tile_rows; ++step) {
+      const std::int64_t i = y + step * tile_rows;
       if (first_a + i < a && first_b + x < b) {
         turned[i][x] = from[base + (first_a + i) * b + first_b + x];
       }
     }
     __syncthreads();
-    for (std::int64_t j = y; j < tile; j += tile_rows) {
+#pragma unroll
+    for (int step = 0; step < tile / tile_rows; ++step) {
+      const std::int64_t j = y + step * tile_rows;
       if (first_b + j < b && first_a + x < a) {
         to[base + (first_b + j) * a + first_a + x] = turned[x][j];
       }

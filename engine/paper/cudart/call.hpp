@@ -22,6 +22,12 @@ inline cudaError_t injected_error(std::string_view function) {
                                                                   : cudaErrorUnknown;
 }
 
+// Whether the settings may let it fail. What gives something back does not: no program can mend
+// that.
+inline bool may_fail(std::string_view function) {
+  return !function.starts_with("cudaFree") && !function.ends_with("Destroy");
+}
+
 // Runs body(runtime) under the lock. What it throws as Failed is the result, and is remembered for
 // cudaGetLastError. `function` is how findings name the call.
 template <typename Body>
@@ -42,7 +48,8 @@ cudaError_t call(const char* function, Body&& body, Needs needs = Needs::device)
     if (state->settings().driver < cuda_version) throw Failed{cudaErrorInsufficientDriver};
     if (needs == Needs::device) {
       if (state->current().failure != cudaSuccess) throw Failed{state->current().failure};
-      if (state->strikes(Runtime::Chance::call)) throw Failed{injected_error(function)};
+      if (may_fail(function) && state->strikes(Runtime::Chance::call))
+        throw Failed{injected_error(function)};
     }
     error = std::forward<Body>(body)(*state);
     // What failed meanwhile is told by whichever call sees it first.

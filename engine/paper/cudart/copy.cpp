@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "engine/paper/cudart/host_touch.hpp"
+
 namespace lockstep::paper {
 namespace {
 
@@ -135,6 +137,7 @@ cudaError_t copy(Runtime& state, const Copy& what, cudaStream_t stream, Waiting 
         if (!touch(state, Touch::write, to, bytes, self)) return;
         std::memcpy(to.at, stage == nullptr ? from.at : stage->data(), bytes);
       });
+  if (from.pinned || to.pinned) catch_host_touches();
   if (from.pinned) state.pinned().hold(operation, Use::read, what.from, what.bytes);
   if (to.pinned) state.pinned().hold(operation, Use::write, what.to, what.bytes);
 

@@ -94,14 +94,14 @@ void handle(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void catch_host_touches() {
-  static const bool installed = [] {
-    struct sigaction action = {};
-    action.sa_sigaction = handle;
-    action.sa_flags = SA_SIGINFO | SA_NODEFER;
-    sigemptyset(&action.sa_mask);
-    return sigaction(SIGSEGV, &action, &earlier_handler()) == 0;
-  }();
-  (void)installed;
+  struct sigaction now = {};
+  sigaction(SIGSEGV, nullptr, &now);
+  if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handle) return;
+  struct sigaction action = {};
+  action.sa_sigaction = handle;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  sigemptyset(&action.sa_mask);
+  if (sigaction(SIGSEGV, &action, nullptr) == 0) earlier_handler() = now;
 }
 
 }  // namespace lockstep::paper

@@ -5,7 +5,8 @@
 
 namespace lockstep::paper {
 
-// Installs the handler, once a process. Who had one before is asked for all that is not ours.
+// Installs the handler, or does nothing where it is the process's. Whoever had one before is asked
+// for all that is not ours.
 void catch_host_touches();
 
 }  // namespace lockstep::paper

@@ -8,20 +8,48 @@
 namespace lockstep::paper {
 namespace {
 
+// Local memory: one address is another place for each lane.
+template <Space space>
+bool is_own(std::uint64_t address) {
+  return space == Space::local || (space == Space::generic && address >= local_window);
+}
+
 // at: the address, then `count` registers.
+template <typename T, Space space, std::size_t count>
+void load_each(Warp& warp, const Instruction& instruction) {
+  std::uint64_t last = 0;  // lanes that read one address are often beside each other
+  const std::byte* from = nullptr;
+  each_lane(warp.lanes, [&](std::uint32_t lane) {
+    const std::uint64_t address = address_of(warp, instruction, 0, lane);
+    if (from == nullptr || address != last || is_own<space>(address)) {
+      from = reach_quickly<space, Touch::read>(warp, address, sizeof(T) * count, lane);
+      last = address;
+    }
+    if (from == nullptr) return;
+    T values[count];
+    std::memcpy(values, from, sizeof values);
+    for (std::size_t i = 0; i < count; ++i) at<T>(warp, instruction.at[i + 1])[lane] = values[i];
+  });
+}
+
 template <typename T, Space space>
 void load(Warp& warp, const Instruction& instruction) {
   const std::size_t bytes = sizeof(T) * instruction.count;
   if (warp.block->counting) count_request(warp, instruction, 0, space, bytes);
+  if (instruction.count == 1) return load_each<T, space, 1>(warp, instruction);
+  if (instruction.count == 2) return load_each<T, space, 2>(warp, instruction);
+  load_each<T, space, 4>(warp, instruction);
+}
+
+template <typename T, Space space, std::size_t count>
+void store_each(Warp& warp, const Instruction& instruction) {
   each_lane(warp.lanes, [&](std::uint32_t lane) {
     const std::uint64_t address = address_of(warp, instruction, 0, lane);
-    const std::byte* from = reach(warp, space, Touch::read, address, bytes, lane);
-    if (from == nullptr) return;
-    T values[4];
-    std::memcpy(values, from, bytes);
-    for (std::size_t i = 0; i < instruction.count; ++i) {
-      at<T>(warp, instruction.at[i + 1])[lane] = values[i];
-    }
+    std::byte* to = reach_quickly<space, Touch::write>(warp, address, sizeof(T) * count, lane);
+    if (to == nullptr) return;
+    T values[count];
+    for (std::size_t i = 0; i < count; ++i) values[i] = at<T>(warp, instruction.at[i + 1])[lane];
+    std::memcpy(to, values, sizeof values);
   });
 }
 
@@ -29,16 +57,9 @@ template <typename T, Space space>
 void store(Warp& warp, const Instruction& instruction) {
   const std::size_t bytes = sizeof(T) * instruction.count;
   if (warp.block->counting) count_request(warp, instruction, 0, space, bytes);
-  each_lane(warp.lanes, [&](std::uint32_t lane) {
-    const std::uint64_t address = address_of(warp, instruction, 0, lane);
-    std::byte* to = reach(warp, space, Touch::write, address, bytes, lane);
-    if (to == nullptr) return;
-    T values[4] = {};
-    for (std::size_t i = 0; i < instruction.count; ++i) {
-      values[i] = at<T>(warp, instruction.at[i + 1])[lane];
-    }
-    std::memcpy(to, values, bytes);
-  });
+  if (instruction.count == 1) return store_each<T, space, 1>(warp, instruction);
+  if (instruction.count == 2) return store_each<T, space, 2>(warp, instruction);
+  store_each<T, space, 4>(warp, instruction);
 }
 
 // The kernel's own parameters: the same for all lanes, unless an index differs.

@@ -2,12 +2,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/paper/lanes/warp.hpp"
+#include "engine/paper/lanes/shared.hpp"
 
 namespace lockstep::paper {
 namespace {
-
-constexpr std::uint32_t shared_epochs = 1U << 15;
 
 const char* shared_does(Touch touch) {
   return touch == Touch::read ? "reads" : touch == Touch::write ? "writes" : "updates";

@@ -61,8 +61,13 @@ struct Block final : Witness {
   }
   // One access of a thread to shared memory; false: it must not be carried out (finding added).
   bool touch_shared(Touch touch, std::uint64_t offset, std::size_t bytes, std::uint32_t thread);
+  // The same where nothing is wrong: true, and noted. Else false, and touch_shared() decides.
+  template <Touch touch>
+  bool touch_shared_quickly(std::uint64_t offset, std::size_t bytes, std::uint32_t thread);
 
  private:
+  template <Touch touch>
+  bool check_shared_quickly(SharedCell& cell, std::uint32_t bytes, std::uint32_t thread) const;
   void check_shared(Touch touch, std::uint64_t offset, std::uint32_t bytes, std::uint32_t thread);
   void race(Touch touch, const SharedTrace& other, const char* other_did, std::uint64_t offset,
             std::uint32_t thread) const;
@@ -93,13 +98,14 @@ struct Warp {
 };
 
 // A register as an array of 32 lanes. Registers are bytes that any type may name.
-template <typename T, bool scalar = std::is_arithmetic_v<T>>
+template <typename T>
 struct Lanes {
-  using Element [[gnu::may_alias]] = T;
+  using Element = T;  // the halves say themselves that they may alias
 };
 template <typename T>
-struct Lanes<T, false> {
-  using Element = T;  // the halves say it themselves
+requires std::is_arithmetic_v<T>
+struct Lanes<T> {
+  using Element [[gnu::may_alias]] = T;
 };
 template <typename T>
 typename Lanes<T>::Element* at(const Warp& warp, std::uint32_t place) {

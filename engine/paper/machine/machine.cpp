@@ -37,7 +37,8 @@ class Run {
 
  private:
   void fill_constants(std::byte* file);
-  void fill_specials(std::byte* file, std::uint32_t warp);
+  enum class Specials { all, of_the_block };
+  void fill_specials(Specials which);
   std::uint32_t special(Special which, std::uint32_t thread) const;
   Outcome one_block(std::uint32_t number);
   bool open_barrier();
@@ -78,10 +79,15 @@ Run::Run(const Launch& launch, Memory& memory, Findings& findings, const Setting
   for (std::uint32_t warp = 0; warp < warps; ++warp) {
     const std::size_t bytes = std::max<std::size_t>(64, kernel_.file_bytes);
     files_.emplace_back(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{64})));
-    std::memset(files_.back().get(), 0, bytes);
-    fill_constants(files_.back().get());
+    if (warp == 0) {
+      std::memset(files_[0].get(), 0, bytes);
+      fill_constants(files_[0].get());
+    } else {
+      std::memcpy(files_[warp].get(), files_[0].get(), bytes);
+    }
     warps_.emplace_back(block_, kernel_.code, warp, files_.back().get());
   }
+  fill_specials(Specials::all);
 }
 
 void Run::fill_constants(std::byte* file) {
@@ -156,11 +162,19 @@ std::uint32_t Run::special(Special which, std::uint32_t thread) const {
   return 0;
 }
 
-void Run::fill_specials(std::byte* file, std::uint32_t warp) {
-  for (const auto& [which, place] : kernel_.specials) {
-    for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
-      const std::uint32_t value = special(which, warp * warp_lanes + lane);
-      std::memcpy(file + place + lane * 4, &value, 4);
+// Those of the block are the same for all its threads; the others never change.
+void Run::fill_specials(Specials which) {
+  for (const auto& [register_, place] : kernel_.specials) {
+    const bool of_the_block = register_ == Special::ctaid_x || register_ == Special::ctaid_y ||
+                              register_ == Special::ctaid_z || register_ == Special::smid;
+    if (which == Specials::of_the_block && !of_the_block) continue;
+    for (std::uint32_t warp = 0; warp < warps_.size(); ++warp) {
+      std::uint32_t values[warp_lanes];
+      for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
+        values[lane] =
+            of_the_block && lane > 0 ? values[0] : special(register_, warp * warp_lanes + lane);
+      }
+      std::memcpy(files_[warp].get() + place, values, sizeof values);
     }
   }
 }
@@ -208,10 +222,8 @@ bool Run::out_of_time(std::uint64_t done) {
 
 Outcome Run::one_block(std::uint32_t number) {
   block_.begin(number);
-  for (std::uint32_t warp = 0; warp < warps_.size(); ++warp) {
-    fill_specials(files_[warp].get(), warp);
-    warps_[warp].begin();
-  }
+  fill_specials(Specials::of_the_block);
+  for (WarpRunner& warp : warps_) warp.begin();
   std::vector<std::uint32_t> ready(warps_.size());
   for (;;) {
     std::iota(ready.begin(), ready.end(), 0U);
@@ -296,7 +308,7 @@ Outcome Machine::accept(const Launch& launch) {
     return Outcome::refused;
   }
   std::string why;
-  const auto check = [&](bool fine, const std::string& sentence) {
+  const auto check = [&](auto fine, const std::string& sentence) {
     if (why.empty() && !fine) why = sentence;
   };
   const Dim3 &block = launch.block, &grid = launch.grid;

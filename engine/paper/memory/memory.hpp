@@ -102,6 +102,10 @@ class Memory {
   // One access of a lane: `bytes` is 1, 2, 4, 8 or 16, and the address a multiple of it.
   // Returns false (finding added) where it must not be carried out.
   bool touch(Touch touch, std::uint64_t address, std::size_t bytes, const Toucher& toucher);
+  // The same where nothing is new or wrong, which is nearly always: true, and noted. Else false,
+  // and touch() decides. (Defined in quick.hpp.)
+  template <Touch touch>
+  bool touch_quickly(std::uint64_t address, std::size_t bytes, const Toucher& toucher);
   // A whole range by a copy or a library's product, named `what`; same rule.
   bool touch_range(Touch touch, std::uint64_t address, std::size_t bytes, Operation operation,
                    std::string_view what);
@@ -131,6 +135,12 @@ class Memory {
                 const Toucher& toucher, std::string_view what);
   void report(Kind kind, const Toucher& toucher, std::string sentence);
   bool ordered(Operation earlier, Operation later);
+  template <Touch touch>
+  bool check_quickly(Cell& cell, std::uint32_t bytes, const Toucher& toucher);
+  bool known_before(Operation earlier, Operation later) const {
+    const Known& known = known_[earlier % known_.size()];
+    return known.earlier == earlier && known.later == later && known.ordered;
+  }
   void count_pages(std::uint64_t address, std::size_t bytes, int change);
   std::string place(std::uint64_t address) const;  // "byte 8 of allocation #3 (400 bytes)"
   Cell* cell(std::uint64_t address) const { return shadow_ + (address - base_) / 4; }

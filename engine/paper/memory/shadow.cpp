@@ -1,33 +1,13 @@
 // What the shadow keeps of each access, and the conflicts that it proves.
 #include <utility>
 
-#include "engine/paper/memory/memory.hpp"
+#include "engine/paper/memory/quick.hpp"
 
 namespace lockstep::paper {
 namespace {
 
-constexpr std::uint32_t epochs = 1U << 13;  // what fits into a trace: past it, a race can be missed
-
 const char* does(Touch touch) {
   return touch == Touch::read ? "reads" : touch == Touch::write ? "writes" : "updates";
-}
-
-bool same_warp(const Trace& trace, const Toucher& toucher) {
-  return trace.thread / 32 == toucher.thread / 32;
-}
-
-bool same_interval(const Trace& trace, const Toucher& toucher) {
-  return trace.epoch == toucher.epoch % epochs;
-}
-
-Trace trace_of(std::uint32_t bytes, const Toucher& toucher) {
-  Trace trace;
-  trace.operation = toucher.operation;
-  trace.block = toucher.block;
-  trace.thread = toucher.thread % 1024;
-  trace.epoch = toucher.epoch % epochs;
-  trace.bytes = bytes & 0xF;
-  return trace;
 }
 
 }  // namespace
@@ -111,34 +91,6 @@ void Memory::check_words(Touch touch, std::uint64_t begin, std::uint64_t end,
       cell->write = mine;
       cell->initialised = 0xF;
     }
-  }
-}
-
-// Of several readers the first is kept, with a mark that there are more; of bytes, those that all
-// read.
-void Memory::note_read(Trace& read, std::uint32_t bytes, const Toucher& toucher) {
-  if (read.operation != toucher.operation) {
-    read = trace_of(bytes, toucher);
-    return;
-  }
-  const bool same_block = read.block == toucher.block;
-  if (same_block && same_interval(read, toucher) && same_warp(read, toucher)) {
-    if (!read.many_warps && !read.many_blocks) read.bytes |= bytes & 0xF;
-    return;
-  }
-  if ((read.bytes & bytes) == 0) {
-    read = trace_of(bytes, toucher);
-  } else if (!same_block) {
-    read.bytes &= bytes & 0xF;
-    read.many_blocks = 1;
-  } else if (same_interval(read, toucher)) {
-    read.bytes &= bytes & 0xF;
-    read.many_warps = 1;
-  } else {
-    const std::uint32_t many_blocks = read.many_blocks;
-    const std::uint32_t shared = many_blocks ? read.bytes & bytes : bytes;
-    read = trace_of(shared, toucher);
-    read.many_blocks = many_blocks & 1U;
   }
 }
 

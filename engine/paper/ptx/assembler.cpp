@@ -177,7 +177,8 @@ void Assembler::jump(const std::string& label) {
 void Assembler::translate(const Statement& statement, const Function& function) {
   const auto found = table().find(statement.opcode);
   if (found == table().end()) {
-    refuse("'" + statement.opcode + "' in '" + demangle(function.name) + "' is not known to paper");
+    refuse("'" + statement.opcode + "' in '" + kernel_name(function.name) +
+           "' is not known to paper");
   }
   const Entry& entry = found->second;
   switch (entry.form) {

@@ -1,4 +1,5 @@
 // From text to module: variables with their contents, and a kernel for each entry.
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -20,8 +21,12 @@ void put_value(Variable& variable, std::size_t offset, std::size_t bytes, const 
     const bool hex = text.starts_with("0x");
     bits = text[0] == '-' ? static_cast<std::uint64_t>(std::strtoll(text.c_str(), nullptr, 10))
                           : std::strtoull(text.c_str(), nullptr, hex ? 16 : 10);
-  } else {  // name, name+4 or generic(name)
-    std::string name = text.starts_with("generic(") ? text.substr(8, text.size() - 9) : text;
+  } else {  // name, name+4, generic(name) or generic(name)+4
+    std::string name = text;
+    if (name.starts_with("generic(")) {
+      name.erase(0, 8);
+      name.erase(name.find(')'), 1);
+    }
     Variable::Address address{offset, name, 0};
     if (const auto plus = name.find('+'); plus != std::string::npos) {
       address.addend = std::strtoull(name.c_str() + plus + 1, nullptr, 10);
@@ -51,6 +56,16 @@ Variable variable_of(const Declaration& declaration) {
   return made;
 }
 
+void check_addresses(const Module& module, const Variable& variable) {
+  for (const Variable::Address& address : variable.addresses) {
+    if (std::ranges::find(module.variables, address.variable, &Variable::name) ==
+        module.variables.end()) {
+      throw std::runtime_error("'" + variable.name + "' holds the address of '" + address.variable +
+                               "', which is no variable");
+    }
+  }
+}
+
 }  // namespace
 
 Module decode(std::string_view source) {
@@ -62,6 +77,7 @@ Module decode(std::string_view source) {
     for (const Declaration& declaration : text.variables) {
       if (declaration.space != ".shared") module.variables.push_back(variable_of(declaration));
     }
+    for (const Variable& variable : module.variables) check_addresses(module, variable);
   } catch (const std::exception& error) {
     module.error = error.what();
     return module;

@@ -177,6 +177,7 @@ std::uint32_t Assembler::address_constant(const Symbol& symbol, std::uint64_t of
 
 std::uint32_t Assembler::source(const std::string& text, Type type) {
   if (text.empty()) refuse_operand("an operand is empty");
+  if (text == "WARP_SZ") return constant(width(type), warp_lanes);  // what warpSize becomes
   if (text[0] == '!') {
     const std::uint32_t plain = source(text.substr(1), Type::pred);
     const std::uint32_t flipped = room(0);

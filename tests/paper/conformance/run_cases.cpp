@@ -1,5 +1,7 @@
 // Cases as kernels: operands come from device memory, each in a register of its width, and results
 // go there. Lanes that the guard leaves out must keep what their registers held before.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <sstream>
 
@@ -113,19 +115,22 @@ bool takes_part(const Case& made, std::uint32_t n) {
   return made.guard == Case::Guard::half ? thread % warp_lanes < 16 : n * 2654435761U >> 30 != 0;
 }
 
-// How far two floats are apart, in units of the expected one's last place.
+// How far two floats are apart, in units of the last place. (Whole numbers: a double has no digits
+// for all of binary64.)
 double units_apart(Format format, std::uint64_t seen, std::uint64_t wanted) {
   const auto place = [&](std::uint64_t bits) {
-    const auto rest = static_cast<double>(bits & (format.sign() - 1));
+    const Wide rest = bits & (format.sign() - 1);
     return (bits & format.sign()) != 0 ? -rest : rest;
   };
-  return std::abs(place(seen) - place(wanted));
+  const Wide apart = place(seen) - place(wanted);
+  return static_cast<double>(apart < 0 ? -apart : apart);
 }
 
 bool same_half(Format format, std::uint64_t seen, std::uint64_t wanted, double ulps) {
   const bool nan = unpack(format, seen).is_nan(), wanted_nan = unpack(format, wanted).is_nan();
   if (nan || wanted_nan) return nan && wanted_nan;
-  return seen == wanted || units_apart(format, seen, wanted) <= ulps;
+  // Without a tolerance the bits are the same: -0 is not +0.
+  return seen == wanted || (ulps > 0 && units_apart(format, seen, wanted) <= ulps);
 }
 
 bool same(const std::string& type, std::uint64_t seen, std::uint64_t wanted, double ulps) {
