@@ -17,7 +17,8 @@ class OnPaper {
   explicit OnPaper(std::vector<std::string> settings = {},
                    gpu::Blocks blocks = gpu::Blocks::chosen) {
     settings.insert(settings.begin(),
-                    {"seed=1", "grid_max=0", "counters=0", "fail_allocation=0", "fail_launch=0"});
+                    {"seed=1", "grid_max=0", "counters=0", "fail_allocation=0", "fail_launch=0",
+                     "fail_call=0", "skip_event_wait=0", "skip_wait=0", "move_launch=0"});
     device_ = gpu::open_gpu({gpu::Hardware::paper, blocks, std::move(settings)});
     before_ = gpu::paper_findings();
   }
