@@ -4,8 +4,6 @@
 // Where the CPU states an order of summation or of roundings (checksum, sums of squares, rows in
 // order, optimizer steps, dropout masks), the same bits come out here. Everything else is computed
 // in an order of its own, which depends on shapes only: a second run gives the same bits.
-//
-// Left out: heads of more than 128 numbers in attention, which throws and says so.
 #pragma once
 
 #include <cublas_v2.h>

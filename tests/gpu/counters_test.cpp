@@ -26,6 +26,7 @@ void run_all(Device& device, DType dtype) {
   norms(2, 2048, dtype, device);
   attention({1, 64, 2, 64}, dtype, device);
   attention({1, 64, 2, 32}, dtype, device);
+  attention({1, 64, 2, 136}, dtype, device);
   const Tensor x = noise({64, 64}, dtype, device);
   ops::transpose(x, 0, 1);
   ops::narrow(x, 1, 0, 32);

@@ -76,6 +76,11 @@ TEST_CASE("gpu: distances from the CPU", "[.distances]") {
       measure(distances, paper,
               {"causal_attention", "causal_attention, log_sums", "causal_attention_backward"},
               dtype, [&](Device& d) { return attention(of, dtype, d); });
+    for (const Attended& of : {Attended{2, 37, 3, 129}, Attended{1, 259, 2, 136}})
+      measure(distances, paper,
+              {"products of causal_attention", "products of causal_attention, log_sums",
+               "products of causal_attention_backward"},
+              dtype, [&](Device& d) { return attention(of, dtype, d); });
   }
   for (const auto& [name, of] : distances) {
     std::printf("| %s |", name.c_str());

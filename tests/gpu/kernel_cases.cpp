@@ -205,6 +205,34 @@ Results wide_heads(Device& device) {
   return all;
 }
 
+// By cuBLAS's products: rows of less and of more than a warp, of three turns and four, and a second
+// block of them.
+Results widest_heads(Device& device) {
+  Results all;
+  for (const Attended& of : {Attended{1, 37, 2, 129}, Attended{1, 259, 1, 129},
+                             Attended{1, 100, 1, 129}, Attended{1, 20, 1, 129}}) {
+    append(all, attention(of, f32, device));
+  }
+  return all;
+}
+
+// Scores of some hundreds, and whole numbers, so that they are exact in any order: the exponential
+// of one that is not first brought near 0 is infinite, or nothing.
+Results sharp_heads(Device& device) {
+  constexpr std::int64_t size = 256, tokens = 150;
+  const auto whole = [&](Shape shape, std::uint64_t stream) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < numel_of(shape); ++i) {
+      values.push_back(
+          static_cast<double>(random_bits(stream, static_cast<std::uint64_t>(i)) % 101) - 50);
+    }
+    return from_values(values, std::move(shape), f32, device);
+  };
+  const Tensor qkv = whole({1, tokens, 3 * size}, 1), grad = whole({1, tokens, size}, 2);
+  const auto forward = ops::causal_attention(qkv, 1);
+  return {forward.output, forward.log_sums, ops::causal_attention_backward(grad, qkv, forward, 1)};
+}
+
 void check_checksums(OnPaper& paper) {
   CpuDevice cpu;
   for (const std::int64_t count : {1, 8, 16, 24, 8203, 8208, 8216, 8224, 16411}) {
@@ -311,6 +339,8 @@ const std::vector<KernelCase>& kernel_cases() {
                  {16}),
       beside_cpu("attention", attentions, {16}),
       beside_cpu("wide heads", wide_heads, {16}),
+      beside_cpu("widest heads", widest_heads, {16}),
+      beside_cpu("sharp heads", sharp_heads, {16}),
       {"checksums", check_checksums},
       {"faults", check_faults},
       {"outside", check_outside},

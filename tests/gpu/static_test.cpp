@@ -75,7 +75,8 @@ std::vector<BuiltKernel> built_kernels() {
 // Threads of a block, as the kernel is launched.
 int threads_of(const BuiltKernel& kernel) {
   static const std::map<std::string, int> own{
-      {"add_linked_rows", 128},     {"clip", 1},
+      {"add_linked_rows", 128},     {"causal_slope_rows", 128},
+      {"causal_softmax_rows", 128}, {"clip", 1},
       {"dot_outputs", 128},         {"keep_first", 1},
       {"link_positions", 32},       {"norm_backward_columns", 32},
       {"norm_backward_groups", 32}, {"sum_by_threads", 64},

@@ -71,10 +71,11 @@ __global__ void __launch_bounds__(rows* quad)
 
 }  // namespace
 
-void causal_attention(const Call& call, const Tensor& qkv, std::int64_t heads, const Tensor& output,
-                      const Tensor& log_sums) {
+void causal_attention(const Call& call, cublasHandle_t blas, const Tensor& qkv, std::int64_t heads,
+                      const Tensor& output, const Tensor& log_sums) {
   if (output.numel() == 0) return;
   const Heads s = heads_of(qkv, heads);
+  if (takes_products(s)) return attention_by_products(call, blas, qkv, heads, output, log_sums);
   visit_float(qkv, [&]<typename T>() {
     with_head_size(s.head_size, [&]<int size>() {
       using V = Wide<T>;

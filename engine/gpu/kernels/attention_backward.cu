@@ -129,9 +129,9 @@ __global__ void __launch_bounds__(rows* quad) slope_of_keys(Backward<T> of, Head
 
 }  // namespace
 
-void causal_attention_backward(const Call& call, const Tensor& grad, const Tensor& qkv,
-                               const Tensor& output, const Tensor& log_sums, std::int64_t heads,
-                               const Tensor& out) {
+void causal_attention_backward(const Call& call, cublasHandle_t blas, const Tensor& grad,
+                               const Tensor& qkv, const Tensor& output, const Tensor& log_sums,
+                               std::int64_t heads, const Tensor& out) {
   if (out.numel() == 0) return;
   const Heads s = heads_of(qkv, heads);
   visit_float(qkv, [&]<typename T>() {
@@ -141,6 +141,10 @@ void causal_attention_backward(const Call& call, const Tensor& grad, const Tenso
     dot_outputs<<<blocks_for(queries, 4), 128, 0, call.stream>>>(
         elements<const T>(grad), elements<const T>(output), s, dots.template as<V>());
     check_launch("causal_attention_backward");
+    if (takes_products(s)) {
+      return attention_by_products_backward(call, blas, grad, qkv, log_sums, dots.data(), heads,
+                                            out);
+    }
     const Backward<T> of{elements<const T>(qkv),
                          elements<const T>(grad),
                          elements<const V>(log_sums),

@@ -1,20 +1,15 @@
 // What the kernels of attention have in common: tiles of rows in shared memory, four threads (a
 // quad, neighbours in a warp) a row. Thread `quarter` of a row's quad has the columns and the keys
 // quarter, quarter + 4, …; what the others of the quad have comes by shuffles.
-// B batch, T sequence, H heads, D size of a head, C = H·D; `size` is D's upper bound.
+// `size` is the upper bound of a head's size.
 #pragma once
 
-#include "engine/gpu/kernels/launch.cuh"
+#include "engine/gpu/kernels/attention_heads.cuh"
 #include "engine/gpu/kernels/teams.cuh"
 
 namespace lockstep::gpu {
 
-constexpr std::int64_t head_size_max = 128;
 constexpr int quad = 4;
-
-struct Heads {
-  std::int64_t batch, tokens, heads, head_size, width;  // B, T, H, D, C
-};
 
 // Rows of a tile, so that `tiles` of them fit into the 48 KiB that a block has without asking.
 template <typename V, int size, int tiles>
@@ -113,17 +108,9 @@ __device__ void put_row(const V (&values)[size / quad], V factor, int row, int q
 // with_head_size(D, [&]<int size>() { … })
 template <typename Function>
 void with_head_size(std::int64_t head_size, const Function& function) {
-  LOCKSTEP_CHECK(head_size <= head_size_max, "causal_attention: heads of ", head_size,
-                 " numbers; the CUDA kernels hold at most ", head_size_max,
-                 " of a row: use more heads");
   if (head_size <= 32) return function.template operator()<32>();
   if (head_size <= 64) return function.template operator()<64>();
-  function.template operator()<head_size_max>();
-}
-
-inline Heads heads_of(const Tensor& qkv, std::int64_t heads) {
-  const std::int64_t width = qkv.size(2) / 3;
-  return {qkv.size(0), qkv.size(1), heads, width / heads, width};
+  function.template operator()<tile_head_max>();
 }
 
 }  // namespace lockstep::gpu

@@ -124,12 +124,12 @@ void CudaKernels::dropout(const Tensor& x, const ops::DropoutMask& mask, Out y) 
 }
 void CudaKernels::causal_attention(const Tensor& qkv, std::int64_t heads, Out output,
                                    Out log_sums) const {
-  kernels::causal_attention(call(), qkv, heads, output.tensor, log_sums.tensor);
+  kernels::causal_attention(call(), blas_, qkv, heads, output.tensor, log_sums.tensor);
 }
 void CudaKernels::causal_attention_backward(const Tensor& grad, const Tensor& qkv,
                                             const Tensor& output, const Tensor& log_sums,
                                             std::int64_t heads, Out out) const {
-  kernels::causal_attention_backward(call(), grad, qkv, output, log_sums, heads, out.tensor);
+  kernels::causal_attention_backward(call(), blas_, grad, qkv, output, log_sums, heads, out.tensor);
 }
 void CudaKernels::sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const {
   kernels::sgd(call(), grad, rule, value.tensor, velocity.tensor);

@@ -12,6 +12,19 @@ cublasOperation_t operation_of(ops::Transpose transpose) {
   return transpose == ops::Transpose::yes ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
+cudaDataType_t type_of(DType dtype) {
+  switch (dtype) {
+    case DType::float64:
+      return CUDA_R_64F;
+    case DType::bfloat16:
+      return CUDA_R_16BF;
+    case DType::float16:
+      return CUDA_R_16F;
+    default:
+      return CUDA_R_32F;
+  }
+}
+
 int size_of(std::int64_t size) {
   LOCKSTEP_CHECK(size <= std::numeric_limits<int>::max(), "matmul: a matrix has ", size,
                  " rows or columns; cuBLAS counts to 2,147,483,647 here: multiply in parts");
@@ -48,6 +61,23 @@ void matmul(const Call& call, cublasHandle_t blas, const Tensor& a, ops::Transpo
                      step_a, &zero, c.address(), type, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx");
   }
+}
+
+void batched_matmul(cublasHandle_t blas, const BatchSizes& sizes, const Matrices& a,
+                    ops::Transpose transpose_a, const Matrices& b, ops::Transpose transpose_b,
+                    const Matrices& c) {
+  const float one = 1, zero = 0;
+  const double one_64 = 1, zero_64 = 0;
+  const bool doubles = c.dtype == DType::float64;
+  const void* const alpha = doubles ? static_cast<const void*>(&one_64) : &one;
+  const void* const beta = doubles ? static_cast<const void*>(&zero_64) : &zero;
+  check(cublasGemmStridedBatchedEx(
+            blas, operation_of(transpose_b), operation_of(transpose_a), size_of(sizes.n),
+            size_of(sizes.m), size_of(sizes.k), alpha, b.first, type_of(b.dtype), size_of(b.step),
+            b.apart, a.first, type_of(a.dtype), size_of(a.step), a.apart, beta, c.first,
+            type_of(c.dtype), size_of(c.step), c.apart, size_of(sizes.batch),
+            doubles ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        "cublasGemmStridedBatchedEx");
 }
 
 }  // namespace lockstep::gpu::kernels

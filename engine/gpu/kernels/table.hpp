@@ -53,15 +53,40 @@ void embedding(const Call& call, const Tensor& table, const Tensor& indices, con
 void embedding_backward(const Call& call, const Tensor& grad, const Tensor& indices,
                         const Tensor& table);
 void dropout(const Call& call, const Tensor& x, const ops::DropoutMask& mask, const Tensor& y);
-void causal_attention(const Call& call, const Tensor& qkv, std::int64_t heads, const Tensor& output,
-                      const Tensor& log_sums);
-void causal_attention_backward(const Call& call, const Tensor& grad, const Tensor& qkv,
-                               const Tensor& output, const Tensor& log_sums, std::int64_t heads,
-                               const Tensor& out);
+void causal_attention(const Call& call, cublasHandle_t blas, const Tensor& qkv, std::int64_t heads,
+                      const Tensor& output, const Tensor& log_sums);
+void causal_attention_backward(const Call& call, cublasHandle_t blas, const Tensor& grad,
+                               const Tensor& qkv, const Tensor& output, const Tensor& log_sums,
+                               std::int64_t heads, const Tensor& out);
 void sgd(const Call& call, const Tensor& grad, const SgdRule& rule, const Tensor& value,
          const Tensor& velocity);
 void adam(const Call& call, const Tensor& grad, const AdamRule& rule, std::int64_t updates,
           const Tensor& value, const Tensor& first, const Tensor& second);
 void unscale(const Call& call, const Tensor& x, double factor, const Tensor& found);
+
+// Parts of those above, for which they launch no kernels of their own.
+
+// As many row-major matrices as a batch has: `step` elements from row to row, `apart` from matrix
+// to matrix, so that a matrix may lie between the rows of others.
+struct Matrices {
+  void* first;
+  DType dtype;
+  std::int64_t step, apart;
+};
+struct BatchSizes {
+  std::int64_t batch, m, n, k;  // each at least 1
+};
+// c [m, n] = op(a) [m, k] · op(b) [k, n], of each in the batch. a and b have one dtype; c has it
+// too, or float32 where they are halves.
+void batched_matmul(cublasHandle_t blas, const BatchSizes& sizes, const Matrices& a,
+                    ops::Transpose transpose_a, const Matrices& b, ops::Transpose transpose_b,
+                    const Matrices& c);
+
+// attention_heads.cuh says which heads come here. dots: Σ grad·out of each query, as log_sums.
+void attention_by_products(const Call& call, cublasHandle_t blas, const Tensor& qkv,
+                           std::int64_t heads, const Tensor& output, const Tensor& log_sums);
+void attention_by_products_backward(const Call& call, cublasHandle_t blas, const Tensor& grad,
+                                    const Tensor& qkv, const Tensor& log_sums,
+                                    const std::byte* dots, std::int64_t heads, const Tensor& out);
 
 }  // namespace lockstep::gpu::kernels
