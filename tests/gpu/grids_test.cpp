@@ -28,6 +28,10 @@ std::vector<std::pair<std::string, Program>> programs(DType dtype) {
        [=](Device& device) {
          return attention({2, 37, 3, 4}, dtype, device);
        }},
+      {"attention by products",
+       [=](Device& device) {
+         return attention({1, 37, 2, 129}, dtype, device);
+       }},
   };
 }
 

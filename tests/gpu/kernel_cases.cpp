@@ -55,7 +55,12 @@ Results elements(Device& device) {
     each.fill_(3);
     all.push_back(each);
   }
+  // A rest of three turns of a block.
+  all.push_back(ops::add(noise({7, 256}, f32, device), noise({256}, f32, device, 1)));
+  all.push_back(window(7 * 256, device, 4));
+  all.back().fill_(0.75);
   all.push_back(ops::sum_rows(noise({0, 300}, f32, device)));
+  all.push_back(ops::sum_rows(noise({0, 128}, f32, device)));  // four turns of a block's 32 threads
   for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 12, 14, 15, 16}) {
     all.push_back(ops::sum_rows(noise({rows, 131}, f32, device)));
   }
@@ -91,6 +96,18 @@ Results sums_of_axes(Device& device) {
                ops::sum_to(noise({2, 6, 2, 6, 2, 6, 2, 6}, f32, device), {2, 1, 2, 1, 2, 1, 2, 1}),
                ops::sum_to(noise({2, 11, 2, 11, 2, 11}, f32, device), {2, 1, 2, 1, 2, 1}),
                ops::sum_to(noise({2, 34, 2, 34}, f32, device), {2, 1, 2, 1})});
+  // One to four axes, whose terms leave a rest of three turns: of a thread, a warp, a block.
+  const auto add = [&](const Shape& from, const Shape& to) {
+    all.push_back(ops::sum_to(noise(from, f32, device), to));
+  };
+  add({3, 2, 5, 2}, {1, 2, 1, 2});
+  add({3, 2, 3, 2, 3, 2}, {1, 2, 1, 2, 1, 2});
+  add({3, 2, 3, 2, 3, 2, 5, 2}, {1, 2, 1, 2, 1, 2, 1, 2});
+  for (const std::int64_t by : {1, 8}) {
+    add({2, 16, 2, 14 * by}, {2, 1, 2, 1});
+    add({2, 4, 2, 4, 2, 14 * by}, {2, 1, 2, 1, 2, 1});
+    add({2, 7, 2, 4, 2, 4, 2, 2 * by}, {2, 1, 2, 1, 2, 1, 2, 1});
+  }
   for (const std::int64_t terms : {2, 3, 4, 5, 6, 7, 8, 9}) {
     all.push_back(ops::sum_to(noise({terms, 300}, f32, device), {300}));
     all.push_back(ops::sum_to(noise({30, 32 * terms + 16}, f32, device), {30, 1}));
@@ -266,6 +283,22 @@ void check_faults(OnPaper& paper) {
     labels[used] = 2;
     CHECK_NOTHROW(to_host(ops::cross_entropy(logits, integers(labels, device)).loss));
   }
+  // A label that is one too large, in each of a thread's turns: of five, of four and of eight.
+  for (const auto& [rows, place] : {std::pair<std::int64_t, std::size_t>{1300, 5},
+                                    {1300, 261},
+                                    {1300, 517},
+                                    {1300, 773},
+                                    {1300, 1029},
+                                    {1024, 255},
+                                    {2048, 1100}}) {
+    std::vector<double> labels(static_cast<std::size_t>(rows), 1);
+    labels[place] = 2;
+    const Tensor wrong = integers(labels, device), two = full({rows, 2}, 1, f32, device);
+    CHECK_THROWS_WITH(to_host(ops::cross_entropy(two, wrong).loss),
+                      contains(text("label 2 of row ", place, " ")));
+    CHECK_THROWS_WITH(to_host(ops::embedding(full({2, 2}, 1, f32, device), wrong)),
+                      contains("index 2 "));
+  }
   const Tensor ignored = full({300}, -100, DType::int64, device);
   const Tensor loss = ops::cross_entropy(logits, ignored).loss;
   CHECK_THROWS_WITH(to_host(loss), contains("the mean of an empty batch"));
@@ -324,14 +357,20 @@ const std::vector<KernelCase>& kernel_cases() {
                    return norms_of({{9, 147}, {9, 208}, {9, 128}}, device);
                  },
                  {16}),
-      beside_cpu(
-          "many norms",
-          [](Device& device) {
-            return norms_of(
-                {{330, 5}, {256, 35}, {448, 3}, {300, 3}, {512, 35}, {67, 3}, {4, 3}, {0, 300}},
-                device);
-          },
-          {16}),
+      beside_cpu("many norms",
+                 [](Device& device) {
+                   return norms_of({{330, 5},
+                                    {256, 35},
+                                    {448, 3},
+                                    {300, 3},
+                                    {512, 35},
+                                    {67, 3},
+                                    {4, 3},
+                                    {0, 300},
+                                    {0, 128}},
+                                   device);
+                 },
+                 {16}),
       beside_cpu("long norms",
                  [](Device& device) {
                    return norms_of({{3, 1155}, {3, 1600}}, device);
