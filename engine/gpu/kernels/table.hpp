@@ -64,7 +64,7 @@ void adam(const Call& call, const Tensor& grad, const AdamRule& rule, std::int64
           const Tensor& value, const Tensor& first, const Tensor& second);
 void unscale(const Call& call, const Tensor& x, double factor, const Tensor& found);
 
-// Parts of those above, for which they launch no kernels of their own.
+// What those above hand on to.
 
 // As many row-major matrices as a batch has: `step` elements from row to row, `apart` from matrix
 // to matrix, so that a matrix may lie between the rows of others.
