@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "engine/paper/cudart/host_touch.hpp"
@@ -58,7 +59,15 @@ GpuDevice::GpuDevice(int its_number, Track its_legacy, const Settings& settings,
 Runtime::Runtime()
     : settings_(settings_of_environment()),
       schedule_(timeline_, settings_.seed),
-      pinned_(timeline_, findings_) {}
+      pinned_(timeline_, findings_) {
+  schedule_.when_idle([this](unsigned turns) {
+    const char* const own = function;
+    mutex_.unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds(turns < 20 ? 20 : 300));
+    mutex_.lock();
+    function = own;
+  });
+}
 
 bool Runtime::configure(std::string_view key, std::string_view value) {
   const bool too_late = key == "memory_bytes" || key == "checks" || key == "devices";
@@ -199,7 +208,35 @@ Operation Runtime::enqueue(const Queue& queue, std::string_view name,
   return operation;
 }
 
-void Runtime::wait_for(const Clock& clock) {
+Operation Runtime::enqueue_steps(const Queue& queue, std::string_view name,
+                                 std::function<LibrarySteps::Step(Operation)> step,
+                                 std::function<bool()> wanted) {
+  const Operation operation = timeline_.begin(queue.track, name);
+  schedule_.add({operation,
+                 {},
+                 [this, &device = queue.device, operation, step = std::move(step)] {
+                   const LibrarySteps::Step made = step(operation);
+                   if (made == LibrarySteps::Step::failed) fail(device, cudaErrorLaunchFailure);
+                   return made == LibrarySteps::Step::waits ? Progress::waits : Progress::done;
+                 },
+                 std::move(wanted)});
+  if (!helps_) std::thread([this] { help_others(); }).detach();
+  helps_ = true;
+  return operation;
+}
+
+// A GPU carries out a collective though its host does something else, such as waiting for the
+// peer's host. Here it takes this thread.
+void Runtime::help_others() {
+  while (true) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::scoped_lock lock(mutex_);
+    if (finishing_) return;
+    schedule_.run_wanted();
+  }
+}
+
+void Runtime::wait_for(Clock clock) {
   schedule_.run_until(clock);
   timeline_.host_learns(clock);
   pinned_.let_go();
