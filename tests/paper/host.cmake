@@ -33,7 +33,7 @@ if(NOT LOCKSTEP_NCCL)
   return()
 endif()
 set(programs "")
-foreach(program IN ITEMS meeting)
+foreach(program IN ITEMS collectives disagreements meeting)
   lockstep_cuda_objects(object host/${program}.cu)
   add_executable(paper_${program} EXCLUDE_FROM_ALL ${object})
   set_target_properties(paper_${program} PROPERTIES OUTPUT_NAME ${program} LINKER_LANGUAGE CXX

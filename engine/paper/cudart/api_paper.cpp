@@ -130,8 +130,8 @@ double paperDeadline() {
   return state == nullptr ? Settings{}.deadline_s : state->settings().deadline_s;
 }
 
-void paperHang(const char* sentence) {
-  if (Runtime* const state = runtime()) state->findings().add(Kind::hang, Where{}, sentence);
+void paperFinding(Kind kind, const char* sentence) {
+  if (Runtime* const state = runtime()) state->findings().add(kind, Where{}, sentence);
 }
 
 void paperBadCall(const char* sentence) {

@@ -29,6 +29,16 @@ Library& library() {
   return only;
 }
 
+// Before the end of cudart, which prints what was found.
+__attribute__((destructor)) void find_leaks() {
+  for (const auto& [handle, comm] : library().known) {
+    if (comm->destroyed || comm->shared.table().trouble != Trouble::none) continue;
+    paperFinding(Kind::leak, ("a communicator was never destroyed: rank " +
+                              std::to_string(comm->rank) + " of " + std::to_string(comm->ranks))
+                                 .c_str());
+  }
+}
+
 void nap() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
 
 std::string rank_text(int rank) { return "rank " + std::to_string(rank); }
@@ -203,7 +213,9 @@ Arrival split(ncclComm& parent, int color, int key) {
   Table& table = parent.shared.table();
   const std::uint64_t number = ++parent.splits;
   const auto deadline = deadline_from_now();
-  const auto seats = [&] { return std::span(table.seats).first(static_cast<std::size_t>(parent.ranks)); };
+  const auto seats = [&] {
+    return std::span(table.seats).first(static_cast<std::size_t>(parent.ranks));
+  };
   Split& own = table.seats[static_cast<std::size_t>(parent.rank)].split;
   const auto wait = [&](auto come) {
     for (;; nap()) {

@@ -108,12 +108,12 @@ LibrarySteps::Step CommOperation::answer() {
       return Step::waits;
     case Trouble::remote:
       if (Clockwork::now() < deadline_) return Step::waits;
-      paperHang((sentence + "; rank " + std::to_string(comm_.rank) + " has waited " +
-                 seconds_text() + " and nobody called ncclCommAbort")
-                    .c_str());
+      paperFinding(Kind::hang, (sentence + "; rank " + std::to_string(comm_.rank) + " has waited " +
+                                seconds_text() + " and nobody called ncclCommAbort")
+                                   .c_str());
       break;
     case Trouble::hang:
-      paperHang(sentence.c_str());
+      paperFinding(Kind::hang, sentence.c_str());
       break;
     case Trouble::disagreement:
       paperBadCall(("ranks disagree: " + sentence).c_str());

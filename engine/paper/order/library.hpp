@@ -52,8 +52,7 @@ lockstep::paper::Submitted paperSubmitSteps(void* stream, const char* name,
 // The setting `deadline_s`: how long other processes may be waited for.
 double paperDeadline();
 
-// Operations that wait for others are a hang: a finding.
-void paperHang(const char* sentence);
+void paperFinding(lockstep::paper::Kind kind, const char* sentence);
 
 // A call of the library that its rules forbid: a finding.
 void paperBadCall(const char* sentence);

@@ -75,5 +75,6 @@ static inline T* to_device(const std::vector<T>& all) {
   T* x = nullptr;
   MUST(cudaMalloc(&x, (all.size() + 1) * sizeof(T)));
   MUST(cudaMemcpy(x, all.data(), all.size() * sizeof(T), cudaMemcpyHostToDevice));
+  MUST(cudaDeviceSynchronize());  // other streams do not wait for a copy from pageable memory
   return x;
 }
