@@ -31,8 +31,13 @@ Library& library() {
 
 // Before the end of cudart, which prints what was found.
 __attribute__((destructor)) void find_leaks() {
-  for (const auto& [handle, comm] : library().known) {
-    if (comm->destroyed || comm->shared.table().trouble != Trouble::none) continue;
+  const auto& known = library().known;
+  const bool failed = std::ranges::any_of(known, [](const auto& entry) {
+    return entry.second->shared.table().trouble != Trouble::none;
+  });
+  if (failed) return;  // then nothing can be ended as it should
+  for (const auto& [handle, comm] : known) {
+    if (comm->destroyed) continue;
     paperFinding(Kind::leak, ("a communicator was never destroyed: rank " +
                               std::to_string(comm->rank) + " of " + std::to_string(comm->ranks))
                                  .c_str());

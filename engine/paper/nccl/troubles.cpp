@@ -185,7 +185,7 @@ void look_for_the_stuck(Table& table, int ranks, int rank) {
     // Everybody says it from the lowest rank on.
     const auto lowest = std::ranges::min_element(way, {}, &Wait::rank);
     std::ranges::rotate(way, lowest);
-    tell(table, Trouble::disagreement, circle(table, way));
+    tell(table, Trouble::hang, circle(table, way));
     return;
   }
 }
