@@ -187,12 +187,14 @@ void leaked(Desk& on, Version version) {
   std::exit(0);
 }
 
-// Waits for the sum as a watchdog does, and aborts when it hears of a peer.
+// Sums on and on, waits as a watchdog does, and aborts when it hears of a peer.
 void watch(Desk& on) {
-  // It may have been told already.
-  ncclResult_t error = ncclAllReduce(on.x, on.y, n, ncclFloat32, ncclSum, on.comm, on.stream);
-  while (cudaStreamQuery(on.stream) == cudaErrorNotReady && error == ncclSuccess) {
-    MUST(ncclCommGetAsyncError(on.comm, &error));
+  ncclResult_t error = ncclSuccess;
+  while (error == ncclSuccess) {
+    error = ncclAllReduce(on.x, on.y, n, ncclFloat32, ncclSum, on.comm, on.stream);
+    while (error == ncclSuccess && cudaStreamQuery(on.stream) == cudaErrorNotReady) {
+      MUST(ncclCommGetAsyncError(on.comm, &error));
+    }
   }
   EXPECT(error == ncclRemoteError);
   std::printf("%s\n", ncclGetLastError(on.comm));
@@ -204,6 +206,17 @@ void watch(Desk& on) {
 
 void survive(Desk& on, Version) {
   if (on.rank == 1) raise(SIGKILL);
+  watch(on);
+}
+
+// At any time, in the middle of what it does.
+void struck(Desk& on, Version) {
+  if (on.rank == 1) {
+    std::thread([] {
+      std::this_thread::sleep_for(std::chrono::microseconds(getpid() * 7919 % 20000));
+      raise(SIGKILL);
+    }).detach();
+  }
   watch(on);
 }
 
@@ -241,6 +254,7 @@ const Fault faults[] = {
     {"no_such_root", no_such_root},
     {"leaked", leaked},
     {"survive", survive},
+    {"struck", struck},
     {"aborted", aborted},
 };
 
