@@ -310,6 +310,7 @@ void Runtime::find_leaks() {
 }
 
 void Runtime::finish() {
+  const std::scoped_lock lock(mutex_);  // from the thread that helps others
   finishing_ = true;
   bool failed = false;
   for (const auto& device : devices_) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <new>
@@ -23,6 +24,8 @@ constexpr std::array<char, 16> magic{"paper's nccl 1"};
 // Each rank's call and each pair's mail has a place of its own in the file, which is sparse.
 constexpr off_t place_bytes = off_t{1} << 36;
 static_assert(sizeof(Table) < static_cast<std::size_t>(place_bytes));
+
+constexpr long second_ns = 1'000'000'000, turn_ns = 20'000'000;
 
 off_t place_of_call(int rank, std::uint64_t number) {
   return (1 + rank * 2 + static_cast<off_t>(number % 2)) * place_bytes;
@@ -136,8 +139,18 @@ bool Shared::take_mail(int from, int to, std::byte* into, std::size_t bytes) con
   return got;
 }
 
+// Waits in short turns: a process that is killed when it has just been woken takes the wake with
+// it, and nobody else would hear of the lock again.
 Locked::Locked(Table& table) : table_(table) {
-  if (pthread_mutex_lock(&table_.mutex) == EOWNERDEAD) pthread_mutex_consistent(&table_.mutex);
+  int got = ETIMEDOUT;
+  while (got == ETIMEDOUT) {
+    timespec until{};
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += turn_ns;
+    if (until.tv_nsec >= second_ns) ++until.tv_sec, until.tv_nsec -= second_ns;
+    got = pthread_mutex_clocklock(&table_.mutex, CLOCK_MONOTONIC, &until);
+  }
+  if (got == EOWNERDEAD) pthread_mutex_consistent(&table_.mutex);
 }
 
 Locked::~Locked() { pthread_mutex_unlock(&table_.mutex); }
