@@ -140,7 +140,8 @@ TEST_CASE("paper: ranks of NCCL that disagree, or wait for ever, are named") {
 }
 
 TEST_CASE("paper: the others of a rank that dies or aborts know at once, and can go on") {
-  for (const std::string words : {"survive 3", "survive 5", "aborted 3", "struck 2", "struck 4"}) {
+  for (const std::string words :
+       {"survive 3", "survive 5", "aborted 3", "struck 2", "struck 4", "watchdog 3"}) {
     INFO(words);
     const Ran ran = run_ranks("disagreements", words);
     INFO(ran.said);

@@ -220,6 +220,24 @@ void struck(Desk& on, Version) {
   watch(on);
 }
 
+// The host waits for its stream, and a second thread watches and aborts.
+void watchdog(Desk& on, Version) {
+  if (on.rank == 1) raise(SIGKILL);
+  std::thread dog([&] {
+    ncclResult_t error = ncclSuccess;
+    while (error == ncclSuccess) MUST(ncclCommGetAsyncError(on.comm, &error));
+    EXPECT(error == ncclRemoteError);
+    std::printf("%s\n", ncclGetLastError(on.comm));
+    MUST(ncclCommAbort(on.comm));
+  });
+  if (ncclAllReduce(on.x, on.y, n, ncclFloat32, ncclSum, on.comm, on.stream) == ncclSuccess) {
+    on.settle();
+  }
+  dog.join();
+  on.free_all();
+  std::exit(0);
+}
+
 void aborted(Desk& on, Version) {
   if (on.rank != 1) watch(on);
   MUST(ncclCommAbort(on.comm));
@@ -255,6 +273,7 @@ const Fault faults[] = {
     {"leaked", leaked},
     {"survive", survive},
     {"struck", struck},
+    {"watchdog", watchdog},
     {"aborted", aborted},
 };
 
