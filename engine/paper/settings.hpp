@@ -28,6 +28,7 @@ struct Settings {
   std::uint64_t fail_call = 0;        // any that needs the device and gives nothing back
   std::uint64_t skip_event_wait = 0;  // a cudaStreamWaitEvent that does nothing
   std::uint64_t skip_wait = 0;        // a wait of the host that does not wait
+  std::uint64_t fail_collective = 0;  // an operation of NCCL: an asynchronous error on all ranks
   std::uint64_t move_launch = 0;      // a kernel or a product that goes to a stream of its own
   // Blocks of a launch at most, the others are left out; 0: as many as asked for. A kernel that
   // walks on by its grid's size comes to the same result.

@@ -151,3 +151,13 @@ TEST_CASE("paper: the others of a rank that dies or aborts know at once, and can
     CHECK_THAT(ran.said, !contains("does not hold"));
   }
 }
+
+TEST_CASE(
+    "paper: a setting lets an operation of NCCL fail, with an asynchronous error everywhere") {
+  const Ran ran = run_program("disagreements", "injected 3", 1,
+                              "PAPER_DEVICES=8 PAPER_DEADLINE=30 PAPER_FAIL_COLLECTIVE=5");
+  INFO(ran.said);
+  CHECK(ran.exit_code == 0);
+  CHECK_THAT(ran.said, contains("ncclAllReduce fails, as the setting fail_collective asks"));
+  CHECK_THAT(ran.said, !contains("paper:"));
+}

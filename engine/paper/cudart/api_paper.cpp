@@ -112,6 +112,7 @@ Submitted paperSubmitSteps(void* stream, const char* name, LibrarySteps* given) 
   const std::shared_ptr<LibrarySteps> steps(given);
   const cudaError_t error = call(name, [&](Runtime& state) {
     const Runtime::Queue queue = state.queue_of_launch(static_cast<cudaStream_t>(stream));
+    if (state.strikes(Runtime::Chance::collective)) steps->spoil();
     state.enqueue_steps(
         queue, name,
         [&state, &device = queue.device, steps](Operation operation) {

@@ -37,6 +37,7 @@ class CommOperation final : public LibrarySteps {
 
   Step step(LibraryMemory& memory) override;
   bool wanted() const override;
+  void spoil() override { spoilt_ = true; }
 
  private:
   // What a part comes to in a step; broken: the memory may not be touched, or the machine is full.
@@ -69,7 +70,7 @@ class CommOperation final : public LibrarySteps {
   Table& table_;
   const std::uint64_t place_;  // among the operations of the communicator
   std::vector<Progressing> parts_;
-  bool begun_ = false, over_ = false;
+  bool begun_ = false, over_ = false, spoilt_ = false;
   Clockwork::time_point deadline_, next_look_;
 };
 
@@ -80,6 +81,12 @@ LibrarySteps::Step CommOperation::step(LibraryMemory& memory) {
   if (!begun_) deadline_ = deadline_from_now(), next_look_ = now + between_looks;
   begun_ = true;
   const Locked lock(table_);
+  if (spoilt_) {
+    tell(table_, Trouble::remote,
+         "rank " + std::to_string(comm_.rank) + ": " + parts_.front().part.function +
+             " fails, as the setting fail_collective asks");
+    return answer();
+  }
   if (table_.trouble == Trouble::none || table_.trouble == Trouble::remote) {
     for (Progressing& each : parts_) {
       if (advance(each, memory) == Went::broken) return Step::failed;

@@ -33,6 +33,7 @@ class LibrarySteps {
   virtual Step step(LibraryMemory& memory) = 0;  // called again and again, once it may begin
   // Whether another process waits for it: it is then carried out though nobody waits here.
   virtual bool wanted() const = 0;
+  virtual void spoil() = 0;  // the settings let it fail, when it runs
 };
 
 enum class Submitted : int { fine = 0, bad_stream = 1, failed = 2 };

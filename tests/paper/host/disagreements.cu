@@ -209,6 +209,9 @@ void survive(Desk& on, Version) {
   watch(on);
 }
 
+// With PAPER_FAIL_COLLECTIVE=5 on every rank, where the first three were the desk's.
+void injected(Desk& on, Version) { watch(on); }
+
 // At any time, in the middle of what it does.
 void struck(Desk& on, Version) {
   if (on.rank == 1) {
@@ -223,6 +226,8 @@ void struck(Desk& on, Version) {
 // The host waits for its stream, and a second thread watches and aborts.
 void watchdog(Desk& on, Version) {
   if (on.rank == 1) raise(SIGKILL);
+  const ncclResult_t asked = ncclAllReduce(on.x, on.y, n, ncclFloat32, ncclSum, on.comm, on.stream);
+  EXPECT(asked == ncclSuccess || asked == ncclRemoteError);  // it may have been told already
   std::thread dog([&] {
     ncclResult_t error = ncclSuccess;
     while (error == ncclSuccess) MUST(ncclCommGetAsyncError(on.comm, &error));
@@ -230,9 +235,7 @@ void watchdog(Desk& on, Version) {
     std::printf("%s\n", ncclGetLastError(on.comm));
     MUST(ncclCommAbort(on.comm));
   });
-  if (ncclAllReduce(on.x, on.y, n, ncclFloat32, ncclSum, on.comm, on.stream) == ncclSuccess) {
-    on.settle();
-  }
+  on.settle();
   dog.join();
   on.free_all();
   std::exit(0);
@@ -272,6 +275,7 @@ const Fault faults[] = {
     {"no_such_root", no_such_root},
     {"leaked", leaked},
     {"survive", survive},
+    {"injected", injected},
     {"struck", struck},
     {"watchdog", watchdog},
     {"aborted", aborted},

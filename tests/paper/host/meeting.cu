@@ -50,7 +50,22 @@ void one_process(const Rank& is) {
     MUST(ncclCommInitRank(&comms[rank], 3, is.id, rank));
   }
   MUST(ncclGroupEnd());
-  for (int rank = 0; rank < 3; ++rank) MUST(ncclCommDestroy(comms[rank]));
+  float* x[3];
+  for (int rank = 0; rank < 3; ++rank) {
+    MUST(cudaSetDevice(rank));
+    x[rank] = to_device(std::vector<float>(count, static_cast<float>(rank)));
+  }
+  MUST(ncclGroupStart());
+  for (int rank = 0; rank < 3; ++rank) {
+    MUST(ncclAllReduce(x[rank], x[rank], count, ncclFloat32, ncclSum, comms[rank], nullptr));
+  }
+  MUST(ncclGroupEnd());
+  for (int rank = 0; rank < 3; ++rank) {
+    MUST(cudaSetDevice(rank));
+    EXPECT(to_host(x[rank], count)[7] == 3);
+    MUST(cudaFree(x[rank]));
+    MUST(ncclCommDestroy(comms[rank]));
+  }
 }
 
 void never_comes(const Rank& is) {
