@@ -76,7 +76,8 @@ TEST_CASE("paper: NCCL's calls have the right values on all types and operators"
 
 TEST_CASE("paper: collectives go on as on a GPU, whatever the hosts wait for") {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    for (const std::string name : {"streams 3", "two_communicators 4", "host_elsewhere 3"}) {
+    for (const std::string name :
+         {"streams 3", "two_communicators 4", "host_elsewhere 3", "many_streams 3"}) {
       INFO(name << ", seed " << seed);
       is_fine(run_ranks("collectives", name, seed));
     }
@@ -121,6 +122,7 @@ TEST_CASE("paper: ranks of NCCL that disagree, or wait for ever, are named") {
       {"crossed 2", "has called it, but its stream has not come to it", 1},
       {"killed 3", "rank 1 (process ", 1},
       {"no_event 2", "race between streams"},
+      {"unwritten 2", "uninitialised: ncclAllReduce reads byte 0"},
       {"too_small 2", "out of bounds: ncclAllGather: a write of 8000 bytes"},
       {"of_the_host 1", "ncclAllReduce: sendbuff is memory of the host"},
       {"overlap 1", "ncclAllReduce: sendbuff and recvbuff overlap"},

@@ -184,7 +184,7 @@ void look_for_the_stuck(Table& table, int ranks, int rank) {
     if (!comes_back(table, ranks, way, seen)) continue;
     // Everybody says it from the lowest rank on.
     const auto lowest = std::ranges::min_element(way, {}, &Wait::rank);
-    std::ranges::rotate(way, lowest);
+    std::rotate(way.begin(), lowest, way.end());
     tell(table, Trouble::hang, circle(table, way));
     return;
   }

@@ -246,30 +246,55 @@ void host_elsewhere(const Rank& is, int (&pipes)[2]) {
   MUST(cudaFree(x));
 }
 
+// One communicator on many streams: its calls follow each other, whatever is waited for first.
+void many_streams(const Rank& is) {
+  ncclComm_t comm = join(is);
+  cudaStream_t streams[6];
+  float* x[6];
+  for (int i = 0; i < 6; ++i) {
+    streams[i] = new_stream();
+    x[i] = on_device();
+    fill_all(x[i], static_cast<float>(i + is.rank), streams[i]);
+    MUST(ncclAllReduce(x[i], x[i], count, ncclFloat32, ncclSum, comm, streams[i]));
+  }
+  for (int i = 0; i < 6; ++i) MUST(cudaStreamSynchronize(streams[(i * 5 + is.rank) % 6]));
+  const int all = is.ranks * (is.ranks - 1) / 2;
+  for (int i = 0; i < 6; ++i) {
+    EXPECT(to_host(x[i], count)[3] == static_cast<float>(is.ranks * i + all));
+    MUST(cudaFree(x[i]));
+    MUST(cudaStreamDestroy(streams[i]));
+  }
+  MUST(ncclCommDestroy(comm));
+}
+
 // Each sends something else to each, itself too, among two sums: one group.
 void group_of_all(const Rank& is) {
   ncclComm_t comm = join(is);
   std::vector<float> mine;
   for (int to = 0; to < is.ranks; ++to) mine.push_back(static_cast<float>(100 * is.rank + to));
-  float *out = to_device(mine), *in = on_device(is.ranks), *x = on_device(), *y = on_device();
+  float *out = to_device(mine), *in = on_device(is.ranks), *again = on_device(is.ranks),
+        *x = on_device(), *y = on_device();
   fill_all(x, 1, nullptr);
   MUST(ncclGroupStart());
   MUST(ncclAllReduce(x, y, count, ncclFloat32, ncclSum, comm, nullptr));
   for (int peer = 0; peer < is.ranks; ++peer) {
     MUST(ncclSend(out + peer, 1, ncclFloat32, peer, comm, nullptr));
     MUST(ncclRecv(in + peer, 1, ncclFloat32, peer, comm, nullptr));
+    MUST(ncclSend(x + peer, 1, ncclFloat32, peer, comm, nullptr));  // the pair's second message
+    MUST(ncclRecv(again + peer, 1, ncclFloat32, peer, comm, nullptr));
   }
   MUST(ncclAllReduce(x, x, count, ncclFloat32, ncclMax, comm, nullptr));
   MUST(ncclGroupEnd());
   MUST(cudaStreamSynchronize(nullptr));
-  const auto found = to_host(in, is.ranks);
+  const auto found = to_host(in, is.ranks), second = to_host(again, is.ranks);
   for (int from = 0; from < is.ranks; ++from) {
     EXPECT(found[from] == static_cast<float>(100 * from + is.rank));
+    EXPECT(second[from] == 1);
   }
   EXPECT(to_host(y, count)[1] == static_cast<float>(is.ranks));
   EXPECT(to_host(x, count)[1] == 1);
   MUST(ncclCommDestroy(comm));
-  for (float* each : {out, in, x, y}) MUST(cudaFree(each));
+  for (float* each : {out, in, again, x, y}) MUST(cudaFree(each));
 }
 
 }  // namespace
@@ -282,6 +307,7 @@ int main(int words, char** word) {
   if (name == "factors") return as_ranks(ranks, factors);
   if (name == "streams") return as_ranks(ranks, streams);
   if (name == "two_communicators") return as_ranks(ranks, two_communicators);
+  if (name == "many_streams") return as_ranks(ranks, many_streams);
   if (name == "group_of_all") return as_ranks(ranks, group_of_all);
   if (name == "host_elsewhere") {
     int pipes[2];

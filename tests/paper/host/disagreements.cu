@@ -153,6 +153,14 @@ void no_event(Desk& on, Version version) {
   MUST(cudaStreamDestroy(wire));
 }
 
+void unwritten(Desk& on, Version version) {
+  float* fresh = on_device();
+  if (version == Version::clean) fill_all(fresh, 1, on.stream);
+  MUST(ncclAllReduce(fresh, on.y, n, ncclFloat32, ncclSum, on.comm, on.stream));
+  on.settle();
+  MUST(cudaFree(fresh));
+}
+
 void too_small(Desk& on, Version version) {
   float* all = on_device(version == Version::clean ? 2 * count : 2 * count - 1);
   MUST(ncclAllGather(on.x, all, count, ncclFloat32, on.comm, on.stream));
@@ -269,6 +277,7 @@ const Fault faults[] = {
     {"crossed", crossed},
     {"killed", killed},
     {"no_event", no_event},
+    {"unwritten", unwritten},
     {"too_small", too_small},
     {"of_the_host", of_the_host},
     {"overlap", overlap},
