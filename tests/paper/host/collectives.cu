@@ -273,14 +273,14 @@ void group_of_all(const Rank& is) {
   std::vector<float> mine;
   for (int to = 0; to < is.ranks; ++to) mine.push_back(static_cast<float>(100 * is.rank + to));
   float *out = to_device(mine), *in = on_device(is.ranks), *again = on_device(is.ranks),
-        *x = on_device(), *y = on_device();
+        *ones = to_device(std::vector<float>(is.ranks, 1)), *x = on_device(), *y = on_device();
   fill_all(x, 1, nullptr);
   MUST(ncclGroupStart());
   MUST(ncclAllReduce(x, y, count, ncclFloat32, ncclSum, comm, nullptr));
   for (int peer = 0; peer < is.ranks; ++peer) {
     MUST(ncclSend(out + peer, 1, ncclFloat32, peer, comm, nullptr));
     MUST(ncclRecv(in + peer, 1, ncclFloat32, peer, comm, nullptr));
-    MUST(ncclSend(x + peer, 1, ncclFloat32, peer, comm, nullptr));  // the pair's second message
+    MUST(ncclSend(ones + peer, 1, ncclFloat32, peer, comm, nullptr));  // the pair's second message
     MUST(ncclRecv(again + peer, 1, ncclFloat32, peer, comm, nullptr));
   }
   MUST(ncclAllReduce(x, x, count, ncclFloat32, ncclMax, comm, nullptr));
@@ -294,7 +294,7 @@ void group_of_all(const Rank& is) {
   EXPECT(to_host(y, count)[1] == static_cast<float>(is.ranks));
   EXPECT(to_host(x, count)[1] == 1);
   MUST(ncclCommDestroy(comm));
-  for (float* each : {out, in, again, x, y}) MUST(cudaFree(each));
+  for (float* each : {out, in, again, ones, x, y}) MUST(cudaFree(each));
 }
 
 }  // namespace
