@@ -4,6 +4,7 @@
 #
 #   LOCKSTEP_CUDA            whether GPU code can be built
 #   LOCKSTEP_CUDA_STATE      the same as a sentence
+#   LOCKSTEP_NCCL            the path of NVIDIA's libnccl, or a false value: a toolkit need not have it
 #   LOCKSTEP_NVCC, LOCKSTEP_CUDA_INCLUDE, LOCKSTEP_CUDART, LOCKSTEP_CUBLAS, LOCKSTEP_NVCC_FLAGS
 
 set(LOCKSTEP_CUDA_VERSION 13)   # our stand-ins for NVIDIA's libraries have the names of this one
@@ -42,6 +43,12 @@ else()
   endif()
 endif()
 message(STATUS "CUDA: ${LOCKSTEP_CUDA_STATE}")
+set(LOCKSTEP_NCCL OFF)
+if(LOCKSTEP_CUDA AND EXISTS ${LOCKSTEP_CUDA_INCLUDE}/nccl.h)
+  find_library(LOCKSTEP_NCCL_LIBRARY libnccl.so.2 HINTS ${toolkit} PATH_SUFFIXES ${suffixes} NO_DEFAULT_PATH)
+  mark_as_advanced(LOCKSTEP_NCCL_LIBRARY)
+  set(LOCKSTEP_NCCL ${LOCKSTEP_NCCL_LIBRARY})
+endif()
 # A gate that is skipped is none.
 if(NOT LOCKSTEP_CUDA AND NOT LOCKSTEP_SANITIZE AND "$ENV{CI}" STREQUAL "true")
   message(FATAL_ERROR "CI=true asks for all tests, and those of the GPU cannot be built: CUDA is ${LOCKSTEP_CUDA_STATE}")

@@ -10,7 +10,7 @@ set(LOCKSTEP_FLOORS   # bottom first; rooms of one floor do not know each other
 # holds it too.
 set(LOCKSTEP_INNER_FLOORS
     "sim: wire, model, core, hosts"
-    "paper: ., memory, lanes, ptx, machine, order, cudart cublas"
+    "paper: ., memory, lanes, ptx, machine, order, cudart cublas nccl"
     "comm: ., stores, worlds, worlds/sim worlds/shm worlds/tcp, worlds/hosts")
 
 function(lockstep_floor_of room result)

@@ -29,7 +29,7 @@ struct Variable {
   const char* variable;
   const char* key;
 };
-constexpr std::array<Variable, 18> variables{{{"PAPER_SEED", "seed"},
+constexpr std::array<Variable, 19> variables{{{"PAPER_SEED", "seed"},
                                               {"PAPER_CHECKS", "checks"},
                                               {"PAPER_STRICT", "strict"},
                                               {"PAPER_COUNTERS", "counters"},
@@ -43,6 +43,7 @@ constexpr std::array<Variable, 18> variables{{{"PAPER_SEED", "seed"},
                                               {"PAPER_FAIL_LAUNCH", "fail_launch"},
                                               {"PAPER_FAIL_CALL", "fail_call"},
                                               {"PAPER_SKIP_EVENT_WAIT", "skip_event_wait"},
+                                              {"PAPER_FAIL_COLLECTIVE", "fail_collective"},
                                               {"PAPER_GRID", "grid_max"},
                                               {"PAPER_SKIP_WAIT", "skip_wait"},
                                               {"PAPER_MOVE_LAUNCH", "move_launch"},
@@ -64,6 +65,7 @@ bool configure(Settings& settings, std::string_view key, std::string_view value)
   if (key == "fail_allocation") return read_number(value, settings.fail_allocation);
   if (key == "fail_launch") return read_number(value, settings.fail_launch);
   if (key == "fail_call") return read_number(value, settings.fail_call);
+  if (key == "fail_collective") return read_number(value, settings.fail_collective);
   if (key == "skip_event_wait") return read_number(value, settings.skip_event_wait);
   if (key == "grid_max") return read_number(value, settings.grid_max);
   if (key == "skip_wait") return read_number(value, settings.skip_wait);

@@ -14,7 +14,7 @@ struct Settings {
   bool checks = true;        // shadow memory and races; bounds are checked always: PAPER_CHECKS
   bool strict = false;       // exit code 86 at the program's end with any finding: PAPER_STRICT
   bool counters = false;     // sectors, bank passes, FLOPs: PAPER_COUNTERS
-  double deadline_s = 60.0;  // wall clock of one launch: PAPER_DEADLINE
+  double deadline_s = 60.0;  // of a launch, and of a wait for other ranks: PAPER_DEADLINE
   std::uint64_t instructions_max = std::uint64_t{1} << 36;  // of one launch: PAPER_INSTRUCTIONS
   std::size_t memory_bytes = std::size_t{1} << 30;          // of the device: PAPER_MEMORY
   int devices = 1;                                          // PAPER_DEVICES
@@ -28,6 +28,7 @@ struct Settings {
   std::uint64_t fail_call = 0;        // any that needs the device and gives nothing back
   std::uint64_t skip_event_wait = 0;  // a cudaStreamWaitEvent that does nothing
   std::uint64_t skip_wait = 0;        // a wait of the host that does not wait
+  std::uint64_t fail_collective = 0;  // an operation of NCCL: an asynchronous error on all ranks
   std::uint64_t move_launch = 0;      // a kernel or a product that goes to a stream of its own
   // Blocks of a launch at most, the others are left out; 0: as many as asked for. A kernel that
   // walks on by its grid's size comes to the same result.

@@ -104,7 +104,8 @@ Complaints reads_environment(const Source& source) {
 
 Complaints hidden_state(const Source& source) {
   // The functions of CUDA take no object: what they know belongs to the process.
-  for (const char* library : {"engine/paper/cudart/", "engine/paper/cublas/"}) {
+  for (const char* library :
+       {"engine/paper/cudart/", "engine/paper/cublas/", "engine/paper/nccl/"}) {
     if (starts_with(source.path, library)) return {};
   }
   const std::string why = "state outside every object: pass it as a value";

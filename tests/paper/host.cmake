@@ -25,3 +25,23 @@ lockstep_test(paper_host SOURCES host_test.cpp host_faults_test.cpp settings_tes
 target_compile_definitions(test_paper_host PRIVATE PAPER_FOLDER="${CMAKE_BINARY_DIR}/paper"
                            PROGRAMS_FOLDER="${programs_folder}")
 add_dependencies(test_paper_host lockstep_paper_cudart lockstep_paper_cublas ${programs})
+
+# NCCL's programs: each is the ranks of a communicator, a process each.
+if(NOT LOCKSTEP_NCCL)
+  add_test(NAME "paper: collectives between processes" COMMAND ${CMAKE_COMMAND} -E echo "skipped: no NCCL in the toolkit")
+  set_tests_properties("paper: collectives between processes" PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: ")
+  return()
+endif()
+set(programs "")
+foreach(program IN ITEMS collectives disagreements meeting)
+  lockstep_cuda_objects(object host/${program}.cu)
+  add_executable(paper_${program} EXCLUDE_FROM_ALL ${object})
+  set_target_properties(paper_${program} PROPERTIES OUTPUT_NAME ${program} LINKER_LANGUAGE CXX
+                        RUNTIME_OUTPUT_DIRECTORY ${programs_folder})
+  target_link_libraries(paper_${program} PRIVATE ${LOCKSTEP_CUDART} ${LOCKSTEP_NCCL} Threads::Threads)
+  list(APPEND programs paper_${program})
+endforeach()
+lockstep_test(paper_nccl SOURCES nccl_test.cpp)
+target_compile_definitions(test_paper_nccl PRIVATE PAPER_FOLDER="${CMAKE_BINARY_DIR}/paper"
+                           PROGRAMS_FOLDER="${programs_folder}")
+add_dependencies(test_paper_nccl lockstep_paper_cudart lockstep_paper_nccl ${programs})

@@ -192,3 +192,67 @@ TEST_CASE("schedule: what is queued for a device that has failed never runs, and
   CHECK(schedule.finished(is.timeline.now(is.first)));
   CHECK_FALSE(ran);
 }
+
+TEST_CASE("schedule: an operation that waits for others keeps its place, and other streams go on") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Streams is;
+    Schedule schedule(is.timeline, seed);
+    std::string order;
+    bool come = false;
+    unsigned idle = 0;
+    schedule.when_idle([&](unsigned turns) {
+      idle = turns;
+      come = turns == 3;
+    });
+    schedule.add({.operation = is.timeline.begin(is.first, "sum"), .step = [&] {
+                    if (!come) return Progress::waits;
+                    order += 's';
+                    return Progress::done;
+                  }});
+    schedule.add({is.timeline.begin(is.first, "after"), [&] { order += 'a'; }});
+    schedule.add({is.timeline.begin(is.apart, "other"), [&] { order += 'o'; }});
+    schedule.run_until(is.timeline.now(is.first));
+    CHECK(order == "osa");
+    CHECK(idle == 3);
+    CHECK(schedule.waiting() == 0);
+  }
+}
+
+TEST_CASE("schedule: what another process wants runs with what is before it, and nothing else") {
+  Streams is;
+  Schedule schedule(is.timeline, 1);
+  std::string order;
+  bool wanted = false;
+  const auto add = [&](Track track, char name) {
+    schedule.add(
+        {is.timeline.begin(track, std::string(1, name)), [&order, name] { order += name; }});
+  };
+  add(is.apart, 'x');
+  add(is.first, 'a');
+  schedule.add({.operation = is.timeline.begin(is.first, "sum"),
+                .step =
+                    [&] {
+                      order += 's';
+                      return Progress::done;
+                    },
+                .wanted = [&] { return wanted; }});
+  add(is.first, 'b');
+  schedule.run_wanted();
+  CHECK(order == "");
+  wanted = true;
+  schedule.run_wanted();
+  CHECK(order == "as");
+}
+
+TEST_CASE(
+    "schedule: an operation in steps whose device fails in a step is dropped with the others") {
+  Streams is;
+  Schedule schedule(is.timeline, 1);
+  schedule.add({.operation = is.timeline.begin(is.first, "sum"), .step = [&] {
+                  schedule.drop(0);
+                  return Progress::done;
+                }});
+  schedule.add({is.timeline.begin(is.first, "after"), [] { FAIL("was dropped"); }});
+  schedule.run_until(is.timeline.now(is.first));
+  CHECK(schedule.waiting() == 0);
+}

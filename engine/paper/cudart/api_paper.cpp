@@ -1,5 +1,6 @@
 // What paper has and CUDA has not: settings, findings and counters for tests and for --paper, and
 // the door through which other libraries of paper put their work into streams.
+#include <memory>
 #include <string>
 
 #include "engine/paper/cudart/call.hpp"
@@ -105,6 +106,33 @@ Submitted paperSubmit(void* stream, const char* name, LibraryWork* work) {
   });
   if (error == cudaSuccess) return Submitted::fine;
   return error == cudaErrorInvalidResourceHandle ? Submitted::bad_stream : Submitted::failed;
+}
+
+Submitted paperSubmitSteps(void* stream, const char* name, LibrarySteps* given) {
+  const std::shared_ptr<LibrarySteps> steps(given);
+  const cudaError_t error = call(name, [&](Runtime& state) {
+    const Runtime::Queue queue = state.queue_of_launch(static_cast<cudaStream_t>(stream));
+    if (state.strikes(Runtime::Chance::collective)) steps->spoil();
+    state.enqueue_steps(
+        queue, name,
+        [&state, &device = queue.device, steps](Operation operation) {
+          MemoryOfOperation memory(state, device, operation);
+          return steps->step(memory);
+        },
+        [steps] { return steps->wanted(); });
+    return cudaSuccess;
+  });
+  if (error == cudaSuccess) return Submitted::fine;
+  return error == cudaErrorInvalidResourceHandle ? Submitted::bad_stream : Submitted::failed;
+}
+
+double paperDeadline() {
+  Runtime* const state = runtime();
+  return state == nullptr ? Settings{}.deadline_s : state->settings().deadline_s;
+}
+
+void paperFinding(Kind kind, const char* sentence) {
+  if (Runtime* const state = runtime()) state->findings().add(kind, Where{}, sentence);
 }
 
 void paperBadCall(const char* sentence) {

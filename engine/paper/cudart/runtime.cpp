@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "engine/paper/cudart/host_touch.hpp"
@@ -30,13 +31,14 @@ struct Fault {
   std::string_view setting;
   std::uint64_t Settings::*nth;
 };
-constexpr std::array<Fault, 6> faults{
+constexpr std::array<Fault, 7> faults{
     {{Runtime::Chance::allocation, "fail_allocation", &Settings::fail_allocation},
      {Runtime::Chance::launch, "fail_launch", &Settings::fail_launch},
      {Runtime::Chance::call, "fail_call", &Settings::fail_call},
      {Runtime::Chance::event_wait, "skip_event_wait", &Settings::skip_event_wait},
      {Runtime::Chance::wait, "skip_wait", &Settings::skip_wait},
-     {Runtime::Chance::move, "move_launch", &Settings::move_launch}}};
+     {Runtime::Chance::move, "move_launch", &Settings::move_launch},
+     {Runtime::Chance::collective, "fail_collective", &Settings::fail_collective}}};
 
 std::string number_text(Track track) { return "stream " + std::to_string(track); }
 
@@ -58,7 +60,15 @@ GpuDevice::GpuDevice(int its_number, Track its_legacy, const Settings& settings,
 Runtime::Runtime()
     : settings_(settings_of_environment()),
       schedule_(timeline_, settings_.seed),
-      pinned_(timeline_, findings_) {}
+      pinned_(timeline_, findings_) {
+  schedule_.when_idle([this](unsigned turns) {
+    const char* const own = function;
+    mutex_.unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds(turns < 20 ? 20 : 300));
+    mutex_.lock();
+    function = own;
+  });
+}
 
 bool Runtime::configure(std::string_view key, std::string_view value) {
   const bool too_late = key == "memory_bytes" || key == "checks" || key == "devices";
@@ -199,7 +209,35 @@ Operation Runtime::enqueue(const Queue& queue, std::string_view name,
   return operation;
 }
 
-void Runtime::wait_for(const Clock& clock) {
+Operation Runtime::enqueue_steps(const Queue& queue, std::string_view name,
+                                 std::function<LibrarySteps::Step(Operation)> step,
+                                 std::function<bool()> wanted) {
+  const Operation operation = timeline_.begin(queue.track, name);
+  schedule_.add({operation,
+                 {},
+                 [this, &device = queue.device, operation, step = std::move(step)] {
+                   const LibrarySteps::Step made = step(operation);
+                   if (made == LibrarySteps::Step::failed) fail(device, cudaErrorLaunchFailure);
+                   return made == LibrarySteps::Step::waits ? Progress::waits : Progress::done;
+                 },
+                 std::move(wanted)});
+  if (!helps_) std::thread([this] { help_others(); }).detach();
+  helps_ = true;
+  return operation;
+}
+
+// A GPU carries out a collective though its host does something else, such as waiting for the
+// peer's host. Here it takes this thread.
+void Runtime::help_others() {
+  while (true) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::scoped_lock lock(mutex_);
+    if (finishing_) return;
+    schedule_.run_wanted();
+  }
+}
+
+void Runtime::wait_for(Clock clock) {
   schedule_.run_until(clock);
   timeline_.host_learns(clock);
   pinned_.let_go();
@@ -273,6 +311,7 @@ void Runtime::find_leaks() {
 }
 
 void Runtime::finish() {
+  const std::scoped_lock lock(mutex_);  // from the thread that helps others
   finishing_ = true;
   bool failed = false;
   for (const auto& device : devices_) {

@@ -10,8 +10,9 @@
 //      sticky, as CUDA says. What was queued for it never runs.
 //   3. Handles stay known after they are destroyed, so that using one again is told as that.
 //
-// Thread: one lock guards all of it. A host callback runs while it is held, so that one that calls
-// CUDA is refused (CUDA forbids it too) and one that waits for a thread in a CUDA call hangs.
+// Thread: one lock guards all of it. It is let go while a wait of the host waits for other
+// processes. A host callback runs while it is held, so that one that calls CUDA is refused (CUDA
+// forbids it too) and one that waits for a thread in a CUDA call hangs.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -28,6 +29,7 @@
 #include "engine/paper/findings.hpp"
 #include "engine/paper/machine/machine.hpp"
 #include "engine/paper/memory/memory.hpp"
+#include "engine/paper/order/library.hpp"
 #include "engine/paper/order/pinned.hpp"
 #include "engine/paper/order/schedule.hpp"
 #include "engine/paper/order/timeline.hpp"
@@ -116,8 +118,12 @@ class Runtime {
 
   // Adds an operation. `body` runs when it is drawn, unless the device has failed by then.
   Operation enqueue(const Queue& queue, std::string_view name, std::function<void(Operation)> body);
-  void wait_for(const Clock& clock);  // the host waits, and knows
-  bool query(const Clock& clock);     // the host asks; it knows if the answer is yes
+  // The same of an operation in steps, which a thread of ours helps on while the host is elsewhere.
+  Operation enqueue_steps(const Queue& queue, std::string_view name,
+                          std::function<LibrarySteps::Step(Operation)> step,
+                          std::function<bool()> wanted);
+  void wait_for(Clock clock);      // the host waits, and knows; other threads may call meanwhile
+  bool query(const Clock& clock);  // the host asks; it knows if the answer is yes
   Clock everything_of(const GpuDevice& device);
   void fail(GpuDevice& device, cudaError_t error);
   cudaError_t sticky_error();  // of this thread's device, without making one
@@ -130,7 +136,7 @@ class Runtime {
   [[noreturn]] void refuse(cudaError_t error, Kind kind, const std::string& sentence);
 
   // The settings' faults: whether one strikes at this chance.
-  enum class Chance { allocation, launch, call, event_wait, wait, move };
+  enum class Chance { allocation, launch, call, event_wait, wait, move, collective };
   bool strikes(Chance chance);
   std::uint64_t chances(std::string_view setting) const;  // how many there were of that setting
   const std::string& struck() const { return struck_; }   // "cudaMalloc"; empty: none has
@@ -146,6 +152,7 @@ class Runtime {
 
  private:
   void find_leaks();
+  void help_others();
 
   Settings settings_;
   Findings findings_;
@@ -157,7 +164,8 @@ class Runtime {
   std::map<const void*, std::unique_ptr<CUevent_st>> events_;
   std::map<std::thread::id, ThreadState> threads_;
   bool finishing_ = false;
-  std::array<std::uint64_t, 6> chances_{};
+  bool helps_ = false;
+  std::array<std::uint64_t, 7> chances_{};
   std::string struck_;
   std::map<int, Track> strays_;  // by device: where moved launches go, for which nothing waits
   std::recursive_mutex mutex_;

@@ -24,6 +24,18 @@ class LibraryMemory {
 
 using LibraryWork = std::function<void(LibraryMemory&)>;
 
+// An operation that waits for other processes, and lets other streams go on meanwhile. It is
+// destroyed when it is over, or when its device has failed.
+class LibrarySteps {
+ public:
+  virtual ~LibrarySteps() = default;
+  enum class Step { waits, done, failed };       // failed: and so has the device
+  virtual Step step(LibraryMemory& memory) = 0;  // called again and again, once it may begin
+  // Whether another process waits for it: it is then carried out though nobody waits here.
+  virtual bool wanted() const = 0;
+  virtual void spoil() = 0;  // the settings let it fail, when it runs
+};
+
 enum class Submitted : int { fine = 0, bad_stream = 1, failed = 2 };
 
 }  // namespace lockstep::paper
@@ -33,6 +45,15 @@ extern "C" {
 // Adds `work` to the queue of `stream`, named `name` in findings. The stream is a cudaStream_t.
 lockstep::paper::Submitted paperSubmit(void* stream, const char* name,
                                        lockstep::paper::LibraryWork* work);
+
+// The same of an operation in steps. Takes `steps`, whatever it returns.
+lockstep::paper::Submitted paperSubmitSteps(void* stream, const char* name,
+                                            lockstep::paper::LibrarySteps* steps);
+
+// The setting `deadline_s`: how long other processes may be waited for.
+double paperDeadline();
+
+void paperFinding(lockstep::paper::Kind kind, const char* sentence);
 
 // A call of the library that its rules forbid: a finding.
 void paperBadCall(const char* sentence);

@@ -1,6 +1,8 @@
 // Drawing the next operation.
 #include "engine/paper/order/schedule.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace lockstep::paper {
@@ -11,7 +13,10 @@ void Schedule::add(Work work) {
   queues_[track].push_back(std::move(work));
   ++waiting_;
   // The host would stand still here until the GPU has taken some; it learns nothing from that.
-  while (queues_[track].size() > depth && run_one({}, Among::all)) {
+  for (unsigned turns = 0; queues_[track].size() > depth;) {
+    const Ran ran = run_one({}, Among::all);
+    if (ran == Ran::none) return;
+    if (ran == Ran::waits) idle_(turns++);
   }
 }
 
@@ -33,7 +38,25 @@ bool Schedule::may_run(const Work& work) const {
   return true;
 }
 
-bool Schedule::run_one(const Clock& clock, Among among) {
+// Runs the first operation of the queue, or one step of it. What runs may drop the queue.
+Progress Schedule::run_head(Track track) {
+  const Operation operation = queues_[track].front().operation;
+  if (const auto step = queues_[track].front().step) {
+    if (step() == Progress::waits) return Progress::waits;
+    if (queues_[track].empty() || queues_[track].front().operation != operation) {
+      return Progress::done;
+    }
+  }
+  const Work work = std::move(queues_[track].front());
+  queues_[track].pop_front();
+  --waiting_;
+  const std::uint32_t index = timeline_.index_of(operation);
+  if (work.run) work.run();
+  if (done_[track] < index) done_.set(track, index);
+  return Progress::done;
+}
+
+Schedule::Ran Schedule::run_one(const Clock& clock, Among among) {
   std::vector<Track> ready;
   for (Track track = 0; track < queues_.size(); ++track) {
     if (queues_[track].empty()) continue;
@@ -41,23 +64,45 @@ bool Schedule::run_one(const Clock& clock, Among among) {
     if (among == Among::counted && clock[track] <= done_[track]) continue;
     if (may_run(head)) ready.push_back(track);
   }
-  if (ready.empty()) return false;
-  const Track track = ready[draw(ready.size())];
-  Work work = std::move(queues_[track].front());
-  queues_[track].pop_front();
-  --waiting_;
-  const std::uint32_t index = timeline_.index_of(work.operation);
-  work.run();
-  if (done_[track] < index) done_.set(track, index);
-  return true;
+  if (ready.empty()) return Ran::none;
+  while (!ready.empty()) {
+    const std::size_t drawn = draw(ready.size());
+    if (run_head(ready[drawn]) == Progress::done) return Ran::one;
+    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(drawn));
+  }
+  return Ran::waits;
 }
 
 void Schedule::run_until(const Clock& clock) {
   const std::size_t others =
       draw(3);  // how often the others may go first: never, now and then, ever
-  while (!finished(clock)) {
+  for (unsigned turns = 0; !finished(clock);) {
     const bool all = others == 2 || (others == 1 && draw(2) == 0);
-    if (!run_one(clock, all ? Among::all : Among::counted)) return;
+    Ran ran = run_one(clock, all ? Among::all : Among::counted);
+    // Another process may wait for one of the others, before it comes to what is waited for here.
+    if (ran == Ran::waits && !all) ran = run_one(clock, Among::all);
+    if (ran == Ran::none) return;
+    if (ran == Ran::waits) {
+      idle_(turns++);
+    } else {
+      turns = 0;
+    }
+  }
+}
+
+void Schedule::run_wanted() {
+  std::vector<Operation> operations;
+  for (const auto& queue : queues_) {
+    const auto found =
+        std::ranges::find_if(queue, [](const Work& work) { return work.wanted && work.wanted(); });
+    if (found != queue.end()) operations.push_back(found->operation);
+  }
+  for (const Operation operation : operations) {
+    const Track track = timeline_.track_of(operation);
+    while (timeline_.index_of(operation) > done_[track]) {
+      const Clock clock = timeline_.clock_of(operation);
+      if (run_one(clock, Among::counted) != Ran::one) break;
+    }
   }
 }
 

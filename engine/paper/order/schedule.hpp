@@ -8,6 +8,8 @@
 //   2. When run_until(clock) returns, all that the clock counts has run. How much else has run is
 //      drawn: nothing, everything that may, or something between.
 //   3. A queue is as long as a GPU's: asking for more than `depth` operations makes some run.
+//   4. An operation in steps that waits for another process keeps its place, and other streams go
+//      on. When all wait, so does the host, and calls idle() over and over.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +17,20 @@
 #include <deque>
 #include <functional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "engine/paper/order/timeline.hpp"
 
 namespace lockstep::paper {
 
+enum class Progress { waits, done };
+
 struct Work {
   Operation operation = 0;
-  std::function<void()> run;
+  std::function<void()> run = {};
+  std::function<Progress()> step = {};  // instead of `run`, until it is done
+  std::function<bool()> wanted = {};    // by another process; empty: never
 };
 
 class Schedule {
@@ -39,6 +46,12 @@ class Schedule {
   // What a query does: one operation that `clock` counts runs, or none; whether all have.
   bool step_towards(const Clock& clock);
 
+  // Runs what another process waits for, as far as it goes.
+  void run_wanted();
+
+  // What is called while all that may run waits for other processes; `turns` is how often already.
+  void when_idle(std::function<void(unsigned turns)> idle) { idle_ = std::move(idle); }
+
   // What is queued of the device's tracks counts as done and never runs: the device has failed.
   void drop(int device);
 
@@ -49,7 +62,9 @@ class Schedule {
   bool may_run(const Work& work) const;
   // Runs one operation, drawn among those that may run: of all, or of those that `clock` counts.
   enum class Among { all, counted };
-  bool run_one(const Clock& clock, Among among);
+  enum class Ran { one, waits, none };
+  Ran run_one(const Clock& clock, Among among);
+  Progress run_head(Track track);
   std::size_t draw(std::size_t count);
 
   const Timeline& timeline_;
@@ -57,6 +72,7 @@ class Schedule {
   std::vector<std::deque<Work>> queues_;  // by track
   Clock done_;
   std::size_t waiting_ = 0;
+  std::function<void(unsigned)> idle_ = [](unsigned) {};
 };
 
 }  // namespace lockstep::paper
