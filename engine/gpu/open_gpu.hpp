@@ -31,6 +31,7 @@ enum class Blocks : std::uint8_t { chosen, kept, returned };
 
 struct GpuOptions {
   Hardware hardware = Hardware::nvidia;
+  int device = 0;  // which of the GPUs that CUDA shows; of several ranks each takes its own
   Blocks blocks = Blocks::chosen;
   // Of paper, as engine/paper/settings.hpp names them: {"seed=3", "fail_allocation=7"}. The process
   // has one paper: what was set stays set.
