@@ -126,6 +126,14 @@ Submitted paperSubmitSteps(void* stream, const char* name, LibrarySteps* given) 
   return error == cudaErrorInvalidResourceHandle ? Submitted::bad_stream : Submitted::failed;
 }
 
+const char* paperEditOf(const char* function) {
+  Runtime* const state = runtime();
+  if (state == nullptr) return "";
+  const std::scoped_lock lock(state->mutex());
+  state->function = function;
+  return state->strikes(Runtime::Chance::edit) ? state->settings().edit_as.c_str() : "";
+}
+
 double paperDeadline() {
   Runtime* const state = runtime();
   return state == nullptr ? Settings{}.deadline_s : state->settings().deadline_s;

@@ -136,7 +136,7 @@ class Runtime {
   [[noreturn]] void refuse(cudaError_t error, Kind kind, const std::string& sentence);
 
   // The settings' faults: whether one strikes at this chance.
-  enum class Chance { allocation, launch, call, event_wait, wait, move, collective };
+  enum class Chance { allocation, launch, call, event_wait, wait, move, edit, collective };
   bool strikes(Chance chance);
   std::uint64_t chances(std::string_view setting) const;  // how many there were of that setting
   const std::string& struck() const { return struck_; }   // "cudaMalloc"; empty: none has
@@ -165,7 +165,7 @@ class Runtime {
   std::map<std::thread::id, ThreadState> threads_;
   bool finishing_ = false;
   bool helps_ = false;
-  std::array<std::uint64_t, 7> chances_{};
+  std::array<std::uint64_t, 8> chances_{};
   std::string struck_;
   std::map<int, Track> strays_;  // by device: where moved launches go, for which nothing waits
   std::recursive_mutex mutex_;

@@ -2,6 +2,7 @@
 #include "engine/paper/nccl/group.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "engine/paper/nccl/values.hpp"
@@ -151,6 +152,27 @@ ncclResult_t enqueue_next(std::vector<Asked>& calls) {
   return enqueue(*comm, stream, std::move(parts));
 }
 
+// What a mistake in the program would be. Types become narrower, so that nothing is overrun.
+void edit(Part& part, std::string_view argument, int ranks) {
+  if (argument == "count" && part.count > 0) --part.count;
+  if (argument == "operator") part.op = part.op == ncclSum ? ncclMax : ncclSum;
+  if (argument == "root") part.root = (part.root + 1) % ranks;
+  if (argument != "type") return;
+  switch (part.type) {
+    case ncclFloat64:
+      part.type = ncclFloat32;
+      break;
+    case ncclInt64:
+      part.type = ncclInt32;
+      break;
+    case ncclFloat32:
+      part.type = ncclFloat16;
+      break;
+    default:
+      part.type = part.type == ncclInt8 ? ncclUint8 : ncclInt8;
+  }
+}
+
 }  // namespace
 
 bool arrive_at_group_end(ncclComm* comm) {
@@ -161,6 +183,9 @@ bool arrive_at_group_end(ncclComm* comm) {
 
 ncclResult_t submit(const char* function, ncclComm_t comm, cudaStream_t stream, Part part) {
   part.function = function;
+  if (const std::string_view argument = paperEditOf(function); !argument.empty()) {
+    edit(part, argument, comm->ranks);
+  }
   ncclResult_t result = ncclSuccess;
   if (checked(comm, function) == nullptr) {
     result = ncclInvalidArgument;
