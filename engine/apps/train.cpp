@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/apps/computing.hpp"
+#include "engine/apps/gpu_ranks.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/apps/ranks.hpp"
 #include "engine/apps/train_options.hpp"
@@ -46,18 +47,21 @@ double agreed_flops_s(comm::ProcessGroup& group) {
 int train_here(const Arguments& arguments) {
   const apps::Datasets datasets = apps::open_datasets(arguments);
   // Outlives the group, which may still hold tensors when an error ends the run.
-  const apps::Computing computing(arguments);
+  const apps::Computing computing(arguments, apps::seat_of_process());
   std::optional<WaitingDevice> waiting;
-  const apps::Ranks world = apps::join_ranks(comm::transport_of(arguments.get("transport")));
+  const comm::Transport transport = comm::transport_of(arguments.get("transport"));
+  const apps::Ranks world = arguments.has("--backend nccl")
+                                ? apps::join_gpus(computing.device(), transport)
+                                : apps::join_ranks(transport);
   if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
     throw UsageError(text("--ranks ", arguments.get("ranks"),
                           " disagrees with the launcher, which ", "started ", world.group->size(),
                           world.group->size() == 1 ? " rank" : " ranks",
                           "; pass --ranks to only one of them"));
   }
-  if (arguments.has("--device cuda") && world.group->size() > 1) {
-    throw UsageError(text("--device cuda trains on one rank, and the launcher started ",
-                          world.group->size(), ": several ranks on GPUs are not built yet"));
+  if (arguments.has("--device cuda") && arguments.has("--backend gloo") && world.group->size() > 1) {
+    throw UsageError(text("--device cuda computes on one GPU, and the launcher started ",
+                          world.group->size(), " ranks: pass --backend nccl instead"));
   }
   std::unique_ptr<comm::ProcessGroup> stand_in;
   if (arguments.flag("modelled-compute")) {
@@ -145,6 +149,7 @@ int run(int argc, const char* const* argv) {
   }
   if (ranks == 1 || launched) return train_here(arguments);
   check_run(arguments, static_cast<int>(ranks));
+  apps::check_gpus(arguments, static_cast<int>(ranks));
   return launch_ranks(ranks, argc, argv);
 }
 

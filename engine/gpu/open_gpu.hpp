@@ -43,6 +43,10 @@ struct GpuOptions {
 //           has not been built, no driver, a driver that is too old, no GPU
 std::unique_ptr<Device> open_gpu(const GpuOptions& options);
 
+// How many GPUs CUDA shows this process. Opens none of them.
+//   Throws  as open_gpu; where there is none, too
+int count_gpus(const GpuOptions& options);
+
 // What paper has found since the process began, a sentence a line; empty where nothing is wrong,
 // and where paper was never opened. Kernels that nobody has waited for have not run: settle()
 // first.
