@@ -1,12 +1,17 @@
 // Where the build found no CUDA: the same functions, and the sentence that says what is missing.
 #include "engine/base/text.hpp"
 #include "engine/gpu/open_gpu.hpp"
+#include "engine/gpu/wires.hpp"
 
 namespace lockstep::gpu {
 
 std::unique_ptr<Device> open_gpu(const GpuOptions&) {
   throw GpuError(text("this build has no GPU code: CUDA is ", LOCKSTEP_CUDA_STATE,
                       ". Leave out --device cuda to train on the CPU"));
+}
+
+std::unique_ptr<Wires> open_wires(Device&) {
+  throw GpuError(text("this build has no NCCL: CUDA is ", LOCKSTEP_CUDA_STATE));
 }
 
 std::string paper_findings() { return {}; }

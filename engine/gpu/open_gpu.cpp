@@ -3,12 +3,14 @@
 #include <dlfcn.h>
 
 #include "engine/base/text.hpp"
+#include "engine/gpu/wires.hpp"
 
 namespace lockstep::gpu {
 namespace {
 
 const std::filesystem::path object_file = LOCKSTEP_GPU_OBJECT;
 const std::filesystem::path paper_folder = LOCKSTEP_PAPER_FOLDER;
+constexpr int has_nccl = LOCKSTEP_HAS_NCCL;  // the object needs NVIDIA's NCCL, or paper's
 
 // Opened for as long as the process runs: the device's code lies there.
 void* opened(const std::filesystem::path& file, int flags) {
@@ -44,6 +46,7 @@ void* open_paper() {
   }
   void* const cudart = opened(paper_folder / "libcudart.so.13", for_all);
   opened(paper_folder / "libcublas.so.13", for_all);
+  if (has_nccl) opened(paper_folder / "libnccl.so.2", for_all);
   return cudart;
 }
 
@@ -86,6 +89,17 @@ std::unique_ptr<Device> open_gpu(const GpuOptions& options) {
   void* const object = opened(object_file, RTLD_NOW | RTLD_LOCAL);
   auto* const open = symbol_of<Device*(const GpuOptions&)>(object, "lockstep_open_cuda_device");
   return std::unique_ptr<Device>(open(options));
+}
+
+std::unique_ptr<Wires> open_wires(Device& gpu) {
+  void* const object = dlopen(object_file.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  Wires* wires = nullptr;
+  if (object != nullptr) wires = symbol_of<Wires*(Device&)>(object, "lockstep_open_wires")(gpu);
+  if (wires == nullptr) {
+    throw GpuError(
+        text("the device '", gpu.name(), "' is no GPU of open_gpu's, and NCCL joins only those"));
+  }
+  return std::unique_ptr<Wires>(wires);
 }
 
 std::string paper_findings() { return told_by_paper("paperFindings"); }

@@ -31,16 +31,16 @@ enum class Blocks : std::uint8_t { chosen, kept, returned };
 
 struct GpuOptions {
   Hardware hardware = Hardware::nvidia;
-  int device = 0;  // which of the GPUs that CUDA shows; of several ranks each takes its own
   Blocks blocks = Blocks::chosen;
   // Of paper, as engine/paper/settings.hpp names them: {"seed=3", "fail_allocation=7"}. The process
   // has one paper: what was set stays set.
   std::vector<std::string> paper = {};
+  int device = 0;  // which of the GPUs that CUDA shows: each rank of a machine takes its own
 };
 
 // The device. Its libraries stay loaded as long as the process runs.
 //   Throws  GpuError with what is missing and what to type: this build has no GPU code, the object
-//           has not been built, no driver, a driver that is too old, no GPU
+//           has not been built, no driver, a driver that is too old, no GPU of that number
 std::unique_ptr<Device> open_gpu(const GpuOptions& options);
 
 // How many GPUs CUDA shows this process. Opens none of them.
