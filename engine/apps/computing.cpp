@@ -4,7 +4,6 @@
 
 #include "engine/apps/program.hpp"
 #include "engine/gpu/open_gpu.hpp"
-#include "engine/launch/environment.hpp"
 #include "engine/tensor/cpu/products.hpp"
 
 namespace lockstep::apps {
@@ -14,15 +13,12 @@ bool uses_nccl(const Arguments& arguments) {
   return arguments.declared("backend") && arguments.has("--backend nccl");
 }
 
-// Paper models one GPU unless it is told otherwise; here each rank of the machine has one.
 gpu::GpuOptions gpu_options(const Arguments& arguments, const Seat& seat) {
   gpu::GpuOptions options;
-  options.device = seat.rank;
+  options.device = seat.gpu;
   if (!arguments.flag("paper")) return options;
   options.hardware = gpu::Hardware::paper;
-  if (!launch::process_environment()("PAPER_DEVICES")) {
-    options.paper = {text("devices=", seat.ranks)};
-  }
+  options.paper = seat.paper;
   return options;
 }
 
@@ -47,25 +43,12 @@ std::unique_ptr<Device> chosen(const Arguments& arguments, const Seat& seat) {
 
 }  // namespace
 
-Seat seat_of_process() {
-  const launch::Lookup lookup = launch::process_environment();
-  if (!launch::is_launched(lookup)) return {};
-  const launch::Environment environment = launch::read_environment(lookup);
-  return {environment.local_rank, environment.local_world_size};
-}
-
-void check_gpus(const Arguments& arguments, int ranks) {
-  if (!uses_gpu(arguments)) return;
-  int gpus = 0;
+int gpus_shown(const Arguments& arguments, const Seat& seat) {
   try {
-    gpus = gpu::count_gpus(gpu_options(arguments, {0, ranks}));
+    return gpu::count_gpus(gpu_options(arguments, seat));
   } catch (const gpu::GpuError& error) {
     throw lacking(arguments, error);
   }
-  if (gpus >= ranks) return;
-  throw Lacking(text("--backend nccl gives each of the ", ranks, " ranks a GPU of its own, but ",
-                     "CUDA shows ", gpus, gpus == 1 ? " GPU" : " GPUs", " here; pass --ranks ",
-                     gpus, arguments.flag("paper") ? "" : ", or add --paper to model them all"));
 }
 
 Computing::Computing(const Arguments& arguments, const Seat& seat)

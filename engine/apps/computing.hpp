@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "engine/base/options.hpp"
 #include "engine/tensor/device.hpp"
@@ -13,17 +15,15 @@ Options& add_device(Options& options);
 // Whether the run computes on a GPU: --device cuda, or --backend nccl where there is that option.
 bool uses_gpu(const Arguments& arguments);
 
-// A rank among those of its machine, each of which takes the GPU of its number.
+// Of several ranks on a machine, each takes the GPU of its number among them.
 struct Seat {
-  int rank = 0, ranks = 1;
+  int gpu = 0;
+  std::vector<std::string> paper = {};  // settings, where the GPUs are modelled (gpu/open_gpu.hpp)
 };
-// This process's, as its launcher says; one of one where nobody launched it.
-Seat seat_of_process();
 
-// What lacks for `ranks` ranks on this machine is said before any of them is started; nothing where
-// they compute on the CPU.
-//   Throws  Lacking, with both ways out
-void check_gpus(const Arguments& arguments, int ranks);
+// How many GPUs CUDA shows, or paper models.
+//   Throws  Lacking where there is none, with both ways out
+int gpus_shown(const Arguments& arguments, const Seat& seat);
 
 class Computing {
  public:

@@ -149,7 +149,7 @@ int run(int argc, const char* const* argv) {
   }
   if (ranks == 1 || launched) return train_here(arguments);
   check_run(arguments, static_cast<int>(ranks));
-  apps::check_gpus(arguments, static_cast<int>(ranks));
+  if (apps::uses_gpu(arguments)) apps::check_gpus(arguments, static_cast<int>(ranks));
   return launch_ranks(ranks, argc, argv);
 }
 

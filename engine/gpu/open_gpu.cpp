@@ -77,18 +77,27 @@ std::string told_by_paper(const char* function) {
   return told == nullptr ? "" : told;
 }
 
-}  // namespace
-
-std::unique_ptr<Device> open_gpu(const GpuOptions& options) {
+// The object, with NVIDIA's libraries below it, or paper's.
+void* open_object(const GpuOptions& options) {
   const bool on_paper = options.hardware == Hardware::paper;
   if (on_paper ? nvidia_is_open() : paper_of_process() != nullptr) {
     throw GpuError(text("this process has opened ", on_paper ? "NVIDIA's libraries" : "paper",
                         " already, and a process has one or the other"));
   }
   if (on_paper) configure(open_paper(), options.paper);
-  void* const object = opened(object_file, RTLD_NOW | RTLD_LOCAL);
-  auto* const open = symbol_of<Device*(const GpuOptions&)>(object, "lockstep_open_cuda_device");
+  return opened(object_file, RTLD_NOW | RTLD_LOCAL);
+}
+
+}  // namespace
+
+std::unique_ptr<Device> open_gpu(const GpuOptions& options) {
+  auto* const open =
+      symbol_of<Device*(const GpuOptions&)>(open_object(options), "lockstep_open_cuda_device");
   return std::unique_ptr<Device>(open(options));
+}
+
+int count_gpus(const GpuOptions& options) {
+  return symbol_of<int()>(open_object(options), "lockstep_count_cuda_devices")();
 }
 
 std::unique_ptr<Wires> open_wires(Device& gpu) {
@@ -105,5 +114,7 @@ std::unique_ptr<Wires> open_wires(Device& gpu) {
 std::string paper_findings() { return told_by_paper("paperFindings"); }
 
 std::string paper_counters() { return told_by_paper("paperCounters"); }
+
+std::string paper_history() { return told_by_paper("paperHistory"); }
 
 }  // namespace lockstep::gpu

@@ -56,4 +56,9 @@ std::string paper_findings();
 // instructions 120, ...". All but these two are counted where the setting `counters` is 1.
 std::string paper_counters();
 
+// What paper has carried out and when, with the setting `history`: a line an operation, in the
+// order in which they ended: the seconds of the machine's steady clock when the host asked for it,
+// when it began and when it ended; the number of its stream; its name.
+std::string paper_history();
+
 }  // namespace lockstep::gpu
