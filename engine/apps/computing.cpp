@@ -19,6 +19,7 @@ gpu::GpuOptions gpu_options(const Arguments& arguments, const Seat& seat) {
   if (!arguments.flag("paper")) return options;
   options.hardware = gpu::Hardware::paper;
   options.paper = seat.paper;
+  if (arguments.declared("trace") && arguments.given("trace")) options.paper.push_back("history=1");
   return options;
 }
 

@@ -14,6 +14,7 @@
 #include "engine/apps/train_sim.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/comm/stand_in_group.hpp"
+#include "engine/gpu/open_gpu.hpp"
 #include "engine/launch/error_file.hpp"
 #include "engine/launch/launcher.hpp"
 #include "engine/tensor/cpu/products.hpp"
@@ -41,6 +42,14 @@ double agreed_flops_s(comm::ProcessGroup& group) {
   const Tensor told = full({1}, mine, DType::float64, host);
   group.broadcast(told, 0);
   return told.item();
+}
+
+// On paper, what was carried out counts, and not when the host asked for it.
+trace::Timeline timeline_of(const apps::RankTrace& trace, Device& device,
+                            const Arguments& arguments) {
+  if (!arguments.flag("paper")) return trace.timeline();
+  device.settle();
+  return trace.timeline_of_paper(gpu::paper_history());
 }
 
 // A rank that is this process.
@@ -78,10 +87,14 @@ int train_here(const Arguments& arguments) {
       arguments, datasets,
       {group, device, *strands, {}, traces ? &trace : nullptr, ranks_per_node, world.joined.get()});
   if (traces) {
-    trace::Timeline timeline = trace.timeline();
+    trace::Timeline timeline = timeline_of(trace, device, arguments);
     timeline.title = text("train on ", world.group->size(), " processes");
     timeline.facts = {{"model", arguments.get("model")},
                       {"backend", std::string(world.group->backend())}};
+    if (arguments.flag("paper")) {
+      timeline.facts.emplace_back(
+          "times", "of paper, not of a GPU: they show what ran beside what, not how long it takes");
+    }
     apps::write_together(arguments.get("trace"), *world.group, std::move(timeline));
   }
   world.leave();
