@@ -68,7 +68,8 @@ int train_here(const Arguments& arguments) {
                           world.group->size() == 1 ? " rank" : " ranks",
                           "; pass --ranks to only one of them"));
   }
-  if (arguments.has("--device cuda") && arguments.has("--backend gloo") && world.group->size() > 1) {
+  if (arguments.has("--device cuda") && arguments.has("--backend gloo") &&
+      world.group->size() > 1) {
     throw UsageError(text("--device cuda computes on one GPU, and the launcher started ",
                           world.group->size(), " ranks: pass --backend nccl instead"));
   }

@@ -57,8 +57,8 @@ void ranks_and_world(Options& options) {
                });
 }
 
-// What says nothing about a GPU, or does not run on one yet, is refused for the option that asks for
-// it.
+// What says nothing about a GPU, or does not run on one yet, is refused for the option that asks
+// for it.
 void where_to_compute(Options& options) {
   const auto on_cpu = [](const Arguments& arguments) { return !uses_gpu(arguments); };
   options.section("where to compute");
@@ -80,9 +80,10 @@ void where_to_compute(Options& options) {
                  return !arguments.has("--device cpu") || !arguments.has("--backend nccl");
                })
       .only_if({"modelled-compute"}, "stands for a computation; leave out --device cuda", on_cpu)
-      .only_if({"async"},
-               "reads gradients on the host, one by one; leave out --device cuda and --backend nccl",
-               on_cpu)
+      .only_if(
+          {"async"},
+          "reads gradients on the host, one by one; leave out --device cuda and --backend nccl",
+          on_cpu)
       .only_if(
           {"trace"},
           "shows when the host asks for work, which says little about a GPU; leave it out, or add "

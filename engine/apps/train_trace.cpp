@@ -17,6 +17,8 @@ using train::Phase;
 
 // A series need not be finer than a screen: of many samples the highest of each window is kept.
 constexpr std::size_t samples_max = 1500;
+// Between two kernels of paper, when it waits for nobody.
+constexpr double at_once_s = 20e-6;
 
 std::vector<trace::Series::Sample> thinned(const std::vector<trace::Series::Sample>& samples) {
   if (samples.size() <= samples_max) return samples;
@@ -204,8 +206,8 @@ Phase RankTrace::phase_at(double time_s) const {
   return after == marks_.begin() ? Phase::other : std::prev(after)->phase;
 }
 
-// Kernels run one after the other; those of a phase are one piece of work to look at, until others
-// come between. Each communicator has a stream, and a row, of its own.
+// Kernels run one after the other; those of a phase that follow each other at once are one piece of
+// work to look at. Each communicator has a stream, and a row, of its own.
 trace::Timeline RankTrace::timeline_of_paper(const std::string& history) const {
   trace::Timeline result;
   result.clock = trace::Clock::wall;
@@ -227,12 +229,14 @@ trace::Timeline RankTrace::timeline_of_paper(const std::string& history) const {
       span.strand = static_cast<int>(std::ranges::find(streams, stream) - streams.begin());
       if (span.strand == std::ssize(streams)) streams.push_back(stream);
       result.add(span);
+      if (computes) result.add(*computes);
+      computes.reset();
       continue;
     }
     span.lane = trace::Lane::compute;
     span.name = result.named(std::string(name_of(phase_at(asked_s))));
     span.strand = 0;
-    if (computes && computes->name == span.name) {
+    if (computes && computes->name == span.name && span.start_s - computes->end_s < at_once_s) {
       computes->end_s = span.end_s;
       continue;
     }

@@ -89,8 +89,7 @@ void Progress::on_epoch(const EpochReport& report) {
        << ", test loss " << fixed(report.test_loss, 4) << ", test accuracy "
        << fixed(100 * report.test_accuracy, 2) << " %";
   if (rates_ == Rates::shown) out_ << ", " << grouped(smooth_rate_) << " samples/s";
-  out_ << "; " << about_replicas(report.agreement) << "\n"
-       << std::flush;
+  out_ << "; " << about_replicas(report.agreement) << "\n" << std::flush;
 }
 
 void Progress::on_end(const Summary& summary) {
