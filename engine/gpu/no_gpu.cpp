@@ -11,6 +11,8 @@ std::unique_ptr<Device> open_gpu(const GpuOptions&) {
 
 std::string paper_findings() { return {}; }
 
+std::string paper_lines() { return {}; }
+
 std::string paper_counters() { return {}; }
 
 }  // namespace lockstep::gpu

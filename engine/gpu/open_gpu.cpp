@@ -90,6 +90,8 @@ std::unique_ptr<Device> open_gpu(const GpuOptions& options) {
 
 std::string paper_findings() { return told_by_paper("paperFindings"); }
 
+std::string paper_lines() { return told_by_paper("paperLines"); }
+
 std::string paper_counters() { return told_by_paper("paperCounters"); }
 
 }  // namespace lockstep::gpu
