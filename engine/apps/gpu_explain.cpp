@@ -2,7 +2,9 @@
 // every operation runs, beside what ptxas said of its registers: ./lab gpu explain. With --on-gpu
 // the same work runs on a GPU, for a profiler to look at.
 #include <algorithm>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -10,6 +12,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/nearest.hpp"
 #include "engine/base/options.hpp"
+#include "engine/gpu/explain/beside.hpp"
 #include "engine/gpu/explain/report.hpp"
 #include "engine/gpu/open_gpu.hpp"
 #include "engine/sim/model/cluster.hpp"
@@ -133,6 +136,12 @@ DType dtype_named(const std::string& name) {
   return *std::ranges::find(all_dtypes, name, [](DType dtype) { return name_of(dtype); });
 }
 
+std::string whole_file(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  if (!file) throw UsageError(text("there is no file ", name));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 std::unique_ptr<Device> opened(const Arguments& arguments) {
   gpu::GpuOptions options;
   if (!arguments.flag("on-gpu")) {
@@ -156,8 +165,9 @@ int run(int argc, const char* const* argv) {
               "elements of the work that is counted")
       .flag("all", "all lines of the source, not only the costliest")
       .flag("json", "one JSON document, with all that is known")
+      .option("beside", "", "a table of ncu's, compared with what paper counts of the same work")
       .flag("on-gpu", "runs the work on a GPU instead, for a profiler; prints nothing")
-      .exclude({"json", "on-gpu"}, "do not go together; pass only one");
+      .exclude({"json", "on-gpu", "beside"}, "do not go together; pass only one");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
@@ -167,9 +177,14 @@ int run(int argc, const char* const* argv) {
   const std::unique_ptr<Device> device = opened(arguments);
   apps::run_gpu_workload(*device, dtype_named(arguments.get("dtype")));
   if (arguments.flag("on-gpu")) return 0;
+  if (arguments.given("beside")) {
+    std::cout << gpu::beside(gpu::read_counted(gpu::paper_lines()),
+                             gpu::read_profile(whole_file(arguments.get("beside"))));
+  }
   std::vector<Explanation> all = all_explained();
   // Else paper would print a table of its own when the process ends.
   gpu::open_gpu({.hardware = gpu::Hardware::paper, .paper = {"counters=0"}});
+  if (arguments.given("beside")) return 0;
   const bool json = arguments.flag("json");
   if (!arguments.words().empty()) {
     const auto found = chosen(std::move(all), arguments.words().front());

@@ -111,7 +111,7 @@ std::map<std::string, std::string> rows_of_page() {
 
 }  // namespace
 
-TEST_CASE("gpu: no kernel spills a register, on either processor") {
+TEST_CASE("gpu: no kernel spills a register, on either processor", "[build]") {
   std::map<std::string, int> of_processor;
   for (const BuiltKernel& kernel : built_kernels()) {
     CAPTURE(kernel.name, kernel.built.processor, kernel.built.registers);
@@ -123,7 +123,7 @@ TEST_CASE("gpu: no kernel spills a register, on either processor") {
   CHECK(of_processor["sm_80"] == of_processor["sm_90"]);
 }
 
-TEST_CASE("gpu: registers and resident warps of each kernel are those of docs/gpu.md") {
+TEST_CASE("gpu: registers and resident warps of each kernel are those of docs/gpu.md", "[build]") {
   std::map<std::string, Row> built;
   for (const BuiltKernel& kernel : built_kernels()) {
     Row& row = built[kernel.name];
