@@ -8,8 +8,18 @@
 namespace lockstep::gpu {
 namespace {
 
-const std::filesystem::path object_file = LOCKSTEP_GPU_OBJECT;
-const std::filesystem::path paper_folder = LOCKSTEP_PAPER_FOLDER;
+// Two folders above the program, as in a build and in a pack that was carried elsewhere; else where
+// the build has put it.
+std::filesystem::path near_program(const char* place, const char* built) {
+  std::error_code unknown;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  const auto near = program.parent_path().parent_path() / place;
+  return std::filesystem::exists(near, unknown) ? near : built;
+}
+
+const std::filesystem::path object_file =
+    near_program("gpu/liblockstep_gpu.so", LOCKSTEP_GPU_OBJECT);
+const std::filesystem::path paper_folder = near_program("paper", LOCKSTEP_PAPER_FOLDER);
 constexpr int has_nccl = LOCKSTEP_HAS_NCCL;  // the object needs NVIDIA's NCCL, or paper's
 
 // Opened for as long as the process runs: the device's code lies there.
@@ -112,6 +122,8 @@ std::unique_ptr<Wires> open_wires(Device& gpu) {
 }
 
 std::string paper_findings() { return told_by_paper("paperFindings"); }
+
+std::string paper_lines() { return told_by_paper("paperLines"); }
 
 std::string paper_counters() { return told_by_paper("paperCounters"); }
 

@@ -114,6 +114,15 @@ const char* paperHistory() {
   return state->told.c_str();
 }
 
+// The same by lines of the source (report.hpp says how it reads); empty without the setting
+// `counters`. Valid until the next call.
+const char* paperLines() {
+  Runtime* const state = runtime();
+  if (state == nullptr || !state->has_devices()) return "";
+  const std::scoped_lock lock(state->mutex());
+  return (state->told = lines_table(state->kernel_counters(), state->lines_of_kernels())).c_str();
+}
+
 Submitted paperSubmit(void* stream, const char* name, LibraryWork* work) {
   const cudaError_t error = call(name, [&](Runtime& state) {
     const Runtime::Queue queue = state.queue_of_launch(static_cast<cudaStream_t>(stream));

@@ -292,6 +292,13 @@ KernelCounters Runtime::kernel_counters() const {
   return all;
 }
 
+LinesOfKernels Runtime::lines_of_kernels() const {
+  for (const auto& device : devices_) {
+    if (device != nullptr) return device->machine.lines_of_kernels();
+  }
+  return {};
+}
+
 void Runtime::refuse(cudaError_t error, Kind kind, const std::string& sentence) {
   findings_.add(kind, Where{}, std::string(function) + ": " + sentence);
   throw Failed{error};
