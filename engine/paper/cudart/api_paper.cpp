@@ -96,6 +96,15 @@ const char* paperCounters() {
   return (state->told = counters_table(state->kernel_counters())).c_str();
 }
 
+// The same by lines of the source (report.hpp says how it reads); empty without the setting
+// `counters`. Valid until the next call.
+const char* paperLines() {
+  Runtime* const state = runtime();
+  if (state == nullptr || !state->has_devices()) return "";
+  const std::scoped_lock lock(state->mutex());
+  return (state->told = lines_table(state->kernel_counters(), state->lines_of_kernels())).c_str();
+}
+
 // What has been carried out since the setting `history` was made, a line an operation, in the order
 // in which they ended: when the host asked for it, when it began and ended (seconds of the
 // machine's steady clock), the number of its stream, its name. Valid until the next call.
@@ -112,15 +121,6 @@ const char* paperHistory() {
     state->told += times.data() + timeline.name_of(carried.operation) + "\n";
   }
   return state->told.c_str();
-}
-
-// The same by lines of the source (report.hpp says how it reads); empty without the setting
-// `counters`. Valid until the next call.
-const char* paperLines() {
-  Runtime* const state = runtime();
-  if (state == nullptr || !state->has_devices()) return "";
-  const std::scoped_lock lock(state->mutex());
-  return (state->told = lines_table(state->kernel_counters(), state->lines_of_kernels())).c_str();
 }
 
 Submitted paperSubmit(void* stream, const char* name, LibraryWork* work) {
