@@ -75,7 +75,7 @@ void read_sanitizers(const std::string& shown, Report& report) {
 void loosen(JudgeOptions& options, PlayerKind kind) {
   if (kind == PlayerKind::usual) return;
   options.limits.memory_bytes = 0;
-  if (kind != PlayerKind::sanitized) return;
+  if (kind == PlayerKind::shared || kind == PlayerKind::debugged) return;
   options.limits.idle_s *= 4;
   options.limits.cpu_s *= 4;
 }
