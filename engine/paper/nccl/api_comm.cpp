@@ -129,6 +129,7 @@ ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
   if (checked(comm, "ncclCommGetAsyncError") == nullptr) return ncclInvalidArgument;
+  comm->watched = true;
   *error = async_error(*comm);
   return ncclSuccess;
 }

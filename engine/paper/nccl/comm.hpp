@@ -35,6 +35,7 @@ struct ncclComm {
   std::uint64_t operations = 0;                  // that were asked for, of any kind
   std::atomic<std::uint64_t> finished{0};        // they finish in the order of asking
   std::atomic<bool> aborted{false};
+  std::atomic<bool> watched{false};  // somebody has asked for asynchronous errors
   std::atomic<bool> hurried{false};  // somebody waits for all operations to finish
   bool finalized = false;
   bool destroyed = false;

@@ -70,7 +70,7 @@ class CommOperation final : public LibrarySteps {
   Table& table_;
   const std::uint64_t place_;  // among the operations of the communicator
   std::vector<Progressing> parts_;
-  bool begun_ = false, over_ = false, spoilt_ = false;
+  bool begun_ = false, over_ = false, spoilt_ = false, told_ = false;
   Clockwork::time_point deadline_, next_look_;
 };
 
@@ -107,7 +107,8 @@ LibrarySteps::Step CommOperation::step(LibraryMemory& memory) {
 }
 
 // A peer that is gone leaves the operation hanging, as on a GPU, until somebody aborts it. Ranks
-// that disagree never come to an end, so the device fails at once.
+// that disagree never come to an end: the device fails at once, unless somebody watches for
+// asynchronous errors, and so can abort.
 LibrarySteps::Step CommOperation::answer() {
   const std::string sentence = table_.sentence.data();
   switch (table_.trouble) {
@@ -120,10 +121,14 @@ LibrarySteps::Step CommOperation::answer() {
                                    .c_str());
       break;
     case Trouble::hang:
-      paperFinding(Kind::hang, sentence.c_str());
-      break;
     case Trouble::disagreement:
-      paperBadCall(("ranks disagree: " + sentence).c_str());
+      if (!std::exchange(told_, true)) {
+        if (table_.trouble == Trouble::hang)
+          paperFinding(Kind::hang, sentence.c_str());
+        else
+          paperBadCall(("ranks disagree: " + sentence).c_str());
+      }
+      if (comm_.watched && Clockwork::now() < deadline_) return Step::waits;
       break;
   }
   remember_error(sentence);

@@ -13,6 +13,15 @@ using std::chrono::steady_clock;
 constexpr auto turn = std::chrono::milliseconds(10);
 constexpr auto young = std::chrono::seconds(1);
 
+// A device that has failed does nothing any more.
+bool has_come(gpu::Moment& done) {
+  try {
+    return done.has_come();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::chrono::duration<double> seconds(double count) { return std::chrono::duration<double>(count); }
 
 }  // namespace
@@ -33,7 +42,9 @@ void Watchdog::stop() {
   lines_.clear();
 }
 
+// Asked for the first time at once: paper leaves what it finds to those who ask.
 void Watchdog::watch(Line& line) {
+  static_cast<void>(line.failure());
   const std::scoped_lock lock(mutex_);
   lines_.push_back({&line});
 }
@@ -105,8 +116,8 @@ std::optional<Watchdog::Finding> Watchdog::look_at(Watched& watched, Time now) {
       if (now - *first.begun < seconds(timeout_s_)) return {};
       return Finding{first.flight->doing(),
                      text("the GPU has been at it for ", timeout_s_,
-                          " s, although all ranks have called it; a peer's GPU is stuck, or busy "
-                          "with what it was asked for before")};
+                          " s, although all ranks have called it: a GPU is stuck, or the ranks use "
+                          "several groups in different orders")};
     }
     first.flight->let_go();
     watched.entries.pop_front();
@@ -132,10 +143,13 @@ std::optional<Watchdog::Finding> Watchdog::look_for_the_ended(Time now) {
   return {};
 }
 
-// What the GPU is at, for all we know.
-std::string Watchdog::oldest() const {
+// What the GPU is at.
+std::string Watchdog::oldest() {
   const Entry* first = nullptr;
-  for (const Watched& watched : lines_) {
+  for (Watched& watched : lines_) {
+    while (!watched.entries.empty() && has_come(*watched.entries.front().done)) {
+      watched.entries.pop_front();
+    }
     if (watched.entries.empty()) continue;
     const Entry& entry = watched.entries.front();
     if (first == nullptr || entry.asked < first->asked) first = &entry;

@@ -63,7 +63,7 @@ class Watchdog {
   std::optional<Finding> look();
   std::optional<Finding> look_at(Watched& watched, Time now);
   std::optional<Finding> look_for_the_ended(Time now);
-  std::string oldest() const;
+  std::string oldest();
 
   const double timeout_s_;
   const Processes processes_;

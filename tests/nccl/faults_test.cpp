@@ -1,0 +1,342 @@
+// What ranks are told when something is wrong: a sentence on every rank, in time, and nothing is
+// left behind.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <set>
+
+#include "engine/gpu/wires.hpp"
+#include "tests/catch.hpp"
+#include "tests/nccl/gpu_ranks.hpp"
+
+using namespace lockstep;
+using namespace lockstep::comm;
+using namespace lockstep::test;
+
+namespace {
+
+const GpuRun faulty{.timeout_s = 20, .findings = GpuRun::Findings::are_left};
+
+Tensor numbers(GpuRank& self, std::int64_t count, DType dtype = DType::float32) {
+  return full({count}, self.rank() + 1, dtype, self.gpu);
+}
+
+// Calls, waits, and reads what the GPU made of it: the sentence that one of them throws. Afterwards
+// every call is refused with it.
+std::string told_by(GpuRank& self, const std::function<void()>& call) {
+  const Tensor more = numbers(self, 3);
+  const std::string told = error_of([&] {
+    call();
+    self.gpu.settle();
+  });
+  const std::string again = error_of([&] { self.group.all_reduce(more, ReduceOp::sum); });
+  expect(again.find("has failed before: ") != std::string::npos, "again: " + again);
+  return told;
+}
+
+std::set<std::string> shared_memory() {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    names.insert(entry.path().filename());
+  }
+  return names;
+}
+
+// All ranks but `dead` are told each of `parts`, within `seconds`.
+void all_are_told(const std::vector<Outcome>& outcomes, const std::vector<std::string>& parts,
+                  int dead = -1, double seconds = 10) {
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+    if (static_cast<int>(rank) == dead) continue;
+    INFO("rank " << rank << " after " << outcomes[rank].seconds
+                 << " s: " << outcomes[rank].message);
+    CHECK(outcomes[rank].ok);
+    CHECK(outcomes[rank].seconds < seconds);
+    for (const std::string& part : parts) CHECK_THAT(outcomes[rank].message, contains(part));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("nccl fault: ranks that call different things are told what each called") {
+  struct Fault {
+    const char* name;
+    std::function<void(GpuRank&)> call;
+    std::vector<std::string> told;
+  };
+  const auto odd = [](GpuRank& self) { return self.rank() == self.size() - 1; };
+  const std::vector<Fault> faults{
+      {"count",
+       [=](GpuRank& self) {
+         self.group.all_reduce(numbers(self, odd(self) ? 959 : 960), ReduceOp::sum);
+       },
+       {"collective no. 2, all_reduce (sum) of 960 float32 at tests/nccl/faults_test.cpp",
+        "all_reduce (sum) of 959 float32 at"}},
+      {"dtype",
+       [=](GpuRank& self) {
+         self.group.all_reduce(numbers(self, 50, odd(self) ? DType::int32 : DType::float32),
+                               ReduceOp::sum);
+       },
+       {"of 50 float32", "of 50 int32"}},
+      {"operator",
+       [=](GpuRank& self) {
+         self.group.all_reduce(numbers(self, 50), odd(self) ? ReduceOp::max : ReduceOp::sum);
+       },
+       {"all_reduce (sum)", "all_reduce (max)"}},
+      {"root",
+       [=](GpuRank& self) { self.group.broadcast(numbers(self, 50), odd(self) ? 1 : 0); },
+       {"broadcast from rank 0", "broadcast from rank 1"}},
+      {"order",
+       [=](GpuRank& self) {
+         const Tensor x = numbers(self, 50);
+         if (odd(self)) self.group.broadcast(x, 0);
+         self.group.all_reduce(x, ReduceOp::sum);
+         if (!odd(self)) self.group.broadcast(x, 0);
+       },
+       {"all_reduce (sum) of 50", "broadcast from rank 0 of 50"}},
+      {"unequal parts",
+       [=](GpuRank& self) {
+         const std::vector<std::int64_t> each(static_cast<std::size_t>(self.size()), 2);
+         std::vector<std::int64_t> out = each;
+         if (odd(self)) out[0] = 1;
+         const auto total = [](const auto& counts) {
+           std::int64_t sum = 0;
+           for (const std::int64_t count : counts) sum += count;
+           return sum;
+         };
+         self.group.all_to_all(numbers(self, total(each)), numbers(self, total(out)), each, out);
+       },
+       {"all_to_all of unequal parts, float32"}},
+  };
+  for (const int ranks : {2, 3}) {
+    for (const Fault& fault : faults) {
+      INFO(fault.name << " on " << ranks);
+      std::vector<std::string> parts = fault.told;
+      parts.push_back("failed");
+      all_are_told(run_gpus(
+                       ranks,
+                       [&](GpuRank& self) {
+                         self.group.all_reduce(numbers(self, 10), ReduceOp::sum);
+                         return told_by(self, [&] { fault.call(self); });
+                       },
+                       faulty),
+                   parts);
+    }
+  }
+}
+
+TEST_CASE("nccl fault: a message of another length, type or tag is told with both ends") {
+  struct Fault {
+    std::int64_t count;
+    DType dtype;
+    int tag;
+    std::string told;
+  };
+  const std::vector<Fault> faults{
+      {9, DType::float32, 0, "sent are 8 float32 with tag 0 at tests/nccl/faults_test.cpp"},
+      {8, DType::int32, 0, "both sides need the same count and type"},
+      {8, DType::float32, 1, "NCCL knows no tags, so a pair's messages meet in the order"}};
+  for (const Fault& fault : faults) {
+    INFO(fault.told);
+    all_are_told(run_gpus(
+                     2,
+                     [&](GpuRank& self) {
+                       return told_by(self, [&] {
+                         if (self.rank() == 0) {
+                           self.group.send(numbers(self, 8), 1);
+                         } else {
+                           self.group.recv(numbers(self, fault.count, fault.dtype), 0, fault.tag);
+                         }
+                       });
+                     },
+                     faulty),
+                 {"message no. 1 from rank 0 to rank 1", fault.told});
+  }
+}
+
+TEST_CASE("nccl fault: a rank that never calls is named after the deadline") {
+  const std::vector<std::function<void(GpuRank&)>> calls{
+      [](GpuRank& self) { self.group.all_reduce(numbers(self, 960), ReduceOp::sum); },
+      [](GpuRank& self) { self.group.recv(numbers(self, 960), 1); },
+      [](GpuRank& self) { self.group.send(numbers(self, 960), 1); }};
+  const std::vector<std::string> doing{"collective no. 1, all_reduce (sum) of 960 float32 at",
+                                       "recv from rank 1 (tag 0) of 960 float32 at",
+                                       "send to rank 1 (tag 0) of 960 float32 at"};
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const auto outcomes = run_processes(2, [&](Store& store, int rank) -> std::string {
+      auto device = gpu_on_paper(rank);
+      GlooOptions of_host;
+      of_host.timeout_s = 0.5;
+      const auto group = make_nccl_group(store, *device, make_gloo_group(store, rank, 2, of_host),
+                                         {.timeout_s = 0.5});
+      CpuDevice host;
+      GpuRank self{*device, host, *group};
+      std::string told;
+      if (rank == 0) told = told_by(self, [&] { calls[i](self); });
+      if (rank == 0) store.set("told", "");
+      if (rank == 1) store.get("told");
+      return told;
+    });
+    INFO(outcomes[0].message);
+    CHECK(outcomes[0].ok);
+    CHECK(outcomes[0].seconds < 5);
+    CHECK_THAT(outcomes[0].message, contains(doing[i]) && contains("rank 1 does not answer") &&
+                                        contains("within 0.5 s"));
+  }
+}
+
+TEST_CASE("nccl fault: a rank that is killed is named by all others") {
+  const auto before = shared_memory();
+  // Before the others call, after it has called, and while a message is due.
+  for (const int when : {0, 1, 2}) {
+    INFO("case " << when);
+    const auto outcomes = run_gpus(
+        3,
+        [&](GpuRank& self) -> std::string {
+          const Tensor x = numbers(self, 65537);
+          self.group.all_reduce(x, ReduceOp::sum);
+          self.gpu.settle();
+          if (self.rank() == 1) {
+            self.group.barrier();
+            if (when == 1) static_cast<void>(self.group.all_reduce_async(x, ReduceOp::sum));
+            kill(getpid(), SIGKILL);
+          }
+          self.group.barrier();  // nobody dies while others are in the sum before
+          return told_by(self, [&] {
+            if (when < 2) {
+              self.group.all_reduce(x, ReduceOp::sum);
+            } else {
+              self.group.recv(x, 1);
+            }
+          });
+        },
+        faulty);
+    all_are_told(outcomes,
+                 {"rank 1 does not answer", "65537 float32 at tests/nccl/faults_test.cpp"}, 1);
+    CHECK_FALSE(outcomes[1].ok);
+  }
+  CHECK(shared_memory() == before);
+}
+
+TEST_CASE("nccl fault: an error of NCCL's own is told by all ranks, with what was being done") {
+  GpuRun run = faulty;
+  run.paper = {"fail_collective=3"};
+  all_are_told(run_gpus(
+                   3,
+                   [](GpuRank& self) {
+                     return told_by(self, [&] {
+                       for (int i = 0; i < 10; ++i) {
+                         self.group.all_reduce(numbers(self, 960), ReduceOp::sum);
+                       }
+                     });
+                   },
+                   run),
+               {"all_reduce (sum) of 960 float32 at tests/nccl/faults_test.cpp", "failed"});
+}
+
+TEST_CASE("nccl fault: a rank without a GPU, and two ranks on one, are told on all ranks") {
+  const auto join = [](Store& store, int rank, const std::function<int(int)>& gpu_of) {
+    GlooOptions of_host;
+    of_host.timeout_s = 20;
+    auto host = make_gloo_group(store, rank, 3, of_host);
+    try {
+      auto device =
+          gpu::open_gpu({gpu::Hardware::paper, gpu::Blocks::chosen, {"devices=2"}, gpu_of(rank)});
+      make_nccl_group(store, *device, std::move(host));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was told");
+  };
+  const auto none = run_processes(
+      3, [&](Store& store, int rank) { return join(store, rank, [](int of) { return of; }); });
+  INFO(none[0].message << "\n" << none[1].message << "\n" << none[2].message);
+  CHECK_THAT(none[2].message,
+             contains("this process is to use GPU number 2, but CUDA shows 2 GPUs"));
+  CHECK_THAT(none[0].message, contains("rank 2"));
+  CHECK_THAT(none[1].message, contains("rank 2"));
+
+  const auto shared = run_processes(
+      3, [&](Store& store, int rank) { return join(store, rank, [](int of) { return of % 2; }); });
+  INFO(shared[0].message << "\n" << shared[1].message << "\n" << shared[2].message);
+  for (const Outcome& outcome : shared) {
+    CHECK_THAT(outcome.message, contains("cannot join the NCCL group \"world\"") &&
+                                    contains("ranks 0 and 2 both use device 0"));
+    CHECK(outcome.seconds < 5);
+  }
+}
+
+TEST_CASE(
+    "nccl fault: a tensor of the host where others bring the GPU's is found at the deadline") {
+  GpuRun run = faulty;
+  run.timeout_s = 0.5;
+  const auto outcomes = run_gpus(
+      2,
+      [](GpuRank& self) {
+        Device& device = self.rank() == 0 ? self.host : self.gpu;
+        return error_of([&] {
+          self.group.all_reduce(full({960}, 1, DType::float32, device), ReduceOp::sum);
+          self.gpu.settle();
+        });
+      },
+      run);
+  all_are_told(outcomes, {"all_reduce (sum) of 960 float32 at tests/nccl/faults_test.cpp"});
+  CHECK_THAT(outcomes[0].message, contains("rank 1"));
+  CHECK_THAT(outcomes[1].message, contains("rank 0"));
+}
+
+TEST_CASE("nccl fault: a rank that throws takes the others along, with its number") {
+  const auto outcomes = run_gpus(
+      3,
+      [](GpuRank& self) -> std::string {
+        self.group.all_reduce(numbers(self, 10), ReduceOp::sum);
+        self.gpu.settle();
+        if (self.rank() == 1) throw Error("a mistake of this rank");
+        return told_by(self, [&] { self.group.all_reduce(numbers(self, 960), ReduceOp::sum); });
+      },
+      faulty);
+  all_are_told(outcomes, {" of 3: ", "rank 1"}, 1);
+  CHECK(outcomes[1].message == "a mistake of this rank");
+}
+
+// Asked for together, each on a stream of its own; or one behind the other, which no GPU can do.
+TEST_CASE("nccl fault: groups in different orders are told, unless the device need not wait") {
+  enum class Order { together, one_by_one };
+  const auto use = [](GpuRank& self, Order order) -> std::string {
+    const auto one = self.group.split(0, self.rank()), two = self.group.split(0, -self.rank());
+    const Tensor x = numbers(self, 100), y = numbers(self, 100);
+    const auto ask = [&](int which) {
+      Work work = which == 0 ? one->all_reduce_async(x, ReduceOp::sum)
+                             : two->all_reduce_async(y, ReduceOp::sum);
+      if (order == Order::one_by_one) work.wait();
+      return work;
+    };
+    Work first = ask(self.rank()), second = ask(1 - self.rank());
+    first.wait();
+    second.wait();
+    expect(number_of(x) == 3 && number_of(y) == 3, "the sums are wrong");
+    return "";
+  };
+  CHECK(failures(run_gpus(2, [&](GpuRank& self) { return use(self, Order::together); })) == "");
+  GpuRun run = faulty;
+  run.timeout_s = 0.5;
+  // Who gives up first lets the other one go on, with right sums.
+  const auto outcomes = run_gpus(
+      2, [&](GpuRank& self) { return use(self, Order::one_by_one); }, run);
+  INFO(outcomes[0].message << "\n" << outcomes[1].message);
+  CHECK_FALSE((outcomes[0].ok && outcomes[1].ok));
+  for (const Outcome& outcome : outcomes) {
+    CHECK(outcome.seconds < 5);
+    if (outcome.ok) continue;
+    CHECK_THAT(outcome.message,
+               contains("all_reduce (sum) of 100 float32 at tests/nccl/faults_test.cpp"));
+  }
+  CHECK_THAT(outcomes[0].message + outcomes[1].message,
+             contains("the ranks use several groups in different orders"));
+}
+
+TEST_CASE("nccl: a device that is none of open_gpu's has no wires") {
+  CpuDevice host;
+  CHECK_THROWS_WITH(gpu::open_wires(host), contains("the device 'cpu' is no GPU of open_gpu's"));
+}
