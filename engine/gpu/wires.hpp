@@ -68,6 +68,8 @@ class Communicator {
 class Wires {
  public:
   virtual ~Wires() = default;
+  // Which GPU of its machine it is, whatever numbers processes give it: where it is plugged in.
+  virtual std::uint64_t place() = 0;
   virtual WireId new_id() = 0;
   // Returns when `size` ranks have joined with this id.
   //   Throws  GpuError

@@ -238,6 +238,15 @@ class NcclWires final : public Wires {
   NcclWires(const NcclWires&) = delete;
   NcclWires& operator=(const NcclWires&) = delete;
 
+  std::uint64_t place() override {
+    std::uint64_t place = 0;
+    for (const auto part : {cudaDevAttrPciDomainId, cudaDevAttrPciBusId, cudaDevAttrPciDeviceId}) {
+      int value = 0;
+      check(cudaDeviceGetAttribute(&value, part, device_.number()), "cudaDeviceGetAttribute");
+      place = place << 16 | static_cast<std::uint64_t>(value);
+    }
+    return place;
+  }
   WireId new_id() override {
     device_.choose();
     ncclUniqueId unique;

@@ -125,6 +125,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int num
             {cudaDevAttrAsyncEngineCount, is.asyncEngineCount},
             {cudaDevAttrComputeCapabilityMajor, is.major},
             {cudaDevAttrComputeCapabilityMinor, is.minor},
+            {cudaDevAttrPciDomainId, is.pciDomainID},
+            {cudaDevAttrPciBusId, is.pciBusID},
+            {cudaDevAttrPciDeviceId, is.pciDeviceID},
             {cudaDevAttrMemoryPoolsSupported, 0},
             {cudaDevAttrManagedMemory, 0},
             {cudaDevAttrCooperativeLaunch, 0}};

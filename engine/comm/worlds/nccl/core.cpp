@@ -35,9 +35,10 @@ void NcclCore::launch(Line& line, const std::shared_ptr<Flight>& flight,
   watchdog_.add(line, flight);
 }
 
-std::string NcclCore::fail(const std::string& doing, const std::string& why) {
-  const std::string failed =
-      text("rank ", parts_.rank, " of ", parts_.size, ": ", doing, " failed");
+std::string NcclCore::fail(const std::string& asked, const std::string& why) {
+  const std::string failed = text("rank ", parts_.rank, " of ", parts_.size, ": ",
+                                  asked.empty() ? "the group" : asked, " failed");
+  const std::string doing = asked.empty() ? text("no call (rank ", parts_.rank, ")") : asked;
   if (failure_.set(failed)) {
     parts_.give_up_words(failed);
     abort_all();
@@ -54,7 +55,10 @@ std::string NcclCore::fail(const std::string& doing, const std::string& why) {
 }
 
 std::exception_ptr NcclCore::failed(const std::string& doing, const std::string& why) {
-  return std::make_exception_ptr(CommError(fail(doing, why)));
+  const std::string cause = fail(doing, why);
+  if (cause.find(doing) != std::string::npos) return std::make_exception_ptr(CommError(cause));
+  return std::make_exception_ptr(CommError(text(
+      "rank ", parts_.rank, ": ", doing, " cannot run, the group has failed before: ", cause)));
 }
 
 void NcclCore::refuse_if_failed(const std::function<std::string()>& doing) {

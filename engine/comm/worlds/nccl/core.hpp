@@ -55,8 +55,9 @@ class NcclCore {
   void launch(Line& line, const std::shared_ptr<Flight>& flight,
               std::span<const gpu::WireCall> calls);
 
-  // "collective no. 3, …" cannot go on. Returns what everybody is told from then on.
-  std::string fail(const std::string& doing, const std::string& why);
+  // "collective no. 3, …" cannot go on; empty: no call was under way. Returns what everybody is
+  // told from then on.
+  std::string fail(const std::string& asked, const std::string& why);
   // The same, as what an operation throws.
   std::exception_ptr failed(const std::string& doing, const std::string& why);
   // Throws where the group has failed, when all is known about it; `doing` cannot be done then.

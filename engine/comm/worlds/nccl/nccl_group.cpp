@@ -87,17 +87,34 @@ std::vector<T> gathered(const T& mine, int size, CpuDevice& host, const Gather& 
   return values;
 }
 
+// Where a rank is.
+struct Home {
+  std::uint64_t host, gpu;
+  std::int64_t process;
+};
+
+// All ranks come to the same sentence.
+void check_each_has_a_gpu(const std::vector<Home>& homes) {
+  for (std::size_t rank = 0; rank < homes.size(); ++rank) {
+    const auto shares = [&](const Home& other) {
+      return other.host == homes[rank].host && other.gpu == homes[rank].gpu;
+    };
+    const auto first = std::ranges::find_if(homes, shares) - homes.begin();
+    if (std::cmp_equal(first, rank)) continue;
+    throw CommError(text("ranks ", first, " and ", rank, " have the same GPU of one machine, and ",
+                         "NCCL needs one for each; start at most as many ranks on a machine as it ",
+                         "has GPUs, and let each open its own"));
+  }
+}
+
 // The processes of the ranks that are on this host.
-Watchdog::Processes processes_of(ProcessGroup& words, CpuDevice& host) {
-  struct Home {
-    std::uint64_t host;
-    pid_t process;
-  };
+Watchdog::Processes processes_of(ProcessGroup& words, std::uint64_t gpu, CpuDevice& host) {
   const std::string name = this_host();
-  const Home mine{checksum_of(std::as_bytes(std::span(name))), getpid()};
+  const Home mine{checksum_of(std::as_bytes(std::span(name))), gpu, getpid()};
   const auto homes = gathered(mine, words.size(), host, [&](const Tensor& one, const Tensor& all) {
     words.all_gather(one, all);
   });
+  check_each_has_a_gpu(homes);
   Watchdog::Processes processes;
   for (int rank = 0; rank < words.size(); ++rank) {
     const Home& home = homes[static_cast<std::size_t>(rank)];
@@ -124,7 +141,7 @@ NcclCore::Parts NcclGroup::parts_of(std::unique_ptr<ProcessGroup> words) {
   parts.timeout_s = options_.timeout_s;
   parts.keys = with_prefix(store_, "nccl/" + options_.name);
   parts.wires = gpu::open_wires(gpu_);
-  parts.processes = processes_of(*words, host_);
+  parts.processes = processes_of(*words, parts.wires->place(), host_);
   parts.give_up_words = [words = words.get()](const std::string& why) { give_up_in(*words, why); };
   parts.words = std::move(words);
   return parts;
@@ -140,8 +157,7 @@ std::unique_ptr<Line> NcclGroup::joined() {
     std::memcpy(id.data(), shared.raw_bytes().data(), id.size());
     return core_.join(id, rank(), size());
   } catch (const gpu::GpuError& error) {
-    throw CommError(text("rank ", rank(), " of ", size(), " cannot join the NCCL group \"",
-                         options_.name, "\": ", error.what()));
+    throw CommError(error.what());
   }
 }
 
@@ -268,9 +284,14 @@ std::unique_ptr<ProcessGroup> make_nccl_group(Store& store, Device& gpu,
                                               std::unique_ptr<ProcessGroup> host,
                                               const NcclOptions& options) {
   LOCKSTEP_CHECK(host != nullptr, "make_nccl_group: the host's group is missing");
-  auto words = host->split(0, host->rank());
-  auto away = std::make_unique<NcclGroup>(store, gpu, std::move(words), options);
-  return make_group_by_device(std::move(host), std::move(away));
+  const int rank = host->rank(), size = host->size();
+  try {
+    auto away = std::make_unique<NcclGroup>(store, gpu, host->split(0, rank), options);
+    return make_group_by_device(std::move(host), std::move(away));
+  } catch (const CommError& error) {
+    throw CommError(text("rank ", rank, " of ", size, " cannot join the NCCL group \"",
+                         options.name, "\": ", reason_in(error.what())));
+  }
 }
 
 }  // namespace lockstep::comm

@@ -143,7 +143,7 @@ std::optional<Watchdog::Finding> Watchdog::look_for_the_ended(Time now) {
   return {};
 }
 
-// What the GPU is at.
+// What the GPU is at; empty: nothing.
 std::string Watchdog::oldest() {
   const Entry* first = nullptr;
   for (Watched& watched : lines_) {
@@ -154,7 +154,7 @@ std::string Watchdog::oldest() {
     const Entry& entry = watched.entries.front();
     if (first == nullptr || entry.asked < first->asked) first = &entry;
   }
-  return first == nullptr ? "waiting for the next call" : first->flight->doing();
+  return first == nullptr ? "" : first->flight->doing();
 }
 
 }  // namespace lockstep::comm
