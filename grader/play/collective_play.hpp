@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/tensor/symbolic.hpp"
-#include "grader/play/case_device.hpp"
+#include "grader/play/case_world.hpp"
 #include "grader/play/collective_case.hpp"
 #include "grader/play/lost_peer.hpp"
 
@@ -13,12 +13,12 @@ namespace lockstep::grader {
 template <typename Part>
 Bytes play_collective(sim::PlayerCase& played, Part part) {
   const auto c = read_fields<CollectiveCase>(played.input);
-  const auto numbers = make_case_device(played);
+  const auto numbers = make_case_world(played);
   SymbolicDevice sizes;
   Device& device = c.elements == Elements::given ? numbers->device() : sizes;
   LostPeer lost(played);
   std::unique_ptr<comm::ProcessGroup> world;
-  const auto group = make_group(lost.watched(), c.group, world);
+  const auto group = make_group(*numbers, lost.watched(), c.group, world);
   ByteWriter out;
   if (!group) return out.take();
   for (const CollectiveCall& call : c.calls) {

@@ -9,9 +9,8 @@
 #include "engine/comm/stores/file_store.hpp"
 #include "engine/comm/worlds/shm/shm_group.hpp"
 #include "engine/gpu/open_gpu.hpp"
-#include "grader/play/case_device.hpp"
+#include "grader/play/case_world.hpp"
 #include "grader/play/meeting_place.hpp"
-#include "grader/play/part.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -25,47 +24,32 @@ gpu::GpuOptions gpu_of(const sim::PlayerCase& played) {
   return options;
 }
 
-class CaseGpu final : public CaseDevice {
+class Gpus final : public CaseWorld {
  public:
-  explicit CaseGpu(const sim::PlayerCase& played) : device_(gpu::open_gpu(gpu_of(played))) {
-    of_process = this;
-  }
-  ~CaseGpu() override { of_process = nullptr; }
-  CaseGpu(const CaseGpu&) = delete;
-  CaseGpu& operator=(const CaseGpu&) = delete;
+  explicit Gpus(const sim::PlayerCase& played) : device_(gpu::open_gpu(gpu_of(played))) {}
 
   Device& device() override { return *device_; }
+  std::unique_ptr<comm::ProcessGroup> join(sim::PlayerCase& played) override {
+    if (played.ranks == 1) return comm::make_solo_group();
+    store_ = comm::open_file_store(meeting_place() + "/store");
+    auto host = comm::make_shm_group(*store_, played.rank, played.ranks);
+    return comm::make_nccl_group(*store_, *device_, std::move(host));
+  }
   void require_intact() override {
     device_->settle();
     const std::string found = gpu::paper_findings();
     if (!found.empty()) throw Error(found.substr(0, found.find('\n')));
   }
 
-  std::unique_ptr<comm::ProcessGroup> join(const sim::PlayerCase& played) {
-    if (played.ranks == 1) return comm::make_solo_group();
-    store_ = comm::open_file_store(meeting_place() + "/store");
-    auto host = comm::make_shm_group(*store_, played.rank, played.ranks);
-    return comm::make_nccl_group(*store_, *device_, std::move(host));
-  }
-
-  static CaseGpu* of_process;  // that of the case that is played
-
  private:
   std::unique_ptr<Device> device_;
   std::unique_ptr<comm::Store> store_;  // pairs of ranks meet in it at their first message
 };
-CaseGpu* CaseGpu::of_process = nullptr;
 
 }  // namespace
 
-std::unique_ptr<CaseDevice> make_case_device(const sim::PlayerCase& played) {
-  return std::make_unique<CaseGpu>(played);
-}
-
-std::unique_ptr<comm::ProcessGroup> make_world(sim::PlayerCase& played) {
-  LOCKSTEP_CHECK(CaseGpu::of_process != nullptr,
-                 "this part's tensors lie on no GPU; it cannot be judged with --world nccl");
-  return CaseGpu::of_process->join(played);
+std::unique_ptr<CaseWorld> make_case_world(const sim::PlayerCase& played) {
+  return std::make_unique<Gpus>(played);
 }
 
 }  // namespace lockstep::grader

@@ -10,7 +10,7 @@
 #include "engine/base/dtype.hpp"
 #include "engine/base/fields.hpp"
 #include "engine/base/random.hpp"
-#include "grader/play/case_device.hpp"
+#include "grader/play/case_world.hpp"
 
 namespace lockstep::grader {
 

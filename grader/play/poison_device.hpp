@@ -16,7 +16,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/tensor/device.hpp"
-#include "grader/play/case_device.hpp"
+#include "grader/play/case_world.hpp"
 
 namespace lockstep::grader {
 
@@ -75,8 +75,8 @@ class PoisonDevice final : public Device {
   std::size_t damaged_bytes_ = 0, behind_bytes_ = 0;  // of the first tensor that was found
 };
 
-// As the device of a case.
-class PoisonedCase final : public CaseDevice {
+// A world of tensors on the processor.
+class PoisonedWorld : public CaseWorld {
  public:
   Device& device() override { return device_; }
   void require_intact() override { device_.require_intact(); }

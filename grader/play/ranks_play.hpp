@@ -2,7 +2,7 @@
 // poisons fresh memory, and says how the call ended when a peer is lost.
 #pragma once
 
-#include "grader/play/case_device.hpp"
+#include "grader/play/case_world.hpp"
 #include "grader/play/lost_peer.hpp"
 
 namespace lockstep::grader {
@@ -13,10 +13,10 @@ template <typename Case>
 Bytes play_in_group(sim::PlayerCase& played, const auto& part) {
   const auto c = read_fields<Case>(played.input);
   const auto take_part = [&](sim::PlayerCase& here) -> Bytes {
-    const auto held = make_case_device(here);
+    const auto held = make_case_world(here);
     Device& device = held->device();
     std::unique_ptr<comm::ProcessGroup> world;
-    const auto group = make_group(here, c.group, world);
+    const auto group = make_group(*held, here, c.group, world);
     if (!group) return {};
     Bytes report;
     if constexpr (requires { part(*group, c, device, here.port); }) {

@@ -1,27 +1,30 @@
-// The device on which the tensors of a case lie. Which one it is, the file that is linked says, as
-// of make_world: a processor's memory, poisoned, or this rank's GPU.
+// Where a case is played: the device on which its tensors lie, and the ranks' group. Which world it
+// is, the file that is linked says: the judge's own (simulated_world.cpp), processes that share
+// memory (shared_memory_world.cpp), or processes that have a GPU each (gpu_world.cpp).
 #pragma once
 
 #include <cstring>
 #include <memory>
 #include <span>
 
+#include "engine/comm/process_group.hpp"
 #include "engine/sim/hosts/player.hpp"
 #include "engine/tensor/kernels.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace lockstep::grader {
 
-class CaseDevice {
+class CaseWorld {
  public:
-  virtual ~CaseDevice() = default;
+  virtual ~CaseWorld() = default;
   virtual Device& device() = 0;
+  // The group of all ranks of the case; it ends before this does.
+  virtual std::unique_ptr<comm::ProcessGroup> join(sim::PlayerCase& played) = 0;
   //   Throws  Error when something was used that must not be, such as memory behind a tensor
   virtual void require_intact() = 0;
 };
 
-// Made before the world of the same case, and ends after it.
-std::unique_ptr<CaseDevice> make_case_device(const sim::PlayerCase& played);
+std::unique_ptr<CaseWorld> make_case_world(const sim::PlayerCase& played);
 
 // A tensor's elements from the judge's bytes, and back, wherever they lie.
 inline void write_bytes(const Tensor& tensor, std::span<const std::byte> bytes) {
