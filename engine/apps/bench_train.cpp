@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/apps/computing.hpp"
+#include "engine/apps/gpu_ranks.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/apps/ranks.hpp"
 #include "engine/base/options.hpp"
@@ -151,20 +151,22 @@ int run(int argc, const char* const* argv) {
               "type of parameters, optimizer state and inputs")
       .option("steps", "", "steps per repetition")
       .option("repetitions", "3", "repetitions; each gives one rate")
-      .option("warmup", "5", "steps before the first repetition");
+      .option("warmup", "5", "steps before the first repetition")
+      .choice("backend", {"gloo", "nccl"}, "gloo", "nccl: each rank has a GPU");
   apps::add_device(options);
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
     return 0;
   }
-  const apps::Computing computing(arguments);
+  const bool nccl = arguments.has("--backend nccl");
+  const apps::Computing computing(arguments, nccl ? apps::seat_of_process() : apps::Seat{});
   Device& device = computing.device();
-  const apps::Ranks world = apps::join_ranks();
+  const apps::Ranks world = nccl ? apps::join_gpus(device) : apps::join_ranks();
   const DType dtype = arguments.has("--dtype bfloat16") ? DType::bfloat16 : DType::float32;
   const int rank = world.group->rank(), ranks = world.group->size();
-  if (ranks > 1 && !device.on_host()) {
-    throw UsageError("--device cuda trains on one rank: several ranks on GPUs are not built yet");
+  if (ranks > 1 && !device.on_host() && !nccl) {
+    throw UsageError("--device cuda computes on one GPU: several ranks need --backend nccl");
   }
   const Task task = make_task(arguments.get("model"), rank, dtype, device);
   const double ready_at_s = now_s();

@@ -5,7 +5,7 @@
 namespace lockstep::apps {
 
 bool uses_gpu(const Arguments& arguments) {
-  return arguments.has("--device cuda") ||
+  return (arguments.declared("device") && arguments.has("--device cuda")) ||
          (arguments.declared("backend") && arguments.has("--backend nccl"));
 }
 

@@ -139,6 +139,7 @@ void make_ready(const Lab& lab, const std::vector<const Exercise*>& exercises, P
   }
   if (targets.empty()) return;
   if (kind == PlayerKind::shared) targets.insert("player-shared");
+  if (kind == PlayerKind::gpu || kind == PlayerKind::paper) targets.insert("player-gpu");
   if (kind == PlayerKind::sanitized) targets.insert("player-sanitized");
   make_targets_ready(lab, targets);
 }
