@@ -109,8 +109,10 @@ say "Lockstep $(cat "$here/commit.txt") on $hardware: $parts"
 } >"$out/machine.txt" 2>&1 || :
 
 can_run=yes
+needed="libcudart.so.13 libcublas.so.13 libcublasLt.so.13"
+! grep -q 'libnccl\.so\.2' "$work/gpu/liblockstep_gpu.so" || needed="$needed libnccl.so.2"
 if [ "$hardware" = nvidia ]; then
-  for library in libcudart.so.13 libcublas.so.13 libcublasLt.so.13; do
+  for library in $needed; do
     folder=$(folder_of "$library")
     if [ -n "$folder" ]; then
       LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$folder
