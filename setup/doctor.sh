@@ -234,8 +234,8 @@ lab_doctor() {
   comma=
   [ "$format" = text ] || printf '{"checks":['
   tool compiler g++ 12 g++
-  tool CMake cmake 3.25 cmake
-  tool ninja ninja 1.10 ninja-build
+  [ -e "$root/edition" ] || tool CMake cmake 3.25 cmake
+  [ -e "$root/edition" ] || tool ninja ninja 1.10 ninja-build
   report cores there "$(nproc)"
   doctor_memory
   doctor_space disk "$root" 3 "a build needs 2 GiB" "rm -r build, or use another disk"

@@ -8,6 +8,7 @@
 //   link_flag -static            object /…/adapter.o      uses average_gradients
 //   library /…/liblockstep_comm.a
 //   simulated_object, shared_object, shared_library, sanitized_object: of one kind of player only
+// In the students' edition, edition_mark stands for the folder that it was unpacked in.
 #pragma once
 
 #include <filesystem>
@@ -15,6 +16,8 @@
 #include <vector>
 
 namespace lockstep::grader {
+
+inline constexpr const char* edition_mark = "@lab@";
 
 struct Recipe {
   std::string compiler;
