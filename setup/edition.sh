@@ -7,7 +7,7 @@ packages=$packages_edition
 # Commands that need what the edition lacks.
 left_out() {
   case $1 in
-    test | bench | docs | dev | grade | pack)
+    test | bench | gpu | setup | docs | dev | grade | pack)
       wants_help "$@" ||
         fail 2 "this is the students' edition, which has no ./lab $1; the whole lab has it" ;;
   esac

@@ -31,9 +31,17 @@ void* opened(const std::filesystem::path& file, int flags) {
   }
   void* library = dlopen(file.c_str(), flags);
   if (library == nullptr) {
-    const char* why = dlerror();
-    throw GpuError(text("the GPU library ", file.string(), " cannot be loaded: ",
-                        why == nullptr ? "the loader does not say why" : why));
+    const char* said = dlerror();
+    const std::string why = said == nullptr ? "the loader does not say why" : said;
+    // A library that the object needs, by its name alone.
+    const std::size_t missing = why.find(": cannot open shared object file");
+    if (missing != std::string::npos && why.find('/') > missing) {
+      throw GpuError(text("--device cuda needs an NVIDIA GPU, but this machine lacks NVIDIA's ",
+                          why.substr(0, missing),
+                          ", which its CUDA Toolkit 13 has; leave it out to compute on the CPU, or "
+                          "add --paper"));
+    }
+    throw GpuError(text("the GPU library ", file.string(), " cannot be loaded: ", why));
   }
   return library;
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
+#include "engine/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/paper/run_program.hpp"
 
@@ -133,6 +134,22 @@ TEST_CASE("explain: registers and resident warps are the build's, for both proce
   const Resident crowded = resident(inlined.processors.front().built, 256, 100 * 1024);
   CHECK(crowded.warps == 8);
   CHECK(crowded.limited_by == "shared memory");
+}
+
+TEST_CASE("explain: a spill is read from what ptxas says, and shown") {
+  const TemporaryFolder folder("ptxas");
+  std::ofstream(folder.path() / "made_up.cu.ptxas")
+      << "ptxas info    : Compiling entry function '_Z14planted_stridePKfPf' for 'sm_90'\n"
+         "ptxas info    : Function properties for _Z14planted_stridePKfPf\n"
+         "    24 bytes stack frame, 20 bytes spill stores, 28 bytes spill loads\n"
+         "ptxas info    : Used 255 registers, used 1 barriers, 24 bytes cumulative stack size\n";
+  const auto built = read_built(folder.path());
+  REQUIRE(built.size() == 1);
+  CHECK(built.front().registers == 255);
+  CHECK(built.front().spilled_bytes == 48);
+  const Explanation spilling = explain(of("planted_stride").counted, built, roofs, LOCKSTEP_ROOT);
+  CHECK_THAT(report(spilling), contains("255 registers, 48 bytes spilled"));
+  CHECK(spilling.processors.front().resident.limited_by == "registers");
 }
 
 TEST_CASE("explain: the roofline's side is that of the ridge, and its time a lower bound") {

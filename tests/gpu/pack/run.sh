@@ -13,6 +13,7 @@ usage: sh run.sh [--paper] [--out DIR] [PART…]
 
 parts, all unless some are named; each command in them ends within ten minutes:
   tests      every GPU test that needs no paper, and how far results are from the CPU's
+  nccl       training through NCCL, a rank for each GPU
   sanitizer  compute-sanitizer's four tools over a run of every kernel
   profile    ncu's requests, bank passes and lanes of every kernel, beside paper's
   bench      training speed, 9 repetitions: MLP, two small GPTs, GPT-124M in bfloat16
@@ -32,12 +33,12 @@ while [ $# -gt 0 ]; do
     --help | -h) usage; exit 0 ;;
     --paper) hardware=paper ;;
     --out) [ $# -ge 2 ] || { echo "run.sh: --out needs a folder" >&2; exit 2; }; out=$2; shift ;;
-    tests | sanitizer | profile | bench | torch) parts="$parts $1" ;;
+    tests | nccl | sanitizer | profile | bench | torch) parts="$parts $1" ;;
     *) echo "run.sh: there is no part or option '$1' (run.sh --help)" >&2; exit 2 ;;
   esac
   shift
 done
-parts=${parts:-tests sanitizer profile bench torch}
+parts=${parts:-tests nccl sanitizer profile bench torch}
 limit=570   # seconds, of one command
 mkdir -p "$out"
 work=$(mktemp -d)
@@ -109,6 +110,7 @@ say "Lockstep $(cat "$here/commit.txt") on $hardware: $parts"
 } >"$out/machine.txt" 2>&1 || :
 
 can_run=yes
+nccl=yes
 if [ "$hardware" = nvidia ]; then
   for library in libcudart.so.13 libcublas.so.13 libcublasLt.so.13; do
     folder=$(folder_of "$library")
@@ -119,6 +121,12 @@ if [ "$hardware" = nvidia ]; then
       can_run=no
     fi
   done
+  folder=$(folder_of libnccl.so.2)
+  if [ -z "$folder" ]; then
+    nccl=no
+    folder=$work/no_nccl
+  fi
+  LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$folder
   if ! command -v nvidia-smi >/dev/null || ! nvidia-smi -L >>"$out/machine.txt" 2>&1; then
     missing GPU "nvidia-smi finds none"
     can_run=no
@@ -149,6 +157,23 @@ run_tests() {
   tests_of test_gpu "~[.]~[paper]~[build]"
   tests_of test_gpu_kernels "~[.]~[paper]~[build]"
   ! step distances "$work/bin/test_gpu_kernels" "[.distances]" || passed distances
+}
+
+# A rank for each GPU, four at most; paper has as many as are asked for.
+run_nccl() {
+  ranks=2
+  if [ "$hardware" = nvidia ]; then
+    if [ "$nccl" = no ]; then
+      missing libnccl.so.2 "neither the loader, nor /usr/local/cuda, nor a Python package has it"
+      return
+    fi
+    ranks=$(nvidia-smi -L | grep -c '^GPU')
+    [ "$ranks" -le 4 ] || ranks=4
+  fi
+  # shellcheck disable=SC2086 # words
+  ! step "nccl-$ranks-ranks" "$work/bin/train" --backend nccl ${on_device#--device cuda} --ranks "$ranks" \
+    --data synthetic --steps 20 || passed "nccl-$ranks-ranks"
+  [ "$ranks" -gt 1 ] || missing "NCCL between GPUs" "this machine has one; NCCL ran with one rank"
 }
 
 run_sanitizer() {
@@ -238,6 +263,7 @@ median() {
 }
 speeds() {
   say ""
+  [ "$hardware" = nvidia ] || say "on paper, which says nothing about a GPU:"
   say "steps per second, medians    Lockstep  PyTorch eager  compiled"
   for model in $(models); do
     say "$(printf '%-26s %10s %14s %9s' "$model" "$(median "bench-$model")" "$(median "torch-eager-$model")" \
