@@ -363,7 +363,7 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
       Budgets(plan.limits.student_s, *last_of(journal, "plan"), journal.records()), out);
 
   const json grades = grades_of(journal.records());
-  write_grades(out, journal.records(), grades, request.formats, request.names);
+  write_grades({out, request.formats, request.names}, journal.records(), grades, lab.course);
   fs::remove(note);
   if (arguments.flag("json")) {
     std::cout << grades.dump(1) << "\n";

@@ -14,12 +14,15 @@ namespace lockstep::grader {
 //   Throws  UsageError when no name is given or it cannot be made
 std::filesystem::path output_folder(const std::string& name);
 
-// Each file is replaced as a whole; those of earlier runs stay until then. Reports under names that
-// are no longer written are removed.
-//   formats   any of "json", "csv"
-//   names     hidden: under pseudonyms, and names.csv says whose they are
-void write_grades(const std::filesystem::path& out, const std::vector<nlohmann::json>& records,
-                  const nlohmann::json& grades, const std::vector<std::string>& formats,
-                  Names names = Names::shown);
+struct Output {
+  std::filesystem::path folder;
+  std::vector<std::string> formats;  // any of those that --format takes
+  Names names = Names::shown;        // hidden: under pseudonyms, and names.csv says whose they are
+};
+
+// Each file is replaced as a whole; those of earlier runs stay until then. Files of students under
+// names that are no longer written are removed.
+void write_grades(const Output& output, const std::vector<nlohmann::json>& records,
+                  const nlohmann::json& grades, const Course& course);
 
 }  // namespace lockstep::grader

@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array known_formats{"json", "csv"};
+constexpr std::array known_formats{"json",    "csv",          "html", "gradescope",
+                                   "autolab", "prairielearn", "junit"};
 
 std::vector<std::string> parts_of(const std::string& list) {
   std::vector<std::string> parts;
@@ -81,7 +82,8 @@ Options grade_options() {
       .option("seed-file", "", "your own secret seed, mode 600 (default: a new one)")
       .option("jobs", "", "files judged at the same time (default: one per processor)")
       .option("limits", "", "idle=3,case=60,cpu=10,memory=512,submission=300,student=120 (s, MiB)")
-      .option("format", "json,csv", "any of json, csv")
+      .option("format", "json,csv,html",
+              "any of json, csv, html, gradescope, autolab, prairielearn, junit")
       .flag("anonymous", "write pseudonyms; names.csv tells whose they are")
       .flag("json", "also print grades.json");
   options.section("students")

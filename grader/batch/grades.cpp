@@ -9,6 +9,7 @@
 #include "grader/batch/budget.hpp"
 #include "grader/batch/standing.hpp"
 #include "grader/batch/submission.hpp"
+#include "grader/export/escaped.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -123,18 +124,6 @@ json grades_of(const std::vector<json>& records) {
           {"exercises", plan.at("exercises")},
           {"columns", columns},
           {"students", std::move(students)}};
-}
-
-std::string cell(const std::string& text) {
-  std::string safe = text;
-  // A spreadsheet computes what begins like this.
-  if (!safe.empty() && std::string_view("=+-@\t\r").find(safe.front()) != std::string_view::npos) {
-    safe.insert(safe.begin(), '\'');
-  }
-  if (safe.find_first_of(",\"\n\r") == std::string::npos) return safe;
-  std::string quoted = "\"";
-  for (const char c : safe) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 std::string grades_csv(const json& grades) {

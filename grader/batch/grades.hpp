@@ -41,7 +41,4 @@ std::string totals_csv(const nlohmann::json& grades);
 nlohmann::json student_report(const nlohmann::json& student,
                               const std::vector<nlohmann::json>& records);
 
-// A cell of a table: quoted where needed, and never taken for a formula.
-std::string cell(const std::string& text);
-
 }  // namespace lockstep::grader

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "grader/batch/digest.hpp"
+#include "grader/export/escaped.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep::grader;
