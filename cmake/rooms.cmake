@@ -11,7 +11,7 @@ set(LOCKSTEP_FLOORS   # bottom first; rooms of one floor do not know each other
 set(LOCKSTEP_INNER_FLOORS
     "sim: wire, model, core, hosts"
     "paper: ., memory, lanes, ptx, machine, order, cudart cublas nccl"
-    "comm: ., stores, worlds, worlds/sim worlds/shm worlds/tcp, worlds/hosts")
+    "comm: ., stores, worlds, worlds/sim worlds/shm worlds/tcp, worlds/hosts, worlds/nccl")
 
 function(lockstep_floor_of room result)
   set(floor 0)

@@ -1,6 +1,7 @@
 #include "engine/gpu/cuda_device.hpp"
 
 #include <array>
+#include <utility>
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
@@ -9,16 +10,27 @@
 namespace lockstep::gpu {
 namespace {
 
-// Before anything is made: the driver and the GPU are asked for here, so that what is missing is
-// told in one place. The GPU is the first that CUDA shows; CUDA_VISIBLE_DEVICES chooses.
-std::string opened(const GpuOptions& options) {
+int devices_shown() {
   int devices = 0;
   if (const auto error = cudaGetDeviceCount(&devices); error != cudaSuccess) throw_no_gpu(error);
   if (devices == 0) throw_no_gpu(cudaErrorNoDevice);
+  return devices;
+}
+
+// Before anything is made: the driver and the GPU are asked for here, so that what is missing is
+// told in one place. CUDA_VISIBLE_DEVICES chooses which GPUs CUDA shows.
+std::string opened(const GpuOptions& options) {
+  const int devices = devices_shown();
+  if (options.device < 0 || options.device >= devices) {
+    throw GpuError(text("this process is to use GPU number ", options.device, ", but CUDA shows ",
+                        devices, devices == 1 ? " GPU" : " GPUs",
+                        ", counted from 0; start at most as many ranks on this machine"));
+  }
   int major = 0;
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0),
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, options.device),
         "cudaDeviceGetAttribute");
   if (major < 8) throw_no_gpu(cudaErrorNoKernelImageForDevice);
+  check(cudaSetDevice(options.device), "cudaSetDevice");
   cudaGetLastError();  // of a device before this one, whose end could not tell of it
   return options.hardware == Hardware::paper ? "cuda on paper" : "cuda";
 }
@@ -32,6 +44,7 @@ BlockPool::Keep keep_of(const GpuOptions& options) {
 }  // namespace
 
 std::byte* CudaDevice::Memory::obtain(std::size_t bytes) {
+  device_.choose();
   void* block = nullptr;
   const cudaError_t error = cudaMalloc(&block, bytes);
   if (error == cudaErrorMemoryAllocation) {
@@ -61,7 +74,9 @@ CudaDevice::Blas::~Blas() { cublasDestroy(handle_); }
 
 CudaDevice::CudaDevice(const GpuOptions& options)
     : Device(Numbers::away),
+      number_(options.device),
       name_(opened(options)),
+      memory_(*this),
       blocks_(memory_, keep_of(options)),
       scratch_(blocks_),
       transfers_(stream_.get()),
@@ -80,12 +95,42 @@ std::byte* CudaDevice::allocate(std::size_t bytes) {
 
 void CudaDevice::release(std::byte* data, std::size_t bytes) noexcept { blocks_.give(data, bytes); }
 
+void CudaDevice::choose() const {
+  if (number_ != 0) check(cudaSetDevice(number_), "cudaSetDevice");
+}
+
+std::uint64_t CudaDevice::add_check(std::function<void()> check) {
+  const std::scoped_lock lock(checks_mutex_);
+  checks_[++last_check_] = std::move(check);
+  return last_check_;
+}
+
+void CudaDevice::remove_check(std::uint64_t number) {
+  const std::scoped_lock lock(checks_mutex_);
+  checks_.erase(number);
+}
+
+// What a group of ranks has to say comes before the device's own error, which is its consequence:
+// a collective that was aborted, or that made the device fail.
+void CudaDevice::wait_for_stream() {
+  std::exception_ptr failure;
+  try {
+    check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+  } catch (const GpuError&) {
+    failure = std::current_exception();
+  }
+  const std::scoped_lock lock(checks_mutex_);
+  for (const auto& [number, of_group] : checks_) of_group();
+  if (failure) std::rethrow_exception(failure);
+}
+
 // A read of the host: all downloads arrive, and what kernels found is thrown.
 void CudaDevice::finish() {
+  choose();
   const std::size_t downloads = transfers_.asked_for();
   try {
     faults_.collect();
-    check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+    wait_for_stream();
   } catch (...) {
     transfers_.forget();
     throw;
@@ -118,3 +163,6 @@ void CudaDevice::refuse(std::size_t bytes) const {
 extern "C" lockstep::Device* lockstep_open_cuda_device(const lockstep::gpu::GpuOptions& options) {
   return new lockstep::gpu::CudaDevice(options);
 }
+
+// What count_gpus() looks for.
+extern "C" int lockstep_count_cuda_devices() { return lockstep::gpu::devices_shown(); }

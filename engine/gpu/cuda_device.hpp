@@ -9,6 +9,9 @@
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
+#include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "engine/gpu/block_pool.hpp"
@@ -27,17 +30,33 @@ class CudaDevice final : public Device {
   ~CudaDevice() override;
 
   std::string_view name() const override { return name_; }  // "cuda", "cuda on paper"
-  const Kernels& kernels() const override { return kernels_; }
+  const Kernels& kernels() const override {
+    choose();
+    return kernels_;
+  }
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* data, std::size_t bytes) noexcept override;
   Device& host() override { return host_; }
+
+  // Threads of the host each have a GPU of CUDA's choosing, the first, until they choose.
+  void choose() const;
+  int number() const { return number_; }
+  cudaStream_t stream() const { return stream_.get(); }
+  // Called whenever the stream has been waited for, also if that failed. What it throws is thrown.
+  //   Thread  any; not from within a check
+  std::uint64_t add_check(std::function<void()> check);
+  void remove_check(std::uint64_t number);
 
  private:
   // cudaMalloc and cudaFree.
   class Memory final : public BlockSource {
    public:
+    explicit Memory(const CudaDevice& device) : device_(device) {}
     std::byte* obtain(std::size_t bytes) override;
     void give_back(std::byte* block) noexcept override;
+
+   private:
+    const CudaDevice& device_;
   };
   // Made in the order in which they stand, destroyed in the other one.
   class Stream {
@@ -64,10 +83,15 @@ class CudaDevice final : public Device {
   };
 
   void finish() override;
+  void wait_for_stream();
   [[noreturn]] void refuse(std::size_t bytes) const;
 
   CpuDevice host_;  // outlives all else: its tensors are copies that callers keep
+  const int number_;
   std::string name_;
+  std::mutex checks_mutex_;  // guards the two below
+  std::map<std::uint64_t, std::function<void()>> checks_;
+  std::uint64_t last_check_ = 0;
   Memory memory_;
   BlockPool blocks_;
   Scratch scratch_;

@@ -3,12 +3,24 @@
 #include <dlfcn.h>
 
 #include "engine/base/text.hpp"
+#include "engine/gpu/wires.hpp"
 
 namespace lockstep::gpu {
 namespace {
 
-const std::filesystem::path object_file = LOCKSTEP_GPU_OBJECT;
-const std::filesystem::path paper_folder = LOCKSTEP_PAPER_FOLDER;
+// Two folders above the program, as in a build and in a pack that was carried elsewhere; else where
+// the build has put it.
+std::filesystem::path near_program(const char* place, const char* built) {
+  std::error_code unknown;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  const auto near = program.parent_path().parent_path() / place;
+  return std::filesystem::exists(near, unknown) ? near : built;
+}
+
+const std::filesystem::path object_file =
+    near_program("gpu/liblockstep_gpu.so", LOCKSTEP_GPU_OBJECT);
+const std::filesystem::path paper_folder = near_program("paper", LOCKSTEP_PAPER_FOLDER);
+constexpr int has_nccl = LOCKSTEP_HAS_NCCL;  // the object needs NVIDIA's NCCL, or paper's
 
 // Opened for as long as the process runs: the device's code lies there.
 void* opened(const std::filesystem::path& file, int flags) {
@@ -44,6 +56,7 @@ void* open_paper() {
   }
   void* const cudart = opened(paper_folder / "libcudart.so.13", for_all);
   opened(paper_folder / "libcublas.so.13", for_all);
+  if (has_nccl) opened(paper_folder / "libnccl.so.2", for_all);
   return cudart;
 }
 
@@ -74,22 +87,46 @@ std::string told_by_paper(const char* function) {
   return told == nullptr ? "" : told;
 }
 
-}  // namespace
-
-std::unique_ptr<Device> open_gpu(const GpuOptions& options) {
+// The object, with NVIDIA's libraries below it, or paper's.
+void* open_object(const GpuOptions& options) {
   const bool on_paper = options.hardware == Hardware::paper;
   if (on_paper ? nvidia_is_open() : paper_of_process() != nullptr) {
     throw GpuError(text("this process has opened ", on_paper ? "NVIDIA's libraries" : "paper",
                         " already, and a process has one or the other"));
   }
   if (on_paper) configure(open_paper(), options.paper);
-  void* const object = opened(object_file, RTLD_NOW | RTLD_LOCAL);
-  auto* const open = symbol_of<Device*(const GpuOptions&)>(object, "lockstep_open_cuda_device");
+  return opened(object_file, RTLD_NOW | RTLD_LOCAL);
+}
+
+}  // namespace
+
+std::unique_ptr<Device> open_gpu(const GpuOptions& options) {
+  auto* const open =
+      symbol_of<Device*(const GpuOptions&)>(open_object(options), "lockstep_open_cuda_device");
   return std::unique_ptr<Device>(open(options));
+}
+
+int count_gpus(const GpuOptions& options) {
+  return symbol_of<int()>(open_object(options), "lockstep_count_cuda_devices")();
+}
+
+std::unique_ptr<Wires> open_wires(Device& gpu) {
+  void* const object = dlopen(object_file.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  Wires* wires = nullptr;
+  if (object != nullptr) wires = symbol_of<Wires*(Device&)>(object, "lockstep_open_wires")(gpu);
+  if (wires == nullptr) {
+    throw GpuError(
+        text("the device '", gpu.name(), "' is no GPU of open_gpu's, and NCCL joins only those"));
+  }
+  return std::unique_ptr<Wires>(wires);
 }
 
 std::string paper_findings() { return told_by_paper("paperFindings"); }
 
+std::string paper_lines() { return told_by_paper("paperLines"); }
+
 std::string paper_counters() { return told_by_paper("paperCounters"); }
+
+std::string paper_history() { return told_by_paper("paperHistory"); }
 
 }  // namespace lockstep::gpu

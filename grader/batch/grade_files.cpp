@@ -1,12 +1,16 @@
 #include "grader/batch/grade_files.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "engine/base/error.hpp"
 #include "grader/batch/digest.hpp"
 #include "grader/batch/grades.hpp"
 #include "grader/batch/journal.hpp"
+#include "grader/batch/pseudonyms.hpp"
+#include "grader/batch/secret.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -33,6 +37,51 @@ json times_of(const std::vector<json>& records) {
   return times;
 }
 
+struct Written {
+  json grades;
+  std::vector<json> reports;  // of the students, in the grades' order
+};
+
+std::vector<json> reports_of(const json& grades, const std::vector<json>& records) {
+  std::vector<json> reports;
+  for (const json& student : grades.at("students")) {
+    reports.push_back(student_report(student, records));
+  }
+  return reports;
+}
+
+// In the order of the pseudonyms, since the order of names would tell.
+Written under_pseudonyms(const fs::path& out, const std::vector<json>& records,
+                         const json& grades) {
+  const std::string secret = kept_secret(out / "names.secret");
+  std::map<std::string, std::pair<json, json>> by_name;
+  std::string list = "pseudonym,student\n";
+  for (const json& student : grades.at("students")) {
+    const std::string name = student.at("student"), other = pseudonym(secret, name);
+    list += cell(other) + "," + cell(name) + "\n";
+    by_name[other] = {under_pseudonym(student, secret),
+                      under_pseudonym(student_report(student, records), secret)};
+  }
+  write_whole(out / "names.csv", list);
+  Written written{grades, {}};
+  written.grades["columns"] = json::array();
+  written.grades["students"] = json::array();
+  for (auto& [name, both] : by_name) {
+    written.grades["students"].push_back(std::move(both.first));
+    written.reports.push_back(std::move(both.second));
+  }
+  return written;
+}
+
+// Reports of an earlier run under other names.
+void remove_others(const fs::path& folder, const std::set<fs::path>& files) {
+  std::vector<fs::path> others;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_regular_file() && !files.contains(entry.path())) others.push_back(entry.path());
+  }
+  for (const fs::path& file : others) fs::remove(file);
+}
+
 }  // namespace
 
 fs::path output_folder(const std::string& name) {
@@ -48,21 +97,26 @@ fs::path output_folder(const std::string& name) {
 }
 
 void write_grades(const fs::path& out, const std::vector<json>& records, const json& grades,
-                  const std::vector<std::string>& formats) {
+                  const std::vector<std::string>& formats, Names names) {
   const auto wanted = [&](const char* format) {
     return std::find(formats.begin(), formats.end(), format) != formats.end();
   };
+  const Written written = names == Names::hidden ? under_pseudonyms(out, records, grades)
+                                                 : Written{grades, reports_of(grades, records)};
   const fs::path students = out / "students";
   fs::create_directories(students);
   fs::permissions(students, fs::perms::owner_all);
-  for (const json& student : grades.at("students")) {
-    write_whole(students / report_name(student.at("student")),
-                student_report(student, records).dump(1) + "\n");
+  std::set<fs::path> files;
+  for (const json& report : written.reports) {
+    const fs::path file = students / report_name(report.at("student"));
+    write_whole(file, report.dump(1) + "\n");
+    files.insert(file);
   }
-  if (wanted("json")) write_whole(out / "grades.json", grades.dump(1) + "\n");
+  remove_others(students, files);
+  if (wanted("json")) write_whole(out / "grades.json", written.grades.dump(1) + "\n");
   if (wanted("csv")) {
-    write_whole(out / "grades.csv", grades_csv(grades));
-    write_whole(out / "totals.csv", totals_csv(grades));
+    write_whole(out / "grades.csv", grades_csv(written.grades));
+    write_whole(out / "totals.csv", totals_csv(written.grades));
   }
   write_whole(out / "times.json", times_of(records).dump(1) + "\n");
 }

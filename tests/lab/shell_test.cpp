@@ -210,6 +210,20 @@ TEST_CASE("lab doctor: names the CUDA toolkit and the driver, or what is wrong w
   CHECK_THAT(said(), test::contains("NVIDIA H100, driver 580.65.06"));
 }
 
+TEST_CASE("lab gpu: explain gets its words, and what is mistyped gets one sentence") {
+  const Programs programs;
+  programs.program("gpu-explain", "echo gpu-explain \"$@\"");
+  CHECK(programs.lab({"gpu", "explain", "attend", "--json"}).output ==
+        "gpu-explain attend --json\n");
+  for (const char* command : {"explain", "pack"}) {
+    CHECK_THAT(programs.lab({"gpu"}).output, test::contains(std::string("./lab gpu ") + command));
+  }
+  CHECK(programs.lab({"gpu", "expalin"}).exit_code == 2);
+  CHECK(programs.lab({"gpu", "pack", "--out"}).exit_code == 2);
+  CHECK(programs.lab({"gpu", "pack", "--to", "x"}).exit_code == 2);
+  CHECK(programs.lab({"gpu", "pack"}).exit_code == 3);  // nothing is built there
+}
+
 TEST_CASE("lab help: lists every command that the script knows") {
   const std::string script = read_text(LOCKSTEP_ROOT "/lab");
   const std::string start = "\ncommands=\"";

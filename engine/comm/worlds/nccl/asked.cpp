@@ -1,0 +1,105 @@
+#include "engine/comm/worlds/nccl/asked.hpp"
+
+#include <cstring>
+#include <string_view>
+
+#include "engine/base/random.hpp"
+#include "engine/sim/wire/printable.hpp"
+
+namespace lockstep::comm {
+namespace {
+
+void put_place(Asked& asked, const Where& where) {
+  std::string_view file(where.file_name());
+  const std::size_t room = sizeof asked.file - 1;
+  if (file.size() > room) file.remove_prefix(file.size() - room);
+  std::memcpy(asked.file, file.data(), file.size());
+  asked.line = static_cast<std::int32_t>(where.line());
+}
+
+std::string at_place_of(const Asked& asked) {
+  return " at " + sim::place_of(asked.file, asked.line);
+}
+
+bool agree(const Asked& a, const Asked& b) {
+  return a.number == b.number && a.kind == b.kind && a.op == b.op && a.dtype == b.dtype &&
+         a.root == b.root && a.count == b.count && a.unequal == b.unequal && a.counts == b.counts;
+}
+
+}  // namespace
+
+Asked asked_of(const Call& call, int size) {
+  const Collective& c = call.collective;
+  Asked asked;
+  asked.number = call.number;
+  asked.count = c.count(size);
+  asked.root = c.root;
+  asked.kind = static_cast<std::uint8_t>(c.kind);
+  asked.op = static_cast<std::uint8_t>(c.op);
+  asked.dtype = static_cast<std::uint8_t>(c.dtype());
+  asked.unequal = c.output_counts.empty() ? 0 : 1;
+  if (asked.unequal != 0 && c.kind == CollectiveKind::all_gather) {
+    asked.count = 0;  // a rank's own share, which differs
+    for (const std::int64_t count : c.output_counts) {
+      asked.counts = random_bits(asked.counts, static_cast<std::uint64_t>(count));
+    }
+  }
+  put_place(asked, call.where);
+  return asked;
+}
+
+Asked asked_of(const MessageCall& call, std::uint64_t number) {
+  Asked asked;
+  asked.number = number;
+  asked.count = call.count;
+  asked.dtype = static_cast<std::uint8_t>(call.dtype);
+  asked.tag = call.tag;
+  put_place(asked, call.where);
+  return asked;
+}
+
+std::string text_of(const Asked& asked) {
+  const auto kind = static_cast<CollectiveKind>(asked.kind);
+  const auto dtype = static_cast<DType>(asked.dtype);
+  const Outline outline{kind, static_cast<ReduceOp>(asked.op), asked.root, dtype, asked.count, {}};
+  return text("collective no. ", asked.number, ", ",
+              asked.unequal == 0 ? text_of(outline)
+                                 : text(sim::name_of(kind), " of unequal parts, ", name_of(dtype)),
+              at_place_of(asked));
+}
+
+std::string disagreement(const std::vector<Asked>& of_ranks) {
+  std::size_t other = 0;
+  while (other < of_ranks.size() && agree(of_ranks.front(), of_ranks[other])) ++other;
+  if (other == of_ranks.size()) return {};
+  std::string calls = "the ranks call different things: ";
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+    calls += text(rank == 0 ? "" : "; ", "rank ", rank, " calls ", text_of(of_ranks[rank]));
+  }
+  return calls;
+}
+
+std::string disagreement(const std::vector<std::int64_t>& sent,
+                         const std::vector<std::int64_t>& expected, int me) {
+  for (std::size_t src = 0; src < sent.size(); ++src) {
+    if (sent[src] == expected[src]) continue;
+    return text("the ranks call different things: rank ", src, " sends ", sent[src],
+                " elements to rank ", me, ", which expects ", expected[src]);
+  }
+  return {};
+}
+
+std::string mismatch(const Asked& sent, const Asked& received, int src, int dst) {
+  const bool fits = sent.count == received.count && sent.dtype == received.dtype;
+  if (fits && sent.tag == received.tag) return {};
+  const auto side = [](const Asked& asked) {
+    return text(asked.count, " ", name_of(static_cast<DType>(asked.dtype)), " with tag ", asked.tag,
+                at_place_of(asked));
+  };
+  return text("message no. ", sent.number, " from rank ", src, " to rank ", dst, ": sent are ",
+              side(sent), ", expected are ", side(received), "; ",
+              fits ? "NCCL knows no tags, so a pair's messages meet in the order of the calls"
+                   : "both sides need the same count and type");
+}
+
+}  // namespace lockstep::comm

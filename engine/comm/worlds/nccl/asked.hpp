@@ -1,0 +1,39 @@
+// What a rank asks of its group, as the others are told it: a record of fixed size. NCCL compares
+// nothing; ranks that call different things hang or get wrong values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/comm/worlds/ordered_calls.hpp"
+
+namespace lockstep::comm {
+
+struct Asked {
+  std::uint64_t number = 0;  // of a collective, or of a message in its pair; from 1
+  std::int64_t count = 0;
+  std::uint64_t counts = 0;  // of unequal parts that must agree: a hash; else 0
+  std::int32_t root = -1, tag = 0, line = 0;
+  std::uint8_t kind = 0, op = 0, dtype = 0, unequal = 0;
+  char file[80] = {};
+};
+
+Asked asked_of(const Call& call, int size);
+Asked asked_of(const MessageCall& call, std::uint64_t number);
+
+// "collective no. 3, all_reduce (sum) of 100 float32 at tests/comm/x.cpp:21"
+std::string text_of(const Asked& collective);
+
+// Empty where all ranks call the same collective, else the sentence that says who calls what.
+std::string disagreement(const std::vector<Asked>& of_ranks);
+
+// Of an all_to_all with unequal parts, on the rank `me`: what each rank sends it against what it
+// expects. Empty where all fits.
+std::string disagreement(const std::vector<std::int64_t>& sent,
+                         const std::vector<std::int64_t>& expected, int me);
+
+// Of the two ends of a message; empty where they fit.
+std::string mismatch(const Asked& sent, const Asked& received, int src, int dst);
+
+}  // namespace lockstep::comm

@@ -1,0 +1,115 @@
+#include "engine/comm/worlds/nccl/core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/comm/worlds/rendezvous.hpp"
+
+namespace lockstep::comm {
+
+NcclCore::NcclCore(Parts parts)
+    : parts_(std::move(parts)),
+      watchdog_(parts_.timeout_s, std::move(parts_.processes),
+                [this](const std::string& doing, const std::string& why) { fail(doing, why); }) {
+  parts_.wires->when_settled([this] { check_settled(); });
+}
+
+std::unique_ptr<Line> NcclCore::join(const gpu::WireId& id, int rank, int size) {
+  auto line = std::make_unique<Line>(parts_.wires->join(id, rank, size));
+  watchdog_.watch(*line);
+  const std::scoped_lock lock(mutex_);
+  lines_.push_back(line.get());
+  if (aborted_) line->abort();
+  return line;
+}
+
+void NcclCore::forget_lines() {
+  watchdog_.stop();
+  const std::scoped_lock lock(mutex_);
+  lines_.clear();
+}
+
+void NcclCore::launch(Line& line, const std::shared_ptr<Flight>& flight,
+                      std::span<const gpu::WireCall> calls) {
+  flight->launched(calls.empty() ? nullptr : line.ask(calls, flight->ready()));
+  watchdog_.add(line, flight);
+}
+
+std::string NcclCore::fail(const std::string& doing, const std::string& why) {
+  const std::string failed =
+      text("rank ", parts_.rank, " of ", parts_.size, ": ", doing, " failed");
+  if (failure_.set(failed)) {
+    parts_.give_up_words(failed);
+    abort_all();
+    const std::string known =
+        parts_.size == 1 ? "" : diagnosis(*parts_.keys, parts_.rank, parts_.size, doing);
+    failure_.tell_more(text(failed, known, " [", why, "]"));
+    const std::scoped_lock lock(mutex_);
+    told_ = true;
+    told_changed_.notify_all();
+  }
+  std::unique_lock lock(mutex_);
+  told_changed_.wait(lock, [&] { return told_; });
+  return failure_.cause();
+}
+
+std::exception_ptr NcclCore::failed(const std::string& doing, const std::string& why) {
+  return std::make_exception_ptr(CommError(fail(doing, why)));
+}
+
+void NcclCore::refuse_if_failed(const std::function<std::string()>& doing) {
+  if (!has_failed()) return;
+  {
+    std::unique_lock lock(mutex_);
+    told_changed_.wait(lock, [&] { return told_; });
+  }
+  failure_.check([&] { return text("rank ", parts_.rank, ": ", doing()); });
+}
+
+void NcclCore::give_up(const std::string& why) {
+  if (!failure_.set(why)) return;
+  parts_.give_up_words(why);
+  abort_all();
+  const std::scoped_lock lock(mutex_);
+  told_ = true;
+  told_changed_.notify_all();
+}
+
+void NcclCore::abort_all() noexcept {
+  std::vector<Line*> lines;
+  {
+    const std::scoped_lock lock(mutex_);
+    aborted_ = true;
+    lines = lines_;
+  }
+  for (Line* line : lines) line->abort();
+}
+
+void NcclCore::waited_for(std::shared_ptr<Flight> flight) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(waited_, [](const auto& earlier) { return earlier->is_checked(); });
+  if (!flight->is_checked()) waited_.push_back(std::move(flight));
+}
+
+// The device has done all that it was asked for, unless something failed. So all ranks have called
+// what it waited for, and have said so or are about to.
+void NcclCore::check_settled() {
+  std::vector<std::shared_ptr<Flight>> waited;
+  {
+    const std::scoped_lock lock(mutex_);
+    waited.swap(waited_);
+  }
+  for (const auto& flight : waited) flight->wait_checked();
+  if (!has_failed()) return;
+  std::unique_lock lock(mutex_);
+  told_changed_.wait(lock, [&] { return told_; });
+  throw CommError(failure_.cause());
+}
+
+std::string reason_in(const std::string& told_by_host) {
+  constexpr std::string_view mark = " failed; ";
+  const auto at = told_by_host.find(mark);
+  return at == std::string::npos ? told_by_host : told_by_host.substr(at + mark.size());
+}
+
+}  // namespace lockstep::comm

@@ -1,0 +1,91 @@
+// What the collectives and the messages of a group have in common: the GPU, the host's group for
+// words between the ranks, and what happens when something fails.
+//
+// A failure, in steps:
+//   a. The first one on this rank is the group's. The host's group is given up, so that the peers'
+//      words fail too, and all communicators are aborted, so that the GPU goes on.
+//   b. The ranks tell each other through the store what they were doing (rendezvous.hpp).
+//   c. Whoever waits for an operation, starts one, or reads what the GPU has made, is told.
+//
+// Thread: any.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/comm/store.hpp"
+#include "engine/comm/worlds/nccl/line.hpp"
+#include "engine/comm/worlds/nccl/watchdog.hpp"
+#include "engine/gpu/open_gpu.hpp"
+#include "engine/gpu/wires.hpp"
+
+namespace lockstep::comm {
+
+class NcclCore {
+ public:
+  struct Parts {
+    int rank = 0, size = 1;
+    double timeout_s = 30;
+    std::unique_ptr<Store> keys = {};          // this group's part of the store
+    std::unique_ptr<ProcessGroup> words = {};  // the host's
+    std::unique_ptr<gpu::Wires> wires = {};
+    std::function<void(const std::string& why)> give_up_words = {};
+    Watchdog::Processes processes = {};
+  };
+  explicit NcclCore(Parts parts);
+
+  int rank() const { return parts_.rank; }
+  int size() const { return parts_.size; }
+  double timeout_s() const { return parts_.timeout_s; }
+  ProcessGroup& words() const { return *parts_.words; }
+  gpu::Wires& wires() const { return *parts_.wires; }
+  Store& keys() const { return *parts_.keys; }
+  FirstFailure& failure() { return failure_; }
+  Watchdog& watchdog() { return watchdog_; }
+
+  // A communicator, made by all that join with this id.
+  std::unique_ptr<Line> join(const gpu::WireId& id, int rank, int size);
+  // Before a line goes, when the watchdog has ended.
+  void forget_lines();
+
+  // Asks the line, and lets the watchdog look after it.
+  void launch(Line& line, const std::shared_ptr<Flight>& flight,
+              std::span<const gpu::WireCall> calls);
+
+  // "collective no. 3, …" cannot go on. Returns what everybody is told from then on.
+  std::string fail(const std::string& doing, const std::string& why);
+  // The same, as what an operation throws.
+  std::exception_ptr failed(const std::string& doing, const std::string& why);
+  // Throws where the group has failed, when all is known about it; `doing` cannot be done then.
+  void refuse_if_failed(const std::function<std::string()>& doing);
+  bool has_failed() const { return !failure_.cause().empty(); }
+  // The group ends, or a peer's failure ends it.
+  void give_up(const std::string& why);
+
+  // An operation for which the device waits: the next read of the host makes sure that the ranks
+  // agreed on it.
+  void waited_for(std::shared_ptr<Flight> flight);
+
+ private:
+  void check_settled();
+  void abort_all() noexcept;
+
+  Parts parts_;
+  FirstFailure failure_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable told_changed_;
+  bool told_ = false;  // the failure's cause is complete
+  bool aborted_ = false;
+  std::vector<Line*> lines_;
+  std::vector<std::shared_ptr<Flight>> waited_;
+  Watchdog watchdog_;  // last: ends first
+};
+
+// What stands behind " failed; " in a sentence of the host's group, which tells of a call that the
+// user never made.
+std::string reason_in(const std::string& told_by_host);
+
+}  // namespace lockstep::comm

@@ -1,0 +1,146 @@
+#include "engine/comm/worlds/nccl/watchdog.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace lockstep::comm {
+namespace {
+
+using std::chrono::steady_clock;
+constexpr auto turn = std::chrono::milliseconds(10);
+constexpr auto young = std::chrono::seconds(1);
+
+std::chrono::duration<double> seconds(double count) { return std::chrono::duration<double>(count); }
+
+}  // namespace
+
+Watchdog::Watchdog(double timeout_s, Processes processes, Fail fail)
+    : timeout_s_(timeout_s),
+      processes_(std::move(processes)),
+      fail_(std::move(fail)),
+      thread_([this] { work(); }) {}
+
+void Watchdog::stop() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  lines_.clear();
+}
+
+void Watchdog::watch(Line& line) {
+  const std::scoped_lock lock(mutex_);
+  lines_.push_back({&line});
+}
+
+void Watchdog::add(Line& line, std::shared_ptr<Flight> flight) {
+  auto done = flight->done();
+  if (done == nullptr) return;
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find(lines_, &line, &Watched::line);
+  found->entries.push_back({std::move(flight), std::move(done), steady_clock::now()});
+}
+
+void Watchdog::wait_until_idle() {
+  std::unique_lock lock(mutex_);
+  hurried_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [&] {
+    return failed_ ||
+           std::ranges::all_of(lines_, [](const Watched& w) { return w.entries.empty(); });
+  });
+  hurried_ = false;
+}
+
+void Watchdog::work() {
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    if (!hurried_) changed_.wait_for(lock, turn);
+    if (ending_) return;
+    std::optional<Finding> finding;
+    try {
+      finding = look();
+    } catch (const Error& error) {
+      finding = {oldest(), error.what()};
+    }
+    changed_.notify_all();
+    if (finding) {
+      failed_ = true;
+      lock.unlock();
+      fail_(finding->doing, finding->why);
+      lock.lock();
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return ending_; });
+    } else if (hurried_) {
+      changed_.wait_for(lock, std::chrono::microseconds(100));
+    }
+  }
+}
+
+std::optional<Watchdog::Finding> Watchdog::look() {
+  const auto now = steady_clock::now();
+  for (Watched& watched : lines_) {
+    if (const std::string why = watched.line->failure(); !why.empty()) {
+      return Finding{oldest(), "NCCL: " + why};
+    }
+    if (auto finding = look_at(watched, now)) return finding;
+  }
+  return look_for_the_ended(now);
+}
+
+std::optional<Watchdog::Finding> Watchdog::look_at(Watched& watched, Time now) {
+  while (!watched.entries.empty()) {
+    Entry& first = watched.entries.front();
+    if (!hurried_ && now - first.asked < young) return {};
+    if (!first.begun) {
+      if (!first.flight->ready().has_come()) return {};
+      first.begun = now;
+    }
+    if (!first.done->has_come()) {
+      if (now - *first.begun < seconds(timeout_s_)) return {};
+      return Finding{first.flight->doing(),
+                     text("the GPU has been at it for ", timeout_s_,
+                          " s, although all ranks have called it; a peer's GPU is stuck, or busy "
+                          "with what it was asked for before")};
+    }
+    first.flight->let_go();
+    watched.entries.pop_front();
+  }
+  return {};
+}
+
+// A process that has done its part may end before this rank's GPU is done with it.
+std::optional<Watchdog::Finding> Watchdog::look_for_the_ended(Time now) {
+  const bool idle = std::ranges::all_of(lines_, [](const Watched& w) { return w.entries.empty(); });
+  if (idle) {
+    ended_since_.reset();
+    return {};
+  }
+  for (const auto& [rank, process] : processes_) {
+    pollfd entry{process.get(), POLLIN, 0};
+    if (poll(&entry, 1, 0) <= 0) continue;
+    if (!ended_since_) ended_since_ = now;
+    if (now - *ended_since_ < 2 * young) return {};
+    return Finding{oldest(),
+                   text("the process of rank ", rank, " has ended; look at its last output")};
+  }
+  return {};
+}
+
+// What the GPU is at, for all we know.
+std::string Watchdog::oldest() const {
+  const Entry* first = nullptr;
+  for (const Watched& watched : lines_) {
+    if (watched.entries.empty()) continue;
+    const Entry& entry = watched.entries.front();
+    if (first == nullptr || entry.asked < first->asked) first = &entry;
+  }
+  return first == nullptr ? "waiting for the next call" : first->flight->doing();
+}
+
+}  // namespace lockstep::comm

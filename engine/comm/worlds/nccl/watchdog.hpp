@@ -1,0 +1,79 @@
+// Who looks after what a GPU has been asked for, since the host waits nowhere: a thread of the
+// group. It finds that NCCL has failed, that a peer's process has ended, and that an operation is
+// not done in time. A NCCL operation whose peer is gone never ends by itself.
+//
+// An operation's time begins when the GPU comes to it: when the device has done what was asked for
+// before, and the line is done with the operation before. To ask CUDA how far it is costs a call,
+// so it is asked about operations older than a second only, or when somebody is in a hurry.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "engine/comm/stores/socket.hpp"
+#include "engine/comm/worlds/nccl/line.hpp"
+
+namespace lockstep::comm {
+
+class Watchdog {
+ public:
+  // Processes of this host whose end shall be noticed: by rank.
+  using Processes = std::map<int, Descriptor>;
+  // What to do about a failure: what was being done ("collective no. 3, …"), and why it cannot go
+  // on. Called once at most, by the watchdog's thread.
+  using Fail = std::function<void(const std::string& doing, const std::string& why)>;
+
+  Watchdog(double timeout_s, Processes processes, Fail fail);
+  ~Watchdog() { stop(); }
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  void watch(Line& line);
+  // An operation that the line was asked for; in the order of asking.
+  void add(Line& line, std::shared_ptr<Flight> flight);
+  // Waits until all is done, or has failed.
+  void wait_until_idle();
+  void stop();  // and lets go of all
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  struct Entry {
+    std::shared_ptr<Flight> flight;
+    std::shared_ptr<gpu::Moment> done;
+    Time asked;
+    std::optional<Time> begun = {};
+  };
+  struct Watched {
+    Line* line;
+    std::deque<Entry> entries = {};
+  };
+  struct Finding {
+    std::string doing, why;
+  };
+
+  void work();
+  std::optional<Finding> look();
+  std::optional<Finding> look_at(Watched& watched, Time now);
+  std::optional<Finding> look_for_the_ended(Time now);
+  std::string oldest() const;
+
+  const double timeout_s_;
+  const Processes processes_;
+  const Fail fail_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::deque<Watched> lines_;
+  std::optional<Time> ended_since_;
+  bool hurried_ = false, failed_ = false, ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace lockstep::comm

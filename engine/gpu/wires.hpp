@@ -1,0 +1,86 @@
+// What NCCL does, as the rest of the engine sees it: communicators of a GPU's process with others,
+// each with a stream of its own, and moments in streams. The interface knows neither CUDA nor NCCL;
+// what stands behind it lies in liblockstep_gpu.so (gpu/nccl/). Who calls what, and who failed, is
+// the business of comm/worlds/nccl.
+//
+// Thread: everything may be called by any thread. Calls of one communicator come one at a time, but
+// for failure() and abort().
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "engine/tensor/tensor.hpp"
+
+namespace lockstep::gpu {
+
+// The id of a communicator: one rank makes it, all ranks need it.
+using WireId = std::array<std::byte, 128>;
+
+enum class WireVerb : std::uint8_t {
+  all_reduce,
+  broadcast,
+  reduce,
+  all_gather,
+  reduce_scatter,
+  send,
+  recv,
+  copy
+};
+
+// One call of NCCL's. `from` is what this rank brings, `to` what it gets; either may be undefined
+// where the verb has none of it on this rank. copy: within this rank's memory.
+struct WireCall {
+  WireVerb verb = WireVerb::copy;
+  Tensor from = {}, to = {};
+  ReduceOp op = ReduceOp::sum;  // not average
+  int peer = -1;                // of send and recv; the root of broadcast and reduce
+};
+
+// A moment in a stream: all that the stream had been asked for has been done.
+class Moment {
+ public:
+  virtual ~Moment() = default;
+  // What the device is asked for from here on comes after it. The host goes on.
+  virtual void let_device_wait() = 0;
+  virtual bool has_come() = 0;  // asks CUDA
+};
+
+class Communicator {
+ public:
+  // Ends the communicator when what it was asked for is done; or at once after abort().
+  virtual ~Communicator() = default;
+  // Asks for the calls, as one group, behind `after`. Returns the moment when they are done. Until
+  // then their tensors must stay, and what is read must not change.
+  //   Throws  GpuError; not where what was asked for fails later
+  virtual std::shared_ptr<Moment> ask(std::span<const WireCall> calls, Moment& after) = 0;
+  // What NCCL has found wrong since; empty where it is well.
+  virtual std::string failure() = 0;
+  // What was asked for ends, with any values. Nothing may be asked for afterwards.
+  virtual void abort() noexcept = 0;
+};
+
+class Wires {
+ public:
+  virtual ~Wires() = default;
+  virtual WireId new_id() = 0;
+  // Returns when `size` ranks have joined with this id.
+  //   Throws  GpuError
+  virtual std::unique_ptr<Communicator> join(const WireId& id, int rank, int size) = 0;
+  // What the device has been asked for so far.
+  virtual std::shared_ptr<Moment> now() = 0;
+  // Called in each Device::settle() when the device has been waited for, also where that failed,
+  // and before anything is thrown or told. What it throws is thrown.
+  virtual void when_settled(std::function<void()> check) = 0;
+};
+
+// Of a device of open_gpu's, which outlives it.
+//   Throws  GpuError where the device is another one, or the build has no NCCL
+std::unique_ptr<Wires> open_wires(Device& gpu);
+
+}  // namespace lockstep::gpu
