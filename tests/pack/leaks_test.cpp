@@ -48,6 +48,7 @@ TEST_CASE("leaks: one line of a reference is found in a text, in a program, and 
   write_text(scratch.path() / "b", std::string("\x7f\0ELF", 5) + line + '\0');
   write_text(scratch.path() / "c.md", "comm :: Work\n  sending=peers . isend ( chunk(rank-step)\n");
   write_text(scratch.path() / "d.md", "for (int rank = 0; rank < size; ++rank) {\n");
+  write_text(scratch.path() / "e.md", "std::vector<std::pair<std::int64_t, int>> } ) ; } } }\n");
   const auto found = shingles().found_below(scratch.path());
   REQUIRE(found.size() == 3);
   CHECK_THAT(found[0], test::contains("a.md has \""));
