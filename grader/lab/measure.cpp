@@ -13,6 +13,7 @@ namespace {
 // The students' edition has no source to build it from, but its object.
 StudentBuild player_of_reference(const Lab& lab, const Exercise& part) {
   if (!lab.packed) {
+    make_ready(lab, {&part});
     return build_student(lab.places, part, lab.places.solution(part), Paint::plain);
   }
   const Recipe recipe = recipe_for(read_recipe(lab.places.recipe(part)), PlayerKind::usual);
@@ -25,7 +26,6 @@ StudentBuild player_of_reference(const Lab& lab, const Exercise& part) {
 double measured_for_quiz(const Lab& lab, const std::string& question, const Point& point) {
   if (question != "bytes_formula") throw Error("nothing is measured for question " + question);
   const Exercise& ring = exercise_named(lab.course, "ring_all_reduce");
-  make_ready(lab, {&ring});
   const StudentBuild build = player_of_reference(lab, ring);
   if (!build.cause.empty()) throw Error("the reference ring does not build: " + build.message);
 

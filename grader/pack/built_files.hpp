@@ -33,6 +33,7 @@ class BuiltFiles {
  private:
   std::filesystem::path built(const std::filesystem::path& below_build) const;
   void copy(const std::filesystem::path& file);
+  void forget_root(const std::set<std::filesystem::path>& files) const;
   void strip(const std::string& how, const std::set<std::filesystem::path>& files) const;
 
   const Lab& lab_;

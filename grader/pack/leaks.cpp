@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <sstream>
 
 #include "engine/base/error.hpp"
@@ -55,7 +56,29 @@ std::size_t token_end(std::string_view text, std::size_t at) {
   return at + 1;
 }
 
-// One number a shingle.
+// Neither punctuation nor C++'s: a name, a number, a literal.
+bool is_own_word(const std::vector<std::string_view>& tokens, std::size_t at) {
+  static const std::set<std::string_view> cpp{
+      "auto",      "bool",      "break",    "case",     "catch",    "char",        "class",
+      "const",     "constexpr", "continue", "default",  "do",       "double",      "else",
+      "enum",      "false",     "float",    "for",      "if",       "int",         "long",
+      "namespace", "new",       "nullptr",  "operator", "override", "private",     "public",
+      "return",    "short",     "signed",   "sizeof",   "static",   "static_cast", "std",
+      "struct",    "switch",    "template", "this",     "throw",    "true",        "try",
+      "typename",  "unsigned",  "using",    "virtual",  "void",     "while"};
+  if (!in_word(tokens[at].front()) && tokens[at].size() < 4) return false;
+  const bool of_std = at >= 2 && tokens[at - 1] == "::" && tokens[at - 2] == "std";
+  return !of_std && !cpp.contains(tokens[at]);
+}
+
+bool says_something(const std::vector<std::string_view>& tokens, std::size_t place) {
+  for (std::size_t k = 0; k < shingle_tokens; ++k) {
+    if (is_own_word(tokens, place + k)) return true;
+  }
+  return false;
+}
+
+// One number a shingle; 0 for those that are C++ and punctuation alone.
 std::vector<std::uint64_t> shingles_of(std::string_view text) {
   const auto tokens = tokens_of(text);
   std::vector<std::uint64_t> all;
@@ -64,7 +87,7 @@ std::vector<std::uint64_t> shingles_of(std::string_view text) {
     for (std::size_t k = 0; k < shingle_tokens; ++k) {
       shingle = shingle * 0x9e3779b97f4a7c15u + std::hash<std::string_view>{}(tokens[i + k]);
     }
-    all.push_back(shingle);
+    all.push_back(says_something(tokens, i) ? shingle : 0);
   }
   return all;
 }
@@ -159,7 +182,9 @@ Shingles::Shingles(const fs::path& root) {
     files_.push_back(file.string());
     for (const std::string& region : marked_regions(read_text(root / file))) {
       regions_.push_back(shingles_of(region));
-      for (const std::uint64_t shingle : regions_.back()) secret_.emplace(shingle, number);
+      for (const std::uint64_t shingle : regions_.back()) {
+        if (shingle != 0) secret_.emplace(shingle, number);
+      }
       regions_.back() = shingles_of(without_steps(region));
     }
   }

@@ -1,10 +1,10 @@
 // Whether a folder shows what students are to write: no six tokens in a row of a marked region of
 // solutions/ may stand in a file of it, as text or among the strings of a program.
 //
-// Six tokens of C++ are often nobody's: "for (int rank = 0;" is in every third file. So those do
-// not count that the course tells students anyway: in headers, lessons, tasks, hints and reports.
-// What these tell is limited in turn: none of them has more than `told_max` tokens of a region in a
-// row.
+// Six tokens of C++ are often nobody's. Those do not count that are punctuation, keywords and names
+// of the standard library alone ("> std::vector<std"), nor those that the course tells students
+// anyway: in headers, lessons, tasks, hints and reports. What these tell is limited in turn: none of
+// them has more than `told_max` tokens of a region in a row.
 #pragma once
 
 #include <cstdint>

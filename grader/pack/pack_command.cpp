@@ -9,6 +9,8 @@
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/lab/wrap.hpp"
+#include "grader/pack/gradescope_bundle.hpp"
+#include "grader/pack/hand_ins.hpp"
 #include "grader/pack/student_edition.hpp"
 
 namespace lockstep::grader {
@@ -18,8 +20,15 @@ namespace fs = std::filesystem;
 
 Options pack_options() {
   Options options("./lab pack", "Makes an archive that an instructor hands out or uploads.");
-  options.words("student", "the students' edition: no references, keys or exams to read")
-      .option("out", "", "the archive, FILE.tar.gz");
+  options
+      .words("WHAT [SUBMISSIONS]",
+             "student: the students' edition, without references, keys or exams to read; jplag: "
+             "what students of SUBMISSIONS wrote, for a search for copies; gradescope: an "
+             "autograder to upload")
+      .option("out", "", "the archive: FILE.tar.gz of student, FILE.zip of the others (required)")
+      .option("student-from", "", "jplag: how hand-ins are named, as for ./lab grade")
+      .option("exercises", "", "gradescope: names or lessons, separated by commas (default: all)")
+      .option("seed-file", "", "gradescope: your own secret seed (default: a new one)");
   return options;
 }
 
@@ -67,15 +76,47 @@ Exit pack_student(const Lab& lab, const Arguments& arguments) {
   return Exit::passed;
 }
 
+Exit pack_jplag(const Lab& lab, const Arguments& arguments) {
+  if (arguments.words().size() != 2) {
+    throw UsageError("name the folder of submissions: ./lab pack jplag DIR --out FILE.zip");
+  }
+  const fs::path out = out_of(arguments, ".zip");
+  const HandIns found =
+      hand_ins_for_comparison(lab, arguments.words()[1], arguments.get("student-from"));
+  write_zip(out, found.members);
+  std::cout << wrapped(text(out.string(), ": ", found.files, " files of ", found.students,
+                            " students, and README says how to compare them\n"),
+                       lab.columns);
+  for (const std::string& student : found.without) {
+    std::cout << "  nothing to compare: " << student << "\n";
+  }
+  return Exit::passed;
+}
+
+Exit pack_gradescope(const Lab& lab, const Arguments& arguments) {
+  const fs::path out = out_of(arguments, ".zip");
+  const Bundle bundle =
+      gradescope_bundle(lab, arguments.get("exercises"), arguments.get("seed-file"));
+  write_zip(out, bundle.members);
+  fs::permissions(out, fs::perms::owner_read | fs::perms::owner_write);
+  std::cout << wrapped(
+      text(out.string(), ": ", megabytes(fs::file_size(out)),
+           ". Keep it secret: it holds the references and the seed, whose SHA-256 is ",
+           bundle.seed_sha256, "\n"),
+      lab.columns);
+  return Exit::passed;
+}
+
 }  // namespace
 
 Exit pack_command(const Lab& lab, const Words& words) {
   const Arguments arguments = parsed(pack_options(), words);
   if (arguments.asks_help()) return print_help(pack_options());
-  if (arguments.words().size() != 1) throw UsageError("say what: ./lab pack student --out FILE");
-  const std::string& what = arguments.words().front();
-  if (what == "student") return pack_student(lab, arguments);
-  throw UsageError("there is no pack '" + what + "': student");
+  const std::string what = arguments.words().empty() ? "" : arguments.words().front();
+  if (what == "jplag") return pack_jplag(lab, arguments);
+  if (what == "gradescope" && arguments.words().size() == 1) return pack_gradescope(lab, arguments);
+  if (what == "student" && arguments.words().size() == 1) return pack_student(lab, arguments);
+  throw UsageError("say what to pack: ./lab pack student --out FILE.tar.gz, or ./lab pack --help");
 }
 
 }  // namespace lockstep::grader
