@@ -9,7 +9,8 @@ other_parts() { case " $* " in *" --with"* | *" --break"*) return 0 ;; esac; ret
 # What a command line asks for beside the program: the GPU's library, which nothing else needs. The
 # target is there without CUDA too, and empty; the program then says what is missing.
 gpu_library() {
-  case " $* " in *" --device cuda "* | *" --device=cuda "*) echo gpu-library ;; esac
+  case " $* " in *" --device cuda "* | *" --device=cuda "* | *" --backend nccl "* | *" --backend=nccl "*)
+      echo gpu-library ;; esac
 }
 
 engine_train() {

@@ -2,12 +2,13 @@
 // turns within one call, each time in fresh processes of one thread, because a machine is not the
 // same from one minute to the next; what counts is the ratio of each round. A single process is
 // kept on one core; ranks have all of them.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
 #include "engine/apps/bench_collective.hpp"
 #include "engine/apps/bench_report.hpp"
-#include "engine/apps/computing.hpp"
+#include "engine/apps/gpu_ranks.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
@@ -34,12 +35,15 @@ Options declared() {
       .flag("json", "print one JSON document instead of the table")
       .option("torch-python", "python3", "a Python that has PyTorch; or set TORCH_PYTHON")
       .option("torch-script", "tests/bench/torch_train.py", "the peer's program");
-  const auto on_cpu = [](const Arguments& arguments) { return !arguments.has("--device cuda"); };
+  const auto on_cpu = [](const Arguments& arguments) { return !apps::uses_gpu(arguments); };
+  options.choice("backend", {"gloo", "nccl"}, "gloo",
+                 "how ranks talk: through the host, or from GPU to GPU, one a rank");
   apps::add_device(options)
-      .only_if({"peer"}, "trains on one thread of the CPU; leave it out with --device cuda", on_cpu)
-      .only_if({"ranks"}, "with --device cuda is 1: several ranks on GPUs are not built yet",
+      .only_if({"peer"}, "trains on one thread of the CPU; leave it out on a GPU", on_cpu)
+      .only_if({"ranks"}, "with --device cuda is 1; several ranks on GPUs need --backend nccl",
                [](const Arguments& arguments) {
-                 return !arguments.has("--device cuda") || arguments.get("ranks") == "1";
+                 return !arguments.has("--device cuda") || arguments.get("ranks") == "1" ||
+                        arguments.has("--backend nccl");
                });
   return options;
 }
@@ -86,8 +90,10 @@ Sides sides_of(const Arguments& arguments, const std::string& model, int ranks, 
     sides.ours = with(sides.ours, steps);
     if (!sides.peer.empty()) sides.peer = with(sides.peer, steps);
   }
-  if (arguments.given("device"))
-    sides.ours = with(sides.ours, {"--device", arguments.get("device")});
+  for (const char* where : {"device", "backend"}) {
+    if (!arguments.given(where)) continue;
+    sides.ours = with(sides.ours, {text("--", where), arguments.get(where)});
+  }
   if (arguments.flag("paper")) sides.ours = with(sides.ours, {"--paper"});
   if (ranks > 1) sides.ours = launched(ranks, sides.ours);
   return sides;
@@ -233,7 +239,9 @@ int run(int argc, const char* const* argv) {
   if (arguments.given("steps")) arguments.integer("steps", 1);
   Words models{"mlp", "gpt-small", "gpt"};
   if (const std::string& one = arguments.get("model"); one != "all") models = {one};
-  TrainBench bench(arguments, std::move(models), groups_of(arguments));
+  const std::vector<int> groups = groups_of(arguments);
+  if (arguments.has("--backend nccl")) apps::check_gpus(arguments, std::ranges::max(groups));
+  TrainBench bench(arguments, std::move(models), groups);
   bench.measure();
   return bench.print();
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/apps/bench_sums.hpp"
+#include "engine/apps/gpu_ranks.hpp"
 #include "engine/apps/program.hpp"
-#include "engine/apps/ranks.hpp"
 #include "engine/base/options.hpp"
 
 namespace {
@@ -43,11 +43,20 @@ double timed(comm::ProcessGroup& group, Device& device, const Work& work) {
   return sum.item() / group.size();
 }
 
-double one_call(comm::ProcessGroup& group, const Tensor& data, Device& device) {
-  const std::span<float> values = data.data<float>();
-  bench::write_values(values, group.rank());
-  const double seconds = timed(group, device, [&] { group.all_reduce(data, ReduceOp::sum); });
-  if (const auto wrong = bench::wrong_sum(values, group.size())) {
+// The host writes and checks; on a GPU the call has ended when the GPU has done it.
+double one_call(comm::ProcessGroup& group, const Tensor& data) {
+  Device& device = data.device();
+  data.copy_(written_by_host(
+      data.shape(), data.dtype(), device, MemoryKind::buffers,
+      [&](const Tensor& to) { bench::write_values(to.data<float>(), group.rank()); }));
+  const bool away = device.numbers() == Numbers::away;
+  if (away) device.settle();
+  const double seconds = timed(group, device.host(), [&] {
+    group.all_reduce(data, ReduceOp::sum);
+    if (away) device.settle();
+  });
+  const Tensor sum = to_host(data);
+  if (const auto wrong = bench::wrong_sum(sum.data<float>(), group.size())) {
     throw Error(text("rank ", group.rank(), ": ", *wrong));
   }
   return seconds;
@@ -76,13 +85,19 @@ int run(int argc, const char* const* argv) {
       .choice("what", {"ordinary", "group", "memory"}, "ordinary",
               "our own buffers, the group's buffers, or the memory-bandwidth limit")
       .choice("transport", {"auto", "gloo", "shm"}, "auto", "how ranks on one host communicate");
+  options.choice("backend", {"gloo", "nccl"}, "gloo", "nccl: each rank has a GPU");
+  apps::add_device(options);
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
     return 0;
   }
-  CpuDevice device;
-  const apps::Ranks ranks = apps::join_launched(comm::transport_of(arguments.get("transport")));
+  const bool nccl = arguments.has("--backend nccl");
+  const apps::Computing computing(arguments, nccl ? apps::seat_of_process() : apps::Seat{});
+  Device& device = computing.device();
+  const comm::Transport transport = comm::transport_of(arguments.get("transport"));
+  const apps::Ranks ranks =
+      nccl ? apps::join_gpus(device, transport) : apps::join_launched(transport);
   const auto& group = ranks.group;
   const auto sizes = numbers_of(arguments, "sizes"), calls = numbers_of(arguments, "calls");
   if (sizes.size() != calls.size()) throw UsageError("--sizes and --calls differ in length");
@@ -98,14 +113,15 @@ int run(int argc, const char* const* argv) {
     } else {
       const Tensor data = what == "group" ? group->allocate_buffer(count, DType::float32, device)
                                           : empty({count}, DType::float32, device);
-      one_call(*group, data, device);  // the first call meets cold memory
+      one_call(*group, data);  // the first call meets cold memory
       for (std::int64_t call = 0; call < calls[i]; ++call) {
-        seconds.push_back(one_call(*group, data, device));
+        seconds.push_back(one_call(*group, data));
       }
     }
     all.push_back(Json{{"bytes", sizes[i]}, {"seconds", seconds}});
   }
   ranks.leave();
+  if (!computing.ends_well()) return 1;
   if (group->rank() != 0) return 0;
   std::cout << Json{{"program", "Lockstep"}, {"how", group->backend()}, {"calls", all}}.dump()
             << std::endl;

@@ -15,6 +15,7 @@
 
 #include "engine/apps/bench_process.hpp"
 #include "engine/apps/bench_report.hpp"
+#include "engine/apps/gpu_ranks.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
@@ -37,6 +38,12 @@ Options declared() {
               "buffer sizes in bytes, separated by commas; K and M mean KiB and MiB")
       .option("peer", "none", "torch, mpi, or torch,mpi")
       .choice("transport", {"auto", "gloo", "shm"}, "auto", "our transport; see train --help")
+      .choice("backend", {"gloo", "nccl"}, "gloo",
+              "how ranks talk: through the host, or from GPU to GPU, one a rank")
+      .flag("paper", "--backend nccl: without a GPU, slowly; its times say nothing about one")
+      .only_with({"paper"}, "--backend nccl")
+      .only_if({"peer", "transport"}, "is of processes on the CPU; leave out --backend nccl",
+               [](const Arguments& arguments) { return !arguments.has("--backend nccl"); })
       .option("repeats", "5", "rounds; each starts new processes for all sides")
       .flag("json", "print one JSON document instead of the table")
       .option("torch-python", "python3", "a Python that has PyTorch; or set TORCH_PYTHON")
@@ -92,6 +99,16 @@ std::vector<Side> sides_of(const Arguments& arguments, int ranks, Runner& runner
     words.insert(words.begin(), {ours, "--transport", transport});
     return Side{name, launched(ranks, words), 1, "", {}, false};
   };
+  if (arguments.has("--backend nccl")) {
+    Words command{ours, "--backend", "nccl"};
+    if (arguments.flag("paper")) command.push_back("--paper");
+    return {Side{arguments.flag("paper") ? "ours, NCCL on paper" : "ours, over NCCL",
+                 launched(ranks, command),
+                 1,
+                 "",
+                 {},
+                 false}};
+  }
   std::vector<Side> sides{over("ours", {}), over("ours, the group's buffers", {"--what", "group"})};
   if (transport != "gloo" && comm::has_tcp_groups()) {
     sides.push_back({"ours, over Gloo's TCP",
@@ -293,6 +310,11 @@ int run_all_reduce(int argc, const char* const* argv) {
   for (const std::string& size : parts_of(arguments.get("sizes"))) sizes.push_back(bytes_of(size));
   const Words groups = parts_of(arguments.get("ranks"));
   if (sizes.empty() || groups.empty()) throw UsageError("--ranks and --sizes each need a number");
+  if (arguments.has("--backend nccl")) {
+    int most = 1;
+    for (const std::string& group : groups) most = std::max(most, ranks_of(group, 2));
+    apps::check_gpus(arguments, most);
+  }
   Runner runner;
   std::vector<std::vector<Side>> of_groups;
   std::size_t steps = 0;
@@ -321,6 +343,9 @@ int run_all_reduce(int argc, const char* const* argv) {
   say(missing, "lab bench");
   std::cout << (arguments.flag("json") ? report_of(lines, machine, repeats, missing).dump(1) + "\n"
                                        : table_of(lines, machine, repeats, missing));
+  if (arguments.flag("paper")) {
+    std::cerr << "lab bench: on paper, times are those of an interpreter, not of a GPU\n";
+  }
   return missing.any() ? 1 : 0;
 }
 

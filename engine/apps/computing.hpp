@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "engine/base/options.hpp"
 #include "engine/tensor/device.hpp"
@@ -10,12 +12,24 @@ namespace lockstep::apps {
 
 // The options --device and --paper.
 Options& add_device(Options& options);
+// Whether the run computes on a GPU: --device cuda, or --backend nccl where there is that option.
+bool uses_gpu(const Arguments& arguments);
+
+// Of several ranks on a machine, each takes the GPU of its number among them.
+struct Seat {
+  int gpu = 0;
+  std::vector<std::string> paper = {};  // settings, where the GPUs are modelled (gpu/open_gpu.hpp)
+};
+
+// How many GPUs CUDA shows, or paper models.
+//   Throws  Lacking where there is none, with both ways out
+int gpus_shown(const Arguments& arguments, const Seat& seat);
 
 class Computing {
  public:
   // The device that the arguments choose.
   //   Throws  Lacking, with what is missing and both ways out
-  explicit Computing(const Arguments& arguments);
+  explicit Computing(const Arguments& arguments, const Seat& seat = {});
 
   Device& device() const { return *device_; }
   // The end of a run on paper: waits for what was launched, and says so where paper has found

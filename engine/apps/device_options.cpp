@@ -4,14 +4,18 @@
 
 namespace lockstep::apps {
 
+bool uses_gpu(const Arguments& arguments) {
+  return (arguments.declared("device") && arguments.has("--device cuda")) ||
+         (arguments.declared("backend") && arguments.has("--backend nccl"));
+}
+
 Options& add_device(Options& options) {
   return options
-      .choice("device", {"cpu", "cuda"}, "cpu",
-              "where to compute; cuda: on an NVIDIA GPU, one rank")
+      .choice("device", {"cpu", "cuda"}, "cpu", "where to compute; cuda: on an NVIDIA GPU")
       .flag("paper",
-            "--device cuda: without a GPU. Executes the GPU's kernels one instruction at a time,\n"
-            "and checks every access to memory; slow")
-      .only_with({"paper"}, "--device cuda");
+            "on a GPU that is not there: executes its kernels one instruction at a time, and\n"
+            "checks every access to memory; slow")
+      .only_if({"paper"}, "belongs to --device cuda; leave it out", uses_gpu);
 }
 
 }  // namespace lockstep::apps

@@ -1,5 +1,8 @@
 // lockstep-run: starts a program once per rank, as torchrun does.
+#include <filesystem>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "engine/apps/program.hpp"
 #include "engine/apps/run_command_line.hpp"
@@ -44,6 +47,19 @@ launch::NodeOptions node_options(const Arguments& arguments) {
   return nodes;
 }
 
+// To a program that lies beside this one; others would not know the option.
+void pass_on_backend(const Arguments& arguments, std::vector<std::string>& command) {
+  namespace fs = std::filesystem;
+  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+  if (command.empty()) return;
+  if (fs::weakly_canonical(command.front()).parent_path() != here) {
+    throw UsageError(text("--backend is for programs of the engine, such as ",
+                          (here / "train").string(), ", and '", command.front(),
+                          "' is another one: leave it out, or pass PROGRAM options of its own"));
+  }
+  command.insert(command.begin() + 1, {"--backend", arguments.get("backend")});
+}
+
 int run(int argc, const char* const* argv) {
   const Options options = apps::run_options();
   const Arguments arguments = options.parse(argc, argv);
@@ -55,6 +71,7 @@ int run(int argc, const char* const* argv) {
   constexpr const char* last_port = ", the highest port; 0: any free port";
   launch::LaunchOptions launch;
   launch.command = arguments.rest();
+  if (arguments.given("backend")) pass_on_backend(arguments, launch.command);
   launch.ranks = count_of(arguments, "ranks", 1, 4096, "");
   launch.port = count_of(arguments, "port", 0, 65535, last_port);
   launch.master_port = count_of(arguments, "master-port", 0, 65535, last_port);

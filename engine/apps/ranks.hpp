@@ -10,8 +10,11 @@
 namespace lockstep::apps {
 
 struct Ranks {
-  std::unique_ptr<launch::World> joined;  // outlives the group; none for a rank nobody launched
-  std::unique_ptr<comm::ProcessGroup> group;
+  // Both outlive the group. A rank that nobody launched has no world, and a store of its own where
+  // its group needs one.
+  std::unique_ptr<launch::World> joined = nullptr;
+  std::unique_ptr<comm::Store> own_store = nullptr;
+  std::unique_ptr<comm::ProcessGroup> group = nullptr;
 
   // The end of a run that went well (World::leave).
   void leave() const {
@@ -21,7 +24,7 @@ struct Ranks {
 
 // The ranks that a launcher started. Throws what join_world and make_gloo_group do.
 inline Ranks join_launched(comm::Transport transport = comm::Transport::automatic) {
-  Ranks ranks{launch::join_world(launch::process_environment()), nullptr};
+  Ranks ranks{.joined = launch::join_world(launch::process_environment())};
   comm::GlooOptions gloo;
   gloo.transport = transport;
   gloo.hostname = ranks.joined->hostname;
@@ -34,7 +37,7 @@ inline Ranks join_launched(comm::Transport transport = comm::Transport::automati
 // The same, or this process alone where nobody launched it.
 inline Ranks join_ranks(comm::Transport transport = comm::Transport::automatic) {
   if (launch::is_launched(launch::process_environment())) return join_launched(transport);
-  return {nullptr, comm::make_solo_group()};
+  return {.group = comm::make_solo_group()};
 }
 
 }  // namespace lockstep::apps

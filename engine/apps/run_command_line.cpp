@@ -29,6 +29,8 @@ Options run_options() {
   options.choice("with", {"work"}, "",
                  "for a PROGRAM of the engine: use your own parts, if they pass, instead of the "
                  "references");
+  options.choice("backend", {"gloo", "nccl"}, "",
+                 "for a PROGRAM of the engine: passes this on to it; nccl: each rank has a GPU");
   options.rest("PROGRAM ARGS", "the program and its arguments");
   return options;
 }

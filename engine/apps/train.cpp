@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/apps/computing.hpp"
+#include "engine/apps/gpu_ranks.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/apps/ranks.hpp"
 #include "engine/apps/train_options.hpp"
@@ -13,6 +14,7 @@
 #include "engine/apps/train_sim.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/comm/stand_in_group.hpp"
+#include "engine/gpu/open_gpu.hpp"
 #include "engine/launch/error_file.hpp"
 #include "engine/launch/launcher.hpp"
 #include "engine/tensor/cpu/products.hpp"
@@ -42,22 +44,34 @@ double agreed_flops_s(comm::ProcessGroup& group) {
   return told.item();
 }
 
+// On paper, what was carried out counts, and not when the host asked for it.
+trace::Timeline timeline_of(const apps::RankTrace& trace, Device& device,
+                            const Arguments& arguments) {
+  if (!arguments.flag("paper")) return trace.timeline();
+  device.settle();
+  return trace.timeline_of_paper(gpu::paper_history());
+}
+
 // A rank that is this process.
 int train_here(const Arguments& arguments) {
   const apps::Datasets datasets = apps::open_datasets(arguments);
   // Outlives the group, which may still hold tensors when an error ends the run.
-  const apps::Computing computing(arguments);
+  const apps::Computing computing(arguments, apps::seat_of_process());
   std::optional<WaitingDevice> waiting;
-  const apps::Ranks world = apps::join_ranks(comm::transport_of(arguments.get("transport")));
+  const comm::Transport transport = comm::transport_of(arguments.get("transport"));
+  const apps::Ranks world = arguments.has("--backend nccl")
+                                ? apps::join_gpus(computing.device(), transport)
+                                : apps::join_ranks(transport);
   if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
     throw UsageError(text("--ranks ", arguments.get("ranks"),
                           " disagrees with the launcher, which ", "started ", world.group->size(),
                           world.group->size() == 1 ? " rank" : " ranks",
                           "; pass --ranks to only one of them"));
   }
-  if (arguments.has("--device cuda") && world.group->size() > 1) {
-    throw UsageError(text("--device cuda trains on one rank, and the launcher started ",
-                          world.group->size(), ": several ranks on GPUs are not built yet"));
+  if (arguments.has("--device cuda") && arguments.has("--backend gloo") &&
+      world.group->size() > 1) {
+    throw UsageError(text("--device cuda computes on one GPU, and the launcher started ",
+                          world.group->size(), " ranks: pass --backend nccl instead"));
   }
   std::unique_ptr<comm::ProcessGroup> stand_in;
   if (arguments.flag("modelled-compute")) {
@@ -74,10 +88,14 @@ int train_here(const Arguments& arguments) {
       arguments, datasets,
       {group, device, *strands, {}, traces ? &trace : nullptr, ranks_per_node, world.joined.get()});
   if (traces) {
-    trace::Timeline timeline = trace.timeline();
+    trace::Timeline timeline = timeline_of(trace, device, arguments);
     timeline.title = text("train on ", world.group->size(), " processes");
     timeline.facts = {{"model", arguments.get("model")},
                       {"backend", std::string(world.group->backend())}};
+    if (arguments.flag("paper")) {
+      timeline.facts.emplace_back(
+          "times", "of paper, not of a GPU: they show what ran beside what, not how long it takes");
+    }
     apps::write_together(arguments.get("trace"), *world.group, std::move(timeline));
   }
   world.leave();
@@ -145,6 +163,7 @@ int run(int argc, const char* const* argv) {
   }
   if (ranks == 1 || launched) return train_here(arguments);
   check_run(arguments, static_cast<int>(ranks));
+  if (apps::uses_gpu(arguments)) apps::check_gpus(arguments, static_cast<int>(ranks));
   return launch_ranks(ranks, argc, argv);
 }
 

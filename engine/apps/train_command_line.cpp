@@ -41,8 +41,9 @@ void language_model(Options& options) {
 void ranks_and_world(Options& options) {
   options.section("ranks and their world")
       .option("ranks", "1", "number of processes that train together")
-      .choice("backend", {"gloo", "sim"}, "gloo",
-              "gloo: one process per rank; sim: simulated ranks, all in one process")
+      .choice("backend", {"gloo", "nccl", "sim"}, "gloo",
+              "gloo: one process per rank; nccl: one process and one GPU per rank; sim: simulated\n"
+              "ranks, all in one process")
       .choice("transport", {"auto", "gloo", "shm"}, "auto",
               "--backend gloo: TCP (gloo), shared memory (shm), or the best that works (auto)")
       .flag("modelled-compute",
@@ -56,30 +57,40 @@ void ranks_and_world(Options& options) {
                });
 }
 
-// What a GPU does not do yet is refused for the option that asks for it.
+// What says nothing about a GPU, or does not run on one yet, is refused for the option that asks
+// for it.
 void where_to_compute(Options& options) {
-  const auto on_cpu = [](const Arguments& arguments) { return !arguments.has("--device cuda"); };
+  const auto on_cpu = [](const Arguments& arguments) { return !uses_gpu(arguments); };
   options.section("where to compute");
   add_device(options)
       .only_if(
           {"device"},
-          "cuda trains on one rank: several ranks on GPUs are not built yet; leave out --ranks, "
-          "--pp and --dp",
+          "cuda computes on one GPU, and several ranks need one each: pass --backend nccl instead",
           [](const Arguments& arguments) {
-            return !arguments.has("--device cuda") || ranks_of(arguments) == 1;
+            return !arguments.has("--device cuda") || ranks_of(arguments) == 1 ||
+                   !arguments.has("--backend gloo");
           })
       .only_if({"device"}, "cuda is no simulated device; leave out --backend sim",
                [](const Arguments& arguments) {
                  return !arguments.has("--device cuda") || !arguments.has("--backend sim");
                })
+      .only_if({"device"},
+               "cpu has no memory that NCCL reads; leave it out, or leave out --backend nccl",
+               [](const Arguments& arguments) {
+                 return !arguments.has("--device cpu") || !arguments.has("--backend nccl");
+               })
       .only_if({"modelled-compute"}, "stands for a computation; leave out --device cuda", on_cpu)
-      .only_if({"async", "horovod"},
-               "reads gradients on the host, one by one; leave it out with --device cuda", on_cpu)
+      .only_if(
+          {"async"},
+          "reads gradients on the host, one by one; leave out --device cuda and --backend nccl",
+          on_cpu)
       .only_if(
           {"trace"},
-          "shows when the host asks for work, which says little about a GPU; leave it out with "
-          "--device cuda",
-          on_cpu);
+          "shows when the host asks for work, which says little about a GPU; leave it out, or add "
+          "--paper, which notes what it carries out",
+          [on_cpu](const Arguments& arguments) {
+            return on_cpu(arguments) || arguments.flag("paper");
+          });
 }
 
 void simulated_ranks(Options& options) {

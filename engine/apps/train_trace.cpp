@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "engine/base/error.hpp"
@@ -16,6 +17,8 @@ using train::Phase;
 
 // A series need not be finer than a screen: of many samples the highest of each window is kept.
 constexpr std::size_t samples_max = 1500;
+// Between two kernels of paper, when it waits for nobody.
+constexpr double at_once_s = 20e-6;
 
 std::vector<trace::Series::Sample> thinned(const std::vector<trace::Series::Sample>& samples) {
   if (samples.size() <= samples_max) return samples;
@@ -193,6 +196,54 @@ trace::Timeline RankTrace::timeline() const {
     span.bytes = bucket.bytes;
     result.add(span);
   }
+  result.series.push_back(memory_series());
+  return result;
+}
+
+Phase RankTrace::phase_at(double time_s) const {
+  const auto after = std::upper_bound(marks_.begin(), marks_.end(), time_s,
+                                      [](double time, const Mark& m) { return time < m.time_s; });
+  return after == marks_.begin() ? Phase::other : std::prev(after)->phase;
+}
+
+// Kernels run one after the other; those of a phase that follow each other at once are one piece of
+// work to look at. Each communicator has a stream, and a row, of its own.
+trace::Timeline RankTrace::timeline_of_paper(const std::string& history) const {
+  trace::Timeline result;
+  result.clock = trace::Clock::wall;
+  result.ranks = group_.size();
+  std::vector<std::uint32_t> streams;  // of communicators
+  std::optional<trace::Span> computes;
+  std::istringstream lines(history);
+  trace::Span span;
+  span.rank = group_.rank();
+  double asked_s = 0;
+  std::uint32_t stream = 0;
+  std::string name;
+  while (lines >> asked_s >> span.start_s >> span.end_s >> stream && std::getline(lines, name)) {
+    if (marks_.empty() || asked_s < marks_.front().time_s) continue;
+    name.erase(0, 1);  // the blank before it
+    if (name.starts_with("nccl")) {
+      span.lane = trace::Lane::communication;
+      span.name = result.named(name);
+      span.strand = static_cast<int>(std::ranges::find(streams, stream) - streams.begin());
+      if (span.strand == std::ssize(streams)) streams.push_back(stream);
+      result.add(span);
+      if (computes) result.add(*computes);
+      computes.reset();
+      continue;
+    }
+    span.lane = trace::Lane::compute;
+    span.name = result.named(std::string(name_of(phase_at(asked_s))));
+    span.strand = 0;
+    if (computes && computes->name == span.name && span.start_s - computes->end_s < at_once_s) {
+      computes->end_s = span.end_s;
+      continue;
+    }
+    if (computes) result.add(*computes);
+    computes = span;
+  }
+  if (computes) result.add(*computes);
   result.series.push_back(memory_series());
   return result;
 }

@@ -30,6 +30,9 @@ class RankTrace final : public train::PhaseWatch {
 
   // Of real ranks: all that was noted. What is waited for is taken out of what is computed.
   trace::Timeline timeline() const;
+  // Of ranks whose GPUs are paper: what it carried out when (gpu::paper_history), and not when the
+  // host asked for it. Kernels have the name of the phase in which they were asked for.
+  trace::Timeline timeline_of_paper(const std::string& history) const;
   // Of simulated ranks: gives what this rank computes in `timeline` its names, and adds its memory.
   void name_computing(trace::Timeline& timeline) const;
 
@@ -44,6 +47,7 @@ class RankTrace final : public train::PhaseWatch {
   friend class Hook;
   friend class Reduction;
 
+  train::Phase phase_at(double time_s) const;
   trace::Series memory_series() const;
   void add_phase(trace::Timeline& timeline, const trace::Span& computed) const;
 

@@ -56,6 +56,8 @@ bool Arguments::flag(const std::string& name) const { return find(name).text == 
 bool Arguments::given(const std::string& name) const { return find(name).given; }
 const std::string& Arguments::get(const std::string& name) const { return find(name).text; }
 
+bool Arguments::declared(const std::string& name) const { return values_.contains(name); }
+
 bool Arguments::has(const std::string& setting) const {
   LOCKSTEP_CHECK(setting.starts_with("--"), "\"", setting, "\" is no setting; write --name value");
   const std::size_t blank = setting.find(' ');

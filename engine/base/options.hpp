@@ -29,6 +29,7 @@ class Arguments {
   bool asks_help() const { return flag("help"); }
   bool flag(const std::string& name) const;
   bool given(const std::string& name) const;              // typed, not merely defaulted
+  bool declared(const std::string& name) const;           // whether the program has the option
   const std::string& get(const std::string& name) const;  // as typed, or the default
   // Throws UsageError when the text is no number of that kind or below `at_least`.
   std::int64_t integer(const std::string& name,

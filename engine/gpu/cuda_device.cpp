@@ -10,12 +10,17 @@
 namespace lockstep::gpu {
 namespace {
 
-// Before anything is made: the driver and the GPU are asked for here, so that what is missing is
-// told in one place. CUDA_VISIBLE_DEVICES chooses which GPUs CUDA shows.
-std::string opened(const GpuOptions& options) {
+int devices_shown() {
   int devices = 0;
   if (const auto error = cudaGetDeviceCount(&devices); error != cudaSuccess) throw_no_gpu(error);
   if (devices == 0) throw_no_gpu(cudaErrorNoDevice);
+  return devices;
+}
+
+// Before anything is made: the driver and the GPU are asked for here, so that what is missing is
+// told in one place. CUDA_VISIBLE_DEVICES chooses which GPUs CUDA shows.
+std::string opened(const GpuOptions& options) {
+  const int devices = devices_shown();
   if (options.device < 0 || options.device >= devices) {
     throw GpuError(text("this process is to use GPU number ", options.device, ", but CUDA shows ",
                         devices, devices == 1 ? " GPU" : " GPUs",
@@ -158,3 +163,6 @@ void CudaDevice::refuse(std::size_t bytes) const {
 extern "C" lockstep::Device* lockstep_open_cuda_device(const lockstep::gpu::GpuOptions& options) {
   return new lockstep::gpu::CudaDevice(options);
 }
+
+// What count_gpus() looks for.
+extern "C" int lockstep_count_cuda_devices() { return lockstep::gpu::devices_shown(); }

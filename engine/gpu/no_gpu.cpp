@@ -5,10 +5,18 @@
 
 namespace lockstep::gpu {
 
-std::unique_ptr<Device> open_gpu(const GpuOptions&) {
+namespace {
+
+[[noreturn]] void refuse() {
   throw GpuError(text("this build has no GPU code: CUDA is ", LOCKSTEP_CUDA_STATE,
                       ". Leave out --device cuda to train on the CPU"));
 }
+
+}  // namespace
+
+std::unique_ptr<Device> open_gpu(const GpuOptions&) { refuse(); }
+
+int count_gpus(const GpuOptions&) { refuse(); }
 
 std::unique_ptr<Wires> open_wires(Device&) {
   throw GpuError(text("this build has no NCCL: CUDA is ", LOCKSTEP_CUDA_STATE));
@@ -16,6 +24,10 @@ std::unique_ptr<Wires> open_wires(Device&) {
 
 std::string paper_findings() { return {}; }
 
+std::string paper_lines() { return {}; }
+
 std::string paper_counters() { return {}; }
+
+std::string paper_history() { return {}; }
 
 }  // namespace lockstep::gpu

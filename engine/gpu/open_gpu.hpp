@@ -43,13 +43,26 @@ struct GpuOptions {
 //           has not been built, no driver, a driver that is too old, no GPU of that number
 std::unique_ptr<Device> open_gpu(const GpuOptions& options);
 
+// How many GPUs CUDA shows this process. Opens none of them.
+//   Throws  as open_gpu; where there is none, too
+int count_gpus(const GpuOptions& options);
+
 // What paper has found since the process began, a sentence a line; empty where nothing is wrong,
 // and where paper was never opened. Kernels that nobody has waited for have not run: settle()
 // first.
 std::string paper_findings();
 
+// What each line of each kernel's source did on paper, where the setting `counters` is 1; for
+// explain/counted_kernel.hpp.
+std::string paper_lines();
+
 // What each kernel did on paper since the process began, a line a kernel: "NAME: launches 3,
 // instructions 120, ...". All but these two are counted where the setting `counters` is 1.
 std::string paper_counters();
+
+// What paper has carried out and when, with the setting `history`: a line an operation, in the
+// order in which they ended: the seconds of the machine's steady clock when the host asked for it,
+// when it began and when it ended; the number of its stream; its name.
+std::string paper_history();
 
 }  // namespace lockstep::gpu

@@ -29,10 +29,11 @@ struct Variable {
   const char* variable;
   const char* key;
 };
-constexpr std::array<Variable, 19> variables{{{"PAPER_SEED", "seed"},
+constexpr std::array<Variable, 20> variables{{{"PAPER_SEED", "seed"},
                                               {"PAPER_CHECKS", "checks"},
                                               {"PAPER_STRICT", "strict"},
                                               {"PAPER_COUNTERS", "counters"},
+                                              {"PAPER_HISTORY", "history"},
                                               {"PAPER_DEADLINE", "deadline_s"},
                                               {"PAPER_INSTRUCTIONS", "instructions_max"},
                                               {"PAPER_MEMORY", "memory_bytes"},
@@ -56,6 +57,7 @@ bool configure(Settings& settings, std::string_view key, std::string_view value)
   if (key == "checks") return read_switch(value, settings.checks);
   if (key == "strict") return read_switch(value, settings.strict);
   if (key == "counters") return read_switch(value, settings.counters);
+  if (key == "history") return read_switch(value, settings.history);
   if (key == "deadline_s") return read_number(value, settings.deadline_s);
   if (key == "instructions_max") return read_number(value, settings.instructions_max);
   if (key == "memory_bytes") return read_number(value, settings.memory_bytes);

@@ -14,6 +14,7 @@ struct Settings {
   bool checks = true;        // shadow memory and races; bounds are checked always: PAPER_CHECKS
   bool strict = false;       // exit code 86 at the program's end with any finding: PAPER_STRICT
   bool counters = false;     // sectors, bank passes, FLOPs: PAPER_COUNTERS
+  bool history = false;      // what was carried out when, for paperHistory(): PAPER_HISTORY
   double deadline_s = 60.0;  // of a launch, and of a wait for other ranks: PAPER_DEADLINE
   std::uint64_t instructions_max = std::uint64_t{1} << 36;  // of one launch: PAPER_INSTRUCTIONS
   std::size_t memory_bytes = std::size_t{1} << 30;          // of the device: PAPER_MEMORY

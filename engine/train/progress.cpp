@@ -77,29 +77,30 @@ void Progress::on_step(const StepReport& report) {
   if (now_s - shown_at_s_ < (terminal ? redraw_s : line_s)) return;
   shown_at_s_ = now_s;
   if (terminal) out_ << clear_line << bar(report.step, report.steps) << " ";
-  out_ << "step " << report.step << "/" << report.steps << "  "
-       << (std::isnan(report.loss) ? "" : text("loss ", fixed(smooth_loss_, 4), "  "))
-       << grouped(smooth_rate_) << " samples/s" << (terminal ? "" : "\n") << std::flush;
+  out_ << "step " << report.step << "/" << report.steps;
+  if (!std::isnan(report.loss)) out_ << "  loss " << fixed(smooth_loss_, 4);
+  if (rates_ == Rates::shown) out_ << "  " << grouped(smooth_rate_) << " samples/s";
+  out_ << (terminal ? "" : "\n") << std::flush;
 }
 
 void Progress::on_epoch(const EpochReport& report) {
   if (paper_ == Paper::terminal) out_ << clear_line;
   out_ << "epoch " << report.epoch << ": train loss " << fixed(report.train_loss, 4)
        << ", test loss " << fixed(report.test_loss, 4) << ", test accuracy "
-       << fixed(100 * report.test_accuracy, 2) << " %, " << grouped(smooth_rate_) << " samples/s; "
-       << about_replicas(report.agreement) << "\n"
-       << std::flush;
+       << fixed(100 * report.test_accuracy, 2) << " %";
+  if (rates_ == Rates::shown) out_ << ", " << grouped(smooth_rate_) << " samples/s";
+  out_ << "; " << about_replicas(report.agreement) << "\n" << std::flush;
 }
 
 void Progress::on_end(const Summary& summary) {
   out_ << "trained in ";
   if (summary.wall_seconds) {
     out_ << seconds_text(summary.seconds) << " of virtual time (" << fixed(*summary.wall_seconds, 1)
-         << " s here), ";
+         << " s here)";
   } else {
-    out_ << fixed(summary.seconds, 1) << " s, ";
+    out_ << fixed(summary.seconds, 1) << " s";
   }
-  out_ << grouped(summary.samples_per_s) << " samples/s";
+  if (rates_ == Rates::shown) out_ << ", " << grouped(summary.samples_per_s) << " samples/s";
   if (!std::isnan(summary.test_accuracy)) {
     out_ << ", test accuracy " << fixed(100 * summary.test_accuracy, 2) << " %";
   }

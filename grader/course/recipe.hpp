@@ -7,7 +7,9 @@
 //   plain_header /…/plain/06.hpp: the same text for other flags than the precompiled one's
 //   link_flag -static            object /…/adapter.o      uses average_gradients
 //   library /…/liblockstep_comm.a
-//   simulated_object, shared_object, shared_library, sanitized_object: of one kind of player only
+//   simulated_object, shared_object, shared_library, sanitized_object, gpu_object, paper_object,
+//   gpu_library, gpu_link_flag: of one kind of player only, the last two of both with GPUs
+// In the students' edition, edition_mark stands for the folder that it was unpacked in.
 #pragma once
 
 #include <filesystem>
@@ -15,6 +17,8 @@
 #include <vector>
 
 namespace lockstep::grader {
+
+inline constexpr const char* edition_mark = "@lab@";
 
 struct Recipe {
   std::string compiler;
@@ -28,13 +32,17 @@ struct Recipe {
 
   // Which world ranks talk in, and what sanitizers are told.
   std::vector<std::filesystem::path> simulated_objects, shared_objects, sanitized_objects;
-  std::vector<std::filesystem::path> shared_libraries;
+  std::vector<std::filesystem::path> gpu_objects, paper_objects;
+  std::vector<std::filesystem::path> shared_libraries, gpu_libraries;
+  std::vector<std::string> gpu_link_flags;
 };
 
 // Players of the same file. `usual`: small, quick to start, in the judge's world. `debugged`:
 // without optimisation, with lines. `sanitized`: the student's file checks its memory accesses and
-// its arithmetic. `shared`: ranks talk through shared memory, unseen by the judge.
-enum class PlayerKind : unsigned char { usual, debugged, sanitized, shared };
+// its arithmetic. `shared`: ranks talk through shared memory, unseen by the judge. `gpu`: tensors
+// lie on GPUs and travel by NCCL; linked dynamically, for the GPU's libraries are opened. `paper`:
+// the same without a GPU.
+enum class PlayerKind : unsigned char { usual, debugged, sanitized, shared, gpu, paper };
 
 // The recipe for that kind, with all its objects, libraries and flags in the usual places.
 Recipe recipe_for(Recipe recipe, PlayerKind kind);

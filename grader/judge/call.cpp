@@ -16,8 +16,8 @@ namespace lockstep::sim {
 
 template <typename Archive>
 void fields(Archive& archive, PlayerLimits& limits) {
-  archive(limits.idle_s, limits.case_s, limits.cpu_s, limits.memory_bytes, limits.output_bytes,
-          limits.frame_bytes_max, limits.launcher);
+  archive(limits.idle_s, limits.case_s, limits.cpu_s, limits.memory_bytes, limits.files,
+          limits.output_bytes, limits.frame_bytes_max, limits.launcher);
 }
 
 template <typename Archive>

@@ -28,6 +28,9 @@ Options check_options() {
       .option("case", "", "run only this case")
       .choice("world", {"judge", "gloo", "nccl"}, "judge",
               "where the ranks run; gloo and nccl only compare results and give no points")
+      .flag("paper",
+            "--world nccl: without GPUs; executes their kernels and NCCL, slowly, and checks them")
+      .only_with({"paper"}, "--world nccl")
       .flag("sanitize", "check every memory access and all arithmetic; no points")
       .flag("output", "show what the ranks printed, even after a pass")
       .flag("json", "print one JSON document instead of text")
@@ -76,6 +79,9 @@ std::vector<const Exercise*> chosen(const Lab& lab, const Arguments& arguments) 
 fs::path file_of(const Lab& lab, const Exercise& exercise, const std::string& from) {
   const fs::path file = folder_named(lab, from) / exercise.file();
   if (fs::is_regular_file(file)) return file;
+  if (lab.packed && from == "solutions") {
+    throw UsageError("this is the students' edition: it has no references to judge");
+  }
   if (from == "work" && fs::exists(file)) {
     throw UsageError(lab.places.shown(file) + " is not a file: ./lab reset " + exercise.handle() +
                      " moves it aside and restores the original");
@@ -97,7 +103,8 @@ CaseAddress address_given(const std::string& written) {
 
 // How the file is to be linked, and what the judge is to know of it.
 PlayerKind kind_of_player(const Arguments& arguments, JudgeOptions& judging) {
-  const bool processes = arguments.get("world") == "gloo";
+  const std::string& world = arguments.get("world");
+  const bool processes = world != "judge";
   if (processes && arguments.flag("sanitize")) {
     throw UsageError("--sanitize works only under the judge: leave out --world");
   }
@@ -107,14 +114,21 @@ PlayerKind kind_of_player(const Arguments& arguments, JudgeOptions& judging) {
   }
   if (!processes) return PlayerKind::usual;
   judging.world = World::processes;
-  judging.replay_with += judging.replay_with.empty() ? "--world gloo" : " --world gloo";
-  return PlayerKind::shared;
+  const bool paper = arguments.flag("paper");
+  judging.replay_with +=
+      text(judging.replay_with.empty() ? "" : " ", "--world ", world, paper ? " --paper" : "");
+  return world == "gloo" ? PlayerKind::shared : paper ? PlayerKind::paper : PlayerKind::gpu;
 }
 
 // "" when the machine can play in the world that is asked for.
-std::string what_is_missing(const std::string& world) {
-  if (world == "nccl") {
-    return "--world nccl needs GPUs with NCCL, and this machine has none (./lab doctor)";
+std::string what_is_missing(const std::string& world, const Arguments& arguments) {
+  if (world == "nccl" && *LOCKSTEP_NO_NCCL != 0) {
+    return "--world nccl needs NVIDIA's compiler and NCCL's header, on paper, "
+           "too: " LOCKSTEP_NO_NCCL;
+  }
+  if (world == "nccl" && !arguments.flag("paper") && ::access("/dev/nvidiactl", F_OK) != 0) {
+    return "--world nccl needs an NVIDIA GPU for each rank, and this machine has no NVIDIA driver; "
+           "add --paper to do without, slowly (./lab doctor)";
   }
   if (world == "gloo" && ::access("/dev/shm", W_OK) != 0) {
     return "--world gloo needs shared memory in /dev/shm, which is not writable";
@@ -136,7 +150,8 @@ void hide_output(Grade& grade, const Exercise& exercise) {
 Exit check_command(const Lab& lab, const Words& words) {
   const Arguments arguments = parsed(check_options(), words);
   if (arguments.asks_help()) return print_help(check_options());
-  if (const std::string missing = what_is_missing(arguments.get("world")); !missing.empty()) {
+  if (const std::string missing = what_is_missing(arguments.get("world"), arguments);
+      !missing.empty()) {
     std::cerr << "lab: " << missing << "\n";
     return Exit::machine;
   }
@@ -158,7 +173,7 @@ Exit check_command(const Lab& lab, const Words& words) {
     if (judging.only_case && exercise->kind == Kind::quiz) {
       throw UsageError(exercise->handle() + " has questions, not cases: leave out --case");
     }
-    if (kind == PlayerKind::shared && !exercise->among_processes) {
+    if (judging.world == World::processes && !exercise->among_processes) {
       throw UsageError(
           exercise->handle() +
           " runs only under the judge: results from real processes do not show what it does");

@@ -83,9 +83,10 @@ Exit launch_command(const Lab& lab, const Words& words) {
   if (run.asks_help()) return print_help(options);
   const fs::path launcher = program_named(lab, "lockstep-run");
   if (!run.given("with") || run.rest().empty()) become(launcher, words);
-  Words line = typed_without(run, {"with"});
+  Words line = typed_without(run, {"with", "backend"});
   line.push_back("--");
   line.push_back(own_program(lab, run.rest().front()).string());
+  if (run.given("backend")) line.insert(line.end(), {"--backend", run.get("backend")});
   line.insert(line.end(), run.rest().begin() + 1, run.rest().end());
   become(launcher, line);
 }

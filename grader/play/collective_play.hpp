@@ -2,12 +2,10 @@
 // returns what every buffer holds after each call.
 #pragma once
 
-#include <cstring>
-
 #include "engine/tensor/symbolic.hpp"
+#include "grader/play/case_world.hpp"
 #include "grader/play/collective_case.hpp"
 #include "grader/play/lost_peer.hpp"
-#include "grader/play/poison_device.hpp"
 
 namespace lockstep::grader {
 
@@ -15,20 +13,19 @@ namespace lockstep::grader {
 template <typename Part>
 Bytes play_collective(sim::PlayerCase& played, Part part) {
   const auto c = read_fields<CollectiveCase>(played.input);
-  PoisonDevice numbers;
+  const auto numbers = make_case_world(played);
   SymbolicDevice sizes;
-  Device& device = c.elements == Elements::given ? static_cast<Device&>(numbers) : sizes;
+  Device& device = c.elements == Elements::given ? numbers->device() : sizes;
   LostPeer lost(played);
   std::unique_ptr<comm::ProcessGroup> world;
-  const auto group = make_group(lost.watched(), c.group, world);
+  const auto group = make_group(*numbers, lost.watched(), c.group, world);
   ByteWriter out;
   if (!group) return out.take();
   for (const CollectiveCall& call : c.calls) {
     std::vector<Tensor> buffers;
     for (const HeldBuffer& held : call.buffers) {
       buffers.push_back(empty({held.count}, c.dtype, device));
-      if (held.given.empty()) continue;
-      std::memcpy(buffers.back().raw_bytes().data(), held.given.data(), held.given.size());
+      write_bytes(buffers.back(), held.given);
     }
     device.reset_peak();
     const std::int64_t held_bytes = device.bytes_now();
@@ -40,10 +37,10 @@ Bytes play_collective(sim::PlayerCase& played, Part part) {
     }
     out.put(device.bytes_peak() - held_bytes);
     for (const Tensor& buffer : buffers) {
-      out.put_bytes(device.has_numbers() ? buffer.raw_bytes() : std::span<const std::byte>());
+      out.put_bytes(device.has_numbers() ? copy_of(buffer) : Bytes{});
     }
   }
-  numbers.require_intact();
+  numbers->require_intact();
   return out.take();
 }
 

@@ -53,9 +53,7 @@ inline void add_gradient(Parameter& parameter, const DrivenEvent& event) {
   if (event.made == Made::not_at_all) return;
   const Tensor& value = parameter.value;
   const Tensor made = empty(value.shape(), value.dtype(), value.device(), MemoryKind::gradients);
-  if (!event.values.empty()) {
-    std::memcpy(made.raw_bytes().data(), event.values.data(), event.values.size());
-  }
+  write_bytes(made, event.values);
   if (parameter.grad.defined()) {
     const Tensor& kept = event.made == Made::elsewhere ? made : parameter.grad;
     kept.reduce_(event.made == Made::elsewhere ? parameter.grad : made, ReduceOp::sum);

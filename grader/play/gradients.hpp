@@ -10,6 +10,7 @@
 #include "engine/base/dtype.hpp"
 #include "engine/base/fields.hpp"
 #include "engine/base/random.hpp"
+#include "grader/play/case_world.hpp"
 
 namespace lockstep::grader {
 
@@ -31,11 +32,6 @@ void fields(Archive& archive, Gradients& gradients) {
 inline Shape shape_of_parameter(std::int64_t size) {
   if (size % 8 == 0) return {8, size / 8};
   return {size};
-}
-
-inline Bytes copy_of(const Tensor& tensor) {
-  const auto bytes = tensor.raw_bytes();
-  return {bytes.begin(), bytes.end()};
 }
 
 // What became of one parameter.
@@ -68,8 +64,7 @@ class HeldParameters {
       parameter.value = full(shape, 1.0, from.dtype, device, MemoryKind::parameters);
       if (!from.has_grad[i]) continue;
       parameter.grad = empty(shape, from.dtype, device, MemoryKind::gradients);
-      if (from.grads[i].empty()) continue;
-      std::memcpy(parameter.grad.raw_bytes().data(), from.grads[i].data(), from.grads[i].size());
+      write_bytes(parameter.grad, from.grads[i]);
     }
   }
 

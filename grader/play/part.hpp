@@ -6,14 +6,11 @@
 #include "engine/base/fields.hpp"
 #include "engine/comm/process_group.hpp"
 #include "engine/sim/hosts/player.hpp"
+#include "grader/play/case_world.hpp"
 
 namespace lockstep::grader {
 
 Bytes play(sim::PlayerCase& played);
-
-// The group of all ranks of a case. Which world it is, the file that is linked says: the judge's
-// own (simulated_world.cpp), or processes that share memory (shared_memory_world.cpp).
-std::unique_ptr<comm::ProcessGroup> make_world(sim::PlayerCase& played);
 
 // Whether a rank dies during the case, so that the others have to say how their calls ended.
 enum class Peer : std::uint8_t { stays, lost };
@@ -30,12 +27,12 @@ void fields(Archive& archive, GroupChoice& choice) {
 }
 
 // nullptr for a rank that sits out.
-inline std::unique_ptr<comm::ProcessGroup> make_group(sim::PlayerCase& played,
+inline std::unique_ptr<comm::ProcessGroup> make_group(CaseWorld& world, sim::PlayerCase& played,
                                                       const GroupChoice& choice,
-                                                      std::unique_ptr<comm::ProcessGroup>& world) {
-  world = make_world(played);
-  if (!choice.split) return std::move(world);
-  return world->split(choice.color, choice.key);
+                                                      std::unique_ptr<comm::ProcessGroup>& whole) {
+  whole = world.join(played);
+  if (!choice.split) return std::move(whole);
+  return whole->split(choice.color, choice.key);
 }
 
 }  // namespace lockstep::grader

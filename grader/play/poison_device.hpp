@@ -16,6 +16,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/tensor/device.hpp"
+#include "grader/play/case_world.hpp"
 
 namespace lockstep::grader {
 
@@ -72,6 +73,16 @@ class PoisonDevice final : public Device {
   std::map<const std::byte*, std::size_t> held_;
   bool damaged_ = false;
   std::size_t damaged_bytes_ = 0, behind_bytes_ = 0;  // of the first tensor that was found
+};
+
+// A world of tensors on the processor.
+class PoisonedWorld : public CaseWorld {
+ public:
+  Device& device() override { return device_; }
+  void require_intact() override { device_.require_intact(); }
+
+ private:
+  PoisonDevice device_;
 };
 
 }  // namespace lockstep::grader

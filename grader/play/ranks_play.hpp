@@ -2,8 +2,8 @@
 // poisons fresh memory, and says how the call ended when a peer is lost.
 #pragma once
 
+#include "grader/play/case_world.hpp"
 #include "grader/play/lost_peer.hpp"
-#include "grader/play/poison_device.hpp"
 
 namespace lockstep::grader {
 
@@ -13,9 +13,10 @@ template <typename Case>
 Bytes play_in_group(sim::PlayerCase& played, const auto& part) {
   const auto c = read_fields<Case>(played.input);
   const auto take_part = [&](sim::PlayerCase& here) -> Bytes {
-    PoisonDevice device;
+    const auto held = make_case_world(here);
+    Device& device = held->device();
     std::unique_ptr<comm::ProcessGroup> world;
-    const auto group = make_group(here, c.group, world);
+    const auto group = make_group(*held, here, c.group, world);
     if (!group) return {};
     Bytes report;
     if constexpr (requires { part(*group, c, device, here.port); }) {
@@ -23,7 +24,7 @@ Bytes play_in_group(sim::PlayerCase& played, const auto& part) {
     } else {
       report = fields_to_bytes(part(*group, c, device));
     }
-    device.require_intact();
+    held->require_intact();
     return report;
   };
   if (c.peer == Peer::stays) return take_part(played);

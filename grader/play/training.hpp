@@ -8,6 +8,7 @@
 #include "engine/nn/mlp.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "grader/parts/05_data_parallel/data_parallel_step/case.hpp"
+#include "grader/play/case_world.hpp"
 
 namespace lockstep::grader {
 
@@ -51,10 +52,7 @@ inline void leave_gradients(nn::Module& model) {
 // The bytes of each parameter, as a rank reports them.
 inline std::vector<Bytes> values_of(nn::Module& model) {
   std::vector<Bytes> values;
-  for (const Parameter* parameter : model.parameters()) {
-    const auto bytes = parameter->value.raw_bytes();
-    values.emplace_back(bytes.begin(), bytes.end());
-  }
+  for (const Parameter* parameter : model.parameters()) values.push_back(copy_of(parameter->value));
   return values;
 }
 
@@ -64,12 +62,11 @@ inline data::Batch make_batch(const std::vector<double>& inputs,
                               std::int64_t first, std::int64_t count, DType dtype, Device& device) {
   const auto values = std::span(inputs).subspan(static_cast<std::size_t>(first * width),
                                                 static_cast<std::size_t>(count * width));
+  const auto chosen =
+      std::span(labels).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
   data::Batch batch{from_values(values, {count, width}, dtype, device),
                     empty({count}, DType::int64, device)};
-  auto to = batch.labels.data<std::int64_t>();
-  for (std::int64_t i = 0; i < count; ++i) {
-    to[static_cast<std::size_t>(i)] = labels[static_cast<std::size_t>(first + i)];
-  }
+  write_bytes(batch.labels, std::as_bytes(chosen));
   return batch;
 }
 

@@ -80,7 +80,51 @@ TEST_CASE("lab check --world gloo: real processes confirm values, and only value
   CHECK(wrong.exit_code == 1);
   CHECK_THAT(wrong.output, test::contains("values only, on real processes: no points"));
   CHECK(tree.lab({"check", "model_memory", "--world", "gloo"}).exit_code == 2);
-  CHECK(tree.lab({"check", "ring_all_reduce", "--world", "nccl"}).exit_code == 3);
+}
+
+TEST_CASE("lab check --world nccl: GPUs on paper confirm values, and only values") {
+  const test::Tree tree;
+  const std::vector<std::string> on_paper{"--world", "nccl", "--paper"};
+  const auto check = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"check", name};
+    words.insert(words.end(), on_paper.begin(), on_paper.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return tree.lab(words);
+  };
+  tree.solve(average);
+  const auto seen = check("average_gradients", {"--json"});
+  INFO(seen.output);
+  if (seen.exit_code == 3) {  // said loudly, and with what is missing
+    CHECK_THAT(seen.output, test::contains("--world nccl needs NVIDIA's compiler"));
+    return;
+  }
+  const auto report = nlohmann::json::parse(seen.output);
+  CHECK(report.at("verdict") == "pass");
+  CHECK(report.at("points") == 0);
+  CHECK(report.at("checks").back().at("verdict") == "skipped");
+  write_changed(tree, ring_file, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
+  const auto wrong = check("ring_all_reduce", {});
+  INFO(wrong.output);
+  CHECK(wrong.exit_code == 1);
+  CHECK_THAT(wrong.output, test::contains("values only, on real processes: no points"));
+  CHECK_THAT(wrong.output, test::contains("--world nccl --paper"));
+  // A GPU's memory is none that the host reads.
+  write_changed(tree, ring_file, "mine.reduce_(arrived, op);",
+                "mine.data<float>()[0] += arrived.data<float>()[0];");
+  const auto on_host = check("ring_all_reduce", {});
+  INFO(on_host.output);
+  CHECK(on_host.exit_code == 1);
+  CHECK_THAT(on_host.output, test::contains("to_host"));
+  CHECK(check("model_memory", {}).exit_code == 2);
+  CHECK(tree.lab({"check", "ring_all_reduce", "--paper"}).exit_code == 2);
+}
+
+TEST_CASE("lab check --world nccl: a machine without a GPU says what to type") {
+  if (fs::exists("/dev/nvidiactl")) return;
+  const test::Tree tree;
+  const auto seen = tree.lab({"check", "ring_all_reduce", "--world", "nccl"});
+  CHECK(seen.exit_code == 3);
+  CHECK_THAT(seen.output, test::contains("--world nccl needs"));
 }
 
 TEST_CASE("lab check: what ranks print is shown when it fails, and else with --output") {

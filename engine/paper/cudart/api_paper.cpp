@@ -1,5 +1,7 @@
 // What paper has and CUDA has not: settings, findings and counters for tests and for --paper, and
 // the door through which other libraries of paper put their work into streams.
+#include <array>
+#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -92,6 +94,33 @@ const char* paperCounters() {
   if (state == nullptr || !state->has_devices()) return "";
   const std::scoped_lock lock(state->mutex());
   return (state->told = counters_table(state->kernel_counters())).c_str();
+}
+
+// The same by lines of the source (report.hpp says how it reads); empty without the setting
+// `counters`. Valid until the next call.
+const char* paperLines() {
+  Runtime* const state = runtime();
+  if (state == nullptr || !state->has_devices()) return "";
+  const std::scoped_lock lock(state->mutex());
+  return (state->told = lines_table(state->kernel_counters(), state->lines_of_kernels())).c_str();
+}
+
+// What has been carried out since the setting `history` was made, a line an operation, in the order
+// in which they ended: when the host asked for it, when it began and ended (seconds of the
+// machine's steady clock), the number of its stream, its name. Valid until the next call.
+const char* paperHistory() {
+  Runtime* const state = runtime();
+  if (state == nullptr) return "";
+  const std::scoped_lock lock(state->mutex());
+  state->told.clear();
+  for (const Carried& carried : state->schedule().history()) {
+    const Timeline& timeline = state->timeline();
+    std::array<char, 128> times{};
+    std::snprintf(times.data(), times.size(), "%.9f %.9f %.9f %u ", carried.asked_s,
+                  carried.began_s, carried.ended_s, timeline.track_of(carried.operation));
+    state->told += times.data() + timeline.name_of(carried.operation) + "\n";
+  }
+  return state->told.c_str();
 }
 
 Submitted paperSubmit(void* stream, const char* name, LibraryWork* work) {

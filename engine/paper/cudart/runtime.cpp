@@ -62,6 +62,7 @@ Runtime::Runtime()
     : settings_(settings_of_environment()),
       schedule_(timeline_, settings_.seed),
       pinned_(timeline_, findings_) {
+  if (settings_.history) schedule_.keep_history();
   schedule_.when_idle([this](unsigned turns) {
     const char* const own = function;
     mutex_.unlock();
@@ -76,6 +77,7 @@ bool Runtime::configure(std::string_view key, std::string_view value) {
   if (too_late && has_devices()) return false;
   if (!paper::configure(settings_, key, value)) return false;
   if (key == "seed") schedule_.reseed(settings_.seed);
+  if (settings_.history) schedule_.keep_history();
   if (const auto fault = std::ranges::find(faults, key, &Fault::setting); fault != faults.end()) {
     chances_[static_cast<std::size_t>(fault->chance)] = 0;  // counted from now on
     struck_.clear();
@@ -289,6 +291,13 @@ KernelCounters Runtime::kernel_counters() const {
       all[kernel] += counters;
   }
   return all;
+}
+
+LinesOfKernels Runtime::lines_of_kernels() const {
+  for (const auto& device : devices_) {
+    if (device != nullptr) return device->machine.lines_of_kernels();
+  }
+  return {};
 }
 
 void Runtime::refuse(cudaError_t error, Kind kind, const std::string& sentence) {

@@ -128,7 +128,8 @@ class Runtime {
   void fail(GpuDevice& device, cudaError_t error);
   cudaError_t sticky_error();  // of this thread's device, without making one
 
-  KernelCounters kernel_counters() const;  // of all devices
+  KernelCounters kernel_counters() const;   // of all devices
+  LinesOfKernels lines_of_kernels() const;  // of the first that was used
 
   const std::vector<std::uint64_t>& variables_of(GpuDevice& device, Binary& binary);
 

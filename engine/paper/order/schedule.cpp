@@ -2,12 +2,21 @@
 #include "engine/paper/order/schedule.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <utility>
 
 namespace lockstep::paper {
+namespace {
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
 
 void Schedule::add(Work work) {
+  if (keeps_history_) work.asked_s = seconds();
   const Track track = timeline_.track_of(work.operation);
   if (track >= queues_.size()) queues_.resize(track + 1);
   queues_[track].push_back(std::move(work));
@@ -41,6 +50,9 @@ bool Schedule::may_run(const Work& work) const {
 // Runs the first operation of the queue, or one step of it. What runs may drop the queue.
 Progress Schedule::run_head(Track track) {
   const Operation operation = queues_[track].front().operation;
+  if (double& began_s = queues_[track].front().began_s; keeps_history_ && began_s == 0) {
+    began_s = seconds();
+  }
   if (const auto step = queues_[track].front().step) {
     if (step() == Progress::waits) return Progress::waits;
     if (queues_[track].empty() || queues_[track].front().operation != operation) {
@@ -53,6 +65,7 @@ Progress Schedule::run_head(Track track) {
   const std::uint32_t index = timeline_.index_of(operation);
   if (work.run) work.run();
   if (done_[track] < index) done_.set(track, index);
+  if (keeps_history_) history_.push_back({operation, work.asked_s, work.began_s, seconds()});
   return Progress::done;
 }
 

@@ -31,6 +31,14 @@ struct Work {
   std::function<void()> run = {};
   std::function<Progress()> step = {};  // instead of `run`, until it is done
   std::function<bool()> wanted = {};    // by another process; empty: never
+  // Of the machine's steady clock. An operation in steps has begun with its first one.
+  double asked_s = 0, began_s = 0;
+};
+
+// An operation that was carried out, and when.
+struct Carried {
+  Operation operation = 0;
+  double asked_s = 0, began_s = 0, ended_s = 0;
 };
 
 class Schedule {
@@ -55,6 +63,10 @@ class Schedule {
   // What is queued of the device's tracks counts as done and never runs: the device has failed.
   void drop(int device);
 
+  // From here on what is carried out is noted, in the order in which it ends.
+  void keep_history() { keeps_history_ = true; }
+  const std::vector<Carried>& history() const { return history_; }
+
   void reseed(std::uint64_t seed) { random_.seed(seed); }
   std::size_t waiting() const { return waiting_; }
 
@@ -72,6 +84,8 @@ class Schedule {
   std::vector<std::deque<Work>> queues_;  // by track
   Clock done_;
   std::size_t waiting_ = 0;
+  bool keeps_history_ = false;
+  std::vector<Carried> history_;
   std::function<void(unsigned)> idle_ = [](unsigned) {};
 };
 

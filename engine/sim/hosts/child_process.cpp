@@ -172,7 +172,8 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Player
   const auto cpu_s = static_cast<rlim_t>(std::ceil(limits.cpu_s));
   plan.limit(RLIMIT_CPU, cpu_s, cpu_s + 1);
   plan.limit(RLIMIT_CORE, 0, 0);
-  plan.limit(RLIMIT_NOFILE, 16, 16);
+  const auto files = static_cast<rlim_t>(limits.files);
+  plan.limit(RLIMIT_NOFILE, files, files);
   if (limits.memory_bytes > 0) {
     plan.limit(RLIMIT_FSIZE, 0, 0);
     const auto bytes = static_cast<rlim_t>(limits.memory_bytes);

@@ -24,6 +24,7 @@ struct PlayerLimits {
   // Address space. 0: for players built with a sanitizer, which needs all of it and a file to
   // write: neither address space nor files are limited.
   std::int64_t memory_bytes = std::int64_t{512} << 20;
+  std::int64_t files = 16;               // open at a time
   std::int64_t output_bytes = 64 << 10;  // stdout and stderr of one rank in one case
   std::int64_t frame_bytes_max = std::int64_t{32} << 20;
   // What confines a player and then becomes it, such as lab-box (grader/sandbox/box_main.cpp): the

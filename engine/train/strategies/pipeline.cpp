@@ -260,7 +260,7 @@ class Pipeline final : public Strategy {
   // slowest stage how long it took.
   struct Told {
     double loss;
-    StageTimes stages;
+    std::optional<StageTimes> stages;  // none of devices that run behind the host
   };
   Told tell_each_other(const Tensor& loss) {
     double mine = 0;
@@ -273,13 +273,15 @@ class Pipeline final : public Strategy {
     const Tensor all = empty({3 * world_.size()}, DType::float64, host_);
     world_.all_gather(words, all);
     Told told{};
+    StageTimes times;
     double longest_s = 0;
     for (std::int64_t rank = 0; rank < world_.size(); ++rank) {
       told.loss += all.item(3 * rank);
-      told.stages.busy_s += all.item(3 * rank + 1);
+      times.busy_s += all.item(3 * rank + 1);
       longest_s = std::max(longest_s, all.item(3 * rank + 2));
     }
-    told.stages.span_s = longest_s * world_.size();
+    times.span_s = longest_s * world_.size();
+    if (device_.numbers() != Numbers::away) told.stages = times;
     return told;
   }
 

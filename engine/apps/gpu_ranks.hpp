@@ -1,0 +1,22 @@
+// Ranks that have a GPU each: which one a rank takes, and what connects them.
+#pragma once
+
+#include "engine/apps/computing.hpp"
+#include "engine/apps/ranks.hpp"
+
+namespace lockstep::apps {
+
+// This process's, as its launcher says; the first GPU where nobody launched it. Paper models as
+// many GPUs as ranks are on this machine, unless PAPER_DEVICES says otherwise.
+Seat seat_of_process();
+
+// What `ranks` ranks on this machine would complain of, said before any of them is started.
+//   Throws  Lacking, with the ways out
+void check_gpus(const Arguments& arguments, int ranks);
+
+// The ranks that a launcher started, or this process alone: `gpu` is this rank's, and outlives what
+// is returned. The host's half of the group talks by `transport`.
+//   Throws  Lacking where the build has no NCCL; what join_ranks and make_nccl_group do
+Ranks join_gpus(Device& gpu, comm::Transport transport = comm::Transport::automatic);
+
+}  // namespace lockstep::apps

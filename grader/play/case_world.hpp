@@ -1,0 +1,46 @@
+// Where a case is played: the device on which its tensors lie, and the ranks' group. Which world it
+// is, the file that is linked says: the judge's own (simulated_world.cpp), processes that share
+// memory (shared_memory_world.cpp), or processes that have a GPU each (gpu_world.cpp).
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <span>
+
+#include "engine/comm/process_group.hpp"
+#include "engine/sim/hosts/player.hpp"
+#include "engine/tensor/kernels.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace lockstep::grader {
+
+class CaseWorld {
+ public:
+  virtual ~CaseWorld() = default;
+  virtual Device& device() = 0;
+  // The group of all ranks of the case; it ends before this does.
+  virtual std::unique_ptr<comm::ProcessGroup> join(sim::PlayerCase& played) = 0;
+  //   Throws  Error when something was used that must not be, such as memory behind a tensor
+  virtual void require_intact() = 0;
+};
+
+std::unique_ptr<CaseWorld> make_case_world(const sim::PlayerCase& played);
+
+// A tensor's elements from the judge's bytes, and back, wherever they lie.
+inline void write_bytes(const Tensor& tensor, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  Device& device = tensor.device();
+  if (device.on_host()) {
+    std::memcpy(tensor.raw_bytes().data(), bytes.data(), bytes.size());
+    return;
+  }
+  device.kernels().upload(bytes, tensor);
+}
+
+inline Bytes copy_of(const Tensor& tensor) {
+  const Tensor here = to_host(tensor);
+  const auto bytes = here.raw_bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace lockstep::grader
