@@ -155,12 +155,14 @@ Submitted paperSubmitSteps(void* stream, const char* name, LibrarySteps* given) 
   return error == cudaErrorInvalidResourceHandle ? Submitted::bad_stream : Submitted::failed;
 }
 
-const char* paperEditOf(const char* function) {
+const char* paperEditOf(const char* function, const char* arguments) {
   Runtime* const state = runtime();
   if (state == nullptr) return "";
   const std::scoped_lock lock(state->mutex());
+  const std::string& wanted = state->settings().edit_as;
+  if (wanted.empty() || std::string(arguments).find(wanted) == std::string::npos) return "";
   state->function = function;
-  return state->strikes(Runtime::Chance::edit) ? state->settings().edit_as.c_str() : "";
+  return state->strikes(Runtime::Chance::edit) ? wanted.c_str() : "";
 }
 
 double paperDeadline() {

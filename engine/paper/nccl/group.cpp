@@ -152,6 +152,21 @@ ncclResult_t enqueue_next(std::vector<Asked>& calls) {
   return enqueue(*comm, stream, std::move(parts));
 }
 
+// Which arguments a call has that can be wrong.
+const char* arguments_of(PartKind kind) {
+  switch (kind) {
+    case PartKind::all_reduce:
+    case PartKind::reduce_scatter:
+      return "count type operator";
+    case PartKind::reduce:
+      return "count type operator root";
+    case PartKind::all_gather:
+      return "count type";
+    default:
+      return "count type root";
+  }
+}
+
 // What a mistake in the program would be. Types become narrower, so that nothing is overrun.
 void edit(Part& part, std::string_view argument, int ranks) {
   if (argument == "count" && part.count > 0) --part.count;
@@ -183,7 +198,8 @@ bool arrive_at_group_end(ncclComm* comm) {
 
 ncclResult_t submit(const char* function, ncclComm_t comm, cudaStream_t stream, Part part) {
   part.function = function;
-  if (const std::string_view argument = paperEditOf(function); !argument.empty()) {
+  if (const std::string_view argument = paperEditOf(function, arguments_of(part.kind));
+      !argument.empty()) {
     edit(part, argument, comm->ranks);
   }
   ncclResult_t result = ncclSuccess;

@@ -53,8 +53,9 @@ lockstep::paper::Submitted paperSubmitSteps(void* stream, const char* name,
 // The setting `deadline_s`: how long other processes may be waited for.
 double paperDeadline();
 
-// Which argument of this call is to be changed, as the setting `edit_as` has it; empty: none.
-const char* paperEditOf(const char* function);
+// Which of this call's `arguments` ("count type") is to be changed, as the setting `edit_as` has it;
+// empty: none.
+const char* paperEditOf(const char* function, const char* arguments);
 
 void paperFinding(lockstep::paper::Kind kind, const char* sentence);
 

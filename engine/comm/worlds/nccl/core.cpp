@@ -102,14 +102,16 @@ void NcclCore::give_up(const std::string& why) {
   told_changed_.notify_all();
 }
 
-void NcclCore::abort_all() noexcept {
+// All at once: what one communicator is at may wait, in the device's stream, for another one.
+void NcclCore::abort_all() {
   std::vector<Line*> lines;
   {
     const std::scoped_lock lock(mutex_);
     aborted_ = true;
     lines = lines_;
   }
-  for (Line* line : lines) line->abort();
+  std::vector<std::jthread> aborting;
+  for (Line* line : lines) aborting.emplace_back([line] { line->abort(); });
 }
 
 void NcclCore::waited_for(std::shared_ptr<Flight> flight) {

@@ -76,7 +76,7 @@ class NcclCore {
 
  private:
   void check_settled();
-  void abort_all() noexcept;
+  void abort_all();
 
   Parts parts_;
   FirstFailure failure_;
