@@ -78,6 +78,12 @@ doctor_toolkit() {
     report nvcc off "$nvcc is there, but not the headers of the runtime" "install all of the CUDA Toolkit"
   else
     report nvcc there "CUDA $have in $(dirname "$(dirname "$nvcc")"): --device cuda --paper works"
+    if [ -e "$(dirname "$nvcc")/../include/nccl.h" ]; then
+      report NCCL there "several ranks on GPUs: --backend nccl --paper works"
+    else
+      report NCCL off "no nccl.h beside CUDA: no --backend nccl, on paper neither" \
+        "install NVIDIA's libnccl-dev and link its header and library into the toolkit"
+    fi
   fi
 }
 

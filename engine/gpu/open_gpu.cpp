@@ -118,6 +118,8 @@ int count_gpus(const GpuOptions& options) {
   return symbol_of<int()>(open_object(options), "lockstep_count_cuda_devices")();
 }
 
+bool has_wires() { return has_nccl != 0; }
+
 std::unique_ptr<Wires> open_wires(Device& gpu) {
   void* const object = dlopen(object_file.c_str(), RTLD_NOW | RTLD_NOLOAD);
   Wires* wires = nullptr;

@@ -5,6 +5,7 @@
 #include "engine/base/error.hpp"
 #include "grader/batch/hand_in_times.hpp"
 #include "grader/batch/moment.hpp"
+#include "grader/batch/overrides.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
@@ -97,6 +98,20 @@ TEST_CASE("late: deadlines of lessons and exercises, extensions of students, the
   const LatePolicy again = late_from(json_of(policy));
   CHECK(json_of(again) == json_of(policy));
   CHECK(due(again, "bob", tree_file) == due(policy, "bob", tree_file));
+}
+
+TEST_CASE("late, overrides: the files that docs/grading.md shows are read") {
+  const std::string page = read_text(LOCKSTEP_ROOT "/docs/grading.md");
+  const auto block = [&](const std::string& begins) {
+    const std::size_t start = page.find(begins);
+    REQUIRE(start != std::string::npos);
+    const std::size_t inside = start + begins.size();
+    return page.substr(inside, page.find("```", inside) - inside);
+  };
+  const LatePolicy policy = policy_of(block("```toml\n"));
+  CHECK(policy.loss_per_day == 10);
+  CHECK(policy.extensions.size() == 2);
+  CHECK(read_overrides(block("```csv\n"), "overrides.csv", whole_course()).all.size() == 3);
 }
 
 TEST_CASE("late: what is wrong in the file is said with line, key and what is expected") {

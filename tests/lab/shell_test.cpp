@@ -204,6 +204,9 @@ TEST_CASE("lab doctor: names the CUDA toolkit and the driver, or what is wrong w
   CHECK_THAT(said(), test::contains("but not the headers of the runtime"));
   write_text(programs.folder() / "include/cuda_runtime_api.h", "");
   CHECK_THAT(said(), test::contains("CUDA 13.0 in " + programs.folder().string()));
+  CHECK_THAT(said(), test::contains("no nccl.h beside CUDA: no --backend nccl"));
+  write_text(programs.folder() / "include/nccl.h", "");
+  CHECK_THAT(said(), test::contains("several ranks on GPUs: --backend nccl --paper works"));
   programs.program("nvidia-smi", "echo 'NVIDIA H100, 535.104.05'");
   CHECK_THAT(said(), test::contains("NVIDIA H100, but its driver 535.104.05 does not know"));
   programs.program("nvidia-smi", "echo 'NVIDIA H100, 580.65.06'");
