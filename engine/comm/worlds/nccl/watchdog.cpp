@@ -12,6 +12,8 @@ namespace {
 using std::chrono::steady_clock;
 constexpr auto turn = std::chrono::milliseconds(10);
 constexpr auto young = std::chrono::seconds(1);
+// When NCCL has failed, the ranks' words come first: only they say which call was another one.
+constexpr auto patience = std::chrono::milliseconds(500);
 
 // A device that has failed does nothing any more.
 bool has_come(gpu::Moment& done) {
@@ -97,6 +99,8 @@ std::optional<Watchdog::Finding> Watchdog::look() {
   const auto now = steady_clock::now();
   for (Watched& watched : lines_) {
     if (const std::string why = watched.line->failure(); !why.empty()) {
+      if (!failing_since_) failing_since_ = now;
+      if (now - *failing_since_ < patience) continue;
       return Finding{oldest(), "NCCL: " + why};
     }
     if (auto finding = look_at(watched, now)) return finding;

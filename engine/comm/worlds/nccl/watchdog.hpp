@@ -73,7 +73,7 @@ class Watchdog {
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::deque<Watched> lines_;
-  std::optional<Time> ended_since_;
+  std::optional<Time> ended_since_, failing_since_;
   bool hurried_ = false, failed_ = false, ending_ = false;
   std::thread thread_;
 };
