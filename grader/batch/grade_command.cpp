@@ -101,10 +101,10 @@ void compare_versions(const json& before, const Plan& plan, const GradeRequest& 
     ask += (ask.empty() ? "*/" : ",*/") + address;
   }
   if (mixed.size() == known.size()) ask = "*";
-  throw UsageError(text(mixed.size() > 5 ? text(mixed.size(), " exercises") : names,
-                        mixed.size() == 1 ? " is another version" : " are another version",
-                        " of the lab than in the grades: pass --regrade '", ask,
-                        "' to judge everybody's again, or choose another --out"));
+  throw UsageError(text(
+      mixed.size() > 5 ? text(mixed.size(), " exercises") : names,
+      mixed.size() == 1 ? " has changed since it was" : " have changed since they were",
+      " graded: pass --regrade '", ask, "' to judge everybody's again, or choose another --out"));
 }
 
 // Settings, versions, the class's list and what was handed in.
