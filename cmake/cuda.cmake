@@ -4,15 +4,17 @@
 #
 #   LOCKSTEP_CUDA            whether GPU code can be built
 #   LOCKSTEP_CUDA_STATE      the same as a sentence
-#   LOCKSTEP_NCCL            the path of NVIDIA's libnccl, or a false value: a toolkit need not have it
-#   LOCKSTEP_NVCC, LOCKSTEP_CUDA_INCLUDE, LOCKSTEP_CUDART, LOCKSTEP_CUBLAS, LOCKSTEP_NVCC_FLAGS
+#   LOCKSTEP_CUBLAS, LOCKSTEP_NCCL   what to link: NVIDIA's libraries, or paper's where the toolkit has
+#                            none (docs/decisions/0045); LOCKSTEP_DECLARED then holds their names
+#   LOCKSTEP_NVCC, LOCKSTEP_CUDA_INCLUDE (folders), LOCKSTEP_CUDART, LOCKSTEP_NVCC_FLAGS
 
 set(LOCKSTEP_CUDA_VERSION 13)   # our stand-ins for NVIDIA's libraries have the names of this one
-set(cuda_help "install NVIDIA's CUDA Toolkit ${LOCKSTEP_CUDA_VERSION}, then run cmake --fresh --preset release")
+set(cuda_help "run ./lab setup --gpu, which fetches NVIDIA's compiler, or install NVIDIA's CUDA Toolkit ${LOCKSTEP_CUDA_VERSION} and run cmake --fresh --preset release")
 
 set(LOCKSTEP_CUDA OFF)
 if(NOT LOCKSTEP_CUDA_PLACES)
-  set(LOCKSTEP_CUDA_PLACES ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda)
+  set(LOCKSTEP_CUDA_PLACES ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda
+      ${CMAKE_SOURCE_DIR}/build/cuda/nvidia/cu${LOCKSTEP_CUDA_VERSION})   # ./lab setup --gpu
 endif()
 find_program(LOCKSTEP_NVCC nvcc PATHS ${LOCKSTEP_CUDA_PLACES} PATH_SUFFIXES bin)
 mark_as_advanced(LOCKSTEP_NVCC)
@@ -30,25 +32,43 @@ else()
     get_filename_component(toolkit ${LOCKSTEP_NVCC} REALPATH)
     get_filename_component(toolkit ${toolkit}/../.. ABSOLUTE)
     set(suffixes lib64 lib targets/x86_64-linux/lib)
-    find_path(LOCKSTEP_CUDA_INCLUDE cublas_v2.h HINTS ${toolkit} PATH_SUFFIXES include targets/x86_64-linux/include)
+    find_path(LOCKSTEP_CUDART_INCLUDE cuda_runtime_api.h HINTS ${toolkit} PATH_SUFFIXES include targets/x86_64-linux/include)
     find_library(LOCKSTEP_CUDART libcudart.so.${LOCKSTEP_CUDA_VERSION} HINTS ${toolkit} PATH_SUFFIXES ${suffixes} NO_DEFAULT_PATH)
-    find_library(LOCKSTEP_CUBLAS libcublas.so.${LOCKSTEP_CUDA_VERSION} HINTS ${toolkit} PATH_SUFFIXES ${suffixes} NO_DEFAULT_PATH)
-    mark_as_advanced(LOCKSTEP_CUDA_INCLUDE LOCKSTEP_CUDART LOCKSTEP_CUBLAS)
-    if(LOCKSTEP_CUDA_INCLUDE AND LOCKSTEP_CUDART AND LOCKSTEP_CUBLAS)
+    mark_as_advanced(LOCKSTEP_CUDART_INCLUDE LOCKSTEP_CUDART)
+    if(LOCKSTEP_CUDART_INCLUDE AND LOCKSTEP_CUDART)
       set(LOCKSTEP_CUDA ON)
       set(LOCKSTEP_CUDA_STATE "${version}, in ${toolkit}")
     else()
-      set(LOCKSTEP_CUDA_STATE "off (${toolkit} has nvcc, but not the headers and libraries of the runtime and of cuBLAS; ${cuda_help}): GPU tests are skipped")
+      set(LOCKSTEP_CUDA_STATE "off (${toolkit} has nvcc, but not the headers and the library of the runtime; ${cuda_help}): GPU tests are skipped")
     endif()
   endif()
 endif()
-message(STATUS "CUDA: ${LOCKSTEP_CUDA_STATE}")
+
+# lockstep_cuda_library(CUBLAS cublas 13 cublas_v2.h): what NVIDIA's runtime does not bring.
+function(lockstep_cuda_library variable name version header)
+  find_library(LOCKSTEP_${variable}_LIBRARY lib${name}.so.${version} HINTS ${toolkit} PATH_SUFFIXES ${suffixes} NO_DEFAULT_PATH)
+  mark_as_advanced(LOCKSTEP_${variable}_LIBRARY)
+  if(LOCKSTEP_${variable}_LIBRARY AND EXISTS ${LOCKSTEP_CUDART_INCLUDE}/${header})
+    set(LOCKSTEP_${variable} ${LOCKSTEP_${variable}_LIBRARY} PARENT_SCOPE)
+    return()
+  endif()
+  set(LOCKSTEP_${variable} lockstep_paper_${name} PARENT_SCOPE)
+  set(LOCKSTEP_DECLARED ${LOCKSTEP_DECLARED} ${name} PARENT_SCOPE)
+  set(LOCKSTEP_CUDA_INCLUDE ${LOCKSTEP_CUDA_INCLUDE} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../engine/paper/declared/${name} PARENT_SCOPE)
+endfunction()
+
 set(LOCKSTEP_NCCL OFF)
-if(LOCKSTEP_CUDA AND EXISTS ${LOCKSTEP_CUDA_INCLUDE}/nccl.h)
-  find_library(LOCKSTEP_NCCL_LIBRARY libnccl.so.2 HINTS ${toolkit} PATH_SUFFIXES ${suffixes} NO_DEFAULT_PATH)
-  mark_as_advanced(LOCKSTEP_NCCL_LIBRARY)
-  set(LOCKSTEP_NCCL ${LOCKSTEP_NCCL_LIBRARY})
+set(LOCKSTEP_DECLARED "")
+if(LOCKSTEP_CUDA)
+  set(LOCKSTEP_CUDA_INCLUDE ${LOCKSTEP_CUDART_INCLUDE})
+  lockstep_cuda_library(CUBLAS cublas ${LOCKSTEP_CUDA_VERSION} cublas_v2.h)
+  lockstep_cuda_library(NCCL nccl 2 nccl.h)
+  if(LOCKSTEP_DECLARED)
+    string(REPLACE ";" " and " declared "${LOCKSTEP_DECLARED}")
+    string(APPEND LOCKSTEP_CUDA_STATE "; ${declared} as paper declares them")
+  endif()
 endif()
+message(STATUS "CUDA: ${LOCKSTEP_CUDA_STATE}")
 # A gate that is skipped is none.
 if(NOT LOCKSTEP_CUDA AND NOT LOCKSTEP_SANITIZE AND "$ENV{CI}" STREQUAL "true")
   message(FATAL_ERROR "CI=true asks for all tests, and those of the GPU cannot be built: CUDA is ${LOCKSTEP_CUDA_STATE}")
@@ -58,6 +78,9 @@ endif()
 # PTX: uncompressed, and with the lines of the source.
 set(LOCKSTEP_NVCC_FLAGS -std=c++20 --expt-relaxed-constexpr -diag-suppress 445 -O3 -lineinfo -cudart shared --no-compress
     "-gencode" "arch=compute_80,code=[compute_80,sm_80,sm_90]" -Xcompiler=-fPIC -Xptxas=-v)
+foreach(name IN LISTS LOCKSTEP_DECLARED)
+  list(APPEND LOCKSTEP_NVCC_FLAGS -isystem ${CMAKE_CURRENT_LIST_DIR}/../engine/paper/declared/${name})
+endforeach()
 
 # lockstep_cuda_objects(objects kernels/fill.cu …): one object a source, in the list `objects`. What
 # ptxas says of registers and spills lies beside each, in FILE.cu.ptxas.

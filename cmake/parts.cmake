@@ -134,6 +134,7 @@ function(lockstep_references)
     get_property(lesson GLOBAL PROPERTY LOCKSTEP_${name}_lesson)
     add_library(part_${name} OBJECT ${CMAKE_SOURCE_DIR}/solutions/${lesson}/${name}.cpp)
     target_link_libraries(part_${name} PRIVATE lockstep_flags)
+    target_compile_options(part_${name} PRIVATE -include engine/base/quiet_checks.hpp)
   endforeach()
 endfunction()
 

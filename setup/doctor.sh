@@ -63,17 +63,19 @@ driver_wanted=580
 
 doctor_toolkit() {
   nvcc=$(command -v nvcc || echo "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")
+  fetched=$root/build/cuda/nvidia/cu13/bin/nvcc   # ./lab setup --gpu
+  [ -x "$nvcc" ] || [ -n "${CUDA_HOME:-}" ] || [ ! -x "$fetched" ] || nvcc=$fetched
   if [ ! -x "$nvcc" ]; then
     report nvcc off "no CUDA toolkit: neither --device cuda nor --paper; everything else works" \
-      "install NVIDIA's CUDA Toolkit $cuda_wanted"
+      "./lab setup --gpu fetches NVIDIA's compiler (104 MB), or install its CUDA Toolkit $cuda_wanted"
     return
   fi
   have=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
   if [ "${have%%.*}" != "$cuda_wanted" ]; then
     report nvcc off "$nvcc is of CUDA $have, and the GPU's kernels need CUDA $cuda_wanted" \
       "install NVIDIA's CUDA Toolkit $cuda_wanted; it may stand beside the other"
-  elif [ ! -e "$(dirname "$nvcc")/../include/cublas_v2.h" ]; then
-    report nvcc off "$nvcc is there, but not the headers of cuBLAS" "install all of the CUDA Toolkit"
+  elif [ ! -e "$(dirname "$nvcc")/../include/cuda_runtime_api.h" ]; then
+    report nvcc off "$nvcc is there, but not the headers of the runtime" "install all of the CUDA Toolkit"
   else
     report nvcc there "CUDA $have in $(dirname "$(dirname "$nvcc")"): --device cuda --paper works"
     if [ -e "$(dirname "$nvcc")/../include/nccl.h" ]; then
@@ -238,8 +240,8 @@ lab_doctor() {
   comma=
   [ "$format" = text ] || printf '{"checks":['
   tool compiler g++ 12 g++
-  tool CMake cmake 3.25 cmake
-  tool ninja ninja 1.10 ninja-build
+  [ -e "$root/edition" ] || tool CMake cmake 3.25 cmake
+  [ -e "$root/edition" ] || tool ninja ninja 1.10 ninja-build
   report cores there "$(nproc)"
   doctor_memory
   doctor_space disk "$root" 3 "a build needs 2 GiB" "rm -r build, or use another disk"

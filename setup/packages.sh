@@ -6,6 +6,9 @@ packages_grade="bubblewrap libseccomp-dev libssl-dev"
 packages="g++ cmake ninja-build mold binutils libgloo-dev libdnnl-dev libcxxopts-dev \
 nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev zlib1g-dev libarchive-dev catch2 \
 dataset-fashion-mnist $packages_grade"
+# For the students' edition, which brings what is built.
+packages_edition="g++ mold binutils libgloo-dev libdnnl-dev libtomlplusplus-dev libmuparser-dev zlib1g-dev \
+libarchive-dev libssl-dev dataset-fashion-mnist"
 packages_docs="doxygen blahtexml fonts-stix"
 packages_dev="clang-format clang-tidy clang libclang-rt-dev"
 

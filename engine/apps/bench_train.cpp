@@ -29,8 +29,6 @@ namespace {
 
 using namespace lockstep;
 
-constexpr std::int64_t vocabulary = 256;
-
 // The numbers in [0, 1) that both sides draw: a stream by its name (FNV-1a), then by index.
 std::vector<double> numbers(const std::string& name, std::int64_t count) {
   std::uint64_t stream = 0xcbf29ce484222325ULL;
@@ -77,22 +75,20 @@ std::string of_rank(const std::string& name, int rank) {
   return rank == 0 ? name : text(name, " ", rank);
 }
 
-Task make_mlp_task(int rank, Device& device) {
+Task make_mlp_task(int rank, DType dtype, Device& device) {
   Task task;
-  task.model =
-      nn::make_mlp(std::vector<std::int64_t>{784, 1024, 1024, 10}, DType::float32, device, 0);
+  task.model = nn::make_mlp(std::vector<std::int64_t>{784, 1024, 1024, 10}, dtype, device, 0);
   task.optimizer = optim::make_sgd(task.model->parameters(), {.learning_rate = 0.05});
-  task.inputs =
-      from_values(numbers(of_rank("inputs", rank), 64 * 784), {64, 784}, DType::float32, device);
+  task.inputs = from_values(numbers(of_rank("inputs", rank), 64 * 784), {64, 784}, dtype, device);
   task.labels = integers(numbers(of_rank("labels", rank), 64), 10, device);
   task.steps = 100;
   return task;
 }
 
 Task make_gpt_task(const nn::GptOptions& options, std::int64_t batch, std::int64_t steps, int rank,
-                   Device& device) {
+                   DType dtype, Device& device) {
   Task task;
-  task.model = nn::make_gpt(options, DType::float32, device, 0);
+  task.model = nn::make_gpt(options, dtype, device, 0);
   task.optimizer =
       optim::make_adamw(task.model->parameters(), {.learning_rate = 3e-4, .weight_decay = 0.01});
   // Every token but a text's last predicts the next one.
@@ -104,25 +100,31 @@ Task make_gpt_task(const nn::GptOptions& options, std::int64_t batch, std::int64
     if (place < length - 1) before.push_back(text[i]);
     if (place > 0) after.push_back(text[i]);
   }
+  const auto vocabulary = static_cast<double>(options.vocabulary);
   task.inputs = integers(before, vocabulary, device).view({batch, options.sequence});
   task.labels = integers(after, vocabulary, device);
   task.steps = steps;
   return task;
 }
 
-Task make_task(const std::string& model, int rank, Device& device) {
-  if (model == "mlp") return make_mlp_task(rank, device);
-  nn::GptOptions options{.vocabulary = vocabulary, .head = nn::OutputHead::untied};
-  if (model == "gpt-small") return make_gpt_task(options, 16, 20, rank, device);
-  options.layers = 6;
-  options.width = 384;
-  options.heads = 6;
-  options.sequence = 256;
-  return make_gpt_task(options, 8, 2, rank, device);
+Task make_task(const std::string& model, int rank, DType dtype, Device& device) {
+  if (model == "mlp") return make_mlp_task(rank, dtype, device);
+  nn::GptOptions options{.vocabulary = 256, .head = nn::OutputHead::untied};
+  if (model == "gpt-small") return make_gpt_task(options, 16, 20, rank, dtype, device);
+  if (model == "gpt") {
+    options.layers = 6;
+    options.width = 384;
+    options.heads = 6;
+    options.sequence = 256;
+    return make_gpt_task(options, 8, 2, rank, dtype, device);
+  }
+  // GPT-2's smallest size [RWC19]: 124,439,808 parameters.
+  options = {.layers = 12, .width = 768, .heads = 12, .sequence = 1024, .vocabulary = 50'257};
+  return make_gpt_task(options, 8, 5, rank, dtype, device);
 }
 
-// `model` is the task's own, or a Ddp around it.
-double one_step(const Task& task, nn::Module& model) {
+// `model` is the task's own, or a Ddp around it. The loss is not waited for.
+Tensor one_step(const Task& task, nn::Module& model) {
   task.optimizer->zero_grad();
   Tape tape(GradMode::record);
   Value logits = model.forward(tape, tape.constant(task.inputs));
@@ -132,7 +134,7 @@ double one_step(const Task& task, nn::Module& model) {
   const Value loss = autograd::cross_entropy(tape, logits, task.labels);
   tape.backward(loss);
   task.optimizer->step();
-  return number_of(loss.tensor);
+  return loss.tensor;
 }
 
 // Since the machine started, as Python's time.monotonic() counts.
@@ -144,7 +146,9 @@ double processor_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC
 
 int run(int argc, const char* const* argv) {
   Options options("bench-train", "Trains one model on one thread and prints its speed as JSON.");
-  options.choice("model", {"mlp", "gpt-small", "gpt"}, "mlp", "what to train")
+  options.choice("model", {"mlp", "gpt-small", "gpt", "gpt-124m"}, "mlp", "what to train")
+      .choice("dtype", {"float32", "bfloat16"}, "float32",
+              "type of parameters, optimizer state and inputs")
       .option("steps", "", "steps per repetition")
       .option("repetitions", "3", "repetitions; each gives one rate")
       .option("warmup", "5", "steps before the first repetition")
@@ -159,11 +163,12 @@ int run(int argc, const char* const* argv) {
   const apps::Computing computing(arguments, nccl ? apps::seat_of_process() : apps::Seat{});
   Device& device = computing.device();
   const apps::Ranks world = nccl ? apps::join_gpus(device) : apps::join_ranks();
+  const DType dtype = arguments.has("--dtype bfloat16") ? DType::bfloat16 : DType::float32;
   const int rank = world.group->rank(), ranks = world.group->size();
   if (ranks > 1 && !device.on_host() && !nccl) {
     throw UsageError("--device cuda computes on one GPU: several ranks need --backend nccl");
   }
-  const Task task = make_task(arguments.get("model"), rank, device);
+  const Task task = make_task(arguments.get("model"), rank, dtype, device);
   const double ready_at_s = now_s();
   set_weights(*task.model);
   std::optional<ddp::Ddp> wrapped;
@@ -174,21 +179,22 @@ int run(int argc, const char* const* argv) {
   const std::int64_t repetitions = arguments.integer("repetitions", 1);
   const std::int64_t warmup = arguments.integer("warmup", 1);
 
-  const double first_loss = one_step(task, model);
+  const double first_loss = number_of(one_step(task, model));
   double early_loss = first_loss;
-  for (std::int64_t i = 1; i < warmup; ++i) early_loss = one_step(task, model);
+  for (std::int64_t i = 1; i < warmup; ++i) early_loss = number_of(one_step(task, model));
   std::vector<double> rates, processor_rates;
   collectives::Communication communication;
   double last_loss = 0;
   for (std::int64_t i = 0; i < repetitions; ++i) {
     world.group->barrier();
     const double began = now_s(), processor_began = processor_s();
+    Tensor loss;
     for (std::int64_t k = 0; k < steps; ++k) {
-      const double loss = one_step(task, model);
-      // Later ones differ by more and more rounding.
-      if (i == 0) last_loss = loss;
+      loss = one_step(task, model);
       if (wrapped) communication += wrapped->communication();
     }
+    const double loss_of_repetition = number_of(loss);  // waits for all its steps
+    if (i == 0) last_loss = loss_of_repetition;  // later ones differ by more and more rounding
     rates.push_back(static_cast<double>(steps) / (now_s() - began));
     processor_rates.push_back(static_cast<double>(steps) / (processor_s() - processor_began));
   }
@@ -203,6 +209,7 @@ int run(int argc, const char* const* argv) {
       {"program", "Lockstep"},
       {"model", arguments.get("model")},
       {"parameters", nn::count_of(*task.model)},
+      {"dtype", name_of(dtype)},
       {"steps_per_s", rates},
       {"steps_per_cpu_s", processor_rates},
       {"peak_rss_bytes", usage.ru_maxrss * 1024},

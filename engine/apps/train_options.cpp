@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/edition.hpp"
 #include "engine/base/nearest.hpp"
 #include "engine/data/text.hpp"
 
@@ -91,9 +92,15 @@ train::PipelineOptions pipeline_options(const Arguments& arguments) {
   return options;
 }
 
+// Of this program: where it was built, or the students' edition that it lies in.
+std::string folder_of_lab() {
+  const auto edition = folder_of_edition();
+  return edition ? edition->string() : LOCKSTEP_SOURCE_FOLDER;
+}
+
 Datasets open_text(const Arguments& arguments, const std::string& data) {
   const bool own = data.starts_with("text:");
-  const auto paths = own ? std::vector{data.substr(5)} : data::course_texts(LOCKSTEP_SOURCE_FOLDER);
+  const auto paths = own ? std::vector{data.substr(5)} : data::course_texts(folder_of_lab());
   const std::string all = data::read_text(paths);
   const std::string train = data::part_of(all, data::Split::train);
   const std::string test = data::part_of(all, data::Split::test);

@@ -26,6 +26,8 @@ std::unique_ptr<Wires> open_wires(Device&) {
 
 std::string paper_findings() { return {}; }
 
+std::string paper_lines() { return {}; }
+
 std::string paper_counters() { return {}; }
 
 std::string paper_history() { return {}; }

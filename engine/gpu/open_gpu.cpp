@@ -8,8 +8,18 @@
 namespace lockstep::gpu {
 namespace {
 
-const std::filesystem::path object_file = LOCKSTEP_GPU_OBJECT;
-const std::filesystem::path paper_folder = LOCKSTEP_PAPER_FOLDER;
+// Two folders above the program, as in a build and in a pack that was carried elsewhere; else where
+// the build has put it.
+std::filesystem::path near_program(const char* place, const char* built) {
+  std::error_code unknown;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  const auto near = program.parent_path().parent_path() / place;
+  return std::filesystem::exists(near, unknown) ? near : built;
+}
+
+const std::filesystem::path object_file =
+    near_program("gpu/liblockstep_gpu.so", LOCKSTEP_GPU_OBJECT);
+const std::filesystem::path paper_folder = near_program("paper", LOCKSTEP_PAPER_FOLDER);
 constexpr int has_nccl = LOCKSTEP_HAS_NCCL;  // the object needs NVIDIA's NCCL, or paper's
 
 // Opened for as long as the process runs: the device's code lies there.
@@ -21,9 +31,17 @@ void* opened(const std::filesystem::path& file, int flags) {
   }
   void* library = dlopen(file.c_str(), flags);
   if (library == nullptr) {
-    const char* why = dlerror();
-    throw GpuError(text("the GPU library ", file.string(), " cannot be loaded: ",
-                        why == nullptr ? "the loader does not say why" : why));
+    const char* said = dlerror();
+    const std::string why = said == nullptr ? "the loader does not say why" : said;
+    // A library that the object needs, by its name alone.
+    const std::size_t missing = why.find(": cannot open shared object file");
+    if (missing != std::string::npos && why.find('/') > missing) {
+      throw GpuError(text("--device cuda needs an NVIDIA GPU, but this machine lacks NVIDIA's ",
+                          why.substr(0, missing),
+                          ", which its CUDA Toolkit 13 has; leave it out to compute on the CPU, or "
+                          "add --paper"));
+    }
+    throw GpuError(text("the GPU library ", file.string(), " cannot be loaded: ", why));
   }
   return library;
 }
@@ -114,6 +132,8 @@ std::unique_ptr<Wires> open_wires(Device& gpu) {
 }
 
 std::string paper_findings() { return told_by_paper("paperFindings"); }
+
+std::string paper_lines() { return told_by_paper("paperLines"); }
 
 std::string paper_counters() { return told_by_paper("paperCounters"); }
 

@@ -52,6 +52,10 @@ int count_gpus(const GpuOptions& options);
 // first.
 std::string paper_findings();
 
+// What each line of each kernel's source did on paper, where the setting `counters` is 1; for
+// explain/counted_kernel.hpp.
+std::string paper_lines();
+
 // What each kernel did on paper since the process began, a line a kernel: "NAME: launches 3,
 // instructions 120, ...". All but these two are counted where the setting `counters` is 1.
 std::string paper_counters();

@@ -72,6 +72,11 @@ bool configure(Settings& settings, std::string_view key, std::string_view value)
   if (key == "grid_max") return read_number(value, settings.grid_max);
   if (key == "skip_wait") return read_number(value, settings.skip_wait);
   if (key == "move_launch") return read_number(value, settings.move_launch);
+  if (key == "edit_call") return read_number(value, settings.edit_call);
+  if (key == "edit_as") {
+    settings.edit_as = value;
+    return true;
+  }
   if (key == "ptx_edit") {
     settings.ptx_edit = value;
     return true;

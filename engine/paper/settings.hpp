@@ -31,6 +31,10 @@ struct Settings {
   std::uint64_t skip_wait = 0;        // a wait of the host that does not wait
   std::uint64_t fail_collective = 0;  // an operation of NCCL: an asynchronous error on all ranks
   std::uint64_t move_launch = 0;      // a kernel or a product that goes to a stream of its own
+  // A call of NCCL that communicates, with one argument changed: edit_as says which. Of the tests,
+  // and no variable of the environment.
+  std::uint64_t edit_call = 0;
+  std::string edit_as;  // "count" (one less), "type", "operator", "root"
   // Blocks of a launch at most, the others are left out; 0: as many as asked for. A kernel that
   // walks on by its grid's size comes to the same result.
   std::uint32_t grid_max = 0;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "grader/batch/standing.hpp"
+
 namespace lockstep::grader {
 namespace {
 
@@ -49,10 +51,8 @@ Budgets::Budgets(double budget_s, const nlohmann::json& plan,
     }
     files_.push_back(std::move(files));
   }
-  for (const auto& record : records) {
-    if (record.at("record") != "result") continue;
-    charge({record.at("exercise"), record.at("sha256")}, record.value("charge_s", 0.0),
-           Figure::final);
+  for (const auto& [judged, record] : standing_results(records)) {
+    charge(judged, record->value("charge_s", 0.0), Figure::final);
   }
 }
 

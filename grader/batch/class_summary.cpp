@@ -1,6 +1,7 @@
 #include "grader/batch/class_summary.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -8,6 +9,8 @@
 
 namespace lockstep::grader {
 namespace {
+
+using nlohmann::json;
 
 constexpr std::size_t names_max = 12;   // of one kind of trouble
 constexpr std::size_t reasons_max = 3;  // told in full; the tables have all
@@ -106,6 +109,37 @@ std::string class_summary(const TakenIn& taken, const Roster& roster) {
     out += summary_indent + roster.notes[i] + "\n";
   }
   return out;
+}
+
+std::string changes_between(const json& before, const json& now) {
+  std::map<std::pair<std::string, std::string>, json> known;
+  for (const json& student : before.at("students")) {
+    for (const json& row : student.at("rows")) {
+      known[{student.at("student"), row.at("exercise")}] = row;
+    }
+  }
+  std::string out;
+  std::size_t changed = 0;
+  for (const json& student : now.at("students")) {
+    for (const json& row : student.at("rows")) {
+      const auto at = known.find({student.at("student"), row.at("exercise")});
+      if (at == known.end() || at->second.at("points") == row.at("points")) continue;
+      if (++changed > names_max) continue;
+      out += text(summary_indent, student.at("student").get<std::string>(), ", ",
+                  row.at("exercise").get<std::string>(), ": ", at->second.at("points").get<int>(),
+                  " → ", row.at("points").get<int>(), " (", row.at("verdict").get<std::string>(),
+                  ")\n");
+    }
+  }
+  if (changed > names_max) out += text(summary_indent, "and ", changed - names_max, " more\n");
+  if (changed == 0) return "";
+  return text("changed  ", counted(changed, " row", " rows"), "\n", out);
+}
+
+std::string timeless_hand_ins(const std::vector<std::string>& students) {
+  if (students.empty()) return "";
+  return text("late     no hand-in time is known of ", listed(students),
+              ": they count as in time\n");
 }
 
 }  // namespace lockstep::grader

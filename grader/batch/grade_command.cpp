@@ -4,22 +4,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <thread>
+#include <set>
 
 #include "engine/base/error.hpp"
+#include "engine/base/nearest.hpp"
 #include "engine/launch/guard.hpp"
 #include "grader/batch/canary.hpp"
 #include "grader/batch/class_run.hpp"
 #include "grader/batch/class_summary.hpp"
 #include "grader/batch/digest.hpp"
 #include "grader/batch/grade_files.hpp"
+#include "grader/batch/grade_request.hpp"
 #include "grader/batch/grades.hpp"
+#include "grader/batch/hand_in_times.hpp"
 #include "grader/batch/progress_line.hpp"
 #include "grader/batch/secret.hpp"
 #include "grader/batch/settings.hpp"
@@ -37,57 +38,15 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-Options grade_options() {
-  Options options("./lab grade",
-                  "Grades a class in the sandbox: one row for every student and exercise.");
-  options.words("SUBMISSIONS", "a folder with a folder, zip or tar for each student")
-      .option("out", "", "the folder for grades, reports and the journal (required)")
-      .option("exercises", "", "names or lessons, separated by commas (default: all)")
-      .option("seed-file", "", "your own secret seed, mode 600 (default: a new one)")
-      .option("jobs", "", "files judged at the same time (default: one per processor)")
-      .option("roster", "", "CSV file with a line for each student")
-      .option("student-column", "", "the roster's column with their names (default: student, …)")
-      .option("student-from", "",
-              "how names of hand-ins begin: canvas, canvas-id, moodle, moodle-id, gradescope, "
-              "github, or a regular expression with one group")
-      .option("limits", "", "idle=3,case=60,cpu=10,memory=512,submission=300,student=120 (s, MiB)")
-      .option("format", "json,csv", "json, csv, or both")
-      .flag("resume", "continue an interrupted run")
-      .flag("json", "also print grades.json");
-  return options;
-}
-
-std::vector<std::string> parts_of(const std::string& list) {
-  std::vector<std::string> parts;
-  std::istringstream in(list);
-  for (std::string part; std::getline(in, part, ',');) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
-}
-
-std::vector<const Exercise*> chosen(const Course& course, const std::string& list) {
-  std::vector<const Exercise*> exercises;
-  for (const Exercise& exercise : course.exercises) exercises.push_back(&exercise);
-  if (list.empty()) return exercises;
-  std::vector<const Exercise*> named;
-  for (const std::string& name : parts_of(list)) {
-    for (const Exercise* exercise : exercises_named(course, name)) named.push_back(exercise);
-  }
-  std::erase_if(exercises, [&](const Exercise* exercise) {  // in the order of the course
-    return std::find(named.begin(), named.end(), exercise) == named.end();
-  });
-  return exercises;
-}
-
+// A run, as the command line and the journal say it together.
 struct Plan {
   std::vector<const Exercise*> exercises;
   Roster roster;
   std::string naming;  // student_name.hpp
   TakenIn taken;
   std::string secret;
-  json settings;
   ClassLimits limits;
+  json settings, versions, record;  // the last is the plan's
 };
 
 const json* last_of(const Journal& journal, const char* kind) {
@@ -98,36 +57,112 @@ const json* last_of(const Journal& journal, const char* kind) {
   return last;
 }
 
-enum class Begun : unsigned char { refused, resumed };  // when there are grades already
-
 // Nothing of an earlier run is gone on with unless that is asked for.
-void look_at_earlier(const Journal& journal, const fs::path& out, Begun begun) {
-  if (begun == Begun::resumed || last_of(journal, "settings") == nullptr) return;
-  throw UsageError(text("there are grades in ", out.string(),
-                        " already: continue with --resume, or choose another --out"));
+void look_at_earlier(const Journal& journal, const fs::path& out, const GradeRequest& request) {
+  const bool earlier = last_of(journal, "settings") != nullptr;
+  if (earlier && request.begin == GradeRequest::Begin::afresh) {
+    throw UsageError(text("there are grades in ", out.string(),
+                          " already: continue with --resume, or choose another --out"));
+  }
+  if (!earlier && !request.regrades.empty()) {
+    throw UsageError(text("--regrade: there are no grades in ", out.string(), " yet"));
+  }
 }
 
 void append_if_new(Journal& journal, const json& record) {
   const json* known = last_of(journal, record.at("record").get_ref<const std::string&>().c_str());
-  if (known == nullptr || *known != record) journal.append(record);
+  const bool always = record.at("record") == "regrade";  // a second wish, also for the same files
+  if (always || known == nullptr || *known != record) journal.append(record);
 }
 
-void begin(Journal& journal, const Plan& plan, const fs::path& out) {
+// Results of other settings are never mixed with these.
+void compare_settings(const json& before, const Plan& plan, const fs::path& out) {
+  std::string differs;
+  for (const auto& [key, value] : plan.settings.items()) {
+    if (before.value(key, json()) != value) differs += (differs.empty() ? "" : ", ") + key;
+  }
+  if (differs.empty()) return;
+  throw UsageError(text("the grades in ", out.string(), " come from a run with another ", differs,
+                        ": they cannot be mixed; choose another --out"));
+}
+
+// An exercise that has changed since it was graded is judged again for everybody, or not at all.
+void compare_versions(const json& before, const Plan& plan, const GradeRequest& request) {
+  std::vector<std::string> changed;
+  const json& known = before.at("exercises");
+  for (const auto& [address, version] : plan.versions.at("exercises").items()) {
+    if (known.contains(address) && known.at(address) != version) changed.push_back(address);
+  }
+  const std::vector<std::string> mixed = mixed_exercises(request.regrades, changed);
+  if (mixed.empty()) return;
+  std::string names, ask;
+  for (const std::string& address : mixed) {
+    names += (names.empty() ? "" : ", ") + address;
+    ask += (ask.empty() ? "*/" : ",*/") + address;
+  }
+  if (mixed.size() == known.size()) ask = "*";
+  throw UsageError(text(mixed.size() > 5 ? text(mixed.size(), " exercises") : names,
+                        mixed.size() == 1 ? " is another version" : " are another version",
+                        " of the lab than in the grades: pass --regrade '", ask,
+                        "' to judge everybody's again, or choose another --out"));
+}
+
+// Settings, versions, the class's list and what was handed in.
+void begin(Journal& journal, const Plan& plan, const GradeRequest& request, const fs::path& out) {
   if (const json* before = last_of(journal, "settings"); before == nullptr) {
     journal.append(plan.settings);
-  } else if (*before != plan.settings) {
-    std::string differs;
-    for (const auto& [key, value] : plan.settings.items()) {
-      if (before->value(key, json()) != value) differs += (differs.empty() ? "" : ", ") + key;
-    }
-    throw UsageError(text("the grades in ", out.string(), " come from a run with another ", differs,
-                          ": they cannot be mixed; choose another --out"));
+  } else {
+    compare_settings(*before, plan, out);
   }
+  json versions = plan.versions;
+  if (const json* before = last_of(journal, "versions"); before != nullptr) {
+    compare_versions(*before, plan, request);
+    for (const auto& [address, version] : before->at("exercises").items()) {
+      if (!versions.at("exercises").contains(address)) versions["exercises"][address] = version;
+    }
+  }
+  append_if_new(journal, versions);
   json roster = json_of(plan.roster);
   roster["record"] = "roster";
   roster["student_from"] = plan.naming;
   append_if_new(journal, roster);
-  append_if_new(journal, plan_record(plan.exercises, plan.taken.submissions, plan.roster.columns));
+  append_if_new(journal, plan.record);
+}
+
+// What a person asks for beside the judge's results: lateness, overrides, a second judgement.
+struct Wishes {
+  std::vector<json> records;
+  std::vector<std::string> timeless;  // students of whom no hand-in time is known
+};
+
+Wishes wishes_of(const Journal& journal, const Plan& plan, const GradeRequest& request) {
+  Wishes wishes;
+  const json* known = last_of(journal, "late");
+  if (known == nullptr && !request.late && !request.late_from.empty()) {
+    throw UsageError("--late-from belongs to --late FILE, which is not given");
+  }
+  if (known != nullptr || request.late) {
+    const LatePolicy policy = request.late ? *request.late : late_from(*known);
+    std::string asked = request.late_from;
+    if (asked.empty() && known != nullptr) asked = known->at("from");
+    const std::string source = time_source(asked, plan.naming, plan.roster);
+    json record = json_of(policy);
+    record["record"] = "late";
+    record["from"] = source;
+    const json times =
+        hand_in_times(source, plan.taken, plan.roster, policy, last_of(journal, "hand_in_times"));
+    wishes.timeless = without_a_time(times, plan.taken);
+    wishes.records = {std::move(record), times};
+  }
+  if (request.overrides) {
+    json record = json_of(*request.overrides);
+    record["record"] = "overrides";
+    wishes.records.push_back(std::move(record));
+  }
+  if (!request.regrades.empty()) {
+    wishes.records.push_back(regrade_record(request.regrades, plan.record));
+  }
+  return wishes;
 }
 
 Told told_on_stderr() {
@@ -157,47 +192,87 @@ void remove_left_over(const fs::path& note) {
   fs::remove(note);
 }
 
-// What the command line and the files it names say by themselves, before anything is made.
-Plan asked_for(const Arguments& arguments, Lab& lab) {
-  Plan plan;
-  plan.exercises = chosen(lab.course, arguments.get("exercises"));
-  plan.limits.jobs = arguments.given("jobs")
-                         ? static_cast<int>(arguments.integer("jobs", 1))
-                         : static_cast<int>(std::thread::hardware_concurrency());
-  set_limits(arguments.get("limits"), lab.limits, plan.limits);
-  plan.naming = arguments.get("student-from");
-  if (arguments.given("roster")) {
-    plan.roster = read_roster(read_text(arguments.get("roster")), arguments.get("student-column"));
-  } else if (arguments.given("student-column")) {
-    throw UsageError("--student-column names a column of the --roster, which is not given");
+std::vector<const Exercise*> exercises_of(const Course& course, const json& plan) {
+  std::vector<const Exercise*> exercises;
+  for (const json& one : plan.at("exercises")) {
+    exercises.push_back(&exercise_named(course, one.at("exercise").get<std::string>()));
   }
-  if (arguments.given("seed-file")) plan.secret = read_secret(arguments.get("seed-file"));
-  return plan;
+  return exercises;
 }
 
-// The rest. The list of the class and how hand-ins are named are the journal's unless given anew.
-void complete(Plan& plan, const Arguments& arguments, Lab& lab, const Journal& journal,
-              const fs::path& out) {
-  if (const json* known = last_of(journal, "roster"); known != nullptr) {
-    if (!arguments.given("roster")) plan.roster = roster_from(*known);
-    if (!arguments.given("student-from")) plan.naming = known->at("student_from");
+// Only some students are taken in: all the others stay as they were.
+json plan_of_all(const Plan& plan, const GradeRequest& request, const json* before) {
+  json record = plan_record(plan.exercises, plan.taken.submissions, plan.roster.columns);
+  if (request.students.empty() || before == nullptr) return record;
+  if (record.at("exercises") != before->at("exercises")) {
+    throw UsageError(
+        "--students takes the exercises of the grades that there are: leave out "
+        "--exercises, or grade everybody");
   }
-  plan.taken = take_in(arguments.words().front(), plan.exercises, plan.roster, plan.naming);
+  return with_others(std::move(record), *before, request.students, plan.roster);
+}
+
+void refuse_unknown_students(const GradeRequest& request, const json& plan) {
+  std::set<std::string> students;
+  for (const json& student : plan.at("students")) students.insert(student.at("student"));
+  if (request.overrides) refuse_strangers(*request.overrides, students);
+  if (!request.late) return;
+  const std::vector<std::string> known(students.begin(), students.end());
+  for (const auto& [who, extension] : request.late->extensions) {
+    const std::string student = who.substr(0, who.find('/'));
+    if (students.contains(student)) continue;
+    throw UsageError(text("--late: [extensions] names a student ", student, ", who is not there",
+                          did_you_mean(student, known)));
+  }
+}
+
+std::string secret_of(const GradeRequest& request, const Journal& journal, const fs::path& out) {
+  if (!request.secret.empty()) return request.secret;
+  if (last_of(journal, "settings") != nullptr && !fs::exists(out / "seed")) {
+    throw UsageError("these grades were begun with a --seed-file: pass it again");
+  }
+  return kept_secret(out / "seed");
+}
+
+// What the command line leaves open is the journal's, or the default.
+Plan complete(const GradeRequest& request, Lab& lab, const Journal& journal, const fs::path& out) {
+  Plan plan;
+  plan.limits.jobs = request.jobs;
+  const json* const settings = last_of(journal, "settings");
+  if (!request.limits && settings != nullptr) {
+    set_limits_from(settings->at("limits"), lab.limits, plan.limits);
+  }
+  set_limits(request.limits.value_or(""), lab.limits, plan.limits);
+  const json* const list = last_of(journal, "roster");
+  if (list != nullptr) plan.roster = roster_from(*list);
+  if (request.roster) plan.roster = *request.roster;
+  plan.naming = request.naming.value_or(list != nullptr ? list->at("student_from") : "");
+  const json* const before = last_of(journal, "plan");
+  for (const Exercise& exercise : lab.course.exercises) plan.exercises.push_back(&exercise);
+  if (before != nullptr) plan.exercises = exercises_of(lab.course, *before);
+  if (request.exercises) plan.exercises = *request.exercises;
+  plan.taken =
+      take_in(request.submissions, plan.exercises, plan.roster, plan.naming, {}, request.students);
+  plan.record = plan_of_all(plan, request, before);
+  refuse_unknown_students(request, plan.record);
   std::vector<const Exercise*> judged = plan.exercises;
   judged.push_back(&canary_exercise(lab.course));
   make_ready(lab, judged);
   make_impostors_ready(lab, judged);
-  if (plan.secret.empty()) plan.secret = kept_secret(out / "seed");
+  plan.secret = secret_of(request, journal, out);
   plan.settings = {{"record", "settings"},
+                   {"format", 2},
                    {"seed_sha256", sha256(plan.secret)},
-                   {"limits", limits_record(lab.limits, plan.limits)},
-                   {"lab", lab_digest(lab, plan.exercises)}};
+                   {"limits", limits_record(lab.limits, plan.limits)}};
+  plan.versions = {{"record", "versions"}, {"exercises", lab_versions(lab, plan.exercises)}};
+  return plan;
 }
 
 std::size_t not_judged(const json& grades) {
   std::size_t rows = 0;
   for (const json& student : grades.at("students")) {
-    for (const json& row : student.at("rows")) rows += row.at("verdict") == "infrastructure";
+    for (const json& row : student.at("rows"))
+      rows += row.at("verdict") == "infrastructure" && row.at("by_hand") == false;
   }
   return rows;
 }
@@ -237,23 +312,6 @@ std::string summary_of(const Plan& plan, const fs::path& out, const Proven& prov
   return summary;
 }
 
-// What needs no more than a look at the command line, before anything is made.
-void look_at(const Arguments& arguments, const std::vector<std::string>& formats) {
-  if (arguments.words().size() != 1) {
-    throw UsageError("./lab grade needs one folder of submissions: ./lab grade DIR --out DIR");
-  }
-  const fs::path folder = arguments.words().front();
-  if (!fs::is_directory(folder)) {
-    throw UsageError(text("there is no folder ", folder.string(),
-                          ": it should hold a folder or an archive for each student"));
-  }
-  for (const std::string& format : formats) {
-    if (format != "json" && format != "csv") {
-      throw UsageError("--format " + format + ": there are json and csv");
-    }
-  }
-}
-
 // Nothing that is started for a class outlives it, even if this process is killed. The sandbox dies
 // with its parent, but for a moment at its start it does not yet.
 class Leftovers {
@@ -269,14 +327,15 @@ class Leftovers {
 };
 
 Exit grade_class(Lab lab, const Arguments& arguments) {
-  const std::vector<std::string> formats = parts_of(arguments.get("format"));
-  look_at(arguments, formats);
-  Plan plan = asked_for(arguments, lab);
-  const fs::path out = output_folder(arguments.get("out"));
+  const GradeRequest request = grade_request(arguments, lab.course);
+  const fs::path out = output_folder(request.out);
   Journal journal(out / "journal.jsonl");  // locked: no other grader writes there
-  look_at_earlier(journal, out, arguments.flag("resume") ? Begun::resumed : Begun::refused);
-  complete(plan, arguments, lab, journal, out);
-  begin(journal, plan, out);
+  look_at_earlier(journal, out, request);
+  const Plan plan = complete(request, lab, journal, out);
+  const json before = grades_of(journal.records());
+  const Wishes wishes = wishes_of(journal, plan, request);
+  begin(journal, plan, request, out);
+  for (const json& record : wishes.records) append_if_new(journal, record);
   const auto units =
       units_left(plan.exercises, plan.taken.submissions, journal.records(), plan.secret);
 
@@ -291,6 +350,7 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
                                        leftovers.guard().entry());
   send_impostors(lab, plan.exercises, plan.limits.jobs, plan.secret);
   send_canaries(lab, *proven.sandbox, area.path(), plan.limits.jobs, plan.secret);
+  if (::isatty(STDERR_FILENO) != 1) std::cerr << units.size() << " files to judge\n";
   std::size_t judged = 0;
   judge_units(
       lab, *proven.sandbox, area.path(), units, plan.limits,
@@ -303,12 +363,14 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
       Budgets(plan.limits.student_s, *last_of(journal, "plan"), journal.records()), out);
 
   const json grades = grades_of(journal.records());
-  write_grades(out, journal.records(), grades, formats);
+  write_grades({out, request.formats, request.names}, journal.records(), grades, lab.course);
   fs::remove(note);
   if (arguments.flag("json")) {
     std::cout << grades.dump(1) << "\n";
   } else {
-    std::cout << wrapped(summary_of(plan, out, proven, grades, judged), lab.columns);
+    std::cout << wrapped(summary_of(plan, out, proven, grades, judged) +
+                             changes_between(before, grades) + timeless_hand_ins(wishes.timeless),
+                         lab.columns);
   }
   return not_judged(grades) == 0 ? Exit::passed : Exit::lab_failed;
 }

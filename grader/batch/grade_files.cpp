@@ -1,25 +1,22 @@
 #include "grader/batch/grade_files.hpp"
 
-#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "engine/base/error.hpp"
-#include "grader/batch/digest.hpp"
 #include "grader/batch/grades.hpp"
 #include "grader/batch/journal.hpp"
+#include "grader/batch/pseudonyms.hpp"
+#include "grader/batch/secret.hpp"
+#include "grader/export/class_book.hpp"
+#include "grader/export/escaped.hpp"
 
 namespace lockstep::grader {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-// A student's name may be longer than a file's may be.
-std::string report_name(const std::string& student) {
-  constexpr std::size_t length_max = 200, kept = 150;
-  if (student.size() <= length_max) return student + ".json";
-  return student.substr(0, kept) + "~" + sha256(student).substr(0, 16) + ".json";
-}
 
 // Where the time went: no part of the grades, which are the same in every run.
 json times_of(const std::vector<json>& records) {
@@ -31,6 +28,65 @@ json times_of(const std::vector<json>& records) {
                      {"seconds", record.at("seconds")}});
   }
   return times;
+}
+
+std::vector<json> reports_of(const json& grades, const std::vector<json>& records) {
+  std::vector<json> reports;
+  for (const json& student : grades.at("students")) {
+    reports.push_back(student_report(student, records));
+  }
+  return reports;
+}
+
+// In the order of the pseudonyms, since the order of names would tell.
+ClassBook under_pseudonyms(const fs::path& out, const std::vector<json>& records,
+                           const json& grades) {
+  const std::string secret = kept_secret(out / "names.secret");
+  std::map<std::string, std::pair<json, json>> by_name;
+  std::string list = "pseudonym,student\n";
+  for (const json& student : grades.at("students")) {
+    const std::string name = student.at("student"), other = pseudonym(secret, name);
+    list += cell(other) + "," + cell(name) + "\n";
+    by_name[other] = {under_pseudonym(student, secret),
+                      under_pseudonym(student_report(student, records), secret)};
+  }
+  write_whole(out / "names.csv", list);
+  ClassBook written{grades, {}, {}};
+  written.grades["columns"] = json::array();
+  written.grades["students"] = json::array();
+  for (auto& [name, both] : by_name) {
+    written.grades["students"].push_back(std::move(both.first));
+    written.reports.push_back(std::move(both.second));
+  }
+  return written;
+}
+
+// Files of an earlier run under other names.
+void remove_others(const fs::path& folder, const std::set<fs::path>& files) {
+  if (!fs::is_directory(folder)) return;
+  std::vector<fs::path> others;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_regular_file() && !files.contains(entry.path())) others.push_back(entry.path());
+  }
+  for (const fs::path& file : others) fs::remove(file);
+}
+
+// All of them, each below the folder; what they stand in is for the owner alone.
+std::vector<BookFile> files_in(const std::vector<std::string>& formats, const ClassBook& book) {
+  std::vector<BookFile> files;
+  for (const json& report : book.reports) {
+    files.push_back({fs::path("students") / (file_stem(report.at("student")) + ".json"),
+                     report.dump(1) + "\n"});
+  }
+  for (const std::string& format : formats) {
+    if (format == "json") files.push_back({"grades.json", book.grades.dump(1) + "\n"});
+    if (format == "csv") {
+      files.push_back({"grades.csv", grades_csv(book.grades)});
+      files.push_back({"totals.csv", totals_csv(book.grades)});
+    }
+    for (BookFile& file : files_of(book, format)) files.push_back(std::move(file));
+  }
+  return files;
 }
 
 }  // namespace
@@ -47,23 +103,26 @@ fs::path output_folder(const std::string& name) {
   return out;
 }
 
-void write_grades(const fs::path& out, const std::vector<json>& records, const json& grades,
-                  const std::vector<std::string>& formats) {
-  const auto wanted = [&](const char* format) {
-    return std::find(formats.begin(), formats.end(), format) != formats.end();
-  };
-  const fs::path students = out / "students";
-  fs::create_directories(students);
-  fs::permissions(students, fs::perms::owner_all);
-  for (const json& student : grades.at("students")) {
-    write_whole(students / report_name(student.at("student")),
-                student_report(student, records).dump(1) + "\n");
+void write_grades(const Output& output, const std::vector<json>& records, const json& grades,
+                  const Course& course) {
+  const fs::path& out = output.folder;
+  ClassBook book = output.names == Names::hidden
+                       ? under_pseudonyms(out, records, grades)
+                       : ClassBook{grades, reports_of(grades, records), {}};
+  for (const Lesson& lesson : course.lessons) book.lesson_titles[lesson.folder] = lesson.title;
+  std::set<fs::path> folders{out / "students"}, written;
+  for (const char* format : {"gradescope", "autolab", "prairielearn", "junit"}) {
+    folders.insert(out / format);
   }
-  if (wanted("json")) write_whole(out / "grades.json", grades.dump(1) + "\n");
-  if (wanted("csv")) {
-    write_whole(out / "grades.csv", grades_csv(grades));
-    write_whole(out / "totals.csv", totals_csv(grades));
+  for (const BookFile& file : files_in(output.formats, book)) {
+    const fs::path path = out / file.path;
+    if (path.parent_path() != out && fs::create_directories(path.parent_path())) {
+      fs::permissions(path.parent_path(), fs::perms::owner_all);
+    }
+    write_whole(path, file.content);
+    written.insert(path);
   }
+  for (const fs::path& folder : folders) remove_others(folder, written);
   write_whole(out / "times.json", times_of(records).dump(1) + "\n");
 }
 

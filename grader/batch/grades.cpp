@@ -1,13 +1,15 @@
 #include "grader/batch/grades.hpp"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "engine/base/text.hpp"
+#include "grader/batch/adjusted.hpp"
 #include "grader/batch/budget.hpp"
+#include "grader/batch/standing.hpp"
 #include "grader/batch/submission.hpp"
+#include "grader/export/escaped.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -31,25 +33,14 @@ json last_settings(const std::vector<json>& records) {
   return settings;
 }
 
-// By exercise and content; a later record of the same replaces an earlier one.
-using Results = std::map<std::pair<std::string, std::string>, const json*>;
-
-Results results_of(const std::vector<json>& records) {
-  Results results;
-  for (const json& record : records) {
-    if (record.at("record") != "result") continue;
-    results[{record.at("exercise"), record.at("sha256")}] = &record;
-  }
-  return results;
-}
-
 json row(const json& exercise, const std::string& verdict, const json& points,
          const std::string& cause, const std::string& reason = "") {
   return {{"exercise", exercise.at("exercise")}, {"verdict", verdict}, {"points", points},
           {"max_points", exercise.at("points")}, {"cause", cause},     {"reason", reason}};
 }
 
-json row_of(const json& student, const json& exercise, const Results& results, Account& account) {
+json row_of(const json& student, const json& exercise, const StandingResults& results,
+            Account& account) {
   const std::string whole = student.value("cause", "");
   if (!whole.empty()) {
     return row(exercise, is_nothing(whole) ? "missing" : "refused", 0, whole,
@@ -103,26 +94,31 @@ json about_of(const json& student, const json& columns) {
 
 json grades_of(const std::vector<json>& records) {
   const json& plan = last_plan(records);
-  const Results results = results_of(records);
+  const StandingResults results = standing_results(records);
+  const Adjustments adjustments(records);
   const json columns = plan.value("columns", json::array());
   const double budget_s = budget_of(last_settings(records));
   json students = json::array();
   for (const json& student : plan.at("students")) {
     json rows = json::array();
-    int points = 0, max_points = 0;
     Account account(budget_s);
     for (const json& exercise : plan.at("exercises")) {
       rows.push_back(row_of(student, exercise, results, account));
-      points += rows.back().at("points").get<int>();
-      max_points += rows.back().at("max_points").get<int>();
     }
-    students.push_back({{"student", student.at("student")},
-                        {"points", points},
-                        {"max_points", max_points},
-                        {"on_roster", student.at("on_roster")},
-                        {"about", about_of(student, columns)},
-                        {"reason", reason_of(student, rows)},
-                        {"rows", std::move(rows)}});
+    json graded = {{"student", student.at("student")},
+                   {"on_roster", student.at("on_roster")},
+                   {"about", about_of(student, columns)},
+                   {"reason", reason_of(student, rows)},
+                   {"rows", std::move(rows)}};
+    adjustments.adjust(graded);
+    int points = 0, max_points = 0;
+    for (const json& one : graded.at("rows")) {
+      points += one.at("points").get<int>();
+      max_points += one.at("max_points").get<int>();
+    }
+    graded["points"] = points;
+    graded["max_points"] = max_points;
+    students.push_back(std::move(graded));
   }
   return {{"seed_sha256", last_settings(records).value("seed_sha256", "")},
           {"exercises", plan.at("exercises")},
@@ -130,26 +126,16 @@ json grades_of(const std::vector<json>& records) {
           {"students", std::move(students)}};
 }
 
-std::string cell(const std::string& text) {
-  std::string safe = text;
-  // A spreadsheet computes what begins like this.
-  if (!safe.empty() && std::string_view("=+-@\t\r").find(safe.front()) != std::string_view::npos) {
-    safe.insert(safe.begin(), '\'');
-  }
-  if (safe.find_first_of(",\"\n\r") == std::string::npos) return safe;
-  std::string quoted = "\"";
-  for (const char c : safe) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string grades_csv(const json& grades) {
-  std::string out = "student,exercise,verdict,points,max_points,cause,reason\n";
+  std::string out =
+      "student,exercise,verdict,points,max_points,cause,reason,judged_points,note,comment\n";
   for (const json& student : grades.at("students")) {
     for (const json& row : student.at("rows")) {
       out += text(cell(student.at("student")), ",", cell(row.at("exercise")), ",",
                   cell(row.at("verdict")), ",", row.at("points").get<int>(), ",",
                   row.at("max_points").get<int>(), ",", cell(row.at("cause")), ",",
-                  cell(row.at("reason")), "\n");
+                  cell(row.at("reason")), ",", row.at("judged_points").get<int>(), ",",
+                  cell(row.at("note")), ",", cell(row.at("comment")), "\n");
     }
   }
   return out;
@@ -166,7 +152,7 @@ std::string totals_csv(const json& grades) {
   for (const json& student : grades.at("students")) {
     const auto& rows = student.at("rows");
     const bool graded = std::all_of(rows.begin(), rows.end(), [](const json& row) {
-      return row.at("verdict") != "infrastructure";
+      return row.at("verdict") != "infrastructure" || row.at("by_hand") == true;
     });
     out += text(cell(student.at("student")), ",", student.at("points").get<int>(), ",",
                 student.at("max_points").get<int>(), ",", graded ? "yes" : "no", ",",
@@ -180,7 +166,7 @@ std::string totals_csv(const json& grades) {
 }
 
 json student_report(const json& student, const std::vector<json>& records) {
-  const Results results = results_of(records);
+  const StandingResults results = standing_results(records);
   json report = student;
   for (const json& planned : last_plan(records).at("students")) {
     if (planned.at("student") != student.at("student")) continue;

@@ -9,9 +9,14 @@
 //     "answers":{address: {"sha256"} | {"cause","reason"} | {"missing": the reason}}}]}
 //   {"record":"result", "exercise", "sha256", "verdict", "points", "max_points", "cause",
 //     "report", "seconds", "charge_s", "attempts"}             of one file's content
-// The last roster and the last plan hold; results of the same content are one result, whoever
-// handed it in. A file whose student has used up the budget of the settings' limits (budget.hpp) is
-// `time`, cause student_budget, whether it was judged or not.
+//   {"record":"versions"}, {"record":"regrade"}                what ends results (standing.hpp)
+//   {"record":"late", …late.hpp, "from"}                       what late hand-ins lose
+//   {"record":"hand_in_times", "from",                         when each file was handed in, in
+//     "times":{student: {address: [seconds, sha256]}}}         seconds since 1970
+//   {"record":"overrides", …overrides.hpp}                     what a person decided
+// Of each kind the last holds; results of the same content are one result, whoever handed it in. A
+// file whose student has used up the budget of the settings' limits (budget.hpp) is `time`, cause
+// student_budget, whether it was judged or not.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -21,11 +26,13 @@
 namespace lockstep::grader {
 
 // {"seed_sha256", "exercises", "columns", "students":[{student, points, max_points, on_roster,
-// about:{column: cell}, reason, rows:[{exercise, verdict, points, max_points, cause, reason}]}]}:
-// in the order of names and of the course. A reason says why nothing was graded, and what mends it.
+// about:{column: cell}, reason, comment, rows:[{exercise, verdict, points, max_points, cause,
+// reason, and what adjusted.hpp adds}]}]}: in the order of names and of the course. A reason says
+// why nothing was graded, and what mends it.
 nlohmann::json grades_of(const std::vector<nlohmann::json>& records);
 
-// A line each student and exercise: student,exercise,verdict,points,max_points,cause,reason.
+// A line each student and exercise: student,exercise,verdict,points,max_points,cause,reason,
+// judged_points,note,comment.
 std::string grades_csv(const nlohmann::json& grades);
 // A line each student: student,points,max_points,graded,reason and the roster's other columns.
 std::string totals_csv(const nlohmann::json& grades);
@@ -33,8 +40,5 @@ std::string totals_csv(const nlohmann::json& grades);
 // What one student may read: the reports of all that was judged.
 nlohmann::json student_report(const nlohmann::json& student,
                               const std::vector<nlohmann::json>& records);
-
-// A cell of a table: quoted where needed, and never taken for a formula.
-std::string cell(const std::string& text);
 
 }  // namespace lockstep::grader

@@ -7,7 +7,7 @@
 //       :email: ada@example.org
 //     :created_at: 2026-11-22 17:34:00.861687000 Z
 //
-// Only the lines of submitters are read, so it needs no more of YAML than three kinds of quotes.
+// Only these lines are read, so it needs no more of YAML than three kinds of quotes.
 #include <optional>
 #include <sstream>
 
@@ -60,6 +60,7 @@ class MetadataReader {
     if (indent == 2 && line[indent] == ':') {
       end_submitter();
       inside_ = line.compare(indent, 12, ":submitters:") == 0;
+      if (const auto time = value_of(line, "created_at")) folders_.back().created_at = *time;
       return;
     }
     if (!inside_) return;
@@ -68,7 +69,7 @@ class MetadataReader {
     if (const auto sid = value_of(line, "sid")) now_.sid = *sid;
     if (const auto email = value_of(line, "email")) now_.email = *email;
   }
-  std::vector<std::pair<std::string, std::vector<std::string>>> folders() {
+  std::vector<GradescopeHandIn> folders() {
     end_submitter();
     return std::move(folders_);
   }
@@ -79,24 +80,23 @@ class MetadataReader {
     inside_ = false;
     const std::size_t colon = line.rfind(':');
     if (colon == std::string::npos) return;
-    folders_.emplace_back(scalar(line.substr(0, colon)), std::vector<std::string>());
+    folders_.push_back({scalar(line.substr(0, colon)), {}, ""});
   }
   void end_submitter() {
     if (inside_ && !folders_.empty() && !now_.called().empty()) {
-      folders_.back().second.push_back(now_.called());
+      folders_.back().students.push_back(now_.called());
     }
     now_ = {};
   }
 
-  std::vector<std::pair<std::string, std::vector<std::string>>> folders_;
+  std::vector<GradescopeHandIn> folders_;
   Submitter now_;
   bool inside_ = false;
 };
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::vector<std::string>>> gradescope_students(
-    const std::string& metadata) {
+std::vector<GradescopeHandIn> gradescope_hand_ins(const std::string& metadata) {
   MetadataReader reader;
   std::istringstream lines(metadata);
   for (std::string line; std::getline(lines, line);) reader.read(line);

@@ -1,9 +1,10 @@
 #include "grader/batch/plan.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "grader/batch/digest.hpp"
+#include "grader/batch/standing.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -41,14 +42,34 @@ json plan_record(const std::vector<const Exercise*>& exercises,
           {"students", std::move(students)}};
 }
 
+json with_others(json plan, const json& before, const std::set<std::string>& only,
+                 const Roster& roster) {
+  json& students = plan.at("students");
+  for (json student : before.at("students")) {
+    const std::string name = student.at("student");
+    if (only.contains(name)) continue;
+    const auto listed = roster.students.find(name);
+    if (!roster.students.empty()) {
+      student["on_roster"] = listed != roster.students.end();
+      student["about"] = listed != roster.students.end()
+                             ? listed->second
+                             : std::vector<std::string>(roster.columns.size());
+    }
+    students.push_back(std::move(student));
+  }
+  std::sort(students.begin(), students.end(), [](const json& a, const json& b) {
+    return a.at("student").get_ref<const std::string&>() <
+           b.at("student").get_ref<const std::string&>();
+  });
+  return plan;
+}
+
 std::vector<PlannedUnit> units_left(const std::vector<const Exercise*>& exercises,
                                     const std::vector<Submission>& submissions,
                                     const std::vector<json>& records, const std::string& secret) {
   std::set<std::pair<std::string, std::string>> known;
-  for (const json& record : records) {
-    if (record.at("record") == "result" && record.at("verdict") != "infrastructure") {
-      known.emplace(record.at("exercise"), record.at("sha256"));
-    }
+  for (const auto& [file, record] : standing_results(records)) {
+    if (record->at("verdict") != "infrastructure") known.insert(file);
   }
   std::vector<PlannedUnit> left;
   for (const Submission& submission : submissions) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ namespace lockstep::grader {
 nlohmann::json plan_record(const std::vector<const Exercise*>& exercises,
                            const std::vector<Submission>& submissions,
                            const std::vector<std::string>& columns = {});
+
+// The plan of some students, and the others as an earlier plan has them.
+nlohmann::json with_others(nlohmann::json plan, const nlohmann::json& before,
+                           const std::set<std::string>& only, const Roster& roster);
 
 struct PlannedUnit {
   Unit unit;

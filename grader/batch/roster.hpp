@@ -11,25 +11,21 @@
 #include <string>
 #include <vector>
 
+#include "grader/batch/spreadsheet.hpp"
+
 namespace lockstep::grader {
 
 struct Roster {
   std::vector<std::string> columns;                          // the others, as their heading says
   std::map<std::string, std::vector<std::string>> students;  // by readable_name(): their cells
   std::vector<std::string> notes;  // on lines left out: no name, or a name again; the first counts
+  std::map<std::string, int> lines = {};  // of each student, when it was just read from a file
 };
 
 //   text     the file's bytes, whatever they are
 //   column   the heading above the students' names; empty: by the rule above
 //   Throws   UsageError with the line: not UTF-8, a quote left open, no such column, no student
 Roster read_roster(const std::string& text, const std::string& column = "");
-
-// The cells of such a text, line by line; lines without any letter are left out.
-struct SpreadsheetRow {
-  int line = 0;  // where it begins, from 1
-  std::vector<std::string> cells;
-};
-std::vector<SpreadsheetRow> read_spreadsheet(const std::string& text);
 
 nlohmann::json json_of(const Roster& roster);
 Roster roster_from(const nlohmann::json& record);

@@ -80,25 +80,46 @@ nlohmann::json limits_record(const sim::PlayerLimits& player, const ClassLimits&
           {"student_s", whole.student_s}};
 }
 
-std::string lab_digest(const Lab& lab, const std::vector<const Exercise*>& exercises) {
-  std::string all = sha256(read_text("/proc/self/exe"));
-  std::set<fs::path> files;
-  std::set<std::string> compilers;
+void set_limits_from(const nlohmann::json& record, sim::PlayerLimits& player, ClassLimits& whole) {
+  player.idle_s = record.at("idle_s");
+  player.case_s = record.at("case_s");
+  player.cpu_s = record.at("cpu_s");
+  player.memory_bytes = record.at("memory_bytes");
+  whole.submission_s = record.at("submission_s");
+  whole.student_s = record.at("student_s");
+}
+
+std::map<std::string, std::string> lab_versions(const Lab& lab,
+                                                const std::vector<const Exercise*>& exercises) {
+  std::map<fs::path, std::string> known;  // most files are of many exercises
+  const auto digest_of = [&](const fs::path& file) {
+    const auto [at, first] = known.emplace(file, "");
+    if (first) at->second = sha256(read_text(file));
+    return file.string() + at->second;
+  };
+  std::map<std::string, std::string> compilers, versions;
+  std::string headers;
   for (const Exercise* exercise : exercises) {
+    std::string all = digest_of("/proc/self/exe");
     if (exercise->kind == Kind::quiz) {
-      files.insert(lab.places.quiz_key(*exercise));
+      versions[exercise->address()] = sha256(all + digest_of(lab.places.quiz_key(*exercise)));
       continue;
     }
     const Recipe recipe = recipe_for(read_recipe(lab.places.recipe(*exercise)), PlayerKind::usual);
-    files.insert({lab.places.recipe(*exercise), lab.places.judge(*exercise)});
+    std::set<fs::path> files{lab.places.recipe(*exercise), lab.places.judge(*exercise)};
     files.insert(recipe.objects.begin(), recipe.objects.end());
     files.insert(recipe.libraries.begin(), recipe.libraries.end());
-    compilers.insert(recipe.compiler);
+    for (const fs::path& file : files) all += digest_of(file);
+    if (headers.empty()) {
+      std::set<fs::path> in_engine;
+      add_headers(lab.places.root / "engine", in_engine);
+      for (const fs::path& file : in_engine) headers += digest_of(file);
+    }
+    const auto [compiler, first] = compilers.emplace(recipe.compiler, "");
+    if (first) compiler->second = compiler->first + version_of(compiler->first);
+    versions[exercise->address()] = sha256(all + headers + compiler->second);
   }
-  if (!compilers.empty()) add_headers(lab.places.root / "engine", files);
-  for (const std::string& compiler : compilers) all += compiler + version_of(compiler);
-  for (const fs::path& file : files) all += file.string() + sha256(read_text(file));
-  return sha256(all);
+  return versions;
 }
 
 }  // namespace lockstep::grader

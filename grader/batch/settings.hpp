@@ -2,6 +2,7 @@
 // journal remembers it, so that results of different settings are never mixed.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -19,8 +20,11 @@ void set_limits(const std::string& list, sim::PlayerLimits& player, ClassLimits&
 // "submission_s", "student_s"}.
 nlohmann::json limits_record(const sim::PlayerLimits& player, const ClassLimits& whole);
 
-// A digest of this program, the judges, keys, recipes of the exercises, what players are
-// linked with, the headers that they may include, and the compiler's version.
-std::string lab_digest(const Lab& lab, const std::vector<const Exercise*>& exercises);
+void set_limits_from(const nlohmann::json& record, sim::PlayerLimits& player, ClassLimits& whole);
+
+// A digest for each exercise, by address: of this program, the exercise's judge, key and recipe,
+// what its players are linked with, the headers that they may include, and the compiler's version.
+std::map<std::string, std::string> lab_versions(const Lab& lab,
+                                                const std::vector<const Exercise*>& exercises);
 
 }  // namespace lockstep::grader

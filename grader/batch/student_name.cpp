@@ -121,12 +121,16 @@ std::vector<HandInName> by_gradescope(const fs::path& folder,
     throw UsageError(text("--student-from gradescope: there is no ", metadata_name, " in ",
                           folder.string(), ": pass the folder of Gradescope's export"));
   }
-  const auto listed = gradescope_students(read_text(folder / metadata_name));
-  const std::map<std::string, std::vector<std::string>> students(listed.begin(), listed.end());
+  std::map<std::string, GradescopeHandIn> listed;
+  for (GradescopeHandIn& one : gradescope_hand_ins(read_text(folder / metadata_name))) {
+    listed.emplace(one.folder, std::move(one));
+  }
   std::vector<HandInName> found;
   for (const std::string& name : names) {
-    const auto at = students.find(name);
-    found.push_back(at == students.end() ? HandInName{} : HandInName{at->second, name, 0});
+    const auto at = listed.find(name);
+    found.push_back(at == listed.end()
+                        ? HandInName{}
+                        : HandInName{at->second.students, name, 0, at->second.created_at});
   }
   return found;
 }

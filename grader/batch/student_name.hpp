@@ -26,6 +26,7 @@ struct HandInName {
   std::vector<std::string> students;  // one, or a group; empty: the pattern does not match
   std::string upload;                 // attempts at the same upload are told apart by their number
   long attempt = 0;
+  std::string handed_in = {};  // when, as the platform writes it
 };
 
 // For each name of an entry of `folder`, in their order.
@@ -37,9 +38,13 @@ std::vector<HandInName> names_by(const std::string& pattern, const std::filesyst
 // A file that belongs to the platform's export, not to a student.
 bool is_of_export(const std::string& pattern, const std::string& entry);
 
-// The students of Gradescope's submission_metadata.yml, by folder. It reads the form that
-// Gradescope writes, a line a key, and leaves out what has another.
-std::vector<std::pair<std::string, std::vector<std::string>>> gradescope_students(
-    const std::string& metadata);
+// What Gradescope's submission_metadata.yml says of each folder. It reads the form that Gradescope
+// writes, a line a key, and leaves out what has another.
+struct GradescopeHandIn {
+  std::string folder;
+  std::vector<std::string> students;
+  std::string created_at;
+};
+std::vector<GradescopeHandIn> gradescope_hand_ins(const std::string& metadata);
 
 }  // namespace lockstep::grader

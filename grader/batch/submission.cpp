@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
+#include "engine/base/nearest.hpp"
 #include "engine/sim/wire/printable.hpp"
 #include "grader/batch/answer_files.hpp"
 #include "grader/batch/hand_in.hpp"
@@ -109,6 +110,21 @@ Submission twice(const std::vector<const Delivered*>& entries) {
   return submission;
 }
 
+// Leaves only these students, each of whom there has to be.
+void leave_only(const std::set<std::string>& only, Roster& roster,
+                std::map<std::string, std::vector<const Delivered*>>& by_student) {
+  std::vector<std::string> known;
+  for (const auto& [student, entries] : by_student) known.push_back(student);
+  for (const auto& [student, cells] : roster.students) known.push_back(student);
+  for (const std::string& student : only) {
+    if (std::find(known.begin(), known.end(), student) != known.end()) continue;
+    throw UsageError(text("there is no student ", student, did_you_mean(student, known)));
+  }
+  const auto other = [&](const auto& one) { return !only.contains(one.first); };
+  std::erase_if(by_student, other);
+  std::erase_if(roster.students, other);
+}
+
 void compare_with(const Roster& roster, std::map<std::string, Submission>& all) {
   if (roster.students.empty()) return;
   for (auto& [student, submission] : all) {
@@ -134,7 +150,8 @@ bool is_nothing(const std::string& cause) {
 }
 
 TakenIn take_in(const fs::path& folder, const std::vector<const Exercise*>& exercises,
-                const Roster& roster, const std::string& naming, const SubmissionLimits& limits) {
+                const Roster& whole_roster, const std::string& naming,
+                const SubmissionLimits& limits, const std::set<std::string>& only) {
   if (!fs::is_directory(folder)) {
     throw UsageError(text("there is no folder ", folder.string(),
                           ": it should hold a folder or an archive for each student"));
@@ -147,6 +164,8 @@ TakenIn take_in(const fs::path& folder, const std::vector<const Exercise*>& exer
       by_student[readable_name(student)].push_back(&one);
     }
   }
+  Roster roster = whole_roster;
+  if (!only.empty()) leave_only(only, roster, by_student);
   std::map<const Delivered*, Submission> read;  // a group's is read once
   std::map<std::string, Submission> all;
   for (const auto& [student, entries] : by_student) {
@@ -156,6 +175,7 @@ TakenIn take_in(const fs::path& folder, const std::vector<const Exercise*>& exer
     }
     Submission& submission = all[student];
     submission = counts != nullptr ? read[counts] : twice(entries);
+    if (counts != nullptr) submission.handed_in = counts->named.handed_in;
     submission.student = student;
     for (const Delivered* one : entries) {
       if (counts != nullptr && one != counts) {

@@ -6,8 +6,10 @@
 // the other.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,8 @@ struct Answer {
   std::string content;  // when it was handed in
   std::string cause;    // when it was not: "missing", "symbolic_link", "too_large", …
   std::string reason;   // and the sentence
+  // When its file, or the archive around it, was last changed here: seconds since 1970.
+  std::int64_t modified = 0;
 };
 
 struct Submission {
@@ -29,6 +33,7 @@ struct Submission {
   // When nothing of it can be graded. Nothing to grade: "missing", "empty", "nothing_found";
   // refused: "bad_archive", "too_large", "ambiguous", "twice", …
   std::string cause, reason;
+  std::string handed_in;  // when, as the platform writes it; empty where it does not say
   bool on_roster = true;
   std::vector<std::string> about;         // the roster's other cells, one a column
   std::map<std::string, Answer> answers;  // by address
@@ -54,9 +59,10 @@ struct TakenIn {
 
 // All of them; with a roster also those who handed in nothing.
 //   naming   how entries are named (student_name.hpp); empty: after their students
-//   Throws   UsageError when there is no such folder
+//   only     these students; empty: all
+//   Throws   UsageError when there is no such folder, or no such student in it or on the roster
 TakenIn take_in(const std::filesystem::path& folder, const std::vector<const Exercise*>& exercises,
                 const Roster& roster = {}, const std::string& naming = "",
-                const SubmissionLimits& limits = {});
+                const SubmissionLimits& limits = {}, const std::set<std::string>& only = {});
 
 }  // namespace lockstep::grader

@@ -32,7 +32,8 @@ class BrokenReader {
     Broken broken;
     broken.name = words(table, "name");
     broken.source = folder_ / (broken.name + ".cpp");
-    if (!fs::exists(broken.source)) fail(table, "name", "there is no " + broken.source.string());
+    if (!fs::exists(broken.source)) broken.source.replace_extension(".o");
+    if (!fs::exists(broken.source)) fail(table, "name", "there is no " + (folder_ / (broken.name + ".cpp")).string());
     try {
       broken.part = &exercise_named(course_, words(table, "part"));
     } catch (const UsageError& error) {

@@ -35,7 +35,7 @@ struct Broken {
   std::vector<std::string> run;
   Symptom shows = Symptom::loss;
   std::string what, why;
-  std::filesystem::path source;
+  std::filesystem::path source;  // its object, in the students' edition
 };
 
 // Those of all lessons, in order; `course` must outlive them.

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
+#include "grader/course/quiz_hashes.hpp"
 #include "grader/course/quiz_rules.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/course/toml_file.hpp"
@@ -24,6 +25,7 @@ const GivenAnswer& answer_to(const std::string& id, const std::vector<GivenAnswe
 
 Reason judge(const json& key, const std::string& answer, const QuizRules& rules,
              const QuizReader& reader) {
+  if (key.contains("salt")) return judge_hashed(key, answer, rules, reader);
   const std::string type = key_text(key, "type");
   if (type == "choice") return judge_choice(key, answer);
   if (type == "order") return judge_order(key, answer);
@@ -74,7 +76,8 @@ std::vector<AnswerReport> grade_answers(const std::filesystem::path& answers,
   const QuizReader& reader = rules.reader != nullptr ? *rules.reader : here;
   const std::string name = rules.shown.empty() ? answers.string() : rules.shown;
   const std::vector<GivenAnswer> given = reader.answers(read_text(answers), name);
-  const json rules_of_all = read_toml(key);
+  const json rules_of_all =
+      key.extension() == ".json" ? json::parse(read_text(key)) : read_toml(key);
   std::vector<AnswerReport> reports;
   const json& questions =
       judged_by(key, "", [&]() -> const json& { return key_entry(rules_of_all, "question"); });

@@ -11,20 +11,7 @@ namespace lockstep::grader {
 namespace {
 
 using nlohmann::json;
-constexpr int points_sampled = 12;
 constexpr double rounding = 1e-9;  // the two sides differ by rounding only
-
-// Whole numbers, as ranks and parameters are: variable v at point k lies in its range of the key.
-Point drawn(const json& variables, std::uint64_t seed, int k) {
-  Point point;
-  std::uint64_t stream = 0;
-  for (const auto& [name, range] : variables.items()) {
-    const double low = range.at(0).get<double>(), high = range.at(1).get<double>();
-    const double part = random_uniform(seed + stream++, static_cast<std::uint64_t>(k));
-    point[name] = std::floor(low + part * (high - low + 1));
-  }
-  return point;
-}
 
 // Two infinities are not the same value: a formula that divides by zero agrees with nothing.
 bool same(double a, double b) {
@@ -60,12 +47,6 @@ std::vector<Point> measured_points(const json& key) {
   return points;
 }
 
-// A student's formula at the points that the judge measures, and at those drawn.
-struct Said {
-  std::vector<Point> measured, drawn;
-  std::vector<double> at_measured, at_drawn;
-};
-
 // Every point has a value: "1/0" parses, and so does P/(N-N).
 Reason cannot_be_computed(const std::string& answer, const Said& said) {
   for (const auto& [points, values] :
@@ -74,20 +55,6 @@ Reason cannot_be_computed(const std::string& answer, const Said& said) {
       if (std::isfinite((*values)[i])) continue;
       return text("\"", answer, "\" has no value for ", text_of((*points)[i]),
                   ": does it divide by zero?");
-    }
-  }
-  return std::nullopt;
-}
-
-// The judge's own counters.
-Reason differs_from_measured(const json& key, const Said& said, const QuizRules& rules) {
-  if (!rules.measured) return std::nullopt;
-  for (std::size_t i = 0; i < said.measured.size(); ++i) {
-    const Point& point = said.measured[i];
-    const double counted = rules.measured(key_text(key, "id"), point);
-    if (!same(said.at_measured[i], counted)) {
-      return text("for ", text_of(point), " your formula gives ", said.at_measured[i],
-                  ", but a run counted ", counted);
     }
   }
   return std::nullopt;
@@ -105,24 +72,58 @@ Reason known_mistake(const json& key, const Said& said) {
 
 }  // namespace
 
-Reason judge_formula(const json& key, const std::string& answer, const QuizRules& rules,
-                     const QuizReader& reader) {
+Point drawn(const json& variables, std::uint64_t seed, int k) {
+  Point point;
+  std::uint64_t stream = 0;
+  for (const auto& [name, range] : variables.items()) {
+    const double low = range.at(0).get<double>(), high = range.at(1).get<double>();
+    const double part = random_uniform(seed + stream++, static_cast<std::uint64_t>(k));
+    point[name] = std::floor(low + part * (high - low + 1));
+  }
+  return point;
+}
+
+Reason differs_from_measured(const json& key, const Said& said, const QuizRules& rules) {
+  if (!rules.measured) return std::nullopt;
+  for (std::size_t i = 0; i < said.measured.size(); ++i) {
+    const Point& point = said.measured[i];
+    const double counted = rules.measured(key_text(key, "id"), point);
+    if (!same(said.at_measured[i], counted)) {
+      return text("for ", text_of(point), " your formula gives ", said.at_measured[i],
+                  ", but a run counted ", counted);
+    }
+  }
+  return std::nullopt;
+}
+
+Said said_by(const std::string& answer, const json& key, std::vector<Point> points,
+             const QuizReader& reader) {
   Said said;
   said.measured = measured_points(key);
-  for (int k = 0; k < points_sampled; ++k) {
-    said.drawn.push_back(drawn(key_entry(key, "variables"), rules.seed, k));
-  }
+  said.drawn = std::move(points);
   std::vector<Point> all = said.measured;
   all.insert(all.end(), said.drawn.begin(), said.drawn.end());
   const FormulaValues values = reader.values(answer, all);
   if (!values.problem.empty()) {
-    return text("\"", answer, "\" cannot be computed: ", values.problem,
-                " (write * to multiply and / to divide)");
+    said.problem = text("\"", answer, "\" cannot be computed: ", values.problem,
+                        " (write * to multiply and / to divide)");
+    return said;
   }
   const auto behind = values.values.begin() + static_cast<std::ptrdiff_t>(said.measured.size());
   said.at_measured.assign(values.values.begin(), behind);
   said.at_drawn.assign(behind, values.values.end());
-  if (const Reason problem = cannot_be_computed(answer, said)) return problem;
+  said.problem = cannot_be_computed(answer, said);
+  return said;
+}
+
+Reason judge_formula(const json& key, const std::string& answer, const QuizRules& rules,
+                     const QuizReader& reader) {
+  std::vector<Point> points;
+  for (int k = 0; k < points_sampled; ++k) {
+    points.push_back(drawn(key_entry(key, "variables"), rules.seed, k));
+  }
+  const Said said = said_by(answer, key, points, reader);
+  if (said.problem) return said.problem;
   if (const Reason measured = differs_from_measured(key, said, rules)) {
     const Reason mistake = known_mistake(key, said);
     return mistake ? *measured + ": " + *mistake : *measured;

@@ -6,6 +6,20 @@
 
 namespace lockstep::grader {
 
+namespace {
+
+// A recipe of the students' edition lies in <lab>/build/release/recipes, wherever that is.
+std::string in_its_lab(std::string value, const std::filesystem::path& file) {
+  const std::string mark = edition_mark;
+  for (std::size_t at = value.find(mark); at != std::string::npos; at = value.find(mark, at)) {
+    const auto lab = file.parent_path().parent_path().parent_path().parent_path();
+    value.replace(at, mark.size(), lab.string());
+  }
+  return value;
+}
+
+}  // namespace
+
 Recipe read_recipe(const std::filesystem::path& file) {
   std::ifstream in(file);
   if (!in) {
@@ -18,7 +32,8 @@ Recipe read_recipe(const std::filesystem::path& file) {
     if (line.empty()) continue;
     const std::size_t space = line.find(' ');
     const std::string key = line.substr(0, space);
-    const std::string value = space == std::string::npos ? "" : line.substr(space + 1);
+    const std::string value =
+        space == std::string::npos ? "" : in_its_lab(line.substr(space + 1), file);
     if (value.empty()) continue;  // a list that is empty in this configuration
     if (key == "compiler") {
       recipe.compiler = value;

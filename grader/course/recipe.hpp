@@ -9,6 +9,7 @@
 //   library /…/liblockstep_comm.a
 //   simulated_object, shared_object, shared_library, sanitized_object, gpu_object, paper_object,
 //   gpu_library, gpu_link_flag: of one kind of player only, the last two of both with GPUs
+// In the students' edition, edition_mark stands for the folder that it was unpacked in.
 #pragma once
 
 #include <filesystem>
@@ -16,6 +17,8 @@
 #include <vector>
 
 namespace lockstep::grader {
+
+inline constexpr const char* edition_mark = "@lab@";
 
 struct Recipe {
   std::string compiler;

@@ -27,8 +27,10 @@ struct Places {
   }
   std::filesystem::path common_hints() const { return root / "exercises" / "common_hints.md"; }
   std::filesystem::path solution(const Exercise& e) const { return root / "solutions" / e.file(); }
+  // The rules of a quiz; where the repository's own are not handed out, their hashes.
   std::filesystem::path quiz_key(const Exercise& e) const {
-    return root / "solutions" / (e.address() + "_key.toml");
+    const std::filesystem::path key = root / "solutions" / (e.address() + "_key.toml");
+    return std::filesystem::exists(key) ? key : hashed_key(e);
   }
   std::filesystem::path work(const Exercise& e) const { return root / "work" / e.file(); }
   std::filesystem::path progress() const { return root / "work" / ".progress"; }
@@ -36,6 +38,17 @@ struct Places {
   std::filesystem::path lesson(const Lesson& l) const { return root / "lessons" / l.folder; }
   std::filesystem::path recipe(const Exercise& e) const {
     return build / "recipes" / (e.name + ".recipe");
+  }
+  // In the students' edition: the command that links a program, a part's reference,
+  // and the hashes of a quiz's answers.
+  std::filesystem::path links(const std::string& program) const {
+    return build / "links" / program;
+  }
+  std::filesystem::path reference_object(const Exercise& e) const {
+    return build / "solutions/CMakeFiles" / ("part_" + e.name + ".dir") / (e.file() + ".o");
+  }
+  std::filesystem::path hashed_key(const Exercise& e) const {
+    return build / "keys" / (e.address() + ".json");
   }
   // The program that judges it (grader/judge/call.hpp).
   std::filesystem::path judge(const Exercise& e) const {

@@ -79,6 +79,9 @@ std::vector<const Exercise*> chosen(const Lab& lab, const Arguments& arguments) 
 fs::path file_of(const Lab& lab, const Exercise& exercise, const std::string& from) {
   const fs::path file = folder_named(lab, from) / exercise.file();
   if (fs::is_regular_file(file)) return file;
+  if (lab.packed && from == "solutions") {
+    throw UsageError("this is the students' edition: it has no references to judge");
+  }
   if (from == "work" && fs::exists(file)) {
     throw UsageError(lab.places.shown(file) + " is not a file: ./lab reset " + exercise.handle() +
                      " moves it aside and restores the original");

@@ -2,17 +2,31 @@
 
 #include "engine/base/error.hpp"
 #include "engine/sim/core/core.hpp"
+#include "grader/course/recipe.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/play/collective_case.hpp"
 
 namespace lockstep::grader {
 
+namespace {
+
+// The students' edition has no source to build it from, but its object.
+StudentBuild player_of_reference(const Lab& lab, const Exercise& part) {
+  if (!lab.packed) {
+    make_ready(lab, {&part});
+    return build_student(lab.places, part, lab.places.solution(part), Paint::plain);
+  }
+  const Recipe recipe = recipe_for(read_recipe(lab.places.recipe(part)), PlayerKind::usual);
+  return link_player(lab.places, recipe, part.file(), lab.places.reference_object(part),
+                     lab.places.students() / (part.name + ".reference"));
+}
+
+}  // namespace
+
 double measured_for_quiz(const Lab& lab, const std::string& question, const Point& point) {
   if (question != "bytes_formula") throw Error("nothing is measured for question " + question);
   const Exercise& ring = exercise_named(lab.course, "ring_all_reduce");
-  make_ready(lab, {&ring});
-  const StudentBuild build =
-      build_student(lab.places, ring, lab.places.solution(ring), Paint::plain);
+  const StudentBuild build = player_of_reference(lab, ring);
   if (!build.cause.empty()) throw Error("the reference ring does not build: " + build.message);
 
   const int ranks = static_cast<int>(point.at("N"));

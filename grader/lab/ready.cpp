@@ -11,6 +11,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/course/command.hpp"
+#include "grader/course/recipe.hpp"
 #include "grader/course/text_file.hpp"
 
 namespace lockstep::grader {
@@ -83,6 +84,27 @@ std::string last_words(const std::string& output) {
   return words;
 }
 
+// The contracts of a part's lesson, once: what comes of it is large, and this compiler's alone.
+void precompile_contracts(const Lab& lab, const Exercise& exercise) {
+  const Recipe recipe = read_recipe(lab.places.recipe(exercise));
+  const std::filesystem::path header = recipe.pch.string() + ".gch";
+  if (recipe.pch.empty() || std::filesystem::exists(header)) return;
+  const BuildLock lock(lab);
+  if (std::filesystem::exists(header)) return;
+  std::cerr << "reading the contracts of lesson " << exercise.lesson.substr(0, 2)
+            << " for the first time…\n";
+  // Under another name first: half of one would be taken for whole.
+  const std::string unfinished = header.string() + ".unfinished";
+  std::vector<std::string> words{recipe.compiler};
+  words.insert(words.end(), recipe.compile_flags.begin(), recipe.compile_flags.end());
+  words.insert(words.end(), {"-x", "c++-header", recipe.pch.string(), "-o", unfinished});
+  const CommandResult compiled = run_command(words, lab.places.root, {.deadline_s = deadline_s});
+  if (compiled.exit_code != 0) {
+    throw Error("the compiler cannot read the contracts:" + last_words(compiled.output));
+  }
+  std::filesystem::rename(unfinished, header);
+}
+
 }  // namespace
 
 void make_targets_ready(const Lab& lab, const std::set<std::string>& targets) {
@@ -103,6 +125,12 @@ void make_targets_ready(const Lab& lab, const std::set<std::string>& targets) {
 }
 
 void make_ready(const Lab& lab, const std::vector<const Exercise*>& exercises, PlayerKind kind) {
+  if (lab.packed) {
+    for (const Exercise* exercise : exercises) {
+      if (exercise->kind == Kind::code) precompile_contracts(lab, *exercise);
+    }
+    return;
+  }
   std::set<std::string> targets;
   for (const Exercise* exercise : exercises) {
     if (exercise->kind != Kind::code) continue;

@@ -58,7 +58,7 @@ class LiveOutput {
 ShownRun run_shown(const Lab& lab, const std::string& command, Shown shown) {
   make_targets_ready(lab, targets_of(command));
   const std::string run =
-      lab.builds ? command : command_as_built(command, lab.places.build.string());
+      lab.builds || lab.packed ? command : command_as_built(command, lab.places.build.string());
   LiveOutput live(shown, lab.paint);
   CommandResult ran;
   int heard = 0;

@@ -45,6 +45,13 @@ Exit solution_command(const Lab& lab, const Words& words) {
   const Arguments arguments = parsed(solution_options(), words);
   if (arguments.asks_help()) return print_help(solution_options());
   const Exercise& exercise = one_exercise(lab, arguments);
+  if (lab.packed) {
+    std::cout << wrapped(
+        text("This is the students' edition: it has no references. ./lab hint ", exercise.handle(),
+             " helps step by step, and your instructor has the references.\n"),
+        lab.columns);
+    return Exit::failed;
+  }
   const Progress progress = read_progress(lab.places.progress());
   const auto found = progress.find(exercise.address());
   const bool passed = found != progress.end() && found->second.passed;

@@ -19,6 +19,7 @@ namespace lockstep::grader {
 
 struct Member {
   std::string path, content;
+  int mode = 0644;
 };
 
 // The members in the order of the archive: submission.json first.

@@ -34,7 +34,7 @@ void write_zip(const std::filesystem::path& file, const std::vector<Member>& mem
     archive_entry_set_pathname(entry.get(), member.path.c_str());
     archive_entry_set_size(entry.get(), static_cast<la_int64_t>(member.content.size()));
     archive_entry_set_filetype(entry.get(), AE_IFREG);
-    archive_entry_set_perm(entry.get(), 0644);
+    archive_entry_set_perm(entry.get(), static_cast<mode_t>(member.mode));
     must(archive_write_header(writer.get(), entry.get()));
     must(archive_write_data(writer.get(), member.content.data(), member.content.size()));
   }

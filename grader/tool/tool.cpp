@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "engine/base/edition.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
 #include "engine/sim/wire/printable.hpp"
@@ -37,6 +38,10 @@ Exit run(Words words, const std::map<std::string, Command>& commands,
          const std::string& default_command) {
   Lab lab;
   lab.places = {LOCKSTEP_ROOT, LOCKSTEP_BUILD};
+  if (const auto edition = folder_of_edition()) {
+    lab.places = {*edition, *edition / "build" / "release"};
+    lab.packed = true;
+  }
   if (words.size() >= 2 && words[0] == "--root") {
     lab.places.root = words[1];
     words.erase(words.begin(), words.begin() + 2);

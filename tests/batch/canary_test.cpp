@@ -56,9 +56,9 @@ TEST_CASE("canaries: nothing is graded with an exam that an impostor passes") {
   const TriedLab tried;
   const Exercise& exercise = exercise_named(tried.lab.course, "training_time");
   tried.promote("echoing", exercise);
-  CHECK_THROWS_WITH(send_impostors(tried.lab, {&exercise}, 1, "a secret"),
-                    test::contains("nothing is graded: the echoing impostor") &&
-                        test::contains("training_time"));
+  CHECK_THROWS_WITH(
+      send_impostors(tried.lab, {&exercise}, 1, "a secret"),
+      test::contains("nothing is graded: the echoing impostor") && test::contains("training_time"));
   const Exercise& other = exercise_named(tried.lab.course, "model_memory");
   CHECK_NOTHROW(send_impostors(tried.lab, {&other}, 1, "a secret"));
 }

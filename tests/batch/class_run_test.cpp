@@ -154,10 +154,11 @@ struct SmallClass {
   std::vector<json> records;
 };
 
-const std::string heading = "student,exercise,verdict,points,max_points,cause,reason\n";
+const std::string heading =
+    "student,exercise,verdict,points,max_points,cause,reason,judged_points,note,comment\n";
 const std::string beyond_budget =
     "time,0,10,student_budget,"
-    "the files before it used up the student's processor time (--limits student)";
+    "the files before it used up the student's processor time (--limits student),0,,";
 
 }  // namespace
 
@@ -294,9 +295,9 @@ TEST_CASE("class: files beyond a student's budget are not judged, in whatever or
   const auto row = [&](const std::string& student, int part, const std::string& rest) {
     rows += student + ",01_x/part_" + std::to_string(part) + "," + rest + "\n";
   };
-  for (int i = 0; i < 6; ++i) row("ann", i, "pass,10,10,,");
-  for (int i = 0; i < 6; ++i) row("bob", i, i < 3 ? "pass,10,10,," : beyond_budget);
-  for (int i = 0; i < 6; ++i) row("cyd", i, "pass,10,10,,");
+  for (int i = 0; i < 6; ++i) row("ann", i, "pass,10,10,,,10,,");
+  for (int i = 0; i < 6; ++i) row("bob", i, i < 3 ? "pass,10,10,,,10,," : beyond_budget);
+  for (int i = 0; i < 6; ++i) row("cyd", i, "pass,10,10,,,10,,");
   CHECK(all.csv() == rows);
   CHECK(all.times(wasteful[5]) == 1);
   // Those that were at work when the budget was used up were judged, and it changed nothing.
@@ -320,7 +321,7 @@ TEST_CASE("class: what an earlier run charged to a student still counts when it 
   CHECK(all.records.empty());
   all.records.push_back(before);
   CHECK(all.csv() == heading +
-                         "ann,01_x/part_0,pass,10,10,,\n"
+                         "ann,01_x/part_0,pass,10,10,,,10,,\n"
                          "ann,01_x/part_1," +
                          beyond_budget + "\n");
 }

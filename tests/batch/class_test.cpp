@@ -9,6 +9,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <vector>
 
 #include "grader/course/command.hpp"
@@ -97,17 +99,18 @@ TEST_CASE("grade: each of a class gets the row that is due, whatever the others 
   if (refused_for_want_of_a_sandbox(result)) return;
   INFO(result.output);
   REQUIRE(result.exit_code == 0);
-  CHECK(read_text(a_class.out("out") / "grades.csv") ==
-        "student,exercise,verdict,points,max_points,cause,reason\n"
-        "copy_of_right,05_data_parallel/scale_learning_rate,pass,10,10,,\n"
-        "crash,05_data_parallel/scale_learning_rate,crash,0,10,crash,\n"
-        "hang,05_data_parallel/scale_learning_rate,time,0,10,asleep,\n"
-        "hostile,05_data_parallel/scale_learning_rate,rank exited,0,10,exited,\n"
-        "no_compile,05_data_parallel/scale_learning_rate,compile error,0,10,syntax,\n"
-        "nothing,05_data_parallel/scale_learning_rate,missing,0,10,empty,"
-        "\"the hand-in holds no file, apart from .names and __MACOSX: ./lab submit packs one\"\n"
-        "right,05_data_parallel/scale_learning_rate,pass,10,10,,\n"
-        "stub,05_data_parallel/scale_learning_rate,unsolved,0,10,stub,\n");
+  CHECK(
+      read_text(a_class.out("out") / "grades.csv") ==
+      "student,exercise,verdict,points,max_points,cause,reason,judged_points,note,comment\n"
+      "copy_of_right,05_data_parallel/scale_learning_rate,pass,10,10,,,10,,\n"
+      "crash,05_data_parallel/scale_learning_rate,crash,0,10,crash,,0,,\n"
+      "hang,05_data_parallel/scale_learning_rate,time,0,10,asleep,,0,,\n"
+      "hostile,05_data_parallel/scale_learning_rate,rank exited,0,10,exited,,0,,\n"
+      "no_compile,05_data_parallel/scale_learning_rate,compile error,0,10,syntax,,0,,\n"
+      "nothing,05_data_parallel/scale_learning_rate,missing,0,10,empty,"
+      "\"the hand-in holds no file, apart from .names and __MACOSX: ./lab submit packs one\",0,,\n"
+      "right,05_data_parallel/scale_learning_rate,pass,10,10,,,10,,\n"
+      "stub,05_data_parallel/scale_learning_rate,unsolved,0,10,stub,,0,,\n");
 
   CHECK_THAT(result.output,
              test::contains("1 student handed in an empty folder or archive: nothing"));
@@ -301,6 +304,36 @@ TEST_CASE("grade: of two graders that start at once, one works and the other say
   }
 }
 
+namespace {
+
+// The words behind two dashes: of `./lab grade --help` at the beginning of a line, of a page in the
+// first cell of a table's row.
+std::set<std::string> options_in(const std::string& text, const std::string& line_begins) {
+  std::set<std::string> names;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(line_begins)) continue;
+    const std::string cell =
+        line_begins.starts_with("|") ? line.substr(0, line.find('|', 1)) : line;
+    for (std::size_t at = 0; (at = cell.find("--", at)) != std::string::npos;) {
+      const std::size_t end = cell.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at + 2);
+      names.insert(cell.substr(at, end - at));
+      at = line_begins.starts_with("|") ? end : cell.size();
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("grade: --help and the table of options in docs/grading.md have the same options") {
+  const CommandResult help = run_command({LOCKSTEP_TOOL, "grade", "--help"}, "/", {});
+  REQUIRE(help.exit_code == 0);
+  const auto in_help = options_in(help.output, "  --");
+  CHECK(in_help.size() > 15);
+  CHECK(in_help == options_in(read_text(root / "docs/grading.md"), "| `--"));
+}
+
 TEST_CASE("grade: what cannot be graded is said in one sentence, with exit code 2") {
   const Class a_class;
   const auto says = [&](std::vector<std::string> words, const std::string& part_of_it) {
@@ -319,7 +352,13 @@ TEST_CASE("grade: what cannot be graded is said in one sentence, with exit code 
   says({submissions, "--out", out, "--student-from", "canvass"}, "canvas-id");
   says({"nowhere", "--out", out}, "there is no folder nowhere");
   says({submissions, "--out", out, "--exercises", "ring_al_reduce"}, "ring_all_reduce");
-  says({submissions, "--out", out, "--format", "html"}, "json and csv");
+  says({submissions, "--out", out, "--format", "jsn"}, "did you mean json?");
+  says({submissions, "--out", out, "--regrade", "amy"}, "there are no grades in");
+  says({submissions, "--out", out, "--regrade", "a", "--students", "b"}, "both say whom to judge");
+  says({submissions, "--out", out, "--students", "rihgt"}, "did you mean right?");
+  says({submissions, "--out", out, "--late-from", "mtime"}, "--late FILE");
+  says({submissions, "--out", out, "--late", "nowhere.toml"}, "there is no file nowhere.toml");
+  says({submissions, "--out", out, "--overrides", "o.csv"}, "there is no file o.csv");
   says({submissions, "--out", out, "--limits", "idle=soon"}, "idle=soon");
   says({submissions, "--out", out, "--limits", "sleep=3"}, "the limits are idle");
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "grader/batch/digest.hpp"
+#include "grader/export/escaped.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep::grader;
@@ -39,11 +40,11 @@ TEST_CASE("grades: every student of the plan has a row, also without a result") 
              student("d", {{"sha256", "2"}})}),
        result("1", "pass", 10)});
   CHECK(grades_csv(grades) ==
-        "student,exercise,verdict,points,max_points,cause,reason\n"
-        "a,01_x/a,pass,10,10,,\n"
-        "b,01_x/a,missing,0,10,missing,there is no a\n"
-        "c,01_x/a,refused,0,10,too_large,\"a, of 9 MB\"\n"
-        "d,01_x/a,infrastructure,0,10,not_judged,\n");
+        "student,exercise,verdict,points,max_points,cause,reason,judged_points,note,comment\n"
+        "a,01_x/a,pass,10,10,,,10,,\n"
+        "b,01_x/a,missing,0,10,missing,there is no a,0,,\n"
+        "c,01_x/a,refused,0,10,too_large,\"a, of 9 MB\",0,,\n"
+        "d,01_x/a,infrastructure,0,10,not_judged,,0,,\n");
   CHECK(totals_csv(grades) ==
         "student,points,max_points,graded,reason\n"
         "a,10,10,yes,\nb,0,10,yes,\nc,0,10,yes,\"a, of 9 MB\"\nd,0,10,no,\n");

@@ -6,6 +6,7 @@ the launcher, with --meet, it is one rank of DistributedDataParallel over Gloo, 
 
     torch_train.py --model mlp|gpt-small|gpt [--steps K] [--repetitions R] [--warmup W]
                    [--products mkl|mkl-as-intel|onednn] [--compile] [--meet FILE]
+                   [--device cpu|cuda] [--dtype float32|bfloat16]
     torch_train.py --model M --fastest     the variant that is fastest on this machine
 
 PyTorch leaves float32 products on the CPU to MKL, which runs at half its speed on processors that
@@ -31,7 +32,9 @@ from typing import Optional
 
 def options():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--model", choices=["mlp", "gpt-small", "gpt"], required=True)
+    parser.add_argument("--model", choices=["mlp", "gpt-small", "gpt", "gpt-124m"], required=True)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--warmup", type=int, default=5)
@@ -181,12 +184,14 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    def __init__(self, layers, width, heads, tokens, vocabulary):
+    def __init__(self, layers, width, heads, tokens, vocabulary, tied):
         super().__init__()
         self.wte, self.wpe = nn.Embedding(vocabulary, width), nn.Embedding(tokens, width)
         self.h = nn.ModuleList(Block(width, heads) for _ in range(layers))
         self.ln_f = nn.LayerNorm(width)
         self.lm_head = Linear(width, vocabulary, bias=False)
+        if tied:
+            self.lm_head.weight = self.wte.weight
 
     def forward(self, tokens):
         x = self.wte(tokens) + self.wpe.weight[: tokens.shape[1]]
@@ -219,10 +224,13 @@ def make(name):
         # Without momentum an update is one operation a tensor, and the plain loop the fastest.
         optimizer = lambda p: torch.optim.SGD(p, lr=0.05, foreach=False)
         return model, optimizer, x, labels, 100
-    layers, width, heads, tokens, batch, steps = {
-        "gpt-small": (4, 128, 4, 64, 16, 20), "gpt": (6, 384, 6, 256, 8, 2)}[name]
-    model = Gpt(layers, width, heads, tokens, 256)
-    text = (numbers(of_rank("tokens"), batch * (tokens + 1)) * 256).long().view(batch, tokens + 1)
+    layers, width, heads, tokens, batch, steps, vocabulary, tied = {
+        "gpt-small": (4, 128, 4, 64, 16, 20, 256, False),
+        "gpt": (6, 384, 6, 256, 8, 2, 256, False),
+        "gpt-124m": (12, 768, 12, 1024, 8, 5, 50257, True)}[name]
+    model = Gpt(layers, width, heads, tokens, vocabulary, tied)
+    text = (numbers(of_rank("tokens"), batch * (tokens + 1)) * vocabulary).long().view(
+        batch, tokens + 1)
     optimizer = lambda p: torch.optim.AdamW(p, lr=3e-4, weight_decay=0.01, fused=True)
     return model, optimizer, text[:, :-1].contiguous(), text[:, 1:].reshape(-1), steps
 
@@ -234,6 +242,11 @@ def measure(a):
         dist.init_process_group("gloo", init_method=f"file://{a.meet}", rank=RANK,
                                 world_size=RANKS)
     model, make_optimizer, inputs, labels, steps = make(a.model)
+    dtype = getattr(torch, a.dtype)
+    model = model.to(a.device, dtype)
+    inputs, labels = inputs.to(a.device), labels.to(a.device)
+    if inputs.is_floating_point():
+        inputs = inputs.to(dtype)
     optimizer = make_optimizer(model.parameters())
     ready_at = time.monotonic() - CLAIM_S
     set_weights(model)
@@ -287,7 +300,9 @@ def measure(a):
         "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         "ready_at_s": ready_at, "first_loss": first_loss, "early_loss": early_loss,
         "last_loss": last_loss, "parameters": parameters,
+        "dtype": a.dtype,
         "how": ", ".join(["compiled" if a.compile else "eager",
+                          "products by cuBLAS" if a.device == "cuda" else
                           {"mkl": "products by MKL", "onednn": "products by oneDNN",
                            "mkl-as-intel": "products by MKL as on Intel"}[a.products],
                           "plain SGD" if a.model == "mlp" else "fused AdamW"]

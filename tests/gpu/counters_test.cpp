@@ -36,7 +36,7 @@ void run_all(Device& device, DType dtype) {
 
 }  // namespace
 
-TEST_CASE("gpu: the lanes of every kernel's warps go to neighbours in memory") {
+TEST_CASE("gpu: the lanes of every kernel's warps go to neighbours in memory", "[paper]") {
   for (const DType dtype : {DType::float32, DType::bfloat16}) {
     OnPaper paper({"counters=1"});
     run_all(paper.device(), dtype);
@@ -57,7 +57,7 @@ TEST_CASE("gpu: the lanes of every kernel's warps go to neighbours in memory") {
 }
 
 // The table, by: bin/test_gpu_kernels '[counters]'
-TEST_CASE("gpu: sectors and passes a request of each kernel", "[.counters]") {
+TEST_CASE("gpu: sectors and passes a request of each kernel", "[.counters][paper]") {
   for (const DType dtype : {DType::float32, DType::bfloat16}) {
     OnPaper paper({"counters=1"});
     run_all(paper.device(), dtype);

@@ -122,8 +122,7 @@ TEST_CASE("gpu: a read that fails leaves nothing behind, and the next one is rig
 TEST_CASE("gpu: the host is refused where it would read a GPU's memory") {
   OnPaper paper;
   const Tensor x = full({4}, 1, DType::float32, paper.device());
-  CHECK_THROWS_WITH(x.data<float>(),
-                    contains("'cuda on paper', whose memory the host cannot read"));
+  CHECK_THROWS_WITH(x.data<float>(), contains("', whose memory the host cannot read"));
   CHECK_THROWS_AS(x.item(0), ContractError);
 }
 
@@ -180,13 +179,14 @@ TEST_CASE("gpu: kept blocks are given out again, and kernels before them come fi
   CHECK(paper.findings() == "");
 }
 
-TEST_CASE("gpu: an allocation that fails once is tried again, after the kept blocks went back") {
+TEST_CASE("gpu: an allocation that fails once is tried again, after the kept blocks went back",
+          "[paper]") {
   OnPaper paper({"fail_allocation=6"}, gpu::Blocks::kept);
   for (int i = 1; i < 20; ++i) CHECK_NOTHROW(full({100 * i}, i, DType::float32, paper.device()));
   CHECK(paper.findings() == "");
 }
 
-TEST_CASE("gpu: a launch that fails is an error that names the call") {
+TEST_CASE("gpu: a launch that fails is an error that names the call", "[paper]") {
   OnPaper paper({"fail_launch=2"});
   const Tensor x = full({100}, 1, DType::float32, paper.device());
   const auto more = [&] {
@@ -196,7 +196,8 @@ TEST_CASE("gpu: a launch that fails is an error that names the call") {
   CHECK_THROWS_WITH(more(), contains("cuda: "));
 }
 
-TEST_CASE("gpu: whichever launch fails, the error names a call and the device ends in order") {
+TEST_CASE("gpu: whichever launch fails, the error names a call and the device ends in order",
+          "[paper]") {
   for (int n = 1; n <= 3; ++n) {  // the product is cuBLAS's launch
     CAPTURE(n);
     OnPaper paper({text("fail_launch=", n)});
@@ -211,8 +212,8 @@ TEST_CASE("gpu: whichever launch fails, the error names a call and the device en
   }
 }
 
-TEST_CASE(
-    "gpu: whichever allocation fails for good, what the run holds is told, and nothing leaks") {
+TEST_CASE("gpu: whichever allocation fails for good, what the run holds is told, and nothing leaks",
+          "[paper]") {
   OnPaper paper({}, gpu::Blocks::kept);
   std::vector<Tensor> held;
   CHECK_THROWS_WITH(
@@ -236,13 +237,13 @@ TEST_CASE("gpu: exceptions of the object are those of the program") {
   }
 }
 
-TEST_CASE("gpu: no tensor is leaked at the end of a run") {
+TEST_CASE("gpu: no tensor is leaked at the end of a run", "[paper]") {
   OnPaper paper;
   { const Tensor x = numbers(1000, paper.device()); }
   CHECK(paper.findings_at_the_end() == "");
 }
 
-TEST_CASE("gpu: a process has NVIDIA's libraries or paper, and says which") {
+TEST_CASE("gpu: a process has NVIDIA's libraries or paper, and says which", "[paper]") {
   OnPaper paper;
   CHECK_THROWS_WITH(gpu::open_gpu({}), contains("this process has opened paper already"));
 }

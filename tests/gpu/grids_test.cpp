@@ -37,7 +37,8 @@ std::vector<std::pair<std::string, Program>> programs(DType dtype) {
 
 }  // namespace
 
-TEST_CASE("gpu: a grid of one block, and of three, comes to the bits of the whole grid") {
+TEST_CASE("gpu: a grid of one block, and of three, comes to the bits of the whole grid",
+          "[paper]") {
   for (const DType dtype : {DType::float32, DType::bfloat16}) {
     for (const auto& [name, program] : programs(dtype)) {
       INFO(name << " " << name_of(dtype));

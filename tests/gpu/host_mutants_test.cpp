@@ -105,10 +105,12 @@ void check_each_chance(std::uint64_t step) {
 
 }  // namespace
 
-TEST_CASE("gpu: a call that fails, a wait that is left out, a launch elsewhere: each is found") {
+TEST_CASE("gpu: a call that fails, a wait that is left out, a launch elsewhere: each is found",
+          "[paper]") {
   check_each_chance(11);
 }
 
-TEST_CASE("gpu: all calls that fail and launches that go elsewhere are found", "[.all][mutants]") {
+TEST_CASE("gpu: all calls that fail and launches that go elsewhere are found",
+          "[.all][mutants][paper]") {
   check_each_chance(1);
 }

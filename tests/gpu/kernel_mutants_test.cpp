@@ -95,7 +95,7 @@ std::string told_by(const Mutation& mutation, const std::vector<std::string>& us
 
 }  // namespace
 
-TEST_CASE("mutant", "[.mutant]") {
+TEST_CASE("mutant", "[.mutant][paper]") {
   for (const KernelCase& each : kernel_cases()) {
     SECTION(each.name) {
       for (const char* grid : {"grid_max=0", "grid_max=1"}) {
@@ -107,7 +107,7 @@ TEST_CASE("mutant", "[.mutant]") {
 }
 
 // One of each kind here, of kernels that have few; all of them by the case below.
-TEST_CASE("gpu: a kernel that lost a barrier, a bound or half a mask is found out") {
+TEST_CASE("gpu: a kernel that lost a barrier, a bound or half a mask is found out", "[paper]") {
   const auto users = cases_of_kernels();
   const auto spared = survivors();
   std::set<std::string> kinds;
@@ -126,7 +126,7 @@ TEST_CASE("gpu: a kernel that lost a barrier, a bound or half a mask is found ou
 
 // Some minutes, by: bin/test_gpu_kernels '[mutants]', or of one kernel with: -c 'attend<float, 32,
 // 32>' Prints, of each kernel: told by a finding, by a value, by nothing.
-TEST_CASE("gpu: every changed instruction is found out, or listed", "[.all][mutants]") {
+TEST_CASE("gpu: every changed instruction is found out, or listed", "[.all][mutants][paper]") {
   static const auto users = cases_of_kernels();
   static const auto spared = survivors();
   static const auto kernels = kernels_of_object();

@@ -1,7 +1,12 @@
 // A GPU on paper, for tests: the device, and what paper has found since the last time somebody
 // asked. A process has one paper, so that findings of a test that ran before are left out.
+//
+// Where a GPU is, LOCKSTEP_TEST_HARDWARE=nvidia runs the same tests on it: their values are
+// compared as on paper, and there are no findings. Tests that need paper have the tag [paper], and
+// those that need the build's folder [build].
 #pragma once
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +21,12 @@ class OnPaper {
   // Settings of the test that ran before hold no longer.
   explicit OnPaper(std::vector<std::string> settings = {},
                    gpu::Blocks blocks = gpu::Blocks::chosen) {
+    const char* const hardware = std::getenv("LOCKSTEP_TEST_HARDWARE");
+    if (hardware != nullptr && std::string(hardware) == "nvidia") {
+      if (blocks == gpu::Blocks::chosen) blocks = gpu::Blocks::returned;  // as on paper
+      device_ = gpu::open_gpu({gpu::Hardware::nvidia, blocks});
+      return;
+    }
     settings.insert(settings.begin(),
                     {"seed=1", "grid_max=0", "counters=0", "fail_allocation=0", "fail_launch=0",
                      "fail_call=0", "skip_event_wait=0", "skip_wait=0", "move_launch=0"});

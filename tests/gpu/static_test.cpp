@@ -1,7 +1,6 @@
 // What ptxas said of each kernel when it was built: registers, spills and shared memory, for both
 // processors. A spill is a register that lives in memory; a change that brings one is found here,
 // without a GPU. So is one that changes how many warps share a processor, which docs/gpu.md says.
-#include <cuda_occupancy.h>
 #include <cxxabi.h>
 
 #include <algorithm>
@@ -14,14 +13,17 @@
 #include <string>
 #include <vector>
 
+#include "engine/gpu/explain/built.hpp"
 #include "tests/catch.hpp"
+
+using namespace lockstep;
 
 namespace {
 
 struct BuiltKernel {
-  std::string name, processor;
+  gpu::BuiltKernel built;
+  std::string name;
   int last_argument = 0;  // of the template: 256 of "softmax_rows<float, 256>"; 0 for no number
-  int registers = 0, spilled_bytes = 0, shared_bytes = 0;
 };
 
 std::string demangled(const std::string& mangled) {
@@ -50,24 +52,9 @@ int last_argument(const std::string& name) {
 
 std::vector<BuiltKernel> built_kernels() {
   std::vector<BuiltKernel> all;
-  const std::regex compiling("Compiling entry function '([^']+)' for '([^']+)'");
-  const std::regex spills("([0-9]+) bytes spill stores, ([0-9]+) bytes spill loads");
-  const std::regex used("Used ([0-9]+) registers"), shared(" ([0-9]+) bytes smem");
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(LOCKSTEP_CUDA_OBJECTS)) {
-    if (entry.path().extension() != ".ptxas") continue;
-    std::ifstream report(entry.path());
-    std::smatch found;
-    for (std::string line; std::getline(report, line);) {
-      if (std::regex_search(line, found, compiling)) {
-        const std::string name = demangled(found[1]);
-        all.push_back({short_name(name), found[2], last_argument(name)});
-      } else if (!all.empty() && std::regex_search(line, found, spills)) {
-        all.back().spilled_bytes = std::stoi(found[1]) + std::stoi(found[2]);
-      } else if (!all.empty() && std::regex_search(line, found, used)) {
-        all.back().registers = std::stoi(found[1]);
-        if (std::regex_search(line, found, shared)) all.back().shared_bytes = std::stoi(found[1]);
-      }
-    }
+  for (const gpu::BuiltKernel& built : gpu::read_built(LOCKSTEP_CUDA_OBJECTS)) {
+    const std::string name = demangled(built.symbol);
+    all.push_back({built, short_name(name), last_argument(name)});
   }
   return all;
 }
@@ -89,30 +76,8 @@ int threads_of(const BuiltKernel& kernel) {
   return of_teams && kernel.last_argument == 32 ? 128 : 256;
 }
 
-// Warps that one processor holds at a time, as NVIDIA's calculator has it. Source: [OCC].
 int resident_warps(const BuiltKernel& kernel) {
-  const bool is_90 = kernel.processor == "sm_90";
-  cudaOccDeviceProp processor;
-  processor.computeMajor = is_90 ? 9 : 8;
-  processor.maxThreadsPerBlock = 1024;
-  processor.maxThreadsPerMultiprocessor = 2048;
-  processor.regsPerBlock = processor.regsPerMultiprocessor = 65'536;
-  processor.warpSize = 32;
-  processor.sharedMemPerBlock = 48 * 1024;
-  processor.sharedMemPerMultiprocessor = (is_90 ? 228 : 164) * 1024;
-  processor.sharedMemPerBlockOptin = (is_90 ? 227 : 163) * 1024;
-  processor.reservedSharedMemPerBlock = 1024;
-  processor.numSms = 1;
-  cudaOccFuncAttributes built;
-  built.maxThreadsPerBlock = 1024;
-  built.numRegs = kernel.registers;
-  built.sharedSizeBytes = static_cast<std::size_t>(kernel.shared_bytes);
-  built.numBlockBarriers = 1;
-  const cudaOccDeviceState state;
-  cudaOccResult result{};
-  REQUIRE(cudaOccMaxActiveBlocksPerMultiprocessor(&result, &processor, &built, &state,
-                                                  threads_of(kernel), 0) == CUDA_OCC_SUCCESS);
-  return result.activeBlocksPerMultiprocessor * ((threads_of(kernel) + 31) / 32);
+  return gpu::resident(kernel.built, threads_of(kernel), 0).warps;
 }
 
 // What a row of the page says of all variants of a kernel.
@@ -146,25 +111,26 @@ std::map<std::string, std::string> rows_of_page() {
 
 }  // namespace
 
-TEST_CASE("gpu: no kernel spills a register, on either processor") {
+TEST_CASE("gpu: no kernel spills a register, on either processor", "[build]") {
   std::map<std::string, int> of_processor;
   for (const BuiltKernel& kernel : built_kernels()) {
-    CAPTURE(kernel.name, kernel.processor, kernel.registers);
-    CHECK(kernel.spilled_bytes == 0);
-    CHECK(kernel.registers > 0);
-    ++of_processor[kernel.processor];
+    CAPTURE(kernel.name, kernel.built.processor, kernel.built.registers);
+    CHECK(kernel.built.spilled_bytes == 0);
+    CHECK(kernel.built.registers > 0);
+    ++of_processor[kernel.built.processor];
   }
   CHECK(of_processor["sm_80"] > 0);
   CHECK(of_processor["sm_80"] == of_processor["sm_90"]);
 }
 
-TEST_CASE("gpu: registers and resident warps of each kernel are those of docs/gpu.md") {
+TEST_CASE("gpu: registers and resident warps of each kernel are those of docs/gpu.md", "[build]") {
   std::map<std::string, Row> built;
   for (const BuiltKernel& kernel : built_kernels()) {
     Row& row = built[kernel.name];
-    row.registers = std::max(row.registers, (kernel.registers + 7) / 8 * 8);  // given out by eight
+    row.registers =
+        std::max(row.registers, (kernel.built.registers + 7) / 8 * 8);  // given out by eight
     row.threads.insert(threads_of(kernel));
-    const auto [at, first] = row.warps.try_emplace(kernel.processor, resident_warps(kernel));
+    const auto [at, first] = row.warps.try_emplace(kernel.built.processor, resident_warps(kernel));
     if (!first) at->second = std::min(at->second, resident_warps(kernel));
   }
   const auto page = rows_of_page();

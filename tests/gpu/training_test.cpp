@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -166,6 +167,16 @@ void check_beside_cpu(const Course& course, std::vector<std::uint64_t> seeds = {
 }
 
 }  // namespace
+
+TEST_CASE("gpu: twenty seeds train alike, and none has a finding", "[.all]") {
+  std::vector<std::uint64_t> seeds(20);
+  std::iota(seeds.begin(), seeds.end(), 1);
+  for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16}) {
+    check_beside_cpu(mlp(dtype), seeds);
+    check_beside_cpu(gpt(dtype, nn::OutputHead::tied), seeds);
+  }
+  check_beside_cpu(gpt(DType::float32, nn::OutputHead::untied), seeds);
+}
 
 TEST_CASE("gpu: an MLP trains on paper beside the CPU, float32") {
   check_beside_cpu(mlp(DType::float32));

@@ -201,8 +201,8 @@ TEST_CASE("lab doctor: names the CUDA toolkit and the driver, or what is wrong w
   programs.program("nvcc", "echo 'Cuda compilation tools, release 12.4, V12.4.131'");
   CHECK_THAT(said(), test::contains("is of CUDA 12.4, and the GPU's kernels need CUDA 13"));
   programs.program("nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'");
-  CHECK_THAT(said(), test::contains("but not the headers of cuBLAS"));
-  write_text(programs.folder() / "include/cublas_v2.h", "");
+  CHECK_THAT(said(), test::contains("but not the headers of the runtime"));
+  write_text(programs.folder() / "include/cuda_runtime_api.h", "");
   CHECK_THAT(said(), test::contains("CUDA 13.0 in " + programs.folder().string()));
   CHECK_THAT(said(), test::contains("no nccl.h beside CUDA: no --backend nccl"));
   write_text(programs.folder() / "include/nccl.h", "");
@@ -211,6 +211,75 @@ TEST_CASE("lab doctor: names the CUDA toolkit and the driver, or what is wrong w
   CHECK_THAT(said(), test::contains("NVIDIA H100, but its driver 535.104.05 does not know"));
   programs.program("nvidia-smi", "echo 'NVIDIA H100, 580.65.06'");
   CHECK_THAT(said(), test::contains("NVIDIA H100, driver 580.65.06"));
+}
+
+TEST_CASE("lab gpu: explain gets its words, and what is mistyped gets one sentence") {
+  const Programs programs;
+  programs.program("gpu-explain", "echo gpu-explain \"$@\"");
+  CHECK(programs.lab({"gpu", "explain", "attend", "--json"}).output ==
+        "gpu-explain attend --json\n");
+  for (const char* command : {"explain", "pack"}) {
+    CHECK_THAT(programs.lab({"gpu"}).output, test::contains(std::string("./lab gpu ") + command));
+  }
+  CHECK(programs.lab({"gpu", "expalin"}).exit_code == 2);
+  CHECK(programs.lab({"gpu", "pack", "--out"}).exit_code == 2);
+  CHECK(programs.lab({"gpu", "pack", "--to", "x"}).exit_code == 2);
+  CHECK(programs.lab({"gpu", "pack"}).exit_code == 3);  // nothing is built there
+}
+
+// setup.sh with a pip that is a script. What it fetches is a script, too.
+TEST_CASE("lab setup --gpu: fetches what has its digest, or changes nothing and says why") {
+  const Root root;
+  root.program("nvcc", "echo 'release 12.4, V12.4.131'");
+  write_text(root.scratch.path() / "setup/cuda.txt", read_text(LOCKSTEP_ROOT "/setup/cuda.txt"));
+  const auto setup = [&](const std::string& words) {
+    return root.run(
+        "ensure_packages() { :; }\nCUDA_HOME=/nowhere\n"
+        ". " LOCKSTEP_ROOT "/setup/setup.sh\nlab_setup " +
+        words);
+  };
+  const std::string pip =
+      "echo \"$*\" >>pip; case $* in *--version) exit 0 ;; esac\n"
+      "while [ \"$1\" != --target ]; do shift; done\n"
+      "mkdir -p \"$2/nvidia/cu13/bin\"; cp nvcc \"$2/nvidia/cu13/bin\"\n";
+  root.program("python3", pip + "echo 'THESE PACKAGES DO NOT MATCH THE HASHES'; exit 1");
+  const auto refused = setup("--gpu");
+  CHECK(refused.exit_code == 3);
+  CHECK_THAT(refused.output, test::contains("THESE PACKAGES DO NOT MATCH THE HASHES"));
+  CHECK_THAT(refused.output, test::contains("Nothing was changed"));
+  CHECK_FALSE(fs::exists(root.scratch.path() / "build/cuda"));
+  CHECK_FALSE(fs::exists(root.scratch.path() / "build/cuda.fresh"));
+
+  root.program("python3", pip);
+  const auto fetched = setup("--gpu");
+  CHECK(fetched.exit_code == 0);
+  CHECK_THAT(fetched.output, test::contains("./lab train --device cuda --paper"));
+  CHECK(fs::exists(root.scratch.path() / "build/cuda/nvidia/cu13/bin/nvcc"));
+  CHECK(root.asked() == "--fresh --preset release\n");
+  const std::string asked = read_text(root.scratch.path() / "pip");
+  CHECK_THAT(asked, test::contains("--no-deps --require-hashes"));
+  CHECK_THAT(asked, test::contains("setup/cuda.txt"));
+
+  root.program("nvcc", "echo 'release 13.0, V13.0.88'");
+  CHECK_THAT(setup("--gpu").output, test::contains("There is nothing to fetch"));
+  CHECK(setup("").exit_code == 2);
+  CHECK(setup("--cuda").exit_code == 2);
+}
+
+TEST_CASE("lab setup: every package of the list has a version and a digest, and start has none") {
+  std::istringstream lines(read_text(LOCKSTEP_ROOT "/setup/cuda.txt"));
+  int packages = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#")) continue;
+    ++packages;
+    CHECK_THAT(line, test::contains("==13.") && test::contains(" --hash=sha256:"));
+    CHECK(line.size() - line.rfind(':') == 65);
+  }
+  CHECK(packages == 5);
+  for (const char* file : {"start", "build", "packages", "engine"}) {
+    const std::string script = read_text(std::string(LOCKSTEP_ROOT "/setup/") + file + ".sh");
+    CHECK_THAT(script, !test::contains("setup.sh") && !test::contains("cuda.txt"));
+  }
 }
 
 TEST_CASE("lab help: lists every command that the script knows") {

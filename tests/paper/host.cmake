@@ -15,7 +15,7 @@ foreach(program IN ITEMS behaviour faults load products told wrong_calls)
   add_executable(paper_${program} EXCLUDE_FROM_ALL ${object})
   set_target_properties(paper_${program} PROPERTIES OUTPUT_NAME ${program} LINKER_LANGUAGE CXX
                         RUNTIME_OUTPUT_DIRECTORY ${programs_folder})
-  # NVIDIA's cuBLAS needs another library of theirs, which no program here does.
+  # NVIDIA's cuBLAS needs another library of theirs, which no program here does; paper's, paper's runtime.
   target_link_options(paper_${program} PRIVATE -Wl,--unresolved-symbols=ignore-in-shared-libs)
   target_link_libraries(paper_${program} PRIVATE ${LOCKSTEP_CUDART} ${LOCKSTEP_CUBLAS} Threads::Threads)
   list(APPEND programs paper_${program})
@@ -38,6 +38,8 @@ foreach(program IN ITEMS collectives disagreements meeting)
   add_executable(paper_${program} EXCLUDE_FROM_ALL ${object})
   set_target_properties(paper_${program} PROPERTIES OUTPUT_NAME ${program} LINKER_LANGUAGE CXX
                         RUNTIME_OUTPUT_DIRECTORY ${programs_folder})
+  # Paper's own NCCL, where the toolkit has none, needs functions of paper's runtime.
+  target_link_options(paper_${program} PRIVATE -Wl,--unresolved-symbols=ignore-in-shared-libs)
   target_link_libraries(paper_${program} PRIVATE ${LOCKSTEP_CUDART} ${LOCKSTEP_NCCL} Threads::Threads)
   list(APPEND programs paper_${program})
 endforeach()

@@ -62,7 +62,7 @@ ncclRedOp_t nccl_op(ReduceOp op) {
 // Events of one device that nobody uses just now.
 class Events {
  public:
-  explicit Events(const CudaDevice& device) : device_(device) {}
+  explicit Events(const CudaDevice& device) : device_(device), number_(device.number()) {}
   ~Events() {
     for (const cudaEvent_t event : free_) cudaEventDestroy(event);
   }
@@ -87,9 +87,11 @@ class Events {
     free_.push_back(event);
   }
   const CudaDevice& device() const { return device_; }
+  int number() const { return number_; }
 
  private:
   const CudaDevice& device_;
+  const int number_;
   std::mutex mutex_;  // guards free_
   std::vector<cudaEvent_t> free_;
 };
@@ -128,7 +130,7 @@ class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(std::shared_ptr<Events> events, const WireId& id, int rank, int size)
       : events_(std::move(events)) {
-    events_->device().choose();
+    cudaSetDevice(number());
     ncclUniqueId unique;
     static_assert(sizeof unique == std::tuple_size_v<WireId>);
     std::memcpy(unique.internal, id.data(), id.size());
@@ -185,7 +187,7 @@ class NcclCommunicator final : public Communicator {
   }
 
  private:
-  int number() const { return events_->device().number(); }
+  int number() const { return events_->number(); }
 
   void copy(const WireCall& call) const {
     check(cudaMemcpyAsync(call.to.address(), call.from.address(), call.to.bytes(),

@@ -96,6 +96,15 @@ const char* paperCounters() {
   return (state->told = counters_table(state->kernel_counters())).c_str();
 }
 
+// The same by lines of the source (report.hpp says how it reads); empty without the setting
+// `counters`. Valid until the next call.
+const char* paperLines() {
+  Runtime* const state = runtime();
+  if (state == nullptr || !state->has_devices()) return "";
+  const std::scoped_lock lock(state->mutex());
+  return (state->told = lines_table(state->kernel_counters(), state->lines_of_kernels())).c_str();
+}
+
 // What has been carried out since the setting `history` was made, a line an operation, in the order
 // in which they ended: when the host asked for it, when it began and ended (seconds of the
 // machine's steady clock), the number of its stream, its name. Valid until the next call.
@@ -144,6 +153,16 @@ Submitted paperSubmitSteps(void* stream, const char* name, LibrarySteps* given) 
   });
   if (error == cudaSuccess) return Submitted::fine;
   return error == cudaErrorInvalidResourceHandle ? Submitted::bad_stream : Submitted::failed;
+}
+
+const char* paperEditOf(const char* function, const char* arguments) {
+  Runtime* const state = runtime();
+  if (state == nullptr) return "";
+  const std::scoped_lock lock(state->mutex());
+  const std::string& wanted = state->settings().edit_as;
+  if (wanted.empty() || std::string(arguments).find(wanted) == std::string::npos) return "";
+  state->function = function;
+  return state->strikes(Runtime::Chance::edit) ? wanted.c_str() : "";
 }
 
 double paperDeadline() {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,32 @@ std::string counters_table(const KernelCounters& kernels) {
     table += figures + kernel + "\n";
   }
   return table;
+}
+
+std::string lines_table(const KernelCounters& kernels, const LinesOfKernels& lines) {
+  const auto distance = [](const Apart& apart) -> std::string {
+    if (apart.state == Apart::State::unseen) return "-";
+    return apart.state == Apart::State::mixed ? "mixed" : std::to_string(apart.bytes);
+  };
+  std::ostringstream table;
+  for (const auto& [name, kernel] : lines) {
+    const Counters& whole = kernels.at(name);
+    table << "kernel\t" << name << '\t' << kernel.symbol << '\t' << whole.launches << '\t'
+          << kernel.blocks << '\t' << kernel.threads << '\t' << kernel.dynamic_shared << '\t'
+          << whole.barriers << '\n';
+    for (const auto& [place, line] : kernel.lines) {
+      const Counters& is = line.counters;
+      table << "line\t" << place.first << '\t' << place.second;
+      for (const std::uint64_t figure :
+           {is.instructions, is.lane_instructions, is.flops, is.device_requests, is.sectors,
+            is.sectors_needed, is.shared_requests, is.bank_passes, is.passes_needed, is.atomics,
+            is.divergent_branches}) {
+        table << '\t' << figure;
+      }
+      table << '\t' << distance(line.device) << '\t' << distance(line.shared) << '\n';
+    }
+  }
+  return std::move(table).str();
 }
 
 namespace {

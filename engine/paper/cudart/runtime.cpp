@@ -31,13 +31,14 @@ struct Fault {
   std::string_view setting;
   std::uint64_t Settings::*nth;
 };
-constexpr std::array<Fault, 7> faults{
+constexpr std::array<Fault, 8> faults{
     {{Runtime::Chance::allocation, "fail_allocation", &Settings::fail_allocation},
      {Runtime::Chance::launch, "fail_launch", &Settings::fail_launch},
      {Runtime::Chance::call, "fail_call", &Settings::fail_call},
      {Runtime::Chance::event_wait, "skip_event_wait", &Settings::skip_event_wait},
      {Runtime::Chance::wait, "skip_wait", &Settings::skip_wait},
      {Runtime::Chance::move, "move_launch", &Settings::move_launch},
+     {Runtime::Chance::edit, "edit_call", &Settings::edit_call},
      {Runtime::Chance::collective, "fail_collective", &Settings::fail_collective}}};
 
 std::string number_text(Track track) { return "stream " + std::to_string(track); }
@@ -290,6 +291,13 @@ KernelCounters Runtime::kernel_counters() const {
       all[kernel] += counters;
   }
   return all;
+}
+
+LinesOfKernels Runtime::lines_of_kernels() const {
+  for (const auto& device : devices_) {
+    if (device != nullptr) return device->machine.lines_of_kernels();
+  }
+  return {};
 }
 
 void Runtime::refuse(cudaError_t error, Kind kind, const std::string& sentence) {

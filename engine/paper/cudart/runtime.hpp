@@ -128,7 +128,8 @@ class Runtime {
   void fail(GpuDevice& device, cudaError_t error);
   cudaError_t sticky_error();  // of this thread's device, without making one
 
-  KernelCounters kernel_counters() const;  // of all devices
+  KernelCounters kernel_counters() const;   // of all devices
+  LinesOfKernels lines_of_kernels() const;  // of the first that was used
 
   const std::vector<std::uint64_t>& variables_of(GpuDevice& device, Binary& binary);
 
@@ -136,7 +137,7 @@ class Runtime {
   [[noreturn]] void refuse(cudaError_t error, Kind kind, const std::string& sentence);
 
   // The settings' faults: whether one strikes at this chance.
-  enum class Chance { allocation, launch, call, event_wait, wait, move, collective };
+  enum class Chance { allocation, launch, call, event_wait, wait, move, edit, collective };
   bool strikes(Chance chance);
   std::uint64_t chances(std::string_view setting) const;  // how many there were of that setting
   const std::string& struck() const { return struck_; }   // "cudaMalloc"; empty: none has
@@ -165,7 +166,7 @@ class Runtime {
   std::map<std::thread::id, ThreadState> threads_;
   bool finishing_ = false;
   bool helps_ = false;
-  std::array<std::uint64_t, 7> chances_{};
+  std::array<std::uint64_t, 8> chances_{};
   std::string struck_;
   std::map<int, Track> strays_;  // by device: where moved launches go, for which nothing waits
   std::recursive_mutex mutex_;

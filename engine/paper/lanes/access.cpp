@@ -2,6 +2,7 @@
 #include "engine/paper/lanes/access.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace lockstep::paper {
 namespace {
@@ -23,6 +24,17 @@ std::byte* reach_local(Warp& warp, std::uint64_t offset, std::size_t bytes, std:
     return fail(warp, Fault::illegal);
   }
   return block.local.data() + warp.thread(lane) * block.local_bytes + offset;
+}
+
+// Between neighbours that both take part.
+Apart apart(const Warp& warp, const Instruction& instruction, std::size_t slot) {
+  Apart all;
+  each_lane(warp.lanes & (warp.lanes >> 1), [&](std::uint32_t lane) {
+    const std::uint64_t here = address_of(warp, instruction, slot, lane);
+    const std::uint64_t next = address_of(warp, instruction, slot, lane + 1);
+    all += {Apart::State::same, static_cast<std::int64_t>(next - here)};
+  });
+  return all;
 }
 
 }  // namespace
@@ -66,32 +78,43 @@ std::byte* reach(Warp& warp, Space space, Touch touch, std::uint64_t address, st
 
 void count_request(Warp& warp, const Instruction& instruction, std::size_t slot, Space space,
                    std::size_t bytes) {
-  Counters& counters = *warp.block->counters;
+  if (space != Space::shared && space != Space::global && space != Space::generic) return;
+  Counters request;
   std::array<std::uint64_t, 4 * warp_lanes> units{};
   std::size_t count = 0;
+  const auto sorted_units = [&] {
+    const auto end = units.begin() + static_cast<std::ptrdiff_t>(count);
+    std::sort(units.begin(), end);
+    return std::span(units.begin(), std::unique(units.begin(), end));
+  };
   if (space == Space::shared) {
     // 32 banks of 4 bytes; lanes that name one word share it. Wider accesses take more passes.
     each_lane(warp.lanes, [&](std::uint32_t lane) {
       const std::uint64_t address = address_of(warp, instruction, slot, lane);
       for (std::size_t at = 0; at < bytes; at += 4) units[count++] = (address + at) / 4;
     });
-    const auto end = units.begin() + static_cast<std::ptrdiff_t>(count);
-    std::sort(units.begin(), end);
     std::array<std::uint32_t, 32> banks{};
-    std::for_each(units.begin(), std::unique(units.begin(), end),
-                  [&](std::uint64_t word) { ++banks[word % 32]; });
-    ++counters.shared_requests;
-    counters.bank_passes += *std::max_element(banks.begin(), banks.end());
-    return;
+    const auto words = sorted_units();
+    for (const std::uint64_t word : words) ++banks[word % 32];
+    request.shared_requests = 1;
+    request.bank_passes = *std::max_element(banks.begin(), banks.end());
+    request.passes_needed = (words.size() + 31) / 32;
+  } else {
+    const auto names = [&](std::uint64_t unit_bytes) {
+      count = 0;
+      each_lane(warp.lanes, [&](std::uint32_t lane) {
+        units[count++] = address_of(warp, instruction, slot, lane) / unit_bytes;
+      });
+      return sorted_units().size();
+    };
+    request.device_requests = 1;
+    request.sectors_needed = (names(bytes) * bytes + 31) / 32;
+    request.sectors = names(32);
   }
-  if (space != Space::global && space != Space::generic) return;
-  each_lane(warp.lanes, [&](std::uint32_t lane) {
-    units[count++] = address_of(warp, instruction, slot, lane) / 32;
-  });
-  const auto end = units.begin() + static_cast<std::ptrdiff_t>(count);
-  std::sort(units.begin(), end);
-  ++counters.device_requests;
-  counters.sectors += static_cast<std::uint64_t>(std::unique(units.begin(), end) - units.begin());
+  *warp.block->counters += request;
+  warp.block->line->counters += request;
+  (space == Space::shared ? warp.block->line->shared : warp.block->line->device) +=
+      apart(warp, instruction, slot);
 }
 
 }  // namespace lockstep::paper

@@ -17,7 +17,9 @@ void atomic(Warp& warp, const Instruction& instruction) {
   constexpr std::size_t first = answer == Answer::old ? 2 : 1;
   if (warp.block->counting) {
     count_request(warp, instruction, 0, space, sizeof(T));
-    warp.block->counters->atomics += static_cast<std::uint64_t>(__builtin_popcount(warp.lanes));
+    const auto lanes = static_cast<std::uint64_t>(__builtin_popcount(warp.lanes));
+    warp.block->counters->atomics += lanes;
+    warp.block->line->counters.atomics += lanes;
   }
   each_lane(warp.lanes, [&](std::uint32_t lane) {
     const std::uint64_t address = address_of(warp, instruction, 0, lane);

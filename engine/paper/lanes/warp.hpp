@@ -28,6 +28,7 @@ struct Block final : Witness {
   Memory* memory = nullptr;
   Findings* findings = nullptr;
   Counters* counters = nullptr;
+  LineCounters* line = nullptr;                     // of the running instruction, where `counting`
   const std::string* kernel = nullptr;              // demangled
   const std::vector<std::string>* files = nullptr;  // of the kernel
   Dim3 size, grid, index;

@@ -34,6 +34,7 @@ class Run {
   Run(const Launch& launch, Memory& memory, Findings& findings, const Settings& settings,
       Counters& counters, std::uint64_t seed);
   Outcome all_blocks();
+  void add_lines_to(KernelLines& kernel) const;
 
  private:
   void fill_constants(std::byte* file);
@@ -51,6 +52,7 @@ class Run {
   Block block_;
   std::vector<std::unique_ptr<std::byte[], FreeFile>> files_;
   std::vector<WarpRunner> warps_;
+  std::vector<LineCounters> by_instruction_;
   std::mt19937_64 random_;
   std::uint64_t instructions_ = 0, next_look_ = instructions_between_looks;
   Clock::time_point begin_ = Clock::now();
@@ -75,6 +77,7 @@ Run::Run(const Launch& launch, Memory& memory, Findings& findings, const Setting
   block_.local.resize(kernel_.local_bytes * block_.threads);
   block_.shared.resize(kernel_.static_shared + launch.dynamic_shared);
   if (settings.checks) block_.shadow.resize((block_.shared.size() + 3) / 4);
+  if (settings.counters) by_instruction_.resize(kernel_.code.size());
   const std::uint32_t warps = (block_.threads + warp_lanes - 1) / warp_lanes;
   for (std::uint32_t warp = 0; warp < warps; ++warp) {
     const std::size_t bytes = std::max<std::size_t>(64, kernel_.file_bytes);
@@ -85,7 +88,7 @@ Run::Run(const Launch& launch, Memory& memory, Findings& findings, const Setting
     } else {
       std::memcpy(files_[warp].get(), files_[0].get(), bytes);
     }
-    warps_.emplace_back(block_, kernel_.code, warp, files_.back().get());
+    warps_.emplace_back(block_, kernel_.code, by_instruction_, warp, files_.back().get());
   }
   fill_specials(Specials::all);
 }
@@ -192,6 +195,23 @@ Outcome Run::all_blocks() {
   return Outcome::done;
 }
 
+void Run::add_lines_to(KernelLines& kernel) const {
+  kernel.symbol = kernel_.name;
+  const std::uint64_t blocks = block_.grid.volume();
+  if (blocks * block_.threads > kernel.blocks * kernel.threads) {
+    kernel.blocks = blocks;
+    kernel.threads = block_.threads;
+    kernel.dynamic_shared = launch_.dynamic_shared;
+  }
+  for (std::size_t i = 0; i < by_instruction_.size(); ++i) {
+    const Instruction& instruction = kernel_.code[i];
+    if (by_instruction_[i].counters.instructions == 0 || instruction.line == 0) continue;
+    const bool known = instruction.file < kernel_.files.size();
+    kernel.lines[{known ? kernel_.files[instruction.file] : "", instruction.line}] +=
+        by_instruction_[i];
+  }
+}
+
 Outcome Run::outcome_of_fault() const {
   switch (block_.fault) {
     case Fault::misaligned:
@@ -281,21 +301,6 @@ bool Run::open_barrier() {
 
 }  // namespace
 
-Counters& Counters::operator+=(const Counters& other) {
-  launches += other.launches;
-  instructions += other.instructions;
-  lane_instructions += other.lane_instructions;
-  flops += other.flops;
-  device_requests += other.device_requests;
-  sectors += other.sectors;
-  shared_requests += other.shared_requests;
-  bank_passes += other.bank_passes;
-  barriers += other.barriers;
-  atomics += other.atomics;
-  divergent_branches += other.divergent_branches;
-  return *this;
-}
-
 Machine::Machine(Memory& memory, Findings& findings, const Settings& settings)
     : memory_(memory), findings_(findings), settings_(settings) {}
 
@@ -344,8 +349,10 @@ Outcome Machine::run(const Launch& launch) {
   Counters& counters = counters_[launch.kernel->demangled];
   ++counters.launches;
   constexpr std::uint64_t salt = 0x9E3779B97F4A7C15ULL;
-  return Run(launch, memory_, findings_, settings_, counters, settings_.seed + salt * ++launches_)
-      .all_blocks();
+  Run run(launch, memory_, findings_, settings_, counters, settings_.seed + salt * ++launches_);
+  const Outcome outcome = run.all_blocks();
+  if (settings_.counters) run.add_lines_to(lines_[launch.kernel->demangled]);
+  return outcome;
 }
 
 Counters Machine::counters() const {

@@ -50,13 +50,18 @@ class Machine {
   // Of all launches since the last clear.
   Counters counters() const;
   const KernelCounters& kernel_counters() const { return counters_; }
-  void clear_counters() { counters_.clear(); }
+  const LinesOfKernels& lines_of_kernels() const { return lines_; }
+  void clear_counters() {
+    counters_.clear();
+    lines_.clear();
+  }
 
  private:
   Memory& memory_;
   Findings& findings_;
   const Settings& settings_;
   KernelCounters counters_;
+  LinesOfKernels lines_;
   std::uint64_t launches_ = 0;  // since the start; salts the seed
 };
 

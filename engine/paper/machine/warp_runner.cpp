@@ -10,11 +10,25 @@ namespace {
 constexpr std::uint32_t no_limit = std::numeric_limits<std::uint32_t>::max();
 using State = WarpRunner::Group::State;
 
+// A branch is the work of all lanes that come to it, whichever of them it takes.
+void count(Block& block, const Instruction& instruction, std::uint32_t lanes_here,
+           std::uint32_t active) {
+  if (instruction.counted == 0) return;
+  if (instruction.target != 0) active = lanes_here;
+  const auto lanes = static_cast<std::uint64_t>(__builtin_popcount(active));
+  for (Counters* counters : {block.counters, &block.line->counters}) {
+    counters->lane_instructions += lanes;
+    counters->flops += lanes * instruction.flops;
+  }
+  ++block.line->counters.instructions;
+}
+
 }  // namespace
 
-WarpRunner::WarpRunner(Block& block, std::span<const Instruction> code, std::uint32_t number,
+WarpRunner::WarpRunner(Block& block, std::span<const Instruction> code,
+                       std::span<LineCounters> by_instruction, std::uint32_t number,
                        std::byte* file)
-    : code_(code) {
+    : code_(code), by_instruction_(by_instruction) {
   const std::uint32_t first = number * warp_lanes;
   const std::uint32_t count = std::min(warp_lanes, block.threads - first);
   all_ = count == warp_lanes ? ~0U : (1U << count) - 1;
@@ -82,6 +96,10 @@ std::uint64_t WarpRunner::run(std::uint64_t budget) {
       }
       ++done;
       counters.instructions += instruction.counted;
+      if (block.counting) {
+        block.line = &by_instruction_[pc];
+        count(block, instruction, lanes, active);
+      }
       if (active == 0) {
         ++pc;
         continue;
@@ -90,11 +108,6 @@ std::uint64_t WarpRunner::run(std::uint64_t budget) {
       warp_.event = Event::none;
       block.running = &instruction;
       instruction.run(warp_, instruction);
-      if (block.counting && instruction.counted != 0) {
-        const auto count = static_cast<std::uint64_t>(__builtin_popcount(active));
-        counters.lane_instructions += count;
-        counters.flops += count * instruction.flops;
-      }
       if (warp_.event == Event::none) {
         ++pc;
       } else if (warp_.event == Event::branch && active == lanes && groups_.size() == 1) {
@@ -133,7 +146,10 @@ void WarpRunner::settle(std::size_t chosen, const Instruction& instruction) {
     case Event::fault:
       return;
     case Event::branch:
-      if (rest != 0) ++warp_.block->counters->divergent_branches;
+      if (rest != 0) {
+        ++warp_.block->counters->divergent_branches;
+        if (warp_.block->counting) ++warp_.block->line->counters.divergent_branches;
+      }
       part({instruction.target, active, State::ready});
       break;
     case Event::exit:

@@ -15,8 +15,9 @@ namespace lockstep::paper {
 
 class WarpRunner {
  public:
-  WarpRunner(Block& block, std::span<const Instruction> code, std::uint32_t number,
-             std::byte* file);
+  //   by_instruction  beside `code`, for what is counted; empty where nothing is
+  WarpRunner(Block& block, std::span<const Instruction> code,
+             std::span<LineCounters> by_instruction, std::uint32_t number, std::byte* file);
 
   void begin();  // all lanes of the warp at the first instruction
   // Runs some `budget` instructions, or until no lane can go on. Returns how many were run.
@@ -40,6 +41,7 @@ class WarpRunner {
   void merge();
 
   std::span<const Instruction> code_;
+  std::span<LineCounters> by_instruction_;
   std::uint32_t all_ = 0;
   Warp warp_;
   std::vector<Group> groups_;

@@ -2,6 +2,7 @@
 #include "engine/paper/nccl/group.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "engine/paper/nccl/values.hpp"
@@ -151,6 +152,42 @@ ncclResult_t enqueue_next(std::vector<Asked>& calls) {
   return enqueue(*comm, stream, std::move(parts));
 }
 
+// Which arguments a call has that can be wrong.
+const char* arguments_of(PartKind kind) {
+  switch (kind) {
+    case PartKind::all_reduce:
+    case PartKind::reduce_scatter:
+      return "count type operator";
+    case PartKind::reduce:
+      return "count type operator root";
+    case PartKind::all_gather:
+      return "count type";
+    default:
+      return "count type root";
+  }
+}
+
+// What a mistake in the program would be. Types become narrower, so that nothing is overrun.
+void edit(Part& part, std::string_view argument, int ranks) {
+  if (argument == "count" && part.count > 0) --part.count;
+  if (argument == "operator") part.op = part.op == ncclSum ? ncclMax : ncclSum;
+  if (argument == "root") part.root = (part.root + 1) % ranks;
+  if (argument != "type") return;
+  switch (part.type) {
+    case ncclFloat64:
+      part.type = ncclFloat32;
+      break;
+    case ncclInt64:
+      part.type = ncclInt32;
+      break;
+    case ncclFloat32:
+      part.type = ncclFloat16;
+      break;
+    default:
+      part.type = part.type == ncclInt8 ? ncclUint8 : ncclInt8;
+  }
+}
+
 }  // namespace
 
 bool arrive_at_group_end(ncclComm* comm) {
@@ -161,6 +198,10 @@ bool arrive_at_group_end(ncclComm* comm) {
 
 ncclResult_t submit(const char* function, ncclComm_t comm, cudaStream_t stream, Part part) {
   part.function = function;
+  if (const std::string_view argument = paperEditOf(function, arguments_of(part.kind));
+      !argument.empty()) {
+    edit(part, argument, comm->ranks);
+  }
   ncclResult_t result = ncclSuccess;
   if (checked(comm, function) == nullptr) {
     result = ncclInvalidArgument;

@@ -10,8 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <new>
 #include <sstream>
 #include <utility>
@@ -163,8 +161,14 @@ void tell(Table& table, Trouble trouble, const std::string& sentence) {
 }
 
 std::uint64_t start_of(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // By hand: reading a process that ends meanwhile is an error, of which a stream would throw.
+  const std::string path = "/proc/" + std::to_string(process) + "/stat";
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 2048> bytes{};
+  const ssize_t got = read(file, bytes.data(), bytes.size());
+  close(file);
+  const std::string text(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
   const std::size_t name_ends = text.rfind(')');  // the name may hold anything
   if (name_ends == std::string::npos) return 0;
   std::istringstream words(text.substr(name_ends + 1));

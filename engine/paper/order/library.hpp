@@ -53,6 +53,10 @@ lockstep::paper::Submitted paperSubmitSteps(void* stream, const char* name,
 // The setting `deadline_s`: how long other processes may be waited for.
 double paperDeadline();
 
+// Which of this call's `arguments` ("count type") is to be changed, as the setting `edit_as` has it;
+// empty: none.
+const char* paperEditOf(const char* function, const char* arguments);
+
 void paperFinding(lockstep::paper::Kind kind, const char* sentence);
 
 // A call of the library that its rules forbid: a finding.

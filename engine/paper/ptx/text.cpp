@@ -3,11 +3,15 @@
 
 #include <charconv>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
 namespace lockstep::paper::ptx {
 namespace {
+
+constexpr int inlined_deep_max = 64;
 
 bool of_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -46,8 +50,16 @@ class Reader {
   Statement statement();
   Declaration declaration(const std::string& space, const std::string& ends);
   std::vector<Declaration> parameters();
+  struct Place {
+    std::uint32_t file = 0, line = 0, column = 0;
+    auto operator<=>(const Place&) const = default;
+  };
   void location();
+  void find_libraries();
+  bool of_a_library(std::uint32_t file) const { return libraries_.contains(file); }
 
+  std::set<std::uint32_t> libraries_;  // files of the compiler's headers
+  std::map<Place, Place> callers_;     // of what was inlined
   std::string_view text_;
   std::size_t at_ = 0;
   std::uint32_t line_ = 1;
@@ -118,12 +130,40 @@ std::uint32_t Reader::number(const std::string& text) {
   return value;
 }
 
-// .loc file line column [, function_name label, inlined_at file line column]: the innermost one
-// counts.
+// .loc file line column [, function_name label, inlined_at file line column]: the innermost place
+// counts that is in no header of the compiler's, since its reader wrote that line.
 void Reader::location() {
-  file_ = number(word());
-  source_line_ = number(word());
-  rest_of_line();
+  const auto place = [this] {
+    const std::uint32_t file = number(word()), line = number(word());
+    return Place{file, line, number(word())};
+  };
+  Place here = place();
+  const std::string rest = rest_of_line();
+  if (const auto at = rest.find("inlined_at "); at != std::string::npos) {
+    at_ -= rest.size() - at;
+    word();
+    callers_[here] = place();
+  } else {
+    callers_.erase(here);
+  }
+  for (int depth = 0; depth < inlined_deep_max && of_a_library(here.file); ++depth) {
+    const auto caller = callers_.find(here);
+    if (caller == callers_.end()) break;
+    here = caller->second;
+  }
+  file_ = here.file, source_line_ = here.line;
+}
+
+// The files stand behind the code that names them.
+void Reader::find_libraries() {
+  constexpr std::string_view directive = ".file\t";
+  for (std::size_t at = 0; (at = text_.find(directive, at)) != std::string_view::npos;) {
+    at += directive.size();
+    const std::string_view line = text_.substr(at, text_.find('\n', at) - at);
+    std::uint32_t file = 0;
+    std::from_chars(line.data(), line.data() + line.size(), file);
+    if (line.find("/include/") != std::string_view::npos) libraries_.insert(file);
+  }
 }
 
 // After the space: [.align n] type name [<n>] [[n]...] [= values], up to one of `ends` (not taken).
@@ -316,6 +356,7 @@ void Reader::directive_of_module(const std::string& name, Text& into) {
 
 Text Reader::read() {
   Text into;
+  find_libraries();
   try {
     while (!done()) {
       std::string name = word();

@@ -1,4 +1,7 @@
 // What NCCL's calls come to, on all types and operators: collectives NAME RANKS.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <cmath>
 
 #include "tests/paper/host/ranks.cuh"

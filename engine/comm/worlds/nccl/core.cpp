@@ -1,6 +1,9 @@
 #include "engine/comm/worlds/nccl/core.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <future>
+#include <thread>
 #include <utility>
 
 #include "engine/comm/worlds/rendezvous.hpp"
@@ -14,8 +17,28 @@ NcclCore::NcclCore(Parts parts)
   parts_.wires->when_settled([this] { check_settled(); });
 }
 
-std::unique_ptr<Line> NcclCore::join(const gpu::WireId& id, int rank, int size) {
-  auto line = std::make_unique<Line>(parts_.wires->join(id, rank, size));
+std::unique_ptr<Line> NcclCore::join(const gpu::WireId& id, int rank, int size, int whom) {
+  using Joined = std::promise<std::unique_ptr<gpu::Communicator>>;
+  const auto joined = std::make_shared<Joined>();
+  auto future = joined->get_future();
+  std::thread([joined, wires = parts_.wires, id, rank, size] {
+    try {
+      joined->set_value(wires->join(id, rank, size));
+    } catch (...) {
+      joined->set_exception(std::current_exception());
+    }
+  }).detach();
+  const auto began = std::chrono::steady_clock::now();
+  while (future.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) {
+    if (has_failed()) throw Error("the group has failed while NCCL joined its ranks");
+    if (const auto ended = watchdog_.ended(whom)) {
+      throw Error(text("the process of rank ", *ended, " has ended; look at its last output"));
+    }
+    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
+    if (waited.count() < parts_.timeout_s) continue;
+    throw Error(text("NCCL has not joined the ranks within ", parts_.timeout_s, " s"));
+  }
+  auto line = std::make_unique<Line>(future.get());
   watchdog_.watch(*line);
   const std::scoped_lock lock(mutex_);
   lines_.push_back(line.get());
@@ -79,14 +102,16 @@ void NcclCore::give_up(const std::string& why) {
   told_changed_.notify_all();
 }
 
-void NcclCore::abort_all() noexcept {
+// All at once: what one communicator is at may wait, in the device's stream, for another one.
+void NcclCore::abort_all() {
   std::vector<Line*> lines;
   {
     const std::scoped_lock lock(mutex_);
     aborted_ = true;
     lines = lines_;
   }
-  for (Line* line : lines) line->abort();
+  std::vector<std::jthread> aborting;
+  for (Line* line : lines) aborting.emplace_back([line] { line->abort(); });
 }
 
 void NcclCore::waited_for(std::shared_ptr<Flight> flight) {

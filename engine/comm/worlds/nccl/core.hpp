@@ -31,7 +31,8 @@ class NcclCore {
     double timeout_s = 30;
     std::unique_ptr<Store> keys = {};          // this group's part of the store
     std::unique_ptr<ProcessGroup> words = {};  // the host's
-    std::unique_ptr<gpu::Wires> wires = {};
+    std::shared_ptr<gpu::Wires> wires =
+        {};  // shared with who still joins when the group has failed
     std::function<void(const std::string& why)> give_up_words = {};
     Watchdog::Processes processes = {};
   };
@@ -46,8 +47,11 @@ class NcclCore {
   FirstFailure& failure() { return failure_; }
   Watchdog& watchdog() { return watchdog_; }
 
-  // A communicator, made by all that join with this id.
-  std::unique_ptr<Line> join(const gpu::WireId& id, int rank, int size);
+  // A communicator, made by all that join with this id. NCCL waits for them without a deadline; so
+  // a thread of its own does it, which is left behind where the group fails meanwhile.
+  //   whom    the rank of the group that is waited for; -1 is all of them
+  //   Throws  Error where it has ended, or does not come in time
+  std::unique_ptr<Line> join(const gpu::WireId& id, int rank, int size, int whom);
   // Before a line goes, when the watchdog has ended.
   void forget_lines();
 
@@ -72,7 +76,7 @@ class NcclCore {
 
  private:
   void check_settled();
-  void abort_all() noexcept;
+  void abort_all();
 
   Parts parts_;
   FirstFailure failure_;

@@ -155,8 +155,8 @@ std::unique_ptr<Line> NcclGroup::joined() {
     std::memcpy(shared.raw_bytes().data(), id.data(), id.size());
     core_.words().broadcast(shared, 0);
     std::memcpy(id.data(), shared.raw_bytes().data(), id.size());
-    return core_.join(id, rank(), size());
-  } catch (const gpu::GpuError& error) {
+    return core_.join(id, rank(), size(), -1);
+  } catch (const Error& error) {
     throw CommError(error.what());
   }
 }

@@ -90,7 +90,7 @@ void NcclPair::meet(const Where& where) {
     id = value_of<gpu::WireId>(words);
     core_.words().send(words, src_, tag_of_mine(), where);
   }
-  line_ = core_.join(id, sends() ? 0 : 1, 2);
+  line_ = core_.join(id, sends() ? 0 : 1, 2, other());
 }
 
 }  // namespace lockstep::comm

@@ -125,6 +125,15 @@ std::optional<Watchdog::Finding> Watchdog::look_at(Watched& watched, Time now) {
   return {};
 }
 
+std::optional<int> Watchdog::ended(int rank) const {
+  for (const auto& [other, process] : processes_) {
+    if (rank >= 0 && other != rank) continue;
+    pollfd entry{process.get(), POLLIN, 0};
+    if (poll(&entry, 1, 0) > 0) return other;
+  }
+  return {};
+}
+
 // A process that has done its part may end before this rank's GPU is done with it.
 std::optional<Watchdog::Finding> Watchdog::look_for_the_ended(Time now) {
   const bool idle = std::ranges::all_of(lines_, [](const Watched& w) { return w.entries.empty(); });
@@ -132,13 +141,11 @@ std::optional<Watchdog::Finding> Watchdog::look_for_the_ended(Time now) {
     ended_since_.reset();
     return {};
   }
-  for (const auto& [rank, process] : processes_) {
-    pollfd entry{process.get(), POLLIN, 0};
-    if (poll(&entry, 1, 0) <= 0) continue;
+  if (const auto rank = ended(-1)) {
     if (!ended_since_) ended_since_ = now;
     if (now - *ended_since_ < 2 * young) return {};
     return Finding{oldest(),
-                   text("the process of rank ", rank, " has ended; look at its last output")};
+                   text("the process of rank ", *rank, " has ended; look at its last output")};
   }
   return {};
 }

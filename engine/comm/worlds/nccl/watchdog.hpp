@@ -42,6 +42,8 @@ class Watchdog {
   // Waits until all is done, or has failed.
   void wait_until_idle();
   void stop();  // and lets go of all
+  // Whether the process of that rank, or of any where it is -1, has ended: the rank.
+  std::optional<int> ended(int rank) const;
 
  private:
   using Time = std::chrono::steady_clock::time_point;

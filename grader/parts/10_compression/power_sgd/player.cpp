@@ -21,9 +21,10 @@ class WritesState final : public comm::Pending {
     if (!kept_.residual.same_place(shown_.narrow(0, count))) {
       shown_.narrow(0, count).copy_(kept_.residual);
     }
-    LOCKSTEP_CHECK(kept_.qs.defined() && kept_.qs.numel() == q_count_,
-                   "power_sgd_reduce: state.qs has ",
-                   kept_.qs.defined() ? kept_.qs.numel() : std::int64_t{0},
+    const Tensor& qs = kept_.qs;
+    const bool whole = qs.defined() && qs.numel() == q_count_;
+    LOCKSTEP_CHECK(whole, "power_sgd_reduce: state.qs has ",
+                   qs.defined() ? qs.numel() : std::int64_t{0},
                    " elements after the Work was waited for, where all Q of the bucket have ",
                    q_count_, "; the next pass begins with them");
     shown_.narrow(count, q_count_).copy_(kept_.qs);

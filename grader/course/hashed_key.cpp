@@ -1,0 +1,149 @@
+// How the key of a quiz loses its answers.
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "engine/base/error.hpp"
+#include "grader/course/quiz_hashes.hpp"
+#include "grader/course/slow_hash.hpp"
+#include "grader/course/toml_file.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+using nlohmann::json;
+
+std::string fresh_salt() {
+  std::random_device system;
+  std::string salt;
+  for (int i = 0; i < 16; ++i) salt += "0123456789abcdef"[system() % 16];
+  return salt;
+}
+
+class Hashing {
+ public:
+  explicit Hashing(const json& key) : key_(key) {
+    hashed_ = {{"id", key_text(key, "id")}, {"type", key_text(key, "type")}, {"salt", salt_}};
+    for (const char* open : {"steps", "unit", "counts", "otherwise", "measured_at"}) {
+      if (key.contains(open)) hashed_[open] = key.at(open);
+    }
+  }
+
+  json question() {
+    const std::string type = key_text(key_, "type");
+    if (type == "choice") {
+      choice();
+    } else if (type == "order") {
+      order();
+    } else if (type == "number") {
+      number();
+    } else {
+      formula();
+    }
+    return hashed_;
+  }
+
+ private:
+  json entry(const std::string& answer, const std::string& reason) const {
+    const HiddenReason hidden = hide(answer, reason, salt_);
+    return {{"tag", hidden.tag}, {"reason", hidden.hidden}};
+  }
+
+  // By tag, so that the order says nothing.
+  void choice() {
+    std::map<std::string, json> by_tag;
+    const auto add = [&](const json& one) { by_tag[one.at("tag")] = one; };
+    add(entry(key_text(key_, "right"), ""));
+    for (const auto& [letter, reason] : key_entry(key_, "wrong").items()) {
+      add(entry(letter, reason.get<std::string>()));
+    }
+    for (const auto& [tag, one] : by_tag) hashed_["letters"].push_back(one);
+  }
+
+  void order() {
+    hashed_["pairs"] = json::array();
+    for (const json& edge : key_entry(key_, "edge")) {
+      hashed_["pairs"].push_back(
+          entry(key_text(edge, "after") + key_text(edge, "before"), misordered(edge)));
+    }
+  }
+
+  // One cell is what is close to `value`.
+  json near(double value, const std::string& reason) const {
+    constexpr double slack = 1e-13;
+    const double size = std::fabs(value), width = tolerance_of(key_) * size + absolute_tolerance;
+    Grid grid;
+    if (size > width) {
+      const double low = std::log((size - width) * (1 - slack));
+      grid.step = std::log((size + width) * (1 + slack)) - low;
+      grid.offset = std::fmod(low, grid.step);
+      if (grid.offset < 0) grid.offset += grid.step;
+    }
+    json one = entry(cell_of(value, grid), reason);
+    one["offset"] = grid.offset;
+    one["step"] = grid.step;
+    return one;
+  }
+
+  void number() {
+    const double right = key_number(key_, "value"), scale = scale_of(key_);
+    json& values = hashed_["values"];
+    values.push_back(near(right * scale, ""));
+    if (in_bytes(key_)) {
+      values.push_back(near(right, wrong_unit()));
+      values.back()["typed"] = true;
+    }
+    for (const json& mistake : key_.value("mistake", json::array())) {
+      values.push_back(near(key_number(mistake, "value") * scale, key_text(mistake, "because")));
+    }
+  }
+
+  std::string digits(const std::string& formula, const std::vector<Point>& points) const {
+    const FormulaValues values = QuizReader().values(formula, points);
+    if (!values.problem.empty()) throw BrokenKey(formula + ": " + values.problem);
+    return digits_of(values.values);
+  }
+
+  void formula() {
+    std::vector<std::pair<std::string, std::string>> all{{key_text(key_, "formula"), ""}};
+    for (const json& mistake : key_.value("mistake", json::array())) {
+      all.emplace_back(key_text(mistake, "formula"), key_text(mistake, "because"));
+    }
+    constexpr int tries = 1000;
+    const std::uint64_t seed = std::random_device{}();
+    std::vector<Point> points;
+    for (int k = 0; k < tries && std::ssize(points) < points_sampled; ++k) {
+      const Point point = drawn(key_entry(key_, "variables"), seed, k);
+      const bool sure = std::ranges::all_of(
+          all, [&](const auto& each) { return !digits(each.first, {point}).empty(); });
+      if (sure) points.push_back(point);
+    }
+    if (points.empty()) throw BrokenKey("its formulas have no value where their variables lie");
+    hashed_["points"] = points;
+    for (const auto& [written, reason] : all) {
+      hashed_["formulas"].push_back(entry(digits(written, points), reason));
+    }
+  }
+
+  const json& key_;
+  std::string salt_ = fresh_salt();
+  json hashed_;
+};
+
+}  // namespace
+
+std::string hashed_key(const std::filesystem::path& key) {
+  json hashed{{"note", hashes_can_be_guessed}, {"question", json::array()}};
+  const json answered = read_toml(key);
+  try {
+    for (const json& question : key_entry(answered, "question")) {
+      hashed["question"].push_back(Hashing(question).question());
+    }
+  } catch (const BrokenKey& error) {
+    throw Error(text("the key of a quiz is broken (", key.string(), "): ", error.what()));
+  }
+  return hashed.dump(1) + "\n";
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,169 @@
+#include "grader/course/quiz_hashes.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "grader/course/slow_hash.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t half = 16;  // bytes: of a tag, and of the secret that hides a reason
+
+std::string hexadecimal(const std::string& bytes) {
+  std::string out;
+  for (const char byte : bytes) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
+    out += digits;
+  }
+  return out;
+}
+
+std::string bytes_in(const std::string& digits) {
+  std::string out;
+  for (std::size_t at = 0; at + 1 < digits.size(); at += 2) {
+    out += static_cast<char>(std::stoi(digits.substr(at, 2), nullptr, 16));
+  }
+  return out;
+}
+
+// Hides words and reads them again.
+std::string covered(std::string words, const std::string& secret) {
+  if (words.empty()) return words;
+  const std::string cover = slow_hash(secret, "reason", words.size(), 1);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    words[i] = static_cast<char>(words[i] ^ cover[i]);
+  }
+  return words;
+}
+
+HiddenReason entry_of(const json& entry) {
+  return {key_text(entry, "tag"), key_text(entry, "reason")};
+}
+
+Opener opener(const json& key, const std::string& answer) {
+  return {answer, key_text(key, "salt")};
+}
+
+Reason judged(const std::string& reason) { return reason.empty() ? Reason() : Reason(reason); }
+
+Reason hashed_choice(const json& key, const std::string& answer) {
+  const Opener letter = opener(key, letters_of(answer));
+  for (const json& entry : key_entry(key, "letters")) {
+    if (const auto reason = letter.read(entry_of(entry))) return judged(*reason);
+  }
+  return wrong_letter(answer);
+}
+
+Reason hashed_order(const json& key, const std::string& answer) {
+  const auto [order, problem] = given_order(key, answer);
+  if (problem) return problem;
+  std::vector<Opener> pairs;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t k = i + 1; k < order.size(); ++k) {
+      pairs.push_back(opener(key, {order[i], order[k]}));
+    }
+  }
+  std::string reasons;
+  for (const json& entry : key_entry(key, "pairs")) {
+    for (const Opener& pair : pairs) {
+      const auto reason = pair.read(entry_of(entry));
+      if (reason) reasons += (reasons.empty() ? "" : "\n") + *reason;
+    }
+  }
+  return judged(reasons);
+}
+
+Reason hashed_number(const json& key, const std::string& answer) {
+  const GivenNumber given = given_number(key, answer);
+  if (given.problem) return given.problem;
+  for (const json& entry : key_entry(key, "values")) {
+    const Grid grid{key_number(entry, "offset"), key_number(entry, "step")};
+    const double value = entry.value("typed", false) ? given.typed : given.value;
+    const auto reason = opener(key, cell_of(value, grid)).read(entry_of(entry));
+    if (reason) return judged(*reason);
+  }
+  return key_text(key, "otherwise");
+}
+
+Reason hashed_formula(const json& key, const std::string& answer, const QuizRules& rules,
+                      const QuizReader& reader) {
+  const auto points = key_entry(key, "points").get<std::vector<Point>>();
+  const Said said = said_by(answer, key, points, reader);
+  if (said.problem) return said.problem;
+  const Reason measured = differs_from_measured(key, said, rules);
+  const Opener digits = opener(key, digits_of(said.at_drawn));
+  for (const json& entry : key_entry(key, "formulas")) {
+    const auto reason = digits.read(entry_of(entry));
+    if (!reason) continue;
+    if (measured) return reason->empty() ? *measured : *measured + ": " + *reason;
+    return judged(*reason);
+  }
+  return measured ? *measured : key_text(key, "otherwise");
+}
+
+}  // namespace
+
+const char* const hashes_can_be_guessed =
+    "Answers are kept as salted hashes. They cannot be read, but small ones can be guessed: a "
+    "program finds a letter at once, and a number in minutes by trying.";
+
+std::string cell_of(double value, const Grid& grid) {
+  if (std::fabs(value) <= absolute_tolerance) return "0";
+  const double cell = std::floor((std::log(std::fabs(value)) - grid.offset) / grid.step);
+  char out[40];
+  std::snprintf(out, sizeof out, "%c%.0f", value < 0 ? '-' : '+', cell);
+  return out;
+}
+
+std::string digits_of(const std::vector<double>& values) {
+  const auto written = [](double value) {
+    char out[40];
+    std::snprintf(out, sizeof out, "%.9e;", std::fabs(value) <= absolute_tolerance ? 0 : value);
+    return std::string(out);
+  };
+  constexpr double margin = 1e-12;
+  std::string all;
+  for (const double value : values) {
+    const std::string digits = written(value);
+    if (!std::isfinite(value) || digits != written(value * (1 - margin)) ||
+        digits != written(value * (1 + margin))) {
+      return "";
+    }
+    all += digits;
+  }
+  return all;
+}
+
+HiddenReason hide(const std::string& answer, const std::string& reason, const std::string& salt) {
+  const std::string both = slow_hash(answer, salt, 2 * half);
+  return {hexadecimal(both.substr(0, half)), hexadecimal(covered(reason, both.substr(half)))};
+}
+
+Opener::Opener(const std::string& answer, const std::string& salt) {
+  const std::string both = slow_hash(answer, salt, 2 * half);
+  tag_ = hexadecimal(both.substr(0, half));
+  secret_ = both.substr(half);
+}
+
+std::optional<std::string> Opener::read(const HiddenReason& reason) const {
+  if (reason.tag != tag_) return std::nullopt;
+  return covered(bytes_in(reason.hidden), secret_);
+}
+
+Reason judge_hashed(const json& key, const std::string& answer, const QuizRules& rules,
+                    const QuizReader& reader) {
+  const std::string type = key_text(key, "type");
+  if (type == "choice") return hashed_choice(key, answer);
+  if (type == "order") return hashed_order(key, answer);
+  if (type == "number") return hashed_number(key, answer);
+  if (type == "formula") return hashed_formula(key, answer, rules, reader);
+  throw BrokenKey("there is no type '" + type + "'");
+}
+
+}  // namespace lockstep::grader

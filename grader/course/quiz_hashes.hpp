@@ -1,0 +1,66 @@
+// The key of a quiz without its answers, for the students' edition. An answer is right if its hash
+// is in the key, and a reason can only be read with the wrong answer that it belongs to.
+//
+// What is hashed:
+//   choice   the letter
+//   order    each pair of steps that is in the wrong order, "ba"
+//   number   the cell that the number lies in, of a grid of cells as wide as the tolerance: one of
+//            them is what the rule calls right. The offset of the grid says nothing of which
+//   formula  the values at twelve points, to ten digits, all at once; any way to write the right
+//            formula has them. The points are chosen so that rounding changes no digit
+//
+// Whoever has the key can try answers as quickly as the hash is computed, a few milliseconds each:
+// a choice at once, a number of a known size in minutes. It keeps answers from being read, not
+// from being guessed.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "grader/course/quiz_rules.hpp"
+
+namespace lockstep::grader {
+
+// The sentence that every hashed key begins with, and that ./lab pack prints.
+extern const char* const hashes_can_be_guessed;
+
+// The key as JSON; every call draws new salts.
+//   Throws  Error when the key is not usable
+std::string hashed_key(const std::filesystem::path& key);
+
+// As the rules of quiz_rules.hpp, by a question of such a key.
+Reason judge_hashed(const nlohmann::json& key, const std::string& answer, const QuizRules& rules,
+                    const QuizReader& reader);
+
+// What both sides share.
+
+// Which cell of the grid a number lies in: cells are equal in the logarithm.
+struct Grid {
+  double offset = 0, step = 1;
+};
+std::string cell_of(double value, const Grid& grid);
+
+// The values as they are hashed; "" where one has none, or where its digits may be rounded
+// otherwise.
+std::string digits_of(const std::vector<double>& values);
+
+// A reason that can be read with one answer only: the answer's tag, and the reason hidden.
+struct HiddenReason {
+  std::string tag, hidden;  // hexadecimal
+};
+HiddenReason hide(const std::string& answer, const std::string& reason, const std::string& salt);
+
+// What an answer opens: hashed once, tried on many.
+class Opener {
+ public:
+  Opener(const std::string& answer, const std::string& salt);
+  // nullopt when the reason belongs to another answer.
+  std::optional<std::string> read(const HiddenReason& reason) const;
+
+ private:
+  std::string tag_, secret_;
+};
+
+}  // namespace lockstep::grader

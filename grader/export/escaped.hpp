@@ -1,0 +1,20 @@
+// Strangers' texts as parts of a page, so that they are nothing but text there. Pure functions.
+#pragma once
+
+#include <string>
+
+namespace lockstep::grader {
+
+// For HTML and XML, also inside quotes. What XML cannot hold becomes a question mark.
+std::string escaped_markup(const std::string& text);
+
+// For a line of Markdown: no emphasis, link, cell, heading or tag; line ends become blanks.
+std::string escaped_markdown(const std::string& text);
+
+// As a relative address of a file of this name.
+std::string escaped_address(const std::string& name);
+
+// A cell of a CSV table: quoted where needed, and never taken for a formula.
+std::string cell(const std::string& text);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,129 @@
+#include "grader/pack/student_edition.hpp"
+
+#include <algorithm>
+#include <regex>
+
+#include "engine/base/error.hpp"
+#include "grader/course/broken.hpp"
+#include "grader/course/command.hpp"
+#include "grader/course/quiz_hashes.hpp"
+#include "grader/course/text_file.hpp"
+#include "grader/pack/built_files.hpp"
+#include "grader/pack/leaks.hpp"
+#include "grader/pack/listed_files.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Those of the engine that students start, and lab-tool.
+const std::vector<std::string> programs{"lab-tool", "lockstep-run", "train",
+                                        "generate", "sim",          "smoke"};
+// Those of them that can be linked with other parts.
+const std::vector<std::string> linked{"train", "sim", "smoke"};
+
+std::string list_of_files(const Lab& lab) {
+  return read_text(lab.places.root / "grader" / "pack" / "student.list");
+}
+
+// The small programs that lessons run by their names. Tests are none of a student's.
+std::set<std::string> programs_of_lessons(const Lab& lab) {
+  std::set<std::string> names;
+  const std::regex program("build/release/bin/([A-Za-z][\\w-]*)");
+  for (const Lesson& lesson : lab.course.lessons) {
+    const fs::path page = lab.places.lesson(lesson) / "README.md";
+    if (!fs::exists(page)) continue;
+    const std::string words = read_text(page);
+    for (std::sregex_iterator at(words.begin(), words.end(), program), end; at != end; ++at) {
+      if (!(*at)[1].str().starts_with("test_")) names.insert((*at)[1]);
+    }
+  }
+  return names;
+}
+
+std::set<std::string> myths(const Lab& lab) {
+  std::set<std::string> names;
+  for (const Lesson& lesson : lab.course.lessons) {
+    const fs::path folder = lab.places.lesson(lesson) / "myths";
+    if (!fs::exists(folder)) continue;
+    for (const auto& file : fs::directory_iterator(folder)) {
+      if (file.path().extension() == ".cpp") names.insert("myth-" + file.path().stem().string());
+    }
+  }
+  return names;
+}
+
+std::set<std::string> judges(const Lab& lab) {
+  std::set<std::string> names;
+  for (const Exercise& exercise : lab.course.exercises) {
+    if (exercise.kind == Kind::code) names.insert(lab.places.judge(exercise).filename());
+  }
+  return names;
+}
+
+std::string first_line(const std::vector<std::string>& words) {
+  const CommandResult said = run_command(words, "/", {});
+  if (said.exit_code != 0) throw Error(words.front() + " failed: " + said.output);
+  return said.output.substr(0, said.output.find('\n'));
+}
+
+// "debian 12": the words that setup/edition.sh reads from the same file.
+std::string system_here() {
+  return first_line({"sh", "-c", ". /etc/os-release; echo \"$ID ${VERSION_ID:-}\""});
+}
+
+std::string compiler_here(const Lab& lab) {
+  const auto code = std::ranges::find(lab.course.exercises, Kind::code, &Exercise::kind);
+  const std::string compiler = read_recipe(lab.places.recipe(*code)).compiler;
+  return first_line({compiler, "-dumpfullversion"}) + " " + first_line({compiler, "-dumpmachine"});
+}
+
+}  // namespace
+
+std::set<std::string> targets_of_edition(const Lab& lab) {
+  std::set<std::string> targets{"players"};
+  targets.insert(programs.begin(), programs.end());
+  targets.merge(programs_of_lessons(lab));
+  targets.merge(myths(lab));
+  targets.merge(judges(lab));
+  return targets;
+}
+
+void write_student_edition(const Lab& lab, const fs::path& folder) {
+  for (const fs::path& file : listed_files(lab.places.root, list_of_files(lab))) {
+    fs::create_directories((folder / file).parent_path());
+    fs::copy_file(lab.places.root / file, folder / file);
+  }
+  BuiltFiles built(lab, folder);
+  for (const std::string& name : targets_of_edition(lab)) {
+    if (name != "players") built.program(name);
+  }
+  for (const std::string& name : linked) built.links(name);
+  for (const Exercise& exercise : lab.course.exercises) {
+    if (exercise.kind == Kind::code) {
+      built.recipe(exercise);
+    } else {
+      const Places there{folder, folder / "build" / "release"};
+      write_text(there.hashed_key(exercise), hashed_key(lab.places.quiz_key(exercise)));
+    }
+  }
+  for (const Broken& broken : broken_parts(lab.places.root, lab.course)) {
+    built.broken_object(*broken.part, broken.source);
+  }
+  const std::string digest = built.finish();
+  write_text(folder / "edition",
+             text("# The students' edition of Lockstep. It works on this system, with this "
+                  "compiler:\nsystem ",
+                  system_here(), "\ncompiler ", compiler_here(lab), "\ndigest ", digest, "\n"));
+  const Shingles shingles(lab.places.root);
+  std::string leaks;
+  for (const std::string& leak : shingles.found_below(folder)) leaks += "\n" + leak;
+  if (!leaks.empty()) throw Error("the edition would show references:" + leaks);
+  if (shingles.longest_told() > told_max) {
+    throw Error(text(shingles.told_by(), " tells ", shingles.longest_told(),
+                     " tokens of a reference in a row, more than ", told_max));
+  }
+}
+
+}  // namespace lockstep::grader

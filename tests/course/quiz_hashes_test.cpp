@@ -1,0 +1,144 @@
+// Hashed keys judge as the keys they were made of.
+#include "grader/course/quiz_hashes.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "engine/base/error.hpp"
+#include "grader/course/text_file.hpp"
+#include "grader/course/toml_file.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string written(double value) {
+  std::ostringstream out;
+  out.precision(17);
+  out << value;
+  return out.str();
+}
+
+// Right, wrong in every known way, just inside and just outside of the tolerance, and unusable.
+std::vector<std::string> answers_to(const json& key) {
+  const std::string type = key.at("type");
+  std::vector<std::string> answers{"", "x y", "7 apples", "1/0"};
+  if (type == "choice") {
+    for (char letter = 'a'; letter <= 'g'; ++letter) answers.push_back({letter});
+  } else if (type == "order") {
+    std::string steps = key.at("steps");
+    for (int turn = 0; turn < 8; ++turn) {
+      answers.push_back(steps);
+      for (int i = 0; i < 1 + turn * 7; ++i) std::next_permutation(steps.begin(), steps.end());
+    }
+  } else if (type == "number") {
+    const double tolerance = key.value("tolerance", 1e-9);
+    const std::string unit = key.value("unit", ""), behind = unit.empty() ? "" : " " + unit;
+    const double right = key.at("value");
+    for (const double factor :
+         {1.0, 1 + 0.99 * tolerance, 1 - 0.99 * tolerance, 1 + 1.01 * tolerance, -1.0, 0.0}) {
+      answers.push_back(written(right * factor) + behind);
+    }
+    if (!unit.empty()) answers.push_back(written(right) + " PiB");
+    if (!unit.empty()) answers.push_back(written(right) + " kB");
+    for (const json& mistake : key.value("mistake", json::array())) {
+      answers.push_back(written(mistake.at("value")) + behind);
+    }
+  } else {
+    answers.push_back(key.at("formula"));
+    answers.push_back("1*(" + key.at("formula").get<std::string>() + ")");
+    answers.push_back("1+" + key.at("formula").get<std::string>());
+    for (const json& mistake : key.value("mistake", json::array())) {
+      answers.push_back(mistake.at("formula"));
+    }
+  }
+  return answers;
+}
+
+Reason judged_openly(const json& key, const std::string& answer) {
+  const std::string type = key.at("type");
+  if (type == "choice") return judge_choice(key, answer);
+  if (type == "order") return judge_order(key, answer);
+  if (type == "number") return judge_number(key, answer);
+  return judge_formula(key, answer, {}, {});
+}
+
+// A formula's message names a point where it has no value, and the points differ.
+std::string without_points(const Reason& reason) {
+  if (!reason) return "right";
+  return reason->substr(0, reason->find("\" has no value for "));
+}
+
+}  // namespace
+
+TEST_CASE("hashed keys: judge every quiz of the course as its key does") {
+  const fs::path solutions = fs::path(LOCKSTEP_ROOT) / "solutions";
+  int compared = 0;
+  for (const auto& lesson : fs::directory_iterator(solutions)) {
+    const fs::path file = lesson.path() / "quiz_key.toml";
+    if (!fs::exists(file)) continue;
+    const json open = read_toml(file), hashed = json::parse(hashed_key(file));
+    REQUIRE(open.at("question").size() == hashed.at("question").size());
+    for (std::size_t i = 0; i < open.at("question").size(); ++i) {
+      const json& question = open.at("question")[i];
+      for (const std::string& answer : answers_to(question)) {
+        INFO(file.string() << ", " << question.at("id") << ": " << answer);
+        const Reason reason = judge_hashed(hashed.at("question")[i], answer, {}, {});
+        CHECK(without_points(reason) == without_points(judged_openly(question, answer)));
+        ++compared;
+      }
+    }
+  }
+  CHECK(compared > 1000);
+}
+
+TEST_CASE("hashed keys: no reason and no answer can be read") {
+  const fs::path solutions = fs::path(LOCKSTEP_ROOT) / "solutions";
+  for (const auto& lesson : fs::directory_iterator(solutions)) {
+    const fs::path file = lesson.path() / "quiz_key.toml";
+    if (!fs::exists(file)) continue;
+    const std::string hashed = hashed_key(file);
+    CHECK_THAT(hashed, test::contains("small ones can be guessed"));
+    for (const json& question : read_toml(file).at("question")) {
+      INFO(file.string() << ", " << question.at("id"));
+      for (const char* list : {"mistake", "edge"}) {
+        for (const json& each : question.value(list, json::array())) {
+          CHECK_THAT(hashed, !test::contains(each.at("because").get<std::string>()));
+        }
+      }
+      if (question.contains("formula")) {
+        CHECK_THAT(hashed, !test::contains(question.at("formula").get<std::string>() + "\""));
+      }
+    }
+    CHECK_THAT(hashed, !test::contains("\"right\""));
+    CHECK_THAT(hashed, !test::contains("\"value\""));
+  }
+}
+
+TEST_CASE("hashed keys: two of one quiz have nothing in common but what is open") {
+  const fs::path key = fs::path(LOCKSTEP_ROOT) / "solutions/01_why_distribute/quiz_key.toml";
+  const json one = json::parse(hashed_key(key)), other = json::parse(hashed_key(key));
+  for (std::size_t i = 0; i < one.at("question").size(); ++i) {
+    CHECK(one.at("question")[i].at("salt") != other.at("question")[i].at("salt"));
+  }
+}
+
+TEST_CASE("hashed keys: the cell of a right number says nothing about it but its width") {
+  CHECK(cell_of(0, {}) == "0");
+  CHECK(cell_of(1e-13, {}) == "0");
+  CHECK(cell_of(5, {0.25, 0.5}) == "+2");
+  CHECK(cell_of(-5, {0.25, 0.5}) == "-2");
+}
+
+TEST_CASE("hashed keys: values whose digits rounding could change are not hashed") {
+  CHECK(digits_of({1, 2.5}) == "1.000000000e+00;2.500000000e+00;");
+  CHECK(digits_of({1.0000000005}).empty());
+  CHECK(digits_of({1.0 / 3}) == digits_of({(1 - 1e-15) / 3}));
+  CHECK(digits_of({-0.0}) == digits_of({0.0}));
+}

@@ -1,0 +1,158 @@
+// The students' edition, made of this build, unpacked somewhere else and used by somebody else.
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+
+#include "engine/base/edition.hpp"
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+#include "grader/pack/leaks.hpp"
+#include "grader/pack/student_edition.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Unpacked once for all tests of a process. A blank in its path, and owned by whoever uses it.
+class Edition {
+ public:
+  Edition() {
+    const fs::path packed = scratch_.path() / "student.tar.gz";
+    const CommandResult made =
+        run_command({LOCKSTEP_GRADE, "pack", "student", "--out", packed.string()}, LOCKSTEP_ROOT,
+                    {.deadline_s = 600});
+    if (made.exit_code != 0) throw std::runtime_error(made.output);
+    said_ = made.output;
+    packed_bytes_ = fs::file_size(packed);
+    const fs::path home = scratch_.path() / "a home";
+    fs::create_directory(home);
+    run_command({"tar", "-xzf", packed.string(), "-C", home.string()}, "/", {.deadline_s = 300});
+    folder_ = home / "lockstep";
+    write_text(folder_ / "build/packages-by-hand", "");
+    if (::getuid() == 0) {
+      fs::permissions(scratch_.path(), fs::perms(0755));
+      run_command({"chown", "-R", "nobody", home.string()}, "/", {});
+    }
+  }
+
+  const fs::path& folder() const { return folder_; }
+  const std::string& said() const { return said_; }
+  std::uintmax_t packed_bytes() const { return packed_bytes_; }
+
+  // As another user where that is possible, in an environment that knows nothing.
+  CommandResult lab(const std::vector<std::string>& words) const {
+    std::vector<std::string> line;
+    if (::getuid() == 0) line = {"setpriv", "--reuid", "nobody", "--clear-groups"};
+    for (const char* word : {"env", "-i", "PATH=/usr/bin:/bin", "HOME=/nonexistent", "./lab"}) {
+      line.emplace_back(word);
+    }
+    line.insert(line.end(), words.begin(), words.end());
+    return run_command(line, folder_, {.deadline_s = 300});
+  }
+
+  void put(const std::string& file) const {
+    write_text(folder_ / "work" / file, read_text(fs::path(LOCKSTEP_ROOT) / "solutions" / file));
+    if (::getuid() == 0) {
+      run_command({"chown", "-R", "nobody", (folder_ / "work").string()}, "/", {});
+    }
+  }
+
+ private:
+  test::Scratch scratch_;
+  fs::path folder_;
+  std::string said_;
+  std::uintmax_t packed_bytes_ = 0;
+};
+
+std::vector<std::string> files_named(const fs::path& folder, const std::string& part) {
+  std::vector<std::string> found;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string name = entry.path().lexically_relative(folder).string();
+    if (name.find(part) != std::string::npos) found.push_back(name);
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("edition: a program finds it above itself, a few levels up") {
+  const test::Scratch scratch;
+  const fs::path program = scratch.path() / "build/release/bin/train";
+  CHECK(edition_above(program) == std::nullopt);
+  write_text(scratch.path() / "edition", "");
+  CHECK(edition_above(program) == scratch.path());
+  CHECK(edition_above(scratch.path() / "a/b/c/d/e/f/train") == std::nullopt);
+  CHECK(folder_of_edition() == std::nullopt);
+}
+
+// One test, since the edition takes half a minute to make.
+TEST_CASE("edition: works at another path as another user, and shows no reference") {
+  const Edition edition;
+  CHECK(edition.packed_bytes() < 150'000'000);
+  CHECK_THAT(edition.said(), test::contains("small ones can be guessed"));
+
+  // The first verdict.
+  const CommandResult first = edition.lab({"check", "broadcast", "--from", "exercises"});
+  CHECK(first.exit_code == 1);
+  CHECK_THAT(first.output, test::contains("03_collectives/broadcast  unsolved  0/10 points"));
+  CHECK(first.processor_s < 30);  // seconds depend on what else the machine does
+  std::cout << "first verdict after " << first.seconds << " s\n";
+
+  // What students do.
+  edition.put("03_collectives/broadcast.cpp");
+  edition.put("05_data_parallel/quiz.toml");
+  CHECK(edition.lab({"check", "broadcast"}).exit_code == 0);
+  const CommandResult quiz = edition.lab({"check", "05_data_parallel/quiz"});
+  CHECK(quiz.exit_code == 0);
+  CHECK_THAT(edition.lab({"compare", "broadcast"}).output, test::contains("\n  reference "));
+  const CommandResult solution = edition.lab({"solution", "broadcast", "--reveal"});
+  CHECK(solution.exit_code == 1);
+  CHECK_THAT(solution.output,
+             test::contains("This is the students' edition: it has no references"));
+  const CommandResult broken = edition.lab({"train", "--break", "no_average"});
+  CHECK(broken.exit_code == 0);
+  CHECK_THAT(broken.output, test::contains("4 different models on 4 ranks"));
+  const CommandResult with_work = edition.lab({"train", "--steps", "2", "--with", "work"});
+  CHECK(with_work.exit_code == 0);
+  CHECK_THAT(with_work.output, test::contains("average_gradients: the reference (no file in work"));
+  const CommandResult grade = edition.lab({"grade", "class", "--out", "out"});
+  CHECK(grade.exit_code == 2);
+  CHECK_THAT(grade.output, test::contains("students' edition, which has no ./lab grade"));
+
+  // What is not in it.
+  for (const char* part : {"solutions/0", "_key.toml", "exam.cpp", "mutants.toml", "alternatives/",
+                           "kills.md", ".git", "tests/", "CMakeLists", "broken/no_average.cpp"}) {
+    const auto found = files_named(edition.folder(), part);
+    INFO(part << ": " << (found.empty() ? "" : found.front()));
+    CHECK(found.empty());
+  }
+  const Shingles shingles(LOCKSTEP_ROOT);
+  // work/ has this test's own copy of a reference, and programs linked with it.
+  fs::remove_all(edition.folder() / "work");
+  fs::remove_all(edition.folder() / "build/release/students");
+  CHECK(shingles.found_below(edition.folder()).empty());
+  const fs::path left = "lessons/06_all_reduce/ring_all_reduce.cpp";
+  fs::copy_file(fs::path(LOCKSTEP_ROOT) / "solutions/06_all_reduce/ring_all_reduce.cpp",
+                edition.folder() / left);
+  const auto leaks = shingles.found_below(edition.folder());
+  REQUIRE(leaks.size() == 1);
+  CHECK_THAT(leaks[0], test::contains(left.string()));
+
+  // What does not fit.
+  fs::remove(edition.folder() / "build/unpacked");
+  std::ofstream(edition.folder() / "build/release/bin/sim", std::ios::app) << "damaged";
+  const CommandResult damaged = edition.lab({"list"});
+  CHECK(damaged.exit_code == 3);
+  CHECK_THAT(damaged.output, test::contains("are missing or damaged"));
+  const std::string about = read_text(edition.folder() / "edition");
+  const std::size_t system = about.find("system ") + 7;
+  write_text(edition.folder() / "edition", about.substr(0, system) + "plan9 4\ncompiler 3.0 vax\n");
+  const CommandResult elsewhere = edition.lab({"list"});
+  CHECK(elsewhere.exit_code == 3);
+  CHECK_THAT(elsewhere.output, test::contains("It was made for: plan9 4, g++ 3.0 vax"));
+}
