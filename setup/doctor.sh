@@ -81,7 +81,7 @@ doctor_toolkit() {
     if [ -e "$(dirname "$nvcc")/../include/nccl.h" ]; then
       report NCCL there "several ranks on GPUs: --backend nccl --paper works"
     else
-      report NCCL off "no nccl.h beside CUDA: no --backend nccl, on paper neither" \
+      report NCCL off "no nccl.h beside CUDA: --backend nccl works on paper only" \
         "install NVIDIA's libnccl-dev and link its header and library into the toolkit"
     fi
   fi
