@@ -3,7 +3,7 @@
 # and knows no C++20 in CMake 3.25. Nothing here is built unless somebody asks for `gpu-library`.
 #
 #   LOCKSTEP_CUDA            whether GPU code can be built
-#   LOCKSTEP_CUDA_STATE      the same as a sentence
+#   LOCKSTEP_CUDA_STATE      the same as a sentence, without semicolons: definitions are lists
 #   LOCKSTEP_CUBLAS, LOCKSTEP_NCCL   what to link: NVIDIA's libraries, or paper's where the toolkit has
 #                            none (docs/decisions/0045); LOCKSTEP_DECLARED then holds their names
 #   LOCKSTEP_NVCC, LOCKSTEP_CUDA_INCLUDE (folders), LOCKSTEP_CUDART, LOCKSTEP_NVCC_FLAGS
@@ -21,13 +21,13 @@ mark_as_advanced(LOCKSTEP_NVCC)
 if(LOCKSTEP_SANITIZE)
   set(LOCKSTEP_CUDA_STATE "off (this build has sanitizers, which do not know GPU memory): GPU tests are skipped")
 elseif(NOT LOCKSTEP_NVCC)
-  set(LOCKSTEP_CUDA_STATE "off (no nvcc; ${cuda_help}): no GPU code is built, GPU tests are skipped")
+  set(LOCKSTEP_CUDA_STATE "off (no nvcc: ${cuda_help}): no GPU code is built, GPU tests are skipped")
 else()
   execute_process(COMMAND ${LOCKSTEP_NVCC} --version OUTPUT_VARIABLE said ERROR_VARIABLE said)
   string(REGEX MATCH "release ([0-9]+)\\.([0-9]+)" version "${said}")
   set(version ${CMAKE_MATCH_1}.${CMAKE_MATCH_2})
   if(NOT CMAKE_MATCH_1 STREQUAL LOCKSTEP_CUDA_VERSION)
-    set(LOCKSTEP_CUDA_STATE "off (${LOCKSTEP_NVCC} is of CUDA ${version}, but the GPU code needs ${LOCKSTEP_CUDA_VERSION}; ${cuda_help}): GPU tests are skipped")
+    set(LOCKSTEP_CUDA_STATE "off (${LOCKSTEP_NVCC} is of CUDA ${version}, but the GPU code needs ${LOCKSTEP_CUDA_VERSION}: ${cuda_help}): GPU tests are skipped")
   else()
     get_filename_component(toolkit ${LOCKSTEP_NVCC} REALPATH)
     get_filename_component(toolkit ${toolkit}/../.. ABSOLUTE)
@@ -39,7 +39,7 @@ else()
       set(LOCKSTEP_CUDA ON)
       set(LOCKSTEP_CUDA_STATE "${version}, in ${toolkit}")
     else()
-      set(LOCKSTEP_CUDA_STATE "off (${toolkit} has nvcc, but not the headers and the library of the runtime; ${cuda_help}): GPU tests are skipped")
+      set(LOCKSTEP_CUDA_STATE "off (${toolkit} has nvcc, but not the headers and the library of the runtime: ${cuda_help}): GPU tests are skipped")
     endif()
   endif()
 endif()
@@ -65,7 +65,7 @@ if(LOCKSTEP_CUDA)
   lockstep_cuda_library(NCCL nccl 2 nccl.h)
   if(LOCKSTEP_DECLARED)
     string(REPLACE ";" " and " declared "${LOCKSTEP_DECLARED}")
-    string(APPEND LOCKSTEP_CUDA_STATE "; ${declared} as paper declares them")
+    string(APPEND LOCKSTEP_CUDA_STATE ", with ${declared} as paper declares them")
   endif()
 endif()
 message(STATUS "CUDA: ${LOCKSTEP_CUDA_STATE}")
