@@ -167,13 +167,14 @@ TEST_CASE("grade: a full disk is never a student's fault, and resuming judges wh
     all.hand_in(student, code, solution() + "// " + student + "\n");
   }
   const fs::path journal = all.out() / "journal.jsonl";
-  // A /tmp of its own, which is full as soon as the first file has its result.
+  // A /tmp of its own, which is full as soon as the first file has its result. If the grader ends
+  // before that ($$ is its process), nothing is left waiting.
   const std::string script =
       "mount -t tmpfs -o size=100m tmpfs /tmp || { echo no-mounts; exit 77; }\n"
       "( until grep -qs '\"record\":\"result\"' " +
       journal.string() +
-      "; do sleep 0.01; done\n"
-      "  head -c 200m /dev/zero > /tmp/full ) 2>/dev/null &\n"
+      "; do kill -0 $$ || exit; sleep 0.01; done\n"
+      "  head -c 200m /dev/zero > /tmp/full ) > /dev/null 2>&1 &\n"
       "exec \"$@\"\n";
   std::vector<std::string> words{"unshare", "-m", "sh", "-c", script, "sh"};
   for (const std::string& word : all.command({"--jobs", "1"})) words.push_back(word);
