@@ -117,7 +117,7 @@ std::string causes_table(const ClassBook& book) {
     const auto& [what, count] = all[i];
     out +=
         text("<tr><td class=\"number\">", count, "</td><td><code>", escaped_markup(what[0]),
-             "</code></td><td>", escaped_markup(what[1]), "</td><td><code>",
+             "</code></td><td class=\"verdict\">", escaped_markup(what[1]), "</td><td><code>",
              escaped_markup(what[2]), "</code></td><td>", escaped_markup(what[3]), "</td></tr>\n");
   }
   if (all.size() > shown_max) {
