@@ -61,14 +61,23 @@ ClassBook under_pseudonyms(const fs::path& out, const std::vector<json>& records
   return written;
 }
 
-// Files of an earlier run under other names.
-void remove_others(const fs::path& folder, const std::set<fs::path>& files) {
-  if (!fs::is_directory(folder)) return;
+// What an earlier run wrote in other formats or under other names: it is no longer true, and it
+// tells names that are hidden now.
+void remove_others(const fs::path& out, const std::set<fs::path>& written) {
   std::vector<fs::path> others;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_regular_file() && !files.contains(entry.path())) others.push_back(entry.path());
+  for (const char* file : {"grades.json", "grades.csv", "totals.csv", "gradebook.csv", "canvas.csv",
+                           "overview.html"}) {
+    if (fs::is_regular_file(out / file)) others.push_back(out / file);
   }
-  for (const fs::path& file : others) fs::remove(file);
+  for (const char* folder : {"students", "gradescope", "autolab", "prairielearn", "junit"}) {
+    if (!fs::is_directory(out / folder)) continue;
+    for (const auto& entry : fs::directory_iterator(out / folder)) {
+      if (entry.is_regular_file()) others.push_back(entry.path());
+    }
+  }
+  for (const fs::path& file : others) {
+    if (!written.contains(file)) fs::remove(file);
+  }
 }
 
 // All of them, each below the folder; what they stand in is for the owner alone.
@@ -110,10 +119,7 @@ void write_grades(const Output& output, const std::vector<json>& records, const 
                        ? under_pseudonyms(out, records, grades)
                        : ClassBook{grades, reports_of(grades, records), {}};
   for (const Lesson& lesson : course.lessons) book.lesson_titles[lesson.folder] = lesson.title;
-  std::set<fs::path> folders{out / "students"}, written;
-  for (const char* format : {"gradescope", "autolab", "prairielearn", "junit"}) {
-    folders.insert(out / format);
-  }
+  std::set<fs::path> written;
   for (const BookFile& file : files_in(output.formats, book)) {
     const fs::path path = out / file.path;
     if (path.parent_path() != out && fs::create_directories(path.parent_path())) {
@@ -122,7 +128,7 @@ void write_grades(const Output& output, const std::vector<json>& records, const 
     write_whole(path, file.content);
     written.insert(path);
   }
-  for (const fs::path& folder : folders) remove_others(folder, written);
+  remove_others(out, written);
   write_whole(out / "times.json", times_of(records).dump(1) + "\n");
 }
 

@@ -49,14 +49,14 @@ std::optional<std::int64_t> time_of_hand_in(const std::string& source, const Sub
   return moment_of_cell(written, where + ", column " + source, policy);
 }
 
-// What the journal knows of the file already.
-std::optional<json> first_seen(const json* before, const std::string& source,
-                               const std::string& student, const std::string& address,
-                               const std::string& digest) {
+// When the journal says that this content was handed in.
+std::optional<std::int64_t> known_time(const json* before, const std::string& source,
+                                       const std::string& student, const std::string& address,
+                                       const std::string& digest) {
   if (before == nullptr || before->at("from") != source) return std::nullopt;
   const json known = before->at("times").value(student, json::object()).value(address, json());
   if (known.is_null() || known.at(1) != digest) return std::nullopt;
-  return known;
+  return known.at(0).get<std::int64_t>();
 }
 
 }  // namespace
@@ -92,10 +92,11 @@ json hand_in_times(const std::string& source, const TakenIn& taken, const Roster
     for (const auto& [address, answer] : submission.answers) {
       if (answer.state != Answer::State::handed_in) continue;
       const std::string digest = sha256(answer.content);
-      if (whole) files[address] = json::array({*whole, digest});
-      if (source != time_of_files) continue;
-      const auto known = first_seen(before, source, submission.student, address, digest);
-      files[address] = known.value_or(json::array({answer.modified, digest}));
+      std::optional<std::int64_t> time = whole;
+      if (source == time_of_files) time = answer.modified;
+      const auto known = known_time(before, source, submission.student, address, digest);
+      if (known) time = std::min(*known, time.value_or(*known));
+      if (time) files[address] = json::array({*time, digest});
     }
     times[submission.student] = std::move(files);
   }

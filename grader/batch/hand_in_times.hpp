@@ -1,6 +1,7 @@
 // When each file was handed in. The platform knows: it says so in a column of the roster or beside
-// the hand-ins. The files' own times are a makeshift, since copying and unpacking change them: they
-// are taken only when that is asked for, and the journal keeps the first that it saw of a file.
+// the hand-ins, but only of the last hand-in: whoever hands in lesson 06 hands in lesson 05 again.
+// The files' own times are a makeshift, since copying and unpacking change them: they are taken
+// only when that is asked for. So a file has the earliest time of its content that the journal saw.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -29,9 +29,14 @@ std::vector<BookFile> files_of(const ClassBook& book, const std::string& format)
 // A student's name as the stem of a file's name, which may not be as long.
 std::string file_stem(const std::string& student);
 
-// How a row fared, for people: it earned all, some or none of its points, or was not handed in.
-enum class Fate : unsigned char { full, part, nothing, missing };
+// How a row fared, for people: it earned all, some or none of its points, was not handed in, or the
+// lab failed and nobody set its points by hand. Such an open row is exported without points.
+enum class Fate : unsigned char { full, part, nothing, missing, open };
 Fate fate_of(const nlohmann::json& row);
+bool is_open(const nlohmann::json& row);
+
+// Names the open rows of a student; empty when there is none.
+std::string said_of_open(const nlohmann::json& rows);
 
 // The first check that failed, or nullptr: nothing was judged, or all passed.
 const nlohmann::json* first_failing(const nlohmann::json& row);

@@ -20,10 +20,30 @@ std::vector<std::string> lessons_in(const ClassBook& book) {
   return lessons;
 }
 
+// Points with a comma before them; none of an open row, and none where one is part of the sum.
 std::string points_of_exercises(const json& student) {
   std::string out;
-  for (const json& row : student.at("rows")) out += text(",", row.at("points").get<int>());
+  for (const json& row : student.at("rows")) {
+    out += is_open(row) ? "," : text(",", row.at("points").get<int>());
+  }
   return out;
+}
+
+std::string points_of_lesson(const json& student, const std::string& lesson) {
+  int points = 0;
+  for (const json& row : student.at("rows")) {
+    if (lesson_of(row.at("exercise")) != lesson) continue;
+    if (is_open(row)) return ",";
+    points += row.at("points").get<int>();
+  }
+  return text(",", points);
+}
+
+std::string sums_of(const json& student) {
+  const int points = student.at("points"), most = student.at("max_points");
+  const json& rows = student.at("rows");
+  if (std::any_of(rows.begin(), rows.end(), is_open)) return text(",,", most, ",");
+  return text(",", points, ",", most, ",", percent(points, most));
 }
 
 // Canvas's own columns, and under which headings of a roster they may be found.
@@ -72,13 +92,8 @@ std::string gradebook_csv(const ClassBook& book) {
     out += cell(student.at("student"));
     for (const std::string name : columns) out += "," + cell(student.at("about").value(name, ""));
     out += points_of_exercises(student);
-    std::map<std::string, int> of_lesson;
-    for (const json& row : student.at("rows")) {
-      of_lesson[lesson_of(row.at("exercise"))] += row.at("points").get<int>();
-    }
-    for (const std::string& lesson : lessons) out += text(",", of_lesson[lesson]);
-    const int points = student.at("points"), most = student.at("max_points");
-    out += text(",", points, ",", most, ",", percent(points, most), "\n");
+    for (const std::string& lesson : lessons) out += points_of_lesson(student, lesson);
+    out += sums_of(student) + "\n";
   }
   return out;
 }

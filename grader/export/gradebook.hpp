@@ -9,8 +9,9 @@
 namespace lockstep::grader {
 
 // For Moodle's import, where columns are mapped by hand, and for spreadsheets: the student, the
-// roster's columns, and the points.
-//   Source  https://docs.moodle.org/en/Grade_import
+// roster's columns, and the points. Moodle takes an empty cell for no grade.
+//   Source  https://docs.moodle.org/405/en/Grade_import, looked at on 2026-11-25;
+//           moodle/moodle, grade/import/csv/classes/load_data.php
 std::string gradebook_csv(const ClassBook& book);
 
 // For Canvas: Student, ID, SIS User ID, SIS Login ID, Section as the roster has them, then the

@@ -26,7 +26,7 @@ std::string outcome(const json& row, Suite& suite) {
     return text("<skipped>", escaped_markup(sentence_of(row)), "</skipped>");
   }
   const std::string sentence = sentence_of(row);
-  if (row.at("verdict") == "infrastructure" && row.at("by_hand") == false) {
+  if (is_open(row)) {
     ++suite.errors;
     return text("<error", attribute("message", sentence), attribute("type", "infrastructure"), ">",
                 escaped_markup(sentence), "</error>");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <set>
 
 #include "engine/base/text.hpp"
@@ -15,22 +16,24 @@ using nlohmann::json;
 
 // Of one exercise or lesson, over all students.
 struct Tally {
-  std::array<int, 4> fates{};  // by Fate
+  std::array<int, 5> fates{};  // by Fate
   int points = 0, max_points = 0;
   void add(const json& row) {
     ++fates[static_cast<std::size_t>(fate_of(row))];
+    if (is_open(row)) return;
     points += row.at("points").get<int>();
     max_points += row.at("max_points").get<int>();
   }
-  int rows() const { return fates[0] + fates[1] + fates[2] + fates[3]; }
+  int rows() const { return std::accumulate(fates.begin(), fates.end(), 0); }
   int of(Fate fate) const { return fates[static_cast<std::size_t>(fate)]; }
 };
 
-constexpr std::array<std::pair<const char*, const char*>, 4> shown_fates{
+constexpr std::array<std::pair<const char*, const char*>, 5> shown_fates{
     {{"good", "all points"},
      {"part", "some points"},
      {"bad", "no points"},
-     {"none", "not handed in"}}};  // in the order of Fate
+     {"none", "not handed in"},
+     {"open", "not judged yet"}}};  // in the order of Fate
 
 std::string bar_of(const Tally& tally) {
   std::string out = "<div class=\"bar\">";
@@ -114,7 +117,7 @@ std::string causes_table(const ClassBook& book) {
     const auto& [what, count] = all[i];
     out +=
         text("<tr><td class=\"number\">", count, "</td><td><code>", escaped_markup(what[0]),
-             "</code></td><td>", escaped_markup(what[1]), "</td><td><code>",
+             "</code></td><td class=\"verdict\">", escaped_markup(what[1]), "</td><td><code>",
              escaped_markup(what[2]), "</code></td><td>", escaped_markup(what[3]), "</td></tr>\n");
   }
   if (all.size() > shown_max) {
@@ -130,7 +133,7 @@ std::string remarks_on(const json& student) {
   for (const json& row : student.at("rows")) {
     late += row.at("days_late") > 0 ? 1 : 0;
     by_hand += row.at("by_hand") == true ? 1 : 0;
-    lost += row.at("verdict") == "infrastructure" ? 1 : 0;
+    lost += is_open(row) ? 1 : 0;
   }
   std::string out;
   const auto add = [&](int count, const char* what) {

@@ -31,8 +31,8 @@ std::string told_of(const json& row) {
 std::string said_of_all(const json& report) {
   std::string out = std::to_string(report.at("points").get<int>()) + " of " +
                     std::to_string(report.at("max_points").get<int>()) + " points";
-  for (const char* key : {"reason", "comment"}) {
-    const std::string said = report.value(key, "");
+  for (const std::string& said :
+       {said_of_open(report.at("rows")), report.value("reason", ""), report.value("comment", "")}) {
     if (!said.empty()) out += "\n" + said;
   }
   return out;
@@ -40,12 +40,17 @@ std::string said_of_all(const json& report) {
 
 bool is_full(const json& row) { return fate_of(row) == Fate::full; }
 
-// Whether a hand-in was there at all that could be graded.
-bool is_gradable(const json& report) {
+// Why nothing of the hand-in could be graded; empty when something was.
+std::string why_not_gradable(const json& report) {
+  if (report.at("points") > 0) return "";
   for (const json& row : report.at("rows")) {
-    if (row.at("verdict") != "missing" && row.at("verdict") != "refused") return true;
+    const std::string verdict = row.at("verdict");
+    if (verdict != "missing" && verdict != "refused" && !is_open(row)) return "";
   }
-  return report.at("points") > 0;
+  for (const std::string& said : {report.value("reason", ""), said_of_open(report.at("rows"))}) {
+    if (!said.empty()) return said;
+  }
+  return "nothing that counts was handed in";
 }
 
 std::string line_of(const json& document) {
@@ -61,13 +66,16 @@ std::string page_of(const json& document) {
 std::string gradescope_json(const json& report) {
   json tests = json::array();
   for (const json& row : report.at("rows")) {
-    tests.push_back({{"name", row.at("exercise")},
-                     {"score", row.at("points")},
-                     {"max_score", row.at("max_points")},
-                     {"status", is_full(row) ? "passed" : "failed"},
-                     {"output", told_of(row)},
-                     {"tags", json::array({lesson_of(row.at("exercise"))})},
-                     {"visibility", "visible"}});
+    json test = {{"name", row.at("exercise")},
+                 {"output", told_of(row)},
+                 {"tags", json::array({lesson_of(row.at("exercise"))})},
+                 {"visibility", "visible"}};
+    if (!is_open(row)) {
+      test["score"] = row.at("points");
+      test["max_score"] = row.at("max_points");
+      test["status"] = is_full(row) ? "passed" : "failed";
+    }
+    tests.push_back(std::move(test));
   }
   return page_of({{"score", report.at("points")},
                   {"output", said_of_all(report)},
@@ -80,6 +88,7 @@ std::string autolab_output(const json& report) {
   json feedback = {{"_presentation", "semantic"}, {"stages", json::array()}};
   json scores = json::object();
   for (const json& row : report.at("rows")) {
+    if (is_open(row)) continue;  // a problem without a score, and no feedback without a result
     const std::string lesson = lesson_of(row.at("exercise")), name = name_in(row.at("exercise"));
     if (!feedback.contains(lesson)) feedback["stages"].push_back(lesson);
     json told = {{"passed", is_full(row)}};
@@ -92,21 +101,21 @@ std::string autolab_output(const json& report) {
 }
 
 std::string prairielearn_json(const json& report) {
-  if (!is_gradable(report)) {
-    const std::string reason = report.at("reason");
-    return page_of(
-        {{"gradable", false},
-         {"format_errors",
-          json::array({reason.empty() ? "nothing that counts was handed in" : reason})}});
+  const std::string reason = why_not_gradable(report);
+  if (!reason.empty()) {
+    return page_of({{"gradable", false}, {"format_errors", json::array({reason})}});
   }
-  const double most = report.at("max_points").get<double>();
+  double most = 0;  // of the rows that have points
   json tests = json::array();
   for (const json& row : report.at("rows")) {
-    tests.push_back({{"name", row.at("exercise")},
-                     {"points", row.at("points")},
-                     {"max_points", row.at("max_points")},
-                     {"message", row.at("verdict")},
-                     {"output", told_of(row)}});
+    json test = {
+        {"name", row.at("exercise")}, {"message", row.at("verdict")}, {"output", told_of(row)}};
+    if (!is_open(row)) {
+      test["points"] = row.at("points");
+      test["max_points"] = row.at("max_points");
+      most += row.at("max_points").get<double>();
+    }
+    tests.push_back(std::move(test));
   }
   return page_of({{"gradable", true},
                   {"score", most > 0 ? report.at("points").get<double>() / most : 0.0},

@@ -1,5 +1,7 @@
 #include "grader/export/student_page.hpp"
 
+#include <array>
+
 #include "engine/base/text.hpp"
 #include "grader/export/escaped.hpp"
 #include "grader/export/whole_page.hpp"
@@ -19,11 +21,18 @@ const char* class_of(Fate fate) {
       return "bad";
     case Fate::missing:
       return "none";
+    case Fate::open:
+      return "open";
   }
   return "none";
 }
 
 std::string text_of(const json& row, const char* key) { return row.value(key, ""); }
+
+std::string points_of(const json& row) {
+  const int most = row.at("max_points");
+  return is_open(row) ? text("? of ", most) : text(row.at("points").get<int>(), " of ", most);
+}
 
 // What a student should read of a row beside its points.
 struct Detail {
@@ -84,13 +93,17 @@ std::string row_markup(const json& row, const std::string& whole) {
   const Detail detail = detail_of(row, whole);
   std::string out =
       text("<tr><td><code>", escaped_markup(name_in(row.at("exercise"))),
-           "</code></td><td class=\"number\">", row.at("points").get<int>(), " of ",
-           row.at("max_points").get<int>(), "</td><td class=\"", class_of(fate_of(row)), "\">",
-           escaped_markup(row.at("verdict")), "</td></tr>\n");
+           "</code></td><td class=\"number\">", points_of(row), "</td><td class=\"",
+           class_of(fate_of(row)), "\">", escaped_markup(row.at("verdict")), "</td></tr>\n");
   if (!detail.empty()) {
     out += "<tr class=\"detail\"><td colspan=\"3\">" + detail_markup(detail) + "</td></tr>\n";
   }
   return out;
+}
+
+// On the whole hand-in.
+std::array<std::string, 3> remarks_in(const json& report) {
+  return {text_of(report, "comment"), text_of(report, "reason"), said_of_open(report.at("rows"))};
 }
 
 std::size_t handed_in(const json& report) {
@@ -108,8 +121,7 @@ std::string student_page(const ClassBook& book, const json& report) {
            "points</dt><dd>", points, " of ", most, "</dd></div>\n<div><dt>percent</dt><dd>",
            percent(points, most), " %</dd></div>\n<div><dt>exercises handed in</dt><dd>",
            handed_in(report), " of ", report.at("rows").size(), "</dd></div>\n</dl>\n");
-  for (const char* key : {"comment", "reason"}) {
-    const std::string said = text_of(report, key);
+  for (const std::string& said : remarks_in(report)) {
     if (!said.empty()) body += "<p class=\"said\">" + escaped_markup(said) + "</p>\n";
   }
   body += "<table>\n";
@@ -129,8 +141,7 @@ std::string student_markdown(const ClassBook& book, const json& report) {
   const int points = report.at("points"), most = report.at("max_points");
   std::string out = text("# ", escaped_markdown(report.at("student")), "\n\n**", points, " of ",
                          most, " points** (", percent(points, most), " %)\n");
-  for (const char* key : {"comment", "reason"}) {
-    const std::string said = text_of(report, key);
+  for (const std::string& said : remarks_in(report)) {
     if (!said.empty()) out += "\n> " + escaped_markdown(said) + "\n";
   }
   std::string details;
@@ -142,9 +153,8 @@ std::string student_markdown(const ClassBook& book, const json& report) {
                   "\n\n| exercise | points | verdict |\n|---|---|---|\n");
     }
     const std::string name = name_in(row.at("exercise"));
-    out +=
-        text("| ", escaped_markdown(name), " | ", row.at("points").get<int>(), " of ",
-             row.at("max_points").get<int>(), " | ", escaped_markdown(row.at("verdict")), " |\n");
+    out += text("| ", escaped_markdown(name), " | ", points_of(row), " | ",
+                escaped_markdown(row.at("verdict")), " |\n");
     const Detail detail = detail_of(row, text_of(report, "reason"));
     if (detail.empty()) continue;
     details += "\n### " + escaped_markdown(row.at("exercise")) + "\n\n";

@@ -121,7 +121,11 @@ PlayerKind kind_of_player(const Arguments& arguments, JudgeOptions& judging) {
 }
 
 // "" when the machine can play in the world that is asked for.
-std::string what_is_missing(const std::string& world, const Arguments& arguments) {
+std::string what_is_missing(const Lab& lab, const std::string& world, const Arguments& arguments) {
+  if (world == "nccl" && lab.packed) {
+    return "--world nccl needs the whole lab: this is the students' edition, which has no code for "
+           "GPUs";
+  }
   if (world == "nccl" && *LOCKSTEP_NO_NCCL != 0) {
     return "--world nccl needs NVIDIA's compiler and NCCL's header, on paper, "
            "too: " LOCKSTEP_NO_NCCL;
@@ -150,7 +154,7 @@ void hide_output(Grade& grade, const Exercise& exercise) {
 Exit check_command(const Lab& lab, const Words& words) {
   const Arguments arguments = parsed(check_options(), words);
   if (arguments.asks_help()) return print_help(check_options());
-  if (const std::string missing = what_is_missing(arguments.get("world"), arguments);
+  if (const std::string missing = what_is_missing(lab, arguments.get("world"), arguments);
       !missing.empty()) {
     std::cerr << "lab: " << missing << "\n";
     return Exit::machine;

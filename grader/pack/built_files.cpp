@@ -74,9 +74,11 @@ void BuiltFiles::links(const std::string& name) {
 
 void BuiltFiles::recipe(const Exercise& part) {
   const std::string from = lab_.places.build.string(), mark = edition_mark;
-  const std::string written = read_text(lab_.places.recipe(part));
-  std::istringstream lines(written);
+  std::istringstream lines(read_text(lab_.places.recipe(part)));
+  std::string written;
   for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("gpu_") || line.starts_with("paper_")) continue;
+    written += line + "\n";
     const fs::path file = line.substr(line.find(' ') + 1);
     if (file.is_absolute() && file.string().starts_with(from)) {
       copy(built(file.lexically_relative(lab_.places.build)));

@@ -20,7 +20,7 @@ class BuiltFiles {
   // The command that links a program, and all that is linked.
   void links(const std::string& name);
 
-  // The recipe of a part's player, and all that it names.
+  // The recipe of a part's player without what GPUs need, and all that it names.
   void recipe(const Exercise& part);
 
   // A part that is wrong on purpose, compiled as for ./lab train --break.

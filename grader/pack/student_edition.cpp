@@ -22,6 +22,8 @@ const std::vector<std::string> programs{"lab-tool", "lockstep-run", "train",
                                         "generate", "sim",          "smoke"};
 // Those of them that can be linked with other parts.
 const std::vector<std::string> linked{"train", "sim", "smoke"};
+// What the players of parts are linked with, of every kind: no programs.
+const std::set<std::string> of_players{"players", "player-shared", "player-sanitized"};
 
 std::string list_of_files(const Lab& lab) {
   return read_text(lab.places.root / "grader" / "pack" / "student.list");
@@ -82,7 +84,7 @@ std::string compiler_here(const Lab& lab) {
 }  // namespace
 
 std::set<std::string> targets_of_edition(const Lab& lab) {
-  std::set<std::string> targets{"players"};
+  std::set<std::string> targets = of_players;
   targets.insert(programs.begin(), programs.end());
   targets.merge(programs_of_lessons(lab));
   targets.merge(myths(lab));
@@ -97,7 +99,7 @@ void write_student_edition(const Lab& lab, const fs::path& folder) {
   }
   BuiltFiles built(lab, folder);
   for (const std::string& name : targets_of_edition(lab)) {
-    if (name != "players") built.program(name);
+    if (!of_players.contains(name)) built.program(name);
   }
   for (const std::string& name : linked) built.links(name);
   for (const Exercise& exercise : lab.course.exercises) {

@@ -54,6 +54,16 @@ struct QuizClass {
     return run_command(words, scratch.path(), {.deadline_s = 110});
   }
   std::string written(const char* file) const { return read_text(out() / file); }
+  // Those of the grades that tell a word, in their names or in their texts.
+  std::vector<std::string> files_with(const std::string& word) const {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(out())) {
+      if (!entry.is_regular_file()) continue;
+      const std::string name = entry.path().lexically_relative(out());
+      if ((name + read_text(entry.path())).find(word) != std::string::npos) found.push_back(name);
+    }
+    return found;
+  }
   test::Scratch scratch;
 };
 
@@ -125,6 +135,15 @@ TEST_CASE("grade again: what is left out is as it was, and some students or file
     CHECK_THAT(hidden, test::contains(": 100 % lost"));
     CHECK_THAT(a_class.written("names.csv"), test::contains(",amy\n"));
     CHECK_FALSE(fs::exists(a_class.out() / "students/amy.json"));
+
+    // Formats that are not asked for again would still tell the names.
+    REQUIRE(a_class.grade({"--resume", "--format", "json,csv,html,gradescope"}).exit_code == 0);
+    REQUIRE(a_class.grade({"--resume", "--format", "junit", "--anonymous"}).exit_code == 0);
+    for (const std::string& file : a_class.files_with("amy")) {
+      INFO(file);
+      CHECK((file == "journal.jsonl" || file == "names.csv"));
+    }
+    CHECK_FALSE(fs::exists(a_class.out() / "gradebook.csv"));
 
     const CommandResult shown = a_class.grade({"--resume"});  // all of that is in the journal
     REQUIRE(shown.exit_code == 0);

@@ -326,12 +326,20 @@ std::set<std::string> options_in(const std::string& text, const std::string& lin
 
 }  // namespace
 
-TEST_CASE("grade: --help and the table of options in docs/grading.md have the same options") {
-  const CommandResult help = run_command({LOCKSTEP_TOOL, "grade", "--help"}, "/", {});
-  REQUIRE(help.exit_code == 0);
-  const auto in_help = options_in(help.output, "  --");
-  CHECK(in_help.size() > 15);
-  CHECK(in_help == options_in(read_text(root / "docs/grading.md"), "| `--"));
+TEST_CASE("grade, pack: --help and its table in docs/grading.md have the same options") {
+  const std::string page = read_text(root / "docs/grading.md");
+  const auto check = [&](const char* command, const std::string& heading, std::size_t least) {
+    INFO(command);
+    const CommandResult help = run_command({LOCKSTEP_TOOL, command, "--help"}, "/", {});
+    REQUIRE(help.exit_code == 0);
+    const auto in_help = options_in(help.output, "  --");
+    CHECK(in_help.size() >= least);
+    const std::size_t begin = page.find(heading + " | does |\n");
+    REQUIRE(begin != std::string::npos);
+    CHECK(in_help == options_in(page.substr(begin, page.find("\n\n", begin) - begin), "| `--"));
+  };
+  check("grade", "\n| option", 16);
+  check("pack", "\n| option of `./lab pack`", 5);
 }
 
 TEST_CASE("grade: what cannot be graded is said in one sentence, with exit code 2") {

@@ -3,8 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "grader/batch/digest.hpp"
+#include "grader/batch/spreadsheet.hpp"
 #include "grader/export/escaped.hpp"
+#include "grader/export/gradebook.hpp"
 #include "tests/catch.hpp"
+#include "tests/export/made_up_book.hpp"
 
 using namespace lockstep::grader;
 using nlohmann::json;
@@ -110,4 +113,26 @@ TEST_CASE("digest: SHA-256 and the seeds that come of it") {
   CHECK(seed_of("secret", "a") != seed_of("Secret", "a"));
   CHECK(seed_of("secret", "a") < (std::uint64_t{1} << 53));
   CHECK(random_secret().size() == 65);
+}
+
+TEST_CASE("gradebooks: read back as tables, every cell is the book's, whatever is written in it") {
+  ClassBook book = lockstep::test::made_up_book();
+  json& about = book.grades["students"][0]["about"];
+  about["name"] = lockstep::test::nasty + "\n, \"Esq.\"";
+  for (const std::string& table : {gradebook_csv(book), canvas_csv(book)}) {
+    const auto lines = read_spreadsheet(table, "the table");
+    const bool canvas = lines.front().cells.front() == "Student";
+    const std::size_t students_from = canvas ? 2 : 1;
+    REQUIRE(lines.size() == students_from + 3);
+    for (const auto& line : lines) CHECK(line.cells.size() == lines.front().cells.size());
+    const std::size_t name = column_called(lines.front().cells, canvas ? "Student" : "name");
+    CHECK(lines[students_from].cells.at(name) == about.at("name"));
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (const json& row : book.grades["students"][i]["rows"]) {
+        const std::size_t column = column_called(lines.front().cells, row.at("exercise"));
+        const std::string cell = lines[students_from + i].cells.at(column);
+        CHECK(cell == (is_open(row) ? "" : std::to_string(row.at("points").get<int>())));
+      }
+    }
+  }
 }

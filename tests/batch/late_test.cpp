@@ -157,6 +157,27 @@ TEST_CASE("hand-in times: a file's own time is the first that was seen of this c
   CHECK(time_in(changed) == 2000);
 }
 
+TEST_CASE("hand-in times: a later hand-in of the same file is no later, of another content it is") {
+  const LatePolicy policy = policy_of(late_begin);
+  Roster roster;
+  roster.columns = {"submitted at", "Submission Time"};
+  const auto record = [&](const std::string& content, const char* time, const json* before,
+                          std::size_t column = 0) {
+    TakenIn taken = one_file(content, 0);
+    taken.submissions[0].about = {time, time};
+    return hand_in_times(roster.columns[column], taken, roster, policy, before);
+  };
+  const auto time_in = [](const json& times) {
+    return times.at("times").at("amy").at(late_part).at(0).get<std::int64_t>();
+  };
+  const json first = record("x", "2026-11-20 12:00", nullptr);
+  CHECK(record("x", "2026-12-04 12:00", &first) == first);
+  CHECK(record("x", "-", &first) == first);
+  CHECK(time_in(record("y", "2026-12-04 12:00", &first)) == time_at("2026-12-04T12:00+01:00"));
+  CHECK(time_in(record("x", "2026-11-19 12:00", &first)) == time_at("2026-11-19T12:00+01:00"));
+  CHECK(time_in(record("x", "2026-12-04 12:00", &first, 1)) == time_at("2026-12-04T12:00+01:00"));
+}
+
 TEST_CASE("hand-in times: of the platform's column, in the deadline's zone where none is named") {
   const LatePolicy policy = policy_of(late_begin);
   Roster roster;

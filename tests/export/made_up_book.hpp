@@ -43,7 +43,7 @@ inline grader::ClassBook made_up_book() {
   json missing = made_up_row(ring, "missing", 0, 0);
   missing["cause"] = "missing";
   missing["reason"] = "there is no ring.cpp";
-  json lost = made_up_row(mean, "infrastructure", 0, 0);
+  const json lost = made_up_row(quiz, "infrastructure", 0, 0);
   json amy = student("amy", 28, json::array({late, by_hand, failed}));
   amy["comment"] = "see me, " + nasty;
   const json bob =

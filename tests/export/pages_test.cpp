@@ -37,6 +37,18 @@ TEST_CASE("student's page: points, the failing check, its sentence and how to se
   }
 }
 
+TEST_CASE("student's page: what the lab failed to judge counts as open, not as 0") {
+  const ClassBook book = test::made_up_book();
+  const std::string page = student_page(book, book.reports[1]);
+  CHECK_THAT(page, test::contains("<td class=\"number\">? of 20</td><td class=\"open\">"));
+  CHECK_THAT(page, test::contains("quiz: no points yet, since the lab itself failed there"));
+  CHECK_THAT(student_markdown(book, book.reports[1]), test::contains("| quiz | ? of 20 |"));
+  const std::string all = overview_page(book);
+  CHECK_THAT(all, test::contains("title=\"1 not judged yet\""));
+  // Of the quiz: amy's 12 and cid's 0 of 20 each.
+  CHECK_THAT(all, test::contains("<td class=\"number\">20</td><td class=\"number\">30 %</td>"));
+}
+
 TEST_CASE("student's page: what is wrong with a whole hand-in is told once") {
   const ClassBook book = test::made_up_book();
   for (const std::string& page :
@@ -73,6 +85,8 @@ TEST_CASE("gradebook: a column an exercise and a lesson, all points and percent"
                                    "05_data_parallel/quiz,06_all_reduce/ring,"
                                    "lesson 05_data_parallel,lesson 06_all_reduce,points,max_points,"
                                    "percent\namy,N. amy,amy@x,7,16,12,0,28,0,28,60,46.7\n"));
+  // What the lab failed to judge is no 0, and neither are the sums over it.
+  CHECK_THAT(table, test::contains("\nbob,N. bob,bob@x,7,20,,0,,0,,60,\n"));
 }
 
 // instructure/canvas-lms, lib/gradebook_importer.rb at 00b222d, looked at on 2026-11-24: the first
@@ -85,7 +99,7 @@ TEST_CASE("gradebook: for Canvas its own columns and the line of possible points
              test::contains("Student,ID,SIS User ID,SIS Login ID,Section,"
                             "05_data_parallel/mean,05_data_parallel/quiz,06_all_reduce/ring\n"
                             "    Points Possible,,,,,20,20,20\n"
-                            "N. amy,7,,amy@x,,16,12,0\n"));
+                            "N. amy,7,,amy@x,,16,12,0\nN. bob,7,,bob@x,,20,,0\n"));
 }
 
 TEST_CASE("files: a long name is cut, and two of them stay apart") {

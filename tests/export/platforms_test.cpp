@@ -56,6 +56,8 @@ TEST_CASE("schemas: a document that is not as documented is complained of") {
   CHECK_FALSE(test::complaints_of_xml(test::read_xml("<testsuites><testcase/></testsuites>"),
                                       schema_of("junit"))
                   .empty());
+  CHECK(test::complaints_of_xml(test::read_xml("<testcase name=\"a\"/>"), schema_of("junit")) ==
+        Complaints{"testcase lacks the attribute classname"});
 }
 
 TEST_CASE("gradescope: each results.json has the documented fields and the points add up") {
@@ -66,13 +68,47 @@ TEST_CASE("gradescope: each results.json has the documented fields and the point
     const json written = json::parse(gradescope_json(report));
     CHECK(test::complaints_of(written, schema) == Complaints{});
     double sum = 0;
-    for (const json& one : written.at("tests")) sum += one.at("score").get<double>();
+    for (const json& one : written.at("tests")) sum += one.value("score", 0.0);
     CHECK(sum == written.at("score").get<double>());
   }
   const json amy = json::parse(gradescope_json(test::made_up_book().reports[0]));
   CHECK(amy.at("tests").at(2).at("status") == "failed");
   CHECK_THAT(amy.at("tests").at(2).at("output").get<std::string>(),
              test::contains("to see it again: ./lab check ring --seed 7 --case 3"));
+}
+
+TEST_CASE("platforms: what the lab failed to judge has no score, and the texts say why") {
+  const auto book = test::made_up_book();
+  const json& bob = book.reports[1];
+  const std::string why = "05_data_parallel/quiz: no points yet, since the lab itself failed there";
+  const json of_gradescope = json::parse(gradescope_json(bob));
+  const json& lost = of_gradescope.at("tests").at(1);
+  for (const char* key : {"score", "max_score", "status"}) CHECK_FALSE(lost.contains(key));
+  CHECK_THAT(lost.at("output").get<std::string>(), test::contains("The lab itself failed here"));
+  CHECK_THAT(of_gradescope.at("output").get<std::string>(), test::contains(why));
+  const auto of_autolab = lines_in(autolab_output(bob));
+  CHECK(json::parse(of_autolab.back()).at("scores") == json{{"mean", 20}, {"ring", 0}});
+  CHECK_THAT(autolab_output(bob), test::contains(why));
+  const json of_prairielearn = json::parse(prairielearn_json(bob));
+  CHECK(of_prairielearn.at("score") == 20.0 / 40.0);
+  CHECK_FALSE(of_prairielearn.at("tests").at(1).contains("points"));
+  CHECK_THAT(of_prairielearn.at("message").get<std::string>(), test::contains(why));
+
+  SECTION("if nothing else was handed in, nothing can be graded") {
+    json alone = bob;
+    alone["points"] = 0;
+    alone["rows"].erase(0);
+    const json refused = json::parse(prairielearn_json(alone));
+    CHECK(refused.at("gradable") == false);
+    CHECK(refused.at("format_errors").at(0) == why);
+  }
+  SECTION("points by hand are points") {
+    json decided = bob;
+    decided["rows"][1]["by_hand"] = true;
+    decided["rows"][1]["points"] = 7;
+    CHECK(json::parse(gradescope_json(decided)).at("tests").at(1).at("score") == 7);
+    CHECK(json::parse(lines_in(autolab_output(decided)).back()).at("scores").size() == 3);
+  }
 }
 
 TEST_CASE("autolab: the last line has the scores, the one before the feedback") {
@@ -98,7 +134,7 @@ TEST_CASE("prairielearn: a share of the points, or why nothing can be graded") {
   for (const json& report : book.reports) {
     CHECK(test::complaints_of(json::parse(prairielearn_json(report)), schema) == Complaints{});
   }
-  CHECK(json::parse(prairielearn_json(book.reports[1])).at("score") == 20.0 / 60.0);
+  CHECK(json::parse(prairielearn_json(book.reports[0])).at("score") == 28.0 / 60.0);
   const json refused = json::parse(prairielearn_json(book.reports[2]));
   CHECK(refused.at("gradable") == false);
   CHECK_FALSE(refused.contains("score"));

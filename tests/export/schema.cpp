@@ -177,6 +177,11 @@ std::vector<std::string> complaints_of_xml(const json& element, const json& sche
   for (const auto& [key, value] : element.at("attributes").items()) {
     if (!allowed("attributes", key)) complaints.push_back(name + " has no attribute " + key);
   }
+  for (const json& key : may.value("required", json::array())) {
+    if (!element.at("attributes").contains(key)) {
+      complaints.push_back(name + " lacks the attribute " + key.get<std::string>());
+    }
+  }
   for (const json& child : element.at("children")) {
     const std::string inner = child.at("name");
     if (!allowed("children", inner)) complaints.push_back(name + " holds no " + inner);

@@ -1,7 +1,8 @@
 // Whether a document is as a schema says: the part of JSON Schema that our schemas use (type, enum,
 // required, properties, additionalProperties, items, minimum, maximum), and two words of ours:
 // "values" is the schema of all keys that "properties" does not name, "any" a list of schemas of
-// which one must fit. For XML, which children and attributes an element may have.
+// which one must fit. For XML, which children and attributes an element may have, and which
+// attributes it must have.
 #pragma once
 
 #include <nlohmann/json.hpp>

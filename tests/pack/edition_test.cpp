@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <iostream>
+#include <regex>
 
 #include "engine/base/edition.hpp"
 #include "grader/course/command.hpp"
@@ -34,6 +35,15 @@ class Edition {
     run_command({"tar", "-xzf", packed.string(), "-C", home.string()}, "/", {.deadline_s = 300});
     folder_ = home / "lockstep";
     write_text(folder_ / "build/packages-by-hand", "");
+    const fs::path notes = scratch_.path() / "notes";
+    for (const char* name : {"cmake", "ninja"}) {
+      const fs::path tool = tools() / name;
+      write_text(tool,
+                 "#!/bin/sh\necho \"$0 $*\" >>'" + (notes / "called").string() + "'\nexit 99\n");
+      fs::permissions(tool, fs::perms(0755));
+    }
+    fs::create_directory(notes);
+    fs::permissions(notes, fs::perms::all);
     if (::getuid() == 0) {
       fs::permissions(scratch_.path(), fs::perms(0755));
       run_command({"chown", "-R", "nobody", home.string()}, "/", {});
@@ -44,15 +54,26 @@ class Edition {
   const std::string& said() const { return said_; }
   std::uintmax_t packed_bytes() const { return packed_bytes_; }
 
+  // What was called of CMake and ninja. Those that come first in PATH leave a note and fail.
+  std::string build_tools_called() const {
+    const fs::path note = scratch_.path() / "notes" / "called";
+    const std::string called = fs::exists(note) ? read_text(note) : "";
+    fs::remove(note);
+    return called;
+  }
+
   // As another user where that is possible, in an environment that knows nothing.
-  CommandResult lab(const std::vector<std::string>& words) const {
+  CommandResult as_student(const std::vector<std::string>& words) const {
     std::vector<std::string> line;
     if (::getuid() == 0) line = {"setpriv", "--reuid", "nobody", "--clear-groups"};
-    for (const char* word : {"env", "-i", "PATH=/usr/bin:/bin", "HOME=/nonexistent", "./lab"}) {
-      line.emplace_back(word);
-    }
+    const std::string path = "PATH=" + tools().string() + ":/usr/bin:/bin";
+    line.insert(line.end(), {"env", "-i", path, "HOME=/nonexistent"});
     line.insert(line.end(), words.begin(), words.end());
     return run_command(line, folder_, {.deadline_s = 300});
+  }
+  CommandResult lab(std::vector<std::string> words) const {
+    words.insert(words.begin(), "./lab");
+    return as_student(words);
   }
 
   void put(const std::string& file) const {
@@ -63,6 +84,8 @@ class Edition {
   }
 
  private:
+  fs::path tools() const { return scratch_.path() / "tools"; }
+
   test::Scratch scratch_;
   fs::path folder_;
   std::string said_;
@@ -76,6 +99,33 @@ std::vector<std::string> files_named(const fs::path& folder, const std::string& 
     if (name.find(part) != std::string::npos) found.push_back(name);
   }
   return found;
+}
+
+std::uintmax_t bytes_below(const fs::path& folder) {
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+// What a shell prints in a folder.
+std::string shell(const std::string& script, const fs::path& folder) {
+  return run_command({"sh", "-c", script}, folder, {.deadline_s = 120}).output;
+}
+
+// Pages whose pictures are not there.
+std::vector<std::string> broken_pictures(const fs::path& folder) {
+  std::vector<std::string> broken;
+  const std::regex picture(R"(!\[[^\]]*\]\(([^)\s]+)\))");
+  for (const std::string& page : files_named(folder, ".md")) {
+    const std::string words = read_text(folder / page);
+    for (std::sregex_iterator at(words.begin(), words.end(), picture), end; at != end; ++at) {
+      const fs::path file = (folder / page).parent_path() / (*at)[1].str();
+      if (!fs::exists(file)) broken.push_back(page + " → " + (*at)[1].str());
+    }
+  }
+  return broken;
 }
 
 }  // namespace
@@ -94,7 +144,18 @@ TEST_CASE("edition: a program finds it above itself, a few levels up") {
 TEST_CASE("edition: works at another path as another user, and shows no reference") {
   const Edition edition;
   CHECK(edition.packed_bytes() < 150'000'000);
+  CHECK(bytes_below(edition.folder()) < 150'000'000);
+  CHECK(shell("find build/release -type f -exec readelf -SW {} + 2>&1 | grep -c '\\.text'",
+              edition.folder()) != "0\n");
+  CHECK(shell("find build/release -type f -exec readelf -SW {} + 2>&1 | grep '\\.debug_'",
+              edition.folder())
+            .empty());
+  CHECK(shell("grep -rlF '" LOCKSTEP_ROOT "' .", edition.folder()).empty());
+  CHECK(broken_pictures(edition.folder()) == std::vector<std::string>{});
   CHECK_THAT(edition.said(), test::contains("small ones can be guessed"));
+
+  CHECK(edition.as_student({"ninja", "--version"}).exit_code == 99);
+  CHECK_THAT(edition.build_tools_called(), test::contains("ninja --version"));
 
   // The first verdict.
   const CommandResult first = edition.lab({"check", "broadcast", "--from", "exercises"});
@@ -120,13 +181,30 @@ TEST_CASE("edition: works at another path as another user, and shows no referenc
   const CommandResult with_work = edition.lab({"train", "--steps", "2", "--with", "work"});
   CHECK(with_work.exit_code == 0);
   CHECK_THAT(with_work.output, test::contains("average_gradients: the reference (no file in work"));
+  CHECK(edition.lab({"check", "broadcast", "--world", "gloo"}).exit_code == 0);
+  const CommandResult nccl = edition.lab({"check", "broadcast", "--world", "nccl", "--paper"});
+  CHECK(nccl.exit_code != 0);
+  CHECK_THAT(nccl.output, test::contains("the students' edition, which has no code for GPUs"));
   const CommandResult grade = edition.lab({"grade", "class", "--out", "out"});
   CHECK(grade.exit_code == 2);
   CHECK_THAT(grade.output, test::contains("students' edition, which has no ./lab grade"));
 
+  const CommandResult predicted = edition.lab({"predict", "03.1", "--answer", "c"});
+  CHECK(predicted.exit_code == 0);
+  CHECK_THAT(predicted.output, test::contains("Right: "));
+  const CommandResult myth = edition.lab({"myth", "barrier_delivers"});
+  CHECK(myth.exit_code == 0);
+  const CommandResult start = edition.lab({"start", "--yes"});
+  INFO(start.output);
+  CHECK(start.exit_code == 0);
+  CHECK_THAT(start.output, test::contains("[5/5]"));
+  CHECK_THAT(start.output, test::contains("Ready in "));
+  CHECK(edition.build_tools_called().empty());
+
   // What is not in it.
-  for (const char* part : {"solutions/0", "_key.toml", "exam.cpp", "mutants.toml", "alternatives/",
-                           "kills.md", ".git", "tests/", "CMakeLists", "broken/no_average.cpp"}) {
+  for (const char* part :
+       {"solutions/0", "_key.toml", "exam.cpp", "mutants.toml", "alternatives/", "kills.md",
+        "kill_matrix", ".git", "tests/", "CMakeLists", "broken/no_average.cpp"}) {
     const auto found = files_named(edition.folder(), part);
     INFO(part << ": " << (found.empty() ? "" : found.front()));
     CHECK(found.empty());
