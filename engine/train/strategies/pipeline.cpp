@@ -209,15 +209,10 @@ class Pipeline final : public Strategy {
  private:
   bool is_last() const { return where_.stage == options_.stages - 1; }
 
-  // A batch at the end of an epoch may have fewer samples than there are micro-batches.
   const Plan& plan_for(int micro_batches) {
-    if (plan_.micro_batches == micro_batches && !plan_.actions.empty()) return plan_;
-    const bool in_turns = options_.schedule == pipeline::Schedule::interleaved &&
-                          micro_batches % options_.stages != 0;
-    plan_ = in_turns
-                ? all_forward(options_.stages, options_.chunks, micro_batches, nn::Mode::training)
-                : pipeline::make_plan(options_.schedule, options_.stages, options_.chunks,
-                                      micro_batches);
+    if (plan_.micro_batches != micro_batches || plan_.actions.empty()) {
+      plan_ = plan_of_batch(options_, micro_batches);
+    }
     return plan_;
   }
 
@@ -329,6 +324,14 @@ class Pipeline final : public Strategy {
 };
 
 }  // namespace
+
+Plan plan_of_batch(const PipelineOptions& options, int micro_batches) {
+  const bool in_turns =
+      options.schedule == pipeline::Schedule::interleaved && micro_batches % options.stages != 0;
+  return in_turns
+             ? all_forward(options.stages, options.chunks, micro_batches, nn::Mode::training)
+             : pipeline::make_plan(options.schedule, options.stages, options.chunks, micro_batches);
+}
 
 void check(const PipelineOptions& options, int ranks) {
   const int p = options.stages, m = options.micro_batches, v = options.chunks;

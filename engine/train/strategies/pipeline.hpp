@@ -20,6 +20,11 @@ struct PipelineOptions {
   ddp::BucketLimits limits{};  // of gradients that several pipelines average
 };
 
+// What the stages do with a batch in as many micro-batches. The last batch of an epoch may have
+// fewer samples than there are micro-batches. Where that leaves the interleaved schedule a number
+// that p does not divide, all forward passes come first, chunk after chunk.
+pipeline::Plan plan_of_batch(const PipelineOptions& options, int micro_batches);
+
 // What each rank would complain of.
 //   Throws  UsageError when p does not divide the ranks, or when the schedule cannot have these
 //           numbers
