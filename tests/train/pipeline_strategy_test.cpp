@@ -169,6 +169,19 @@ TEST_CASE("pipeline: what does not fit is refused on every rank") {
   CHECK_THAT(refused({.stages = 2, .micro_batches = 0}, 2), contains("each starts at 1"));
 }
 
+TEST_CASE("pipeline: parts that cannot have equally many layers are told of, with what it costs") {
+  nn::ModelSpec model;
+  model.widths = {10, 10, 10, 10};  // three layers of 100 products each
+  CHECK(train::uneven_parts({.stages = 3}, model).empty());
+  CHECK(train::uneven_parts({.stages = 1, .chunks = 1}, model).empty());
+  CHECK_THAT(train::uneven_parts({.stages = 2}, model),
+             contains("3 layers do not make 2 equal parts") && contains("takes 3"));
+  model.kind = nn::ModelKind::gpt;
+  model.gpt = {.layers = 8, .width = 16, .heads = 2, .sequence = 8, .vocabulary = 16};
+  CHECK(train::uneven_parts({.stages = 2, .chunks = 4}, model).empty());
+  CHECK_THAT(train::uneven_parts({.stages = 3}, model), contains("8 layers do not make 3"));
+}
+
 // What is on its way between two stages comes on top of what is counted: at most one activation and
 // one gradient for each micro-batch and chunk.
 TEST_CASE("pipeline: the memory that is counted before a run is that of the run") {

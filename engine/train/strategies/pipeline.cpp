@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -358,6 +359,26 @@ void check(const PipelineOptions& options, int ranks) {
 
 void check(const PipelineOptions& options, const nn::ModelSpec& model) {
   pipeline::cut(pipeline::profile_units(model), options.stages * options.chunks);
+}
+
+std::string uneven_parts(const PipelineOptions& options, const nn::ModelSpec& model) {
+  const int parts = options.stages * options.chunks;
+  const std::int64_t layers =
+      model.kind == nn::ModelKind::gpt ? model.gpt.layers : std::ssize(model.widths) - 1;
+  if (layers % parts == 0) return "";
+  const auto units = pipeline::profile_units(model);
+  double most = 0, all = 0;
+  for (const nn::UnitRange& part : pipeline::cut(units, parts)) {
+    double flops = 0;
+    for (std::int64_t i = part.first; i < part.first + part.count; ++i) {
+      flops += units[static_cast<std::size_t>(i)].flops;
+    }
+    most = std::max(most, flops);
+    all += flops;
+  }
+  return text(layers, " layers do not make ", parts, " equal parts: the most costly one takes ",
+              std::llround(100 * (most * parts / all - 1)),
+              " % more than the mean, and the other stages wait for it");
 }
 
 std::unique_ptr<Strategy> make_pipeline(comm::ProcessGroup& group, Device& device,
