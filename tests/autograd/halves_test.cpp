@@ -132,7 +132,7 @@ TEST_CASE_METHOD(TwoLayers, "tape: whoever watches a walk is told once, around b
   CHECK(told == std::vector<std::string>{"begins with 1", "ended"});
 }
 
-TEST_CASE("tape: of a linear layer each half costs the forward product; attention is all I") {
+TEST_CASE("tape: I and W of a linear layer cost a forward product each, and attention is all I") {
   SymbolicDevice sizes_only;
   struct Spent {
     double forward, inputs, weights;
