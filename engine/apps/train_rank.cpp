@@ -274,6 +274,10 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                       run.batch_size, " a rank, ", run.steps, " steps, ", run.dtype, ", ",
                       device.numbers() == Numbers::away ? run.device + ", " : std::string(),
                       run.kernels, " kernels\n");
+    if (chosen.choice.execution == train::Way::pipeline) {
+      const std::string uneven = train::uneven_parts(chosen.pipeline, spec);
+      if (!uneven.empty()) std::cout << uneven << "\n";
+    }
     if (earlier) {
       std::cout << told_of(*earlier, datasets.train->size(), global_batch)
                 << told_of_residuals(chosen);

@@ -131,8 +131,11 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   const train::TrainOptions options = loop_options(arguments);
   const sim::Cluster cluster = sim::cluster_of(arguments.get("cluster"));
   if (arguments.given("pp")) {
-    train::check_memory(strategy_options(arguments).pipeline, {spec, optimizer_spec(arguments)},
-                        options.batch_size, {cluster.device.name, cluster.device.memory_bytes});
+    const train::PipelineOptions pipeline = strategy_options(arguments).pipeline;
+    train::check_memory(
+        pipeline, {spec, optimizer_spec(arguments)},
+        train::batch_sizes(options, datasets.train->size(), ranks / pipeline.stages),
+        {cluster.device.name, cluster.device.memory_bytes});
   }
   const auto elements =
       arguments.flag("sizes-only") ? comm::Elements::none : comm::Elements::numbers;

@@ -137,6 +137,15 @@ std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int 
          (options.epochs - start.epoch - 1) * steps_in(samples, options, shares);
 }
 
+std::vector<std::int64_t> batch_sizes(const TrainOptions& options, std::int64_t samples,
+                                      int shares) {
+  std::vector<std::int64_t> sizes{options.batch_size};
+  const bool ends = total_steps(options, samples, shares) >= steps_in(samples, options, shares);
+  const std::int64_t last = divided_up(samples, shares) % options.batch_size;
+  if (ends && last > 0) sizes.push_back(last);
+  return sizes;
+}
+
 Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Dataset& test_set,
               const TrainOptions& options, std::span<Observer* const> observers) {
   const Place place = strategy.place();

@@ -67,6 +67,10 @@ struct TrainOptions {
 // The step with which the run ends that `options` ask for, given `samples` and D `shares`.
 //   Throws  UsageError when a global batch is larger than the data
 std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int shares);
+// The sizes of a share's batches, as far as the run comes: the last batch of an epoch may be short.
+//   Throws  UsageError as total_steps
+std::vector<std::int64_t> batch_sizes(const TrainOptions& options, std::int64_t samples,
+                                      int shares);
 
 // Trains, and tells the observers; the same on every rank of the world, but observers may differ.
 //   Ensures    after each epoch (and at the end) every test sample was evaluated exactly once.

@@ -1,6 +1,9 @@
 // A small language model from text to text: trained, stopped, gone on with, and read.
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 
+#include "engine/checkpoint/safetensors.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
@@ -39,6 +42,29 @@ struct Apps {
 
   lockstep::test::Scratch scratch;
 };
+
+// The largest difference of two files' weights, relative to the largest weight of its tensor.
+double apart(const Apps& apps, const std::string& one, const std::string& other) {
+  const checkpoint::SafetensorsFile first(apps.scratch.path() / one);
+  const checkpoint::SafetensorsFile second(apps.scratch.path() / other);
+  REQUIRE(first.tensors().size() == second.tensors().size());
+  CpuDevice device;
+  double worst = 0;
+  for (const checkpoint::TensorEntry& entry : first.tensors()) {
+    CAPTURE(entry.name);
+    const checkpoint::TensorEntry* same = second.find(entry.name);
+    REQUIRE(same != nullptr);
+    const Tensor a = first.load(entry, device), b = second.load(*same, device);
+    REQUIRE(a.shape() == b.shape());
+    double largest = 0, difference = 0;
+    for (std::int64_t i = 0; i < a.numel(); ++i) {
+      largest = std::max(largest, std::abs(a.item(i)));
+      difference = std::max(difference, std::abs(a.item(i) - b.item(i)));
+    }
+    worst = std::max(worst, difference / std::max(largest, 1e-300));
+  }
+  return worst;
+}
 
 }  // namespace
 
@@ -82,6 +108,38 @@ TEST_CASE("train gpt: stopped and gone on with, it ends with the weights of the 
   CHECK_THAT(wider.output, contains("continues at step 12: 48 of the ") &&
                                contains("a global batch has 5 samples now, 4 before"));
   CHECK_THAT(rest.output, contains("continues at step 7: 28 of the ") && !contains("samples now"));
+}
+
+TEST_CASE("train gpt: saved by two stages, it is read by generate and goes on with any number") {
+  const Apps apps;
+  const std::vector<std::string> pipeline{"--pp", "2", "--micro-batches", "2"};
+  const auto train = [&](const std::vector<std::string>& how, std::vector<std::string> words) {
+    words.insert(words.end(), {"--layers", "3", "--dtype", "float64"});
+    words.insert(words.end(), how.begin(), how.end());
+    const auto result = apps.train(words);
+    CAPTURE(result.output);
+    REQUIRE(result.exit_code == 0);
+    return result.output;
+  };
+  train({}, {"--steps", "9", "--export", "whole.safetensors"});
+  CHECK_THAT(train(pipeline, {"--steps", "5", "--checkpoint", "run"}),
+             contains("3 layers do not make 2 equal parts"));
+  const auto text = apps.generate({"--checkpoint", "run", "--prompt", "the", "--tokens", "8"});
+  CAPTURE(text.output);
+  CHECK(text.exit_code == 0);
+  CHECK_THAT(text.output, contains("the"));
+  std::filesystem::copy(apps.scratch.path() / "run", apps.scratch.path() / "again",
+                        std::filesystem::copy_options::recursive);
+  const auto rest =
+      train({}, {"--steps", "9", "--checkpoint", "run", "--resume", "--export", "one.safetensors"});
+  CHECK_THAT(rest, contains("continues at step 5: 20 of the "));
+  std::vector<std::string> interleaved = pipeline;
+  interleaved.insert(interleaved.end(), {"--schedule", "interleaved", "--chunks", "2"});
+  train(interleaved,
+        {"--steps", "9", "--checkpoint", "again", "--resume", "--export", "two.safetensors"});
+  // Nine updates that each round anew, in float64.
+  CHECK(apart(apps, "one.safetensors", "whole.safetensors") <= 1e-9);
+  CHECK(apart(apps, "two.safetensors", "whole.safetensors") <= 1e-9);
 }
 
 TEST_CASE("train gpt: a place beyond the data is a matter of the file that says it") {

@@ -1,5 +1,6 @@
 // train on simulated ranks, as a person runs it: the losses of real processes, virtual time that
 // is the same in every run, and what a device that is too small says.
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -120,6 +121,26 @@ TEST_CASE("train on sim: a rank that is killed ends the run with its name") {
   const Run run = train_with(gpt, {"--ranks", "3", "--fault", "kill:1@1us"});
   CHECK(run.result.exit_code == 1);
   CHECK_THAT(run.result.output, contains("rank 1"));
+}
+
+TEST_CASE("train on sim: a stage that is killed at any moment of a step ends the run by name") {
+  const Words pipeline{"--pp", "3", "--micro-batches", "8", "--batch-size", "8", "--steps", "3"};
+  const Run whole = train_with(gpt, pipeline);
+  CAPTURE(whole.result.output);
+  REQUIRE(whole.result.exit_code == 0);
+  const double first_s = whole.log[1]["seconds"], second_s = whole.log[2]["seconds"];
+  REQUIRE(first_s < second_s);
+  const std::string schedule = GENERATE("gpipe", "1f1b", "zero-bubble");
+  for (const double part : {0.2, 0.5, 0.8}) {
+    const double at_us = (first_s + part * (second_s - first_s)) * 1e6;
+    Words words = pipeline;
+    words.insert(words.end(), {"--schedule", schedule, "--fault",
+                               "kill:1@" + std::to_string(std::llround(at_us)) + "us"});
+    const Run run = train_with(gpt, words);
+    CAPTURE(words.back(), run.result.output);
+    CHECK(run.result.exit_code == 1);
+    CHECK_THAT(run.result.output, contains("rank 1"));
+  }
 }
 
 TEST_CASE("train on sim: the timeline of a run is a page") {

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/autograd/activation_checkpoint.hpp"
 #include "engine/autograd/operations.hpp"
+#include "engine/tensor/symbolic.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -128,4 +130,40 @@ TEST_CASE_METHOD(TwoLayers, "tape: whoever watches a walk is told once, around b
   CHECK(told == std::vector<std::string>{"begins with 1"});
   tape.backward_weights();
   CHECK(told == std::vector<std::string>{"begins with 1", "ended"});
+}
+
+TEST_CASE("tape: I and W of a linear layer cost a forward product each, and attention is all I") {
+  SymbolicDevice sizes_only;
+  struct Spent {
+    double forward, inputs, weights;
+  };
+  const auto spent_by = [&](Shape shape, const auto& operation) {
+    Tape tape(GradMode::record);
+    const Value x =
+        tape.input(empty(std::move(shape), DType::float32, sizes_only, MemoryKind::activations));
+    const double start = sizes_only.flops();
+    const Value y = operation(tape, x);
+    const double after_forward = sizes_only.flops();
+    tape.backward_inputs(y, empty(y.tensor.shape(), DType::float32, sizes_only));
+    const double after_inputs = sizes_only.flops();
+    tape.backward_weights();
+    return Spent{after_forward - start, after_inputs - after_forward,
+                 sizes_only.flops() - after_inputs};
+  };
+
+  constexpr std::int64_t rows = 5, inputs = 7, outputs = 3;
+  Parameter weight{"weight", empty({outputs, inputs}, DType::float32, sizes_only), {}, {}};
+  const Spent linear = spent_by({rows, inputs}, [&](Tape& tape, const Value& x) {
+    return autograd::linear(tape, x, tape.leaf(weight));
+  });
+  CHECK(linear.forward == 2 * rows * inputs * outputs);
+  CHECK(linear.inputs == linear.forward);
+  CHECK(linear.weights == linear.forward);
+
+  constexpr std::int64_t samples = 2, tokens = 6, width = 8, heads = 2;
+  const Spent attention = spent_by({samples, tokens, 3 * width}, [&](Tape& tape, const Value& qkv) {
+    return autograd::causal_attention(tape, qkv, heads);
+  });
+  CHECK(attention.inputs > attention.forward);
+  CHECK(attention.weights == 0);
 }

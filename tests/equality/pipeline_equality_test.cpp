@@ -11,6 +11,7 @@
 #include "engine/train/make_strategy.hpp"
 #include "tests/catch.hpp"
 #include "tests/equality/bar.hpp"
+#include "tests/equality/wrong_sums.hpp"
 
 using namespace lockstep;
 using pipeline::Schedule;
@@ -129,8 +130,8 @@ const Course& alone(BarTask task, std::int64_t global_batch) {
   task.keep = nn::Keep::activations;
   task.accumulate = 1;
   const std::string key = text(name_of(task.optimizer.kind), " ", task.optimizer.sgd.learning_rate,
-                               " ", task.steps, " ", task.dropout, " ", task.layers, " ",
-                               static_cast<int>(task.head), " ", global_batch);
+                               " ", task.steps, " ", task.dropout, " ", name_of(task.dtype), " ",
+                               task.layers, " ", static_cast<int>(task.head), " ", global_batch);
   const auto found = courses.find(key);
   if (found != courses.end()) return found->second;
   const auto plain = [](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
@@ -153,9 +154,10 @@ constexpr double of_gradients = 1e-12;
 constexpr double of_losses = 1e-12;
 constexpr double of_weights = 1e-9;
 
-void check_gradients(const Setting& setting, double dropout) {
-  const auto seen = apart(World::sim, setting, test::first_gradients(1, dropout));
-  INFO(text_of(setting) << ", dropout " << dropout << ", worst: " << seen.worst);
+void check_gradients(const Setting& setting, double dropout, std::int64_t accumulate = 1) {
+  const auto seen = apart(World::sim, setting, test::first_gradients(accumulate, dropout));
+  INFO(text_of(setting) << ", dropout " << dropout << ", " << accumulate
+                        << " batches a step, worst: " << seen.worst);
   CHECK(seen.loss <= of_losses);
   CHECK(seen.parameter <= of_gradients);
 }
@@ -178,11 +180,18 @@ BarTask sgd_task() {
 
 void check_run(World world, const Setting& setting, const BarTask& task) {
   std::cout << text_of(setting) << ", " << name_of(world) << ", " << name_of(task.optimizer.kind)
-            << ", dropout " << task.dropout << std::endl;
+            << ", dropout " << task.dropout << ", " << task.accumulate << " batches a step"
+            << std::endl;
   const auto seen = apart(world, setting, task);
   INFO(text_of(setting) << " on " << name_of(world) << ", worst: " << seen.worst);
   CHECK(seen.loss <= of_losses);
   CHECK(seen.parameter <= of_weights);
+}
+
+// Steps of two batches.
+std::vector<Setting> accumulating() {
+  return {{Schedule::one_f_one_b, 2, 5, 2, nn::OutputHead::tied, nn::Keep::activations},
+          {Schedule::zero_bubble, 3, 8, 1, nn::OutputHead::untied, nn::Keep::block_inputs}};
 }
 
 // Each schedule once, and two of them once more.
@@ -200,11 +209,15 @@ std::vector<Setting> on_processes() {
 TEST_CASE("equality: the gradients of a pipeline's first step are one rank's, a choice") {
   const std::vector<Setting> chosen = covering();
   CHECK(chosen.size() <= 40);
-  for (const Setting& setting : chosen) check_gradients(setting, 0);
+  for (const Setting& setting : chosen) {
+    std::cout << text_of(setting) << std::endl;
+    check_gradients(setting, 0);
+  }
   check_gradients({Schedule::zero_bubble, 2, 5, 2, nn::OutputHead::tied, nn::Keep::block_inputs},
                   0.1);
   check_gradients({Schedule::interleaved, 3, 6, 1, nn::OutputHead::tied, nn::Keep::activations},
                   0.1);
+  for (const Setting& setting : accumulating()) check_gradients(setting, 0, 2);
 }
 
 TEST_CASE("equality: runs of a pipeline have one rank's losses, a choice") {
@@ -218,6 +231,46 @@ TEST_CASE("equality: runs of a pipeline have one rank's losses, a choice") {
             {Schedule::interleaved, 2, 2, 1, nn::OutputHead::tied, nn::Keep::activations}, sgd);
   check_run(World::shm, processes[3], sgd);
   check_run(World::tcp, processes[0], adamw);
+  adamw.accumulate = 2;
+  check_run(World::sim, accumulating().front(), adamw);
+}
+
+TEST_CASE("equality: in float32, 20 steps of SGD through a pipeline stay within 1e-5") {
+  const auto processes = on_processes();
+  for (const Setting& setting : {processes[0], processes[1], processes[2], processes[3]}) {
+    BarTask task = sgd_task();
+    task.steps = 20;
+    task.dtype = DType::float32;
+    const auto seen = apart(World::sim, setting, task);
+    INFO(text_of(setting) << ", worst: " << seen.worst);
+    CHECK(seen.loss <= 1e-5);  // float32 rounds at 6e-8, and momentum adds up twenty of these
+  }
+}
+
+TEST_CASE("equality: the bar finds a pipeline's wrong scale, and a tied gradient in part") {
+  using test::WrongSum;
+  const Setting setting{Schedule::one_f_one_b, 2, 5, 2, nn::OutputHead::tied,
+                        nn::Keep::activations};
+  BarTask sgd = sgd_task();
+  sgd.steps = 5;
+  for (const WrongSum fault : {WrongSum::none, WrongSum::summed, WrongSum::divided_twice,
+                               WrongSum::tied_missing, WrongSum::tied_halved}) {
+    std::vector<std::unique_ptr<comm::ProcessGroup>> worlds;  // outlive the strategies
+    const auto way = [&](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
+                         const BarTask& task) {
+      worlds.push_back(test::make_wrong_sums(group, fault, setting.micro_batches));
+      return way_of(setting)(*worlds.back(), device, recipe, task);
+    };
+    const auto apart_in = [&](const BarTask& task) {
+      const BarTask mine = with(task, setting);
+      return distance(test::course_of(World::sim, setting.ranks(), way, mine, setting.batch()),
+                      alone(mine, setting.batch()));
+    };
+    const auto first = apart_in(test::first_gradients(1, 0)), run = apart_in(sgd);
+    CAPTURE(static_cast<int>(fault), first.parameter, first.worst, run.loss);
+    CHECK((first.parameter <= of_gradients) == (fault == WrongSum::none));
+    CHECK((run.loss <= of_losses) == (fault == WrongSum::none));
+  }
 }
 
 TEST_CASE("equality: the gradients of a pipeline's first step are one rank's", "[.all]") {
@@ -238,5 +291,11 @@ TEST_CASE("equality: runs of a pipeline have one rank's losses", "[.all]") {
       check_run(world, setting, adamw_task());
       check_run(world, setting, sgd_task());
     }
+  }
+  for (const Setting& setting : accumulating()) {
+    BarTask adamw = adamw_task(), sgd = sgd_task();
+    adamw.accumulate = sgd.accumulate = 2;
+    check_run(World::sim, setting, adamw);
+    check_run(World::sim, setting, sgd);
   }
 }

@@ -125,6 +125,16 @@ Draw drawn(std::uint64_t number) {
   return draw;
 }
 
+// The same where W is longer than F or I, and there are enough micro-batches.
+Draw with_long_weights(std::uint64_t number) {
+  Draw draw = drawn(number);
+  draw.micro_batches = draw.stages + draw.micro_batches - 1;
+  auto& [forward, backward, input, weight] = draw.costs;
+  weight = std::min(forward, input) * (1 + random_uniform(number, 5) * 2) + hour_s;
+  backward = input + weight;
+  return draw;
+}
+
 constexpr int draws = 200;
 
 // What a plan says before it runs, and the run.
@@ -186,5 +196,21 @@ TEST_CASE("pipeline: executed, ZB-H1 takes m(tF+tI+tW)+(p-1)(tF+tI-tW), and keep
     }
     check_memory(plan, draw.costs, executed);
     for (const int kept : executed.kept_max) CHECK(kept <= p);
+  }
+}
+
+TEST_CASE("pipeline: executed, ZB-H1 never takes longer than 1F1B, also where W is the longest") {
+  for (std::uint64_t number = 0; number < draws; ++number) {
+    const Draw draw = with_long_weights(number);
+    const int p = draw.stages, m = draw.micro_batches;
+    const auto& [f, b, i, w] = draw.costs;
+    CAPTURE(p, m, f, i, w);
+    REQUIRE((w > std::min(f, i) && m >= p));
+    const Executed zero_bubble =
+        execute(pipeline::make_plan(Schedule::zero_bubble, p, 1, m), draw.costs);
+    const Executed one_f_one_b =
+        execute(pipeline::make_plan(Schedule::one_f_one_b, p, 1, m), draw.costs);
+    CHECK(zero_bubble.makespan_s <= one_f_one_b.makespan_s * (1 + 1e-6));
+    check_memory(pipeline::make_plan(Schedule::zero_bubble, p, 1, m), draw.costs, zero_bubble);
   }
 }

@@ -169,21 +169,40 @@ TEST_CASE("pipeline: what does not fit is refused on every rank") {
   CHECK_THAT(refused({.stages = 2, .micro_batches = 0}, 2), contains("each starts at 1"));
 }
 
+TEST_CASE("pipeline: parts that cannot have equally many layers are told of, with what it costs") {
+  nn::ModelSpec model;
+  model.widths = {10, 10, 10, 10};  // three layers of 100 products each
+  CHECK(train::uneven_parts({.stages = 3}, model).empty());
+  CHECK(train::uneven_parts({.stages = 1, .chunks = 1}, model).empty());
+  CHECK_THAT(train::uneven_parts({.stages = 2}, model),
+             contains("3 layers do not make 2 equal parts") && contains("takes 3"));
+  model.kind = nn::ModelKind::gpt;
+  model.gpt = {.layers = 8, .width = 16, .heads = 2, .sequence = 8, .vocabulary = 16};
+  CHECK(train::uneven_parts({.stages = 2, .chunks = 4}, model).empty());
+  CHECK_THAT(train::uneven_parts({.stages = 3}, model), contains("8 layers do not make 3"));
+}
+
 // What is on its way between two stages comes on top of what is counted: at most one activation and
 // one gradient for each micro-batch and chunk.
 TEST_CASE("pipeline: the memory that is counted before a run is that of the run") {
-  constexpr std::int64_t rows = 12;
-  for (const train::PipelineOptions& options :
-       {train::PipelineOptions{.stages = 2, .micro_batches = 6, .schedule = Schedule::gpipe},
-        {.stages = 3, .micro_batches = 5},
-        {.stages = 2, .micro_batches = 6, .chunks = 2, .schedule = Schedule::interleaved},
-        {.stages = 2, .micro_batches = 6, .schedule = Schedule::zero_bubble}}) {
+  const train::PipelineOptions chunks{
+      .stages = 2, .micro_batches = 6, .chunks = 2, .schedule = Schedule::interleaved};
+  struct Case {
+    train::PipelineOptions options;
+    std::int64_t rows;
+  };
+  for (const auto& [options, rows] :
+       {Case{{.stages = 2, .micro_batches = 6, .schedule = Schedule::gpipe}, 12},
+        {{.stages = 3, .micro_batches = 5}, 12},
+        {chunks, 12},
+        {chunks, 5},  // in five micro-batches, which the stages do not divide
+        {{.stages = 2, .micro_batches = 6, .schedule = Schedule::zero_bubble}, 12}}) {
     const auto counted = train::memory_of_stages(options, recipe(), rows);
     const auto dataset = data::make_synthetic(rows, 16, 5, 1);
     test::on_fibers(options.stages, [&](comm::ProcessGroup& group) {
       CpuDevice device;
       const auto strategy = train::make_strategy(group, device, recipe(), options_of(options));
-      std::vector<std::int64_t> indices(rows);
+      std::vector<std::int64_t> indices(static_cast<std::size_t>(rows));
       std::iota(indices.begin(), indices.end(), 0);
       const std::array batches{dataset->batch(indices, DType::float64, device)};
       for (int step = 0; step < 3; ++step)
@@ -210,19 +229,44 @@ TEST_CASE(
     "pipeline: a stage that does not fit its device is refused with the bytes that it misses") {
   const train::PipelineOptions options{
       .stages = 2, .micro_batches = 6, .schedule = Schedule::gpipe};
+  const std::array<std::int64_t, 1> batches_of_12{12};
   const auto counted = train::memory_of_stages(options, recipe(), 12);
   const auto [least, most] = std::minmax(counted[0].peak, counted[1].peak);
   REQUIRE(least < most);
-  train::check_memory(options, recipe(), 12, {"small one", most});
+  train::check_memory(options, recipe(), batches_of_12, {"small one", most});
   const std::string larger = counted[0].peak == most ? "stage 0" : "stage 1";
   const std::string smaller = counted[0].peak == most ? "stage 1" : "stage 0";
   try {
-    train::check_memory(options, recipe(), 12, {"small one", most - 1});
+    train::check_memory(options, recipe(), batches_of_12, {"small one", most - 1});
     FAIL("it fits");
   } catch (const UsageError& error) {
     CHECK_THAT(error.what(), contains("a rank's small one has") && contains(larger + " needs") &&
                                  contains(": 1 bytes are missing") && contains("(6 in flight)") &&
                                  !contains(smaller + " needs"));
   }
-  CHECK_THROWS_AS(train::check_memory(options, recipe(), 12, {"small one", least - 1}), UsageError);
+  CHECK_THROWS_AS(train::check_memory(options, recipe(), batches_of_12, {"small one", least - 1}),
+                  UsageError);
+}
+
+TEST_CASE("pipeline: a short last batch that keeps more than a full one is counted, too") {
+  const train::PipelineOptions chunks{
+      .stages = 2, .micro_batches = 12, .chunks = 2, .schedule = Schedule::interleaved};
+  const auto full = train::memory_of_stages(chunks, recipe(), 12);
+  const auto last = train::memory_of_stages(chunks, recipe(), 11);
+  CHECK(full[0].in_flight == 5);
+  CHECK(last[0].in_flight == 22);
+  REQUIRE(last[0].peak > full[0].peak);
+
+  // 41 samples: three batches of 12, and one of five.
+  using Sizes = std::vector<std::int64_t>;
+  CHECK(train::batch_sizes({.batch_size = 12}, 41, 1) == Sizes{12, 5});
+  CHECK(train::batch_sizes({.batch_size = 12, .steps = 3}, 41, 1) == Sizes{12});
+  CHECK(train::batch_sizes({.batch_size = 12, .steps = 4}, 41, 1) == Sizes{12, 5});
+  CHECK(train::batch_sizes({.batch_size = 12}, 47, 2) == Sizes{12});
+  CHECK_THROWS_AS(train::batch_sizes({.batch_size = 48}, 47, 1), UsageError);
+
+  const std::int64_t room = std::max(full[0].peak, full[1].peak);
+  train::check_memory(chunks, recipe(), Sizes{12}, {"small one", room});
+  CHECK_THROWS_WITH(train::check_memory(chunks, recipe(), Sizes{12, 11}, {"small one", room}),
+                    contains("stage 0 needs") && contains("(22 in flight)"));
 }

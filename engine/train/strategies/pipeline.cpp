@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -209,15 +210,10 @@ class Pipeline final : public Strategy {
  private:
   bool is_last() const { return where_.stage == options_.stages - 1; }
 
-  // A batch at the end of an epoch may have fewer samples than there are micro-batches.
   const Plan& plan_for(int micro_batches) {
-    if (plan_.micro_batches == micro_batches && !plan_.actions.empty()) return plan_;
-    const bool in_turns = options_.schedule == pipeline::Schedule::interleaved &&
-                          micro_batches % options_.stages != 0;
-    plan_ = in_turns
-                ? all_forward(options_.stages, options_.chunks, micro_batches, nn::Mode::training)
-                : pipeline::make_plan(options_.schedule, options_.stages, options_.chunks,
-                                      micro_batches);
+    if (plan_.micro_batches != micro_batches || plan_.actions.empty()) {
+      plan_ = plan_of_batch(options_, micro_batches);
+    }
     return plan_;
   }
 
@@ -330,6 +326,14 @@ class Pipeline final : public Strategy {
 
 }  // namespace
 
+Plan plan_of_batch(const PipelineOptions& options, int micro_batches) {
+  const bool in_turns =
+      options.schedule == pipeline::Schedule::interleaved && micro_batches % options.stages != 0;
+  return in_turns
+             ? all_forward(options.stages, options.chunks, micro_batches, nn::Mode::training)
+             : pipeline::make_plan(options.schedule, options.stages, options.chunks, micro_batches);
+}
+
 void check(const PipelineOptions& options, int ranks) {
   const int p = options.stages, m = options.micro_batches, v = options.chunks;
   LOCKSTEP_CHECK(p >= 1 && m >= 1 && v >= 1, "pipeline: ", p, " stages, ", v, " chunks a stage, ",
@@ -355,6 +359,26 @@ void check(const PipelineOptions& options, int ranks) {
 
 void check(const PipelineOptions& options, const nn::ModelSpec& model) {
   pipeline::cut(pipeline::profile_units(model), options.stages * options.chunks);
+}
+
+std::string uneven_parts(const PipelineOptions& options, const nn::ModelSpec& model) {
+  const int parts = options.stages * options.chunks;
+  const std::int64_t layers =
+      model.kind == nn::ModelKind::gpt ? model.gpt.layers : std::ssize(model.widths) - 1;
+  if (layers % parts == 0) return "";
+  const auto units = pipeline::profile_units(model);
+  double most = 0, all = 0;
+  for (const nn::UnitRange& part : pipeline::cut(units, parts)) {
+    double flops = 0;
+    for (std::int64_t i = part.first; i < part.first + part.count; ++i) {
+      flops += units[static_cast<std::size_t>(i)].flops;
+    }
+    most = std::max(most, flops);
+    all += flops;
+  }
+  return text(layers, " layers do not make ", parts, " equal parts: the most costly one takes ",
+              std::llround(100 * (most * parts / all - 1)),
+              " % more than the mean, and the other stages wait for it");
 }
 
 std::unique_ptr<Strategy> make_pipeline(comm::ProcessGroup& group, Device& device,

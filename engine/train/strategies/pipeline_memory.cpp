@@ -73,8 +73,7 @@ std::vector<StageMemory> memory_of_stages(const PipelineOptions& options, const 
                                           std::int64_t rows) {
   const int micro_batches = static_cast<int>(
       std::min<std::int64_t>(std::max<std::int64_t>(rows, 1), options.micro_batches));
-  const pipeline::Plan plan =
-      pipeline::make_plan(options.schedule, options.stages, options.chunks, micro_batches);
+  const pipeline::Plan plan = plan_of_batch(options, micro_batches);
   const pipeline::Timeline priced = pipeline::price(plan);
   std::vector<StageMemory> all;
   for (int s = 0; s < options.stages; ++s) {
@@ -101,10 +100,16 @@ std::vector<StageMemory> memory_of_stages(const PipelineOptions& options, const 
   return all;
 }
 
-void check_memory(const PipelineOptions& options, const Recipe& recipe, std::int64_t rows,
-                  const DeviceRoom& room) {
+void check_memory(const PipelineOptions& options, const Recipe& recipe,
+                  std::span<const std::int64_t> batches, const DeviceRoom& room) {
   std::string rows_text;
-  const std::vector<StageMemory> all = memory_of_stages(options, recipe, rows);
+  std::vector<StageMemory> all(static_cast<std::size_t>(options.stages));
+  for (const std::int64_t rows : batches) {
+    const std::vector<StageMemory> of_batch = memory_of_stages(options, recipe, rows);
+    for (std::size_t s = 0; s < all.size(); ++s) {
+      if (of_batch[s].peak > all[s].peak) all[s] = of_batch[s];
+    }
+  }
   for (std::size_t s = 0; s < all.size(); ++s) {
     if (all[s].peak > room.bytes) rows_text += row_of(static_cast<int>(s), all[s], room);
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct StageMemory {
 // Each stage carries out its list of the plan alone, on a device without numbers, and updates. What
 // it needs to talk to others comes on top: messages that are on their way, and buckets of gradients
 // that several pipelines average.
-//   rows      samples of a batch, at least one for each micro-batch
+//   rows      samples of a batch; fewer than micro-batches: that many micro-batches of one sample
 //   Returns   p, one for each stage
 //   Throws    UsageError as check(options, model)
 std::vector<StageMemory> memory_of_stages(const PipelineOptions& options, const Recipe& recipe,
@@ -35,8 +36,10 @@ struct DeviceRoom {
   std::int64_t bytes = 0;
 };
 
-//   Throws  UsageError with a line for each stage that does not fit, and the bytes that it misses
-void check_memory(const PipelineOptions& options, const Recipe& recipe, std::int64_t rows,
-                  const DeviceRoom& room);
+//   batches  the samples of each size of batch that the run has: a short one can need more memory
+//            than a full one, where its plan is another (plan_of_batch)
+//   Throws   UsageError with a line for each stage that does not fit, and the bytes that it misses
+void check_memory(const PipelineOptions& options, const Recipe& recipe,
+                  std::span<const std::int64_t> batches, const DeviceRoom& room);
 
 }  // namespace lockstep::train
