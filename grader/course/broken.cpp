@@ -31,16 +31,18 @@ class BrokenReader {
   Broken one(const json& table) const {
     Broken broken;
     broken.name = words(table, "name");
-    broken.source = folder_ / (broken.name + ".cpp");
-    if (!fs::exists(broken.source)) broken.source.replace_extension(".o");
-    if (!fs::exists(broken.source)) fail(table, "name", "there is no " + (folder_ / (broken.name + ".cpp")).string());
+    broken.run = options(table, "run");
+    if (table.contains("before")) broken.before = options(table, "before");
+    if (table.contains("sound")) {
+      broken.sound = options(table, "sound");
+    } else {
+      broken.source = source_of(table, broken.name);
+    }
     try {
       broken.part = &exercise_named(course_, words(table, "part"));
     } catch (const UsageError& error) {
       fail(table, "part", error.what());
     }
-    std::istringstream options(words(table, "run"));
-    for (std::string option; options >> option;) broken.run.push_back(option);
     static const std::map<std::string, Symptom> symptoms{
         {"replicas", Symptom::replicas}, {"loss", Symptom::loss},   {"order", Symptom::order},
         {"end", Symptom::end},           {"bytes", Symptom::bytes}, {"time", Symptom::time}};
@@ -51,6 +53,20 @@ class BrokenReader {
     broken.what = words(table, "what");
     broken.why = words(table, "why");
     return broken;
+  }
+
+  fs::path source_of(const json& table, const std::string& name) const {
+    const fs::path source = folder_ / (name + ".cpp"), object = folder_ / (name + ".o");
+    if (fs::exists(source)) return source;
+    if (!fs::exists(object)) fail(table, "name", "there is no " + source.string());
+    return object;
+  }
+
+  std::vector<std::string> options(const json& table, const std::string& key) const {
+    std::istringstream in(words(table, key));
+    std::vector<std::string> options;
+    for (std::string option; in >> option;) options.push_back(option);
+    return options;
   }
 
   std::string words(const json& table, const std::string& key) const {

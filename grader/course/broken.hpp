@@ -1,11 +1,15 @@
-// Parts that are wrong on purpose, lessons/<lesson>/broken/<name>.cpp: a run of the trainer with
-// one in the place of its reference shows what a mistake looks like. broken.toml beside them says
-// which part each is and with which options the mistake shows.
+// Mistakes on purpose: a run of the trainer with one shows what it looks like. Most are parts that
+// are wrong, lessons/<lesson>/broken/<name>.cpp, each in the place of its reference. broken.toml
+// beside them says which part each is and with which options the mistake shows.
 //
 //   [[break]]
 //   name = "no_average"              # of the file
 //   part = "average_gradients"       # whose place it takes
 //   run = "--ranks 4 --no-overlap"   # options of ./lab train
+//   before = "--steps 15"            # optional: a sound run with these options on top comes first,
+//                                    # and both runs resume from a copy of its checkpoint
+//   sound = "--compress none"        # optional: options that the sound run has instead. Then the
+//                                    # mistake is in the options, and there is no file
 //   shows = "replicas"               # where it is seen: replicas, loss, order, end, bytes or time
 //   what = "…"                       # half a sentence: what the file does wrong
 //   why = "…"                        # what the reader has seen, and why
@@ -32,14 +36,15 @@ enum class Symptom : unsigned char {
 struct Broken {
   std::string name;
   const Exercise* part = nullptr;
-  std::vector<std::string> run;
+  std::vector<std::string> run, before, sound;
   Symptom shows = Symptom::loss;
   std::string what, why;
-  std::filesystem::path source;  // its object, in the students' edition
+  std::filesystem::path source;  // its object, in the students' edition; empty with `sound`
 };
 
 // Those of all lessons, in order; `course` must outlive them.
-//   Throws  UsageError with file and line when a broken.toml is malformed or names no part
+//   Throws  UsageError with file and line when a broken.toml is malformed, names no part or lacks
+//           its file
 std::vector<Broken> broken_parts(const std::filesystem::path& root, const Course& course);
 
 }  // namespace lockstep::grader

@@ -1,11 +1,8 @@
 #include "grader/lab/broken_run.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
@@ -13,10 +10,8 @@
 #include "engine/base/temporary_folder.hpp"
 #include "grader/course/broken.hpp"
 #include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
-#include "grader/judge/compare.hpp"
 #include "grader/lab/command_line.hpp"
-#include "grader/lab/curve_chart.hpp"
+#include "grader/lab/compared_runs.hpp"
 #include "grader/lab/paint.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/lab/student_program.hpp"
@@ -30,7 +25,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr double run_deadline_s = 300;
-constexpr std::size_t chart_rows = 12;
 
 TrainingRun trained(const fs::path& program, const Words& options, const fs::path& log) {
   std::vector<std::string> argv{program.string()};
@@ -39,18 +33,34 @@ TrainingRun trained(const fs::path& program, const Words& options, const fs::pat
   return training_run(log, run_command(argv, fs::current_path(), {.deadline_s = run_deadline_s}));
 }
 
-// The run's options: the mistake's own, without those that the caller gives again, and the
-// caller's.
-Words options_of(const Broken& broken, const Options& options, const Arguments& typed) {
-  const Arguments mistakes = read_words(options, broken.run);
-  Words words;
-  for (const Arguments::Typed& own : mistakes.typed()) {
-    if (typed.given(own.name)) continue;
-    words.insert(words.end(), own.words.begin(), own.words.end());
+// `base` without the options that `over` gives again, and `over`.
+Words overridden(const Options& options, const Words& base, const Words& over) {
+  const Arguments again = read_words(options, over);
+  Words names;
+  for (const Arguments::Typed& one : again.typed()) names.push_back(one.name);
+  Words words = typed_without(read_words(options, base), names);
+  words.insert(words.end(), over.begin(), over.end());
+  return words;
+}
+
+// The options of each run: the mistake's own, without those that the caller gives again, and the
+// caller's. What the mistake says of one of the runs stands above both.
+struct RunOptions {
+  Words before, sound, broken;  // `before` is empty when there is no such run
+};
+
+RunOptions options_of(const Broken& broken, const Options& options, const Arguments& typed) {
+  const Words all = overridden(options, broken.run, typed_without(typed, {}));
+  RunOptions runs;
+  runs.broken = typed_without(parsed(options, all), {"break", "json"});
+  runs.sound = overridden(options, runs.broken, broken.sound);
+  if (broken.before.empty()) return runs;
+  if (typed.given("checkpoint") || typed.given("resume")) {
+    throw UsageError(text(broken.name, " resumes from a checkpoint of its own; leave out ",
+                          "--checkpoint and --resume"));
   }
-  const Words given = typed_without(typed, {});
-  words.insert(words.end(), given.begin(), given.end());
-  return typed_without(parsed(options, words), {"break", "json"});
+  runs.before = overridden(options, runs.broken, broken.before);
+  return runs;
 }
 
 std::string joined(const Words& words) {
@@ -59,103 +69,20 @@ std::string joined(const Words& words) {
   return line;
 }
 
-// Up to the rounding of sums in another order, which training magnifies.
-bool same_losses(const TrainingRun& sound, const TrainingRun& wrong) {
-  return std::ranges::equal(sound.losses, wrong.losses, [](double one, double other) {
-    return std::abs(one - other) <= 0.01 * std::abs(one);
-  });
-}
-
-// Whether the broken run shows what its manifest says it shows.
-bool shows(const Broken& broken, const TrainingRun& sound, const TrainingRun& wrong) {
-  if (sound.ended || sound.different != 1) return false;
-  switch (broken.shows) {
-    case Symptom::replicas:
-      return wrong.different > 1;
-    case Symptom::end:
-      return wrong.ended;
-    case Symptom::order:
-      return repetition(wrong) > 0.9 && repetition(sound) < 0.5;
-    case Symptom::bytes:
-      return !wrong.ended && same_losses(sound, wrong) && sound.bytes_sent && wrong.bytes_sent &&
-             2 * *wrong.bytes_sent > 3 * *sound.bytes_sent;
-    case Symptom::time:
-      return !wrong.ended && same_losses(sound, wrong) && sound.samples_per_s &&
-             wrong.samples_per_s && *sound.samples_per_s > 1.5 * *wrong.samples_per_s;
-    case Symptom::loss:
-      break;
-  }
-  // Written so that a loss that is no number counts as higher.
-  return wrong.ended || wrong.losses.empty() ||
-         !(wrong.losses.back() < 1.2 * sound.losses.back() &&
-           *wrong.test_loss < 1.2 * *sound.test_loss);
-}
-
-std::string number(std::optional<double> value, const char* format, double factor = 1) {
-  if (!value) return "none";
-  char out[32];
-  std::snprintf(out, sizeof out, format, *value * factor);
-  return out;
-}
-
-std::string replicas_of(const TrainingRun& run) {
-  if (run.replicas == 0) return "not compared";
-  if (run.parts) return "parts of one model";
-  if (run.different == 1) return text("equal on all ", run.replicas, " ranks");
-  return text(run.different, " different models on ", run.replicas, " ranks");
-}
-
-void print_row(const char* name, const std::string& sound, const std::string& wrong) {
-  std::cout << "  " << padded(name, 16) << padded(sound, 28) << wrong << "\n";
-}
-
-void print(const Lab& lab, const Broken& broken, const TrainingRun& sound,
-           const TrainingRun& wrong) {
-  const std::size_t columns = lab.columns == 0 ? 96 : std::min<std::size_t>(lab.columns, 120);
-  if (broken.shows == Symptom::order && wrong.epoch_ends.size() > 1) {
-    std::cout << "\nthe broken run's loss: o next-to-last epoch, x last epoch, # both\n"
-              << chart_of({'o', epoch_of(wrong, 1)}, {'x', epoch_of(wrong, 0)}, columns,
-                          chart_rows);
-  } else {
-    std::cout << "\nloss of each step: o sound, x broken, # both\n"
-              << chart_of({'o', sound.losses}, {'x', wrong.losses}, columns, chart_rows);
-  }
-  std::cout << "\n";
-  print_row("", "sound", "broken");
-  const auto last = [](const TrainingRun& run) {
-    return run.losses.empty() ? std::nullopt : std::optional(run.losses.back());
+void print_runs(const Lab& lab, const Broken& broken, const RunOptions& runs) {
+  std::cout << bold(lab.paint, broken.name) << ": " << broken.what << "\n"
+            << "  part   " << broken.part->name
+            << (broken.source.empty() ? std::string(", as it is: the mistake is in the options")
+                                      : ", replaced by " + lab.places.shown(broken.source))
+            << "\n";
+  const auto line = [](const char* name, const Words& words, const char* rest = "") {
+    std::cout << "  " << padded(name, 7) << "./lab train " << joined(words) << rest << "\n";
   };
-  print_row("steps", text(sound.losses.size()), text(wrong.losses.size()));
-  print_row("last loss", number(last(sound), "%.4f"), number(last(wrong), "%.4f"));
-  print_row("test loss", number(sound.test_loss, "%.4f"), number(wrong.test_loss, "%.4f"));
-  print_row("test accuracy", number(sound.accuracy, "%.2f %%", 100),
-            number(wrong.accuracy, "%.2f %%", 100));
-  if (broken.shows == Symptom::order) {
-    print_row("repetition", number(repetition(sound), "%.2f"), number(repetition(wrong), "%.2f"));
-  }
-  if (broken.shows == Symptom::bytes) {
-    const auto sent = [](const TrainingRun& run) {
-      return run.bytes_sent ? grouped(*run.bytes_sent) : std::string("none");
-    };
-    print_row("bytes per step", sent(sound), sent(wrong));
-  }
-  if (broken.shows == Symptom::time) {
-    print_row("samples per s", number(sound.samples_per_s, "%.0f"),
-              number(wrong.samples_per_s, "%.0f"));
-  }
-  print_row("replicas", replicas_of(sound), replicas_of(wrong));
-  if (wrong.ended) std::cout << "\n  it stopped: " << wrong.words << "\n";
-  std::cout << "\n" << broken.why << "\n";
-}
-
-json json_of(const TrainingRun& run) {
-  json object{{"losses", run.losses}, {"ended", run.ended}, {"different_replicas", run.different}};
-  object["test_loss"] = run.test_loss ? json(*run.test_loss) : json();
-  object["test_accuracy"] = run.accuracy ? json(*run.accuracy) : json();
-  object["bytes_sent"] = run.bytes_sent ? json(*run.bytes_sent) : json();
-  object["samples_per_s"] = run.samples_per_s ? json(*run.samples_per_s) : json();
-  if (run.ended) object["words"] = run.words;
-  return object;
+  const char* resumes = runs.before.empty() ? "" : " --checkpoint FOLDER --resume";
+  if (!runs.before.empty()) line("first", runs.before, " --checkpoint FOLDER");
+  if (runs.sound != runs.broken) line("sound", runs.sound, resumes);
+  line(runs.sound == runs.broken ? "run" : "broken", runs.broken, resumes);
+  std::cout << std::flush;
 }
 
 const Broken& broken_named(const std::vector<Broken>& all, const std::string& name) {
@@ -178,41 +105,57 @@ Exit run_broken(const Lab& lab, const Options& options, const Arguments& typed) 
     return Exit::passed;
   }
   const Broken& broken = broken_named(all, typed.get("break"));
-  const Words run = options_of(broken, options, typed);
+  const RunOptions runs = options_of(broken, options, typed);
   const bool as_json = typed.flag("json");
-  if (!as_json) {
-    std::cout << bold(lab.paint, broken.name) << ": " << broken.what << "\n"
-              << "  part   " << broken.part->name << ", replaced by "
-              << lab.places.shown(broken.source) << "\n"
-              << "  run    ./lab train " << joined(run) << "\n"
-              << std::flush;
-  }
+  if (!as_json) print_runs(lab, broken, runs);
 
   make_ready(lab, {broken.part});
-  const StudentProgram train(lab, "train");
-  const TemporaryFolder logs("break");
-  StepCounter progress(3);
-  progress.begin("linking the trainer with the broken part");
-  const fs::path program = train.link({{broken.part, broken.source}}, "train." + broken.name);
-  progress.begin("the sound run");
-  const TrainingRun sound = trained(lab.places.build / "bin" / "train", run, logs.path() / "sound");
-  if (sound.ended) {
-    progress.clear();
-    throw UsageError("the sound run stopped too, so nothing can be compared: " + sound.words);
+  const TemporaryFolder folder("break");
+  const fs::path reference = lab.places.build / "bin" / "train";
+  fs::path program = reference;
+  StepCounter progress(2 + (broken.source.empty() ? 0 : 1) + (runs.before.empty() ? 0 : 1));
+  if (!broken.source.empty()) {
+    progress.begin("linking the trainer with the broken part");
+    const StudentProgram train(lab, "train");
+    program = train.link({{broken.part, broken.source}}, "train." + broken.name);
   }
+  const auto sound_one = [&](const std::string& name, const Words& words) {
+    progress.begin("the " + name + " run");
+    const TrainingRun run = trained(reference, words, folder.path() / (name + ".log"));
+    if (!run.ended) return run;
+    progress.clear();
+    throw UsageError(
+        text("the ", name, " run stopped too, so nothing can be compared: ", run.words));
+  };
+  // A run writes checkpoints where it resumes, so each resumes from a copy.
+  const auto resuming = [&](Words words, const char* name) {
+    if (runs.before.empty()) return words;
+    const fs::path copy = folder.path() / name;
+    fs::copy(folder.path() / "first", copy, fs::copy_options::recursive);
+    words.insert(words.end(), {"--checkpoint", copy.string(), "--resume"});
+    return words;
+  };
+  if (!runs.before.empty()) {
+    Words words = runs.before;
+    words.insert(words.end(), {"--checkpoint", (folder.path() / "first").string()});
+    sound_one("first", words);
+  }
+  const TrainingRun sound = sound_one("sound", resuming(runs.sound, "of_sound"));
   progress.begin("the broken run");
-  const TrainingRun wrong = trained(program, run, logs.path() / "broken");
+  const TrainingRun wrong =
+      trained(program, resuming(runs.broken, "of_broken"), folder.path() / "broken.log");
   progress.clear();
 
   const bool visible = shows(broken, sound, wrong);
   if (as_json) {
-    std::cout
-        << json{{"break", broken.name},    {"part", broken.part->address()}, {"run", run},
-                {"sound", json_of(sound)}, {"broken", json_of(wrong)},       {"visible", visible}}
-               .dump(2)
-        << "\n";
+    std::cout << json{{"break", broken.name},     {"part", broken.part->address()},
+                      {"run", runs.broken},       {"sound_run", runs.sound},
+                      {"first_run", runs.before}, {"sound", json_of(sound)},
+                      {"broken", json_of(wrong)}, {"visible", visible}}
+                     .dump(2)
+              << "\n";
   } else {
-    print(lab, broken, sound, wrong);
+    print_compared(lab, broken, sound, wrong);
     if (!visible) {
       std::cout << "\nWith these options, the mistake does not show, and that makes it dangerous. "
                    "Omit the options to see it.\n";

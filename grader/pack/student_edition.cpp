@@ -111,7 +111,7 @@ void write_student_edition(const Lab& lab, const fs::path& folder) {
     }
   }
   for (const Broken& broken : broken_parts(lab.places.root, lab.course)) {
-    built.broken_object(*broken.part, broken.source);
+    if (!broken.source.empty()) built.broken_object(*broken.part, broken.source);
   }
   const std::string digest = built.finish();
   write_text(folder / "edition",

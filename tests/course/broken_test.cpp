@@ -48,6 +48,24 @@ TEST_CASE("a broken part: has its file, the part it replaces, and the run that s
   CHECK(all[0].source.filename() == "quiet.cpp");
 }
 
+TEST_CASE("a broken part: a run that comes first has options on top of those of both runs") {
+  const Course course = the_course();
+  CHECK(read(course, whole)[0].before.empty());
+  const std::vector<Broken> all = read(course, whole + "before = '--steps 15'\n");
+  CHECK(all[0].before == std::vector<std::string>{"--steps", "15"});
+  check_refused(whole + "before = ''\n", "'before' must be a non-empty string");
+}
+
+TEST_CASE("a broken part: where the sound run has other options, no file replaces the part") {
+  const Course course = the_course();
+  CHECK(read(course, whole)[0].sound.empty());
+  const std::string options = without(whole, "name") + "name = 'loud'\nsound = '--ranks 1'\n";
+  const std::vector<Broken> all = read(course, options);
+  CHECK(all[0].sound == std::vector<std::string>{"--ranks", "1"});
+  CHECK(all[0].source.empty());
+  check_refused(whole + "sound = 3\n", "'sound' must be a non-empty string");
+}
+
 TEST_CASE("a broken part: what is missing or unknown is told with its line") {
   for (const char* key : {"name", "part", "run", "shows", "what", "why"}) {
     check_refused(without(whole, key),

@@ -1,5 +1,6 @@
 // Parts that are wrong on purpose: each one's run shows what its manifest says it shows, beside a
 // sound run that shows nothing of the kind.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "grader/course/broken.hpp"
@@ -40,6 +41,18 @@ TrainingRun run_with(const std::string& log, const CommandResult& result = {}) {
   return training_run(scratch.path() / "log", result);
 }
 
+CommandResult broken_run(std::vector<std::string> words) {
+  words.insert(words.begin(), {LOCKSTEP_TOOL, "--root", root_of_lab, "train", "--break"});
+  words.emplace_back("--json");
+  return run_command(words, root_of_lab, {.deadline_s = 120});
+}
+
+nlohmann::json report_of(const CommandResult& result) {
+  INFO(result.output);
+  REQUIRE(result.exit_code == 0);
+  return nlohmann::json::parse(result.output.substr(result.output.find('{')));
+}
+
 // Makes the broken runs of these lessons, and counts them.
 std::size_t shown_between(const std::string& first, const std::string& before) {
   const Course course = read_course(root_of_lab + "/exercises/course.toml");
@@ -49,12 +62,8 @@ std::size_t shown_between(const std::string& first, const std::string& before) {
   });
   if (LOCKSTEP_SANITIZED) return all.size();  // the trainer is linked anew without its flags
   for (const Broken& broken : all) {
-    const CommandResult result = run_command(
-        {LOCKSTEP_TOOL, "--root", root_of_lab, "train", "--break", broken.name, "--json"},
-        root_of_lab, {.deadline_s = 120});
-    INFO(broken.name << "\n" << result.output);
-    REQUIRE(result.exit_code == 0);
-    const auto report = nlohmann::json::parse(result.output.substr(result.output.find('{')));
+    INFO(broken.name);
+    const auto report = report_of(broken_run({broken.name}));
     CHECK(report.at("visible") == true);
     CHECK(report.at("sound").at("losses").size() > 50);
   }
@@ -70,7 +79,32 @@ TEST_CASE("a broken run: every one of lessons 03 to 06 shows what it is said to 
 }
 
 TEST_CASE("a broken run: every one of the later lessons shows what it is said to show") {
-  CHECK(shown_between("07", "99") >= 4);
+  CHECK(shown_between("07", "99") >= 9);
+}
+
+TEST_CASE("a broken run: both runs resume where the run before them ended") {
+  if (LOCKSTEP_SANITIZED) return;  // the trainer is linked anew without its flags
+  const auto report = report_of(broken_run({"broadcast_without_state"}));
+  const auto &sound = report.at("sound").at("losses"), &broken = report.at("broken").at("losses");
+  CHECK(sound.size() == 65);
+  CHECK(broken.size() == 65);
+  CHECK(sound.at(0) == broken.at(0));
+  CHECK(sound.at(2) != broken.at(2));
+  const CommandResult refused = broken_run({"broadcast_without_state", "--checkpoint", "x"});
+  CHECK(refused.exit_code != 0);
+  CHECK_THAT(refused.output, test::contains("resumes from a checkpoint of its own"));
+}
+
+TEST_CASE("a broken run: the sound run has the options that its manifest gives it alone") {
+  const auto report = report_of(broken_run({"randomk_diverges", "--steps", "60"}));
+  const auto has = [&](const char* run, const char* option) {
+    return std::ranges::count(report.at(run).get<std::vector<std::string>>(), option);
+  };
+  CHECK(has("sound_run", "topk:0.01") == 1);
+  CHECK(has("sound_run", "randomk:0.01") == 0);
+  CHECK(has("run", "randomk:0.01") == 1);
+  CHECK(report.at("sound").at("ended") == false);
+  CHECK(report.at("broken").at("ended") == true);
 }
 
 TEST_CASE("a training log: a run without its last line ended early, and says why") {

@@ -4,6 +4,8 @@
 #include <set>
 #include <sstream>
 
+#include "engine/base/text.hpp"
+#include "grader/course/manifest.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/text.hpp"
 
@@ -90,6 +92,19 @@ TEST_CASE("the texts: commands they name are commands of the lab") {
       INFO(document.path << " says ./lab " << command);
       CHECK(std::find(known.begin(), known.end(), command) != known.end());
     }
+  }
+}
+
+TEST_CASE("the texts: a lesson says where each of its exercises stands, and how long it takes") {
+  const lockstep::grader::Course course =
+      lockstep::grader::read_course(std::string(LOCKSTEP_ROOT) + "/exercises/course.toml");
+  for (const lockstep::grader::Exercise& exercise : course.exercises) {
+    if (exercise.kind == lockstep::grader::Kind::quiz) continue;
+    const std::string path = "lessons/" + exercise.reading + "/README.md";
+    const std::string line =
+        lockstep::text("**Exercise** `", exercise.name, "` (", exercise.minutes, " minutes");
+    INFO(path << " has no line that begins with " << line);
+    CHECK(file_text(path).find("\n" + line) != std::string::npos);
   }
 }
 
