@@ -258,7 +258,8 @@ ddp::BucketLimits bucket_limits(const Arguments& arguments) {
 }
 
 compress::Compression compression_option(const Arguments& arguments) {
-  const auto compression = compress::compression_of(arguments.get("compress"));
+  auto compression = compress::compression_of(arguments.get("compress"));
+  if (arguments.flag("no-error-feedback")) compression.feedback = compress::ErrorFeedback::off;
   if (compression.compressor != compress::Compressor::none &&
       arguments.get("dtype") == "bfloat16") {
     throw UsageError(text("--compress ", arguments.get("compress"),
