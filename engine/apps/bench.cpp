@@ -1,7 +1,8 @@
 // bench: how fast the engine is, beside others where they are asked for. What is compared runs in
 // turns within one call, each time in fresh processes of one thread, because a machine is not the
 // same from one minute to the next; what counts is the ratio of each round. A single process is
-// kept on one core; ranks have all of them.
+// kept on one core; ranks have all of them. The peer is PyTorch, or the engine's own DDP beside its
+// Horovod.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -30,6 +31,10 @@ Options declared() {
               "PyTorch at its fastest on this machine, or with its defaults")
       .choice("model", {"all", "mlp", "gpt-small", "gpt"}, "all", "what to train")
       .option("ranks", "1", "numbers of ranks, separated by commas")
+      .choice("way", {"ddp", "horovod", "both"}, "ddp",
+              "how ranks share gradients; both: Horovod, with DDP as the peer")
+      .exclude({"peer", "way"},
+               "both say what is measured beside what; with --peer, leave out --way")
       .option("repeats", "5", "rounds; each starts new processes for both sides")
       .option("steps", "", "steps per repetition; each process runs three repetitions")
       .flag("json", "print one JSON document instead of the table")
@@ -62,7 +67,10 @@ Words with(Words command, const Words& more) {
 
 std::string ranks_text(int ranks) { return text(ranks, ranks == 1 ? " rank" : " ranks"); }
 
-bool has_peer(const Arguments& arguments) { return arguments.get("peer") != "none"; }
+bool has_torch(const Arguments& arguments) { return arguments.get("peer") != "none"; }
+bool has_peer(const Arguments& arguments) {
+  return has_torch(arguments) || arguments.get("way") == "both";
+}
 
 // The peer's command, with the variant that a short trial found to be the fastest.
 Words peer_command(const Arguments& arguments, const std::string& model, Runner& runner,
@@ -81,7 +89,7 @@ Words peer_command(const Arguments& arguments, const std::string& model, Runner&
   return with(command, {"--products", products->get<std::string>()});
 }
 
-// `peer` is empty, or the peer's command for one process.
+// `peer` is empty, or the command of PyTorch's process.
 Sides sides_of(const Arguments& arguments, const std::string& model, int ranks, Words peer) {
   const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   Sides sides{model, ranks, {(here / "bench-train").string(), "--model", model}, std::move(peer)};
@@ -96,6 +104,9 @@ Sides sides_of(const Arguments& arguments, const std::string& model, int ranks, 
   }
   if (arguments.flag("paper")) sides.ours = with(sides.ours, {"--paper"});
   if (ranks > 1) sides.ours = launched(ranks, sides.ours);
+  const std::string& way = arguments.get("way");
+  if (way == "both") sides.peer = with(sides.ours, {"--way", "ddp"});
+  if (way != "ddp") sides.ours = with(sides.ours, {"--way", "horovod"});
   return sides;
 }
 
@@ -111,13 +122,13 @@ class TrainBench {
 
   void measure() {
     try {
-      if (has_peer(arguments_)) runner_.require_torch(arguments_.get("torch-python"), "train");
+      if (has_torch(arguments_)) runner_.require_torch(arguments_.get("torch-python"), "train");
       machine_ = this_machine();
       if (groups_ == std::vector<int>{1}) machine_.pinned_to_core = pin_to_one_core();
       for (const std::string& model : models_) {
         unless_it_fails(model, [&] {
           const Words peer =
-              has_peer(arguments_) ? peer_command(arguments_, model, runner_, progress_) : Words{};
+              has_torch(arguments_) ? peer_command(arguments_, model, runner_, progress_) : Words{};
           for (const int ranks : groups_) {
             const Sides sides = sides_of(arguments_, model, ranks, peer);
             unless_it_fails(name_of(sides), [&] { run_rounds(sides); });
@@ -195,7 +206,7 @@ class TrainBench {
       if (sides.peer.empty()) return;
       begin("the peer");
       Words command = sides.peer;
-      if (sides.ranks > 1) {
+      if (sides.ranks > 1 && has_torch(arguments_)) {
         command = launched(sides.ranks, with(command, {"--meet", meeting_.next()}));
       }
       into.peer.push_back(runner_.run_training(command));
@@ -240,6 +251,9 @@ int run(int argc, const char* const* argv) {
   Words models{"mlp", "gpt-small", "gpt"};
   if (const std::string& one = arguments.get("model"); one != "all") models = {one};
   const std::vector<int> groups = groups_of(arguments);
+  if (arguments.given("way") && std::ranges::min(groups) == 1) {
+    throw UsageError("--way says how ranks share gradients; pass --ranks 2 or more");
+  }
   if (arguments.has("--backend nccl")) apps::check_gpus(arguments, std::ranges::max(groups));
   TrainBench bench(arguments, std::move(models), groups);
   bench.measure();

@@ -1,6 +1,7 @@
 // bench-train: one process, one thread, one model, trained on a fixed batch; prints one JSON object
 // with its speed, its memory and its loss. Started by the launcher it is one rank of several, each
-// with a batch of its own and one thread for what it computes; rank 0 prints. The training
+// with a batch of its own and one thread for what it computes, and shares gradients as DDP or as
+// Horovod does; rank 0 prints. The training
 // benchmark (bench.cpp) alternates it with tests/bench/torch_train.py, which builds the same model
 // with the same first weights and trains on the same batches, so the losses must agree too.
 #include <sys/resource.h>
@@ -23,6 +24,8 @@
 #include "engine/nn/mlp.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/parallel/ddp/ddp.hpp"
+#include "engine/parallel/horovod/distributed_optimizer.hpp"
+#include "engine/replicas/agree.hpp"
 #include "engine/tensor/kernels.hpp"
 
 namespace {
@@ -123,6 +126,54 @@ Task make_task(const std::string& model, int rank, DType dtype, Device& device) 
   return make_gpt_task(options, 8, 5, rank, dtype, device);
 }
 
+// How the ranks share gradients; on one rank there is nobody to share with.
+class Sharing {
+ public:
+  // Wraps the task's model, or its optimizer.
+  Sharing(const std::string& way, Task& task, comm::ProcessGroup& group, Strands& strands)
+      : task_(task) {
+    if (group.size() == 1) return;
+    name_ = way == "horovod" ? ", by Horovod" : ", by DDP";
+    if (way == "ddp") {
+      ddp_.emplace(*task.model, group);
+      return;
+    }
+    replicas::make_equal(group, *task.model);
+    auto wrapped = horovod::make_distributed_optimizer(std::move(task.optimizer), group,
+                                                       {.strands = &strands});
+    horovod_ = wrapped.get();
+    task.optimizer = std::move(wrapped);
+  }
+
+  nn::Module& model() { return ddp_ ? static_cast<nn::Module&>(*ddp_) : *task_.model; }
+  const std::string& name() const { return name_; }
+  // After each step that is measured.
+  void count() {
+    if (ddp_) seen_ += ddp_->communication();
+    if (horovod_ == nullptr) return;
+    const collectives::Communication now = horovod_->figures().communication;
+    seen_ += {now.total_s - before_.total_s, now.exposed_s - before_.exposed_s};
+    before_ = now;
+  }
+  // What comes is measured from now on.
+  void begin() {
+    if (horovod_ != nullptr) before_ = horovod_->figures().communication;
+  }
+  const collectives::Communication& seen() const { return seen_; }
+  // Before the ranks leave each other.
+  void end() {
+    if (horovod_ != nullptr) task_.optimizer.reset();
+    horovod_ = nullptr;
+  }
+
+ private:
+  Task& task_;
+  std::string name_;
+  std::optional<ddp::Ddp> ddp_;
+  horovod::DistributedOptimizer* horovod_ = nullptr;  // the task's
+  collectives::Communication seen_, before_;
+};
+
 // `model` is the task's own, or a Ddp around it. The loss is not waited for.
 Tensor one_step(const Task& task, nn::Module& model) {
   task.optimizer->zero_grad();
@@ -152,7 +203,8 @@ int run(int argc, const char* const* argv) {
       .option("steps", "", "steps per repetition")
       .option("repetitions", "3", "repetitions; each gives one rate")
       .option("warmup", "5", "steps before the first repetition")
-      .choice("backend", {"gloo", "nccl"}, "gloo", "nccl: each rank has a GPU");
+      .choice("backend", {"gloo", "nccl"}, "gloo", "nccl: each rank has a GPU")
+      .choice("way", {"ddp", "horovod"}, "ddp", "how ranks share gradients");
   apps::add_device(options);
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
@@ -168,12 +220,12 @@ int run(int argc, const char* const* argv) {
   if (ranks > 1 && !device.on_host() && !nccl) {
     throw UsageError("--device cuda computes on one GPU: several ranks need --backend nccl");
   }
-  const Task task = make_task(arguments.get("model"), rank, dtype, device);
+  const auto strands = make_thread_strands();
+  Task task = make_task(arguments.get("model"), rank, dtype, device);
   const double ready_at_s = now_s();
   set_weights(*task.model);
-  std::optional<ddp::Ddp> wrapped;
-  if (ranks > 1) wrapped.emplace(*task.model, *world.group);
-  nn::Module& model = wrapped ? static_cast<nn::Module&>(*wrapped) : *task.model;
+  Sharing sharing(arguments.get("way"), task, *world.group, *strands);
+  nn::Module& model = sharing.model();
   const std::int64_t steps =
       arguments.get("steps").empty() ? task.steps : arguments.integer("steps", 1);
   const std::int64_t repetitions = arguments.integer("repetitions", 1);
@@ -183,27 +235,29 @@ int run(int argc, const char* const* argv) {
   double early_loss = first_loss;
   for (std::int64_t i = 1; i < warmup; ++i) early_loss = number_of(one_step(task, model));
   std::vector<double> rates, processor_rates;
-  collectives::Communication communication;
   double last_loss = 0;
+  sharing.begin();
   for (std::int64_t i = 0; i < repetitions; ++i) {
     world.group->barrier();
     const double began = now_s(), processor_began = processor_s();
     Tensor loss;
     for (std::int64_t k = 0; k < steps; ++k) {
       loss = one_step(task, model);
-      if (wrapped) communication += wrapped->communication();
+      sharing.count();
     }
     const double loss_of_repetition = number_of(loss);  // waits for all its steps
     if (i == 0) last_loss = loss_of_repetition;  // later ones differ by more and more rounding
     rates.push_back(static_cast<double>(steps) / (now_s() - began));
     processor_rates.push_back(static_cast<double>(steps) / (processor_s() - processor_began));
   }
+  sharing.end();
   world.leave();
   if (rank != 0) return 0;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const std::string connected =
-      ranks > 1 ? text(", ", ranks, " ranks over ", world.group->backend()) : std::string();
+      ranks > 1 ? text(", ", ranks, " ranks over ", world.group->backend(), sharing.name())
+                : std::string();
   const std::string on_gpu = device.on_host() ? std::string() : text(device.name(), ", ");
   nlohmann::ordered_json json{
       {"program", "Lockstep"},
@@ -218,7 +272,7 @@ int run(int argc, const char* const* argv) {
       {"early_loss", early_loss},
       {"last_loss", last_loss},
       {"how", text(on_gpu, "products by ", device.kernels().name(), connected)}};
-  if (const auto hidden = communication.hidden()) json["hidden"] = *hidden;
+  if (const auto hidden = sharing.seen().hidden()) json["hidden"] = *hidden;
   std::cout << json.dump() << "\n";
   return computing.ends_well() ? 0 : 1;
 }

@@ -128,6 +128,14 @@ void data_parallel(Options& options) {
       .option("compress", "none",
               "what gradients travel as: none, fp16, bf16, int8, topk:F, randomk:F (F of the\n"
               "entries), powersgd:R (matrices of rank R)")
+      .flag("no-error-feedback",
+            "topk and powersgd forget what they leave out, and do not add it to the next step")
+      .only_if({"no-error-feedback"},
+               "belongs to --compress topk:F and powersgd:R, which add what they leave out to the "
+               "next step; leave it out",
+               [](const Arguments& arguments) {
+                 return arguments.has("--compress topk:") || arguments.has("--compress powersgd:");
+               })
       .exclude({"join", "compress"},
                "do not combine: a rank that has run out brings zeros, but compressors send what "
                "they left out before; pass only one")
@@ -142,10 +150,18 @@ void horovod(Options& options) {
       .option("backward-passes", "1",
               "batches per rank in one optimizer step, as --accumulate of DDP; Horovod's\n"
               "backward_passes_per_step. Horovod sums their gradients, so each loss is scaled")
+      .choice("horovod-op", {"average", "sum", "adasum"}, "average",
+              "what becomes of the ranks' gradients. Their sum grows with --ranks, so lower --lr;\n"
+              "adasum is not built in")
+      .only_if({"horovod-op"},
+               "adasum is not built into this engine: it combines updates pair by pair, and not "
+               "gradients by a sum; pass average or sum",
+               [](const Arguments& arguments) { return !arguments.has("--horovod-op adasum"); })
       .option("fusion-threshold-mb", text(default_fusion_mb),
               "MiB of gradients that are summed together; 0: each alone")
       .option("cycle-time-ms", "1", "milliseconds in which gradients gather before they are summed")
-      .only_with({"backward-passes", "fusion-threshold-mb", "cycle-time-ms"}, "--horovod")
+      .only_with({"backward-passes", "horovod-op", "fusion-threshold-mb", "cycle-time-ms"},
+                 "--horovod")
       .only_if({"no-overlap", "bucket-mb", "find-unused", "static-graph", "join"},
                "belongs to DDP, which --horovod replaces; leave one of them out",
                [](const Arguments& arguments) { return !arguments.flag("horovod"); })

@@ -28,6 +28,7 @@ horovod::HorovodOptions horovod_options(const Arguments& arguments) {
   options.fusion_threshold_bytes = static_cast<std::int64_t>(fusion_mb * static_cast<double>(mib));
   options.cycle_s = arguments.number("cycle-time-ms", 0) / 1000;
   if (options.cycle_s > 1) throw UsageError("--cycle-time-ms is more than 1000, one second");
+  if (arguments.get("horovod-op") == "sum") options.combine = horovod::Combine::sum;
   return options;
 }
 
@@ -257,7 +258,8 @@ ddp::BucketLimits bucket_limits(const Arguments& arguments) {
 }
 
 compress::Compression compression_option(const Arguments& arguments) {
-  const auto compression = compress::compression_of(arguments.get("compress"));
+  auto compression = compress::compression_of(arguments.get("compress"));
+  if (arguments.flag("no-error-feedback")) compression.feedback = compress::ErrorFeedback::off;
   if (compression.compressor != compress::Compressor::none &&
       arguments.get("dtype") == "bfloat16") {
     throw UsageError(text("--compress ", arguments.get("compress"),

@@ -45,10 +45,22 @@ sim::Options world_of(const Arguments& arguments, const sim::Cluster& cluster, i
 
 // The last step is the steady one: the first make buckets and the optimizer's state.
 struct LastStep final : train::Observer {
+  const comm::SimulatedDevice* device = nullptr;  // of the rank, while it trains
+  double slower = 1;                              // than the others, by --slow
   train::StepReport report;
-  void on_step(const train::StepReport& step) override { report = step; }
-  void on_epoch(const train::EpochReport&) override {}
+  double computed_s = 0;
+
+  void on_step(const train::StepReport& step) override {
+    report = step;
+    computed_s = slower * (device->charged_s() - charged_before_s_);
+    charged_before_s_ = device->charged_s();
+  }
+  // After an evaluation.
+  void on_epoch(const train::EpochReport&) override { charged_before_s_ = device->charged_s(); }
   void on_end(const train::Summary&) override {}
+
+ private:
+  double charged_before_s_ = 0;
 };
 
 std::string percent(double share) {
@@ -57,12 +69,22 @@ std::string percent(double share) {
   return out.str();
 }
 
-// What rank 0 saw, and what is the same on all.
+// What rank 0 saw, and what each rank did.
 struct Seen {
   Trained trained;
-  LastStep last;
-  std::vector<std::int64_t> memory_peak;  // of each rank
+  std::vector<LastStep> last;
+  std::vector<std::int64_t> memory_peak;
 };
+
+// Ranks that take a step together wait for the one that computes the longest.
+//   "1.204 ms on rank 0, 3.611 ms on all ranks together, for rank 3"
+std::string waiting_text(const std::vector<LastStep>& last) {
+  const auto [least, most] = std::ranges::minmax_element(last, {}, &LastStep::computed_s);
+  double lost_s = 0;
+  for (const LastStep& of_rank : last) lost_s += most->computed_s - of_rank.computed_s;
+  return text(seconds_text(most->computed_s - least->computed_s), " on rank ", least - last.begin(),
+              ", ", seconds_text(lost_s), " on all ranks together, for rank ", most - last.begin());
+}
 
 // "27.64 GB of 80.00 GB on every rank"
 std::string memory_text(const std::vector<std::int64_t>& peak, std::int64_t all) {
@@ -92,14 +114,15 @@ double model_flops(const nn::ModelSpec& spec, std::int64_t parameters, double sa
   return (6 * p + attention) * length * samples;
 }
 
-void print_report(const Seen& seen, const nn::ModelSpec& spec, const train::TrainOptions& options,
-                  const sim::Cluster& cluster, int ranks, int shares) {
+void print_report(const Seen& seen, const Arguments& arguments, const nn::ModelSpec& spec,
+                  const train::TrainOptions& options, const sim::Cluster& cluster) {
   const auto line = [](const char* name, const std::string& value) {
     std::cout << "  " << std::left << std::setw(15) << name << value << "\n";
   };
-  const train::StepReport& last = seen.last.report;
-  const double samples =
-      static_cast<double>(options.batch_size * options.accumulate) * static_cast<double>(shares);
+  const train::StepReport& last = seen.last.front().report;
+  const auto ranks = static_cast<int>(seen.last.size());
+  const auto samples =
+      static_cast<double>(options.batch_size * options.accumulate * shares_of(arguments, ranks));
   const double step_s = samples / last.samples_per_s;
   std::cout << "the last step, in virtual time on " << cluster.name << ":\n";
   line("step", seconds_text(step_s));
@@ -107,6 +130,10 @@ void print_report(const Seen& seen, const nn::ModelSpec& spec, const train::Trai
     line("communication",
          text(seconds_text(last.communication.total_s), ", of which ", percent(*hidden),
               " is hidden and ", seconds_text(last.communication.exposed_s), " exposed"));
+    // Workers of servers do not wait for each other, and stages wait for other reasons, too.
+    if (arguments.given("slow") && !arguments.flag("async") && !arguments.given("pp")) {
+      line("lost waiting", waiting_text(seen.last));
+    }
   }
   const double flops = model_flops(spec, seen.trained.parameters, samples);
   const sim::DeviceModel& device = cluster.device;
@@ -140,12 +167,16 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   const auto elements =
       arguments.flag("sizes-only") ? comm::Elements::none : comm::Elements::numbers;
 
-  Seen seen{{}, {}, std::vector<std::int64_t>(static_cast<std::size_t>(ranks))};
+  const auto count = static_cast<std::size_t>(ranks);
+  Seen seen{{}, std::vector<LastStep>(count), std::vector<std::int64_t>(count)};
   std::exception_ptr failure;  // the first: the others fail because of it
   const bool draws = arguments.given("trace");
   trace::Timeline timeline;
   sim::Options simulated = world_of(arguments, cluster, ranks);
   if (draws) simulated.timeline = &timeline;
+  for (const auto& [rank, slower] : simulated.faults.slow) {
+    seen.last[static_cast<std::size_t>(rank)].slower *= slower;
+  }
   // Workers come to a server in the order of virtual time, not of fibers: a core that has a service
   // goes by it (core.hpp, Order).
   sim::StoreService nobody_asks;
@@ -166,10 +197,12 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
             world.trace = &trace;
             device.tell([&trace] { trace.sample_memory(); });
           }
-          if (self.rank == 0) world.observers.push_back(&seen.last);
+          const auto place = static_cast<std::size_t>(self.rank);
+          seen.last[place].device = &device;
+          world.observers.push_back(&seen.last[place]);
           const Trained trained = train_rank(arguments, datasets, world);
           if (self.rank == 0) seen.trained = trained;
-          seen.memory_peak[static_cast<std::size_t>(self.rank)] = device.bytes_peak();
+          seen.memory_peak[place] = device.bytes_peak();
         } catch (...) {
           // A killed rank that the others do without is no failure; it unwinds after them.
           const bool done_without = self.rank > 0 && !core.gone(self.rank).empty();
@@ -189,7 +222,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   }
   if (failure) std::rethrow_exception(failure);
   if (result.finding) throw Error(result.finding->message);
-  print_report(seen, spec, options, cluster, ranks, shares_of(arguments, ranks));
+  print_report(seen, arguments, spec, options, cluster);
   print_cost(core.counters(), watch.seconds());
   const train::Summary& summary = seen.trained.summary;
   return summary.replicas_equal && summary.asynchrony.lost.empty() ? 0 : 1;

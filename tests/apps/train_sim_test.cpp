@@ -11,6 +11,7 @@
 
 using namespace lockstep;
 using namespace lockstep::grader;
+using lockstep::test::Approx;
 using lockstep::test::contains;
 
 namespace {
@@ -115,6 +116,41 @@ TEST_CASE("train on sim: a slow rank makes the step longer, halves make it short
   const double usual = step_s({"--ranks", "2"});
   CHECK(step_s({"--ranks", "2", "--slow", "1:3"}) > 2 * usual);
   CHECK(step_s({"--ranks", "2", "--dtype", "bfloat16"}) < usual);
+}
+
+TEST_CASE("train on sim: a slow rank is named, with the seconds that the others wait for it") {
+  const Words way = GENERATE(Words{"--bucket-mb=0.1"}, Words{"--no-overlap"},
+                             Words{"--horovod", "--cycle-time-ms=0"});
+  const auto last_step = [&](Words words) {
+    words.insert(words.end(), way.begin(), way.end());
+    const Run run = train_with(gpt, words);
+    CAPTURE(run.result.output);
+    REQUIRE(run.result.exit_code == 0);
+    return run;
+  };
+  const Run usual = last_step({"--ranks", "3"});
+  CHECK_THAT(usual.result.output, !contains("lost waiting"));
+  const Run slowed = last_step({"--ranks", "3", "--slow", "1:3"});
+  CAPTURE(way, slowed.result.output);
+  const std::string& output = slowed.result.output;
+  const std::string name = "  lost waiting   ";
+  REQUIRE_THAT(output, contains(name) && contains(" on all ranks together, for rank 1\n"));
+  std::istringstream words(output.substr(output.find(name) + name.size()));
+  const auto seconds = [&] {
+    double number = 0;
+    std::string unit;
+    words >> number >> unit;
+    return number * (unit == "s" ? 1 : unit == "ms" ? 1e-3 : 1e-6);
+  };
+  const double of_one = seconds();
+  std::string skipped;
+  std::getline(words, skipped, ',');
+  CHECK(seconds() == Approx(2 * of_one).epsilon(0.01));  // two wait, equally long
+  // The step takes longer by that, but for messages that now travel while the two wait.
+  const auto step_s = [](const Run& run) { return 6 / run.log[3]["samples_per_s"].get<double>(); };
+  const double longer_s = step_s(slowed) - step_s(usual);
+  CHECK(of_one >= 0.99 * longer_s);
+  CHECK(of_one < 1.3 * longer_s);
 }
 
 TEST_CASE("train on sim: a rank that is killed ends the run with its name") {

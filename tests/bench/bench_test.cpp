@@ -78,6 +78,9 @@ TEST_CASE("lab bench: wrong usage is refused with what to type") {
   refused({"train", "--ranks", "2,x"}, "'x' is not a group size");
   refused({"train", "--ranks", ""}, "pass numbers such as 1 or 2,4");
   refused({"train", "--rounds", "3"}, "rounds");
+  refused({"train", "--way", "horovod"}, "pass --ranks 2 or more");
+  refused({"train", "--way", "zero"}, "horovod");
+  refused({"train", "--ranks", "2", "--way", "both", "--peer", "torch"}, "leave out --way");
 }
 
 TEST_CASE("lab bench: a missing PyTorch is said, with the way to give one") {
@@ -136,6 +139,29 @@ TEST_CASE(
   CHECK(hidden.at("ours") <= 100);
   CHECK(hidden.at("peer").is_null());
   CHECK_THAT(hidden.at("peer_is").get<std::string>(), test::contains("--meet"));
+}
+
+TEST_CASE("lab bench: Horovod is measured beside DDP, in turns, and both train the same") {
+  const Bench bench;
+  const auto result = bench.run({"train", "--model", "mlp", "--ranks", "2", "--way", "both",
+                                 "--steps", "2", "--repeats", "2", "--json"});
+  CAPTURE(result.output);
+  CHECK(result.exit_code == 0);
+  CHECK_THAT(result.output, test::contains("[3/4] mlp, 2 ranks: round 2 of 2, the peer\n"));
+  const auto json = nlohmann::json::parse(result.output.substr(result.output.find("{\n")));
+  CHECK_THAT(json.at("ours_is").get<std::string>(), test::contains("by Horovod"));
+  REQUIRE(json.at("rows").size() == 8);
+  for (const auto& row : json.at("rows")) {
+    CHECK_THAT(row.at("peer_is").get<std::string>(), test::contains("by DDP"));
+    CHECK_FALSE(row.contains("disagreement"));
+  }
+  for (const std::size_t side : {std::size_t{0}, std::size_t{2}}) {  // speed and memory
+    CHECK(json.at("rows").at(side).at("ratio_median") > 0);
+  }
+  const auto& hidden = json.at("rows").at(4);
+  CHECK(hidden.at("case") == "mlp, communication hidden");
+  CHECK(hidden.at("ours") >= 0);
+  CHECK(hidden.at("ours") <= 100);
 }
 
 TEST_CASE("lab bench: sides that trained differently are no comparison") {

@@ -94,6 +94,20 @@ TEST_CASE("train --compress: the log says what travels, and how many bytes") {
   CHECK(train_with({"--ranks", "1"}).log.front()["compression"] == "none");
 }
 
+TEST_CASE("train --compress: --no-error-feedback trains otherwise, and the log says so") {
+  for (const std::string words : {"topk:0.05", "powersgd:1"}) {
+    CAPTURE(words);
+    Words typed{"--ranks", "2", "--backend", "sim", "--compress", words};
+    const Trained kept = train_with(typed);
+    typed.emplace_back("--no-error-feedback");
+    const Trained forgot = train_with(typed);
+    REQUIRE(forgot.result.exit_code == 0);
+    CHECK(forgot.log.front()["compression"] == words + " without error feedback");
+    CHECK(forgot.step(30)["loss"] != kept.step(30)["loss"]);
+    CHECK(forgot.step(30)["bytes_sent"] == kept.step(30)["bytes_sent"]);
+  }
+}
+
 TEST_CASE("train --compress: what cannot be is refused in one sentence, before anything runs") {
   const auto error_of = [](const Words& own) {
     const Trained run = train_with(own);
@@ -105,6 +119,13 @@ TEST_CASE("train --compress: what cannot be is refused in one sentence, before a
   CHECK_THAT(error_of({"--compress", "randomk:nan"}), contains("above 0 and up to 1"));
   CHECK_THAT(error_of({"--compress", "powersgd:0"}), contains("from 1 to 65536"));
   CHECK_THAT(error_of({"--compress", "fp16", "--no-overlap"}), contains("needs DDP"));
+  for (const Words& without :
+       {Words{}, Words{"--compress", "int8"}, Words{"--compress", "randomk:0.1"}}) {
+    Words words{"--no-error-feedback"};
+    words.insert(words.end(), without.begin(), without.end());
+    CHECK_THAT(error_of(words),
+               contains("--no-error-feedback belongs to --compress topk:F and powersgd:R"));
+  }
   CHECK_THAT(error_of({"--compress", "fp16", "--dtype", "bfloat16"}),
              contains("needs gradients of float32 or float64"));
 }

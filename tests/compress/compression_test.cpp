@@ -21,6 +21,11 @@ TEST_CASE("compression: what is typed is read, and written as it was typed") {
   CHECK(compression_of("topk:0.01") == compress::Compression{Compressor::top_k, 0.01, 0});
   CHECK(compression_of("powersgd:4") == compress::Compression{Compressor::power_sgd, 0, 4});
   CHECK(compression_of("topk:1e-3").fraction == 1e-3);
+  compress::Compression forgets = compression_of("topk:0.01");
+  CHECK(keeps_residuals(forgets));
+  forgets.feedback = compress::ErrorFeedback::off;
+  CHECK(text_of(forgets) == "topk:0.01 without error feedback");
+  CHECK_FALSE(keeps_residuals(forgets));
 }
 
 TEST_CASE("compression: what cannot be is refused with the word and an example") {
@@ -50,7 +55,7 @@ TEST_CASE("compression: what cannot be is refused with the word and an example")
 
 TEST_CASE("compression: residuals begin with the second pass and belong to one plan") {
   CpuDevice device;
-  compress::Residuals residuals;
+  compress::Residuals residuals(compress::ErrorFeedback::on);
   const auto next = [&](std::int64_t count, std::size_t index, std::size_t last) {
     auto bucket = test::bucket_of(zeros({count}, DType::float32, device), {{count}}, index);
     bucket.last = index == last;
@@ -65,6 +70,23 @@ TEST_CASE("compression: residuals begin with the second pass and belong to one p
   CHECK(next(4, 0, 1).same_place(one));
   CHECK_THROWS_WITH(next(7, 1, 1),
                     contains("bucket 1 has 7 elements in pass 3, but 6 were left out"));
+}
+
+TEST_CASE("compression: without error feedback, residuals are zeros at the start of each pass") {
+  CpuDevice device;
+  for (const auto feedback : {compress::ErrorFeedback::on, compress::ErrorFeedback::off}) {
+    compress::Residuals residuals(feedback);
+    for (int pass = 0; pass < 4; ++pass) {
+      const Tensor flat = zeros({10}, DType::float32, device);
+      auto bucket = test::bucket_of(flat, {{10}});
+      bucket.last = true;
+      const Tensor residual = residuals.next(bucket);
+      if (pass == 0) continue;
+      const bool kept = feedback == compress::ErrorFeedback::on && pass > 1;
+      CHECK(residual.item(7) == (kept ? 3 : 0));
+      residual.fill_(3);  // as a compressor that sends nothing
+    }
+  }
 }
 
 TEST_CASE(

@@ -1,10 +1,14 @@
-// Hooks on processes: ranks that were not told the same, and a rank that dies between the two steps
-// of a hook.
+// Hooks on processes: ranks that were not told the same, a rank that dies between the two steps of
+// a hook, and hooks of DDP that fail.
 #include <signal.h>
 #include <unistd.h>
 
+#include "engine/nn/mlp.hpp"
+#include "engine/parallel/compress/cast.hpp"
 #include "engine/parallel/compress/quantize.hpp"
+#include "engine/parallel/compress/then.hpp"
 #include "engine/parallel/compress/top_k.hpp"
+#include "engine/parallel/ddp/ddp.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/shm_ranks.hpp"
 
@@ -13,8 +17,53 @@ using lockstep::test::contains;
 
 namespace {
 
-std::vector<test::Outcome> on_processes(comm::Transport transport, const test::RankGroup& body) {
-  return transport == comm::Transport::shm ? test::run_shm(3, body) : test::run_gloo(3, body);
+std::vector<test::Outcome> on_processes(comm::Transport transport, const test::RankGroup& body,
+                                        double timeout_s = 30) {
+  return transport == comm::Transport::shm ? test::run_shm(3, body, timeout_s)
+                                           : test::run_gloo(3, body, timeout_s);
+}
+
+enum class Flaw : std::uint8_t { throws_in_start, throws_in_wait, sends_less };
+
+// In the second pass, rank 1's hook has the flaw. Otherwise gradients travel in 16 bits.
+class FlawedHook final : public collectives::CommHook {
+ public:
+  explicit FlawedHook(Flaw flaw) : flaw_(flaw) {}
+  comm::Work start(comm::ProcessGroup& group, const collectives::GradientBucket& bucket) override {
+    const bool flawed = passes_ == 1 && group.rank() == 1;
+    if (bucket.last) ++passes_;
+    if (flawed && flaw_ == Flaw::throws_in_start) fail();
+    const Tensor sent = flawed && flaw_ == Flaw::sends_less
+                            ? bucket.flat.narrow(0, bucket.flat.numel() - 1)
+                            : bucket.flat;
+    comm::Work work = compress::cast_reduce(group, sent, DType::float16);
+    if (!flawed || flaw_ != Flaw::throws_in_wait) return work;
+    return compress::then(group, std::move(work), fail);
+  }
+
+ private:
+  static void fail() { throw Error("a hook of the test"); }
+  Flaw flaw_;
+  int passes_ = 0;
+};
+
+// Three passes of DDP with several buckets.
+std::string trained_with(comm::ProcessGroup& group, Flaw flaw) {
+  static CpuDevice device;  // outlives the group, which may hold buckets of a pass that failed
+  const std::int64_t widths[] = {50, 70, 30};
+  const auto model = nn::make_mlp(widths, DType::float32, device, 3);
+  FlawedHook hook(flaw);
+  ddp::Options options;
+  options.limits = {1, 1};
+  options.hook = &hook;
+  ddp::Ddp wrapped(*model, group, options);
+  for (int pass = 0; pass < 3; ++pass) {
+    Tape tape(GradMode::record);
+    const Value x = tape.constant(full({4, 50}, group.rank() + 1, DType::float32, device));
+    const Tensor labels = zeros({4}, DType::int64, device);
+    tape.backward(autograd::cross_entropy(tape, wrapped.forward(tape, x), labels));
+  }
+  return "trained";
 }
 
 }  // namespace
@@ -56,5 +105,38 @@ TEST_CASE("compress on processes: a rank that dies between the two steps of int8
     CHECK(outcomes[rank].ok);
     CHECK_THAT(outcomes[rank].message, contains("rank 1"));
     CHECK(outcomes[rank].seconds < 20);  // long before the deadline of 30 s
+  }
+}
+
+TEST_CASE("compress on processes: a hook of DDP that throws ends every rank, and names its own") {
+  const auto transport = GENERATE(comm::Transport::gloo, comm::Transport::shm);
+  const Flaw flaw = GENERATE(Flaw::throws_in_start, Flaw::throws_in_wait);
+  CAPTURE(static_cast<int>(flaw));
+  // Over TCP, the strand of rank 1's group may be inside Gloo's send of another bucket, which ends
+  // at the deadline.
+  const double at_the_latest_s = transport == comm::Transport::gloo ? 8 : 30;
+  const auto outcomes = on_processes(
+      transport, [&](comm::ProcessGroup& group) { return trained_with(group, flaw); },
+      at_the_latest_s);
+  CHECK(outcomes[1].message == "a hook of the test");
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+    CAPTURE(rank, outcomes[rank].message);
+    CHECK_FALSE(outcomes[rank].ok);
+    CHECK_THAT(outcomes[rank].message, rank == 1 ? contains("hook") : contains("rank 1"));
+    CHECK(outcomes[rank].seconds < 20);
+  }
+}
+
+TEST_CASE("compress on processes: a hook of DDP that sends less is told on every rank, with both") {
+  const auto transport = GENERATE(comm::Transport::gloo, comm::Transport::shm);
+  const auto outcomes = on_processes(
+      transport, [](comm::ProcessGroup& group) { return trained_with(group, Flaw::sends_less); });
+  for (const test::Outcome& outcome : outcomes) {
+    CAPTURE(outcome.message);
+    CHECK_FALSE(outcome.ok);
+    // The last bias, which is the first bucket of the second pass.
+    CHECK_THAT(outcome.message,
+               contains("of 30 float16") && contains("of 29 float16") && contains("rank 1 "));
+    CHECK(outcome.seconds < 20);
   }
 }

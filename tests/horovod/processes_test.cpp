@@ -221,21 +221,42 @@ TEST_CASE("horovod on processes: in shared memory a rank that fails does not wai
   CHECK(outcomes[1].message == "a hook of the test; ended soon");
 }
 
-TEST_CASE("horovod on processes: ranks that train different parameters are told which, at once") {
-  const auto outcomes = test::run_shm(3, [](comm::ProcessGroup& group) -> std::string {
-    CpuDevice device;
-    const auto strands = make_thread_strands();
-    Weighted model({3, 5}, device);
-    if (group.rank() == 2) model.all[0].name = "other";
-    const auto optimizer = horovod::make_distributed_optimizer(
-        optim::make_sgd(model.parameters(), {}), group, {.strands = strands.get()});
-    model.backward(1);
-    optimizer->step();
-    return "";
-  });
+// One step of two parameters, of which rank 2 has changed one.
+std::vector<Outcome> step_with(Transport transport, const std::function<void(Weighted&)>& change) {
+  return test::run_gloo(
+      3,
+      [&](comm::ProcessGroup& group) -> std::string {
+        CpuDevice device;
+        const auto strands = make_thread_strands();
+        Weighted model({3, 5}, device);
+        if (group.rank() == 2) change(model);
+        const auto optimizer = horovod::make_distributed_optimizer(
+            optim::make_sgd(model.parameters(), {}), group, {.strands = strands.get()});
+        model.backward(1);
+        optimizer->step();
+        return "";
+      },
+      deadline_s, transport);
+}
+
+void check_told(const std::vector<Outcome>& outcomes, const std::string& words) {
   for (const Outcome& outcome : outcomes) {
     CHECK(!outcome.ok);
-    CHECK_THAT(outcome.message, contains("p0 is ready on ranks 0, 1 and not on rank 2"));
+    CHECK_THAT(outcome.message, contains(words));
     CHECK(outcome.seconds < soon_s);
   }
+}
+
+TEST_CASE("horovod on processes: ranks that train different parameters are told which, at once") {
+  const auto transport = GENERATE(Transport::shm, Transport::gloo);
+  const auto outcomes = step_with(transport, [](Weighted& model) { model.all[0].name = "other"; });
+  check_told(outcomes, "p0 is ready on ranks 0, 1 and not on rank 2");
+}
+
+TEST_CASE("horovod on processes: ranks with different shapes of a parameter are told both") {
+  const auto transport = GENERATE(Transport::shm, Transport::gloo);
+  const auto outcomes = step_with(transport, [](Weighted& model) {
+    model.all[0].value = zeros({4}, DType::float64, model.all[0].value.device());
+  });
+  check_told(outcomes, "the gradient p0 is float64 [3] on rank 0 and float64 [4] on rank 2");
 }

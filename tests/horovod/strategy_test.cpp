@@ -21,6 +21,7 @@ struct Task {
   train::Way reduction = train::Way::horovod;
   optim::OptimizerKind optimizer = optim::OptimizerKind::sgd;
   double clip_norm = 0;
+  horovod::Combine combine = horovod::Combine::average;
   train::TrainOptions options{};
   std::filesystem::path folder{};  // of checkpoints; empty: none
 };
@@ -35,10 +36,12 @@ Losses run_of(const Task& task) {
     chosen.accumulate = task.options.accumulate;
     chosen.clip_norm = task.clip_norm;
     chosen.horovod.strands = &strands;
+    chosen.horovod.combine = task.combine;
     const bool alike = task.reduction != train::Way::horovod;
     const auto seed = static_cast<std::uint64_t>(alike ? 3 : 3 + group.rank());
-    const auto strategy =
-        train::make_strategy(group, device, test::small_recipe(task.optimizer, seed), chosen);
+    train::Recipe recipe = test::small_recipe(task.optimizer, seed);
+    if (task.combine == horovod::Combine::sum) recipe.optimizer.sgd.learning_rate /= group.size();
+    const auto strategy = train::make_strategy(group, device, recipe, chosen);
     Losses mine;
     test::train_small(group, *strategy, name_of(task.optimizer), task.options, task.folder, mine);
     LOCKSTEP_EXPECT(group.size() == 1 || strategy->cost().bytes_sent > 0);
@@ -68,6 +71,15 @@ TEST_CASE(
   task.options.batch_size = (120 / ranks + 2) / 3;
   task.options.accumulate = 3;
   check_same(run_of(task), expected, rounding);
+}
+
+TEST_CASE("train --horovod: a sum of gradients at 1/N of the rate has the losses of the average") {
+  const int ranks = GENERATE(1, 2, 3, 5);
+  Task average{.ranks = ranks};
+  average.options = {.batch_size = 120 / ranks, .epochs = 25};
+  Task sum = average;
+  sum.combine = horovod::Combine::sum;
+  check_same(run_of(sum), run_of(average), rounding);
 }
 
 TEST_CASE(

@@ -1,9 +1,10 @@
-// chaos: ends one random rank of a running loop of collectives at a random moment in a random way,
-// many times, and looks at what is left and at what the launcher says.
+// chaos: ends one random rank of a run at a random moment in a random way, many times, and looks at
+// what is left and at what the launcher says. A run is a loop of collectives, or a training.
 //   build/release/bin/chaos --runs 200 --seed 7
 //   build/release/bin/chaos --runs 200 --nodes 2      two launchers, each a node; both must know
-// Moments are drawn from the start of the launcher on: a third from the time in which ranks start
-// and meet, the rest from the time in which they train.
+//   build/release/bin/chaos --runs 200 --train        bin/train, in each of its ways
+// A worker of parameter servers that the others can do without ends nothing: they train to the end,
+// and name it.
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -19,7 +21,7 @@
 
 #include "engine/apps/program.hpp"
 #include "engine/base/options.hpp"
-#include "engine/base/random.hpp"
+#include "tests/launch/chaos_case.hpp"
 #include "tests/launch/leftovers.hpp"
 #include "tests/launch/own_environment.hpp"
 
@@ -27,56 +29,17 @@ namespace {
 
 using namespace lockstep;
 using launch::Process;
+using test::Case;
 using test::Leftovers;
 using Clock = std::chrono::steady_clock;
 
-constexpr double patience_s = 20;  // then a run that has not ended counts as one that does not
-
-struct End {
-  const char* name;
-  int signal;  // 0: exit(3)
-  const char* said;
-};
-constexpr End ends[]{{"SIGKILL", SIGKILL, "was killed by signal 9 (SIGKILL)"},
-                     {"SIGSEGV", SIGSEGV, "was killed by signal 11 (SIGSEGV)"},
-                     {"SIGTERM", SIGTERM, "was killed by signal 15 (SIGTERM)"},
-                     {"exit(3)", 0, "exited with code 3"}};
-
-// One run, as it is drawn.
-struct Case {
-  int nodes = 1;
-  int ranks = 2;  // of all nodes
-  int victim = 0;
-  const End* end = nullptr;
-  double after_s = 0;
-  std::string transport;
-};
-
-Case draw(int nodes, std::uint64_t seed, std::uint64_t run) {
-  const auto one_of = [&](std::uint64_t what, int count) {
-    const std::uint64_t bits = random_bits(seed, 8 * run + what);
-    return static_cast<int>(bits % static_cast<std::uint64_t>(count));
-  };
-  Case drawn;
-  drawn.nodes = nodes;
-  drawn.ranks = 2 + one_of(0, 3);
-  drawn.victim = one_of(1, drawn.ranks);
-  drawn.end = &ends[one_of(2, 4)];
-  const double at = random_uniform(seed, 8 * run + 3);
-  drawn.after_s = one_of(4, 3) == 0 ? 0.05 * at : 0.05 + 0.45 * at;
-  drawn.transport = one_of(5, 2) == 0 ? "shm" : "gloo";
-  return drawn;
-}
-
-std::string text_of(const Case& drawn) {
-  return text("rank ", drawn.victim, " of ", drawn.ranks, " by ", drawn.end->name, " after ",
-              static_cast<int>(1000 * drawn.after_s), " ms, over ", drawn.transport);
-}
+constexpr double patience_s = 40;  // then a run that has not ended counts as one that does not
 
 // What came of it.
 struct Result {
-  double seconds = 0;  // from the rank's end until no process of the run was there any more
-  std::string wrong;   // empty: it ended, and the cause was named first
+  double seconds = 0;    // from the rank's end until no process of the run was there any more
+  bool went_on = false;  // the others did without the rank
+  std::string wrong;     // empty: it ended, and the cause was named first
   std::vector<std::string> left;
 };
 
@@ -115,10 +78,8 @@ class Launcher {
       options.command.insert(options.command.end(), more.begin(), more.end());
     };
     add(words);
-    add({"--", LOCKSTEP_LOOP_RANK, "--transport", drawn.transport});
-    if (drawn.end->signal == 0) {
-      add({"--fault=exit", text("--rank=", drawn.victim), text("--after=", drawn.after_s)});
-    }
+    add({"--"});
+    add(drawn.program);
     options.environment = test::own_environment_with(leftovers.variables());
     sigemptyset(&options.signal_mask);
     return options;
@@ -141,11 +102,13 @@ class Launcher {
 struct Kill {
   Clock::time_point at;
   pid_t pid = 0;
+  bool spare = false;  // the rank had told the launcher that the others can do without it
 };
 std::optional<Kill> kill_rank(Launcher& launcher, const Case& drawn, const Leftovers& leftovers) {
   while (launcher.running()) {
     const auto pid = leftovers.process_of_rank(drawn.victim);
-    if (pid && kill(*pid, drawn.end->signal) == 0) return Kill{Clock::now(), *pid};
+    const bool spare = pid && std::filesystem::exists(test::variable_of(*pid, "LOCKSTEP_SPARE"));
+    if (pid && kill(*pid, drawn.end->signal) == 0) return Kill{Clock::now(), *pid, spare};
     launcher.read_until(comm::deadline_after(0.001));
   }
   return std::nullopt;
@@ -183,7 +146,14 @@ std::string what_is_wrong(Launcher& launcher, const Case& drawn,
   if (!status || !WIFEXITED(*status) || WEXITSTATUS(*status) != 1) {
     wrong += text(" [wait status ", status.value_or(-1), "]");
   }
-  return wrong.empty() ? "" : wrong + "\n" + launcher.seen();
+  const std::string& seen = launcher.seen();
+  const auto said = [&](const std::string& words) { return seen.find(words) != std::string::npos; };
+  if (killed && killed->spare) {
+    if (!said("] trained in ")) wrong += " [the others did not train to the end]";
+    if (!said(text("worker ", drawn.victim, " is lost")))
+      wrong += " [no worker is said to be lost]";
+  }
+  return wrong.empty() ? "" : wrong + "\n" + seen;
 }
 
 // With two nodes the first one says where the other finds it.
@@ -223,6 +193,7 @@ Result run_once(const Case& drawn) {
     killed = kill_rank(*launchers[0], drawn, leftovers);
   }
   Result result;
+  result.went_on = killed && killed->spare;
   std::string printed;
   for (const auto& launcher : launchers) {
     result.wrong += what_is_wrong(*launcher, drawn, killed);
@@ -248,6 +219,7 @@ int run(const Arguments& arguments) {
   const std::int64_t runs = arguments.integer("runs", 1);
   const auto seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
   const int nodes = arguments.get("nodes") == "2" ? 2 : 1;
+  const bool trains = arguments.flag("train");
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   std::cout << text("seed ", seed, ", ", runs, " runs, ", nodes,
@@ -256,9 +228,13 @@ int run(const Arguments& arguments) {
   std::map<std::string, Sums> sums;
   int wrong = 0, left = 0;
   for (std::int64_t i = 0; i < runs; ++i) {
-    const Case drawn = draw(nodes, seed, static_cast<std::uint64_t>(i));
+    const auto number = static_cast<std::uint64_t>(i);
+    const Case drawn =
+        trains ? test::draw_training(seed, number) : test::draw_loop(nodes, seed, number);
     const Result result = run_once(drawn);
-    for (const char* row : {drawn.end->name, "all"}) {
+    // A run that goes on takes as long as its training.
+    const std::string went_on = result.went_on ? ", the others trained to the end" : "";
+    for (const std::string& row : {drawn.row + went_on, "all" + went_on}) {
       Sums& sum = sums[row];
       ++sum.runs;
       sum.named += result.wrong.empty();
@@ -292,7 +268,9 @@ int main(int argc, char** argv) {
     Options options("chaos", "Ends random ranks at random moments and looks at what comes of it.");
     options.option("runs", "10", "how often")
         .option("seed", "7", "of everything that is drawn")
-        .choice("nodes", {"1", "2"}, "1", "launchers, all on this machine");
+        .choice("nodes", {"1", "2"}, "1", "launchers, all on this machine")
+        .flag("train", "the ranks train, and do not only call collectives")
+        .exclude({"nodes", "train"}, "do not combine; pass only one");
     const Arguments arguments = options.parse(argc, argv);
     if (!arguments.asks_help()) return run(arguments);
     std::cout << options.help();

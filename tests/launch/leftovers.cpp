@@ -26,6 +26,12 @@ std::set<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
+// Its variables as the kernel has them, each between two zeros. A zombie has none.
+std::string environment_of(const std::string& pid) {
+  std::ifstream file(fs::path("/proc") / pid / "environ", std::ios::binary);
+  return '\0' + std::string{std::istreambuf_iterator<char>(file), {}};
+}
+
 // Ports in state LISTEN, by the kernel's own table.
 std::set<int> listening_ports() {
   std::set<int> ports;
@@ -45,6 +51,14 @@ std::set<int> listening_ports() {
 
 }  // namespace
 
+std::string variable_of(pid_t pid, const std::string& name) {
+  const std::string all = environment_of(text(pid)), begin = '\0' + name + "=";
+  const auto at = all.find(begin);
+  if (at == std::string::npos) return "";
+  const auto from = at + begin.size();
+  return all.substr(from, all.find('\0', from) - from);
+}
+
 Leftovers::Leftovers()
     : mark_("LOCKSTEP_LEFTOVERS=" + temporary_.path().string()),
       shared_before_(names_in("/dev/shm")) {}
@@ -53,13 +67,11 @@ std::vector<std::string> Leftovers::variables() const {
   return {mark_, "TMPDIR=" + temporary_.path().string()};
 }
 
-// A zombie's environment is empty, so that it is not found.
 std::vector<pid_t> Leftovers::processes(const std::string& entry) const {
   std::vector<pid_t> found;
   for (const std::string& name : names_in("/proc")) {
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream file(fs::path("/proc") / name / "environ", std::ios::binary);
-    const std::string all = '\0' + std::string{std::istreambuf_iterator<char>(file), {}};
+    const std::string all = environment_of(name);
     const auto has = [&](const std::string& one) {
       return all.find('\0' + one + '\0') != std::string::npos;
     };

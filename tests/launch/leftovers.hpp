@@ -14,6 +14,9 @@
 
 namespace lockstep::test {
 
+// The value of a variable that a process was started with; empty where it has none or is gone.
+std::string variable_of(pid_t pid, const std::string& name);
+
 class Leftovers {
  public:
   Leftovers();

@@ -13,7 +13,6 @@
 #include "engine/parallel/compress/power_sgd.hpp"
 #include "engine/parallel/compress/quantize.hpp"
 #include "engine/parallel/compress/random_k.hpp"
-#include "engine/parallel/compress/residuals.hpp"
 #include "engine/parallel/compress/top_k.hpp"
 
 namespace lockstep::compress {
@@ -82,7 +81,7 @@ class QuantizeHook final : public collectives::CommHook {
 
 class TopKHook final : public collectives::CommHook {
  public:
-  explicit TopKHook(double fraction) : fraction_(fraction) {}
+  TopKHook(double fraction, ErrorFeedback feedback) : fraction_(fraction), residuals_(feedback) {}
   comm::Work start(comm::ProcessGroup& group, const GradientBucket& bucket) override {
     const Tensor residual = residuals_.next(bucket);
     if (!residual.defined()) return mean_reduce(group, bucket.flat);
@@ -139,11 +138,13 @@ Compression compression_of(const std::string& words) {
 
 std::string text_of(const Compression& compression) {
   const Row& row = compressor_rows.at(static_cast<std::size_t>(compression.compressor));
+  const char* feedback =
+      compression.feedback == ErrorFeedback::off ? " without error feedback" : "";
   switch (row.needs) {
     case Needs::fraction:
-      return text(row.name, ":", compression.fraction);
+      return text(row.name, ":", compression.fraction, feedback);
     case Needs::rank:
-      return text(row.name, ":", compression.rank);
+      return text(row.name, ":", compression.rank, feedback);
     case Needs::nothing:
       break;
   }
@@ -151,8 +152,9 @@ std::string text_of(const Compression& compression) {
 }
 
 bool keeps_residuals(const Compression& compression) {
-  return compression.compressor == Compressor::top_k ||
-         compression.compressor == Compressor::power_sgd;
+  return compression.feedback == ErrorFeedback::on &&
+         (compression.compressor == Compressor::top_k ||
+          compression.compressor == Compressor::power_sgd);
 }
 
 std::unique_ptr<collectives::CommHook> make_hook(const Compression& compression,
@@ -165,11 +167,12 @@ std::unique_ptr<collectives::CommHook> make_hook(const Compression& compression,
     case Compressor::int8:
       return std::make_unique<QuantizeHook>();
     case Compressor::top_k:
-      return std::make_unique<TopKHook>(compression.fraction);
+      return std::make_unique<TopKHook>(compression.fraction, compression.feedback);
     case Compressor::random_k:
       return std::make_unique<RandomKHook>(compression.fraction, seed);
     case Compressor::power_sgd:
-      return make_power_sgd({.rank = compression.rank, .seed = seed});
+      return make_power_sgd(
+          {.rank = compression.rank, .seed = seed, .feedback = compression.feedback});
     case Compressor::none:
       break;
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/collectives/bucket.hpp"
+#include "engine/parallel/compress/residuals.hpp"
 
 namespace lockstep::compress {
 
@@ -15,13 +16,16 @@ struct Compression {
   Compressor compressor = Compressor::none;
   double fraction = 0;    // of top_k and random_k: entries that travel, in (0, 1]
   std::int64_t rank = 0;  // of power_sgd: of the matrices, at least 1
+  ErrorFeedback feedback = ErrorFeedback::on;  // of top_k and power_sgd
   bool operator==(const Compression&) const = default;
 };
 
 // As a person types it: "none", "fp16", "bf16", "int8", "topk:0.01", "randomk:0.1", "powersgd:4".
 //   Throws  UsageError that says what is wrong with which word
 Compression compression_of(const std::string& words);
-std::string text_of(const Compression& compression);  // the same, the other way round
+// The same, the other way round. Feedback that is off is said behind it: "topk:0.01 without error
+// feedback".
+std::string text_of(const Compression& compression);
 
 // Whether what a pass leaves out is added to the next one (residuals.hpp).
 bool keeps_residuals(const Compression& compression);

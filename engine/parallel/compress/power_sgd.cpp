@@ -3,14 +3,14 @@
 #include <deque>
 
 #include "engine/parallel/compress/mean.hpp"
-#include "engine/parallel/compress/residuals.hpp"
 
 namespace lockstep::compress {
 namespace {
 
 class PowerSgd final : public collectives::CommHook {
  public:
-  explicit PowerSgd(const PowerSgdOptions& options) : options_(options) {}
+  explicit PowerSgd(const PowerSgdOptions& options)
+      : options_(options), residuals_(options.feedback) {}
 
   comm::Work start(comm::ProcessGroup& group, const collectives::GradientBucket& bucket) override {
     const std::int64_t pass = residuals_.passes();

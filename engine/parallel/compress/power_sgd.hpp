@@ -17,6 +17,7 @@
 #include <memory>
 
 #include "engine/collectives/bucket.hpp"
+#include "engine/parallel/compress/residuals.hpp"
 
 namespace lockstep::compress {
 
@@ -24,7 +25,8 @@ struct PowerSgdOptions {
   std::int64_t rank = 1;  // r; of a matrix, never more than its rows or columns
   // A matrix is compressed where it shrinks by more than this factor.
   double compression_min = 2;
-  std::uint64_t seed = 0;  // of the first Q; the same on every rank
+  std::uint64_t seed = 0;                      // of the first Q; the same on every rank
+  ErrorFeedback feedback = ErrorFeedback::on;  // of the hook; PyTorch's use_error_feedback
 };
 
 // What a rank keeps of a bucket from one pass to the next.

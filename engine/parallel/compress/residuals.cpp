@@ -14,6 +14,7 @@ Tensor Residuals::next(const collectives::GradientBucket& bucket) {
                  flat.numel(), " elements in pass ", pass + 1, ", but ", residual.numel(),
                  " were left out of it before; buckets may be planned anew after the first pass "
                  "only: make a new hook for a new plan");
+  if (feedback_ == ErrorFeedback::off) residual.fill_(0);
   return residual;
 }
 

@@ -8,6 +8,8 @@
 // pass in full and with residuals of zero: what was left out before the checkpoint is lost, so the
 // run is not, bit for bit, the one that was not interrupted.
 //
+// With ErrorFeedback::off, what a pass leaves out is forgotten: the next one begins with zeros.
+//
 // Where passes may leave parameters out (Unused::reduce), a residual can travel for a parameter
 // that no rank used. DDP leaves the grad of such a parameter as it was, so that part is lost, too.
 #pragma once
@@ -20,17 +22,23 @@
 
 namespace lockstep::compress {
 
+enum class ErrorFeedback : std::uint8_t { on, off };
+
 class Residuals {
  public:
+  explicit Residuals(ErrorFeedback feedback) : feedback_(feedback) {}
+
   // Begins a bucket's part of a pass. Buckets come in the order of their plan, the last one marked.
   //   Returns  the residual as the pass before left it, [elements of the bucket]; zeros in the
-  //            second pass; undefined in the first, which is reduced in full
+  //            second pass, and without feedback in each; undefined in the first pass, which is
+  //            reduced in full
   //   Throws   ContractError when the bucket has another size than in the second pass
   Tensor next(const collectives::GradientBucket& bucket);
 
   std::int64_t passes() const { return passes_; }  // that have ended
 
  private:
+  ErrorFeedback feedback_;
   std::int64_t passes_ = 0;
   std::vector<Tensor> residuals_;
 };

@@ -58,7 +58,9 @@ void SimulatedDevice::release(std::byte* data, std::size_t bytes) noexcept {
 
 void SimulatedDevice::charge(double flops, double bytes) {
   Device::charge(flops, bytes);
-  port_.compute(model_.start_s + std::max(flops / flops_s_, bytes / bytes_s_));
+  const double seconds = model_.start_s + std::max(flops / flops_s_, bytes / bytes_s_);
+  charged_s_ += seconds;
+  port_.compute(seconds);
   if (told_) told_();
 }
 

@@ -45,6 +45,8 @@ class SimulatedDevice final : public Device {
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* data, std::size_t bytes) noexcept override;
   void charge(double flops, double bytes) override;
+  // All that was charged. A rank that the simulator slows down takes so many times as long.
+  double charged_s() const { return charged_s_; }
   // Called after every operation, by the strand that asked for it.
   void tell(std::function<void()> told) { told_ = std::move(told); }
 
@@ -55,6 +57,7 @@ class SimulatedDevice final : public Device {
   int rank_;
   sim::DeviceModel model_;
   double flops_s_, bytes_s_;  // that it reaches
+  double charged_s_ = 0;
   std::function<void()> told_;
   CpuDevice host_;  // where the elements lie
 };
