@@ -181,9 +181,8 @@ BarTask sgd_task() {
 void check_run(World world, const Setting& setting, const BarTask& task) {
   const auto seen = apart(world, setting, task);
   std::cout << text_of(setting) << ", " << name_of(world) << ", " << name_of(task.optimizer.kind)
-            << ", dropout " << task.dropout << ", " << task.accumulate
-            << " batches a step: losses " << seen.loss << " apart, parameters " << seen.parameter
-            << std::endl;
+            << ", dropout " << task.dropout << ", " << task.accumulate << " batches a step: losses "
+            << seen.loss << " apart, parameters " << seen.parameter << std::endl;
   INFO(text_of(setting) << " on " << name_of(world) << ", worst: " << seen.worst);
   CHECK(seen.loss <= of_losses);
   CHECK(seen.parameter <= of_weights);
