@@ -53,7 +53,8 @@ std::vector<std::string> answers_to(const json& key) {
   } else {
     answers.push_back(key.at("formula"));
     answers.push_back("1*(" + key.at("formula").get<std::string>() + ")");
-    answers.push_back("1+" + key.at("formula").get<std::string>());
+    // Wrong by more than either rule takes for rounding, at whichever points it is computed.
+    answers.push_back("1.001*(" + key.at("formula").get<std::string>() + ")");
     for (const json& mistake : key.value("mistake", json::array())) {
       answers.push_back(mistake.at("formula"));
     }
