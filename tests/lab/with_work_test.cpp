@@ -2,6 +2,9 @@
 // tool says of a command line that is also the trainer's.
 #include "grader/lab/with_work.hpp"
 
+#include <nlohmann/json.hpp>
+#include <sstream>
+
 #include "engine/apps/train_command_line.hpp"
 #include "engine/base/error.hpp"
 #include "grader/lab/command_line.hpp"
@@ -77,6 +80,31 @@ TEST_CASE("with work: a schedule is called where a pipeline asks for it, the usu
   CHECK(words_of_part("average_gradients", {"--pp", "2"}) == "yours, unused with --pp");
   CHECK(added_for("average_gradients", {"--pp", "2"}) == "");
   CHECK(added_for("average_gradients", {"--async"}) == "");
+}
+
+TEST_CASE("with work: a student's schedule and stage train a GPT on two processes") {
+  const WithLessons tree;
+  tree.solve("13_pipeline_parallel/one_f_one_b_schedule.cpp");
+  tree.solve("13_pipeline_parallel/run_stage.cpp");
+  const auto run = tree.lab(
+      {"train",    "--with",     "work",    "--pp",         "2", "--micro-batches", "4",  "--model",
+       "gpt",      "--data",     "lessons", "--layers",     "2", "--width",         "32", "--heads",
+       "2",        "--sequence", "16",      "--batch-size", "8", "--steps",         "40", "--log",
+       "log.jsonl"});
+  CAPTURE(run.output);
+  REQUIRE(run.exit_code == 0);
+  CHECK_THAT(run.output, contains("run_stage: yours\n") &&
+                             contains("one_f_one_b_schedule: yours\n") &&
+                             contains("gpipe_schedule: the reference (no file in work/)") &&
+                             contains("the bubble"));
+  std::vector<double> losses;
+  std::istringstream lines(read_text(tree.root() / "log.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const auto event = nlohmann::json::parse(line);
+    if (event.at("event") == "step") losses.push_back(event.at("loss"));
+  }
+  REQUIRE(losses.size() == 40);
+  CHECK(losses.back() < 0.9 * losses.front());
 }
 
 TEST_CASE("with work: a compression is called with whatever number stands behind its colon") {
