@@ -123,8 +123,7 @@ PlayerKind kind_of_player(const Arguments& arguments, JudgeOptions& judging) {
 // "" when the machine can play in the world that is asked for.
 std::string what_is_missing(const std::string& world, const Arguments& arguments) {
   if (world == "nccl" && *LOCKSTEP_NO_NCCL != 0) {
-    return "--world nccl needs NVIDIA's compiler and NCCL's header, on paper, "
-           "too: " LOCKSTEP_NO_NCCL;
+    return "--world nccl needs NVIDIA's compiler, on paper, too: " LOCKSTEP_NO_NCCL;
   }
   if (world == "nccl" && !arguments.flag("paper") && ::access("/dev/nvidiactl", F_OK) != 0) {
     return "--world nccl needs an NVIDIA GPU for each rank, and this machine has no NVIDIA driver; "
