@@ -6,7 +6,6 @@
 #include "engine/comm/nccl.hpp"
 #include "engine/comm/stores/memory_store.hpp"
 #include "engine/gpu/open_gpu.hpp"
-#include "engine/gpu/wires.hpp"
 
 namespace lockstep::apps {
 namespace {
@@ -28,11 +27,6 @@ Seat seat_of_process() {
 
 void check_gpus(const Arguments& arguments, int ranks) {
   const int gpus = gpus_shown(arguments, seat_of(0, ranks));
-  if (!gpu::has_wires()) {
-    throw Lacking(
-        "--backend nccl needs NCCL, and this build has none, on paper neither: ./lab doctor says "
-        "what is missing; leave it out to compute on the CPU");
-  }
   if (gpus >= ranks) return;
   throw Lacking(text("--backend nccl gives each of ", ranks, " ranks a GPU of its own, but CUDA ",
                      "shows ", gpus, gpus == 1 ? " GPU" : " GPUs", " here; pass --ranks ", gpus,
@@ -43,8 +37,10 @@ Ranks join_gpus(Device& gpu, comm::Transport transport) {
   Ranks ranks = join_ranks(transport);
   if (!ranks.joined) ranks.own_store = comm::make_memory_store();
   comm::Store& store = ranks.joined ? *ranks.joined->store : *ranks.own_store;
+  comm::NcclOptions options;
+  options.pairs = ranks.pairs = std::make_shared<comm::NcclPairs>();
   try {
-    ranks.group = comm::make_nccl_group(store, gpu, std::move(ranks.group));
+    ranks.group = comm::make_nccl_group(store, gpu, std::move(ranks.group), options);
   } catch (const gpu::GpuError& error) {
     throw Lacking(error.what());
   }

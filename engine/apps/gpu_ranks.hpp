@@ -16,7 +16,7 @@ void check_gpus(const Arguments& arguments, int ranks);
 
 // The ranks that a launcher started, or this process alone: `gpu` is this rank's, and outlives what
 // is returned. The host's half of the group talks by `transport`.
-//   Throws  Lacking where the build has no NCCL; what join_ranks and make_nccl_group do
+//   Throws  Lacking where the build has no GPU code; what join_ranks and make_nccl_group do
 Ranks join_gpus(Device& gpu, comm::Transport transport = comm::Transport::automatic);
 
 }  // namespace lockstep::apps

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "engine/comm/gloo.hpp"
+#include "engine/comm/nccl.hpp"
 #include "engine/comm/solo_group.hpp"
 #include "engine/launch/world.hpp"
 
@@ -15,6 +16,8 @@ struct Ranks {
   std::unique_ptr<launch::World> joined = nullptr;
   std::unique_ptr<comm::Store> own_store = nullptr;
   std::unique_ptr<comm::ProcessGroup> group = nullptr;
+  // Of ranks on GPUs: whom messages have connected.
+  std::shared_ptr<comm::NcclPairs> pairs = nullptr;
 
   // The end of a run that went well (World::leave).
   void leave() const {

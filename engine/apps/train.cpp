@@ -84,9 +84,15 @@ int train_here(const Arguments& arguments) {
   const int ranks_per_node = world.joined ? world.joined->environment.local_world_size : 0;
   apps::RankTrace trace(group, device);
   const bool traces = arguments.given("trace");
-  const apps::Trained trained = apps::train_rank(
-      arguments, datasets,
-      {group, device, *strands, {}, traces ? &trace : nullptr, ranks_per_node, world.joined.get()});
+  const apps::Trained trained = apps::train_rank(arguments, datasets,
+                                                 {group,
+                                                  device,
+                                                  *strands,
+                                                  {},
+                                                  traces ? &trace : nullptr,
+                                                  ranks_per_node,
+                                                  world.joined.get(),
+                                                  world.pairs.get()});
   if (traces) {
     trace::Timeline timeline = timeline_of(trace, device, arguments);
     timeline.title = text("train on ", world.group->size(), " processes");

@@ -137,23 +137,57 @@ void add_watchers(Watchers& watchers, const Arguments& arguments,
   }
 }
 
+std::string megabytes(std::int64_t bytes) {
+  const std::int64_t tenths = (bytes + 50'000) / 100'000;
+  return text(tenths / 10, ".", tenths % 10, " MB");
+}
+
 void tell_memory(const Device& device) {
   std::cout << "peak memory:";
   for (std::size_t i = 0; i < memory_kinds; ++i) {
     const auto kind = static_cast<MemoryKind>(i);
-    const std::int64_t tenths = (device.bytes_peak(kind) + 50'000) / 100'000;
-    std::cout << (i == 0 ? " " : ", ") << name_of(kind) << " " << tenths / 10 << "." << tenths % 10
-              << " MB";
+    std::cout << (i == 0 ? " " : ", ") << name_of(kind) << " "
+              << megabytes(device.bytes_peak(kind));
   }
   std::cout << "\n";
+}
+
+// What NCCL keeps for messages, beside the tensors: a rank knows its own pairs, and each pair is
+// told by its source. Empty where no message was sent. Collective over the ranks.
+std::string told_of_pairs(const comm::NcclPairs& pairs, comm::ProcessGroup& group) {
+  CpuDevice host;
+  const std::int64_t ranks = group.size();
+  const Tensor table = full({ranks, ranks}, 0, DType::int64, host);
+  const auto sent = table.data<std::int64_t>();
+  const auto from = [&](std::int64_t src) { return static_cast<std::size_t>(src * ranks); };
+  for (const auto& [src, dst] : pairs.all()) {
+    if (src == group.rank()) ++sent[from(src) + static_cast<std::size_t>(dst)];
+  }
+  group.all_reduce(table, ReduceOp::sum);
+  std::int64_t count = 0;
+  std::string named;
+  for (std::int64_t i = 0; i < ranks * ranks; ++i) {
+    for (std::int64_t n = sent[static_cast<std::size_t>(i)]; n > 0; --n) {
+      named += text(count++ == 0 ? "" : ", ", i / ranks, "→", i % ranks);
+    }
+  }
+  if (count == 0) return "";
+  return text("pairs of ranks with messages: ", count, " (", named, "), with ",
+              megabytes(2 * count * comm::nccl_pair_bytes),
+              " of NCCL's buffers on all GPUs together, modelled\n");
 }
 
 // The end of a run, on every trainer: its memory by kind, its weights where they were asked for,
 // and what to type to read what a language model has learnt.
 void tell_what_is_left(const Arguments& arguments, train::Strategy& strategy,
-                       const nn::ModelSpec& spec, std::string_view optimizer) {
+                       const nn::ModelSpec& spec, std::string_view optimizer,
+                       const comm::NcclPairs* pairs) {
   const bool tells = reports(strategy);
   if (tells) tell_memory(strategy.device());
+  if (pairs != nullptr) {
+    const std::string told = told_of_pairs(*pairs, strategy.trainers());
+    if (tells) std::cout << told;
+  }
   if (arguments.given("export")) {
     const auto contents = gather_contents(strategy, optimizer);
     if (tells) {
@@ -287,7 +321,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   const auto summary =
       train::train(*strategy, *datasets.train, *datasets.test, options, watchers.all);
   if (place.role == train::Role::train) {
-    tell_what_is_left(arguments, *strategy, spec, of_kind);
+    tell_what_is_left(arguments, *strategy, spec, of_kind, world.pairs);
   }
   // A rank that ends with an error is followed by the end of all: not before rank 0 has told why.
   // Workers of servers have nothing to wait for, and one of them may be gone.

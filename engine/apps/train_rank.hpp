@@ -3,6 +3,7 @@
 
 #include "engine/apps/train_options.hpp"
 #include "engine/apps/train_trace.hpp"
+#include "engine/comm/nccl.hpp"
 #include "engine/comm/process_group.hpp"
 #include "engine/launch/world.hpp"
 #include "engine/strand/strand.hpp"
@@ -19,6 +20,8 @@ struct RankWorld {
   int ranks_per_node = 0;      // 0: all are on one
   // Whose launcher is told that the others can do without this rank; none: nobody is.
   const launch::World* joined = nullptr;
+  // Of ranks on GPUs: whom messages have connected, for the table of memory.
+  const comm::NcclPairs* pairs = nullptr;
 };
 
 struct Trained {

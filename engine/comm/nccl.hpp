@@ -18,17 +18,40 @@
 // no tags: a pair's messages meet in the order of the calls, and a tag that differs is an error.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/comm/process_group.hpp"
 #include "engine/comm/store.hpp"
 
 namespace lockstep::comm {
 
+// The ordered pairs that have sent messages, by their ranks in the group of make_nccl_group: its
+// own, and those of all groups split from it. A pair is named on both of its ends.
+//   Thread  any
+class NcclPairs {
+ public:
+  using Pair = std::pair<int, int>;  // source and destination
+  void add(Pair pair);
+  std::vector<Pair> all() const;  // a pair of two groups stands here twice
+
+ private:
+  mutable std::mutex mutex_;  // guards pairs_
+  std::vector<Pair> pairs_;
+};
+// What a pair costs on each of its two GPUs. Modelled: the size of NCCL's buffer between two GPUs
+// as its manual states it (NCCL_BUFFSIZE), once.
+//   Source  [NCCL] "Environment Variables"
+inline constexpr std::int64_t nccl_pair_bytes = 4 << 20;
+
 struct NcclOptions {
   double timeout_s = 30;       // of every operation, on the host and on the GPU
   std::string name = "world";  // must be new in the store: one name, one group, one attempt
+  std::shared_ptr<NcclPairs> pairs = {};  // is told of each pair; none: nobody is
 };
 
 // The group of the ranks of `host`, each with a GPU of its own.
@@ -39,8 +62,8 @@ struct NcclOptions {
 //   Ensures   every rank gets the same bits of the same sum, in an order of NCCL's choosing
 //   Comm      the ranks compare what they call through a split of `host`, while NCCL is under way
 //   Traffic   modelled for collectives, exact for messages
-//   Throws    gpu::GpuError where `gpu` is none of open_gpu's, or the build has no NCCL. CommError
-//   on
+//   Throws    gpu::GpuError where `gpu` is none of open_gpu's, or the build has no GPU code.
+//   CommError on
 //             all ranks where they cannot meet: one has no GPU, two have the same, one did not
 //             come. After a CommError of any operation the group is poisoned, as of make_gloo_group
 std::unique_ptr<ProcessGroup> make_nccl_group(Store& store, Device& gpu,

@@ -18,8 +18,6 @@ std::unique_ptr<Device> open_gpu(const GpuOptions&) { refuse(); }
 
 int count_gpus(const GpuOptions&) { refuse(); }
 
-bool has_wires() { return false; }
-
 std::unique_ptr<Wires> open_wires(Device&) {
   throw GpuError(text("this build has no NCCL: CUDA is ", LOCKSTEP_CUDA_STATE));
 }

@@ -20,7 +20,6 @@ std::filesystem::path near_program(const char* place, const char* built) {
 const std::filesystem::path object_file =
     near_program("gpu/liblockstep_gpu.so", LOCKSTEP_GPU_OBJECT);
 const std::filesystem::path paper_folder = near_program("paper", LOCKSTEP_PAPER_FOLDER);
-constexpr int has_nccl = LOCKSTEP_HAS_NCCL;  // the object needs NVIDIA's NCCL, or paper's
 
 // Opened for as long as the process runs: the device's code lies there.
 void* opened(const std::filesystem::path& file, int flags) {
@@ -64,7 +63,7 @@ void* open_paper() {
   }
   void* const cudart = opened(paper_folder / "libcudart.so.13", for_all);
   opened(paper_folder / "libcublas.so.13", for_all);
-  if (has_nccl) opened(paper_folder / "libnccl.so.2", for_all);
+  opened(paper_folder / "libnccl.so.2", for_all);
   return cudart;
 }
 
@@ -117,8 +116,6 @@ std::unique_ptr<Device> open_gpu(const GpuOptions& options) {
 int count_gpus(const GpuOptions& options) {
   return symbol_of<int()>(open_object(options), "lockstep_count_cuda_devices")();
 }
-
-bool has_wires() { return has_nccl != 0; }
 
 std::unique_ptr<Wires> open_wires(Device& gpu) {
   void* const object = dlopen(object_file.c_str(), RTLD_NOW | RTLD_NOLOAD);

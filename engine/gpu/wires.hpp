@@ -81,11 +81,8 @@ class Wires {
   virtual void when_settled(std::function<void()> check) = 0;
 };
 
-// Whether this build has NCCL, or paper's.
-bool has_wires();
-
 // Of a device of open_gpu's, which outlives it.
-//   Throws  GpuError where the device is another one, or the build has no NCCL
+//   Throws  GpuError where the device is another one, or the build has no GPU code
 std::unique_ptr<Wires> open_wires(Device& gpu);
 
 }  // namespace lockstep::gpu

@@ -30,7 +30,8 @@ struct Settings {
   std::uint64_t skip_event_wait = 0;  // a cudaStreamWaitEvent that does nothing
   std::uint64_t skip_wait = 0;        // a wait of the host that does not wait
   std::uint64_t fail_collective = 0;  // an operation of NCCL: an asynchronous error on all ranks
-  std::uint64_t move_launch = 0;      // a kernel or a product that goes to a stream of its own
+  // A kernel, a product, or a copy or memset with a stream, that goes to another stream.
+  std::uint64_t move_launch = 0;
   // A call of NCCL that communicates, with one argument changed: edit_as says which. Of the tests,
   // and no variable of the environment.
   std::uint64_t edit_call = 0;

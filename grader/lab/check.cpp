@@ -127,8 +127,7 @@ std::string what_is_missing(const Lab& lab, const std::string& world, const Argu
            "GPUs";
   }
   if (world == "nccl" && *LOCKSTEP_NO_NCCL != 0) {
-    return "--world nccl needs NVIDIA's compiler and NCCL's header, on paper, "
-           "too: " LOCKSTEP_NO_NCCL;
+    return "--world nccl needs NVIDIA's compiler, on paper, too: " LOCKSTEP_NO_NCCL;
   }
   if (world == "nccl" && !arguments.flag("paper") && ::access("/dev/nvidiactl", F_OK) != 0) {
     return "--world nccl needs an NVIDIA GPU for each rank, and this machine has no NVIDIA driver; "

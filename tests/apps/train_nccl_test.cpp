@@ -116,13 +116,15 @@ struct Way {
   Words words;
 };
 
-// DDP, and the schedules on as many stages as ranks; of four ranks also two pipelines of two.
+// Plain sums, DDP, and the schedules on as many stages as ranks; of four ranks also two pipelines
+// of two.
 std::vector<Way> ways_on(int ranks) {
   const std::string stages = text(ranks);
   const auto pipeline = [&](const std::string& schedule) {
     return Words{"--pp", stages, "--schedule", schedule};
   };
-  std::vector<Way> ways{{"DDP", {"--bucket-mb", "0.002"}},
+  std::vector<Way> ways{{"plain", {"--no-overlap"}},
+                        {"DDP", {"--bucket-mb", "0.002"}},
                         {"GPipe", pipeline("gpipe")},
                         {"1F1B", pipeline("1f1b")},
                         {"ZB-H1", pipeline("zero-bubble")}};
@@ -136,10 +138,12 @@ std::vector<Way> ways_on(int ranks) {
 }
 
 // A different seed for each way where there are fewer than a way has, so that all of them are seen.
-void check_ways(int ranks, const std::vector<int>& seeds, std::size_t seeds_of_way) {
+void check_ways(int ranks, const std::vector<int>& seeds, std::size_t seeds_of_way,
+                const std::vector<std::string>& only = {}) {
   const Words world{"--ranks", text(ranks)};
   std::size_t turn = 0;
   for (const Way& way : ways_on(ranks)) {
+    if (!only.empty() && std::ranges::find(only, way.name) == only.end()) continue;
     CAPTURE(way.name, ranks);
     const Run gloo = train(world + way.words);
     for (std::size_t k = 0; k < seeds_of_way; ++k) {
@@ -191,6 +195,9 @@ TEST_CASE("train over NCCL on paper: one rank, DDP and every schedule, gloo's lo
 }
 TEST_CASE("train over NCCL on paper: two ranks, DDP and every schedule, gloo's losses") {
   check_ways(2, {1, 2, 3}, 1);
+}
+TEST_CASE("train over NCCL on paper: two ranks, DDP and 1F1B with three seeds each") {
+  check_ways(2, {1, 2, 3}, 3, {"DDP", "1F1B"});
 }
 TEST_CASE("train over NCCL on paper: four ranks, DDP and every schedule, gloo's losses") {
   check_ways(4, {3, 1, 2}, 1);
@@ -261,6 +268,31 @@ TEST_CASE("train over NCCL on paper: a checkpoint of gloo's ranks goes on on GPU
   REQUIRE(onwards.result.exit_code == 0);
   CHECK_THAT(onwards.result.output, contains("continues at step 2"));
   check_no_findings(onwards, 4);
+}
+
+// A pair costs a communicator, a stream and a buffer, so a plan should name few, and it does.
+TEST_CASE("train over NCCL on paper: messages connect exactly the pairs that a schedule names") {
+  const std::string neighbours = "0→1, 1→0, 1→2, 2→1, 2→3, 3→2";
+  // The last stage hands on to the first one, whose second part follows; and the other way round.
+  const std::string around = "0→1, 0→3, 1→0, 1→2, 2→1, 2→3, 3→0, 3→2";
+  const auto [schedule, told] =
+      GENERATE_COPY(std::pair("gpipe", text("6 (", neighbours, "), with 50.3 MB of NCCL's")),
+                    std::pair("1f1b", text("6 (", neighbours, "), with 50.3 MB of NCCL's")),
+                    std::pair("interleaved", text("8 (", around, "), with 67.1 MB of NCCL's")));
+  CAPTURE(schedule);
+  const Run run =
+      train(Words{"--ranks", "4", "--pp", "4", "--schedule", schedule, "--layers", "6"} + on_paper);
+  CAPTURE(run.result.output);
+  REQUIRE(run.result.exit_code == 0);
+  CHECK_THAT(run.result.output, contains("pairs of ranks with messages: " + told));
+  check_no_findings(run, 4);
+}
+
+TEST_CASE("train over NCCL on paper: where no rank sends messages, no pair is told") {
+  const Run run = train(Words{"--ranks", "2"} + on_paper);
+  CAPTURE(run.result.output);
+  REQUIRE(run.result.exit_code == 0);
+  CHECK_THAT(run.result.output, !contains("pairs of ranks"));
 }
 
 TEST_CASE("train over NCCL on paper: an operation that fails is told by every rank, soon") {

@@ -16,4 +16,10 @@ struct KernelCase {
 };
 const std::vector<KernelCase>& kernel_cases();
 
+// Those of kernel_faults.cpp.
+void check_checksums(OnPaper& paper);
+void check_faults(OnPaper& paper);
+void check_conversions(OnPaper& paper);
+void check_outside(OnPaper& paper);
+
 }  // namespace lockstep::test

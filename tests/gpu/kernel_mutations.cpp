@@ -8,6 +8,7 @@
 #include <map>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 #include "engine/base/text.hpp"
 #include "engine/gpu/open_gpu.hpp"
@@ -57,6 +58,24 @@ const std::vector<Change>& changes() {
   };
   return all;
 }
+
+// Three lines, one after the other: what either number has above its lower half, compared with 0.
+class DivisionChoice {
+ public:
+  bool ends_with(const std::string& line) {
+    static const std::regex either("or\\.b64 (%rd[0-9]+), .*");
+    static const std::regex upper("and\\.b64 (%rd[0-9]+), (%rd[0-9]+), -4294967296;");
+    static const std::regex none("setp\\.(eq|ne)\\.s64 %p[0-9]+, (%rd[0-9]+), 0;");
+    std::smatch match;
+    const std::string both = std::exchange(both_, ""), above = std::exchange(above_, "");
+    if (std::regex_match(line, match, either)) both_ = match[1];
+    if (std::regex_match(line, match, upper) && match[2] == both) above_ = match[1];
+    return std::regex_match(line, match, none) && match[2] == above;
+  }
+
+ private:
+  std::string both_, above_;  // the registers that the line before wrote
+};
 
 // "sum_by_teams<float, 32>" of "void lockstep::gpu::...::sum_by_teams<float, 32>(...)".
 std::string short_name(std::string demangled) {
@@ -118,6 +137,7 @@ std::vector<Mutation> mutations_of(const Kernel& kernel) {
   const std::regex place("\\.loc\\s+[0-9]+ ([0-9]+) .*");
   std::smatch match;
   int source_line = 0;
+  DivisionChoice division;
   for (std::string line; std::getline(lines, line);) {
     const std::size_t first = line.find_first_not_of(" \t");
     if (first == std::string::npos) continue;
@@ -127,12 +147,14 @@ std::vector<Mutation> mutations_of(const Kernel& kernel) {
       continue;
     }
     const int n = ++of_text[line];  // of lines that read alike, the one meant is counted
+    const bool chooses_division = division.ends_with(line);
     for (const Change& change : changes()) {
       if (!std::regex_match(line, change.from)) continue;
       const int nth = ++of_kind[change.kind];
       all.push_back({change.kind, text(kernel.name, " ", change.kind, " ", nth), line, source_line,
                      text(kernel.symbol, "~", n, "~", line, "~",
-                          std::regex_replace(line, change.from, change.to))});
+                          std::regex_replace(line, change.from, change.to)),
+                     chooses_division});
     }
   }
   return all;

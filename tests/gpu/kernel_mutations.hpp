@@ -28,6 +28,10 @@ struct Mutation {
   std::string instruction;
   int line = 0;      // of the source
   std::string edit;  // PAPER_PTX_EDIT
+  // nvcc divides numbers of 64 bits as numbers of 32 where both fit, and looks at their upper
+  // halves first. That choice is the compiler's: the source has one division, and where both
+  // numbers fit, both ways give its quotient. It has a number, but is not changed.
+  bool chooses_division = false;
 };
 
 // kinds:

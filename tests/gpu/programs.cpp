@@ -2,6 +2,7 @@
 
 #include <array>
 #include <limits>
+#include <utility>
 
 namespace lockstep::test {
 
@@ -68,6 +69,42 @@ Results element_by_element(DType dtype, Device& device, std::int64_t columns) {
           ops::sum_to(x, {columns}),
           ops::dropout(x, {.rate = 0.4, .seed = 5, .first_sample = 2, .sample_stride = 3}),
           ops::dropout(noise({2, 131}, dtype, device, 9), {.rate = 0, .seed = 1})};
+}
+
+Results broadcasts(DType dtype, Device& device) {
+  Results out;
+  const Tensor x = noise({19, 7, 11}, dtype, device);
+  const std::pair<Tensor, Tensor> pairs[] = {
+      {x, noise({1}, dtype, device, 1)},
+      {x, noise({11}, dtype, device, 1)},
+      {noise({13, 1, 11}, dtype, device, 2), noise({7, 1}, dtype, device, 3)},
+      {noise({5, 1, 11}, dtype, device, 2),
+       noise({7, 1}, dtype, device, 3)},  // two turns of a block
+      {noise({2, 1, 3, 1, 29}, dtype, device, 4), noise({1, 4, 1, 5, 1}, dtype, device, 5)}};
+  for (const auto& [a, b] : pairs) {
+    out.insert(out.end(), {ops::add(a, b), ops::subtract(a, b), ops::multiply(a, b)});
+  }
+  return out;
+}
+
+Results conversions(DType dtype, std::int64_t count, Device& device) {
+  const Tensor x = ops::scale(noise({count}, dtype, device), 40);
+  Results out;
+  // Between them, in each of a thread's turns: what a half has not, and the last that rounds to
+  // one.
+  const double infinite = std::numeric_limits<double>::infinity();
+  const std::array<double, 5> ends{infinite, -infinite, std::nan(""), 0x1.ffdffep15, 0x1p-14};
+  std::vector<double> values;
+  for (std::size_t i = 0; std::cmp_less(i, count); ++i) {
+    values.push_back(i % 3 == 0 ? ends[i / 3 % ends.size()] : static_cast<double>(i) / 7);
+  }
+  const Tensor extreme = from_values(values, {count}, dtype, device);
+  for (const DType to : {DType::bfloat16, DType::float16}) out.push_back(extreme.to(to));
+  for (const DType to : {DType::float32, DType::float64, DType::bfloat16, DType::float16,
+                         DType::int64, DType::int32, DType::int8}) {
+    out.push_back(x.to(to));
+  }
+  return out;
 }
 
 Results updates(std::int64_t count, DType dtype, Device& device) {
@@ -194,6 +231,18 @@ Results norms(std::int64_t rows, std::int64_t columns, DType dtype, Device& devi
   const auto of_rms = ops::norm_backward(grad, x, weight, {}, rms.inverse_deviation);
   return {layer.y,    layer.mean,      layer.inverse_deviation, rms.y,    rms.inverse_deviation,
           of_layer.x, of_layer.weight, of_layer.bias,           of_rms.x, of_rms.weight};
+}
+
+Results norms_again(std::int64_t rows, std::int64_t columns, DType dtype, Device& device) {
+  const Tensor x = noise({rows, columns}, dtype, device);
+  const Tensor weight = noise({columns}, dtype, device, 1),
+               bias = noise({columns}, dtype, device, 2);
+  const auto layer = ops::layer_norm(x, weight, bias, 1e-5);
+  const Tensor& scale = layer.inverse_deviation;
+  return {ops::normalize_again(x, weight, bias, layer.mean, scale),
+          ops::normalize_again(x, weight, {}, layer.mean, scale),
+          ops::normalize_again(x, weight, bias, {}, scale),
+          ops::normalize_again(x, weight, {}, {}, scale)};
 }
 
 Results products(DType dtype, Device& device) {

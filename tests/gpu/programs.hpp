@@ -9,6 +9,8 @@ namespace lockstep::test {
 // Whose results have the CPU's bits.
 Results movements(DType dtype, Device& device);
 Results element_by_element(DType dtype, Device& device, std::int64_t columns = 5);
+Results broadcasts(DType dtype, Device& device);  // of one axis, two, up to four, up to eight
+Results conversions(DType dtype, std::int64_t count, Device& device);
 Results updates(std::int64_t count, DType dtype, Device& device);
 Results global_norms(DType dtype, Device& device);
 Results rows_by_number(std::int64_t columns, DType dtype, Device& device);
@@ -22,6 +24,7 @@ Results activations(std::int64_t count, DType dtype, Device& device, std::int64_
 Results sums(DType dtype, Device& device);
 Results losses(std::int64_t rows, std::int64_t classes, DType dtype, Device& device);
 Results norms(std::int64_t rows, std::int64_t columns, DType dtype, Device& device);
+Results norms_again(std::int64_t rows, std::int64_t columns, DType dtype, Device& device);
 Results products(DType dtype, Device& device);
 Results attention(const Attended& of, DType dtype, Device& device);
 

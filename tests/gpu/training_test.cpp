@@ -193,10 +193,16 @@ TEST_CASE("gpu: a GPT with tied weights trains on paper beside the CPU, float32"
 TEST_CASE("gpu: a GPT with untied weights trains on paper beside the CPU, float32") {
   check_beside_cpu(gpt(DType::float32, nn::OutputHead::untied));
 }
-TEST_CASE("gpu: a GPT trains on paper beside the CPU, float64") {
+TEST_CASE("gpu: a GPT with tied weights trains on paper beside the CPU, float64") {
   check_beside_cpu(gpt(DType::float64, nn::OutputHead::tied));
 }
-TEST_CASE("gpu: a GPT trains on paper beside the CPU, bfloat16") {
+TEST_CASE("gpu: a GPT with untied weights trains on paper beside the CPU, float64") {
+  check_beside_cpu(gpt(DType::float64, nn::OutputHead::untied));
+}
+TEST_CASE("gpu: a GPT with tied weights trains on paper beside the CPU, bfloat16") {
+  check_beside_cpu(gpt(DType::bfloat16, nn::OutputHead::tied));
+}
+TEST_CASE("gpu: a GPT with untied weights trains on paper beside the CPU, bfloat16") {
   check_beside_cpu(gpt(DType::bfloat16, nn::OutputHead::untied));
 }
 

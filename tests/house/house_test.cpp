@@ -1,4 +1,9 @@
 // The house as it stands keeps its own rules.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
 #include "tests/catch.hpp"
 #include "tests/house/floors.hpp"
 #include "tests/house/habits.hpp"
@@ -16,6 +21,36 @@ std::string all_complaints(const std::vector<std::string>& folders, Habit habit)
     for (const std::string& one : habit(source)) all.push_back(one);
   }
   return joined(all);
+}
+
+// Files that bring numbers of a GPU to the host, a line each.
+std::string readers_on_the_host() {
+  std::string all;
+  for (const Source& source : sources_under(product)) {
+    if (source.path.starts_with("engine/tensor/") || source.path.starts_with("engine/gpu/")) {
+      continue;
+    }
+    const auto reads = [](const std::string& line) {
+      return code_of(line).find("to_host(") != std::string::npos;
+    };
+    if (std::ranges::any_of(source.lines, reads)) all += source.path + "\n";
+  }
+  return all;
+}
+
+// The files of a table of docs/gpu.md, sorted.
+std::string listed_below(const std::string& heading) {
+  std::ifstream page(std::filesystem::path(LOCKSTEP_ROOT) / "docs/gpu.md");
+  std::set<std::string> files;
+  std::string line;
+  while (std::getline(page, line) && line != heading) {
+  }
+  while (std::getline(page, line) && !line.starts_with("## ")) {
+    if (line.starts_with("| `")) files.insert(line.substr(3, line.find('`', 3) - 3));
+  }
+  std::string all;
+  for (const std::string& file : files) all += file + "\n";
+  return all;
 }
 
 }  // namespace
@@ -41,6 +76,10 @@ TEST_CASE("the house: files are short and begin with their idea") {
 TEST_CASE("the house: no state hides, and only the launcher reads the environment") {
   CHECK(all_complaints(product, hidden_state) == "");
   CHECK(all_complaints(product, reads_environment) == "");
+}
+
+TEST_CASE("the house: what is computed on the host for want of a CUDA kernel is in docs/gpu.md") {
+  CHECK(readers_on_the_host() == listed_below("## What the host still does"));
 }
 
 TEST_CASE("the house: no bool parameters, nothing put off") {

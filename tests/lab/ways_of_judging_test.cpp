@@ -119,6 +119,41 @@ TEST_CASE("lab check --world nccl: GPUs on paper confirm values, and only values
   CHECK(tree.lab({"check", "ring_all_reduce", "--paper"}).exit_code == 2);
 }
 
+namespace {
+
+void check_solution_on_paper(const std::string& file) {
+  const test::Tree tree;
+  tree.solve(file);
+  const auto seen =
+      tree.lab({"check", fs::path(file).stem(), "--world", "nccl", "--paper", "--json"});
+  INFO(seen.output);
+  if (seen.exit_code == 3) {
+    CHECK_THAT(seen.output, test::contains("--world nccl needs NVIDIA's compiler"));
+    return;
+  }
+  CHECK(nlohmann::json::parse(seen.output).at("verdict") == "pass");
+}
+
+}  // namespace
+
+TEST_CASE("lab check --world nccl: an all-reduce over messages is right on GPUs on paper") {
+  check_solution_on_paper(ring_file);
+}
+
+TEST_CASE("lab check --world nccl: every part that real processes can judge is right on paper",
+          "[.all]") {
+  int parts = 0;
+  for (const auto& entry :
+       fs::recursive_directory_iterator(fs::path(LOCKSTEP_ROOT) / "exercises")) {
+    if (entry.path().extension() != ".toml") continue;
+    if (read_text(entry.path()).find("among_processes = true") == std::string::npos) continue;
+    ++parts;
+    const fs::path solution = entry.path().parent_path().filename() / entry.path().stem();
+    check_solution_on_paper(solution.string() + ".cpp");
+  }
+  CHECK(parts > 10);
+}
+
 TEST_CASE("lab check --world nccl: a machine without a GPU says what to type") {
   if (fs::exists("/dev/nvidiactl")) return;
   const test::Tree tree;

@@ -71,6 +71,16 @@ TEST_CASE("paper: a launch that goes to another stream is found, with every seed
   }
 }
 
+TEST_CASE("paper: a copy that goes to another stream is found, with every seed") {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const Ran ran = run_program("faults", "pinned_read_early clean", seed, "PAPER_MOVE_LAUNCH=2");
+    INFO(ran.said);
+    CHECK(ran.exit_code == exit_code_of_findings);
+    CHECK_THAT(ran.said, contains("race between streams") &&
+                             contains("cudaMemcpyAsync (#1 of a stray stream)"));
+  }
+}
+
 TEST_CASE("paper: counters are a table, a line a kernel") {
   const Ran ran = run_program("behaviour", "values", 1, "PAPER_COUNTERS=1");
   CHECK(ran.exit_code == 0);

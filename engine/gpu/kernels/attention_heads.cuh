@@ -2,8 +2,10 @@
 //   tiles     attention.cu, attention_backward.cu: no T×T matrix; a tile of a head's rows lies in
 //             shared memory, which has room for heads of at most 128 numbers
 //   products  attention_products.cu: cuBLAS's, and H·256·T numbers of memory for the time of a call
-// The rule: products where the tiles have no room, tiles everywhere else, because they need no
-// memory. Which is faster at which sizes has not been measured: no GPU has run either yet.
+// The rule: products where the tiles have no room, tiles everywhere else. Memory and T speak for
+// tiles at every size: they need none of the H·256·T numbers, which grow with T. Only speed could
+// speak for products, and it has not been measured: no GPU has run either yet. So the rule asks for
+// neither T nor free memory, and the head's size alone decides.
 // B batch, T sequence, H heads, D size of a head, C = H·D.
 #pragma once
 

@@ -116,8 +116,11 @@ void check_overlap(Runtime& state, const Copy& what) {
 }  // namespace
 
 cudaError_t copy(Runtime& state, const Copy& what, cudaStream_t stream, Waiting waiting) {
-  const Runtime::Queue queue = state.queue(stream);
+  const Runtime::Queue asked = state.queue(stream);
   if (what.bytes == 0) return cudaSuccess;
+  // cudaMemcpy names no stream that a program could take for another.
+  const Runtime::Queue queue =
+      waiting == Waiting::synchronous ? asked : state.queue_of_launch(stream);
   const End to = end_of(state, what.to, what.bytes), from = end_of(state, what.from, what.bytes);
   check_kind(state, what.kind, to, from);
   check_fit(state, queue, Touch::read, from, what.bytes);
@@ -150,8 +153,9 @@ cudaError_t copy(Runtime& state, const Copy& what, cudaStream_t stream, Waiting 
 }
 
 cudaError_t set(Runtime& state, void* pointer, int value, std::size_t bytes, cudaStream_t stream) {
-  const Runtime::Queue queue = state.queue(stream);
+  const Runtime::Queue asked = state.queue(stream);
   if (bytes == 0) return cudaSuccess;
+  const Runtime::Queue queue = stream == nullptr ? asked : state.queue_of_launch(stream);
   const End to = end_of(state, pointer, bytes);
   if (to.device == nullptr && !to.pinned) {
     state.refuse(cudaErrorInvalidValue, Kind::bad_call,

@@ -26,7 +26,9 @@ using Kind = CollectiveKind;
 class NcclGroup final : public ProcessGroup {
  public:
   // Collective over `words`, a host's group of this one's own.
-  NcclGroup(Store& store, Device& gpu, std::unique_ptr<ProcessGroup> words, NcclOptions options);
+  //   first_rank  of this rank in the group of make_nccl_group
+  NcclGroup(Store& store, Device& gpu, std::unique_ptr<ProcessGroup> words, NcclOptions options,
+            int first_rank);
   ~NcclGroup() override;
 
   std::string_view backend() const override { return "nccl"; }
@@ -62,6 +64,8 @@ class NcclGroup final : public ProcessGroup {
   Store& store_;
   Device& gpu_;
   const NcclOptions options_;
+  const int first_rank_;
+  std::vector<int> first_ranks_;  // of all ranks here
   CpuDevice host_;
   const int exceptions_ = std::uncaught_exceptions();  // under way when the group was made
   NcclCore core_;
@@ -91,6 +95,7 @@ std::vector<T> gathered(const T& mine, int size, CpuDevice& host, const Gather& 
 struct Home {
   std::uint64_t host, gpu;
   std::int64_t process;
+  std::int64_t first_rank;
 };
 
 // All ranks come to the same sentence.
@@ -107,30 +112,37 @@ void check_each_has_a_gpu(const std::vector<Home>& homes) {
   }
 }
 
-// The processes of the ranks that are on this host.
-Watchdog::Processes processes_of(ProcessGroup& words, std::uint64_t gpu, CpuDevice& host) {
+// Of all ranks. Throws where one has no GPU of its own.
+std::vector<Home> homes_of(ProcessGroup& words, std::uint64_t gpu, int first_rank,
+                           CpuDevice& host) {
   const std::string name = this_host();
-  const Home mine{checksum_of(std::as_bytes(std::span(name))), gpu, getpid()};
-  const auto homes = gathered(mine, words.size(), host, [&](const Tensor& one, const Tensor& all) {
-    words.all_gather(one, all);
-  });
+  const Home mine{checksum_of(std::as_bytes(std::span(name))), gpu, getpid(), first_rank};
+  auto homes = gathered(mine, words.size(), host,
+                        [&](const Tensor& one, const Tensor& all) { words.all_gather(one, all); });
   check_each_has_a_gpu(homes);
+  return homes;
+}
+
+// The other processes that are on this host.
+Watchdog::Processes processes_beside(int me, const std::vector<Home>& homes) {
+  const Home& mine = homes[static_cast<std::size_t>(me)];
   Watchdog::Processes processes;
-  for (int rank = 0; rank < words.size(); ++rank) {
-    const Home& home = homes[static_cast<std::size_t>(rank)];
+  for (std::size_t rank = 0; rank < homes.size(); ++rank) {
+    const Home& home = homes[rank];
     if (home.host != mine.host || home.process == mine.process) continue;
     const auto file = static_cast<int>(syscall(SYS_pidfd_open, home.process, 0));
-    if (file >= 0) processes.emplace(rank, Descriptor(file));
+    if (file >= 0) processes.emplace(static_cast<int>(rank), Descriptor(file));
   }
   return processes;
 }
 
 NcclGroup::NcclGroup(Store& store, Device& gpu, std::unique_ptr<ProcessGroup> words,
-                     NcclOptions options)
+                     NcclOptions options, int first_rank)
     : ProcessGroup(words->rank(), words->size()),
       store_(store),
       gpu_(gpu),
       options_(std::move(options)),
+      first_rank_(first_rank),
       core_(parts_of(std::move(words))),
       line_(joined()) {}
 
@@ -141,7 +153,9 @@ NcclCore::Parts NcclGroup::parts_of(std::unique_ptr<ProcessGroup> words) {
   parts.timeout_s = options_.timeout_s;
   parts.keys = with_prefix(store_, "nccl/" + options_.name);
   parts.wires = gpu::open_wires(gpu_);
-  parts.processes = processes_of(*words, parts.wires->place(), host_);
+  const std::vector<Home> homes = homes_of(*words, parts.wires->place(), first_rank_, host_);
+  for (const Home& home : homes) first_ranks_.push_back(static_cast<int>(home.first_rank));
+  parts.processes = processes_beside(rank(), homes);
   parts.give_up_words = [words = words.get()](const std::string& why) { give_up_in(*words, why); };
   parts.words = std::move(words);
   return parts;
@@ -261,7 +275,13 @@ Work NcclGroup::start_message(const MessageCall& call, const Tensor& data) {
   const bool sends = call.verb == Verb::send;
   const std::pair ends(sends ? rank() : call.peer, sends ? call.peer : rank());
   auto& pair = pairs_[ends];
-  if (pair == nullptr) pair = std::make_unique<NcclPair>(core_, ends.first, ends.second);
+  if (pair == nullptr) {
+    pair = std::make_unique<NcclPair>(core_, ends.first, ends.second);
+    if (options_.pairs != nullptr) {
+      options_.pairs->add({first_ranks_[static_cast<std::size_t>(ends.first)],
+                           first_ranks_[static_cast<std::size_t>(ends.second)]});
+    }
+  }
   auto flight = std::make_shared<Flight>(call, std::vector<Tensor>{data}, core_.wires().now());
   pair->start(flight, data);
   return Work(std::make_unique<Waiting>(core_, std::move(flight)));
@@ -275,10 +295,21 @@ std::unique_ptr<ProcessGroup> NcclGroup::start_split(int color, int key, const W
   if (words == nullptr) return nullptr;
   NcclOptions options = options_;
   options.name = text(options_.name, "/split", number, "_color", color);
-  return std::make_unique<NcclGroup>(store_, gpu_, std::move(words), std::move(options));
+  return std::make_unique<NcclGroup>(store_, gpu_, std::move(words), std::move(options),
+                                     first_rank_);
 }
 
 }  // namespace
+
+void NcclPairs::add(Pair pair) {
+  const std::scoped_lock lock(mutex_);
+  pairs_.push_back(pair);
+}
+
+std::vector<NcclPairs::Pair> NcclPairs::all() const {
+  const std::scoped_lock lock(mutex_);
+  return pairs_;
+}
 
 std::unique_ptr<ProcessGroup> make_nccl_group(Store& store, Device& gpu,
                                               std::unique_ptr<ProcessGroup> host,
@@ -286,7 +317,7 @@ std::unique_ptr<ProcessGroup> make_nccl_group(Store& store, Device& gpu,
   LOCKSTEP_CHECK(host != nullptr, "make_nccl_group: the host's group is missing");
   const int rank = host->rank(), size = host->size();
   try {
-    auto away = std::make_unique<NcclGroup>(store, gpu, host->split(0, rank), options);
+    auto away = std::make_unique<NcclGroup>(store, gpu, host->split(0, rank), options, rank);
     return make_group_by_device(std::move(host), std::move(away));
   } catch (const CommError& error) {
     throw CommError(text("rank ", rank, " of ", size, " cannot join the NCCL group \"",
