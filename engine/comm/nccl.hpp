@@ -63,9 +63,9 @@ struct NcclOptions {
 //   Comm      the ranks compare what they call through a split of `host`, while NCCL is under way
 //   Traffic   modelled for collectives, exact for messages
 //   Throws    gpu::GpuError where `gpu` is none of open_gpu's, or the build has no GPU code.
-//   CommError on
-//             all ranks where they cannot meet: one has no GPU, two have the same, one did not
-//             come. After a CommError of any operation the group is poisoned, as of make_gloo_group
+//             CommError on all ranks where they cannot meet: one has no GPU, two have the same, one
+//             did not come. After a CommError of any operation the group is poisoned, as of
+//             make_gloo_group
 std::unique_ptr<ProcessGroup> make_nccl_group(Store& store, Device& gpu,
                                               std::unique_ptr<ProcessGroup> host,
                                               const NcclOptions& options = {});
