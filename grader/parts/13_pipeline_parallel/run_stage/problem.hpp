@@ -18,6 +18,7 @@ struct Problem {
   std::vector<int> rows{};  // of each micro-batch
   double beside = 0;        // added to each weight
   int without_weight = -1;  // the micro-batch whose weight is 0; -1: none
+  bool measured = false;    // whether tensors are counted, so that the stage keeps none itself
   int fails_at = -1;        // the number of the pass in which the stage throws; -1: none
   std::uint64_t schedule_seed = 0;
 
