@@ -56,6 +56,27 @@ Chain make_chain(std::uint64_t salt, int parts, std::vector<int> rows) {
   return chain;
 }
 
+namespace {
+
+// A whole number of up to 26 bits has room for both terms of the product in float64.
+void refine(std::vector<std::vector<double>>& rows) {
+  for (auto& row : rows) {
+    for (double& one : row) one *= 1 + 0x1p-26;
+  }
+}
+
+}  // namespace
+
+Chain with_fine_inputs(Chain chain) {
+  refine(chain.inputs);
+  return chain;
+}
+
+Chain with_fine_coefficients(Chain chain) {
+  refine(chain.coefficients);
+  return chain;
+}
+
 std::vector<double> make_weights(std::uint64_t salt, int micro_batches) {
   constexpr int whole = 64;
   std::vector<int> shares(static_cast<std::size_t>(micro_batches), 2);

@@ -18,6 +18,8 @@ struct Problem {
   int rows = 2;
   std::uint64_t schedule_seed = 0;
   int shapes = 1;  // of what layers exchange
+  enum class Fine : std::uint8_t { none, inputs, coefficients };
+  Fine fine = Fine::none;  // what has numbers that no float32 holds
 
   int layers() const { return static_cast<int>(device_of_layer.size()); }
   int device_of(int layer) const { return device_of_layer[static_cast<std::size_t>(layer)]; }
@@ -38,7 +40,10 @@ struct Problem {
 constexpr double forward_s = 20e-6;
 
 Chain chain_of(const Problem& p, std::uint64_t salt) {
-  return make_chain(salt, p.layers(), {p.rows});
+  Chain chain = make_chain(salt, p.layers(), {p.rows});
+  if (p.fine == Problem::Fine::inputs) return with_fine_inputs(std::move(chain));
+  if (p.fine == Problem::Fine::coefficients) return with_fine_coefficients(std::move(chain));
+  return chain;
 }
 
 SplitCase case_of(const Problem& p, std::uint64_t salt, int device) {
@@ -245,6 +250,11 @@ Exam exam() {
        [](Bench& bench) {
          judge_maps(bench, 2, {{0, 1}, {0, 0, 1}, {0, 1, 1, 1}});
          judge_maps(bench, 3, {{0, 1, 2}, {2, 1, 0}});
+         for (const auto fine : {Problem::Fine::inputs, Problem::Fine::coefficients}) {
+           Problem p = problem_of(bench, 2, {0, 1, 1});
+           p.fine = fine;
+           judge(bench, contract, p);
+         }
        }},
       {"layers 0, 1, 0: a device whose layers are no neighbours",
        [](Bench& bench) {
