@@ -168,7 +168,7 @@ void check_loss(Bench& bench, const Played& played, const Problem& p, const Expe
 
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<StageReport>& reports) {
-  Expected expected{make_chain(salt, p.plan.stages * p.plan.chunks, p.rows), weights_of(p, salt)};
+  Expected expected{chain_of(p, salt), weights_of(p, salt)};
   const bool trains = p.plan.actions.front().back().pass != pipeline::Pass::forward;
   for (int stage = p.plan.stages - 1; stage >= 0; --stage) {
     const StageReport& report = reports[static_cast<std::size_t>(stage)];
