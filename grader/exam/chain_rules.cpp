@@ -1,5 +1,7 @@
 #include "grader/exam/chain_rules.hpp"
 
+#include <cmath>
+
 #include "engine/base/random.hpp"
 
 namespace lockstep::grader {
@@ -75,6 +77,10 @@ Chain with_fine_inputs(Chain chain) {
 Chain with_fine_coefficients(Chain chain) {
   refine(chain.coefficients);
   return chain;
+}
+
+bool is_rounded(double seen, double right) {
+  return std::fabs(seen - right) <= 1e-6 * std::fabs(right);
 }
 
 std::vector<double> make_weights(std::uint64_t salt, int micro_batches) {

@@ -118,14 +118,12 @@ class HeldChain {
                    name_of_part(which), " before");
     LOCKSTEP_CHECK(gradient.defined(), "a backward pass through ", name_of_part(which),
                    " was given no gradient");
-    LOCKSTEP_CHECK(kept.given.untouched(), "the input of ", name_of_part(which), ", micro-batch ",
-                   micro_batch,
-                   ", was written to after forward() got it; it is kept for the "
-                   "backward pass");
-    LOCKSTEP_CHECK(kept.made.untouched(), "what ", name_of_part(which), " made of micro-batch ",
-                   micro_batch,
-                   " was written to after forward() returned it; it is kept for the "
-                   "backward pass");
+    LOCKSTEP_CHECK(kept.given.untouched(), "the input of ", name_of_part(which),
+                   for_micro_batch(micro_batch),
+                   " was written to after forward() got it; it is kept for the backward pass");
+    LOCKSTEP_CHECK(kept.made.untouched(), "what ", name_of_part(which), " made",
+                   for_micro_batch(micro_batch),
+                   " was written to after forward() returned it; it is kept for the backward pass");
     if (ends(which)) {
       LOCKSTEP_CHECK(kept.loss.first.item() == kept.loss.second, "the loss of micro-batch ",
                      micro_batch, " was written to after forward() returned it; it is the stage's");
@@ -147,7 +145,7 @@ class HeldChain {
     LOCKSTEP_CHECK(!kept.gradient.empty(), "weight_gradient(): micro-batch ", micro_batch,
                    " did not go back through ", name_of_part(which), " before");
     LOCKSTEP_CHECK(kept.given.untouched() && kept.given_back.untouched(), "what ",
-                   name_of_part(which), " was given for micro-batch ", micro_batch,
+                   name_of_part(which), " was given", for_micro_batch(micro_batch),
                    " was written to before its weight gradient was made; it is kept until then");
     const auto width = static_cast<std::size_t>(share_.width);
     std::vector<double>& sum = gradients_[which];
@@ -176,6 +174,10 @@ class HeldChain {
   }
   std::string name_of_part(std::size_t which) const {
     return text(part_, " ", share_.mine.at(which));
+  }
+  // Nothing in a run that has no micro-batches.
+  std::string for_micro_batch(int micro_batch) const {
+    return share_.rows.size() > 1 ? text(" for micro-batch ", micro_batch) : "";
   }
 
   std::int64_t rows_of(int micro_batch) const {
