@@ -1,5 +1,7 @@
 #include "grader/exam/chain_rules.hpp"
 
+#include <cmath>
+
 #include "engine/base/random.hpp"
 
 namespace lockstep::grader {
@@ -54,6 +56,31 @@ Chain make_chain(std::uint64_t salt, int parts, std::vector<int> rows) {
     chain.coefficients.back().back() = 2;
   }
   return chain;
+}
+
+namespace {
+
+// A whole number of up to 26 bits has room for both terms of the product in float64.
+void refine(std::vector<std::vector<double>>& rows) {
+  for (auto& row : rows) {
+    for (double& one : row) one *= 1 + 0x1p-26;
+  }
+}
+
+}  // namespace
+
+Chain with_fine_inputs(Chain chain) {
+  refine(chain.inputs);
+  return chain;
+}
+
+Chain with_fine_coefficients(Chain chain) {
+  refine(chain.coefficients);
+  return chain;
+}
+
+bool is_rounded(double seen, double right) {
+  return std::fabs(seen - right) <= 1e-6 * std::fabs(right);
 }
 
 std::vector<double> make_weights(std::uint64_t salt, int micro_batches) {

@@ -63,11 +63,27 @@ std::string marked_list(const Plan& plan, int stage, std::optional<std::size_t> 
   return list + (to < actions.size() ? " …" : "");
 }
 
-Cause cause_of_fault(const PlanFault& fault) {
+// Whether forward passes count from 0, and go on behind the last of a few micro-batches.
+bool warms_up_too_far(const Plan& plan, const PlanFault& fault) {
+  if (plan.micro_batches >= plan.stages || fault.action.micro_batch < plan.micro_batches ||
+      fault.action.chunk >= plan.chunks) {
+    return false;
+  }
+  return std::ranges::any_of(
+      plan.actions[static_cast<std::size_t>(fault.stage)],
+      [](const auto& action) { return action.pass == Pass::forward && action.micro_batch == 0; });
+}
+
+Cause cause_of_fault(const Plan& plan, const PlanFault& fault) {
   switch (fault.kind) {
     case FaultKind::sizes:
       return {"no_answer", "each stage returns one list"};
     case FaultKind::no_such_pass:
+      if (warms_up_too_far(plan, fault)) {
+        return {"no_such_pass",
+                "the warm-up goes past the last micro-batch; with fewer micro-batches than stages, "
+                "it has all of them and no more"};
+      }
       return {"no_such_pass", "micro-batches and chunks count from 0"};
     case FaultKind::doubled:
       return {"twice", "each pass runs once; when one loop ends, the next one goes on from there"};
@@ -91,7 +107,7 @@ Cause cause_of_fault(const PlanFault& fault) {
 
 Failure failure_of_fault(const ScheduleRules& rules, const Plan& plan, const PlanFault& fault) {
   const bool circle = fault.kind == FaultKind::circle;
-  Cause cause = cause_of_fault(fault);
+  Cause cause = cause_of_fault(plan, fault);
   if (circle && rules.stuck) cause = rules.stuck(plan).value_or(cause);
   std::string seen;
   if (circle) {

@@ -1,16 +1,21 @@
 // A model for parts that are about who computes what, and not about what is computed: parts in a
 // row, each a square matrix of small whole numbers, so that every result is exact. A rank is given
 // its own parts only.
+// A tensor that a part is given, or gives, belongs to it until the part is done with the
+// micro-batch: who writes to it meanwhile breaks a real model, and here is told so.
 //   b rows of a micro-batch; W width, the same everywhere. What two parts exchange has b·W
 //   elements, but its shape is not that of the next two: the room for one tensor does not fit
 //   another
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/fields.hpp"
 #include "engine/tensor/tensor.hpp"
@@ -27,17 +32,41 @@ struct ChainShare {
   std::vector<std::vector<double>> matrices{};  // of these, [W, W]
   std::vector<std::vector<double>> inputs{};    // [b, W], by micro-batch; who has the first part
   std::vector<std::vector<double>> coefficients{};  // [b, W]; who has the last: loss = Σ c · y
+  // Whether parts keep the tensors themselves, and not copies of their numbers. Then what is held
+  // for others cannot be measured.
+  bool holds = true;
 };
 template <typename Archive>
 void fields(Archive& archive, ChainShare& share) {
   archive(share.parts, share.width, share.shapes, share.rows, share.mine, share.matrices,
-          share.inputs, share.coefficients);
+          share.inputs, share.coefficients, share.holds);
 }
+
+// A tensor that a part keeps, and the numbers that were in it.
+class HeldTensor {
+ public:
+  HeldTensor() = default;
+  explicit HeldTensor(Tensor tensor) : tensor_(std::move(tensor)) {
+    if (!tensor_.defined()) return;
+    const auto now = tensor_.raw_bytes();
+    was_.assign(now.begin(), now.end());
+  }
+
+  bool untouched() const {
+    return !tensor_.defined() || std::ranges::equal(tensor_.raw_bytes(), was_);
+  }
+
+ private:
+  Tensor tensor_;
+  Bytes was_;
+};
 
 // The parts of a rank, at work. `which` counts the rank's own parts.
 class HeldChain {
  public:
-  HeldChain(const ChainShare& share, Device& device) : share_(share), device_(device) {
+  //   part  what the task calls a part
+  HeldChain(const ChainShare& share, Device& device, std::string part = "part")
+      : share_(share), device_(device), part_(std::move(part)) {
     gradients_.assign(share.mine.size(),
                       std::vector<double>(static_cast<std::size_t>(share.width * share.width)));
   }
@@ -54,34 +83,47 @@ class HeldChain {
 
   Tensor forward(std::size_t which, int micro_batch, const Tensor& input) {
     const auto m = static_cast<std::size_t>(micro_batch);
-    LOCKSTEP_CHECK(begins(which) != input.defined(), "forward(), part ", share_.mine[which],
-                   begins(which) ? ": the model's first part has its own input, and was given one"
-                                 : ": no input was given");
+    LOCKSTEP_CHECK(
+        begins(which) != input.defined(), "forward(), ", name_of_part(which),
+        begins(which) ? text(": the model's first ", part_, " has its own input, and was given one")
+                      : text(": no input was given"));
     const int part = share_.mine[which];
     std::vector<double> x = begins(which)
                                 ? share_.inputs.at(m)
                                 : elements(input, shape_before(part, micro_batch), "an input");
     const auto added = kept_.emplace(std::pair(which, micro_batch), Kept{});
-    LOCKSTEP_CHECK(added.second, "forward(): micro-batch ", micro_batch, " passed through part ",
-                   share_.mine[which], " before");
+    LOCKSTEP_CHECK(added.second, "forward(): micro-batch ", micro_batch, " passed through ",
+                   name_of_part(which), " before");
+    Kept& kept = added.first->second;
     const std::vector<double> y = product(x, share_.matrices.at(which), Transposed::no);
-    added.first->second.input = std::move(x);
-    if (!ends(which)) return tensor_of(y, shape_before(part + 1, micro_batch));
+    kept.input = std::move(x);
+    hold(kept.given, input);
+    if (!ends(which)) {
+      const Tensor made = tensor_of(y, shape_before(part + 1, micro_batch));
+      hold(kept.made, made);
+      return made;
+    }
     double loss = 0;
     for (std::size_t i = 0; i < y.size(); ++i) loss += share_.coefficients.at(m)[i] * y[i];
     // Of another kind, so that it counts as the stage's.
     const Tensor made = full({1}, loss, DType::float64, device_, MemoryKind::buffers);
-    added.first->second.loss = {made, loss};
+    kept.loss = {made, loss};
     return made;
   }
 
   // Adds to the part's gradient only when weight_gradient is called.
   Tensor input_gradient(std::size_t which, int micro_batch, const Tensor& gradient) {
     Kept& kept = kept_at(which, micro_batch, "a backward pass");
-    LOCKSTEP_CHECK(kept.gradient.empty(), "micro-batch ", micro_batch, " went back through part ",
-                   share_.mine[which], " before");
-    LOCKSTEP_CHECK(gradient.defined(), "a backward pass through part ", share_.mine[which],
+    LOCKSTEP_CHECK(kept.gradient.empty(), "micro-batch ", micro_batch, " went back through ",
+                   name_of_part(which), " before");
+    LOCKSTEP_CHECK(gradient.defined(), "a backward pass through ", name_of_part(which),
                    " was given no gradient");
+    LOCKSTEP_CHECK(kept.given.untouched(), "the input of ", name_of_part(which),
+                   for_micro_batch(micro_batch),
+                   " was written to after forward() got it; it is kept for the backward pass");
+    LOCKSTEP_CHECK(kept.made.untouched(), "what ", name_of_part(which), " made",
+                   for_micro_batch(micro_batch),
+                   " was written to after forward() returned it; it is kept for the backward pass");
     if (ends(which)) {
       LOCKSTEP_CHECK(kept.loss.first.item() == kept.loss.second, "the loss of micro-batch ",
                      micro_batch, " was written to after forward() returned it; it is the stage's");
@@ -92,6 +134,7 @@ class HeldChain {
       kept.gradient =
           elements(gradient, shape_before(share_.mine[which] + 1, micro_batch), "a gradient");
     }
+    hold(kept.given_back, gradient);
     if (begins(which)) return {};
     const auto back = product(kept.gradient, share_.matrices.at(which), Transposed::yes);
     return tensor_of(back, shape_before(share_.mine[which], micro_batch));
@@ -100,7 +143,10 @@ class HeldChain {
   void weight_gradient(std::size_t which, int micro_batch) {
     const Kept& kept = kept_at(which, micro_batch, "a weight gradient");
     LOCKSTEP_CHECK(!kept.gradient.empty(), "weight_gradient(): micro-batch ", micro_batch,
-                   " did not go back through part ", share_.mine[which], " before");
+                   " did not go back through ", name_of_part(which), " before");
+    LOCKSTEP_CHECK(kept.given.untouched() && kept.given_back.untouched(), "what ",
+                   name_of_part(which), " was given", for_micro_batch(micro_batch),
+                   " was written to before its weight gradient was made; it is kept until then");
     const auto width = static_cast<std::size_t>(share_.width);
     std::vector<double>& sum = gradients_[which];
     for (std::size_t row = 0; row < kept.input.size() / width; ++row) {
@@ -120,7 +166,19 @@ class HeldChain {
   struct Kept {
     std::vector<double> input{}, gradient{};
     std::pair<Tensor, double> loss{};  // of the last part, and what it was
+    HeldTensor given{}, made{}, given_back{};
   };
+
+  void hold(HeldTensor& place, const Tensor& tensor) const {
+    if (share_.holds) place = HeldTensor(tensor);
+  }
+  std::string name_of_part(std::size_t which) const {
+    return text(part_, " ", share_.mine.at(which));
+  }
+  // Nothing in a run that has no micro-batches.
+  std::string for_micro_batch(int micro_batch) const {
+    return share_.rows.size() > 1 ? text(" for micro-batch ", micro_batch) : "";
+  }
 
   std::int64_t rows_of(int micro_batch) const {
     return share_.rows.at(static_cast<std::size_t>(micro_batch));
@@ -137,14 +195,14 @@ class HeldChain {
   }
   Kept& kept_at(std::size_t which, int micro_batch, const char* what) {
     const auto at = kept_.find({which, micro_batch});
-    LOCKSTEP_CHECK(at != kept_.end(), what, " of micro-batch ", micro_batch, " through part ",
-                   share_.mine.at(which), ": its forward pass did not come before");
+    LOCKSTEP_CHECK(at != kept_.end(), what, " of micro-batch ", micro_batch, " through ",
+                   name_of_part(which), ": its forward pass did not come before");
     return at->second;
   }
   std::vector<double> elements(const Tensor& tensor, const Shape& shape, const char* what) const {
     LOCKSTEP_CHECK(tensor.shape() == shape && tensor.dtype() == DType::float64, what, " is ",
-                   name_of(tensor.dtype()), " of shape ", text_of(tensor.shape()), ", expected ",
-                   text_of(shape));
+                   name_of(tensor.dtype()), " of shape ", text_of(tensor.shape()),
+                   ", expected float64 of shape ", text_of(shape));
     std::vector<double> all(static_cast<std::size_t>(tensor.numel()));
     std::memcpy(all.data(), tensor.raw_bytes().data(), all.size() * sizeof(double));
     return all;
@@ -171,6 +229,7 @@ class HeldChain {
 
   const ChainShare& share_;
   Device& device_;
+  std::string part_;
   std::map<std::pair<std::size_t, int>, Kept> kept_;  // by part and micro-batch
   std::vector<std::vector<double>> gradients_;        // by part
 };

@@ -63,7 +63,7 @@ TEST_CASE("pipeline: a plan with a missing or doubled pass names stage and pass"
   plan.actions[0][3] = forward(7);
   CHECK(sentence_of(plan) ==
         "stage 0, action 3: there is no pass of micro-batch 7 over chunk 0; there are 4 "
-        "micro-batches and 1 chunks a stage");
+        "micro-batches and 1 chunk a stage");
   plan.actions.pop_back();
   CHECK(fault_of(plan)->kind == FaultKind::sizes);
   CHECK_THROWS_WITH(check(plan), test::contains("the plan cannot be carried out"));

@@ -34,6 +34,15 @@ void wrong_tag(Self& self) {
   if (self.rank() == 1) self.at('b'), self.group.recv(self.ones(), 0, 8);
 }
 
+// The next message, which rank 1 needs first, would be posted after the wait.
+void waits_for_isend_too_soon(Self& self) {
+  const Tensor one = self.ones(), two = self.ones();
+  if (self.rank() == 0) self.group.isend(one, 1, 7, self.at('a')).wait();
+  if (self.rank() == 0) self.group.send(two, 1, 8);
+  if (self.rank() == 1) self.at('b'), self.group.recv(two, 0, 8);
+  if (self.rank() == 1) self.group.recv(one, 0, 7);
+}
+
 void wrong_count(Self& self) {
   if (self.rank() == 0) self.at('a'), self.group.send(self.ones(8), 1);
   if (self.rank() == 1) self.at('b'), self.group.recv(self.ones(7), 0);
@@ -124,6 +133,15 @@ std::vector<BrokenProgram> broken_messages() {
        "deadlock: rank 0 waits in send to rank 1 (12 bytes, tag 7, {a}), rank 1 waits in "
        "recv from rank 0 (12 bytes, tag 8, {b}): none can go first; send and recv of "
        "ranks 0 and 1 do not match: their tags differ"},
+      {"a rank waits for its isend too soon",
+       "call ordering",
+       2,
+       waits_for_isend_too_soon,
+       FindingKind::deadlock,
+       {0, 1},
+       "deadlock: rank 0 waits for its isend to rank 1 (12 bytes, tag 7, {a}), rank 1 waits in "
+       "recv from rank 0 (12 bytes, tag 8, {b}): none can go first; the tags differ: were these "
+       "meant to be one message, or does rank 0 wait for its isend too soon?"},
       {"the counts of two sides differ",
        "parameter matching",
        2,

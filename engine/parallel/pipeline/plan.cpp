@@ -78,8 +78,10 @@ class StageCheck {
         return PlanFault{
             FaultKind::no_such_pass, stage_, action, place,
             text("stage ", stage_, ", action ", place, ": there is no pass of micro-batch ",
-                 action.micro_batch, " over chunk ", action.chunk, "; there are ",
-                 plan_.micro_batches, " micro-batches and ", plan_.chunks, " chunks a stage")};
+                 action.micro_batch, " over chunk ", action.chunk, "; there ",
+                 plan_.micro_batches == 1 ? "is 1 micro-batch"
+                                          : text("are ", plan_.micro_batches, " micro-batches"),
+                 " and ", plan_.chunks, plan_.chunks == 1 ? " chunk" : " chunks", " a stage")};
       }
       if (const auto before = places_.of(action)) {
         return fault_at(FaultKind::doubled, place, text("it is action ", *before, " already"));

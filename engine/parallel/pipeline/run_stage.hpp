@@ -17,7 +17,9 @@ struct PassOf {
 };
 
 // What a stage can do with its chunks. It keeps what a backward pass needs, from the forward pass
-// on, and knows nothing of other stages.
+// on, and knows nothing of other stages. It may keep the very tensors that it was given or returned:
+// nothing writes to them, and their room gets no other message, until the last pass of the
+// micro-batch has run.
 class Stage {
  public:
   virtual ~Stage() = default;

@@ -12,7 +12,9 @@
 
 namespace lockstep::pipeline {
 
-// The layers of one device. Only layers that lie there may be asked for.
+// The layers of one device. Only layers that lie there may be asked for. A layer may keep the very
+// tensors that its forward pass was given or returned: nothing writes to them, and their room gets
+// no other message, until its backward pass has run.
 class Layers {
  public:
   virtual ~Layers() = default;

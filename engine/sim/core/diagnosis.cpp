@@ -96,6 +96,10 @@ std::string hint_of(const std::vector<Node>& cycle, const std::string& unreceive
     const Node& from = cycle[i];
     const Node& to = cycle[(i + 1) % cycle.size()];
     if (!sends(from) || !receives(to) || to.peer != from.actor.rank) continue;
+    if (from.request->op == Op::isend && from.request->tag != to.request->tag) {
+      return text("; the tags differ: were these meant to be one message, or does rank ",
+                  from.actor.rank, " wait for its isend too soon?");
+    }
     return text("; ", name_of(from.request->op), " and ", name_of(to.request->op), " of ranks ",
                 from.actor.rank, " and ", to.actor.rank, " do not match: their ",
                 from.request->tag != to.request->tag ? "tags" : "groups", " differ");

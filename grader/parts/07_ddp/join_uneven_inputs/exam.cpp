@@ -82,8 +82,8 @@ void check_steps(Bench& bench, const Played& played, const Problem& p, std::uint
         bench.fail(played,
                    because(cause_of_step(p, salt, {epoch, step, rank}, seen, right),
                            {.message = text("after step ", step, in_epoch(p, epoch), ", in which ",
-                                            p.live(epoch, step), " of ", p.ranks(),
-                                            " ranks had batches, parameter element ", *at, " is ",
+                                            p.live(epoch, step), " of ", counted(p.ranks(), "rank"),
+                                            " had batches, parameter element ", *at, " is ",
                                             number_at(seen, *at),
                                             " where one device that gets their "
                                             "samples has ",
@@ -108,17 +108,17 @@ void check_counts(Bench& bench, const Played& played, const Problem& p,
         const std::int64_t seen = called ? mine.live[static_cast<std::size_t>(step)] : -1;
         if (seen == live) continue;
         const std::string shown = called ? text(seen) : "nothing, as an earlier call returned 0";
-        bench.fail(
-            played,
-            because({"live_count",
-                     "each call tells all ranks how many of them had a batch in this step, "
-                     "and 0 when no rank has any"},
-                    {.message = text("the parameters are right, but in step ", step,
-                                     in_epoch(p, epoch), " step_with_join returned ", shown,
-                                     " on rank ", rank, " where ", live, " ranks had batches"),
-                     .expected = text(live),
-                     .seen = shown,
-                     .where = text("rank ", rank, ", step ", step)}));
+        bench.fail(played,
+                   because({"live_count",
+                            "each call tells all ranks how many of them had a batch in this step, "
+                            "and 0 when no rank has any"},
+                           {.message = text("the parameters are right, but in step ", step,
+                                            in_epoch(p, epoch), " step_with_join returned ", shown,
+                                            " on rank ", rank, " where ", counted(live, "rank"),
+                                            " had batches"),
+                            .expected = text(live),
+                            .seen = shown,
+                            .where = text("rank ", rank, ", step ", step)}));
       }
     }
   }

@@ -214,13 +214,14 @@ void worker_loop(Bench& bench) {
                              .seen = "none"});
       }
       if (service.pulls() <= steps) continue;
-      bench.fail(*played,
-                 because({"pulls_too_often", "one pull a step is enough"},
-                         {.verdict = Verdict::efficiency,
-                          .message = text("in ", steps, " steps there were ", service.pulls(),
-                                          " pulls, and each brings all of the parameters"),
-                          .expected = text(steps, " pulls"),
-                          .seen = text(service.pulls(), " pulls")}));
+      bench.fail(*played, because({"pulls_too_often", "one pull a step is enough"},
+                                  {.verdict = Verdict::efficiency,
+                                   .message = text("in ", counted(steps, "step"),
+                                                   " the parameters were pulled ",
+                                                   counted(service.pulls(), "time"),
+                                                   ", and each pull brings all of them"),
+                                   .expected = counted(steps, "pull"),
+                                   .seen = counted(service.pulls(), "pull")}));
     }
   }
 }

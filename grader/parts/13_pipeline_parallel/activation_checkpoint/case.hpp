@@ -17,7 +17,8 @@
 namespace lockstep::grader {
 
 enum class CheckpointWalk : std::uint8_t { whole, in_halves, none };  // none: inference
-enum class CheckpointWeights : std::uint8_t { own, tied };  // tied: all blocks share one weight
+// tied: all blocks share one weight; none: blocks use no parameter
+enum class CheckpointWeights : std::uint8_t { own, tied, none };
 enum class CheckpointInput : std::uint8_t { constant, wanted };  // wanted: its gradient is
 enum class CheckpointNesting : std::uint8_t { flat, nested };    // nested: blocks are segments, too
 
@@ -48,7 +49,9 @@ struct CheckpointAnswer {
   std::vector<int> runs{};         // of each block, in all passes
   std::vector<int> recorded{};     // the same, of those on a tape that records
   std::vector<int> early{};        // by parameter: passes after whose first half it has a gradient
-  std::int64_t kept_bytes = 0;     // activations after the forward passes
+  // Memory of any kind that came since the model and its inputs were made, without the parameters'
+  // gradients.
+  std::int64_t kept_bytes = 0;     // after the forward passes
   std::int64_t between_bytes = 0;  // between the two halves of the last pass
   std::int64_t left_bytes = 0;     // after the backward passes, while the tapes are there
 };
@@ -98,6 +101,7 @@ class CheckpointedModel {
       given.push_back(drawn({q_.batch, q_.width}, 1000 + static_cast<std::uint64_t>(pass),
                             MemoryKind::buffers));
     }
+    before_bytes_ = device_.bytes_now();
     for (int pass = 0; pass < q_.passes; ++pass) {
       Tape& tape = *tapes.emplace_back(
           std::make_unique<Tape>(infers ? GradMode::inference : GradMode::record));
@@ -106,14 +110,14 @@ class CheckpointedModel {
       losses.push_back(forward(tape, inputs.back(), pass));
       answer_.losses.push_back(losses.back().tensor.item());
     }
-    answer_.kept_bytes = device_.bytes_now(MemoryKind::activations);
+    answer_.kept_bytes = bytes_that_came();
     for (std::size_t pass = 0; pass < tapes.size() && !infers; ++pass) {
       go_back(*tapes[pass], losses[pass]);
       if (q_.input == CheckpointInput::constant) continue;
       const Tensor gradient = tapes[pass]->gradient_of(inputs[pass]);
       answer_.to_inputs.push_back(gradient.defined() ? copy_of(gradient) : Bytes{});
     }
-    answer_.left_bytes = device_.bytes_now(MemoryKind::activations);
+    answer_.left_bytes = bytes_that_came();
     for (const auto& parameter : parameters_) {
       answer_.gradients.push_back(parameter->grad.defined() ? copy_of(parameter->grad) : Bytes{});
     }
@@ -133,9 +137,26 @@ class CheckpointedModel {
     return made;
   }
 
+  std::int64_t bytes_that_came() const {
+    std::int64_t bytes = device_.bytes_now() - before_bytes_;
+    for (const auto& parameter : parameters_) {
+      if (parameter->grad.defined()) {
+        bytes -= static_cast<std::int64_t>(parameter->grad.bytes());
+      }
+    }
+    return bytes;
+  }
+
   Value block(Tape& tape, const Value& x, int number, int pass) {
     ++answer_.runs[static_cast<std::size_t>(number)];
     if (tape.mode() == GradMode::record) ++answer_.recorded[static_cast<std::size_t>(number)];
+    if (q_.weights == CheckpointWeights::none) {
+      Value y = x;
+      for (int k = 0; k < 4; ++k) {
+        y = autograd::multiply(tape, y, autograd::activate(tape, y, autograd::Activation::gelu));
+      }
+      return y;
+    }
     const auto leaf = [&](int which) {
       const bool shared = which == 0 && q_.weights == CheckpointWeights::tied;
       const int owner = shared ? 0 : number;
@@ -181,7 +202,7 @@ class CheckpointedModel {
     if (q_.walk == CheckpointWalk::whole) return tape.backward(std::exchange(loss, {}));
     tape.backward_inputs(loss, full({1}, 1.0, DType::float32, device_, MemoryKind::buffers));
     loss = {};
-    answer_.between_bytes = device_.bytes_now(MemoryKind::activations);
+    answer_.between_bytes = bytes_that_came();
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (parameters_[i]->grad.defined()) ++answer_.early[i];
     }
@@ -193,6 +214,7 @@ class CheckpointedModel {
   Run run_;
   std::vector<std::unique_ptr<Parameter>> parameters_;
   CheckpointAnswer answer_;
+  std::int64_t before_bytes_ = 0;
 };
 
 }  // namespace lockstep::grader

@@ -155,13 +155,21 @@ Cause likely_cause(const Question& q, const Boundaries& seen) {
   return {"larger_maximum", "another cut has a faster slowest stage"};
 }
 
+// Whether all sums of these costs are exact in double, in any order of additions.
+bool has_exact_sums(const Question& q) {
+  const auto whole = [](double cost) { return cost == std::floor(cost); };
+  return std::ranges::all_of(q.cost, whole) &&
+         std::accumulate(q.cost.begin(), q.cost.end(), 0.0) < 0x1p53;
+}
+
 std::optional<Failure> wrong(std::span<const Question> asked, const Boundaries& seen) {
   const Question& q = asked.back();
   if (auto failure = no_cut(q, seen)) return failure;
   const Boundaries best = best_cut(q);
   const double most = maximum_of(q, seen), least = maximum_of(q, best);
-  // Sums of the same costs in another order of additions.
-  if (most <= least * (1 + 1e-9)) return std::nullopt;
+  // Other costs may have been added in another order.
+  const double rounding = has_exact_sums(q) ? 0 : 1e-9;
+  if (most <= least * (1 + rounding)) return std::nullopt;
   return because(likely_cause(q, seen),
                  {.message = text("the slowest stage, stage ", slowest(q, seen), ", costs ",
                                   number(most), ", but ", number(least), " is possible"),
@@ -234,6 +242,18 @@ std::vector<Question> nearly_equal(Bench& bench) {
   return questions;
 }
 
+// Whole numbers that are nearly equal: cuts differ in the twelfth digit, and their sums are exact.
+std::vector<Question> nearly_equal_whole(Bench& bench) {
+  std::vector<Question> questions;
+  for (const int stages : {2, 3, 4, 5, 8}) {
+    Question& q = questions.emplace_back();
+    q.stages = stages;
+    q.cost.resize(static_cast<std::size_t>(3 * stages + 1));
+    for (double& cost : q.cost) cost = 0x1p44 + static_cast<double>(bench.draw_between(0, 99));
+  }
+  return questions;
+}
+
 // Equal layers, and one at either end that costs as much as several.
 std::vector<Question> heavy_ends(Bench& bench) {
   std::vector<Question> questions;
@@ -292,6 +312,7 @@ Exam exam() {
        [](Bench& bench) {
          judge(bench, contract, "drawn lists", drawn_lists(bench));
          judge(bench, contract, "nearly equal costs", nearly_equal(bench));
+         judge(bench, contract, "whole costs that are nearly equal", nearly_equal_whole(bench));
          judge(bench, contract, "tiny costs", in_unit(drawn_lists(bench), 1e-13));
          judge(bench, contract, "huge costs", in_unit(drawn_lists(bench), 1e14));
        }},

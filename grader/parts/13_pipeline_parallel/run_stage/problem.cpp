@@ -67,6 +67,11 @@ Plan forward_only(int stages, int chunks, int micro_batches) {
   return plan;
 }
 
+Chain chain_of(const Problem& p, std::uint64_t salt) {
+  Chain chain = make_chain(salt, p.plan.stages * p.plan.chunks, p.rows);
+  return p.fine_inputs ? with_fine_inputs(std::move(chain)) : chain;
+}
+
 Sent sent_by(const Problem& p, int stage) {
   Sent sent;
   for (const Action& action : p.plan.actions[static_cast<std::size_t>(stage)]) {

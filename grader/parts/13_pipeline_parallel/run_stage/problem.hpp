@@ -15,10 +15,12 @@ struct Problem {
   pipeline::Plan plan;
   std::string schedule{};  // "1F1B", for a person
   pipeline::PassCosts costs{20e-6, 40e-6, 20e-6, 20e-6};
-  std::vector<int> rows{};  // of each micro-batch
-  double beside = 0;        // added to each weight
-  int without_weight = -1;  // the micro-batch whose weight is 0; -1: none
-  int fails_at = -1;        // the number of the pass in which the stage throws; -1: none
+  std::vector<int> rows{};   // of each micro-batch
+  double beside = 0;         // added to each weight
+  int without_weight = -1;   // the micro-batch whose weight is 0; -1: none
+  bool fine_inputs = false;  // whether the model's inputs are numbers that no float32 holds
+  bool measured = false;     // whether tensors are counted, so that the stage keeps none itself
+  int fails_at = -1;         // the number of the pass in which the stage throws; -1: none
   std::uint64_t schedule_seed = 0;
 
   std::string description() const;
@@ -32,6 +34,8 @@ Problem problem_of(Bench& bench, pipeline::Plan plan, std::string schedule);
 pipeline::Plan drawn_plan(std::uint64_t seed, int stages, int chunks, int micro_batches);
 // Forward passes alone, as in an evaluation.
 pipeline::Plan forward_only(int stages, int chunks, int micro_batches);
+
+Chain chain_of(const Problem& p, std::uint64_t salt);
 
 // What a stage sends by the plan.
 struct Sent {

@@ -41,6 +41,12 @@ struct Expected {
   }
 };
 
+Cause rounded() {
+  return {"rounded",
+          "what a stage sends, a weight or a loss was rounded to float32; the stage chooses the "
+          "dtype"};
+}
+
 Cause cause_of_gradients(const Problem& p, const Expected& expected, int stage,
                          const std::vector<std::vector<double>>& seen) {
   const auto m = expected.weights.size();
@@ -69,6 +75,11 @@ Cause cause_of_gradients(const Problem& p, const Expected& expected, int stage,
   if (m > 1 && (is(last) || is(first))) {
     return {"one_micro_batch", "the gradient of a single micro-batch is there, not their sum"};
   }
+  const auto all = expected.gradients(p, stage, expected.weights);
+  const bool close = std::ranges::equal(seen, all, [](const auto& one, const auto& right) {
+    return std::ranges::equal(one, right, is_rounded);
+  });
+  if (close) return rounded();
   return {"other_gradient",
           "a pass was given what belongs to another micro-batch or another part, or a weight other "
           "than its own"};
@@ -88,6 +99,7 @@ Cause cause_of_loss(const Expected& expected, double seen) {
   if (seen == expected.loss(last) || seen == expected.loss(share)) {
     return {"last_loss_only", "this is the loss of the last micro-batch alone"};
   }
+  if (is_rounded(seen, expected.loss(expected.weights))) return rounded();
   return {"other_loss", "a loss is missing from the sum, or counts with another weight"};
 }
 
@@ -168,7 +180,7 @@ void check_loss(Bench& bench, const Played& played, const Problem& p, const Expe
 
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<StageReport>& reports) {
-  Expected expected{make_chain(salt, p.plan.stages * p.plan.chunks, p.rows), weights_of(p, salt)};
+  Expected expected{chain_of(p, salt), weights_of(p, salt)};
   const bool trains = p.plan.actions.front().back().pass != pipeline::Pass::forward;
   for (int stage = p.plan.stages - 1; stage >= 0; --stage) {
     const StageReport& report = reports[static_cast<std::size_t>(stage)];

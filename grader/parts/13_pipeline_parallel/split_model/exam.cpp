@@ -18,6 +18,8 @@ struct Problem {
   int rows = 2;
   std::uint64_t schedule_seed = 0;
   int shapes = 1;  // of what layers exchange
+  enum class Fine : std::uint8_t { none, inputs, coefficients };
+  Fine fine = Fine::none;  // what has numbers that no float32 holds
 
   int layers() const { return static_cast<int>(device_of_layer.size()); }
   int device_of(int layer) const { return device_of_layer[static_cast<std::size_t>(layer)]; }
@@ -38,7 +40,10 @@ struct Problem {
 constexpr double forward_s = 20e-6;
 
 Chain chain_of(const Problem& p, std::uint64_t salt) {
-  return make_chain(salt, p.layers(), {p.rows});
+  Chain chain = make_chain(salt, p.layers(), {p.rows});
+  if (p.fine == Problem::Fine::inputs) return with_fine_inputs(std::move(chain));
+  if (p.fine == Problem::Fine::coefficients) return with_fine_coefficients(std::move(chain));
+  return chain;
 }
 
 SplitCase case_of(const Problem& p, std::uint64_t salt, int device) {
@@ -50,6 +55,10 @@ SplitCase case_of(const Problem& p, std::uint64_t salt, int device) {
 }
 
 using Gradients = std::vector<std::vector<double>>;
+
+Cause rounded() {
+  return {"rounded", "a tensor was rounded to float32 on its way; the layer chooses the dtype"};
+}
 
 Cause cause_of(const Gradients& seen) {
   bool all_zero = true, finite = true;
@@ -95,13 +104,14 @@ void check_gradients(Bench& bench, const Played& played, const Problem& p, int d
     const auto at = first_difference(seen[k], expected, std::vector<double>(expected.size(), 0));
     if (!at) continue;
     const std::string wanted = number_at(expected, *at), shown = number_at(seen[k], *at);
-    bench.fail(played, because(cause_of(seen),
-                               {.message = text("the gradient of layer ", mine[k], ", on device ",
-                                                device, ", is ", shown, " at element ", *at,
-                                                " where ", wanted, " is right"),
-                                .expected = wanted,
-                                .seen = shown,
-                                .where = text("device ", device, ", layer ", mine[k])}));
+    bench.fail(
+        played,
+        because(std::ranges::equal(seen[k], expected, is_rounded) ? rounded() : cause_of(seen),
+                {.message = text("the gradient of layer ", mine[k], ", on device ", device, ", is ",
+                                 shown, " at element ", *at, " where ", wanted, " is right"),
+                 .expected = wanted,
+                 .seen = shown,
+                 .where = text("device ", device, ", layer ", mine[k])}));
   }
 }
 
@@ -124,10 +134,11 @@ void check_loss(Bench& bench, const Played& played, const Problem& p, int device
   }
   if (device != last || (seen.size() == 1 && seen[0] == right)) return;
   failure.message = text("the loss is ", number(seen[0]), " where ", number(right), " is right");
-  bench.fail(played, because({"other_loss",
-                              "a layer was given something other than what the layer before it "
-                              "made, or the loss is not what the last forward pass returned"},
-                             failure));
+  Cause cause{"other_loss",
+              "a layer was given something other than what the layer before it made, or the loss "
+              "is not what the last forward pass returned"};
+  if (seen.size() == 1 && is_rounded(seen[0], right)) cause = rounded();
+  bench.fail(played, because(cause, failure));
 }
 
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
@@ -245,6 +256,11 @@ Exam exam() {
        [](Bench& bench) {
          judge_maps(bench, 2, {{0, 1}, {0, 0, 1}, {0, 1, 1, 1}});
          judge_maps(bench, 3, {{0, 1, 2}, {2, 1, 0}});
+         for (const auto fine : {Problem::Fine::inputs, Problem::Fine::coefficients}) {
+           Problem p = problem_of(bench, 2, {0, 1, 1});
+           p.fine = fine;
+           judge(bench, contract, p);
+         }
        }},
       {"layers 0, 1, 0: a device whose layers are no neighbours",
        [](Bench& bench) {

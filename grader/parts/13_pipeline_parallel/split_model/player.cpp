@@ -13,7 +13,7 @@ namespace {
 class ChainLayers final : public pipeline::Layers {
  public:
   ChainLayers(const SplitCase& c, Device& device, sim::Port& port, SplitReport& report)
-      : case_(c), device_(device), port_(port), report_(report), chain_(c.share, device) {}
+      : case_(c), device_(device), port_(port), report_(report), chain_(c.share, device, "layer") {}
 
   Tensor make_input(int layer) override { return chain_.room_before(place_of(layer), 0); }
   Tensor make_gradient(int layer) override { return chain_.room_after(place_of(layer), 0); }

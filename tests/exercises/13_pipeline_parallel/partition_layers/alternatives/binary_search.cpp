@@ -37,7 +37,7 @@ std::vector<int> partition(std::span<const double> cost, int stages) {
     const double limit = (low + high) / 2;
     (std::ssize(filled(cost, limit)) - 1 <= stages ? high : low) = limit;
   }
-  auto boundaries = filled(cost, high * (1 + 1e-12));
+  auto boundaries = filled(cost, high);
   // Fewer stages than there are: cut layers off the long ones.
   for (std::size_t s = 0; std::ssize(boundaries) - 1 < stages;) {
     if (boundaries[s + 1] - boundaries[s] > 1) {
