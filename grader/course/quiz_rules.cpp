@@ -84,7 +84,9 @@ Reason judge_order(const json& key, const std::string& answer) {
 GivenNumber given_number(const json& key, const std::string& answer) {
   const auto given = quantity_of(answer);
   const std::string unit = key.value("unit", "");
-  const bool counted = given && given->unit == key.value("counts", "");  // "3,907 updates"
+  const std::string counts = key.value("counts", "");
+  const bool percent = given && given->unit == "%" && counts == "percent";
+  const bool counted = given && (given->unit == counts || percent);  // "3,907 updates"
   if (!given || (unit.empty() && !given->unit.empty() && !counted)) {
     return {0, 0, no_number(answer, unit)};
   }

@@ -70,6 +70,8 @@ std::string without_adapters_lines(std::string said) {
       const char closes = before.ends_with(" (") ? ')' : before.ends_with(" [") ? ']' : '\0';
       const std::size_t close = closes == '\0' ? std::string::npos : said.find(closes, end);
       if (close != std::string::npos) begin -= 2, end = close + 1;
+      constexpr std::string_view since = " since its call at ";
+      if (before.ends_with(since)) begin -= since.size();
       said.erase(begin, end - begin);
       at = begin;
     }

@@ -18,6 +18,9 @@ namespace lockstep::compress {
 comm::Work random_k_reduce(comm::ProcessGroup& group, const Tensor& gradient, std::int64_t k,
                            std::uint64_t step_seed) {
   const std::int64_t count = gradient.numel();
+  LOCKSTEP_CHECK(!is_integer(gradient.dtype()), "random_k_reduce: a gradient of ",
+                 name_of(gradient.dtype()), " on rank ", group.rank(),
+                 "; gradients are floating point");
   LOCKSTEP_CHECK(k <= count && (k >= 1 || count == 0), "random_k_reduce: ", k,
                  " entries of a gradient of ", count, " on rank ", group.rank(),
                  "; pass from 1 to as many as there are");

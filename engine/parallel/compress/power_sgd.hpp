@@ -43,7 +43,8 @@ struct LowRankState {
 //             pass and where a column became zero
 //   Ensures   after wait(), each compressed gradient is P·Qᵀ and state.residual what this rank's
 //             gradient had beside it. Exact where the mean of gradient and residual has a rank of r
-//             or less. The other gradients are the mean, with residuals of zero.
+//             or less. The other gradients are the mean, with residuals of zero. Each rank's share
+//             is multiplied by 1/N before a sum, so nothing overflows that fits as a mean.
 //             A NaN or an infinity makes its matrix NaN on every rank, and the residual with it:
 //             a diverged run stays visible.
 //             P and Q are the same bits on every rank, and P·Qᵀ is computed by each: equal where

@@ -24,10 +24,9 @@ class LocalDevices {
 // Forward and backward of one batch on all devices at once.
 //   replicas  N modules of one architecture, replica d on device d. [0] is the master; the numbers
 //             of the others may be anything. None of the others has gradients
-//   batch     on device 0
+//   batch     on device 0: inputs [B, …] and labels [B], one for each sample
 //   Ensures   device d computes the samples [d·c, (d+1)·c) of the batch, c = ⌈B/N⌉, as long as
-//   there
-//             are any: torch.chunk. A device without samples copies and computes nothing;
+//             there are any: torch.chunk. A device without samples copies and computes nothing;
 //             the forward passes run at the same time, each on a strand of its own (one of them
 //             can be the caller's), and so do the backward passes;
 //             the master's gradients are those of the mean loss over all B labels, as if it had
@@ -35,7 +34,7 @@ class LocalDevices {
 //   Returns   that mean loss
 //   Copies    with n devices that have samples: (n-1)·P from device 0 and (n-1)·P back to it, and
 //             inputs, outputs and what belongs to them; nothing between two other devices
-//   Requires  B >= 1; a label for each sample
+//   Requires  B >= 1; a model whose outputs are [samples, classes]
 //   Throws    what a strand threw, when all strands have ended; gradients are undefined then
 //   Source    torch.nn.DataParallel: scatter, replicate, parallel_apply, gather
 double data_parallel_threads(std::span<nn::Module* const> replicas, LocalDevices& devices,

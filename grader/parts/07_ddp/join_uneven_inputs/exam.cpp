@@ -5,10 +5,10 @@
 
 #include "grader/exam/gradient_rules.hpp"
 #include "grader/exam/ranks_exam.hpp"
-#include "grader/exam/traffic.hpp"
 #include "grader/exam/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/07_ddp/join_uneven_inputs/case.hpp"
+#include "grader/parts/07_ddp/join_uneven_inputs/cost.hpp"
 #include "grader/parts/07_ddp/join_uneven_inputs/oracle.hpp"
 
 namespace lockstep::grader::join_uneven_inputs {
@@ -226,55 +226,6 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
   check_end(bench, played, p, reports, right);
 }
 
-struct BytesOfCase {
-  std::int64_t broadcast = 0, other = 0;  // that one rank brings
-};
-
-BytesOfCase bytes_of_case(const Played& played) {
-  BytesOfCase bytes;
-  for (const sim::CollectiveRecord& record : played.counters.collectives) {
-    (record.kind == sim::Collective::broadcast ? bytes.broadcast : bytes.other) += record.bytes;
-  }
-  return bytes;
-}
-
-// In one epoch.
-void check_traffic(Bench& bench, const Played& played, const Problem& p) {
-  const std::int64_t ranks = p.ranks(), steps = p.most(0);
-  const std::int64_t model = elements * static_cast<std::int64_t>(bytes_of(p.dtype));
-  // A pass says of its loss and of lacking gradients what takes 16 bytes; who is live and who was
-  // last may take 8 a rank each time.
-  const std::int64_t least = steps * (model + 16) + 8;
-  const std::int64_t most = steps * (model + 16) + (steps + 2) * 8 * ranks;
-  const auto [sent, seen] = bytes_of_case(played);
-  const auto of_epoch = [&](std::string_view what, std::int64_t has, std::int64_t needs) {
-    return text("the result is right, but ", grouped(has), " bytes are ", what, " in ", steps,
-                steps == 1 ? " step" : " steps", " where ", grouped(needs), " are needed");
-  };
-  if (seen < least) {
-    throw MalformedMessage("fewer bytes were reduced than right results need");
-  }
-  if (seen > most) {
-    bench.fail(
-        played,
-        because({"reduced_too_often",
-                 "a step is one count and one reduced pass, on each rank; after a count of 0 "
-                 "there is nothing to shadow"},
-                wasteful("reduced_too_often", static_cast<double>(seen), static_cast<double>(most),
-                         "in collectives", of_epoch("reduced", seen, most))));
-  }
-  // One model when the replicas are made equal at the start, one at the end; half of one for what
-  // the wrapper says of names and order.
-  const std::int64_t two = 2 * model + model / 2;
-  if (sent <= two) return;
-  bench.fail(played, because({"broadcast_too_often",
-                              "the last to join gives its parameters away once, when all have run "
-                              "out; until then nobody needs them"},
-                             wasteful("broadcast_too_often", static_cast<double>(sent),
-                                      static_cast<double>(2 * model), "in broadcasts",
-                                      of_epoch("broadcast", sent, 2 * model))));
-}
-
 std::vector<Problem> smaller(const Problem& p) {
   std::vector<Problem> offered;
   for (int ranks = 1; ranks < p.ranks(); ++ranks) {
@@ -323,6 +274,10 @@ Exam exam() {
                   .epochs = {n <= 4 ? rising(n) : mixed(n)},
                   .schedule_seed = bench.draw()});
          }
+         // Steps times ranks do not fit in 8 bits.
+         Steps many = mixed(13);
+         for (std::int64_t& has : many) has *= 4;
+         judge(bench, contract, {.members = whole_world(13), .epochs = {many}});
        }},
       {"the live ranks divide where JoinDivide::live asks for it",
        [](Bench& bench) {
@@ -363,6 +318,7 @@ Exam exam() {
                 .dtype = DType::float32});
          judge(bench, contract,
                {.members = whole_world(3), .epochs = {{2, 3, 1}}, .has_buffer = 1});
+         judge(bench, contract, {.members = whole_world(2), .epochs = {{2, 2}}, .has_buffer = 1});
        }},
       {"in a subgroup, its own ranks count, divide and are last",
        [](Bench& bench) {

@@ -100,9 +100,9 @@ std::int64_t JoinProblem::last(std::size_t epoch) const {
 std::string JoinProblem::description() const {
   std::string all;
   for (const Steps& steps : epochs) all += text(all.empty() ? "" : ", then ", listed(steps));
-  return text(members.description(), ", which have batches for ", all, " steps, divided by the ",
-              divide == ddp::JoinDivide::live ? "live" : "initial", " ranks",
-              micro_batches > 1 ? text(", ", micro_batches, " micro-batches a step") : "",
+  return text(members.description(), ranks() == 1 ? ", which has" : ", which have", " batches for ",
+              all, " steps, divided by the ", divide == ddp::JoinDivide::live ? "live" : "initial",
+              " ranks", micro_batches > 1 ? text(", ", micro_batches, " micro-batches a step") : "",
               dtype == DType::float32 ? ", float32" : "", has_buffer != 0 ? ", and a buffer" : "");
 }
 

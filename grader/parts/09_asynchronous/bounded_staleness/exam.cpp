@@ -210,6 +210,13 @@ std::vector<WorkerClocks> random_clocks(Bench& bench, Finished finished, std::in
   return all;
 }
 
+// Only the last worker is slow: all others wait for it.
+WorkerClocks slow_last(std::size_t workers, std::int64_t bound) {
+  std::vector<std::int64_t> clocks(workers, 9);
+  clocks.back() = 2;
+  return all_active(clocks, bound);
+}
+
 std::vector<WorkerClocks> with(std::vector<WorkerClocks> first, std::vector<WorkerClocks> more) {
   std::ranges::move(more, std::back_inserter(first));
   return first;
@@ -218,10 +225,11 @@ std::vector<WorkerClocks> with(std::vector<WorkerClocks> first, std::vector<Work
 // The first clocks tell most misreadings apart: 6 may start, 7 is one step too far, 8 may start by
 // worker 0, 9 by the mean, and 10 by none of these.
 std::vector<WorkerClocks> near_the_bound(Bench& bench) {
-  return with({all_active({4, 2, 6, 5, 7, 2, 8, 2, 9, 10}, 4), all_active({7, 5, 9}, 4),
-               all_active({7, 5, 9}, 3), all_active({5, 8, 9, 9}, 3), all_active({9, 9, 8, 5}, 3),
-               all_active({1, 9, 9, 9}, 3), all_active({12}, 1)},
-              random_clocks(bench, Finished::none, 0, 8, {1, 2, 3, 5, 7}));
+  return with(
+      {all_active({4, 2, 6, 5, 7, 2, 8, 2, 9, 10}, 4), all_active({7, 5, 9}, 4),
+       all_active({7, 5, 9}, 3), all_active({5, 8, 9, 9}, 3), all_active({9, 9, 8, 5}, 3),
+       all_active({1, 9, 9, 9}, 3), all_active({12}, 1), slow_last(20, 4), slow_last(100, 4)},
+      random_clocks(bench, Finished::none, 0, 8, {1, 2, 3, 5, 7}));
 }
 
 std::vector<WorkerClocks> some_finished(Bench& bench) {
@@ -257,6 +265,7 @@ std::vector<WorkerClocks> beyond_32_bits(Bench& bench) {
       all_active({0, wide, wide * 3}, wide * 2),
       all_active({7, (std::int64_t{1} << 62) + 7}, std::int64_t{1} << 62),
       all_active({(std::int64_t{1} << 60) + 3, std::int64_t{1} << 60}, 2),
+      all_active({0, (std::int64_t{1} << 61) + 1}, std::int64_t{1} << 61),
       all_active({5, 3}, unbounded - 1)};
   return with(with(far_apart, around((std::int64_t{1} << 31) - 4)), around(wide * 700));
 }

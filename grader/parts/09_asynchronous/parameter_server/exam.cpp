@@ -186,6 +186,10 @@ void any_arrival(Bench& bench) {
       before = served->at_the_end;
     }
   }
+  Script telling = script_of(bench, 3, 0, 1);
+  telling.gradients = Gradients::telling;
+  telling.count = 4;
+  serve(bench, telling);
 }
 
 void uneven_rounds(Bench& bench) {
@@ -258,7 +262,8 @@ Exam exam() {
        .run = rounds,
        .builds_on = std::vector<std::size_t>{1},
        .begins = Step{"rounds", 40}},
-      {.name = "the mean of a round does not depend on who came first",
+      {.name = "a round's pushes are multiplied, and then added in the order of workers, whoever "
+               "came first",
        .run = any_arrival,
        .builds_on = std::vector<std::size_t>{1, 6}},
       {.name = "rounds go on without workers that have finished or are lost",

@@ -71,11 +71,13 @@ class Replayed {
     }
     if (way_.sum == Sum::first_worker) used.resize(1);
     if (way_.sum == Sum::last_worker) used = {used.back()};
+    if (way_.reversed) std::ranges::reverse(used);
     for (const std::size_t w : used) {
-      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += (*pushed_[w])[i];
+      const Values share = scaled(*pushed_[w], factor(pushes));
+      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += share[i];
     }
     for (auto& pushed : pushed_) pushed.reset();
-    update(scaled(mean, factor(pushes)));
+    update(mean);
   }
 
   void update(const Values& gradient) {
@@ -130,6 +132,10 @@ std::vector<Misreading> misreadings(const LoopsCase& c) {
                     "staleness of 1 or more, each push is an update of its own, at once"}});
     return all;
   }
+  all.push_back({with([](Way& way) { way.reversed = true; }),
+                 {"other_order",
+                  "the pushes of a round were not added in the order of workers; floating point "
+                  "rounds each sum, so the order decides the bits"}});
   all.push_back({with([](Way& way) { way.factor = Factor::one; }),
                  {"summed", "the pushes of a round were added; the update is with their mean"}});
   all.push_back({with([](Way& way) { way.factor = Factor::over_workers; }),
@@ -198,6 +204,11 @@ Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& s
             text("these are the parameters of ", behind, behind == 1 ? " update" : " updates",
                  " ago: make an update of each push, before the next request is taken, and answer "
                  "with the parameters of the moment")};
+  }
+  if (std::ranges::any_of(seen, [](double value) { return std::isinf(value); })) {
+    return {"sum_overflows",
+            "a sum of whole pushes is too large for its type, and their mean is not: multiply each "
+            "push by 1 over their number, and then add"};
   }
   for (const Misreading& misreading : misreadings(c)) {
     const auto other = versions(c, taken, misreading.way);

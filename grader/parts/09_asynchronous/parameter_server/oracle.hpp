@@ -32,6 +32,7 @@ struct Way {
   int times = 1;                // each update is made
   bool keeps_lost_push = true;  // in its round
   bool first_rate = false;      // that of the first push, always
+  bool reversed = false;        // a round's pushes are added from the last worker to the first
 };
 Way right_way(const LoopsCase& c);
 

@@ -21,6 +21,15 @@ Values drawn_values(std::uint64_t salt, std::uint64_t from, std::int64_t count) 
   return values;
 }
 
+Values telling_values(std::size_t worker, std::int64_t count) {
+  Values values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double cancels = worker == 0 ? 0x1p80 : worker == 1 ? -0x1p80 : 7;
+    values.push_back(i % 2 == 0 ? cancels : 1.5e308);
+  }
+  return values;
+}
+
 std::string name_of(Kind kind) {
   switch (kind) {
     case Kind::pull:
@@ -134,7 +143,9 @@ auto WorkersService::next_request(double now) -> Answer {
   if (state.next == Kind::push) {
     reply.rate = 0.5 / (1 + state.pushed);
     const auto number = static_cast<std::uint64_t>(1 + state.pushed);
-    reply.gradient = drawn_values(script_.salt, (number << 8) + *turn, script_.count);
+    reply.gradient = script_.gradients == Gradients::telling
+                         ? telling_values(*turn, script_.count)
+                         : drawn_values(script_.salt, (number << 8) + *turn, script_.count);
   }
   taken_.push_back({reply.kind, reply.worker, reply.rate, reply.gradient});
   go_on_after(*turn, state.next, at_s);

@@ -24,11 +24,17 @@ struct Worker {
   double starts_s = 0;
 };
 
+// What workers push. Telling gradients have elements of two kinds. In one, those of workers 0 and 1
+// cancel, and lose all that is added in between. In the other, the sum overflows and the mean does
+// not.
+enum class Gradients : std::uint8_t { drawn, telling };
+
 struct Script {
   std::vector<Worker> workers{};
   std::int64_t staleness = 1;
   std::int64_t count = 3;  // n
   std::uint64_t salt = 0;  // of gradients and parameters
+  Gradients gradients = Gradients::drawn;
 
   LoopsCase of_server() const;
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
@@ -78,6 +79,23 @@ void compare_books(Bench& bench, const Played& played, const Problem& p, const L
   compare_calls(bench, played, p, seen, notes);
 }
 
+// Of the residual of a rank, what a NaN decides: `mean` is NaN in the matrices that have one.
+Right left_of_special(const LossySeen& seen, int rank, const Plan& plan, const Numbers& mean) {
+  Right left{.name = "NaN in a matrix with a NaN, and zero where nothing is compressed,",
+             .values = seen.states[0][static_cast<std::size_t>(rank)]};
+  for (const Place& place : plan.places) {
+    for (auto i = static_cast<std::size_t>(place.at); std::cmp_less(i, place.at + place.count());
+         ++i) {
+      if (place.rank == 0) left.values[i] = 0;
+      if (place.rank > 0 && std::isnan(mean[i])) left.values[i] = mean[i];
+    }
+  }
+  left.otherwise = {"special_residual",
+                    "a matrix with a NaN leaves NaN, and what is not compressed leaves zero: write "
+                    "that zero, for 0 times NaN is NaN, and so is NaN minus NaN"};
+  return left;
+}
+
 void compare_special(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
                      const LossyNotes&) {
   Right right{.name = "NaN in a matrix with a NaN, and the mean elsewhere,"};
@@ -101,6 +119,9 @@ void compare_special(Bench& bench, const Played& played, const Problem& p, const
       "a NaN in a matrix reaches all of P·Qᵀ, and nothing outside it: a diverged run "
       "must not look healthy"};
   check_result(bench, played, seen, 0, right);
+  for (int rank = 0; rank < seen.ranks(); ++rank) {
+    check_state(bench, played, seen, 0, rank, left_of_special(seen, rank, plan, right.values));
+  }
 }
 
 void compare_starts(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
@@ -178,6 +199,34 @@ Numbers special_numbers(const Problem& p, std::uint64_t salt, int rank, std::siz
   return values;
 }
 
+// Each matrix is a column of ±1 and ±2 times a row, and the row is the rank's. So halves hold each
+// P exactly, up to its length.
+Numbers single_columns(const Problem& p, std::uint64_t salt, int rank, std::size_t) {
+  Numbers values(static_cast<std::size_t>(p.count));
+  for (const Place& place : plan_of(p.settings).places) {
+    for (std::int64_t k = 0; k < place.count(); ++k) {
+      const std::int64_t i = k / place.columns, j = k % place.columns;
+      const double row = 1 + static_cast<double>((j + rank + static_cast<int>(salt % 4)) % 4);
+      const double column = (i % 2 == 0 ? 1 : 2) * (i % 3 == 0 ? -1 : 1);
+      values[static_cast<std::size_t>(place.at + k)] = column * (j % 3 == 1 ? -row : row);
+    }
+  }
+  return values;
+}
+
+// On eight ranks, sums overflow float32: those of the vector behind the matrix, and those of Q. The
+// means do not.
+Numbers large_numbers(const Problem& p, std::uint64_t salt, int, std::size_t call) {
+  Numbers values = single_columns(p, salt, 0, call);
+  for (const Place& place : plan_of(p.settings).places) {
+    for (auto i = static_cast<std::size_t>(place.at); std::cmp_less(i, place.at + place.count());
+         ++i) {
+      values[i] = std::copysign(place.rank > 0 ? 4e37 : 3e38, values[i]);
+    }
+  }
+  return values;
+}
+
 auto contract_with(decltype(Contract::compare) compare,
                    decltype(Contract::gradient) gradient = usual_numbers,
                    decltype(Contract::state) state = usual_state) {
@@ -231,6 +280,7 @@ void what_is_compressed(Bench& bench) {
   of({}, 1);
   of({{8, 8}, {9, 9}}, 1, 4);
   of({{4, 4}, {3, 3}}, 1, 1.5);
+  of({{2, 2}, {5, 4}}, 3, 0.4);
 }
 
 void books(Bench& bench) {
@@ -267,6 +317,19 @@ void subgroup_and_types(Bench& bench) {
     p.dtype = dtype;
     judge(bench, contract_with(compare_calls), p);
   }
+  for (const DType dtype : {DType::bfloat16, DType::float16}) {
+    Problem p = usual(bench, 3, two_matrices, 1);
+    p.dtype = dtype;
+    p.calls = 1;
+    judge(bench, contract_with(compare_calls, single_columns, nothing_kept), p);
+  }
+}
+
+void large(Bench& bench) {
+  Problem p = usual(bench, 8, {{8, 8}, {7}}, 1);
+  p.dtype = DType::float32;
+  p.calls = 1;
+  judge(bench, contract_with(compare_calls, large_numbers, nothing_kept), p);
 }
 
 }  // namespace
@@ -284,8 +347,13 @@ Exam exam() {
       {"over ten passes, what was applied and what is left add up to what came in", books},
       {"each bucket has a residual and Q of its own, and a Q that became zero is drawn anew",
        two_buckets},
-      {"a NaN makes its matrix NaN on all ranks, and nothing else", special},
-      {"a subgroup divides by its own size, in float32 and float64", subgroup_and_types},
+      {"a NaN makes its matrix NaN on all ranks, and nothing else; what is not compressed leaves a "
+       "residual of zero",
+       special},
+      {"shares are multiplied by 1/N before each sum: nothing overflows that fits as a mean",
+       large},
+      {"a subgroup divides by its own size, in float32 and float64, and halves stay halves",
+       subgroup_and_types},
       {"when a peer is lost, a rank throws CommError",
        [](Bench& bench) {
          for (const int at_request : {3, 8}) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "grader/judge/compare.hpp"
+
 namespace lockstep::grader::quantize_int8 {
 namespace {
 
@@ -212,6 +214,14 @@ Right right_sum(const LossySeen& seen, std::size_t call, const Chunks& chunks) {
     right.tolerance[k] = 0;
   }
   return right;
+}
+
+void round_result(Right& right, DType dtype) {
+  for (std::size_t i = 0; i < right.values.size(); ++i) {
+    const double largest = std::fabs(right.values[i]) + right.tolerance[i];
+    right.tolerance[i] += largest * epsilon_of(dtype);
+  }
+  right.allowed += text(", and the result is rounded to ", name_of(dtype));
 }
 
 }  // namespace lockstep::grader::quantize_int8

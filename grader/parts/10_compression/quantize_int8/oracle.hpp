@@ -39,4 +39,7 @@ std::vector<Mistake<Numbers>> mistakes_of_sum(const LossySeen& seen, std::size_t
 // float32. Where a chunk is not finite on any rank, NaN.
 Right right_sum(const LossySeen& seen, std::size_t call, const Chunks& chunks);
 
+// Allows for one rounding of each result to `dtype`.
+void round_result(Right& right, DType dtype);
+
 }  // namespace lockstep::grader::quantize_int8

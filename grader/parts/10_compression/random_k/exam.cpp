@@ -104,6 +104,13 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, const LossySeen& see
                                           "brought back")},
                      own});
   }
+  if (p.dtype == DType::float64) {
+    const auto in_float32 = [](double x) { return static_cast<double>(static_cast<float>(x)); };
+    usual.push_back({{"through_float32",
+                      "values went through float32, which keeps 24 of float64's 53 bits; float64 "
+                      "gradients travel as float64"},
+                     only(mean_of(seen.gradients[call], in_float32), travels, up)});
+  }
   if (call > 0) {
     usual.push_back(
         {{"stale", "it is the result of the call before"}, seen.results[call - 1].front()});
@@ -268,8 +275,8 @@ void large(Bench& bench) {
   judge(bench, contract_with(compare_means, large_numbers), usual(bench, 8, 16, 4));
 }
 
-void subgroup_and_float64(Bench& bench) {
-  for (const DType dtype : {DType::float64, DType::float32}) {
+void subgroup_and_types(Bench& bench) {
+  for (const DType dtype : {DType::float64, DType::float32, DType::bfloat16, DType::float16}) {
     Problem p = usual(bench, 8, 37, 5);
     p.members.ranks = {6, 1, 4};
     p.dtype = dtype;
@@ -288,7 +295,8 @@ Exam exam() {
       {"over 150 seeds the average is the mean over the ranks", many_seeds},
       {"NaN and infinity stay where they travel, and are gone where they do not", special},
       {"an entry is multiplied once, before the sum: nothing overflows that fits as a mean", large},
-      {"a subgroup divides by its own size, and float64 stays float64", subgroup_and_float64},
+      {"a subgroup divides by its own size, and float64 and the halves stay what they are",
+       subgroup_and_types},
       {"when a peer is lost, a rank throws CommError",
        [](Bench& bench) {
          for (const int at_request : {3, 8}) {

@@ -119,6 +119,11 @@ Numbers close_magnitudes(const Problem& p, std::uint64_t salt, int rank, std::si
   return values;
 }
 
+// The sum of two overflows float32; their mean does not.
+Numbers large_numbers(const Problem& p, std::uint64_t, int, std::size_t) {
+  return Numbers(static_cast<std::size_t>(p.count), 3e38);
+}
+
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -184,6 +189,12 @@ void ties(Bench& bench) {
   judge(bench, contract_with(compare_calls, close_magnitudes, nothing_kept), close);
 }
 
+void large(Bench& bench) {
+  Problem p = usual(bench, 2, 9, 0.4);
+  p.calls = 1;
+  judge(bench, contract_with(compare_calls, large_numbers, nothing_kept), p);
+}
+
 void special(Bench& bench) {
   for (const int n : {1, 3}) {
     judge(bench, contract_with(compare_special, special_numbers, nothing_kept),
@@ -221,6 +232,7 @@ Exam exam() {
        "they are, and entries of one place are added",
        ties},
       {"NaN and infinity travel at once and leave nothing behind", special},
+      {"a value is multiplied by 1/N before the sum: nothing overflows that fits as a mean", large},
       {"each bucket has a residual of its own", two_buckets},
       {"a subgroup divides by its own size, and float64 stays float64", subgroup_and_float64},
       {"when a peer is lost, a rank throws CommError",

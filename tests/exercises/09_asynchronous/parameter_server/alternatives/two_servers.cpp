@@ -56,11 +56,13 @@ class InRounds final : public Updates {
       }
     }
     if (round.empty()) return;
-    const Tensor mean = round.front().gradient.clone();
-    for (std::size_t k = 1; k < round.size(); ++k) {
-      mean.reduce_(round[k].gradient, ReduceOp::sum);
+    const Tensor mean =
+        zeros(round.front().gradient.shape(), DType::float64, round.front().gradient.device());
+    for (const Request& request : round) {
+      const Tensor share = request.gradient.clone();
+      share.scale_(1.0 / static_cast<double>(round.size()));
+      mean.reduce_(share, ReduceOp::sum);
     }
-    mean.scale_(1.0 / static_cast<double>(round.size()));
     options_.update(mean, round.front().rate);
     requests_.assign(requests_.size(), std::nullopt);
   }

@@ -126,7 +126,7 @@ class Pass final : public comm::Pending {
       }
     }
     for (const auto& [begin, count] : plain_) {
-      for (std::size_t i = 0; i < count; ++i) g_[begin + i] = result[begin + i] = *next++;
+      for (std::size_t i = 0; i < count; ++i) result[begin + i] = *next++;
     }
     state_.qs.copy_(from_values(q, {std::ssize(q)}, flat_.dtype(), flat_.device()));
     if (!q.empty()) group_.all_reduce(state_.qs, ReduceOp::average);
@@ -144,6 +144,9 @@ class Pass final : public comm::Pending {
       q_at += one.m * one.r;
     }
     for (std::size_t i = 0; i < g_.size(); ++i) g_[i] -= result[i];
+    for (const auto& [begin, count] : plain_) {
+      for (std::size_t i = 0; i < count; ++i) g_[begin + i] = 0;
+    }
     const Shape shape{flat_.numel()};
     flat_.copy_(from_values(result, shape, flat_.dtype(), flat_.device()));
     state_.residual.copy_(from_values(g_, shape, flat_.dtype(), flat_.device()));

@@ -1,0 +1,81 @@
+#include "grader/parts/07_ddp/join_uneven_inputs/cost.hpp"
+
+#include <string_view>
+
+#include "grader/exam/traffic.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::join_uneven_inputs {
+namespace {
+
+struct BytesOfCase {
+  std::int64_t broadcast = 0, other = 0;  // that one rank brings
+  std::int64_t small = 0;                 // others, of 16 bytes at most
+};
+
+BytesOfCase bytes_of_case(const Played& played) {
+  BytesOfCase bytes;
+  for (const sim::CollectiveRecord& record : played.counters.collectives) {
+    const bool broadcast = record.kind == sim::Collective::broadcast;
+    (broadcast ? bytes.broadcast : bytes.other) += record.bytes;
+    if (!broadcast && record.bytes <= 16) ++bytes.small;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void check_traffic(Bench& bench, const Played& played, const JoinProblem& p) {
+  const std::int64_t ranks = p.ranks(), steps = p.most(0);
+  const std::int64_t model = elements * static_cast<std::int64_t>(bytes_of(p.dtype));
+  // A pass says of its loss and of lacking gradients what takes 16 bytes; who is live and who was
+  // last may take 8 a rank each time.
+  const std::int64_t least = steps * (model + 16) + 8;
+  const std::int64_t most = steps * (model + 16) + (steps + 2) * 8 * ranks;
+  const auto [sent, seen, small] = bytes_of_case(played);
+  const auto of_epoch = [&](std::string_view what, std::int64_t has, std::int64_t needs) {
+    return text("the result is right, but ", grouped(has), " bytes are ", what, " in ", steps,
+                steps == 1 ? " step" : " steps", " where ", grouped(needs), " are needed");
+  };
+  if (seen < least) {
+    throw MalformedMessage("fewer bytes were reduced than right results need");
+  }
+  if (seen > most) {
+    bench.fail(
+        played,
+        because({"reduced_too_often",
+                 "a step is one count and one reduced pass, on each rank; after a count of 0 "
+                 "there is nothing to shadow"},
+                wasteful("reduced_too_often", static_cast<double>(seen), static_cast<double>(most),
+                         "in collectives", of_epoch("reduced", seen, most))));
+  }
+  // One model when the replicas are made equal at the start, one at the end; half of one for what
+  // the wrapper says of names and order.
+  const std::int64_t two = 2 * model + model / 2;
+  if (sent > two) {
+    bench.fail(played,
+               because({"broadcast_too_often",
+                        "the last to join gives its parameters away once, when all have run "
+                        "out; until then nobody needs them"},
+                       wasteful("broadcast_too_often", static_cast<double>(sent),
+                                static_cast<double>(2 * model), "in broadcasts",
+                                of_epoch("broadcast", sent, 2 * model))));
+  }
+  // Beside counts, the wrapper has one at the start, and a pass one for its loss and for lacking
+  // gradients. The least bucket is larger.
+  const std::int64_t counts = small - steps - 1;
+  if (counts > steps + 2) {
+    bench.fail(
+        played,
+        because(
+            {"counted_too_often",
+             "each call of step_with_join counts once, and end_join asks once who was last; "
+             "state keeps what an earlier count has told"},
+            wasteful("counted_too_often", static_cast<double>(counts),
+                     static_cast<double>(steps + 2), "in small collectives",
+                     text("the result is right, but the ranks counted ", counts, " times in ",
+                          counted(steps, "step"), " where ", steps + 2, " counts are needed"))));
+  }
+}
+
+}  // namespace lockstep::grader::join_uneven_inputs
