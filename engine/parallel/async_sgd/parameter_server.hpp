@@ -69,10 +69,10 @@ struct ServeOptions {
 //   pull        is answered at once, with all of the parameters as they are between two updates
 //   push, S > 0 is an update of its own, made before the next request is taken: the gradient times
 //               1/W. W also counts workers that have left
-//   push, S = 0 is kept for its round. A round is complete when each worker has pushed or left. Then
-//               there is one update with the mean of the round's pushes: each times 1/their number,
-//               then added in the order of workers, so that it does not depend on who came first.
-//               The rate is the same in all. Without a push there is no update
+//   push, S = 0 is kept for its round. A round is complete when each worker has pushed or left;
+//               then there is one update with the mean of the round's pushes: each times 1/their
+//               number, then added in the order of workers, so that it does not depend on who came
+//               first. The rate is the same in all. Without a push there is no update
 //   lost        is no error: the others go on, and its push stays in the round
 //   Comm        a step of a worker: 4·n bytes to the server and 4·n back, of float32
 //   Source      [LAP14] §3, [DCM12] §4.1

@@ -280,7 +280,7 @@ void what_is_compressed(Bench& bench) {
   of({}, 1);
   of({{8, 8}, {9, 9}}, 1, 4);
   of({{4, 4}, {3, 3}}, 1, 1.5);
-  of({{2, 2}, {5, 4}}, 3, 0.4);
+  of({{2, 2}, {5, 4}, {6, 2}}, 3, 0.4);
 }
 
 void books(Bench& bench) {
