@@ -21,23 +21,32 @@ std::unique_ptr<Line> NcclCore::join(const gpu::WireId& id, int rank, int size, 
   using Joined = std::promise<std::unique_ptr<gpu::Communicator>>;
   const auto joined = std::make_shared<Joined>();
   auto future = joined->get_future();
-  std::thread([joined, wires = parts_.wires, id, rank, size] {
+  // Left behind only where NCCL does not come back.
+  std::thread joining([joined, wires = parts_.wires, id, rank, size] {
     try {
       joined->set_value(wires->join(id, rank, size));
     } catch (...) {
       joined->set_exception(std::current_exception());
     }
-  }).detach();
+  });
   const auto began = std::chrono::steady_clock::now();
-  while (future.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) {
-    if (has_failed()) throw Error("the group has failed while NCCL joined its ranks");
-    if (const auto ended = watchdog_.ended(whom)) {
-      throw Error(text("the process of rank ", *ended, " has ended; look at its last output"));
-    }
+  std::string why;
+  while (why.empty() &&
+         future.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) {
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
-    if (waited.count() < parts_.timeout_s) continue;
-    throw Error(text("NCCL has not joined the ranks within ", parts_.timeout_s, " s"));
+    if (has_failed()) {
+      why = "the group has failed while NCCL joined its ranks";
+    } else if (const auto ended = watchdog_.ended(whom)) {
+      why = text("the process of rank ", *ended, " has ended; look at its last output");
+    } else if (waited.count() >= parts_.timeout_s) {
+      why = text("NCCL has not joined the ranks within ", parts_.timeout_s, " s");
+    }
   }
+  if (!why.empty()) {
+    joining.detach();
+    throw Error(why);
+  }
+  joining.join();
   auto line = std::make_unique<Line>(future.get());
   watchdog_.watch(*line);
   const std::scoped_lock lock(mutex_);
