@@ -1,5 +1,5 @@
 // When each file was handed in. The platform knows: it says so in a column of the roster or beside
-// the hand-ins, but only of the last hand-in: whoever hands in lesson 06 hands in lesson 05 again.
+// the hand-ins, but only of the last one. A student who hands in lesson 06 hands in 05 again, too.
 // The files' own times are a makeshift, since copying and unpacking change them: they are taken
 // only when that is asked for. So a file has the earliest time of its content that the journal saw.
 #pragma once

@@ -29,8 +29,8 @@ std::vector<BookFile> files_of(const ClassBook& book, const std::string& format)
 // A student's name as the stem of a file's name, which may not be as long.
 std::string file_stem(const std::string& student);
 
-// How a row fared, for people: it earned all, some or none of its points, was not handed in, or the
-// lab failed and nobody set its points by hand. Such an open row is exported without points.
+// How a row fared, for people: it earned all, some or none of its points, or was not handed in. A
+// row is open if the lab failed and no points were set by hand; it is exported without points.
 enum class Fate : unsigned char { full, part, nothing, missing, open };
 Fate fate_of(const nlohmann::json& row);
 bool is_open(const nlohmann::json& row);
