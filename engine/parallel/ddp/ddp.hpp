@@ -8,14 +8,14 @@
 //     tape.backward(loss);               // grads are the mean over the group when it returns
 //     optimizer.step();
 //
-// A pass, where it is decided and what it sends
+// A pass: where its steps are decided, and what they send
 //   a. forward, when it records and is not under no_sync: buffers become rank 0's.
-//   b. backward begins: a small all-reduce is started that says who lacks which gradient.
+//   b. backward begins: a small all-reduce starts, which tells which rank lacks which gradient.
 //   c. backward: gradients enter their buckets, buckets are reduced one by one (reducer.hpp).
 //   d. backward ends: waits for the rest.
 //
-// In the first pass one bucket has everything, for nobody knows yet in which order gradients come.
-// At its end rank 0 tells the others the order that it saw, and the next forward pass that records
+// In the first pass, one bucket has everything, because the order of gradients is not known yet. At
+// its end rank 0 tells the others the order that it saw, and the next forward pass that records
 // plans the buckets anew from it. With Unused::reduce the buckets are planned from the order of
 // registration, and stay. Unused::fixed is PyTorch's static_graph: what the first pass uses, the
 // later ones use, so that they need not tell each other, and buckets follow the order seen.
@@ -23,12 +23,12 @@
 // Gradients lie in the buckets (reducer.hpp) and are held once. Only if grads are there when the
 // buckets are planned anew, so not after zero_grad, the old ones live on until these have moved.
 //
-// Ranks whose inputs end before the others' take part with zeros (shadow; join.hpp has the rest).
+// Ranks whose inputs end early contribute zeros (shadow; join.hpp has the rest).
 //
 // Left out: a module that is used by several threads.
 // Source: [DDP20] §3.2, §4; PyTorch's DistributedDataParallel. Here a pass belongs to its tape, so
-// that forward passes may be made and dropped, and the ranks find a lacking gradient in the pass it
-// lacks in, all of them, where PyTorch tells in the next one or waits.
+// that forward passes may be made and dropped. All ranks report a missing gradient in the pass that
+// lacks it; PyTorch reports it in the next pass, or waits.
 #pragma once
 
 #include <cstdint>
