@@ -1,8 +1,8 @@
-// Which layers go to which stage of a pipeline: a decision, made before anything runs.
+// Which layers go to which stage of a pipeline. The cut is made before anything runs.
 //
 // All stages work on different micro-batches at the same time, so the slowest one sets the pace: a
-// step takes about micro-batches · the largest cost of a stage. What counts is the maximum, and not
-// how many layers a stage has. The last stage of a language model has the product with the whole
+// step takes about micro-batches · the largest cost of a stage. So the maximum counts, and not the
+// number of layers of a stage. The last stage of a language model has the product with the whole
 // vocabulary, which can cost as much as several layers.
 #pragma once
 
