@@ -16,8 +16,8 @@ namespace lockstep::pipeline {
 //   stages    p
 //   Returns   p+1 boundaries: stage s has the layers boundaries[s] .. boundaries[s+1]−1
 //   Ensures   the first boundary is 0 and the last is the number of layers; every stage has at
-//             least one layer; no other such cut has a smaller maximum. Sums are rounded in double, and
-//             those of whole numbers below 2^53 are exact
+//             least one layer; no other such cut has a smaller maximum. Sums are rounded in double,
+//             and those of whole numbers below 2^53 are exact
 //   Throws    ContractError for less than one stage, for fewer layers than stages, and for a cost
 //             that is negative or not finite
 //   Source    [HCB19] §2.2, where the costs of the stages are to be as equal as possible
