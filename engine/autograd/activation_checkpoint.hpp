@@ -1,5 +1,5 @@
 // Activation checkpointing: a segment of a model keeps only its input, and computes everything else
-// a second time when backward comes to it. Memory for time: one more forward pass.
+// a second time when backward reaches it. It trades time for memory: one more forward pass.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,9 @@ using Segment = std::function<Value(Tape&, const Value&)>;
 //            the order in which the uses of a parameter inside and outside the segment are summed;
 //            each parameter's hooks fire once. On a tape made for inference, the segment simply
 //            runs
-//   Cost     the segment's forward pass a second time, when backward comes to it, and never more
-//            often. In a walk of two halves, both halves use that second run, and what its
-//            operations put off comes with the second half
+//   Cost     the segment's forward pass a second time, when backward reaches it, and no third time.
+//            In a walk of two halves, both halves use that second run, and the work that its
+//            operations postpone comes with the second half
 //   Memory   the first run records nothing. From this call until the second run: x alone, a copy
 //            of it, or what x is made from (Value::remake). The second run's activations are freed
 //            when the walk has used them, and x with them

@@ -12,14 +12,14 @@
 namespace lockstep::collectives {
 
 // Which parameters share a bucket, and in which order the buckets are reduced: first to last. A
-// number is a parameter's place in a list that all ranks have alike.
+// number is a parameter's place in a list that is the same on all ranks.
 struct BucketPlan {
   std::vector<std::vector<std::size_t>> buckets;
   bool operator==(const BucketPlan&) const = default;
 };
 std::string text_of(const BucketPlan& plan);  // "[[3, 2], [1, 0]]"
 
-// A full bucket, as it is given away to be reduced.
+// A full bucket, as the hook receives it.
 struct GradientBucket {
   std::size_t index = 0;          // its place in the plan
   bool last = false;              // of the plan: no bucket follows in this backward pass
@@ -38,7 +38,7 @@ class CommHook {
   // Begins the reduction of `bucket`; when the Work has been waited for, bucket.flat is reduced and
   // the same bits on every rank. Called in the middle of backward(), in the order of the plan, the
   // same on every rank: it should start communication and return, and may finish in wait().
-  //   bucket  outlives the Work; nobody else touches its elements meanwhile
+  //   bucket  outlives the Work; no other code touches its elements meanwhile
   virtual comm::Work start(comm::ProcessGroup& group, const GradientBucket& bucket) = 0;
 };
 

@@ -5,8 +5,8 @@
 // engine/parallel/ddp/reducer.hpp, buckets and hooks are in engine/collectives/bucket.hpp.
 //
 // In the reference, gradients lie in their buckets from the beginning (Parameter::grad_place), so
-// that nothing is copied back. A bucket of its own, filled by copies and copied back in finalize,
-// passes too.
+// that nothing is copied back. A separate buffer per bucket, filled by copies and copied back in
+// finalize, passes too.
 #include "engine/parallel/ddp/reducer.hpp"
 
 #include <utility>

@@ -1,8 +1,8 @@
-// Task: one optimizer step on k micro-batches. The gradients of all of them add up on this rank,
-// and travel once, with the last micro-batch. The step must be that of one device which receives
-// all micro-batches of all ranks as one batch: a micro-batch counts by its share of this rank's
-// labels. Before each backward, report the micro-batch's share of the loss with model.report, so
-// that the training loop can print it.
+// Task: one optimizer step on k micro-batches. Their gradients add up on this rank, and travel
+// once, with the last micro-batch. The step must be that of one device which receives all
+// micro-batches of all ranks as one batch: a micro-batch counts by its share of this rank's labels.
+// Before each backward, report the micro-batch's share of the loss with model.report, so that the
+// training loop can print it.
 // The contract is in engine/parallel/ddp/accumulate_step.hpp; no_sync is in
 // engine/parallel/ddp/ddp.hpp.
 #include "engine/parallel/ddp/accumulate_step.hpp"

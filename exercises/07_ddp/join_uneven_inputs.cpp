@@ -1,7 +1,7 @@
 // Task: an epoch in which ranks run out of batches at different steps. In step_with_join, find out
-// how many ranks still have a batch; a rank without one takes part in their reduction with zeros
-// (model.shadow()), and the sum is divided by all ranks or by the live ones, as state.divide says.
-// In end_join, the rank that was last to join gives its parameters to all.
+// how many ranks still have a batch. A rank without one contributes zeros to their reduction
+// (model.shadow()). The sum is divided by the number of all ranks or of the live ranks, as
+// state.divide says. In end_join, the rank that was last to join broadcasts its parameters.
 // The contract is in engine/parallel/ddp/join.hpp; shadow and divide_by are in
 // engine/parallel/ddp/ddp.hpp.
 #include "engine/parallel/ddp/join.hpp"

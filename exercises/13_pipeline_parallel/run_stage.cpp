@@ -1,7 +1,7 @@
 // Task: be one stage of a pipeline. Carry out the actions of the plan for this stage, in their
-// order: get what a pass needs, run it, hand on what it made. A message must travel while the stage
-// works: post each receive one action ahead, and wait for nothing that was sent. The weights enter
-// once, where the backward pass of a micro-batch begins.
+// order: get what a pass needs, run it, and pass on what it made. A message must travel while the
+// stage works: post each receive one action ahead, and do not wait for a send. Each weight enters
+// once, where the backward pass of its micro-batch begins.
 // The contract is in engine/parallel/pipeline/run_stage.hpp; which stage gives an action what it
 // needs is in engine/parallel/pipeline/outbox.hpp.
 #include "engine/parallel/pipeline/run_stage.hpp"

@@ -1,8 +1,8 @@
 // Task: decide which gradients travel together. Walk through the parameters in the order in which
 // their gradients are expected, and put each one into the open bucket of its kind: its dtype on its
 // device. A bucket is closed as soon as its bytes reach its limit, and the next parameter of that
-// kind opens a new one. The plan lists the buckets in the order in which they were closed; those
-// that are still open at the end follow. The contract is in engine/parallel/ddp/assign_buckets.hpp.
+// kind opens a new one. The plan lists the buckets in the order in which they closed; buckets that
+// are still open at the end follow. The contract is in engine/parallel/ddp/assign_buckets.hpp.
 #include "engine/parallel/ddp/assign_buckets.hpp"
 
 #include <algorithm>

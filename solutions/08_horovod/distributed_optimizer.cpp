@@ -1,7 +1,7 @@
 // Task: wrap an optimizer so that N ranks train as one. A hook on each parameter hands its gradient
 // to the background strand when it is final; synchronize() waits until all of them are reduced, and
-// step() updates then. What would touch a gradient that is on its way is refused. The contract is
-// in engine/parallel/horovod/distributed_optimizer.hpp. The strand is the lab's:
+// step() then updates. Calls that would change a gradient in flight are refused. The contract is in
+// engine/parallel/horovod/distributed_optimizer.hpp. The strand is the lab's:
 // engine/parallel/horovod/reduction_queue.hpp says what submit() and wait() do.
 #include "engine/parallel/horovod/distributed_optimizer.hpp"
 

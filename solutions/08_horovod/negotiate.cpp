@@ -1,9 +1,9 @@
-// Task: one round of negotiation. Every rank tells rank 0 what is ready there. Rank 0 finds what is
-// ready on all ranks, decides in which order it is reduced, what is refused and what has stalled,
-// and tells everyone, so that all ranks return the same list. The contract is in
-// engine/parallel/horovod/negotiate.hpp. Lists become bytes, and reasons sentences, by
-// engine/parallel/horovod/told.hpp; bytes_of_ranks.hpp beside it carries bytes to rank 0 and from
-// it.
+// Task: one round of negotiation. Every rank tells rank 0 which gradients are ready there. Rank 0
+// finds those that are ready on all ranks, and decides what is reduced, in which order, what is
+// refused, and what has stalled. It tells every rank, so that all return the same list. The
+// contract is in engine/parallel/horovod/negotiate.hpp. engine/parallel/horovod/told.hpp turns
+// lists into bytes, and reasons into sentences; bytes_of_ranks.hpp beside it carries bytes to and
+// from rank 0.
 #include "engine/parallel/horovod/negotiate.hpp"
 
 #include <algorithm>

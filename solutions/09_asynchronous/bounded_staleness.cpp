@@ -1,5 +1,5 @@
-// Task: decide whether a worker may start its next step. It may when it is at most `bound` steps
-// ahead of the slowest worker that is active. The contract is in
+// Task: decide whether a worker may start its next step. It may start when it is at most `bound`
+// steps ahead of the slowest active worker. The contract is in
 // engine/parallel/async_sgd/bounded_staleness.hpp.
 #include "engine/parallel/async_sgd/bounded_staleness.hpp"
 

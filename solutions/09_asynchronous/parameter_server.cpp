@@ -1,8 +1,7 @@
-// Task: the two loops of training with a parameter server. serve() takes what workers ask, one
-// request after the other: it answers each pull with the parameters, and makes updates of what is
-// pushed, at once for S > 0 and once a round for S = 0, until every worker has finished or is lost.
-// work() pulls, computes and pushes. The contract is in
-// engine/parallel/async_sgd/parameter_server.hpp.
+// Task: the two loops of training with a parameter server. serve() takes the workers' requests one
+// after the other, until every worker has finished or is lost. It answers each pull with the
+// parameters, and turns pushes into updates: at once for S > 0, once per round for S = 0. work()
+// pulls, computes and pushes. The contract is in engine/parallel/async_sgd/parameter_server.hpp.
 #include "engine/parallel/async_sgd/parameter_server.hpp"
 
 #include <utility>

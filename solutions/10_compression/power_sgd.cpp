@@ -1,9 +1,9 @@
-// Task: reduce a bucket whose matrices travel as two thin ones. Decide which gradients shrink
-// enough, multiply each of these by its Q, all-reduce the products P together with the gradients
-// that travel as they are, make P orthonormal, multiply again, all-reduce the Q, and keep what P·Qᵀ
-// leaves out. The contract is in engine/parallel/compress/power_sgd.hpp. low_rank.hpp beside it has
-// the layout and orthonormal columns, and `then` makes a Work that goes on when the first
-// all-reduce is over.
+// Task: reduce a bucket in which each large matrix travels as two thin matrices. Decide which
+// gradients shrink enough, and multiply each of them by its Q. All-reduce the products P together
+// with the gradients that travel as they are. Make P orthonormal, multiply again, all-reduce the Q,
+// and keep what P·Qᵀ leaves out. The contract is in engine/parallel/compress/power_sgd.hpp.
+// low_rank.hpp beside it has the layout and orthonormal columns, and `then` makes a Work that goes
+// on when the first all-reduce is over.
 #include "engine/parallel/compress/power_sgd.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Task: sum a tensor over the ranks while it travels in 8 bits. Quantise N parts in chunks, send
-// part p to rank p (all_to_all), add what arrives as float32, quantise the sum, and send it to
-// everyone (all_gather). The contract is in engine/parallel/compress/quantize.hpp. blocks.hpp
-// beside it says where parts, codes and scales lie, and `then` makes a Work that goes on when the
-// first exchange is over.
+// part p to rank p (all_to_all), add what arrives as float32, quantise the sum, and send it to all
+// ranks (all_gather). The contract is in engine/parallel/compress/quantize.hpp. blocks.hpp beside
+// it says where parts, codes and scales lie, and `then` makes a Work that goes on when the first
+// exchange is over.
 #include "engine/parallel/compress/quantize.hpp"
 
 #include <algorithm>

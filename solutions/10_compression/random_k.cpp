@@ -1,8 +1,7 @@
-// Task: send k entries of a gradient that chance chooses, the same ones on every rank. Collect them
-// in one small tensor, scaled, start its all-reduce, and return a Work whose wait() puts the sums
-// back at their places and zeros elsewhere. The contract is in
-// engine/parallel/compress/random_k.hpp. entries.hpp beside it draws the places, and `then` makes
-// such a Work.
+// Task: send k random entries of a gradient, the same entries on every rank. Collect them in one
+// small tensor, scaled, start its all-reduce, and return a Work whose wait() puts the sums back at
+// their places and zeros elsewhere. The contract is in engine/parallel/compress/random_k.hpp.
+// entries.hpp beside it draws the places, and `then` makes such a Work.
 #include "engine/parallel/compress/random_k.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Task: run a segment of a model so that only its input is kept, and run it again when backward
-// comes to it. The tape around it must get one operation: its inputs are x and the parameters that
-// the segment uses, its derivative runs the segment on a tape of its own and walks back over that.
-// The contract is in engine/autograd/activation_checkpoint.hpp; the walk inside a walk is in
+// reaches it. Record one operation on the outer tape. Its inputs are x and the parameters that the
+// segment uses. Its derivative runs the segment on a new tape, and walks back over that tape. The
+// contract is in engine/autograd/activation_checkpoint.hpp; the walk inside a walk is in
 // engine/autograd/inner_walk.hpp.
 #include "engine/autograd/activation_checkpoint.hpp"
 

@@ -1,7 +1,7 @@
 // Task: train a model whose layers lie on several devices. Each rank runs its own layers, in the
-// order of the model: it gets the input of a layer from where the layer before lies, and gives the
-// output to where the next one lies. Gradients go the same way back. Between two layers of one
-// device nothing is sent.
+// order of the model: it receives the input of a layer from the previous layer's device, and sends
+// the output to the next layer's device. Gradients travel the same way back. Between two layers on
+// one device, nothing is sent.
 // The contract is in engine/parallel/pipeline/split_model.hpp.
 #include "engine/parallel/pipeline/split_model.hpp"
 

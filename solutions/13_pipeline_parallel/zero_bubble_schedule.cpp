@@ -1,5 +1,5 @@
-// Task: list what a stage does in a step under ZB-H1: 1F1B with each backward pass in two, where
-// later stages put off their weight gradients. The contract is in
+// Task: list what a stage does in a step under ZB-H1: 1F1B with each backward pass split in two,
+// where later stages postpone their weight gradients. The contract is in
 // engine/parallel/pipeline/zero_bubble_schedule.hpp.
 #include "engine/parallel/pipeline/zero_bubble_schedule.hpp"
 

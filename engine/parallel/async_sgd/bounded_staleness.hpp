@@ -1,5 +1,5 @@
 // Bounded staleness: how far a fast worker may run ahead. Without a bound it never waits, and may
-// compute with parameters that are many updates old; with the bound 0 all workers go in step.
+// compute with parameters that are many updates old; with a bound of 0, all workers stay in step.
 //
 //   clocks   7  5  9       steps that each worker has finished; the slowest has 5
 //   bound 4  worker 2 may start its next step: it is 4 ahead
@@ -22,11 +22,12 @@ inline constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max
 // Whether a worker may start its next step: it is at most `bound` steps ahead of the slowest worker
 // that is active.
 //   clocks    steps that each worker has finished, by worker
-//   finished  workers that take no more steps, because they are done or lost: nobody waits for them
-//   worker    the one that asks; it is active itself
-//   bound     s >= 0, or unbounded. With 0 it may start when all active workers have finished as
-//             many steps
-//   Ensures   the slowest active worker may always start, so they cannot all wait
+//   finished  workers that take no more steps, because they are done or lost; no worker waits for
+//             them
+//   worker    the worker that asks; it is active
+//   bound     s >= 0, or unbounded. With 0, it may start when no active worker has finished fewer
+//             steps
+//   Ensures   the slowest active worker may always start, so the workers cannot all wait
 //   Throws    ContractError when the two lists differ in length, when `worker` is not in them or
 //             has finished, when a clock is negative, and for a negative bound
 //   Source    [HCC13], the condition of Stale Synchronous Parallel

@@ -1,6 +1,5 @@
 // A parameter server and its workers, as two loops. The server keeps the parameters; workers
-// compute gradients from copies. They share nothing else: a worker waits for the server, and never
-// for another worker.
+// compute gradients from copies. A worker waits for the server, and never for another worker.
 //
 //     worker                          server
 //       pull  ----------------------->
@@ -13,10 +12,11 @@
 //
 //   W workers, n elements of the parameters, S the bound on staleness
 //
-// The loops see what is asked and answered, and no messages. A lost worker must not take the others
-// with it, so each worker and its server are a group of their own, and a group cannot receive from
-// any rank of another: the engine receives from all at once (server.hpp). It also holds a pull
-// back until may_start() lets its worker go on (bounded_staleness.hpp), so neither loop has to.
+// The loops see requests and answers, but no messages. A lost worker must not end the run for the
+// others, so each worker forms a group of its own with its server. A group cannot receive from
+// another group's ranks, so the engine receives from all groups at once (server.hpp). The engine
+// also holds a pull back until may_start() lets its worker go on (bounded_staleness.hpp), so
+// neither loop has to.
 //
 // Source: [LAP14] §3 (push, pull), [DCM12] §4.1 (asynchronous SGD)
 #pragma once
@@ -28,7 +28,7 @@
 
 namespace lockstep::async_sgd {
 
-// Something that a worker asks of its server, or that has become of it.
+// What a worker asks of its server, or the news that it has left.
 struct Request {
   enum class Kind : std::uint8_t {
     pull,    // the worker waits for the parameters
@@ -38,18 +38,19 @@ struct Request {
   };
   Kind kind = Kind::pull;
   int worker = 0;  // 0 to W - 1
-  // push: [n], which the server may overwrite. It stays until a pull of this worker is answered.
+  // push: [n], which the server may overwrite. It stays valid until a pull of this worker is
+  // answered.
   Tensor gradient{};
   double rate = 0;  // push: the learning rate of the worker's step
 };
 
-// The server's line to all of its workers.
+// The server's connection to all of its workers.
 class Workers {
  public:
   virtual ~Workers() = default;
   virtual int size() const = 0;  // W, and stays W when workers leave
-  // The next request of any worker. Waits until there is one. The requests of one worker come in
-  // its order; after finish or lost nothing comes from it.
+  // The next request of any worker. Waits until there is one. Requests of one worker come in the
+  // order in which it makes them; after finish or lost, no more come from it.
   //   Throws  ContractError when all workers have left: nothing would ever come
   virtual Request next() = 0;
   // The parameters [n] for a worker whose pull next() has returned; they are copied at once.
@@ -66,24 +67,24 @@ struct ServeOptions {
 
 // The server's loop: takes requests until every worker has finished or is lost.
 //   parameters  [n], changed by options.update alone
-//   pull        is answered at once, with all of the parameters as they are between two updates
+//   pull        is answered at once with the current parameters, never in the middle of an update
 //   push, S > 0 is an update of its own, made before the next request is taken: the gradient times
-//               1/W. W also counts workers that have left
+//               1/W. W includes workers that have left
 //   push, S = 0 is kept for its round. A round is complete when each worker has pushed or left;
-//               then there is one update with the mean of the round's pushes: each times 1/their
-//               number, then added in the order of workers, so that it does not depend on who came
-//               first. The rate is the same in all. Without a push there is no update
-//   lost        is no error: the others go on, and its push stays in the round
+//               then there is one update with the mean of the round's pushes: each times 1/(number
+//               of pushes), then added in the order of workers, so that it does not depend on which
+//               came first. The rate is the same in all. Without a push there is no update
+//   lost        is no error: the others go on, and the lost worker's push stays in the round
 //   Comm        a step of a worker: 4·n bytes to the server and 4·n back, of float32
 //   Source      [LAP14] §3, [DCM12] §4.1
 void serve(Workers& workers, const Tensor& parameters, const ServeOptions& options);
 
-// A worker's line to the servers, which share the parameters among them.
+// A worker's connection to the servers, each of which holds a part of the parameters.
 class Servers {
  public:
   virtual ~Servers() = default;
-  // The newest parameters [n]; they stay there until gradient() or push() is called. Waits for the
-  // servers, and as long as the bound on staleness says.
+  // The newest parameters [n]; they stay valid until gradient() or push() is called. Waits for the
+  // servers, and until the bound on staleness lets the worker go on.
   virtual Tensor pull() = 0;
   virtual void push(const Tensor& gradient) = 0;  // [n]
 };
@@ -92,7 +93,7 @@ class Servers {
 using GradientFn = std::function<Tensor(const Tensor& parameters)>;
 
 // The worker's loop: in each of `steps` steps, pulls, computes one gradient at what it has pulled,
-// and pushes it. Says nothing to the servers besides: a caller may go on with more steps.
+// and pushes it. Tells the servers nothing else, so a caller may go on with more steps.
 //   Comm    4·n bytes to the servers and 4·n back per step, of float32
 //   Source  [DCM12] §4.1
 void work(Servers& servers, const GradientFn& gradient, int steps);

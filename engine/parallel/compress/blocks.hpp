@@ -28,16 +28,16 @@ struct Cut {
 };
 Cut cut_into(std::int64_t parts, std::int64_t count, std::int64_t chunk);
 
-// The elements as float32 where the host reads them: the tensor itself if it is that already.
+// The elements as float32 on the host: the tensor itself if it is that already.
 //   Throws  ContractError where there are no elements (Device::has_numbers)
 Tensor floats_of(const Tensor& data);
-// Where the host writes a result of as many elements as float32: in `data` itself if it can, else
-// in fresh memory. bring_back() then converts it to the type and the device of `data`.
+// Where the host writes a float32 result with as many elements as `data`: in `data` itself if
+// possible, else in new memory. bring_back() then converts it to the type and the device of `data`.
 Tensor place_for(const Tensor& data, Device& host);
 void bring_back(const Tensor& result, const Tensor& data);
 
-// Tells a modelled device what coding or decoding these blocks costs: about four operations an
-// element; a float is read and a byte written, or the other way round.
+// Tells a modelled device what it costs to quantise or decode these blocks: about four operations
+// per element; a float is read and a byte is written, or the other way round.
 void charge_for(const Tensor& blocks);
 
 }  // namespace lockstep::compress

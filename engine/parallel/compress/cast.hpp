@@ -1,6 +1,7 @@
-// Gradients travel in 16 bits: half the bytes of float32, for a rounding at each addition.
+// Gradients travel in 16 bits: half the bytes of float32, at the price of a rounding at each
+// addition.
 //
-// Which type loses what
+// What each type loses
 //   float16   11 bits of precision, largest value 65,504, smallest 2^-24: large gradients become
 //             infinite, small ones zero
 //   bfloat16  8 bits of precision, eight times as coarse, and the range of float32
@@ -20,11 +21,11 @@ namespace lockstep::compress {
 //   half      DType::float16 or DType::bfloat16
 //   Ensures   after wait(), bucket is the mean, the same bits on every rank. Each rank's share is
 //             rounded once when it is converted, to nearest even; each addition rounds once more.
-//             A NaN stays a NaN; an infinity, and what is beyond the largest half, is infinite.
-//             One rank rounds, too
+//             A NaN stays a NaN; an infinity, and a share beyond the largest half, becomes
+//             infinite. A group of one rank rounds, too
 //   Comm      one all-reduce of n halves; it is in flight when the function returns, so all of it
 //             can overlap. The conversion back is part of wait()
-//   Throws    ContractError when `half` is no half or the bucket has integers; CommError
+//   Throws    ContractError when `half` is not a 16-bit type or the bucket has integers; CommError
 //   Source    PyTorch's fp16_compress_hook and bf16_compress_hook (default_hooks.py), which
 //             convert first and divide in 16 bits; [MIX17] §3 on what 16 bits hold
 comm::Work cast_reduce(comm::ProcessGroup& group, const Tensor& bucket, DType half);

@@ -1,5 +1,5 @@
-// How many entries of a gradient travel, which ones when chance chooses them, and how entries
-// travel that each rank chose for itself.
+// How many entries of a gradient travel, which entries a random choice takes, and how the entries
+// that each rank chose for itself travel.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace lockstep::compress {
 
-// fraction · count, rounded to the nearest integer; at least 1 where there is an element, so that
-// small tensors are trained, too.
+// fraction · count, rounded to the nearest integer; at least 1 unless count is 0, so that small
+// tensors are trained, too.
 //   Throws  ContractError unless 0 < fraction ≤ 1
 std::int64_t entries_of(std::int64_t count, double fraction);
 
-// k different places out of [0, count), ascending; every choice of k places is equally likely. A
-// function of its arguments, so ranks that share the seed need not tell each other.
+// k different places out of [0, count), ascending; every choice of k places is equally likely.
+// Depends only on its arguments, so ranks that share the seed need not tell each other.
 //   Throws  ContractError unless 0 ≤ k ≤ count
 //   Cost    k draws, and a bit for every place
 //   Source  R. W. Floyd's algorithm [BF87]
@@ -35,7 +35,7 @@ void write_entry(const Tensor& block, std::int64_t k, std::int64_t j, std::int32
   std::memcpy(begin + 4 * k + static_cast<std::int64_t>(sizeof value) * j, &value, sizeof value);
 }
 
-// The entries of several blocks of k, one block after the other, added where they belong.
+// The entries of several blocks of k, one block after the other, each added at its place.
 //   like     what `blocks` are entries of: its dtype, device and number of elements
 //   Returns  [n], zero where no entry is; entries of one place are added in the order of blocks
 Tensor sum_of_entries(const Tensor& blocks, std::int64_t k, const Tensor& like);

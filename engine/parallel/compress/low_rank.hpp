@@ -1,4 +1,4 @@
-// What PowerSGD (power_sgd.hpp) is made of: which gradients of a bucket travel as two thin matrices
+// The pieces of PowerSGD (power_sgd.hpp): which gradients of a bucket travel as two thin matrices
 // and where these lie, orthonormal columns, and the Q that a pass begins with.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace lockstep::compress {
 
-// A compressed gradient: where it lies in the bucket, and where its P and Q lie among the others'.
+// A compressed gradient: where it lies in the bucket, and where its P and Q lie among all P and Q.
 struct Matrix {
   std::int64_t at, rows, columns, rank, p_at, q_at;
   Tensor of(const Tensor& flat) const {
@@ -28,8 +28,8 @@ struct Plain {
   std::int64_t at, count, first_at;
 };
 
-// What travels how: the first all-reduce has the plain gradients and then all P, in the order of
-// the bucket; the second has all Q.
+// What travels in which all-reduce. The first has the plain gradients and then all P, in the order
+// of the bucket; the second has all Q.
 struct Layout {
   std::vector<Matrix> matrices;
   std::vector<Plain> plain;
@@ -43,15 +43,15 @@ bool is_worth_compressing(std::int64_t rows, std::int64_t columns, std::int64_t 
                           double compression_min);
 
 // Makes the columns of `matrix` [n, r] orthonormal, from left to right; a column of zeros stays
-// zero. In float64, in a fixed order; each column is freed of those before it twice, so that
-// columns that are nearly dependent end orthogonal, too.
+// zero. In float64, in a fixed order. Each column is made orthogonal to the earlier ones twice, so
+// that nearly dependent columns become orthogonal, too.
 //   Cost    4·n·r² FLOPs on the host; the matrix is read there
 //   Source  the Gram-Schmidt process; [GLR05] on why twice is enough
 void orthonormalize(const Tensor& matrix);
 
-// Makes `qs`, all Q as the pass before left them or zeros, ready for a pass: columns of zeros get
-// random numbers, from -1 to 1, and then the columns of each Q are made orthonormal. A function of
-// its arguments, so ranks that share them have the same Q.
+// Prepares `qs`, which holds all Q as the last pass left them, or zeros. Columns of zeros get
+// random numbers from -1 to 1, and then the columns of each Q are made orthonormal. The result
+// depends only on the arguments, so ranks that share them have the same Q.
 //   seed  of this pass and bucket: matrix i draws element (row, column) as number row·r + column of
 //         the stream random_bits(seed, i) (base/random.hpp)
 void prepare_qs(const Layout& layout, const Tensor& qs, std::uint64_t seed);

@@ -1,5 +1,6 @@
 // PowerSGD: a gradient matrix G [n, m] travels as two thin matrices, P [n, r] and Q [m, r], whose
-// product P·Qᵀ is close to the mean of the ranks' G. One step of subspace iteration a pass:
+// product P·Qᵀ is close to the mean of the ranks' G. Each pass makes one step of subspace
+// iteration:
 //
 //   G = gradient + residual               of this rank
 //   P = mean of G·Q                       Q from the pass before: it converges over the passes
@@ -7,8 +8,9 @@
 //   Q = mean of Gᵀ·P
 //   the gradient becomes P·Qᵀ, the residual G - P·Qᵀ
 //
-// Both products are linear in G. So their sums over the ranks are those of the mean gradient, and
-// all-reduces can carry them; the largest entries of top-k cannot be summed like that.
+// Both products are linear in G. So their means over the ranks are the products of the mean
+// gradient, and all-reduces can carry them. The largest entries of top-k cannot be summed like
+// that.
 //
 // Gradients with one axis, and matrices that would not shrink enough, travel as they are.
 #pragma once
@@ -22,14 +24,14 @@
 namespace lockstep::compress {
 
 struct PowerSgdOptions {
-  std::int64_t rank = 1;  // r; of a matrix, never more than its rows or columns
-  // A matrix is compressed where it shrinks by more than this factor.
+  std::int64_t rank = 1;  // r; for a matrix, never more than its rows or columns
+  // A matrix is compressed if it shrinks by more than this factor.
   double compression_min = 2;
   std::uint64_t seed = 0;                      // of the first Q; the same on every rank
   ErrorFeedback feedback = ErrorFeedback::on;  // of the hook; PyTorch's use_error_feedback
 };
 
-// What a rank keeps of a bucket from one pass to the next.
+// What a rank keeps for a bucket from one pass to the next.
 struct LowRankState {
   Tensor residual;  // [elements of the bucket], zeros at first
   Tensor qs;        // Q of each compressed matrix, [m, r], one after the other; undefined at first
@@ -41,17 +43,17 @@ struct LowRankState {
 //   pass      counts passes, the same on every rank. random_bits(random_bits(options.seed, pass),
 //             bucket.index) is the seed of prepare_qs: of the random columns of Q, in the first
 //             pass and where a column became zero
-//   Ensures   after wait(), each compressed gradient is P·Qᵀ and state.residual what this rank's
-//             gradient had beside it. Exact where the mean of gradient and residual has a rank of r
-//             or less. The other gradients are the mean, with residuals of zero. Each rank's share
-//             is multiplied by 1/N before a sum, so nothing overflows that fits as a mean.
+//   Ensures   after wait(), each compressed gradient is P·Qᵀ, and state.residual is what P·Qᵀ
+//             misses of this rank's G. P·Qᵀ is exact if the mean of G has a rank of r or less. The
+//             other gradients are the mean, with residuals of zero. Each rank's share is multiplied
+//             by 1/N before a sum, so no sum overflows if the mean fits.
 //             A NaN or an infinity makes its matrix NaN on every rank, and the residual with it:
 //             a diverged run stays visible.
-//             P and Q are the same bits on every rank, and P·Qᵀ is computed by each: equal where
-//             the ranks multiply with the same kernels
+//             P and Q have the same bits on every rank. Each rank computes P·Qᵀ itself, so the
+//             results are equal if the ranks multiply with the same kernels
 //   Comm      two all-reduces. The first has the uncompressed gradients and all P, and is in flight
-//             when the function returns; the second has all Q, in wait(): it does not overlap. Per
-//             matrix (n + m)·r elements instead of n·m
+//             when the function returns; the second has all Q, in wait(), and does not overlap. Per
+//             matrix, (n + m)·r elements instead of n·m
 //   Throws    ContractError for integers, ranks below 1, and a state of another bucket; CommError
 //   Source    [VKJ19] Algorithms 1 and 2; PyTorch's powerSGD_hook, from which the residual against
 //             the global P·Qᵀ (the paper takes the local one) and the orthonormal Q come

@@ -4,11 +4,11 @@
 // nothing is left out in the first pass: the hooks that keep residuals reduce it in full, and begin
 // to compress in the second. PyTorch's PowerSGD refuses to begin earlier for the same reason.
 //
-// Residuals are each rank's own and are not in a checkpoint. A run that is resumed begins with a
-// pass in full and with residuals of zero: what was left out before the checkpoint is lost, so the
-// run is not, bit for bit, the one that was not interrupted.
+// Each rank has its own residuals, and a checkpoint does not hold them. A resumed run begins with a
+// pass without compression and with residuals of zero. What was left out before the checkpoint is
+// lost, so the run differs from one without interruption.
 //
-// With ErrorFeedback::off, what a pass leaves out is forgotten: the next one begins with zeros.
+// With ErrorFeedback::off, what a pass leaves out is lost: the next pass begins with zeros.
 //
 // Where passes may leave parameters out (Unused::reduce), a residual can travel for a parameter
 // that no rank used. DDP leaves the grad of such a parameter as it was, so that part is lost, too.
@@ -32,7 +32,7 @@ class Residuals {
   //   Returns  the residual as the pass before left it, [elements of the bucket]; zeros in the
   //            second pass, and without feedback in each; undefined in the first pass, which is
   //            reduced in full
-  //   Throws   ContractError when the bucket has another size than in the second pass
+  //   Throws   ContractError when the bucket's size differs from that in the second pass
   Tensor next(const collectives::GradientBucket& bucket);
 
   std::int64_t passes() const { return passes_; }  // that have ended

@@ -1,5 +1,5 @@
-// What follows a collective: the work that a hook still has to do when its first messages have
-// arrived. PyTorch's Future.then.
+// What follows a collective: the work that is left for a hook when its first messages have arrived.
+// PyTorch's Future.then.
 //
 // The hook returns without waiting, so its collective overlaps with backward. What follows runs
 // later, in the strand that waits. If it calls collectives, all ranks call them in the same order,

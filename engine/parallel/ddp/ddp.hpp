@@ -8,27 +8,28 @@
 //     tape.backward(loss);               // grads are the mean over the group when it returns
 //     optimizer.step();
 //
-// A pass, where it is decided and what it sends
+// A pass: where its steps are decided, and what they send
 //   a. forward, when it records and is not under no_sync: buffers become rank 0's.
-//   b. backward begins: a small all-reduce is started that says who lacks which gradient.
+//   b. backward begins: a small all-reduce starts, which tells which rank lacks which gradient.
 //   c. backward: gradients enter their buckets, buckets are reduced one by one (reducer.hpp).
 //   d. backward ends: waits for the rest.
 //
-// In the first pass one bucket has everything, for nobody knows yet in which order gradients come.
-// At its end rank 0 tells the others the order that it saw, and the next forward pass that records
-// plans the buckets anew from it. With Unused::reduce the buckets are planned from the order of
-// registration, and stay. Unused::fixed is PyTorch's static_graph: what the first pass uses, the
-// later ones use, so that they need not tell each other, and buckets follow the order seen.
+// In the first pass, one bucket has everything, because the order of gradients is not known yet. At
+// its end rank 0 tells the others the order that it saw, and the next forward pass that records
+// plans the buckets anew from it. With Unused::reduce, the buckets are planned from the order of
+// registration, and stay. Unused::fixed is PyTorch's static_graph: later passes use what the first
+// pass uses. So the ranks need not tell each other, and buckets follow the order seen.
 //
-// Gradients lie in the buckets (reducer.hpp) and are held once. Only if grads are there when the
-// buckets are planned anew, so not after zero_grad, the old ones live on until these have moved.
+// Gradients lie in the buckets (reducer.hpp) and are held once. One exception: if grads exist when
+// the buckets are planned anew (so not after zero_grad), the old buckets live until the grads have
+// moved.
 //
-// Ranks whose inputs end before the others' take part with zeros (shadow; join.hpp has the rest).
+// Ranks whose inputs end early contribute zeros (shadow; join.hpp has the rest).
 //
 // Left out: a module that is used by several threads.
 // Source: [DDP20] §3.2, §4; PyTorch's DistributedDataParallel. Here a pass belongs to its tape, so
-// that forward passes may be made and dropped, and the ranks find a lacking gradient in the pass it
-// lacks in, all of them, where PyTorch tells in the next one or waits.
+// that forward passes may be made and dropped. All ranks report a missing gradient in the pass that
+// lacks it; PyTorch reports it in the next pass, or waits.
 #pragma once
 
 #include <cstdint>
@@ -46,12 +47,12 @@
 
 namespace lockstep::ddp {
 
-// A parameter to which a loss brings no gradient: an error, something that happens, or something
-// that happens in every pass if it does in the first.
+// A parameter that gets no gradient from a loss is an error, is allowed, or is allowed if it is the
+// same in every pass.
 enum class Unused : std::uint8_t { refuse, reduce, fixed };
 // Whether buffers become rank 0's at each forward pass.
 enum class Buffers : std::uint8_t { broadcast, local };
-// Whether all ranks make the same passes, or some may shadow those of others.
+// Whether all ranks make the same passes, or some may shadow the passes of others.
 enum class Inputs : std::uint8_t { even, uneven };
 
 struct Options {
@@ -59,7 +60,7 @@ struct Options {
   Unused unused = Unused::refuse;
   Buffers buffers = Buffers::broadcast;
   Inputs inputs = Inputs::even;
-  // Instead of the sum of gradients that were multiplied by 1/N; must outlive the Ddp.
+  // Replaces the sum of gradients that were multiplied by 1/N; must outlive the Ddp.
   collectives::CommHook* hook = nullptr;
 };
 
@@ -79,21 +80,22 @@ class Ddp final : public nn::Module {
 
   // The module's. A pass that records, and is not made under no_sync, arms its tape: backward() of
   // that tape ends with every parameter's grad = mean over the group of what the ranks' grads would
-  // have been, bit for bit the same on every rank. Grads from passes before are averaged along.
+  // have been, bit for bit the same on every rank. Grads from earlier passes are averaged, too.
   //   Requires  every rank makes the same passes, in the same order
-  //   Throws    in backward, on every rank: Error naming parameter and rank when one got no
-  //             gradient (Unused::refuse), or is used where it was not in the first armed pass, or
-  //             the other way round (Unused::fixed); CommError. Gradients are undefined then
+  //   Throws    in backward, on every rank: Error naming parameter and rank when a parameter got no
+  //             gradient (Unused::refuse), or is used although it was unused in the first armed
+  //             pass, or the other way round (Unused::fixed); CommError. Gradients are then
+  //             undefined
   //   Unused::reduce, Unused::fixed  a parameter that some ranks used gets the sum of their
-  //             gradients times 1/N; one that no rank used keeps the grad it had, or none
+  //             gradients times 1/N; a parameter that no rank used keeps its grad, or none
   Value forward(Tape& tape, const Value& input) override;
   void prepare(const nn::Occasion& occasion) override { module_.prepare(occasion); }
   std::vector<Parameter*> parameters() override { return module_.parameters(); }
   std::vector<nn::Buffer*> buffers() override { return module_.buffers(); }
 
-  // While it lives, forward passes do not arm their tapes: gradients add up on each rank alone, and
-  // travel with the next pass that is made outside. What counts is where forward is called, not
-  // backward. May be nested.
+  // While the guard lives, forward passes do not arm their tapes: gradients add up on each rank
+  // alone, and travel with the next pass outside. What counts is where forward is called, not
+  // backward. Guards may be nested.
   class [[nodiscard]] NoSync {
    public:
     explicit NoSync(Ddp& ddp) : ddp_(ddp) { ++ddp_.unsynced_; }
@@ -106,27 +108,27 @@ class Ddp final : public nn::Module {
   };
   NoSync no_sync() { return NoSync(*this); }
 
-  // Takes part in a pass that other ranks arm and this one has no input for: in all of its
-  // collectives, with gradients of zeros and a loss of 0. Grads that are there are taken away;
-  // afterwards they are the pass's result.
+  // Takes part in all collectives of a pass for which other ranks have inputs and this rank has
+  // none, with gradients of zeros and a loss of 0. Existing grads are replaced by the pass's
+  // result.
   //   Requires  Inputs::uneven, not Unused::fixed; the ranks that do have inputs report a loss in
-  //             this pass. Buffers are then those of the largest such rank, which takes 8 bytes
-  //             more to find
+  //             this pass. Buffers are then those of the largest such rank; to find it takes 8 more
+  //             bytes
   //   Throws    as a pass
   void shadow();
   // From the next pass on, the sum of gradients is divided by `ranks`, not by the group's size.
-  // Every rank calls it, with the same number. A number that is new allocates the buckets anew.
+  // Every rank calls it, with the same number. A new number allocates the buckets anew.
   void divide_by(int ranks);
 
-  // This rank's loss of a step, or a part of it, before its backward: parts add up until an armed
-  // backward begins, whose small all-reduce takes the sum along. So what a loop prints costs no
-  // wait of its own.
-  //   loss  one element. Where the host cannot read it without waiting for the device, it stays
-  //         there until mean_loss
+  // This rank's loss of a step, or a part of it, before its backward. Parts add up until an armed
+  // backward begins, whose small all-reduce carries the sum. So a loop can print the loss without
+  // waiting once more.
+  //   loss  one element. If the host would have to wait for the device to read it, it stays there
+  //         until mean_loss
   void report(const Tensor& loss);
-  // The mean over the group of what was reported and travelled since the call before, the same bits
-  // on every rank (a rank that shadows counts, with 0); nan where the device has no numbers. Every
-  // rank calls it, after the update: a loss that stayed on the device is read and reduced now.
+  // The mean over the group of what was reported and sent since the last call, with the same bits
+  // on every rank (a rank that shadows counts with 0); nan if the device has no numbers. Every rank
+  // calls it, after the update: a loss that stayed on the device is read and reduced now.
   //   Throws  ContractError when nothing was reported; CommError
   double mean_loss();
 

@@ -1,20 +1,20 @@
-// The reducer: gradients become final one after the other while backward goes on; they are gathered
-// in buckets, and a bucket that is full travels while the next is being filled.
+// The reducer: gradients become final one after the other during backward. The reducer collects
+// them in buckets, and a full bucket travels while backward fills the next.
 //
 //   a. Each parameter's grad_place is its place in its bucket, so that backward makes the gradient
 //      there, and passes that are not reduced add to it there: gradients are held once, and nothing
 //      is copied back. on_gradient_ready multiplies it by its share. A grad that lies elsewhere,
-//      since somebody else made it, is copied first and is that place from then on.
-//   b. Whenever the next bucket of the plan is full, its reduction starts. A later bucket that is
-//      full before waits for its turn: ranks may fill buckets in different orders, but every rank
+//      because other code made it, is copied into its place first, and stays there.
+//   b. Whenever the next bucket of the plan is full, its reduction starts. A later bucket that
+//      fills early waits for its turn: ranks may fill buckets in different orders, but every rank
 //      must start the same collectives in the same order.
-//   c. finalize, when backward is over, waits for what is still on its way.
+//   c. finalize, called when backward is over, waits for the buckets that are still in flight.
 //
 // Invariants
 //   1. Buckets start in the order of the plan, on every rank, whatever order gradients come in.
-//   2. Nobody touches a bucket between its start and the end of finalize.
-//   3. A grad that was taken away (zero_grad) leaves its place as it is, and backward writes there
-//      anew: a handle to an old grad sees the new one.
+//   2. No code reads or writes a bucket between its start and the end of finalize.
+//   3. zero_grad removes a grad and leaves its place as it is. Backward then writes there again, so
+//      a handle to the old grad sees the new one.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +29,9 @@ namespace lockstep::ddp {
 class Reducer {
  public:
   virtual ~Reducer() = default;
-  // This pass's gradient of parameter `index` is final: once for each parameter of the plan and
-  // pass. A grad that was there before the pass is in it and travels along; an undefined one counts
-  // as zeros. Does not wait.
+  // This pass's gradient of parameter `index` is final. Called once for each parameter of the plan
+  // in each pass. A grad from before the pass is part of it and travels along; an undefined grad
+  // counts as zeros. Does not wait.
   virtual void on_gradient_ready(std::size_t index) = 0;
   // After the last gradient. Waits until every grad is reduced; the next pass may then begin.
   //   Throws  ContractError naming a parameter whose gradient did not come; CommError
@@ -46,17 +46,17 @@ struct Reduction {
 };
 
 // The reducer of one rank.
-//   parameters  the same list on every rank, all of which have a value; must outlive the reducer,
-//               which takes its places back when it ends
-//   plan        the same on every rank; has each parameter exactly once, and one dtype a bucket
-//   Ensures     after finalize, grads are what the hook makes of the buckets; with share 1/N and a
-//               sum they are the mean over the group, each multiplied by 1/N first, bit for bit
-//               what one all-reduce of the same bucket gives
-//   Comm        one start of the hook a bucket
+//   parameters  the same list on every rank; each has a value. They must outlive the reducer, whose
+//               destructor resets their grad_place
+//   plan        the same on every rank; has each parameter exactly once, and one dtype per bucket
+//   Ensures     after finalize, grads are what the hook makes of the buckets. With share 1/N and a
+//               sum, they are the mean over the group: each is multiplied by 1/N first, and the
+//               bits are those of one all-reduce of the same bucket
+//   Comm        one start of the hook per bucket
 //   Memory      the buckets, as large as all gradients, from group.allocate_buffer; they live as
-//               long as the reducer or a grad that looks at them
-//   Source      [DDP20] §3.2.3, §4.2; PyTorch's Reducer with gradient_as_bucket_view, which divides
-//               there where it multiplies otherwise; here it is the same product always
+//               long as the reducer, or a grad that is a view of them
+//   Source      [DDP20] §3.2.3, §4.2; PyTorch's Reducer. With gradient_as_bucket_view it divides by
+//               N, and otherwise it multiplies by 1/N; this one always multiplies
 std::unique_ptr<Reducer> make_bucketed_reducer(comm::ProcessGroup& group,
                                                std::vector<Parameter*> parameters,
                                                const collectives::BucketPlan& plan,

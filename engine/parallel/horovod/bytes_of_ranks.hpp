@@ -9,12 +9,12 @@
 
 namespace lockstep::horovod {
 
-// On rank 0 what every rank brought, by rank; elsewhere nothing.
-//   Comm    a gather of 8 bytes a rank; then one message to rank 0 from each rank that has bytes
+// On rank 0, the bytes of every rank, by rank; on other ranks, nothing.
+//   Comm    a gather of 8 bytes per rank; then one message to rank 0 from each rank that has bytes
 //   Throws  CommError
 std::vector<Bytes> gather_bytes(comm::ProcessGroup& group, const Bytes& mine);
 
-// The root's bytes, on every rank; what the others pass is not looked at.
+// The root's bytes, on every rank; what the other ranks pass is ignored.
 //   Comm    a broadcast of 8 bytes, and one of the bytes
 //   Throws  CommError
 Bytes broadcast_bytes(comm::ProcessGroup& group, int root, Bytes of_root);

@@ -16,7 +16,7 @@
 //     optimizer->step();
 //
 // Which gradients travel together, and when, is decided while they become ready
-// (reduction_queue.hpp), so ranks may differ in the order of their gradients.
+// (reduction_queue.hpp). So ranks may differ in the order of their gradients.
 //
 // Left out: Adasum, sparse gradients, groups that the caller makes, process sets, compression.
 // Source: horovod/torch/optimizer.py [HVDSRC]
@@ -38,8 +38,8 @@ struct HorovodOptions {
   // f of an average: gradients are multiplied by 1/f before the sum and by f/N after it. With f = 1
   // the sum is divided; DDP divides first, so its last bits can differ.
   double gradient_predivide_factor = 1;
-  // K: so many backward passes add up on each rank, and their sum is reduced once. It is not
-  // divided by K: scale each loss by 1/K for the mean.
+  // K: the number of backward passes that add up on each rank before their sum is reduced. The sum
+  // is not divided by K: scale each loss by 1/K for the mean.
   std::int64_t backward_passes_per_step = 1;
   std::int64_t fusion_threshold_bytes = QueueOptions{}.threshold_bytes;  // 0: no fusion
   double cycle_s = QueueOptions{}.cycle_s;
@@ -50,12 +50,12 @@ struct HorovodOptions {
 
 class DistributedOptimizer : public optim::Optimizer {
  public:
-  // Waits until every parameter's grad is reduced. A grad that no hook has handed over goes now, as
-  // it is: one of fewer passes than K, or an older one of a parameter that was not used. Zeros go
-  // for a parameter that has no grad.
+  // Waits until every parameter's grad is reduced. A grad that no hook has handed over is handed
+  // over now, as it is: after fewer than K passes, or an older grad of a parameter that was not
+  // used. A parameter without a grad hands over zeros.
   //   Ensures  grads are the ranks' average or sum, with the same bits on every rank
   //   Throws   ContractError after another synchronize(), with neither a backward pass nor a step()
-  //            in between: they are reduced already; otherwise as ReductionQueue::wait
+  //            in between: the grads are reduced already. Otherwise as ReductionQueue::wait
   virtual void synchronize() = 0;
 
   // While it lives, step() does not synchronize. It then throws ContractError after a backward
@@ -91,9 +91,9 @@ class DistributedOptimizer : public optim::Optimizer {
 //   In backward()  throws ContractError when a parameter's gradient comes more than K times before
 //              step(); CommError when the strand has failed
 //   zero_grad  throws ContractError after a backward pass, until step() or synchronize() has
-//              reduced its gradients: they may be on their way
+//              reduced its gradients: they may be in flight
 //   step       synchronizes, unless it is told to skip that, and updates. Throws as synchronize().
-//              A second one reduces the same grads once more
+//              A second step() reduces the same grads once more
 //   load_state throws as zero_grad
 //   Throws     UsageError for Adasum; ContractError for parameters with equal names, K below 1, and
 //              a predivide factor with a sum

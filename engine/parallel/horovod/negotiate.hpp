@@ -6,12 +6,12 @@
 //   b. rank 0 finds those that are ready on all ranks             a c
 //   c. rank 0 tells everyone                                      a, then c; b waits for rank 1
 //
-// What was not released is asked for again in the next round, so a round needs no memory of those
-// before it.
+// The ranks ask again in the next round for what was not released, so a round needs no memory of
+// earlier rounds.
 //
 // Source: horovod/common/controller.cc, ComputeResponseList and ConstructResponse;
-// stall_inspector.cc [HVDSRC]. Horovod sends a name once, keeps what waits on rank 0, and from the
-// second step on sends a bit a name (response_cache.cc).
+// stall_inspector.cc [HVDSRC]. Horovod sends a name once, and rank 0 keeps the names that wait.
+// From the second step on, it sends one bit per name (response_cache.cc).
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Request {
 enum class Verdict : std::uint8_t {
   reduce,   // now, at this place in the order
   refused,  // the ranks mean different things by this name
-  stalled,  // some ranks have it, and the others will not, or not in time
+  stalled,  // some ranks have it, and the others will not have it, or not in time
 };
 
 struct Response {
@@ -48,7 +48,7 @@ struct Response {
 // What this rank will do next.
 enum class Outlook : std::uint8_t {
   goes_on,  // more gradients may become ready here, whatever this round says
-  waits,    // nothing more becomes ready here before all that is has been reduced
+  waits,    // nothing more becomes ready here until all that is ready now has been reduced
 };
 
 struct NegotiateOptions {
@@ -62,9 +62,9 @@ struct NegotiateOptions {
 //               order; then what is refused, then what is stalled, each of these in any order. A
 //               name that is in no response goes on waiting
 //   Refused     a name that is ready on all ranks, with dtypes or shapes that differ
-//   Stalled     a name that is not ready on all ranks, and has waited for longer than the limit
-//               where it is; or any, when all ranks wait and nothing is reduced or refused: then
-//               nothing ever would be
+//   Stalled     a name that is not ready on all ranks, and has waited for longer than the limit on
+//               a rank that has it. Or any name that is not ready on all ranks, when all ranks wait
+//               and nothing is reduced or refused: no later round could change that
 //   Comm        per rank, its requests to rank 0 (gather_bytes): 5 bytes, and for each 25, the
 //               length of its name, and 8 for each axis; then the responses from rank 0
 //               (broadcast_bytes): 4 bytes, and for each 9 and the length of its name. On one rank

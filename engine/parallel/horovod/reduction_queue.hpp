@@ -1,24 +1,24 @@
 // The background strand of Horovod: gradients are handed to it as they become ready, in any order,
 // and it reduces them while backward goes on. It works in cycles:
 //
-//   a. It sleeps until a gradient is handed over, and until cycle_s have passed since the cycle
-//      before began: meanwhile, more gradients come, and can travel together. A rank that waits for
-//      its gradients has handed over all of them, so then it goes on at once.
+//   a. It sleeps until a gradient is handed over, and until cycle_s have passed since the last
+//      cycle began. Meanwhile, more gradients become ready, and can travel together. A rank that
+//      waits for its gradients has handed over all of them, so its strand goes on at once.
 //   b. It negotiates: which gradients do all ranks have? (negotiate.hpp)
 //   c. It fuses these (tensor_fusion.hpp), and sums each group over the ranks.
 //
 // A strand begins a cycle only if its rank has handed something over since the last one, or waits.
 // Horovod begins one every millisecond, whether or not there is anything to do. Here, a round of
-// negotiation is a collective that waits for the slowest rank, so nothing is lost by waiting for it
-// in a collective; and a rank that computes is not disturbed. This is also why a simulated run
-// ends: no clock has to tick.
+// negotiation is a collective that waits for the slowest rank. So nothing is lost by waiting in the
+// collective, and a rank that computes is not disturbed. This is also why a simulated run ends: no
+// clock has to tick.
 //
 // Invariants
 //   1. Only the strand calls collectives of its group, which is split off for it, so they cannot
 //      interleave with those of the rank's main strand.
 //   2. Rounds and reductions are in the same order on every rank, since each reduction follows from
 //      the responses of a round, which are the same everywhere.
-//   3. Nobody else touches a tensor between submit() and the end of wait().
+//   3. No other code touches a tensor between submit() and the end of wait().
 //   4. After the first failure nothing more is reduced, and every submit() and wait() throws it.
 //
 // Source: horovod/common/operations.cc, RunLoopOnce [HVDSRC]
@@ -63,20 +63,20 @@ class ReductionQueue {
   //   group, strands  must outlive the queue. One rank has nothing to reduce, and needs no strands
   //   Comm    a split; on one rank nothing, and the strand is not started
   ReductionQueue(comm::ProcessGroup& group, Strands* strands, const QueueOptions& options);
-  // Communicates nothing. What is still on its way fails on the other ranks, soon and with a
-  // reason. The strand is told to give up, and waited for; over TCP, Gloo may hold it until the
-  // deadline.
+  // Communicates nothing. What is still in flight fails on the other ranks, soon and with a reason.
+  // The destructor tells the strand to give up, and waits for it; over TCP, Gloo may hold the
+  // strand until the deadline.
   ~ReductionQueue();
   ReductionQueue(const ReductionQueue&) = delete;
   ReductionQueue& operator=(const ReductionQueue&) = delete;
 
   // Hands a tensor over, to be replaced by its sum over the ranks. Does not wait.
-  //   name    the same on every rank; unique among the tensors that are on their way
-  //   Throws  what made the strand fail
+  //   name    the same on every rank; unique among the tensors in flight
+  //   Throws  the error that made the strand fail
   void submit(const std::string& name, const Tensor& tensor);
 
-  // Waits until everything that was handed over is reduced. To be called when this rank will hand
-  // over nothing more.
+  // Waits until everything that was handed over is reduced. Call it when this rank will hand over
+  // nothing more.
   //   Ensures  the sums have the same bits on every rank
   //   Throws   Error on every rank, with the names of gradient and ranks, when a gradient was
   //            refused or has stalled; CommError with the names of what this rank waits for, when a

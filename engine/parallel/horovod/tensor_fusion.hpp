@@ -1,14 +1,14 @@
 // Tensor fusion: which of the gradients that are ready travel together. Many gradients are small,
-// and every all-reduce pays the latency, so Horovod copies as many as fit into one buffer and
-// reduces that.
+// and every all-reduce pays the latency. So Horovod copies as many as fit into one buffer, and
+// reduces the buffer.
 //
 //   threshold 100 bytes, ready in this order    a 40   b 30   c 40   d 30   e 200   f 20
 //   groups                                      [a b]         [c d]         [e]     [f]
 //
 // DDP closes a bucket with the gradient that reaches the limit, so its buckets are larger than the
 // limit (parallel/ddp/assign_buckets.hpp). Here, the limit is the size of a buffer: a gradient that
-// does not fit begins the next group. And where DDP plans its buckets once, Horovod decides anew in
-// each cycle, from what is ready then.
+// does not fit begins the next group. DDP plans its buckets once; Horovod decides anew in each
+// cycle, from what is ready.
 //
 // Source: horovod/common/controller.cc, Controller::FuseResponses [HVDSRC]
 #pragma once
@@ -45,8 +45,9 @@ struct FusionPlan {
 //             a group is as long as it can be: it takes each next gradient that fits. It passes
 //             over gradients of another dtype to reach later ones of its own, while its bytes and
 //             those passed over are together no more than the threshold: mixed precision makes
-//             lists in which dtypes alternate. One of its own dtype that does not fit ends it: the
-//             bytes of the two are more than the threshold. What it passed over is grouped next
+//             lists in which dtypes alternate. A gradient of its own dtype that does not fit ends
+//             the group, because the bytes of the two are more than the threshold. What the group
+//             passed over is grouped next
 //   Requires  counts and threshold are not negative
 FusionPlan fuse(std::span<const Ready> in_order, std::int64_t threshold_bytes);
 

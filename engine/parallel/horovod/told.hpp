@@ -1,5 +1,5 @@
 // What travels in a round of negotiation, as bytes: what each rank tells rank 0, and the responses.
-// And the sentences that say why a gradient cannot be reduced. bytes_of_ranks.hpp carries the
+// Also the sentences that say why a gradient cannot be reduced. bytes_of_ranks.hpp carries the
 // bytes.
 #pragma once
 
@@ -24,12 +24,12 @@ Bytes bytes_of(const std::vector<Response>& responses);
 Told told_from(const Bytes& bytes);
 std::vector<Response> responses_from(const Bytes& bytes);
 
-// What two ranks say of one name, which is not the same tensor.
+// Two ranks have different tensors under one name.
 std::string why_refused(int rank, const Request& request, int other, const Request& of_other);
 
 // A gradient that some ranks have and others lack.
 //   have, lack  ranks, ascending
-//   waited_s    by the rank that has had it for longest
+//   waited_s    by the rank that has had it the longest
 std::string why_stalled(const std::string& name, std::span<const int> have,
                         std::span<const int> lack, double waited_s);
 

@@ -1,7 +1,7 @@
 // What the stages of a pipeline do, as values. A model is cut into p·v parts; stage s of p has v of
-// them, its chunks: chunk c of stage s is part c·p + s, so that what leaves the last stage goes on
-// with the first one's next chunk ([NSC21] §2.2). A plan says for every stage which pass over which
-// chunk of which micro-batch comes when; it is validated, priced, drawn and executed as it is.
+// them, its chunks: chunk c of stage s is part c·p + s, so that the output of the last stage goes
+// to the next chunk of the first stage ([NSC21] §2.2). For every stage, a plan lists the passes in
+// order: kind, chunk and micro-batch. The same plan is validated, priced, drawn and executed.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace lockstep::pipeline {
 
-// A backward pass is one action, or two: the gradient of the chunk's input, for which the stage
-// before waits, and the gradients of its weights, for which nobody does ([QWHL24] §2).
+// A backward pass is one action, or two: the gradient of the chunk's input, which the previous
+// stage waits for, and the gradients of its weights, which no stage waits for ([QWHL24] §2).
 enum class Pass : std::uint8_t { forward, backward, input_gradient, weight_gradient };
 
 struct Action {
@@ -21,7 +21,7 @@ struct Action {
   bool operator==(const Action&) const = default;
 };
 
-// "F0", "B0", "I0", "W0"; with the chunk where a stage has several: "F0.1".
+// "F0", "B0", "I0", "W0"; with the chunk if a stage has several: "F0.1".
 std::string text_of(const Action& action, int chunks = 1);
 
 struct Plan {

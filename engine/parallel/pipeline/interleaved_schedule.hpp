@@ -1,12 +1,12 @@
 // Interleaved 1F1B: each stage has several chunks of the model, and the pipeline fills v times as
 // fast.
-//   p stages, s this one; v chunks a stage; m micro-batches; tF, tB the time of a pass over one
+//   p stages, s this one; v chunks per stage; m micro-batches; tF, tB the time of a pass over one
 //   chunk
 //
 // Chunk c of stage s is part c·p + s of the model. A micro-batch visits stages 0 .. p−1 with their
-// chunks 0, then again with their chunks 1, and so on. A chunk takes a v-th of a stage's time, and
-// so does each step of the pipeline's start and end. The price: v times the messages, and more
-// activations.
+// chunks 0, then again with their chunks 1, and so on. A pass over a chunk takes 1/v of the time of
+// a pass over a stage, so the pipeline's start and end are v times as short. In return, there are v
+// times the messages, and more activations.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// 1F1B: one forward, one backward. As long as GPipe, with fewer activations kept.
+// 1F1B: one forward, one backward. It takes as long as GPipe, and keeps fewer activations.
 //   p stages, s this one; m micro-batches; tF, tB the time of a pass on one stage
 //
 // A backward pass frees what its forward pass kept. So a stage starts no more forward passes than

@@ -1,5 +1,5 @@
-// What travels between the parts of a pipeline, and what becomes of it after it was sent.
-//   p stages; v chunks a stage; m micro-batches; part c·p + s is chunk c of stage s
+// What travels between the parts of a pipeline, and when what was sent may be freed.
+//   p stages; v chunks per stage; m micro-batches; part c·p + s is chunk c of stage s
 #pragma once
 
 #include <cstddef>
@@ -26,26 +26,26 @@ struct Parcel {
   std::size_t needed_at = 0;
 };
 
-// What `action` of stage `stage` must be given. Nothing for a forward pass of the model's first
+// The tensor that `action` of stage `stage` needs. Nothing for a forward pass of the model's first
 // part, for a backward pass of its last one, and for W.
 //   Requires  the plan is valid, and `action` in it
 std::optional<Parcel> needed_by(const Plan& plan, int stage, const Action& action);
-// What it makes for another part. Nothing for a forward pass of the model's last part, for a
-// backward pass of its first one, and for W.
+// The tensor that it makes for another part. Nothing for a forward pass of the model's last part,
+// for a backward pass of its first one, and for W.
 std::optional<Parcel> made_by(const Plan& plan, int stage, const Action& action);
 
-// Tensors that were sent and may still be on their way. A parcel that comes back tells by the plan
-// what its sender has had before, so nothing is asked of the other stage.
+// Tensors that were sent and may still be in flight. When a parcel arrives from another stage, the
+// plan shows what that stage must have received before, so there is no need to ask it.
 class Outbox {
  public:
   explicit Outbox(comm::Peers& stages) : stages_(stages) {}
 
   // Starts to send, and keeps the tensor. Does not wait.
   void send(const Parcel& parcel, Tensor made);
-  // `parcel` came from another stage: what that stage needed before it made this one is there, and
-  // is freed here.
+  // `parcel` came from another stage. What that stage needed to make it must have arrived there,
+  // and is freed here.
   void came(const Parcel& parcel);
-  // Waits until everything has been taken.
+  // Waits until everything has been received.
   void finish();
 
  private:

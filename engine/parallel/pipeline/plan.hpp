@@ -1,5 +1,5 @@
 // Plans of a pipeline: made of a schedule, and checked before anything runs.
-//   p stages; v chunks a stage; m micro-batches; part c·p + s is chunk c of stage s
+//   p stages; v chunks per stage; m micro-batches; part c·p + s is chunk c of stage s
 //
 // A plan is executable without a buffer for messages if no stages wait for each other in a circle:
 // an action needs what the part before or after it gives, and comes after those before it on its
@@ -17,8 +17,8 @@ namespace lockstep::pipeline {
 // zero_bubble.
 //   Ensures   the plan is valid (check)
 //   Throws    ContractError for less than one stage, chunk or micro-batch, for several chunks
-//             under a schedule other than interleaved, and for micro-batches that the stages do not
-//             divide under that one; and if a part made a plan that is not valid
+//             under a schedule other than interleaved, and for a number of micro-batches that is
+//             not a multiple of the stages under that one; and if a part makes an invalid plan
 Plan make_plan(Schedule schedule, int stages, int chunks, int micro_batches);
 
 enum class FaultKind : std::uint8_t {

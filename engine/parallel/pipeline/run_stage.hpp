@@ -17,28 +17,28 @@ struct PassOf {
 };
 
 // What a stage can do with its chunks. It keeps what a backward pass needs, from the forward pass
-// on, and knows nothing of other stages. It may keep the very tensors that it was given or returned:
-// nothing writes to them, and their room gets no other message, until the last pass of the
-// micro-batch has run.
+// on, and knows nothing of other stages. It may keep the tensors that it was given or returned.
+// Until the last pass of the micro-batch has run, nothing may write to them, and their memory
+// receives no other message.
 class Stage {
  public:
   virtual ~Stage() = default;
   virtual int chunks() const = 0;
 
-  // Room for what this pass is given by the part before it, and for the gradient of what it gives
+  // Memory for what this pass gets from the part before it, and for the gradient of what it gives
   // to the part after it: contiguous, of the dtype and on the device of the pass.
   virtual Tensor make_input(const PassOf& pass) = 0;
   virtual Tensor make_gradient(const PassOf& pass) = 0;
 
   //   input    from the part before; undefined for the model's first part, which has its own
-  //   Returns  what the next part is given; of the model's last part the loss, one element: the
-  //            mean over the micro-batch. It remains the stage's, so nothing may write to it
+  //   Returns  what the next part gets; for the model's last part the loss, one element: the mean
+  //            over the micro-batch. It belongs to the stage, so nothing may write to it
   virtual Tensor forward(const PassOf& pass, const Tensor& input) = 0;
   // Adds to the gradients of the chunk's parameters, and frees what forward kept.
   //   gradient  of what forward returned
   //   Returns   the gradient of its input; undefined for the model's first part
   virtual Tensor backward(const PassOf& pass, const Tensor& gradient) = 0;
-  // The same in two: the second needs no more than the first left behind.
+  // The same in two halves: the second needs only what the first left behind.
   virtual Tensor input_gradient(const PassOf& pass, const Tensor& gradient) = 0;
   virtual void weight_gradient(const PassOf& pass) = 0;
 };
@@ -51,19 +51,19 @@ struct StageResult {
 // Carries out this stage's actions of a plan, in their order. outbox.hpp says which stage gives an
 // action what it needs, and which stage needs what it makes.
 //   stages   the p ranks of one pipeline, in the order of the stages
-//   plan     valid (plan.hpp), or forward passes alone, as in an evaluation; the same on all stages
-//   weights  m: what micro-batch j counts in the sum, such as its share of the batch's labels; any
-//            numbers, also 0 and negative ones
+//   plan     valid (plan.hpp), or only forward passes, as in an evaluation; the same on all stages
+//   weights  m: the weight of micro-batch j in the sum, such as its share of the batch's labels;
+//            any number, also 0 or a negative one
 //   Ensures  the gradients are those of Σ weight · loss: where the model's last part begins its
 //            backward pass, the gradient of a micro-batch's loss is its weight. Every message of
-//            the plan was sent and received. The receive of an action is posted before the action
-//            ahead of it runs, so that the message travels meanwhile; a stage waits for a message
-//            when it needs it, and never for one that it sent
+//            the plan was sent and received. The receive of an action is posted before the previous
+//            action runs, so that the message travels meanwhile. A stage waits for a message when
+//            it needs it, and never for one that it sent
 //   Comm     per micro-batch, for each boundary between two parts on different stages: its
 //            activations forward and as many bytes of gradient back, with the parcel's tag
-//   Memory   what was received, until its pass has run, and one tensor that is still on its way;
-//            what was sent, until a message tells by the plan that its receiver has had it; at most
-//            two tensors beside these
+//   Memory   what was received, until its pass has run, and one tensor that is still in flight;
+//            what was sent, until a message shows, by the plan, that its receiver has it; besides
+//            these, at most two tensors
 //   Throws   CommError when a neighbour is lost; what the stage throws
 //   Source   [NHP19] §3, [NSC21] §2
 StageResult run_stage(comm::Peers& stages, Stage& mine, const Plan& plan,

@@ -1,9 +1,10 @@
-// ZB-H1: 1F1B with the backward pass in two, so that weight gradients fill the time at its end.
+// ZB-H1: 1F1B with the backward pass split in two, so that weight gradients fill the idle
+// time at its end.
 //   p stages, s this one; m micro-batches; tF, tI, tW the time of a pass on one stage
 //
-// The stage before waits for the gradient of the input (I). Nobody waits for the gradients of the
-// weights (W), so they can run when there is nothing else to do. Until then they need the
-// activations of their forward pass.
+// The stage before waits for the gradient of the input (I). No stage waits for the gradients of the
+// weights (W), so W can run when there is nothing else to do. Until then, the activations of its
+// forward pass are kept.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
-// Wrong on purpose: the pass that is reduced and the update are chosen by i % k, which is 0 for the
-// first micro-batch and not for the last. So each update has one micro-batch in it, and the
-// gradients of the others are zeroed before anybody uses them.
+// Wrong on purpose: i % k chooses the pass that is reduced and the update, and is 0 for the first
+// micro-batch instead of the last. So each update contains one micro-batch, and the gradients of
+// the others are zeroed before they are used.
 #include <optional>
 
 #include "engine/parallel/ddp/accumulate_step.hpp"

@@ -1,5 +1,5 @@
 // Wrong on purpose: every micro-batch passes outside no_sync, so gradients travel after each one.
-// Sums and means can be exchanged, so the update is right. Only the network notices.
+// The order of sums and means does not matter, so the update is right. Only the traffic grows.
 #include "engine/parallel/ddp/accumulate_step.hpp"
 
 namespace lockstep::ddp {

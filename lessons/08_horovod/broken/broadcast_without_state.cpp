@@ -1,5 +1,5 @@
 // Wrong on purpose: load_state() drops what it is given, except on rank 0. So a resumed run
-// broadcasts the parameters and no momentum. Left out beside that: the refusals.
+// broadcasts the parameters, but no momentum. The refusals are also left out.
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -1,4 +1,5 @@
-// After a resume, a rank whose optimizer has no momentum takes another step than one that has.
+// After a resume, a rank whose optimizer has no momentum takes a different step from a rank that
+// has.
 #include <cmath>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace {
 
 enum class Broadcast : unsigned char { parameters, parameters_and_state };
 
-// A weight on each of two ranks, one step after rank 0 has read its checkpoint.
+// The weight on each of two ranks, one step after rank 0 has read its checkpoint.
 std::vector<double> after_resume(Broadcast what) {
   std::vector<double> weights(2);
   myth::on_ranks(2, [&](comm::ProcessGroup& group, Device& device) {

@@ -8,7 +8,8 @@ using namespace lockstep;
 
 namespace {
 
-// The gradient of a weight on two ranks whose samples are 1 and 3, after so many passes.
+// The gradient of a weight on two ranks whose samples are 1 and 3, after the given number of
+// passes.
 double gradient_after(int passes) {
   double gradient = 0;
   sim::Options options;

@@ -1,6 +1,6 @@
-// With W workers, a push is computed from parameters that lack W - 1 updates. As a whole step each,
-// such pushes diverge at a rate at which synchronous training settles; times 1/W, they need about
-// as many gradients as it does, not a W-th of them.
+// With W workers, a push is computed from parameters that lack W - 1 updates. If each push is a
+// whole step, training diverges at a rate at which synchronous training settles. If each push is
+// multiplied by 1/W, it needs about as many gradients as synchronous training, not 1/W of them.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -36,7 +36,7 @@ std::string told(int gradients) {
 
 int main() {
   myth::claim("8 workers make 8 updates where DDP makes one, so they learn 8 times faster.");
-  // The mean of equal gradients is one of them, so a step takes w to half: 0.5^7 < 0.01.
+  // The mean of equal gradients is any one of them, so a step halves w: 0.5^7 < 0.01.
   const int synchronous = 7 * workers;
   const int whole = gradients_of_asynchronous(rate);
   const int scaled = gradients_of_asynchronous(rate / workers);

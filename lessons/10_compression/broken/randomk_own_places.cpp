@@ -1,5 +1,5 @@
-// Wrong on purpose: each rank draws its places from a seed of its own. The values are still summed,
-// but those that lie side by side belong to different places.
+// Wrong on purpose: each rank draws its places from its own seed. The values are still summed, but
+// the values that are added belong to different places.
 #include <algorithm>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Wrong on purpose: the largest entries travel, and the rest is forgotten. The residual stays zero.
+// Wrong on purpose: the largest entries travel, and the rest is lost. The residual stays zero.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

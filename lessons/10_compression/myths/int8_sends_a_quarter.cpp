@@ -1,4 +1,5 @@
-// Integers of different scales cannot be added on the way, so each rank's go to all others.
+// Integers with different scales cannot be added on the way, so each rank sends its own to all
+// others.
 #include "engine/collectives/all_gather.hpp"
 #include "engine/collectives/ring_all_reduce.hpp"
 #include "lessons/myth.hpp"

@@ -1,4 +1,4 @@
-// An entry is a place and a value, and every rank needs the entries of all.
+// An entry is a place and a value, and every rank needs the entries of all ranks.
 #include "engine/collectives/all_gather.hpp"
 #include "engine/collectives/ring_all_reduce.hpp"
 #include "lessons/myth.hpp"

@@ -1,4 +1,4 @@
-// Random-k is right on average; single steps are n/k times as large where they are not zero.
+// Random-k is right on average; in a single step, the entries that travel are n/k times as large.
 #include <cmath>
 
 #include "engine/parallel/compress/random_k.hpp"

@@ -1,6 +1,6 @@
-// Wrong on purpose: a micro-batch's loss has its share of the batch as a weight, and its gradient
-// is divided by the number of micro-batches once more. (It also receives when it needs a tensor,
-// and not one action ahead. That is slower, and no mistake.)
+// Wrong on purpose: a micro-batch's loss is weighted by its share of the batch, and then its
+// gradient is divided by the number of micro-batches as well. (This part also receives a tensor
+// when it is needed, and not one action ahead. That is slower, but not wrong.)
 #include <map>
 
 #include "engine/parallel/pipeline/outbox.hpp"

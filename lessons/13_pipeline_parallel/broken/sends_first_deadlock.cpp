@@ -1,5 +1,5 @@
-// Wrong on purpose: after each pass, the stage sends what it made and waits until it is taken. In
-// the middle of 1F1B, two neighbours have something for each other at the same time, and both wait.
+// Wrong on purpose: after each pass, the stage sends what it made and waits until the receiver has
+// it. In the middle of 1F1B, two neighbours send to each other at the same time, and both wait.
 #include <map>
 
 #include "engine/parallel/pipeline/outbox.hpp"

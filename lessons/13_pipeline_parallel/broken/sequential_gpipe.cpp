@@ -1,5 +1,5 @@
-// Wrong on purpose: each micro-batch goes forward and back before the next one starts. Every pass
-// is there, so the gradients are right; but only one stage works at a time.
+// Wrong on purpose: each micro-batch goes forward and back before the next one starts. No pass is
+// missing, so the gradients are right, but only one stage works at a time.
 #include "engine/base/error.hpp"
 #include "engine/parallel/pipeline/gpipe_schedule.hpp"
 

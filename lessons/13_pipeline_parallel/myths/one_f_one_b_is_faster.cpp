@@ -1,4 +1,4 @@
-// 1F1B puts the same idle time elsewhere; what it saves is memory.
+// 1F1B has the same idle time at other moments; it saves memory.
 #include "engine/parallel/pipeline/plan.hpp"
 #include "engine/parallel/pipeline/timeline.hpp"
 #include "lessons/myth.hpp"

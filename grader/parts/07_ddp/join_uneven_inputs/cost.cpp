@@ -55,8 +55,8 @@ void check_traffic(Bench& bench, const Played& played, const JoinProblem& p) {
   if (sent > two) {
     bench.fail(played,
                because({"broadcast_too_often",
-                        "the last to join gives its parameters away once, when all have run "
-                        "out; until then nobody needs them"},
+                        "the last to join broadcasts its parameters once, when all have run "
+                        "out; no rank needs them earlier"},
                        wasteful("broadcast_too_often", static_cast<double>(sent),
                                 static_cast<double>(2 * model), "in broadcasts",
                                 of_epoch("broadcast", sent, 2 * model))));
