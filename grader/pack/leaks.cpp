@@ -244,4 +244,19 @@ std::vector<std::string> Shingles::found_below(const fs::path& folder) const {
   return leaks;
 }
 
+void refuse_leaks(const Shingles& shingles, const fs::path& folder) {
+  std::string leaks;
+  for (const std::string& leak : shingles.found_below(folder)) leaks += "  " + leak + "\n";
+  if (!leaks.empty()) {
+    throw UsageError(text(
+        "nothing was packed: students would read parts of references in these files\n", leaks,
+        "Take the words out of each file, or the file out of grader/pack/student.list, and pack "
+        "again"));
+  }
+  if (shingles.longest_told() <= told_max) return;
+  throw UsageError(text("nothing was packed: ", shingles.told_by(), " tells students ",
+                        shingles.longest_told(), " tokens of a reference in a row, and at most ",
+                        told_max, " are allowed; take some of them out, and pack again"));
+}
+
 }  // namespace lockstep::grader

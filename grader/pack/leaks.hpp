@@ -3,8 +3,8 @@
 //
 // Six tokens of C++ are often nobody's. Those do not count that are punctuation, keywords and names
 // of the standard library alone ("> std::vector<std"), nor those that the course tells students
-// anyway: in headers, lessons, tasks, hints and reports. What these tell is limited in turn: none of
-// them has more than `told_max` tokens of a region in a row.
+// anyway: in headers, lessons, tasks, hints and reports. What these tell is limited in turn: none
+// of them has more than `told_max` tokens of a region in a row.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +52,11 @@ class Shingles {
   std::size_t told_ = 0, longest_told_ = 0;
   std::string told_by_;
 };
+
+// Of an edition that shows nothing, nothing.
+//   Throws  UsageError that names each file of `folder` that shows a reference, what it shows of
+//           which solution, and the way out; the same where the course itself tells too much
+void refuse_leaks(const Shingles& shingles, const std::filesystem::path& folder);
 
 constexpr std::size_t shingle_tokens = 6;
 // Lesson 05 writes out most of a training step, 58 tokens, before students write another one.

@@ -118,14 +118,7 @@ void write_student_edition(const Lab& lab, const fs::path& folder) {
              text("# The students' edition of Lockstep. It works on this system, with this "
                   "compiler:\nsystem ",
                   system_here(), "\ncompiler ", compiler_here(lab), "\ndigest ", digest, "\n"));
-  const Shingles shingles(lab.places.root);
-  std::string leaks;
-  for (const std::string& leak : shingles.found_below(folder)) leaks += "\n" + leak;
-  if (!leaks.empty()) throw Error("the edition would show references:" + leaks);
-  if (shingles.longest_told() > told_max) {
-    throw Error(text(shingles.told_by(), " tells ", shingles.longest_told(),
-                     " tokens of a reference in a row, more than ", told_max));
-  }
+  refuse_leaks(Shingles(lab.places.root), folder);
 }
 
 }  // namespace lockstep::grader

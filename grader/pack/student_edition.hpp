@@ -20,7 +20,7 @@ namespace lockstep::grader {
 std::set<std::string> targets_of_edition(const Lab& lab);
 
 // Writes it into the empty `folder`.
-//   Throws  UsageError when something is not built; Error when a reference would be readable
+//   Throws  UsageError when something is not built, and when a reference would be readable
 void write_student_edition(const Lab& lab, const std::filesystem::path& folder);
 
 }  // namespace lockstep::grader

@@ -1,14 +1,6 @@
 # Draws overlap.svg and straggler.svg: the last step of a rank in three runs, computation above and communication below.
 # Called by figures.sh with, for each run, a line "case TITLE" and the lines of one rank in a trace for Perfetto.
 $1 == "case" { way = ++ways; said[way] = substr($0, 6); next }
-function field(name,  at, rest) {
-  at = index($0, "\"" name "\":")
-  if (at == 0) return ""
-  rest = substr($0, at + length(name) + 3)
-  sub(/^"/, "", rest)
-  sub(/[",}].*/, "", rest)
-  return rest
-}
 /"ph":"X"/ && (field("tid") == 0 || field("tid") == 1000) {
   n = ++spans[way]
   lane[way, n] = field("tid") == 0 ? "compute" : "send"

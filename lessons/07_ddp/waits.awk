@@ -1,14 +1,6 @@
 # Says how long ranks 0 and 5 compute nothing in a step of a simulated run, and all ranks together. Reads what
 # --trace FILE.json writes:
-#   awk -f lessons/07_ddp/waits.awk FILE.json
-function field(name,  at, rest) {
-  at = index($0, "\"" name "\":")
-  if (at == 0) return ""
-  rest = substr($0, at + length(name) + 3)
-  sub(/^"/, "", rest)
-  sub(/[",}].*/, "", rest)
-  return rest
-}
+#   awk -f lessons/trace.awk -f lessons/07_ddp/waits.awk FILE.json
 /"ph":"X"/ && /"tid":0,/ && /"name":"(forward|backward|optimizer)"/ {
   rank = field("pid") + 0; name = field("name")
   if (rank >= ranks) ranks = rank + 1

@@ -2,14 +2,6 @@
 # wide as it takes and as high as it has bytes, and a mark for each round of negotiation. Called by figures.sh with, for
 # each run, a line "case FULL_SCALE_MS NAME" and the lines of rank 0 in a trace for Perfetto.
 $1 == "case" { run = ++runs; scale[run] = $2; $1 = $2 = ""; sub(/^ +/, ""); title[run] = $0; next }
-function field(name,  at, rest) {
-  at = index($0, "\"" name "\":")
-  if (at == 0) return ""
-  rest = substr($0, at + length(name) + 3)
-  sub(/^"/, "", rest)
-  sub(/[",}].*/, "", rest)
-  return rest
-}
 /"ph":"X"/ && (field("tid") == 1000 || (field("tid") == 0 && field("strand") == 0)) {
   n = ++spans[run]
   named[run, n] = field("name"); from[run, n] = field("ts") / 1000; long[run, n] = field("dur") / 1000

@@ -23,7 +23,7 @@ timeline() {  # FULL_SCALE_MS TITLE CLUSTER OPTION…
   timeline 100 "DDP, Ethernet" ethernet
   timeline 100 "Horovod, Ethernet" ethernet --horovod
   timeline 35 "Horovod, H100 and InfiniBand" h100 --horovod
-} | awk -f "$here/cycles.awk" >"$here/cycles.svg"
+} | awk -f "$here/../trace.awk" -f "$here/cycles.awk" >"$here/cycles.svg"
 
 milliseconds() {
   awk '/^  step/ { print $2 * ($3 == "s" ? 1000 : 1) }'

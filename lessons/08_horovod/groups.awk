@@ -1,14 +1,6 @@
 # Says what rank 0's network did in the last step of a simulated run: how many all-reduces, of how much, and how much
 # negotiation. Reads what --trace FILE.json writes:
-#   awk -f lessons/08_horovod/groups.awk FILE.json
-function field(name,  at, rest) {
-  at = index($0, "\"" name "\":")
-  if (at == 0) return ""
-  rest = substr($0, at + length(name) + 3)
-  sub(/^"/, "", rest)
-  sub(/[",}].*/, "", rest)
-  return rest
-}
+#   awk -f lessons/trace.awk -f lessons/08_horovod/groups.awk FILE.json
 !/"ph":"X"/ || !/"pid":0,/ { next }
 field("name") == "forward" { if (field("ts") + 0 > last) last = field("ts") + 0; next }
 field("tid") == 1000 && /"name":"(all_reduce|gather)"/ { n++; at[n] = field("ts") + 0; what[n] = field("name"); size[n] = field("bytes") + 0 }

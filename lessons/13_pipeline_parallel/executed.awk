@@ -2,14 +2,6 @@
 # "case NAME" and the spans of a trace for Perfetto. Passes that follow each other without a gap are one span of the trace:
 # how long most of them take says how many they are.
 $1 == "case" { way = ++ways; next }
-function field(name,  at, rest) {
-  at = index($0, "\"" name "\":")
-  if (at == 0) return ""
-  rest = substr($0, at + length(name) + 3)
-  sub(/^"/, "", rest)
-  sub(/[",}].*/, "", rest)
-  return rest
-}
 /"ph":"X"/ && field("tid") == 0 && field("name") ~ /^(forward|backward|weight gradient|optimizer)$/ {
   n = ++spans[way]
   rank[way, n] = field("pid"); named[way, n] = field("name")

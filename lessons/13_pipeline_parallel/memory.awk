@@ -1,14 +1,6 @@
 # Draws memory.svg: the memory of the first and the last stage during the last step, under GPipe and 1F1B. Called by
 # figures.sh with, for each schedule, a line "case NAME" and the events of a trace for Perfetto.
 $1 == "case" { way = ++ways; next }
-function field(name,  at, rest) {
-  at = index($0, "\"" name "\":")
-  if (at == 0) return ""
-  rest = substr($0, at + length(name) + 3)
-  sub(/^"/, "", rest)
-  sub(/[",}].*/, "", rest)
-  return rest
-}
 /"ph":"X"/ && field("name") == "optimizer" && field("pid") == 0 && field("tid") == 0 {
   over = (field("ts") + field("dur")) / 1000
   if (over > ends[way] + 200) before[way] = ends[way]  # a step's optimizer has several spans

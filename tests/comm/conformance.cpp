@@ -302,11 +302,11 @@ void check_messages_and_splits(ProcessGroup& group, Device& device) {
   }
 }
 
-void check_large(ProcessGroup& group, Device& device) {
-  const Setting s{group, device, DType::float32, std::int64_t{1} << 20, false};
+void check_large(ProcessGroup& group, Device& device, std::int64_t elements) {
+  const Setting s{group, device, DType::float32, elements, false};
   check_rooted_moves(s, group.size() - 1);
   check_reductions(s, ReduceOp::sum, 0);
-  const std::int64_t part = s.n / group.size() + 1;  // all parts together are again about a million
+  const std::int64_t part = s.n / group.size() + 1;  // all parts together are again about as many
   const Setting parts{group, device, DType::int64, part, true};
   check_gathers(parts);
   check_exchanges(parts);

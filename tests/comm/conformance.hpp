@@ -25,8 +25,9 @@ void check_collectives(comm::ProcessGroup& group, Device& device, std::span<cons
 // side with the group itself; many operations in flight.
 void check_messages_and_splits(comm::ProcessGroup& group, Device& device);
 
-// 2^20 elements, once each way.
-void check_large(comm::ProcessGroup& group, Device& device);
+// As many elements, once each way.
+void check_large(comm::ProcessGroup& group, Device& device,
+                 std::int64_t elements = std::int64_t{1} << 20);
 
 // A hash of this rank's bits after sums of random numbers, in which rounding depends on the order
 // of summation: where the order is fixed by the contract, two backends get the same.

@@ -4,19 +4,18 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
-#include <map>
 #include <set>
 #include <tuple>
 
-#include "engine/train/make_strategy.hpp"
 #include "tests/catch.hpp"
-#include "tests/equality/bar.hpp"
+#include "tests/equality/ways.hpp"
 #include "tests/equality/wrong_sums.hpp"
 
 using namespace lockstep;
 using pipeline::Schedule;
+using test::adamw_task, test::alone, test::of_gradients, test::of_losses, test::of_weights,
+    test::sgd_task;
 using test::BarTask;
-using test::Course;
 using test::World;
 
 namespace {
@@ -101,19 +100,14 @@ std::vector<Setting> covering() {
 }
 
 test::MakeWay way_of(const Setting& setting) {
-  return [setting](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
-                   const BarTask& task) {
-    train::StrategyOptions options;
-    options.choice.execution = train::Way::pipeline;
-    options.accumulate = task.accumulate;
-    options.clip_norm = task.clip_norm;
-    options.pipeline = {.stages = setting.stages,
-                        .micro_batches = setting.micro_batches,
-                        .chunks = setting.schedule == Schedule::interleaved ? 2 : 1,
-                        .schedule = setting.schedule,
-                        .limits = {.first_bytes = 40'000, .cap_bytes = 300'000}};
-    return train::make_strategy(group, device, recipe, options);
-  };
+  train::StrategyOptions options;
+  options.choice.execution = train::Way::pipeline;
+  options.pipeline = {.stages = setting.stages,
+                      .micro_batches = setting.micro_batches,
+                      .chunks = setting.schedule == Schedule::interleaved ? 2 : 1,
+                      .schedule = setting.schedule,
+                      .limits = {.first_bytes = 40'000, .cap_bytes = 300'000}};
+  return test::engine_way(options);
 }
 
 // The interleaved schedule has two parts a stage, so that the model needs more layers.
@@ -124,35 +118,11 @@ BarTask with(BarTask task, const Setting& setting) {
   return task;
 }
 
-// One rank, and every sample of a step in one batch.
-const Course& alone(BarTask task, std::int64_t global_batch) {
-  static std::map<std::string, Course> courses;
-  task.keep = nn::Keep::activations;
-  task.accumulate = 1;
-  const std::string key = text(name_of(task.optimizer.kind), " ", task.optimizer.sgd.learning_rate,
-                               " ", task.steps, " ", task.dropout, " ", name_of(task.dtype), " ",
-                               task.layers, " ", static_cast<int>(task.head), " ", global_batch);
-  const auto found = courses.find(key);
-  if (found != courses.end()) return found->second;
-  const auto plain = [](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
-                        const BarTask& of_task) {
-    train::StrategyOptions options;
-    options.clip_norm = of_task.clip_norm;
-    return train::make_strategy(group, device, recipe, options);
-  };
-  return courses[key] = test::course_of(World::sim, 1, plain, task, global_batch);
-}
-
 test::Distance apart(World world, const Setting& setting, const BarTask& task) {
   const BarTask mine = with(task, setting);
   return distance(test::course_of(world, setting.ranks(), way_of(setting), mine, setting.batch()),
                   alone(mine, setting.batch()));
 }
-
-// As in equality_test.cpp.
-constexpr double of_gradients = 1e-12;
-constexpr double of_losses = 1e-12;
-constexpr double of_weights = 1e-9;
 
 void check_gradients(const Setting& setting, double dropout, std::int64_t accumulate = 1) {
   const auto seen = apart(World::sim, setting, test::first_gradients(accumulate, dropout));
@@ -160,22 +130,6 @@ void check_gradients(const Setting& setting, double dropout, std::int64_t accumu
                         << " batches a step, worst: " << seen.worst);
   CHECK(seen.loss <= of_losses);
   CHECK(seen.parameter <= of_gradients);
-}
-
-BarTask adamw_task() {
-  BarTask task;
-  task.optimizer.kind = optim::OptimizerKind::adamw;
-  task.optimizer.adam = {.learning_rate = 1e-3, .weight_decay = 0.01};
-  task.steps = 20;
-  task.clip_norm = 0.5;  // below the norm of every step
-  return task;
-}
-
-BarTask sgd_task() {
-  BarTask task;
-  task.optimizer.sgd = {.learning_rate = 0.05, .momentum = 0.9};
-  task.steps = 50;
-  return task;
 }
 
 void check_run(World world, const Setting& setting, const BarTask& task) {

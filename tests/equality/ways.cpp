@@ -41,12 +41,14 @@ train::StrategyOptions async_options(int servers) {
 
 const Course& alone(BarTask task, std::int64_t global_batch) {
   task.accumulate = 1;
+  task.keep = nn::Keep::activations;
   static std::map<std::string, Course> courses;
   const auto& [sgd, adam] = std::tie(task.optimizer.sgd, task.optimizer.adam);
   const std::string key =
       text(name_of(task.optimizer.kind), " ", sgd.learning_rate, " ", sgd.momentum, " ",
            adam.learning_rate, " ", adam.weight_decay, " ", task.steps, " ", task.clip_norm, " ",
-           task.dropout, " ", name_of(task.dtype), " ", global_batch);
+           task.dropout, " ", name_of(task.dtype), " ", task.layers, " ",
+           static_cast<int>(task.head), " ", global_batch);
   const auto found = courses.find(key);
   if (found != courses.end()) return found->second;
   return courses[key] = course_of(World::sim, 1, engine_way({}), task, global_batch);

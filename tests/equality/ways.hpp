@@ -15,7 +15,8 @@ train::StrategyOptions horovod_options();
 // In step, with so many servers; 0: one a rank.
 train::StrategyOptions async_options(int servers);
 
-// One rank, and every sample of a step in one batch. All ways are compared with it: it runs once.
+// One rank, every sample of a step in one batch, and nothing computed again. All ways are compared
+// with it: it runs once.
 const Course& alone(BarTask task, std::int64_t global_batch);
 
 // Sums of some thousand products in another order, relative to the largest of a tensor.

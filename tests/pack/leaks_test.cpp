@@ -1,6 +1,7 @@
 // What the search for references finds, and what the course itself tells of them.
 #include "grader/pack/leaks.hpp"
 
+#include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
@@ -54,6 +55,26 @@ TEST_CASE("leaks: one line of a reference is found in a text, in a program, and 
   CHECK_THAT(found[0], test::contains("a.md has \""));
   CHECK_THAT(found[1], test::contains("b has \""));
   CHECK_THAT(found[2], test::contains("c.md has \""));
+}
+
+TEST_CASE("leaks: a folder that shows a reference is refused with file, words and a way out") {
+  const test::Scratch scratch;
+  write_text(scratch.path() / "page.md", "Hello.\n");
+  CHECK_NOTHROW(refuse_leaks(shingles(), scratch.path()));
+  const std::string line = "comm::Work sending = peers.isend(chunk(rank - step), right);\n";
+  write_text(scratch.path() / "page.md", line);
+  fs::create_directory(scratch.path() / "bin");
+  write_text(scratch.path() / "bin" / "program", std::string("\x7f\0ELF", 5) + line + '\0');
+  std::string told;
+  try {
+    refuse_leaks(shingles(), scratch.path());
+  } catch (const UsageError& refusal) {
+    told = refusal.what();
+  }
+  CHECK_THAT(told, test::contains("nothing was packed") && test::contains("  bin/program has \"") &&
+                       test::contains("  page.md has \"") &&
+                       test::contains("\" of solutions/06_all_reduce/ring_all_reduce.cpp\n") &&
+                       test::contains("out of grader/pack/student.list, and pack again"));
 }
 
 TEST_CASE("leaks: the course tells little of the references") {

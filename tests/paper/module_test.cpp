@@ -143,6 +143,25 @@ TEST_CASE("paper: dynamic shared memory begins behind the static, and is as larg
   CHECK(written_by(text, 2, 64) == Numbers{32, 5});
 }
 
+TEST_CASE("paper: of a module, only the kernels that are asked for are decoded, and they stay") {
+  const std::string text = head + kernel_k("// a comment with a }\n/* and { two { */\n") +
+                           ".visible .entry other()\n{\nno.such;\n}\n";
+  ptx::Decoder decoder(text);
+  CHECK(decoder.module().error == "");
+  CHECK(decoder.names_of_kernels() == std::vector<std::string>{"k", "other"});
+  CHECK(decoder.module().kernels.empty());
+  const ptx::Kernel* const k = decoder.kernel("k");
+  REQUIRE(k != nullptr);
+  CHECK(k->refusal == "");
+  CHECK(decoder.module().kernels.size() == 1);
+  REQUIRE(decoder.kernel("other") != nullptr);
+  CHECK_THAT(decoder.kernel("other")->refusal,
+             lockstep::test::contains("'no.such' in 'other' is not known to paper, at line 16"));
+  CHECK(decoder.kernel("k") == k);
+  CHECK(decoder.kernel("none") == nullptr);
+  CHECK(ptx::Decoder(head + ".visible .entry k()\n{\n{\nret;\n}\n").module().error != "");
+}
+
 TEST_CASE("paper: functions are called from several places, but not by themselves") {
   const std::string add =
       ".func (.param .b32 r) add(.param .b32 x, .param .b32 y)\n{\n.reg .b32 %f<3>;\n"

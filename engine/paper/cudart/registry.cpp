@@ -6,22 +6,21 @@
 #include "engine/paper/findings.hpp"
 
 namespace lockstep::paper {
-const ptx::Module& Binary::module() {
-  if (!module_) {
-    const FatBinary found = read_fat_binary(wrapper_);
-    module_ = found.ptx.empty() ? ptx::Module{} : ptx::decode(found.ptx);
-    refusal_ = found.refusal.empty() ? module_->error : found.refusal;
-    if (const std::string& edit = runtime()->settings().ptx_edit; !edit.empty()) {
-      const EditedPtx edited = edited_ptx(found.ptx, edit);
-      module_ = ptx::decode(edited.text);
-      refusal_ = edited.refusal.empty() ? module_->error : edited.refusal;
-    }
+ptx::Decoder& Binary::decoder() {
+  if (decoder_) return *decoder_;
+  FatBinary found = read_fat_binary(wrapper_);
+  if (const std::string& edit = runtime()->settings().ptx_edit; !edit.empty()) {
+    EditedPtx edited = edited_ptx(found.ptx, edit);
+    edited_ = std::move(edited.text);
+    found = {edited_, std::move(edited.refusal)};
   }
-  return *module_;
+  decoder_.emplace(found.ptx);
+  refusal_ = found.refusal.empty() ? module().error : found.refusal;
+  return *decoder_;
 }
 
 const std::string& Binary::refusal() {
-  module();
+  decoder();
   return refusal_;
 }
 
@@ -60,8 +59,4 @@ Registry& registry() {
 
 }  // namespace lockstep::paper
 
-const lockstep::paper::ptx::Kernel* CUkern_st::kernel() const {
-  const auto& kernels = binary->module().kernels;
-  const auto found = kernels.find(name);
-  return found == kernels.end() ? nullptr : &found->second;
-}
+const lockstep::paper::ptx::Kernel* CUkern_st::kernel() const { return binary->kernel(name); }

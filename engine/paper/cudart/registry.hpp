@@ -1,6 +1,6 @@
 // What programs register before main(): fat binaries, the kernels and variables in them, and the
 // host's handle of each. It is only noted here; PTX is decoded when a kernel is first asked for, so
-// that nothing is made before processes fork.
+// that nothing is made before processes fork, and no more than is used.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,12 +20,16 @@ namespace lockstep::paper {
 class Binary {
  public:
   explicit Binary(const void* wrapper) : wrapper_(wrapper) {}
-  const ptx::Module& module();   // decoded at the first call
+  const ptx::Module& module() { return decoder().module(); }
+  const ptx::Kernel* kernel(const std::string& name) { return decoder().kernel(name); }
   const std::string& refusal();  // why there is none; empty where there is
 
  private:
+  ptx::Decoder& decoder();  // made at the first call
+
   const void* wrapper_;
-  std::optional<ptx::Module> module_;
+  std::string edited_;  // what is decoded in the program's place, with PAPER_PTX_EDIT
+  std::optional<ptx::Decoder> decoder_;
   std::string refusal_;
 };
 

@@ -39,13 +39,14 @@ std::size_t align_of(const Declaration& declaration) {
 
 }  // namespace
 
-Assembler::Assembler(const Text& text, const std::vector<Variable>& variables)
+Assembler::Assembler(Text& text, const std::vector<Variable>& variables)
     : text_(text), variables_(variables) {
   for (std::size_t i = 0; i < variables.size(); ++i)
     variable_numbers_[variables[i].name] = static_cast<int>(i);
 }
 
-Kernel Assembler::assemble(const Function& function) {
+Kernel Assembler::assemble(Function& function) {
+  read_body(text_, function);
   kernel_.name = function.name;
   kernel_.demangled = kernel_name(function.name);
   kernel_.threads_max = function.threads_max;
@@ -364,7 +365,8 @@ void Assembler::call(const Statement& statement) {
     refuse("a call of '" + (name.empty() ? std::string("?") : demangle(name)) +
            "', which the PTX does not hold");
   }
-  const Function& function = found->second;
+  Function& function = found->second;
+  read_body(text_, function);
   if (!function.error.empty()) refuse(function.error);
   if (function.parameters.size() != arguments.size() || function.results.size() != results.size()) {
     refuse("a call of '" + demangle(name) + "' with other arguments than it has");

@@ -15,8 +15,9 @@ namespace lockstep::paper::ptx {
 
 class Assembler {
  public:
-  Assembler(const Text& text, const std::vector<Variable>& variables);
-  Kernel assemble(const Function& function);
+  // Reads the bodies of `text` that it needs.
+  Assembler(Text& text, const std::vector<Variable>& variables);
+  Kernel assemble(Function& function);
 
  private:
   struct Register {
@@ -68,7 +69,7 @@ class Assembler {
   std::uint64_t allocate_local(std::size_t bytes, std::size_t align);
   std::uint64_t allocate_shared(const Declaration& declaration);
 
-  const Text& text_;
+  Text& text_;
   const std::vector<Variable>& variables_;
   std::map<std::string, int> variable_numbers_;
   Kernel kernel_;

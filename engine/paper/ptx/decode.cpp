@@ -68,25 +68,46 @@ void check_addresses(const Module& module, const Variable& variable) {
 
 }  // namespace
 
-Module decode(std::string_view source) {
-  Module module;
-  const Text text = read_text(source);
-  module.error = text.error;
-  if (!module.error.empty()) return module;
+Decoder::Decoder(std::string_view text) : text_(std::make_unique<Text>(read_text(text))) {
+  module_.error = text_->error;
+  if (!module_.error.empty()) return;
   try {
-    for (const Declaration& declaration : text.variables) {
-      if (declaration.space != ".shared") module.variables.push_back(variable_of(declaration));
+    for (const Declaration& declaration : text_->variables) {
+      if (declaration.space != ".shared") module_.variables.push_back(variable_of(declaration));
     }
-    for (const Variable& variable : module.variables) check_addresses(module, variable);
+    for (const Variable& variable : module_.variables) check_addresses(module_, variable);
   } catch (const std::exception& error) {
-    module.error = error.what();
-    return module;
+    module_.error = error.what();
   }
-  for (const auto& [name, function] : text.functions) {
-    if (!function.entry || !function.defined) continue;
-    module.kernels.emplace(name, Assembler(text, module.variables).assemble(function));
+}
+
+Decoder::~Decoder() = default;
+
+const Kernel* Decoder::kernel(const std::string& name) {
+  if (!module_.error.empty()) return nullptr;
+  if (const auto made = module_.kernels.find(name); made != module_.kernels.end()) {
+    return &made->second;
   }
-  return module;
+  const auto found = text_->functions.find(name);
+  if (found == text_->functions.end() || !found->second.entry || !found->second.defined) {
+    return nullptr;
+  }
+  Kernel kernel = Assembler(*text_, module_.variables).assemble(found->second);
+  return &module_.kernels.emplace(name, std::move(kernel)).first->second;
+}
+
+std::vector<std::string> Decoder::names_of_kernels() const {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : text_->functions) {
+    if (function.entry && function.defined) names.push_back(name);
+  }
+  return names;
+}
+
+Module decode(std::string_view text) {
+  Decoder decoder(text);
+  for (const std::string& name : decoder.names_of_kernels()) decoder.kernel(name);
+  return decoder.module();
 }
 
 }  // namespace lockstep::paper::ptx

@@ -1,11 +1,12 @@
 // A module: what the PTX of one source file says, ready to run. Decoding never throws for PTX that
 // it does not know: the kernel that uses it gets a refusal, told by name and line when it is
-// launched.
+// launched. A kernel is decoded when it is first asked for: a program launches a few of many.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,23 @@ struct Module {
   std::string error;  // not empty: the text is no PTX; there are then no kernels
 };
 
+class Decoder {
+ public:
+  explicit Decoder(std::string_view text);  // which must outlive it
+  ~Decoder();
+
+  // Its variables and its error. Kernels are those that were asked for; they stay where they are.
+  const Module& module() const { return module_; }
+  // nullptr: there is none of that name.
+  const Kernel* kernel(const std::string& name);
+  std::vector<std::string> names_of_kernels() const;
+
+ private:
+  std::unique_ptr<struct Text> text_;
+  Module module_;
+};
+
+// All of it.
 Module decode(std::string_view text);
 
 }  // namespace lockstep::paper::ptx

@@ -3,8 +3,6 @@
 
 #include <charconv>
 #include <filesystem>
-#include <map>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -20,8 +18,11 @@ bool of_word(char c) {
 
 class Reader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
-  Text read();
+  //   libraries  files of the compiler's headers
+  Reader(std::string_view text, const std::set<std::uint32_t>& libraries, std::uint32_t line = 1)
+      : libraries_(libraries), text_(text), line_(line) {}
+  void read(Text& into);
+  void body(Function& function);
 
  private:
   void skip_space();
@@ -46,7 +47,6 @@ class Reader {
   void directive_of_module(const std::string& name, Text& into);
   enum class What { kernel, function };
   void function(What what, Text& into);
-  void body(Function& function);
   Statement statement();
   Declaration declaration(const std::string& space, const std::string& ends);
   std::vector<Declaration> parameters();
@@ -55,14 +55,12 @@ class Reader {
     auto operator<=>(const Place&) const = default;
   };
   void location();
-  void find_libraries();
-  bool of_a_library(std::uint32_t file) const { return libraries_.contains(file); }
 
-  std::set<std::uint32_t> libraries_;  // files of the compiler's headers
-  std::map<Place, Place> callers_;     // of what was inlined
+  const std::set<std::uint32_t>& libraries_;
+  std::map<Place, Place> callers_;  // of what was inlined
   std::string_view text_;
   std::size_t at_ = 0;
-  std::uint32_t line_ = 1;
+  std::uint32_t line_;
   std::uint32_t file_ = 0, source_line_ = 0;  // of the last .loc
 };
 
@@ -114,12 +112,14 @@ std::string Reader::rest_of_line() {
   return std::string(text_.substr(begin, at_ - begin));
 }
 
+// From behind a '{' to behind its '}'. Most of a text is passed over in this way.
 void Reader::skip_braces() {
   for (int depth = 1; depth > 0; ++at_) {
-    const char c = peek();
-    if (c == '\0') fail("a '}' is missing");
-    if (c == '{') ++depth;
-    if (c == '}') --depth;
+    if (at_ < text_.size() && text_[at_] == '/') skip_space();  // a comment may hold braces
+    if (at_ >= text_.size()) fail("a '}' is missing");
+    const char c = text_[at_];
+    depth += (c == '{') - (c == '}');
+    line_ += c == '\n';
   }
 }
 
@@ -146,7 +146,7 @@ void Reader::location() {
   } else {
     callers_.erase(here);
   }
-  for (int depth = 0; depth < inlined_deep_max && of_a_library(here.file); ++depth) {
+  for (int depth = 0; depth < inlined_deep_max && libraries_.contains(here.file); ++depth) {
     const auto caller = callers_.find(here);
     if (caller == callers_.end()) break;
     here = caller->second;
@@ -155,15 +155,17 @@ void Reader::location() {
 }
 
 // The files stand behind the code that names them.
-void Reader::find_libraries() {
+std::set<std::uint32_t> libraries_of(std::string_view text) {
   constexpr std::string_view directive = ".file\t";
-  for (std::size_t at = 0; (at = text_.find(directive, at)) != std::string_view::npos;) {
+  std::set<std::uint32_t> libraries;
+  for (std::size_t at = 0; (at = text.find(directive, at)) != std::string_view::npos;) {
     at += directive.size();
-    const std::string_view line = text_.substr(at, text_.find('\n', at) - at);
+    const std::string_view line = text.substr(at, text.find('\n', at) - at);
     std::uint32_t file = 0;
     std::from_chars(line.data(), line.data() + line.size(), file);
-    if (line.find("/include/") != std::string_view::npos) libraries_.insert(file);
+    if (line.find("/include/") != std::string_view::npos) libraries.insert(file);
   }
+  return libraries;
 }
 
 // After the space: [.align n] type name [<n>] [[n]...] [= values], up to one of `ends` (not taken).
@@ -312,17 +314,11 @@ void Reader::function(What what, Text& into) {
   }
   if (!take(';')) {
     made.defined = true;
-    file_ = 0, source_line_ = 0;
     const std::size_t begin = at_;
-    const std::uint32_t begin_line = line_;
-    try {
-      body(made);
-    } catch (const std::exception& error) {
-      made.error = error.what();
-      at_ = begin, line_ = begin_line;
-      expect('{');
-      skip_braces();
-    }
+    made.unread_line = line_;
+    expect('{');
+    skip_braces();
+    made.unread = text_.substr(begin, at_ - begin);
   }
   Function& known = into.functions[made.name];
   if (made.defined || !known.defined) known = std::move(made);
@@ -354,9 +350,7 @@ void Reader::directive_of_module(const std::string& name, Text& into) {
   }
 }
 
-Text Reader::read() {
-  Text into;
-  find_libraries();
+void Reader::read(Text& into) {
   try {
     while (!done()) {
       std::string name = word();
@@ -372,7 +366,6 @@ Text Reader::read() {
   } catch (const std::exception& error) {
     into.error = error.what();
   }
-  return into;
 }
 
 }  // namespace
@@ -387,6 +380,21 @@ std::size_t bytes_of_type(std::string_view type) {
   throw std::runtime_error("the type '" + std::string(type) + "' is not known to paper");
 }
 
-Text read_text(std::string_view text) { return Reader(text).read(); }
+Text read_text(std::string_view text) {
+  Text made;
+  made.libraries = libraries_of(text);
+  Reader(text, made.libraries).read(made);
+  return made;
+}
+
+void read_body(const Text& text, Function& function) {
+  const std::string_view unread = std::exchange(function.unread, {});
+  if (unread.empty()) return;
+  try {
+    Reader(unread, text.libraries, function.unread_line).body(function);
+  } catch (const std::exception& error) {
+    function.error = error.what();
+  }
+}
 
 }  // namespace lockstep::paper::ptx

@@ -1,8 +1,10 @@
-// PTX as text: its statements, functions and variables, before they mean anything.
+// PTX as text: its statements, functions and variables, before they mean anything. Bodies are read
+// when they are asked for: a program launches a few of the many kernels that templates leave.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,15 +40,22 @@ struct Function {
   std::vector<Statement> body;
   std::uint32_t threads_max = 1024;
   std::string error;  // what of it could not be read
+
+  std::string_view unread;  // the body, until read_body; within the text
+  std::uint32_t unread_line = 0;
 };
 
 struct Text {
   std::map<std::string, Function> functions;
   std::vector<Declaration> variables;
   std::map<std::uint32_t, std::string> files;
+  std::set<std::uint32_t> libraries;  // files of the compiler's headers
   std::string error;
 };
 
+// `text` must outlive what is made of it, and read_body.
 Text read_text(std::string_view text);
+// At the first call; then nothing.
+void read_body(const Text& text, Function& function);
 
 }  // namespace lockstep::paper::ptx

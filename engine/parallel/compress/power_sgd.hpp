@@ -54,7 +54,6 @@ struct LowRankState {
 //   Comm      two all-reduces. The first has the uncompressed gradients and all P, and is in flight
 //             when the function returns; the second has all Q, in wait(), and does not overlap. Per
 //             matrix, (n + m)·r elements instead of n·m
-//   Memory    the residual, as large as the bucket; the largest matrix once more in wait()
 //   Throws    ContractError for integers, ranks below 1, and a state of another bucket; CommError
 //   Source    [VKJ19] Algorithms 1 and 2; PyTorch's powerSGD_hook, from which the residual against
 //             the global P·Qᵀ (the paper takes the local one) and the orthonormal Q come

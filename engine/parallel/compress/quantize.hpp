@@ -39,8 +39,6 @@ inline constexpr std::int64_t default_chunk = 256;
 //             s = ⌈n/N⌉ elements: up to N-1 of them are padding. The all_to_all is in flight when
 //             the function returns; the rest happens in wait(), so at most half of the
 //             communication overlaps
-//   Memory    3 bytes per element: what is sent, what is received, and the result before it is
-//             converted
 //   Throws    ContractError for a chunk below 1 or integers; CommError, also when counts differ
 //             between ranks
 //   Source    [AGL17], buckets of integers with a scale each, there rounded at random; the steps

@@ -35,7 +35,6 @@ namespace lockstep::compress {
 //             left open
 //   Comm      one all_gather of k·(4 + bytes of an element) per rank; it is in flight when the
 //             function returns, so all of it can overlap
-//   Memory    N·k entries, with their places
 //   Throws    ContractError for other shapes, types, fractions; CommError that names the ranks when
 //             fractions or counts differ between ranks
 //   Source    [LHM18], where small gradients add up until they travel; [SCJ18], SGD with memory

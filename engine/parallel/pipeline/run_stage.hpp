@@ -52,7 +52,8 @@ struct StageResult {
 // action what it needs, and which stage needs what it makes.
 //   stages   the p ranks of one pipeline, in the order of the stages
 //   plan     valid (plan.hpp), or only forward passes, as in an evaluation; the same on all stages
-//   weights  m: the weight of micro-batch j in the sum, such as its share of the batch's labels
+//   weights  m: the weight of micro-batch j in the sum, such as its share of the batch's labels;
+//            any number, also 0 or a negative one
 //   Ensures  the gradients are those of Σ weight · loss: where the model's last part begins its
 //            backward pass, the gradient of a micro-batch's loss is its weight. Every message of
 //            the plan was sent and received. The receive of an action is posted before the previous

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/tensor/device.hpp"
-#include "engine/train/strategies/pipeline.hpp"
+#include "engine/train/strategies/pipeline_options.hpp"
 #include "engine/train/strategy.hpp"
 
 namespace lockstep::train {

@@ -133,9 +133,11 @@ if [ "$hardware" = nvidia ]; then
   fi
   all_kernels="$work/bin/gpu-explain --on-gpu"
   on_device="--device cuda"
+  steps=20
 else
   all_kernels="$work/bin/gpu-explain --json"
   on_device="--device cuda --paper"
+  steps=2   # in a rehearsal only what paper does in a second
 fi
 
 # tests_of PROGRAM FILTER: a filter that fits no test is no pass.
@@ -172,7 +174,7 @@ run_nccl() {
   fi
   # shellcheck disable=SC2086 # words
   ! step "nccl-$ranks-ranks" "$work/bin/train" --backend nccl ${on_device#--device cuda} --ranks "$ranks" \
-    --data synthetic --steps 20 || passed "nccl-$ranks-ranks"
+    --data synthetic --steps "$steps" || passed "nccl-$ranks-ranks"
   [ "$ranks" -gt 1 ] || missing "NCCL between GPUs" "this machine has one; NCCL ran with one rank"
 }
 
@@ -219,7 +221,7 @@ run_profile() {
     passed "profile-beside-paper: $(tail -n 1 "$out/profile-beside-paper.txt")"
 }
 
-# What is trained; in a rehearsal only what paper does in a second.
+# What is trained.
 models() { [ "$hardware" = paper ] && echo mlp || echo mlp gpt-small gpt gpt-124m; }
 sizes_of() {
   case $hardware.$1 in
@@ -230,7 +232,7 @@ sizes_of() {
 }
 run_bench() {
   # shellcheck disable=SC2086 # words
-  ! step train "$work/bin/train" $on_device --data synthetic --steps 20 || passed train
+  ! step train "$work/bin/train" $on_device --data synthetic --steps "$steps" || passed train
   for model in $(models); do
     # shellcheck disable=SC2046,SC2086 # words
     ! step "bench-$model" "$work/bin/bench-train" $on_device --model "$model" $(sizes_of "$model") ||

@@ -33,15 +33,21 @@ struct ThreadsQuestion {
   }
 };
 
+// When a device was in a pass, from the beginning of the step on.
+struct PassSpan {
+  double from_s = 0, to_s = 0;
+};
+
 // What the fakes have seen of one step.
 struct ThreadsStep {
   double loss = 0;
-  std::vector<Bytes> gradients;         // the master's, in the order of its parameters
-  std::int64_t from_0 = 0, to_0 = 0;    // bytes that were copied from device 0, and to it
-  std::int64_t others = 0;              // between two other devices, or within one
-  std::int64_t away = 0;                // passes whose inputs were on another device
-  std::int64_t left = 0;                // gradients that other replicas have afterwards
-  std::vector<std::int64_t> forwarded;  // samples that went through each replica
+  std::vector<Bytes> gradients;               // the master's, in the order of its parameters
+  std::int64_t from_0 = 0, to_0 = 0;          // bytes that were copied from device 0, and to it
+  std::int64_t others = 0;                    // between two other devices, or within one
+  std::int64_t away = 0;                      // passes whose inputs were on another device
+  std::int64_t left = 0;                      // gradients that other replicas have afterwards
+  std::vector<std::int64_t> forwarded;        // samples that went through each replica
+  std::vector<PassSpan> forwards, backwards;  // of each device
 };
 struct ThreadsAnswer {
   std::vector<ThreadsStep> steps;
@@ -54,9 +60,13 @@ void fields(Archive& archive, ThreadsQuestion& q) {
           q.broken, q.keeps);
 }
 template <typename Archive>
+void fields(Archive& archive, PassSpan& span) {
+  archive(span.from_s, span.to_s);
+}
+template <typename Archive>
 void fields(Archive& archive, ThreadsStep& step) {
   archive(step.loss, step.gradients, step.from_0, step.to_0, step.others, step.away, step.left,
-          step.forwarded);
+          step.forwarded, step.forwards, step.backwards);
 }
 template <typename Archive>
 void fields(Archive& archive, ThreadsAnswer& answer) {

@@ -1,6 +1,8 @@
 // The exam of data_parallel_threads: the master's gradients must be those of one device that is
-// given the whole batch, in each step. What is copied, and which passes ran at once, is counted by
-// fakes inside the player; values alone are the judge's own evidence.
+// given the whole batch, in each step. What is copied, and when each pass ran, is told by fakes
+// inside the player; values alone are the judge's own evidence.
+#include <cmath>
+
 #include "grader/exam/function_exam.hpp"
 #include "grader/exam/gradient_rules.hpp"
 #include "grader/exam/training_tolerance.hpp"
@@ -160,6 +162,37 @@ std::optional<Failure> wrong_copies(const ThreadsQuestion& q, std::size_t k,
                   .seen = text(total(step.from_0, step.to_0), ", and ", grouped(step.others))});
 }
 
+// Each pass takes time, so passes that run at once overlap.
+std::optional<Failure> in_turn(const ThreadsQuestion& q, std::size_t k, const char* pass,
+                               const std::vector<PassSpan>& spans) {
+  if (std::ssize(spans) != q.devices) throw MalformedMessage("not the times of every device");
+  const auto micros = [](double seconds) { return text(std::lround(seconds * 1e6), " µs"); };
+  const auto used = static_cast<std::size_t>(q.used(q.batches[k]));
+  for (std::size_t later = 0; later < used; ++later) {
+    for (std::size_t first = 0; first < used; ++first) {
+      const PassSpan &before = spans[first], &after = spans[later];
+      if (later == first || after.from_s < before.to_s) continue;
+      return because(
+          {"one_after_another", "start all strands before you wait for one of them"},
+          {.message =
+               text("the values are right, but in step ", k, " device ", later, " begins its ",
+                    pass, " pass at ", micros(after.from_s), ", when that of device ", first,
+                    ", from ", micros(before.from_s), " to ", micros(before.to_s),
+                    ", is over: the devices compute in turn, not at the same time"),
+           .expected = text("passes that begin before ", micros(before.to_s)),
+           .seen = micros(after.from_s),
+           .where = text("device ", later)});
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> wrong_times(const ThreadsQuestion& q, std::size_t k,
+                                   const ThreadsStep& step) {
+  if (auto failure = in_turn(q, k, "forward", step.forwards)) return failure;
+  return in_turn(q, k, "backward", step.backwards);
+}
+
 using Look = std::optional<Failure> (*)(const ThreadsQuestion&, std::size_t, const ThreadsStep&);
 
 std::optional<Failure> wrong(const ThreadsQuestion& q, const ThreadsAnswer& seen,
@@ -194,24 +227,6 @@ FunctionContract<ThreadsQuestion, ThreadsAnswer> contract_of(std::vector<Look> l
           }};
 }
 
-// In these devices, only a pass waits to be notified: for those of the other devices.
-void ask_devices(Bench& bench, const FunctionContract<ThreadsQuestion, ThreadsAnswer>& contract,
-                 const std::string& description, const std::vector<ThreadsQuestion>& questions) {
-  try {
-    ask(bench, contract, description, questions);
-  } catch (Failure& found) {
-    const bool in_pass = found.message.find(" to be notified") != std::string::npos;
-    if (found.verdict == Verdict::deadlock && in_pass) {
-      found.message =
-          "deadlock: a device waits in its forward or backward pass for another device, which has "
-          "not begun: all devices compute at the same time";
-      found = because({"one_after_another", "start all strands before you wait for one of them"},
-                      std::move(found));
-    }
-    throw;
-  }
-}
-
 ThreadsQuestion breaking(ThreadsQuestion q, Breaks breaks, std::int64_t broken) {
   q.breaks = breaks;
   q.broken = broken;
@@ -221,8 +236,8 @@ ThreadsQuestion breaking(ThreadsQuestion q, Breaks breaks, std::int64_t broken) 
 }  // namespace
 
 Exam exam() {
-  static const auto values = contract_of({wrong_values, wrong_places});
-  static const auto copies = contract_of({wrong_values, wrong_copies});
+  static const auto values = contract_of({wrong_values, wrong_places, wrong_times});
+  static const auto copies = contract_of({wrong_values, wrong_copies, wrong_times});
   return {
       {"on 1 to 8 and 13 devices, gradients and loss are those of one device",
        [](Bench& bench) {
@@ -231,8 +246,8 @@ Exam exam() {
            for (const std::int64_t n : counts) {
              questions.push_back(question_of(n, {2 * n}, bench.draw()));
            }
-           ask_devices(bench, values, text("chunks of 2 samples on ", listed(counts), " devices"),
-                       questions);
+           ask(bench, values, text("chunks of 2 samples on ", listed(counts), " devices"),
+               questions);
          };
          of({2});
          of({3, 4, 1});
@@ -245,9 +260,9 @@ Exam exam() {
            for (const std::int64_t batch : batches) {
              questions.push_back(question_of(devices, {batch}, bench.draw()));
            }
-           ask_devices(bench, values,
-                       text("batches of ", listed(batches), " samples on ", devices, " devices"),
-                       questions);
+           ask(bench, values,
+               text("batches of ", listed(batches), " samples on ", devices, " devices"),
+               questions);
          };
          of(3, {4, 7, 2, 1});
          of(4, {5, 3, 6});
@@ -257,33 +272,31 @@ Exam exam() {
        "are "
        "added to those that the master has",
        [](Bench& bench) {
-         ask_devices(bench, values, "three steps", {question_of(2, {4, 4, 4}, bench.draw())});
+         ask(bench, values, "three steps", {question_of(2, {4, 4, 4}, bench.draw())});
          ThreadsQuestion keeps = question_of(3, {6, 6, 5}, bench.draw());
          keeps.keeps = 1;
-         ask_devices(bench, values, "gradients that stay", {keeps});
-         ask_devices(bench, values, "batches that change",
-                     {question_of(4, {8, 3, 9, 1}, bench.draw())});
+         ask(bench, values, "gradients that stay", {keeps});
+         ask(bench, values, "batches that change", {question_of(4, {8, 3, 9, 1}, bench.draw())});
        }},
       {"float32",
        [](Bench& bench) {
-         ask_devices(bench, values, "float32",
-                     {question_of(3, {6, 5}, bench.draw(), DType::float32)});
+         ask(bench, values, "float32", {question_of(3, {6, 5}, bench.draw(), DType::float32)});
        }},
       {"an exception of any device comes out, of forward and of backward",
        [](Bench& bench) {
          for (const Breaks breaks : {Breaks::forward, Breaks::backward}) {
            for (const std::int64_t broken : {0, 2}) {
-             ask_devices(bench, values, text("device ", broken, " breaks"),
-                         {breaking(question_of(3, {6, 6}, bench.draw()), breaks, broken)});
+             ask(bench, values, text("device ", broken, " breaks"),
+                 {breaking(question_of(3, {6, 6}, bench.draw()), breaks, broken)});
            }
          }
        }},
       {"parameters leave device 0 once for each other device, and gradients come back once",
        [](Bench& bench) {
-         ask_devices(bench, copies, "what is copied", {question_of(4, {8, 8}, bench.draw())});
-         ask_devices(bench, copies, "devices without samples",
-                     {question_of(1, {3}, bench.draw()), question_of(4, {5}, bench.draw()),
-                      question_of(8, {3}, bench.draw())});
+         ask(bench, copies, "what is copied", {question_of(4, {8, 8}, bench.draw())});
+         ask(bench, copies, "devices without samples",
+             {question_of(1, {3}, bench.draw()), question_of(4, {5}, bench.draw()),
+              question_of(8, {3}, bench.draw())});
        },
        {},
        Asks::cost},

@@ -1,10 +1,11 @@
-// Plays data_parallel_threads on devices that count what is copied, with replicas whose passes wait
-// for each other: forward goes on when all devices are in it, and so does backward.
+// Plays data_parallel_threads on devices that count what is copied, with replicas whose passes take
+// virtual time: when each of them ran shows whether the devices computed at once or in turn.
 #include "engine/parallel/ddp/data_parallel_threads.hpp"
 
 #include <deque>
 
 #include "grader/parts/07_ddp/data_parallel_threads/case.hpp"
+#include "grader/play/ask.hpp"
 #include "grader/play/function_play.hpp"
 #include "grader/play/poison_device.hpp"
 #include "grader/play/training.hpp"
@@ -47,49 +48,18 @@ class CountedDevices final : public ddp::LocalDevices {
   std::deque<PoisonDevice> devices_;
 };
 
-// Where strands meet: nobody leaves before `awaited` have come.
-class Meeting {
+class TimedReplica final : public nn::Module {
  public:
-  explicit Meeting(Strands& strands) : monitor_(strands.make_monitor()) {}
-
-  void begin(std::int64_t awaited) {
-    const std::scoped_lock inside(*monitor_);
-    awaited_ = awaited;
-    came_ = 0;
-  }
-  // One of those awaited will not come.
-  void release() {
-    const std::scoped_lock inside(*monitor_);
-    awaited_ = 0;
-    monitor_->notify_all();
-  }
-  void meet() {
-    const std::scoped_lock inside(*monitor_);
-    ++came_;
-    monitor_->notify_all();
-    monitor_->wait([&] { return came_ >= awaited_; });
-  }
-
- private:
-  std::unique_ptr<Monitor> monitor_;
-  std::int64_t awaited_ = 0, came_ = 0;
-};
-
-class MeetingReplica final : public nn::Module {
- public:
-  MeetingReplica(std::unique_ptr<nn::Module> model, Meeting& forwards, Meeting& backwards)
-      : model_(std::move(model)), forwards_(forwards), backwards_(backwards) {}
+  TimedReplica(std::unique_ptr<nn::Module> model, sim::Port& port)
+      : model_(std::move(model)), port_(port) {}
 
   Value forward(Tape& tape, const Value& input) override {
     samples += input.tensor.size(0);
     if (&input.tensor.device() != &parameters().front()->value.device()) ++away;
-    forwards_.meet();
-    if (breaks == Breaks::forward) {
-      backwards_.release();
-      throw DeviceError("the device is broken");
-    }
+    forward_span = compute();
+    if (breaks == Breaks::forward) throw DeviceError("the device is broken");
     tape.watch({[this](std::span<Parameter* const>) {
-                  backwards_.meet();
+                  backward_span = compute();
                   if (breaks == Breaks::backward) throw DeviceError("the device is broken");
                 },
                 [] {}});
@@ -99,20 +69,27 @@ class MeetingReplica final : public nn::Module {
 
   // Strands of a player take turns, so no two count at once.
   std::int64_t samples = 0, away = 0;
+  PassSpan forward_span{}, backward_span{};
   Breaks breaks = Breaks::nothing;
 
  private:
+  // The time of a pass, as the judge's clock has it: other strands go on meanwhile.
+  PassSpan compute() {
+    const double from_s = pass_time(port_, 0);
+    return {from_s, pass_time(port_, 20e-6)};
+  }
+
   std::unique_ptr<nn::Module> model_;
-  Meeting &forwards_, &backwards_;
+  sim::Port& port_;
 };
 
 class Process {
  public:
-  Process(const ThreadsQuestion& q, Strands& strands)
-      : q_(q), strands_(strands), devices_(q.devices), forwards_(strands), backwards_(strands) {
+  Process(const ThreadsQuestion& q, sim::PlayerCase& played)
+      : q_(q), played_(played), devices_(q.devices) {
     for (std::size_t d = 0; d < static_cast<std::size_t>(q.devices); ++d) {
       replicas_.emplace_back(nn::make_mlp(q.widths, q.dtype, devices_.device(d), q.model_seed + d),
-                             forwards_, backwards_);
+                             played.port);
       modules_.push_back(&replicas_.back());
     }
     optimizer_ = optim::make_sgd(replicas_[0].parameters(), {.learning_rate = 0.1});
@@ -138,15 +115,22 @@ class Process {
     const data::Batch batch = make_batch(q_.inputs, q_.labels, q_.widths.front(), first, samples,
                                          q_.dtype, devices_.device(0));
     if (q_.keeps == 0) optimizer_->zero_grad();
-    forwards_.begin(q_.used(samples));
-    backwards_.begin(q_.used(samples));
     devices_.from_0 = devices_.to_0 = devices_.others = 0;
-    for (MeetingReplica& replica : replicas_) replica.samples = replica.away = 0;
-    step.loss = ddp::data_parallel_threads(modules_, devices_, strands_, batch);
+    const double begin_s = pass_time(played_.port, 0);
+    for (TimedReplica& replica : replicas_) {
+      replica.samples = replica.away = 0;
+      replica.forward_span = replica.backward_span = {begin_s, begin_s};
+    }
+    step.loss = ddp::data_parallel_threads(modules_, devices_, played_.strands, batch);
     step.from_0 = devices_.from_0;
     step.to_0 = devices_.to_0;
     step.others = devices_.others;
-    for (MeetingReplica& replica : replicas_) {
+    const auto since_begin = [&](const PassSpan& span) {
+      return PassSpan{span.from_s - begin_s, span.to_s - begin_s};
+    };
+    for (TimedReplica& replica : replicas_) {
+      step.forwards.push_back(since_begin(replica.forward_span));
+      step.backwards.push_back(since_begin(replica.backward_span));
       step.forwarded.push_back(replica.samples);
       step.away += replica.away;
       for (const Parameter* parameter : replica.parameters()) {
@@ -163,10 +147,9 @@ class Process {
   }
 
   const ThreadsQuestion& q_;
-  Strands& strands_;
+  sim::PlayerCase& played_;
   CountedDevices devices_;
-  Meeting forwards_, backwards_;
-  std::deque<MeetingReplica> replicas_;
+  std::deque<TimedReplica> replicas_;
   std::vector<nn::Module*> modules_;
   std::unique_ptr<optim::Optimizer> optimizer_;
 };
@@ -174,9 +157,8 @@ class Process {
 }  // namespace
 
 Bytes play(sim::PlayerCase& played) {
-  return answer_each<ThreadsQuestion>(played, [&](const ThreadsQuestion& question) {
-    return Process(question, played.strands).answer();
-  });
+  return answer_each<ThreadsQuestion>(
+      played, [&](const ThreadsQuestion& question) { return Process(question, played).answer(); });
 }
 
 }  // namespace lockstep::grader

@@ -18,7 +18,8 @@ std::string Problem::description() const {
               plan.chunks == 1 ? "" : text(" of ", plan.chunks, " chunks"),
               members.size() < members.world ? text(" in a world of ", members.world) : "", ", ",
               plan.micro_batches, plan.micro_batches == 1 ? " micro-batch" : " micro-batches",
-              fails_at < 0 ? "" : text(", the stage throws in its pass number ", fails_at + 1));
+              fails_at < 0 ? "" : text(", the stage throws in its pass number ", fails_at + 1),
+              any_sign() ? "; one weight is negative, and one is 0" : "");
 }
 
 Problem problem_of(Bench& bench, Plan plan, std::string schedule) {
@@ -117,6 +118,11 @@ std::vector<double> weights_of(const Problem& p, std::uint64_t salt) {
   std::vector<double> weights = make_weights(salt, p.plan.micro_batches);
   for (double& weight : weights) weight += p.beside;
   if (p.without_weight >= 0) weights[static_cast<std::size_t>(p.without_weight)] = 0;
+  if (!p.any_sign()) return weights;
+  const std::size_t m = weights.size(), negative = random_bits(salt, 91'000) % m;
+  const std::size_t nothing = (negative + 1 + random_bits(salt, 91'001) % (m - 1)) % m;
+  weights[negative] = -weights[negative];
+  weights[nothing] = 0;
   return weights;
 }
 

@@ -23,6 +23,8 @@ struct Problem {
   int fails_at = -1;         // the number of the pass in which the stage throws; -1: none
   std::uint64_t schedule_seed = 0;
 
+  // Whether one weight is negative and another 0.
+  bool any_sign() const { return plan.micro_batches > 3 && without_weight < 0; }
   std::string description() const;
 };
 

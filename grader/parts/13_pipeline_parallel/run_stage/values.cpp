@@ -47,12 +47,19 @@ Cause rounded() {
           "dtype"};
 }
 
+Cause sign_lost() {
+  return {"sign_lost", "a negative weight counts as a positive one; a weight may be any number"};
+}
+
 Cause cause_of_gradients(const Problem& p, const Expected& expected, int stage,
                          const std::vector<std::vector<double>>& seen) {
   const auto m = expected.weights.size();
-  std::vector<double> twice, once_each(m, 1), equal(m, 1.0 / static_cast<double>(m)), none(m, 0),
-      last(m, 0), first(m, 0);
-  for (const double weight : expected.weights) twice.push_back(weight * weight);
+  std::vector<double> twice, positive, once_each(m, 1), equal(m, 1.0 / static_cast<double>(m)),
+      none(m, 0), last(m, 0), first(m, 0);
+  for (const double weight : expected.weights) {
+    twice.push_back(weight * weight);
+    positive.push_back(std::fabs(weight));
+  }
   last.back() = expected.weights.back();
   first.front() = expected.weights.front();
   const auto is = [&](const std::vector<double>& seeds) {
@@ -69,6 +76,7 @@ Cause cause_of_gradients(const Problem& p, const Expected& expected, int stage,
     return {"weighted_twice",
             "each weight entered twice; scale the loss or its gradient, not both"};
   }
+  if (is(positive)) return sign_lost();
   if (is(equal)) {
     return {"equal_weights", "each micro-batch counts as 1/m; their weights differ here"};
   }
@@ -87,12 +95,15 @@ Cause cause_of_gradients(const Problem& p, const Expected& expected, int stage,
 
 Cause cause_of_loss(const Expected& expected, double seen) {
   const auto m = expected.weights.size();
-  std::vector<double> ones(m, 1), equal(m, 1.0 / static_cast<double>(m)), last(m, 0), share(m, 0);
+  std::vector<double> ones(m, 1), equal(m, 1.0 / static_cast<double>(m)), last(m, 0), share(m, 0),
+      positive;
+  for (const double weight : expected.weights) positive.push_back(std::fabs(weight));
   last.back() = 1;
   share.back() = expected.weights.back();
   if (seen == expected.loss(ones)) {
     return {"loss_not_weighted", "the losses are added up without their weights"};
   }
+  if (seen == expected.loss(positive)) return sign_lost();
   if (std::fabs(seen - expected.loss(equal)) <= 1e-9 * std::fabs(seen)) {
     return {"equal_weights", "each micro-batch counts as 1/m; their weights differ here"};
   }
