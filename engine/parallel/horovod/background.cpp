@@ -1,7 +1,6 @@
 #include "engine/parallel/horovod/background.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <utility>
 #include <vector>
@@ -100,9 +99,8 @@ void Background::work() {
 void Background::wait_for_cycle() {
   const double due_s = cycle_began_s_ + state_.options.cycle_s;
   if (group_.clock() == comm::Clock::machine) {
-    const std::chrono::duration<double> left(due_s - group_.now_s());
-    std::unique_lock lock(state_.nap.mutex);
-    if (left.count() > 0) state_.nap.changed.wait_for(lock, left, [&] { return state_.nap.over; });
+    const double left_s = due_s - group_.now_s();
+    if (left_s > 0) state_.nap.take(left_s);
   } else {
     double first_s = 0, waits_s = 0;
     {

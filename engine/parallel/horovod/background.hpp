@@ -3,6 +3,8 @@
 // own, so what is handed over carries the time at which it was.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -20,23 +22,39 @@ struct Submission {
   double at_s;
 };
 
+// How a strand on a machine waits for its next cycle, unless its rank waits: a monitor has no
+// deadlines.
+class Nap {
+ public:
+  // At most an hour: the clock cannot count to the end of any number of seconds.
+  void take(double seconds) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::duration<double>(std::min(seconds, 3600.0)),
+                      [&] { return !allowed_; });
+  }
+  void forbid() {
+    const std::scoped_lock lock(mutex_);
+    allowed_ = false;
+    changed_.notify_all();
+  }
+  void allow() {
+    const std::scoped_lock lock(mutex_);
+    allowed_ = true;
+  }
+
+ private:
+  std::mutex mutex_;  // guards allowed_
+  std::condition_variable changed_;
+  bool allowed_ = true;
+};
+
 // What the main strand and the background strand share.
 struct QueueState {
   std::unique_ptr<comm::ProcessGroup> group;  // the background strand's alone
   QueueOptions options;
   Places places{};
 
-  // In which a strand on a machine waits for its next cycle: a monitor has no deadlines.
-  struct Nap {
-    std::mutex mutex{};  // guards what follows
-    std::condition_variable changed{};
-    bool over = false;
-    void end(bool now) {
-      const std::scoped_lock lock(mutex);
-      over = now;
-      changed.notify_all();
-    }
-  } nap{};
+  Nap nap{};
 
   std::unique_ptr<Monitor> monitor{};  // guards what follows
   std::deque<Submission> submitted{};

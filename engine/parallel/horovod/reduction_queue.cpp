@@ -30,7 +30,7 @@ ReductionQueue::ReductionQueue(comm::ProcessGroup& group, Strands* strands,
 
 ReductionQueue::~ReductionQueue() {
   if (!strand_) return;
-  state_->nap.end(true);
+  state_->nap.forbid();
   bool on_their_way = false;
   try {
     const std::scoped_lock inside(*state_->monitor);
@@ -64,14 +64,14 @@ void ReductionQueue::wait() {
   {
     const std::scoped_lock inside(*state_->monitor);
     state_->rank_waits_s = began_s;
-    state_->nap.end(true);
+    state_->nap.forbid();
     state_->monitor->notify_all();
     wait_inside();
     state_->rank_waits_s.reset();
     done_s = state_->done_s;
     failure = state_->failure;
   }
-  state_->nap.end(false);
+  state_->nap.allow();
   group_.wait_until(done_s);
   if (failure) std::rethrow_exception(failure);
   const double waited_s = group_.now_s() - began_s;
