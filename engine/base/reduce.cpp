@@ -49,7 +49,7 @@ struct Times {
   }
 };
 
-// What becomes of an element before it is combined.
+// What becomes of an element before it is combined, and of the sum before it is written.
 struct AsItIs {
   template <typename T>
   T operator()(T element) const {
@@ -91,8 +91,8 @@ struct Operands {
   T* result(std::size_t r) const { return reinterpret_cast<T*>(results[r]); }
 };
 
-template <typename T, typename Combine, typename Take>
-[[gnu::always_inline]] inline void fold(const Operands<T>& operands, Take take,
+template <typename T, typename Combine, typename Take, typename Give>
+[[gnu::always_inline]] inline void fold(const Operands<T>& operands, Take take, Give give,
                                         std::int64_t count) {
   alignas(64) Stretch<T> sum;
   std::int64_t at = 0;
@@ -103,6 +103,7 @@ template <typename T, typename Combine, typename Take>
       const T* const next = operands.source(s) + at;
       for (std::int64_t i = 0; i < stretch<T>; ++i) sum[i] = Combine{}(sum[i], take(next[i]));
     }
+    for (std::int64_t i = 0; i < stretch<T>; ++i) sum[i] = give(sum[i]);
     for (std::size_t r = 0; r < operands.results.size(); ++r) put(operands.result(r) + at, sum);
   }
   for (; at < count; ++at) {
@@ -110,30 +111,32 @@ template <typename T, typename Combine, typename Take>
     for (std::size_t s = 2; s < operands.sources.size(); ++s) {
       one = Combine{}(one, take(operands.source(s)[at]));
     }
+    one = give(one);
     for (std::size_t r = 0; r < operands.results.size(); ++r) operands.result(r)[at] = one;
   }
 }
 
 #if defined(__x86_64__)
-template <typename T, typename Combine, typename Take>
-[[gnu::target("avx2")]] void fold_avx2(const Operands<T>& operands, Take take, std::int64_t count) {
-  fold<T, Combine>(operands, take, count);
+template <typename T, typename Combine, typename Take, typename Give>
+[[gnu::target("avx2")]] void fold_avx2(const Operands<T>& operands, Take take, Give give,
+                                       std::int64_t count) {
+  fold<T, Combine>(operands, take, give, count);
 }
 #endif
 
-template <typename T, typename Combine, typename Take>
-void fold_by_processor(const Operands<T>& operands, Take take, std::int64_t count) {
+template <typename T, typename Combine, typename Take, typename Give>
+void fold_by_processor(const Operands<T>& operands, Take take, Give give, std::int64_t count) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return fold_avx2<T, Combine>(operands, take, count);
+  if (__builtin_cpu_supports("avx2")) return fold_avx2<T, Combine>(operands, take, give, count);
 #endif
-  fold<T, Combine>(operands, take, count);
+  fold<T, Combine>(operands, take, give, count);
 }
 
 template <typename Combine>
 void combine(DType dtype, std::span<const std::byte* const> sources,
              std::span<std::byte* const> results, std::int64_t count) {
   visit_dtype(dtype, [&]<typename T>() {
-    fold_by_processor<T, Combine>(Operands<T>{sources, results}, AsItIs{}, count);
+    fold_by_processor<T, Combine>(Operands<T>{sources, results}, AsItIs{}, AsItIs{}, count);
   });
 }
 
@@ -167,21 +170,48 @@ void reduce_in_order(DType dtype, ReduceOp op, std::span<const std::byte* const>
   }
 }
 
-void sum_of_shares(DType dtype, double share, std::span<const std::byte* const> sources,
-                   std::span<std::byte* const> results, std::int64_t count) {
-  LOCKSTEP_CHECK(!is_integer(dtype), "sum_of_shares: the elements are ", name_of(dtype),
-                 ", which a share of ", share, " would round; take a floating-point type");
+namespace {
+
+// Calls body(Share<T>, Operands<T>) for a type with fractions.
+template <typename Body>
+void with_share(const char* operation, DType dtype, double factor,
+                std::span<const std::byte* const> sources, std::span<std::byte* const> results,
+                const Body& body) {
+  LOCKSTEP_CHECK(!is_integer(dtype), operation, ": the elements are ", name_of(dtype), ", which ",
+                 factor, " would round; take a floating-point type");
   visit_dtype(dtype, [&]<typename T>() {
     if constexpr (!std::is_integral_v<T>) {
-      const Share<T> take{static_cast<typename Share<T>::Wide>(share)};
-      const Operands<T> operands{sources, results};
-      if (sources.size() > 1) return fold_by_processor<T, Plus>(operands, take, count);
-      for (std::int64_t i = 0; i < count; ++i) {
-        const T only = take(operands.source(0)[i]);
-        for (std::size_t r = 0; r < results.size(); ++r) operands.result(r)[i] = only;
-      }
+      body(Share<T>{static_cast<typename Share<T>::Wide>(factor)}, Operands<T>{sources, results});
     }
   });
+}
+
+template <typename T>
+void multiply_only(const Operands<T>& operands, Share<T> share, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T only = share(operands.source(0)[i]);
+    for (std::size_t r = 0; r < operands.results.size(); ++r) operands.result(r)[i] = only;
+  }
+}
+
+}  // namespace
+
+void sum_of_shares(DType dtype, double share, std::span<const std::byte* const> sources,
+                   std::span<std::byte* const> results, std::int64_t count) {
+  with_share("sum_of_shares", dtype, share, sources, results,
+             [&]<typename T>(Share<T> take, const Operands<T>& operands) {
+               if (sources.size() == 1) return multiply_only(operands, take, count);
+               fold_by_processor<T, Plus>(operands, take, AsItIs{}, count);
+             });
+}
+
+void scaled_sum(DType dtype, double factor, std::span<const std::byte* const> sources,
+                std::span<std::byte* const> results, std::int64_t count) {
+  with_share("scaled_sum", dtype, factor, sources, results,
+             [&]<typename T>(Share<T> give, const Operands<T>& operands) {
+               if (sources.size() == 1) return multiply_only(operands, give, count);
+               fold_by_processor<T, Plus>(operands, AsItIs{}, give, count);
+             });
 }
 
 }  // namespace lockstep

@@ -20,4 +20,11 @@ void reduce_in_order(DType dtype, ReduceOp op, std::span<const std::byte* const>
 void sum_of_shares(DType dtype, double share, std::span<const std::byte* const> sources,
                    std::span<std::byte* const> results, std::int64_t count);
 
+// The sum of the sources, multiplied by `factor` before it is written: every result gets
+// ((s₀[i] + s₁[i]) + s₂[i] + …)·factor. These are the bits of a sum that is multiplied in a pass of
+// its own.
+//   Requires  as above
+void scaled_sum(DType dtype, double factor, std::span<const std::byte* const> sources,
+                std::span<std::byte* const> results, std::int64_t count);
+
 }  // namespace lockstep

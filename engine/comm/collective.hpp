@@ -39,6 +39,9 @@ struct Collective {
   // multiplied, and share is 1, unless the group does it (ProcessGroup::averaging).
   ReduceOp op = ReduceOp::sum;
   double share = 1;
+  // Of an all_reduce: the sum is multiplied by it last. Other than 1 only where the group averages
+  // within.
+  double factor = 1;
   int root = -1;
   Tensor input = {}, output = {};
   // Unequal parts, else empty. all_gather: output_counts[i] is rank i's n. all_to_all:

@@ -216,6 +216,14 @@ Work ProcessGroup::all_reduce_async(Tensor data, ReduceOp op, Where where) {
   return start(all_reduce_of({Kind::all_reduce, *this}, data, op), where);
 }
 
+void ProcessGroup::all_reduce_scaled(Tensor data, double factor, Where where) {
+  Collective sum = all_reduce_of({Kind::all_reduce, *this}, data, ReduceOp::sum);
+  const bool within = averaging(data.device()) == Averaging::within && !is_integer(data.dtype());
+  if (within) sum.factor = factor;
+  run(sum, where);
+  if (!within && factor != 1) data.scale_(factor);
+}
+
 void ProcessGroup::gather(const Tensor& mine, Tensor all, int root, Where where) {
   run(gather_of({Kind::gather, *this}, mine, all, root), where);
 }

@@ -59,6 +59,9 @@ class ProcessGroup : public Peers {
   // data [n] {partial: group} becomes Σ on every rank.
   void all_reduce(Tensor data, ReduceOp op, Where where = Where::current());
   Work all_reduce_async(Tensor data, ReduceOp op, Where where = Where::current());
+  // data [n] {partial: group} becomes Σ·factor: the sum, multiplied last. One pass where the group
+  // averages within, else two; the bits are the same.
+  void all_reduce_scaled(Tensor data, double factor, Where where = Where::current());
 
   // At the root all [N·n] = mine [n] of rank 0, of rank 1, …; elsewhere `all` is not looked at.
   void gather(const Tensor& mine, Tensor all, int root, Where where = Where::current());

@@ -166,7 +166,8 @@ std::unique_ptr<DistributedOptimizer> make_distributed_optimizer(
   QueueOptions of_queue{.threshold_bytes = options.fusion_threshold_bytes,
                         .cycle_s = options.cycle_s,
                         .stall_limit_s = options.stall_limit_s,
-                        .hook = options.hook};
+                        .hook = options.hook,
+                        .parameters = optimizer->parameters()};
   // >>> your code
   // Avoids warnings about parameters that are not used yet.
   (void)optimizer, (void)group, (void)options;

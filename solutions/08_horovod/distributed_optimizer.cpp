@@ -193,7 +193,8 @@ std::unique_ptr<DistributedOptimizer> make_distributed_optimizer(
   QueueOptions of_queue{.threshold_bytes = options.fusion_threshold_bytes,
                         .cycle_s = options.cycle_s,
                         .stall_limit_s = options.stall_limit_s,
-                        .hook = options.hook};
+                        .hook = options.hook,
+                        .parameters = optimizer->parameters()};
   // >>> your code
   if (options.combine == Combine::average) {
     of_queue.prescale = 1 / options.gradient_predivide_factor;

@@ -1,6 +1,7 @@
 #include "engine/base/dtype.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -129,53 +130,79 @@ TEMPLATE_TEST_CASE("reduce_in_order: many sources, one element after the other, 
   CHECK(brought.back() == expected);
 }
 
-// Shares that are no powers of two, sums that round, and numbers that are not finite.
+// What the ranks of a test bring: numbers whose sums round, and one that is not finite.
+template <typename T>
+struct Brought {
+  using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
+  Wide share;
+  std::vector<std::vector<T>> of_ranks;
+  std::vector<const std::byte*> sources;
+
+  Brought(int ranks, std::int64_t count)
+      : share(static_cast<Wide>(1.0 / ranks)), of_ranks(static_cast<std::size_t>(ranks)) {
+    for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto bits = random_bits(rank + 29, static_cast<std::uint64_t>(i));
+        of_ranks[rank].push_back(
+            static_cast<T>(static_cast<float>(bits % 100003) * 0.37F - 17000.0F));
+      }
+      if (count > 1 && rank == 1) of_ranks[1][0] = T(std::numeric_limits<float>::infinity());
+      sources.push_back(reinterpret_cast<const std::byte*>(of_ranks[rank].data()));
+    }
+  }
+  std::vector<T> shared(const std::vector<T>& elements) const {
+    std::vector<T> products;
+    for (const T element : elements) {
+      products.push_back(static_cast<T>(static_cast<Wide>(element) * share));
+    }
+    return products;
+  }
+  static void add(std::vector<T>& sum, const std::vector<T>& next) {
+    reduce_elements(DTypeOf<T>::value, ReduceOp::sum, reinterpret_cast<std::byte*>(sum.data()),
+                    reinterpret_cast<const std::byte*>(next.data()), std::ssize(sum));
+  }
+  // Calls `reduce` with results of which the last is the last source too, and compares bits.
+  template <typename Reduce>
+  void check(const std::vector<T>& expected, const Reduce& reduce) {
+    std::vector<T> apart(expected.size());
+    const std::array results{reinterpret_cast<std::byte*>(apart.data()),
+                             reinterpret_cast<std::byte*>(of_ranks.back().data())};
+    reduce(DTypeOf<T>::value, 1.0 / static_cast<double>(of_ranks.size()), sources, results,
+           std::ssize(expected));
+    for (const std::vector<T>& seen : {apart, of_ranks.back()}) {
+      CHECK(std::ranges::equal(std::as_bytes(std::span(seen)), std::as_bytes(std::span(expected))));
+    }
+  }
+};
+
+// Shares that are no powers of two.
 TEMPLATE_TEST_CASE(
     "sum_of_shares: the bits of sources that were multiplied before they were summed", "", float,
     double, BFloat16, Float16) {
-  using T = TestType;
-  using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
   const int ranks = GENERATE(1, 2, 3, 4, 5, 6, 7, 8, 13);
-  const std::int64_t count = GENERATE(0, 1, 127, 1009);
-  const auto share = static_cast<Wide>(1.0 / ranks);
-  std::vector<std::vector<T>> brought(static_cast<std::size_t>(ranks));
-  std::vector<const std::byte*> sources;
-  std::vector<T> expected;
-  for (std::size_t rank = 0; rank < brought.size(); ++rank) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto bits = random_bits(rank + 29, static_cast<std::uint64_t>(i));
-      brought[rank].push_back(static_cast<T>(static_cast<float>(bits % 100003) * 0.37F - 17000.0F));
-    }
-    if (count > 1 && rank == 1) brought[rank][0] = T(std::numeric_limits<float>::infinity());
-    sources.push_back(reinterpret_cast<const std::byte*>(brought[rank].data()));
-    std::vector<T> scaled;
-    for (const T element : brought[rank]) {
-      scaled.push_back(static_cast<T>(static_cast<Wide>(element) * share));
-    }
-    if (rank == 0) {
-      expected = scaled;
-    } else {
-      reduce_elements(DTypeOf<T>::value, ReduceOp::sum,
-                      reinterpret_cast<std::byte*>(expected.data()),
-                      reinterpret_cast<const std::byte*>(scaled.data()), count);
-    }
+  Brought<TestType> brought(ranks, GENERATE(0, 1, 127, 1009));
+  std::vector<TestType> expected = brought.shared(brought.of_ranks[0]);
+  for (std::size_t rank = 1; rank < brought.of_ranks.size(); ++rank) {
+    brought.add(expected, brought.shared(brought.of_ranks[rank]));
   }
-  std::vector<T> apart(static_cast<std::size_t>(count));
-  // The last source is a result too.
-  std::byte* const results[] = {reinterpret_cast<std::byte*>(apart.data()),
-                                reinterpret_cast<std::byte*>(brought.back().data())};
-  sum_of_shares(DTypeOf<T>::value, 1.0 / ranks, sources, results, count);
-  const auto same_bits = [&](const std::vector<T>& seen) {
-    return std::ranges::equal(std::as_bytes(std::span(seen)),
-                              std::as_bytes(std::span(std::as_const(expected))));
-  };
-  CHECK(same_bits(apart));
-  CHECK(same_bits(brought.back()));
+  brought.check(expected, sum_of_shares);
 }
 
-TEST_CASE("sum_of_shares: integers hold no shares") {
+TEMPLATE_TEST_CASE("scaled_sum: the bits of a sum that was multiplied afterwards", "", float,
+                   double, BFloat16, Float16) {
+  const int ranks = GENERATE(1, 2, 3, 4, 5, 6, 7, 8, 13);
+  Brought<TestType> brought(ranks, GENERATE(0, 1, 127, 1009));
+  std::vector<TestType> sum = brought.of_ranks[0];
+  for (std::size_t rank = 1; rank < brought.of_ranks.size(); ++rank) {
+    brought.add(sum, brought.of_ranks[rank]);
+  }
+  brought.check(brought.shared(sum), scaled_sum);
+}
+
+TEST_CASE("sum_of_shares and scaled_sum: integers hold no shares") {
   const std::int32_t one = 1, other = 2;
   const std::byte* const sources[] = {reinterpret_cast<const std::byte*>(&one),
                                       reinterpret_cast<const std::byte*>(&other)};
   CHECK_THROWS_AS(sum_of_shares(DType::int32, 0.5, sources, {}, 1), ContractError);
+  CHECK_THROWS_AS(scaled_sum(DType::int32, 0.5, sources, {}, 1), ContractError);
 }

@@ -85,6 +85,14 @@ struct Case {
     check("all_reduce", all, reduced(count, op));
   }
 
+  void all_reduce_scaled(double factor) {
+    const Tensor all = mine(count);
+    group.all_reduce_scaled(all, factor);
+    const Tensor wanted = reduced(count, ReduceOp::sum);
+    if (factor != 1) wanted.scale_(factor);
+    check("all_reduce_scaled", all, wanted);
+  }
+
   void reductions(ReduceOp op) {
     all_reduce(op);
     const Tensor wanted = reduced(count, op);
@@ -233,6 +241,23 @@ TEST_CASE("shm: an average has the bits of tensors that were scaled by 1/N and t
               }
             }
             Case{group, memory, DType::float16, 300007}.all_reduce(ReduceOp::average);
+          }
+          return "";
+        })) == "");
+}
+
+TEST_CASE("shm: a scaled sum has the bits of a sum that was then multiplied") {
+  const int ranks = GENERATE(2, 3, 4, 5, 7, 8, 13);
+  CHECK(failures(run_shm_threads(ranks, [&](ProcessGroup& group) -> std::string {
+          for (const Memory memory : memories) {
+            for (const DType dtype : all_dtypes) {
+              for (const std::int64_t count : {0, 1, 13, 8201}) {
+                Case now{group, memory, dtype, count};
+                now.all_reduce_scaled(1);
+                if (!is_integer(dtype)) now.all_reduce_scaled(1.0 / ranks);
+              }
+            }
+            Case{group, memory, DType::float16, 300007}.all_reduce_scaled(0.3);
           }
           return "";
         })) == "");

@@ -137,6 +137,44 @@ TEST_CASE("horovod on processes: gradients come in any order, and slowly, for 20
   }));
 }
 
+// A parameter that nobody used, a grad that somebody else made, and one that is kept are elsewhere.
+TEST_CASE("horovod on processes: in shared memory, gradients get places, and need not be there") {
+  check_equal(test::run_shm(3, [](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const auto strands = make_thread_strands();
+    Weighted model({3, 50, 7, 20}, device, DType::float32);
+    auto listed = model.parameters();
+    if (group.rank() == 1) std::ranges::reverse(listed);  // its places have another order
+    {
+      const auto optimizer = horovod::make_distributed_optimizer(
+          optim::make_sgd(listed, {}), group, {.cycle_s = 10, .strands = strands.get()});
+      for (int step = 0; step < 6; ++step) {
+        optimizer->zero_grad();
+        model.used = {0, 1, 2, 3};
+        if (step == 2) model.used.pop_back();
+        if (step == 3) model.all[1].grad = zeros({50}, DType::float32, device);
+        if (step == 4) std::ranges::rotate(model.used, model.used.begin() + 1 + group.rank());
+        model.backward(6.0 * group.rank() + step);
+        optimizer->synchronize();
+        for (std::size_t i = 0; i < model.all.size(); ++i) {
+          const Parameter& p = model.all[i];
+          const double expected = i == 3 && step == 2 ? 0 : 6 + step;
+          test::expect(p.grad.item(p.grad.numel() - 1) == expected,
+                       text("step ", step, ": ", p.name, " has ", model.grad(i)));
+          const bool elsewhere = (i == 3 && step == 2) || (i == 1 && step == 3);
+          test::expect(
+              p.grad.same_place(p.grad_place) != elsewhere,
+              text("step ", step, ": ", p.name, elsewhere ? " is" : " is not", " in its place"));
+        }
+        const auto reduced_already = optimizer->skip_synchronize();
+        optimizer->step();
+      }
+    }
+    for (const Parameter& p : model.all) test::expect(!p.grad_place.defined(), p.name);
+    return text(model.all[1].value.item(49));
+  }));
+}
+
 TEST_CASE("horovod on processes: a rank that is killed at any moment is named, soon") {
   const auto transport = GENERATE(Transport::shm, Transport::gloo);
   const int step = GENERATE(0, 2), place = GENERATE(0, 1, 2, 3);

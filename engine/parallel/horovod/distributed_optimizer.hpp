@@ -87,7 +87,8 @@ class DistributedOptimizer : public optim::Optimizer {
 // Wraps this rank's optimizer. Every rank of the group calls it, with the same options and with
 // parameters of the same names, in any order: ranks agree on gradients by name.
 //   optimizer  its parameters must outlive the result, which registers a hook on each
-//   group      must outlive the result
+//   group      must outlive the result. If its ranks share memory, each parameter gets a place for
+//              its gradient (Parameter::grad_place), so a handle to an old grad sees the new one
 //   In backward()  throws ContractError when a parameter's gradient comes more than K times before
 //              step(); CommError when the strand has failed
 //   zero_grad  throws ContractError after a backward pass, until step() or synchronize() has

@@ -5,7 +5,8 @@
 //      cycle began. Meanwhile, more gradients become ready, and can travel together. A rank that
 //      waits for its gradients has handed over all of them, so its strand goes on at once.
 //   b. It negotiates: which gradients do all ranks have? (negotiate.hpp)
-//   c. It fuses these (tensor_fusion.hpp), and sums each group over the ranks.
+//   c. It fuses these (tensor_fusion.hpp), and sums each group over the ranks: in a buffer, unless
+//      its gradients lie side by side already (places.hpp).
 //
 // A strand begins a cycle only if its rank has handed something over since the last one, or waits.
 // Horovod begins one every millisecond, whether or not there is anything to do. Here, a round of
@@ -26,8 +27,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
+#include "engine/autograd/tape.hpp"
 #include "engine/collectives/bucket.hpp"
 #include "engine/collectives/communication.hpp"
 #include "engine/comm/process_group.hpp"
@@ -43,6 +46,9 @@ struct QueueOptions {
   double postscale = 1;  // and the sum by this
   // Instead of the plain sum of a fused group; must outlive the queue. Called by the strand.
   collectives::CommHook* hook = nullptr;
+  // Whose grads will be handed over, under their names; they may be given places (places.hpp). A
+  // handle to an old grad then sees the new one.
+  std::span<Parameter* const> parameters = {};
 };
 
 // What one rank's strand has done since the queue was made.
@@ -55,6 +61,8 @@ struct QueueFigures {
   // Total: rounds and reductions; exposed: of these, while the rank stood in wait().
   collectives::Communication communication{};
 };
+
+struct QueueState;
 
 // Thread: the rank's main strand calls.
 class ReductionQueue {
@@ -88,12 +96,10 @@ class ReductionQueue {
   QueueFigures figures() const;
 
  private:
-  struct State;
-  class Background;
   void wait_inside();
 
   comm::ProcessGroup& group_;
-  std::shared_ptr<State> state_;  // shared with the strand, which an error may leave behind
+  std::shared_ptr<QueueState> state_;  // shared with the strand, which an error may leave behind
   std::unique_ptr<Strand> strand_;
 };
 

@@ -9,12 +9,16 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <utility>
 
 namespace lockstep::comm::shm {
 
 namespace {
 
 constexpr long slice_ns = 20'000'000;
+constexpr int yields_max = 400;
+// A yield that takes longer has given the core to somebody else.
+constexpr auto turn_min = std::chrono::microseconds(20);
 
 // Without FUTEX_PRIVATE_FLAG: the word belongs to several processes.
 void sleep_on(const std::atomic<std::uint32_t>& word, std::uint32_t expected) {
@@ -53,11 +57,13 @@ void wait_until(const std::atomic<std::uint32_t>& word, std::atomic<std::uint32_
   }
   // Where others compute on all cores, a turn lasts as long as theirs: some milliseconds each.
   const auto began = std::chrono::steady_clock::now();
-  const auto slice = std::chrono::nanoseconds(slice_ns);
-  for (int turn = 0; turn < patience.yields; ++turn) {
+  auto now = began;
+  for (int yield = 0, turns = 0; yield < yields_max && turns < patience.turns; ++yield) {
     if (ready()) return;
     sched_yield();
-    if (std::chrono::steady_clock::now() - began > slice) break;
+    const auto before = std::exchange(now, std::chrono::steady_clock::now());
+    if (now - before > turn_min) ++turns;
+    if (now - began > std::chrono::nanoseconds(slice_ns)) break;
   }
   while (true) {
     sleepers.fetch_add(1);
@@ -77,8 +83,8 @@ Lookout::Lookout(const Control& control, int rank, int size, int ranks_of_host)
   const bool own_core = ranks_of_host <= cores();
   // A few microseconds of looking, not more: on a busy machine the peer may be waiting for this
   // core.
-  in_caller_ = {own_core ? 50 : 0, 400};
-  in_worker_ = {own_core ? 50 : 0, 4};
+  of_computing_ = {own_core ? 50 : 0, yields_max};
+  of_strand_ = {own_core ? 50 : 0, 1};
 }
 
 void Lookout::watch_processes() {
@@ -134,7 +140,7 @@ void Lookout::await_message(int from, double timeout_s, const std::function<bool
   bool here = false, gone = false;
   Deadline deadline{};
   wait_until(
-      mine.bell, mine.bell_sleepers, in_caller_,
+      mine.bell, mine.bell_sleepers, patience(),
       [&] {
         // In this order: what a rank sent before it left is there when it is seen to have left.
         gone = sender.phase.load(std::memory_order_acquire) % phase_step != 0;

@@ -5,9 +5,14 @@
 // (futex), at most a slice at a time; between two slices it asks whether a peer's process has ended
 // (pidfd), whether somebody failed and whether the deadline has passed. A process that was killed
 // can say nothing itself, so two slices are how long its peers go without knowing.
+//
+// A strand beside the rank's own thread sleeps as soon as somebody else wants its core: that is
+// mostly what the rank computes. While nobody does, its turns cost nothing, and being woken from
+// sleep takes longer.
 #pragma once
 
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include "engine/comm/stores/socket.hpp"
@@ -15,10 +20,10 @@
 
 namespace lockstep::comm::shm {
 
-// How often to look before sleeping.
+// How often to look before sleeping, and how often others may take the core meanwhile.
 struct Patience {
   int looks;
-  int yields;
+  int turns;
 };
 
 // How to wait: the deadline counts from when looking did not help.
@@ -35,7 +40,8 @@ struct Lost {
 
 class Lookout {
  public:
-  // `ranks_of_host` are all that may want a core at the same time.
+  // `ranks_of_host` are all that may want a core at the same time. The calling thread is the one
+  // that computes.
   Lookout(const Control& control, int rank, int size, int ranks_of_host);
 
   // From here on the death of a peer's process is noticed. All peers have written their pid.
@@ -54,9 +60,10 @@ class Lookout {
   // Says that this rank is gone, and wakes all who wait.
   void say(std::uint64_t how);
 
-  Patience in_caller() const { return in_caller_; }
-  // An asynchronous operation shares the core of its rank with what the rank computes.
-  Patience in_worker() const { return in_worker_; }
+  // Of the calling thread.
+  Patience patience() const {
+    return std::this_thread::get_id() == computes_ ? of_computing_ : of_strand_;
+  }
 
  private:
   void await_rank(int rank, std::uint64_t phase, Manner manner);
@@ -64,7 +71,8 @@ class Lookout {
 
   Control control_;
   int rank_, size_;
-  Patience in_caller_, in_worker_;
+  std::thread::id computes_ = std::this_thread::get_id();
+  Patience of_computing_, of_strand_;
   std::vector<Descriptor> processes_;  // pidfds by rank; none for threads of this process
 };
 

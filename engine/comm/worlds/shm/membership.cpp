@@ -30,7 +30,7 @@ void Membership::meet() {
   std::uint64_t phase = 0;
   const auto next_phase = [&] {
     lookout_.publish();
-    lookout_.await(++phase, {lookout_.in_caller(), meeting_.meet_timeout_s});
+    lookout_.await(++phase, {lookout_.patience(), meeting_.meet_timeout_s});
   };
   try {
     next_phase();

@@ -140,10 +140,13 @@ class Reduction {
     combine(results_, at.count);
   }
 
-  // An input is read here once and not written by its rank: an average is multiplied on the way.
+  // An input is read here once and not written by its rank: an average is multiplied on the way,
+  // and so is a sum that is scaled.
   void combine(std::span<std::byte* const> results, std::int64_t count) const {
     const double share = r_.c.share;
     if (share != 1) return sum_of_shares(r_.c.dtype(), share, sources_, results, count);
+    const double factor = r_.c.factor;
+    if (factor != 1) return scaled_sum(r_.c.dtype(), factor, sources_, results, count);
     reduce_in_order(r_.c.dtype(), r_.c.op, sources_, results, count);
   }
 

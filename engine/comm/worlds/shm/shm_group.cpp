@@ -45,12 +45,11 @@ class ShmGroup final : public ProcessGroup {
  protected:
   void run(const Collective& collective, const Where& where) override {
     const Call call = calls_.next(collective, where);
-    calls_.run(call, [&] { carry_out(call, membership_.lookout().in_caller()); });
+    calls_.run(call, [&] { carry_out(call); });
   }
   Work start(const Collective& collective, const Where& where) override {
-    return calls_.start(calls_.next(collective, where), [this](const Call& call) {
-      carry_out(call, membership_.lookout().in_worker());
-    });
+    return calls_.start(calls_.next(collective, where),
+                        [this](const Call& call) { carry_out(call); });
   }
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override;
   Work start_recv(Tensor data, int src, int tag, const Where& where) override;
@@ -63,7 +62,7 @@ class ShmGroup final : public ProcessGroup {
 
  private:
   class Receive;
-  void carry_out(const Call& call, Patience patience);
+  void carry_out(const Call& call);
   void receive(const Messages::Ticket& ticket, const Tensor& data, const Where& where);
 
   // Whatever is thrown becomes a CommError that begins with what this rank was doing, and poisons
@@ -129,13 +128,13 @@ std::string ShmGroup::late_ranks(std::uint64_t number) const {
   return deeds;
 }
 
-void ShmGroup::carry_out(const Call& call, Patience patience) {
+void ShmGroup::carry_out(const Call& call) {
   const double own = call.collective.timeout_s;
   const double timeout_s = own > 0 ? own : membership_.meeting().timeout_s;
   guarded(
       call,
       [&] {
-        collectives_.run(call, {patience, timeout_s});
+        collectives_.run(call, {membership_.lookout().patience(), timeout_s});
       },
       [&](const Lost& lost) {
         const std::string deeds = late_ranks(call.number);
