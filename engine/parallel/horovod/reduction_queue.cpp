@@ -124,7 +124,7 @@ void ReductionQueue::Background::work() {
     state_.done_s = group_.now_s();
     state_.monitor->notify_all();
     // Ranks that do not know of it wait in the next collective.
-    return Reach::give_up(group_, text("rank ", group_.rank(), " stopped reducing gradients"));
+    return Reach::give_up(group_, group_.own_name() + " stopped reducing gradients");
   }
 }
 
@@ -181,7 +181,7 @@ std::vector<Submission> ReductionQueue::Background::negotiated(Outlook outlook) 
   for (const Response& response : responses) {
     if (response.verdict != Verdict::reduce) throw Error("horovod: " + response.why);
     const auto mine = std::ranges::find(waiting_, response.name, &Submission::name);
-    LOCKSTEP_CHECK(mine != waiting_.end(), "horovod: rank ", group_.rank(),
+    LOCKSTEP_CHECK(mine != waiting_.end(), "horovod: ", group_.own_name(),
                    " is told to reduce the gradient ", response.name,
                    ", which it did not ask for; negotiate() releases what all ranks have");
     released.push_back(std::move(*mine));
@@ -271,7 +271,7 @@ std::exception_ptr ReductionQueue::Background::explained() const {
     throw;
   } catch (const CommError& error) {
     return std::make_exception_ptr(
-        CommError(text("horovod: rank ", group_.rank(), " ", state_.doing, ": ", error.what())));
+        CommError(text("horovod: ", group_.own_name(), " ", state_.doing, ": ", error.what())));
   } catch (...) {
     return std::current_exception();
   }
@@ -308,8 +308,9 @@ ReductionQueue::~ReductionQueue() {
     return;  // a simulated run that is over, which ends the strand
   }
   if (!on_their_way) return;
-  Reach::give_up(*state_->group, text("rank ", group_.rank(), " ended its distributed optimizer ",
-                                      "while gradients were on their way"));
+  Reach::give_up(*state_->group, group_.own_name() +
+                                     " ended its distributed optimizer while gradients were on "
+                                     "their way");
 }
 
 void ReductionQueue::submit(const std::string& name, const Tensor& tensor) {
@@ -355,7 +356,7 @@ void ReductionQueue::wait_inside() {
   try {
     state_->monitor->wait([&] { return state_->on_their_way == 0 || state_->failure; });
   } catch (const Error& error) {  // a simulated run that is over
-    throw Error(text("horovod: rank ", group_.rank(), " ", state_->doing, ": ", error.what()));
+    throw Error(text("horovod: ", group_.own_name(), " ", state_->doing, ": ", error.what()));
   }
 }
 
