@@ -150,6 +150,14 @@ void say_given_up(Store& keys, int rank, const std::string& why) {
   }
 }
 
+bool any_failed(Store& keys) {
+  try {
+    return keys.count_keys("failed/") > 0;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void say_why(Store& keys, const std::string& why) {
   try {
     keys.compare_set(why_key, "", why);

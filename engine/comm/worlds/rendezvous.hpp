@@ -35,6 +35,9 @@ std::string diagnosis(Store& keys, int rank, int size, const RankNames& names,
 // it. Throws nothing.
 void say_given_up(Store& keys, int rank, const std::string& why);
 
+// Whether any rank has failed or given up, as far as this one can ask.
+bool any_failed(Store& keys);
+
 // For ranks that wait where no failure of a peer wakes them. The first reason of all stays; empty
 // as long as there is none. Both throw nothing.
 void say_why(Store& keys, const std::string& why);

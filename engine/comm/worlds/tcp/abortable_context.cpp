@@ -3,6 +3,8 @@
 #include <gloo/transport/context.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -15,6 +17,7 @@ namespace {
 
 using ::gloo::transport::UnboundBuffer;
 using Milliseconds = std::chrono::milliseconds;
+using Time = std::chrono::steady_clock::time_point;
 
 [[noreturn]] void say_aborted() { throw Error("this rank has ended the group's connections"); }
 
@@ -32,6 +35,28 @@ class Listed {
     const std::scoped_lock lock(mutex_);
     buffers_.erase(&buffer);
   }
+  // A wait, from when it begins until it ends.
+  class Wait {
+   public:
+    explicit Wait(Listed& list) : list_(list) {
+      const std::scoped_lock lock(list_.mutex_);
+      place_ = list_.waits_.insert(std::chrono::steady_clock::now());
+    }
+    ~Wait() {
+      const std::scoped_lock lock(list_.mutex_);
+      list_.waits_.erase(place_);
+    }
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+
+   private:
+    Listed& list_;
+    std::multiset<Time>::iterator place_;
+  };
+  bool has_wait_since(Time time) {
+    const std::scoped_lock lock(mutex_);
+    return !waits_.empty() && *waits_.begin() <= time;
+  }
   void abort() {
     const std::scoped_lock lock(mutex_);
     aborted_ = true;
@@ -44,6 +69,7 @@ class Listed {
  private:
   std::mutex mutex_;  // guards what follows
   std::set<UnboundBuffer*> buffers_;
+  std::multiset<Time> waits_;  // when they began
   bool aborted_ = false;
 };
 
@@ -57,10 +83,12 @@ class ListedBuffer final : public UnboundBuffer {
   ~ListedBuffer() override { list_->remove(*inner_); }
 
   bool waitRecv(int* rank, Milliseconds timeout) override {
+    const Listed::Wait wait(*list_);
     if (!inner_->waitRecv(rank, timeout)) say_aborted();
     return true;
   }
   bool waitSend(int* rank, Milliseconds timeout) override {
+    const Listed::Wait wait(*list_);
     if (!inner_->waitSend(rank, timeout)) say_aborted();
     return true;
   }
@@ -99,7 +127,7 @@ class AbortableContext::Buffers final : public ::gloo::transport::Context {
   std::unique_ptr<UnboundBuffer> createUnboundBuffer(void* data, std::size_t bytes) override {
     return std::make_unique<ListedBuffer>(list_, inner_->createUnboundBuffer(data, bytes));
   }
-  void abort() { list_->abort(); }
+  Listed& list() { return *list_; }
 
  private:
   std::shared_ptr<::gloo::transport::Context> inner_;
@@ -107,15 +135,34 @@ class AbortableContext::Buffers final : public ::gloo::transport::Context {
 };
 
 void AbortableContext::connect(::gloo::rendezvous::Store& store,
-                               std::shared_ptr<::gloo::transport::Device>& device) {
+                               std::shared_ptr<::gloo::transport::Device>& device,
+                               std::function<bool()> has_failed) {
   connectFullMesh(store, device);
   buffers_ = std::make_shared<Buffers>(std::move(transportContext_));
   transportContext_ = buffers_;
+  lookout_ = std::jthread([this, has_failed = std::move(has_failed)](const std::stop_token& end) {
+    look_after_waits(end, has_failed);
+  });
+}
+
+void AbortableContext::look_after_waits(const std::stop_token& end,
+                                        const std::function<bool()>& has_failed) {
+  constexpr auto turn = std::chrono::milliseconds(200);
+  constexpr auto long_wait = std::chrono::seconds(1);
+  std::mutex mutex;
+  std::condition_variable_any ended;
+  std::unique_lock lock(mutex);
+  while (!end.stop_requested()) {
+    ended.wait_for(lock, end, turn, [] { return false; });
+    if (end.stop_requested()) return;
+    if (!buffers_->list().has_wait_since(std::chrono::steady_clock::now() - long_wait)) continue;
+    if (has_failed()) return abort();
+  }
 }
 
 void AbortableContext::abort() {
   closeConnections();
-  buffers_->abort();
+  buffers_->list().abort();
 }
 
 }  // namespace lockstep::comm

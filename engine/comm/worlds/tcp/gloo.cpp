@@ -53,7 +53,7 @@ class GlooGroup final : public ProcessGroup {
     std::string refusal;
     try {
       GlooStore bridge(*keys_, options.meet_timeout_s);
-      context_->connect(bridge, transport_);
+      context_->connect(bridge, transport_, [this] { return any_failed(*keys_); });
     } catch (const std::exception& error) {
       std::string hosts;
       for (const Endpoint& other : ranks) hosts += " " + other.host;
