@@ -121,7 +121,8 @@ TEST_CASE("compress on processes: a hook of DDP that throws ends every rank, and
     CHECK(outcomes[rank].seconds < 20);
     if (rank == 1) continue;
     CHECK_THAT(outcomes[rank].message,
-               contains("rank 1 of 3 gave up its group because of an exception"));
+               contains("rank 1 of 3 gave up its group because of an exception") &&
+                   !contains("Timed out"));
   }
 }
 
