@@ -39,7 +39,7 @@ int node_size(int ranks_per_node, int ranks) {
 class ChosenGroup final : public comm::ProcessGroup {
  public:
   ChosenGroup(comm::ProcessGroup& inner, AllReduce algorithm, Strands& strands, int ranks_per_node)
-      : ProcessGroup(inner.rank(), inner.size()),
+      : ProcessGroup(inner.rank(), inner.size(), inner.names()),
         inner_(inner),
         peers_(inner, ranks_from(0, 1, inner.size()), first_tag),
         algorithm_(algorithm),
@@ -55,7 +55,7 @@ class ChosenGroup final : public comm::ProcessGroup {
   // What an error leaves running on a thread is not waited for until its deadline.
   ~ChosenGroup() override {
     if (std::uncaught_exceptions() <= exceptions_) return;
-    give_up_in(inner_, text("rank ", rank(), " ended by an error while it summed"));
+    give_up_in(inner_, own_name() + " ended by an error while it summed");
   }
 
   std::string_view backend() const override { return inner_.backend(); }

@@ -35,6 +35,7 @@ struct GlooOptions {
   Transport transport = Transport::automatic;
   std::string node = {};       // ranks of one node share memory; empty: found out
   std::string name = "world";  // must be new in the store: one name, one group, one attempt
+  RankNames names = {};        // what errors call these ranks
 };
 
 // The group of `size` ranks that call this with the same store and name.

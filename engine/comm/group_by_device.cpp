@@ -1,5 +1,5 @@
 // A decorator of two groups. The arguments are checked here, at the front; which of the two a
-// collective goes to, its first tensor says.
+// collective goes to, its first tensor says. A Companion comes between the host's and this.
 #include "engine/comm/group_by_device.hpp"
 
 #include <string>
@@ -12,10 +12,13 @@ namespace {
 class GroupByDevice final : public ProcessGroup {
  public:
   GroupByDevice(std::unique_ptr<ProcessGroup> host, std::unique_ptr<ProcessGroup> away)
-      : ProcessGroup(host->rank(), host->size()),
+      : ProcessGroup(host->rank(), host->size(), host->names()),
         host_(std::move(host)),
         away_(std::move(away)),
-        backend_(text("cpu:", host_->backend(), ",away:", away_->backend())) {}
+        companion_(dynamic_cast<Companion*>(away_.get())),
+        backend_(text("cpu:", host_->backend(), ",away:", away_->backend())) {
+    if (companion_ != nullptr) companion_->accompany(*host_);
+  }
 
   std::string_view backend() const override { return backend_; }
   bool carries(const Device& device) const override { return group_of(device).carries(device); }
@@ -36,10 +39,14 @@ class GroupByDevice final : public ProcessGroup {
 
  protected:
   Work start(const Collective& collective, const Where& where) override {
-    return start_in(group_of(collective), collective, where);
+    ProcessGroup& group = group_of(collective);
+    if (is_accompanied(group)) return companion_->start_on_host(collective, where);
+    return start_in(group, collective, where);
   }
   void run(const Collective& collective, const Where& where) override {
-    run_in(group_of(collective), collective, where);
+    ProcessGroup& group = group_of(collective);
+    if (is_accompanied(group)) return companion_->run_on_host(collective, where);
+    run_in(group, collective, where);
   }
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override {
     return group_of(data.device()).isend(data, dst, tag, where);
@@ -78,7 +85,12 @@ class GroupByDevice final : public ProcessGroup {
     return data.defined() ? group_of(data.device()) : *host_;
   }
 
-  std::unique_ptr<ProcessGroup> host_, away_;
+  bool is_accompanied(const ProcessGroup& group) const {
+    return companion_ != nullptr && &group == host_.get();
+  }
+
+  std::unique_ptr<ProcessGroup> host_, away_;  // away_ goes first
+  Companion* const companion_;                 // away_, or null
   std::string backend_;
 };
 

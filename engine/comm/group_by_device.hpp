@@ -13,9 +13,10 @@
 // Invariants
 //   1. Both groups have the same ranks in the same order.
 //   2. All ranks bring tensors of the same kind of device to one collective, and so do the two ends
-//      of a message. Otherwise the ranks wait in different groups, until the deadline.
-//   3. The operations of one kind of device are in order. There is no order between the two kinds:
-//      an asynchronous operation of one may end before an earlier one of the other.
+//      of a message. Otherwise the ranks wait in different groups, until the deadline; of a
+//      collective, a Companion finds it at once.
+//   3. All ranks call the collectives of both kinds in one order. They may end in another: an
+//      asynchronous operation of one kind may end before an earlier one of the other.
 //   Source    PyTorch's torch.distributed.init_process_group, `backend`
 #pragma once
 
@@ -25,8 +26,20 @@
 
 namespace lockstep::comm {
 
+// A group for devices that are away may be one as well. It then carries out the collectives of the
+// group that it stands beside, knows the calls of both in their order, and fails together with it.
+class Companion {
+ public:
+  virtual ~Companion() = default;
+  // Comes before all calls; `host` outlives this one.
+  virtual void accompany(ProcessGroup& host) = 0;
+  // As of host, with its checked arguments.
+  virtual Work start_on_host(const Collective& collective, const Where& where) = 0;
+  virtual void run_on_host(const Collective& collective, const Where& where) = 0;
+};
+
 // host   carries tensors of devices on the host, and of those without numbers
-// away   carries tensors of devices that are away; its rank and size are host's
+// away   carries tensors of devices that are away; its rank and size are host's. May be a Companion
 std::unique_ptr<ProcessGroup> make_group_by_device(std::unique_ptr<ProcessGroup> host,
                                                    std::unique_ptr<ProcessGroup> away);
 

@@ -60,12 +60,14 @@ struct NcclOptions {
 //   Returns   a group by device: "cpu:<host's>,away:nccl"
 //   Requires  `store` outlives it, and Works do not; one thread of the rank calls
 //   Ensures   every rank gets the same bits of the same sum, in an order of NCCL's choosing
-//   Comm      the ranks compare what they call through a split of `host`, while NCCL is under way
+//   Comm      the ranks compare what they call through a split of `host`, behind each call: of the
+//             GPU while NCCL is under way, of the host while that one's group is
 //   Traffic   modelled for collectives, exact for messages
 //   Throws    gpu::GpuError where `gpu` is none of open_gpu's, or the build has no GPU code.
 //             CommError on all ranks where they cannot meet: one has no GPU, two have the same, one
-//             did not come. After a CommError of any operation the group is poisoned, as of
-//             make_gloo_group
+//             did not come. After a CommError of any operation the group is poisoned, with both of
+//             its halves, as of make_gloo_group. Ranks that use several groups in different orders,
+//             so that their GPUs wait for each other, are all told after the deadline
 std::unique_ptr<ProcessGroup> make_nccl_group(Store& store, Device& gpu,
                                               std::unique_ptr<ProcessGroup> host,
                                               const NcclOptions& options = {});

@@ -19,19 +19,19 @@ std::string place_of(const Where& where) {
 void Peers::refuse(const char* operation, int peer, int tag, const Where& where) const {
   if (peer < 0 || peer >= size_) {
     throw ContractError(text(operation, ": rank ", peer, " is not in this group of ", size_,
-                             " ranks (0 to ", size_ - 1, "), asked by rank ", rank_, " at ",
+                             " ranks (0 to ", size_ - 1, "), asked by ", own_name(), " at ",
                              place_of(where), "; a ring wraps round, to (rank + 1) % size and ",
                              "(rank + size - 1) % size; a tree leaves out who is not there"));
   }
   if (peer == rank_) {
-    throw ContractError(text(operation, ": rank ", rank_, " names itself as the peer at ",
+    throw ContractError(text(operation, ": ", own_name(), " names itself as the peer at ",
                              place_of(where), "; a rank exchanges messages with others only"));
   }
   if (tag < 0) {
-    throw ContractError(text(operation, ": tag ", tag, " is negative, asked by rank ", rank_,
+    throw ContractError(text(operation, ": tag ", tag, " is negative, asked by ", own_name(),
                              " at ", place_of(where), "; tags count from 0"));
   }
-  throw ContractError(text(operation, ": rank ", rank_, " passes an undefined tensor at ",
+  throw ContractError(text(operation, ": ", own_name(), " passes an undefined tensor at ",
                            place_of(where), "; make one with empty() or zeros() first"));
 }
 
@@ -39,7 +39,7 @@ void Peers::refuse_device(std::string_view operation, const Device& device) cons
   const std::string_view carried = device.numbers() == Numbers::away
                                        ? "tensors that the host can read"
                                        : "tensors of other devices";
-  throw ContractError(text(operation, ": rank ", rank_, "'s tensor is on the device '",
+  throw ContractError(text(operation, ": ", own_name(), "'s tensor is on the device '",
                            device.name(), "', and this group (", backend(), ") carries ", carried,
                            "; make the group with make_group_by_device, or bring the tensor with ",
                            device.numbers() == Numbers::away ? "to_host" : "to_device"));

@@ -12,8 +12,11 @@
 
 #include <cstdint>
 #include <source_location>
+#include <string>
 #include <string_view>
+#include <utility>
 
+#include "engine/comm/rank_names.hpp"
 #include "engine/comm/work.hpp"
 #include "engine/tensor/tensor.hpp"
 
@@ -27,6 +30,9 @@ class Peers {
   virtual ~Peers() = default;
   int rank() const { return rank_; }  // in this group
   int size() const { return size_; }
+  // What errors call this group's ranks.
+  const RankNames& names() const { return names_; }
+  std::string own_name() const { return names_.name(rank_); }
   // What carries the messages.
   virtual std::string_view backend() const { return "messages"; }
   // Whether tensors of this device travel as they are. Most groups read and write the memory of
@@ -46,7 +52,8 @@ class Peers {
   Work irecv(Tensor data, int src, int tag = 0, Where where = Where::current());
 
  protected:
-  Peers(int rank, int size) : rank_(rank), size_(size) {}
+  Peers(int rank, int size, RankNames names = {})
+      : rank_(rank), size_(size), names_(std::move(names)) {}
   // Called with checked arguments and a non-empty tensor.
   virtual Work start_send(const Tensor& data, int dst, int tag, const Where& where) = 0;
   virtual Work start_recv(Tensor data, int src, int tag, const Where& where) = 0;
@@ -65,6 +72,7 @@ class Peers {
   [[noreturn]] void refuse_device(std::string_view operation, const Device& device) const;
   int rank_;
   int size_;
+  RankNames names_;
 };
 
 }  // namespace lockstep::comm

@@ -19,50 +19,51 @@ struct Asked {
   int rank = group.rank(), size = group.size();
 
   std::string_view name() const { return sim::name_of(kind); }
+  std::string who() const { return group.own_name(); }
 
   void check_tensor(const Tensor& data) const {
-    LOCKSTEP_CHECK(data.defined(), name(), ": rank ", rank,
+    LOCKSTEP_CHECK(data.defined(), name(), ": ", who(),
                    " passes an undefined tensor; make one with empty() or zeros() first");
     group.check_carried(name(), data);
   }
 
   void check_root(int root) const {
     LOCKSTEP_CHECK(root >= 0 && root < size, name(), ": root ", root, " is not in this group of ",
-                   size, " ranks (0 to ", size - 1, "), asked by rank ", rank);
+                   size, " ranks (0 to ", size - 1, "), asked by ", who());
   }
 
   // `large` has room for `parts` elements and is of small's type.
   void check_pair(const Tensor& small, const Tensor& large, std::int64_t parts) const {
     check_tensor(small);
     check_tensor(large);
-    LOCKSTEP_CHECK(large.numel() == parts, name(), ": rank ", rank, " has ", small.numel(),
+    LOCKSTEP_CHECK(large.numel() == parts, name(), ": ", who(), " has ", small.numel(),
                    " elements of its own and ", large.numel(), " for all; ", size,
                    " ranks need room for ", parts);
     check_types(small, large);
   }
 
   void check_types(const Tensor& one, const Tensor& other) const {
-    LOCKSTEP_CHECK(one.dtype() == other.dtype(), name(), ": rank ", rank, " gives ",
+    LOCKSTEP_CHECK(one.dtype() == other.dtype(), name(), ": ", who(), " gives ",
                    lockstep::name_of(one.dtype()), " and ", lockstep::name_of(other.dtype()),
                    "; both need the same type");
     const Device &here = one.device(), &there = other.device();
     const bool away = here.numbers() == Numbers::away || there.numbers() == Numbers::away;
-    LOCKSTEP_CHECK(!away || &here == &there, name(), ": rank ", rank, " gives one tensor on '",
+    LOCKSTEP_CHECK(!away || &here == &there, name(), ": ", who(), " gives one tensor on '",
                    here.name(), "' and one on '", there.name(),
                    "'; bring both to one device with to_device or to_host");
   }
 
   // One count for each rank, and their sum is what `whole` holds.
   void check_counts(const char* which, ProcessGroup::Counts counts, const Tensor& whole) const {
-    LOCKSTEP_CHECK(std::cmp_equal(counts.size(), size), name(), ": rank ", rank, " passes ",
+    LOCKSTEP_CHECK(std::cmp_equal(counts.size(), size), name(), ": ", who(), " passes ",
                    counts.size(), " ", which, "; each of the ", size, " ranks needs one");
     for (const std::int64_t count : counts) {
-      LOCKSTEP_CHECK(count >= 0 && count <= whole.numel(), name(), ": rank ", rank, " passes ",
-                     count, " among its ", which, "; each lies between 0 and the ", whole.numel(),
+      LOCKSTEP_CHECK(count >= 0 && count <= whole.numel(), name(), ": ", who(), " passes ", count,
+                     " among its ", which, "; each lies between 0 and the ", whole.numel(),
                      " elements of the tensor");
     }
     const std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-    LOCKSTEP_CHECK(sum == whole.numel(), name(), ": rank ", rank, "'s ", which, " add up to ", sum,
+    LOCKSTEP_CHECK(sum == whole.numel(), name(), ": ", who(), "'s ", which, " add up to ", sum,
                    ", but the tensor has ", whole.numel(), " elements");
   }
 
@@ -72,7 +73,7 @@ struct Asked {
   };
   Share share_of(ReduceOp op, const Tensor& data) const {
     if (op != ReduceOp::average) return {};
-    LOCKSTEP_CHECK(!is_integer(data.dtype()), name(), ": rank ", rank, " asks for the average of ",
+    LOCKSTEP_CHECK(!is_integer(data.dtype()), name(), ": ", who(), " asks for the average of ",
                    lockstep::name_of(data.dtype()),
                    ", which holds no fractions; take the sum, or a floating-point type");
     if (group.averaging(data.device()) == Averaging::within) return {.within = 1.0 / size};
@@ -146,7 +147,7 @@ Collective all_gather_of(Asked asked, const Tensor& mine, const Tensor& all,
   asked.check_types(mine, all);
   asked.check_counts("counts", counts, all);
   const std::int64_t own = counts[static_cast<std::size_t>(asked.rank)];
-  LOCKSTEP_CHECK(mine.numel() == own, "all_gather: rank ", asked.rank, " gives ", mine.numel(),
+  LOCKSTEP_CHECK(mine.numel() == own, "all_gather: ", asked.who(), " gives ", mine.numel(),
                  " elements, but its place in the counts says ", own);
   return {.kind = asked.kind,
           .input = mine,
@@ -168,9 +169,9 @@ Collective all_to_all_of(Asked asked, const Tensor& in, const Tensor& out) {
   asked.check_tensor(in);
   asked.check_tensor(out);
   asked.check_types(in, out);
-  LOCKSTEP_CHECK(in.numel() == out.numel() && in.numel() % asked.size == 0, "all_to_all: rank ",
-                 asked.rank, " gives ", in.numel(), " elements and room for ", out.numel(),
-                 "; both must be the same multiple of ", asked.size,
+  LOCKSTEP_CHECK(in.numel() == out.numel() && in.numel() % asked.size == 0,
+                 "all_to_all: ", asked.who(), " gives ", in.numel(), " elements and room for ",
+                 out.numel(), "; both must be the same multiple of ", asked.size,
                  ", the number of ranks; pass counts for unequal parts");
   return {.kind = asked.kind, .input = in, .output = out};
 }
@@ -279,8 +280,8 @@ void ProcessGroup::barrier(Where where) { run({}, where); }
 Work ProcessGroup::barrier_async(Where where) { return start({}, where); }
 
 void ProcessGroup::monitored_barrier(double timeout_s, Where where) {
-  LOCKSTEP_CHECK(timeout_s > 0, "monitored_barrier: a deadline of ", timeout_s,
-                 " s, asked by rank ", rank(), "; it must be positive");
+  LOCKSTEP_CHECK(timeout_s > 0, "monitored_barrier: a deadline of ", timeout_s, " s, asked by ",
+                 own_name(), "; it must be positive");
   run({.timeout_s = timeout_s}, where);
 }
 
@@ -291,7 +292,7 @@ void ProcessGroup::run(const Collective& collective, const Where& where) {
 void ProcessGroup::give_up(const std::string&) {}
 
 std::unique_ptr<ProcessGroup> ProcessGroup::split(int color, int key, Where where) {
-  LOCKSTEP_CHECK(color >= no_color, "split: color ", color, " is negative, asked by rank ", rank(),
+  LOCKSTEP_CHECK(color >= no_color, "split: color ", color, " is negative, asked by ", own_name(),
                  "; colors count from 0, and no_color (", no_color, ") takes no place");
   return start_split(color, key, where);
 }

@@ -2,13 +2,15 @@
 // exists and Peers refuses oneself.
 #include "engine/comm/solo_group.hpp"
 
+#include <utility>
+
 namespace lockstep::comm {
 
 namespace {
 
 class SoloGroup final : public ProcessGroup {
  public:
-  SoloGroup() : ProcessGroup(0, 1) {}
+  explicit SoloGroup(RankNames names) : ProcessGroup(0, 1, std::move(names)) {}
   std::string_view backend() const override { return "solo"; }
   bool carries(const Device&) const override { return true; }  // a copy is the device's work
   Traffic traffic() const override { return {}; }
@@ -21,7 +23,7 @@ class SoloGroup final : public ProcessGroup {
     return {};
   }
   std::unique_ptr<ProcessGroup> start_split(int color, int, const Where&) override {
-    return color == no_color ? nullptr : make_solo_group();
+    return color == no_color ? nullptr : make_solo_group(names());
   }
   Work start_send(const Tensor&, int dst, int, const Where&) override { no_peer(dst); }
   Work start_recv(Tensor, int src, int, const Where&) override { no_peer(src); }
@@ -34,6 +36,8 @@ class SoloGroup final : public ProcessGroup {
 
 }  // namespace
 
-std::unique_ptr<ProcessGroup> make_solo_group() { return std::make_unique<SoloGroup>(); }
+std::unique_ptr<ProcessGroup> make_solo_group(RankNames names) {
+  return std::make_unique<SoloGroup>(std::move(names));
+}
 
 }  // namespace lockstep::comm

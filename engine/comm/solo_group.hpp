@@ -7,6 +7,6 @@
 
 namespace lockstep::comm {
 
-std::unique_ptr<ProcessGroup> make_solo_group();
+std::unique_ptr<ProcessGroup> make_solo_group(RankNames names = {});
 
 }  // namespace lockstep::comm

@@ -22,9 +22,11 @@ class Carried final : public Pending {
 class StandInGroup final : public ProcessGroup {
  public:
   explicit StandInGroup(ProcessGroup& inner)
-      : ProcessGroup(inner.rank(), inner.size()), inner_(inner) {}
+      : ProcessGroup(inner.rank(), inner.size(), inner.names()), inner_(inner) {}
   explicit StandInGroup(std::unique_ptr<ProcessGroup> inner)
-      : ProcessGroup(inner->rank(), inner->size()), own_(std::move(inner)), inner_(*own_) {}
+      : ProcessGroup(inner->rank(), inner->size(), inner->names()),
+        own_(std::move(inner)),
+        inner_(*own_) {}
 
   std::string_view backend() const override { return inner_.backend(); }
   bool carries(const Device& device) const override {

@@ -17,7 +17,8 @@ int place_of(int rank, const std::vector<int>& members) {
 }  // namespace
 
 SubPeers::SubPeers(Peers& whole, std::vector<int> members, int first_tag)
-    : Peers(place_of(whole.rank(), members), static_cast<int>(members.size())),
+    : Peers(place_of(whole.rank(), members), static_cast<int>(members.size()),
+            whole.names().of(members)),
       whole_(whole),
       members_(std::move(members)),
       first_tag_(first_tag) {}

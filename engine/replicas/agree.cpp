@@ -77,8 +77,9 @@ void check_agree(comm::ProcessGroup& group, nn::Module& module) {
   if (differs == places.end()) return;
   const int rank = static_cast<int>(differs - places.begin());
   const std::string theirs = told_by(group, rank, line_at(mine, *differs), device);
-  throw ContractError(text("the replicas are not one model: rank 0 has ",
-                           line_at(of_rank_0, *differs), " where rank ", rank, " has ", theirs,
+  throw ContractError(text("the replicas are not one model: ", group.names().name(0), " has ",
+                           line_at(of_rank_0, *differs), " where ", group.names().name(rank),
+                           " has ", theirs,
                            "; every rank must build the same model, so look at what its sizes "
                            "and names are made of on these two ranks"));
 }

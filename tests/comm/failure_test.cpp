@@ -23,6 +23,10 @@ namespace {
 
 const GlooOptions over_tcp{.transport = Transport::gloo};
 
+struct Reach : ProcessGroup {
+  static void give_up(ProcessGroup& group, const std::string& why) { give_up_in(group, why); }
+};
+
 // Ends this process when all of `others` have said that they are past the first operation.
 [[noreturn]] void die_after(Store& store, std::vector<std::string> others) {
   store.wait(others, 60);
@@ -142,6 +146,28 @@ TEST_CASE("gloo failure: ranks that do not come to the group are named") {
   CHECK_THAT(outcomes[0].message,
              contains("the group \"world\" is not whole: ranks 2, 3 of 4 did not come") &&
                  contains("0.2 s"));
+}
+
+TEST_CASE("gloo failure: a rank that gives up ends its own operation, and all are told why") {
+  const auto outcomes = run_processes(2, [](Store& store, int rank) -> std::string {
+    GlooOptions options = over_tcp;
+    options.timeout_s = 5;
+    const auto group = make_gloo_group(store, rank, 2, options);
+    CpuDevice device;
+    const Tensor data = ones(1000, DType::float32, device);
+    if (rank == 1) return error_of([&] { group->recv(data, 0); });
+    Work work = group->all_reduce_async(data, ReduceOp::sum);
+    // Meanwhile it has begun to wait in Gloo.
+    for (int i = 0; i < 100; ++i) store.set("asked", text(i));
+    Reach::give_up(*group, "rank 0 has had enough");
+    return error_of([&] { work.wait(); });
+  });
+  CHECK(failures(outcomes) == "");
+  for (const auto& outcome : outcomes) {
+    INFO(outcome.message);
+    CHECK_THAT(outcome.message, contains("rank 0 has had enough") && !contains("Timed out"));
+  }
+  CHECK_THAT(outcomes[0].message, contains("all_reduce (sum) of 1000 float32 at tests/comm/"));
 }
 
 TEST_CASE("gloo failure: an asynchronous operation reports where it was started") {

@@ -87,7 +87,7 @@ void expect_number(const Tensor& data, double wanted, const char* what) {
 }
 
 // Writes down what it is asked.
-class NotedGroup final : public ProcessGroup {
+class NotedGroup : public ProcessGroup {
  public:
   NotedGroup(std::string name, std::vector<std::string>& notes)
       : ProcessGroup(0, 1), name_(std::move(name)), notes_(notes) {}
@@ -109,11 +109,29 @@ class NotedGroup final : public ProcessGroup {
   std::unique_ptr<ProcessGroup> start_split(int, int, const Where&) override { return {}; }
   void give_up(const std::string& why) override { note("gives up: " + why); }
 
- private:
   void note(const std::string& what) const { notes_.push_back(name_ + " " + what); }
 
+ private:
   std::string name_;
   std::vector<std::string>& notes_;
+};
+
+// And carries out what the group beside it is asked.
+class NotedCompanion final : public NotedGroup, public Companion {
+ public:
+  using NotedGroup::NotedGroup;
+  void accompany(ProcessGroup& host) override { host_ = &host; }
+  Work start_on_host(const Collective& collective, const Where& where) override {
+    note("starts");
+    return start_in(*host_, collective, where);
+  }
+  void run_on_host(const Collective& collective, const Where& where) override {
+    note("runs");
+    run_in(*host_, collective, where);
+  }
+
+ private:
+  ProcessGroup* host_ = nullptr;
 };
 
 }  // namespace
@@ -240,6 +258,21 @@ TEST_CASE(
                                           "two gives up: enough", "one gives up: enough"});
   CHECK(&group->allocate_buffer(3, DType::float32, far).device() == &far);
   CHECK(&group->allocate_buffer(3, DType::float32, near).device() == &near);
+}
+
+TEST_CASE("group by device: a companion carries out the collectives of the host, in their order") {
+  std::vector<std::string> notes;
+  const auto group = make_group_by_device(std::make_unique<NotedGroup>("one", notes),
+                                          std::make_unique<NotedCompanion>("two", notes));
+  CpuDevice near;
+  FarDevice far;
+  group->all_reduce(zeros({2}, DType::int64, near), ReduceOp::sum);
+  group->all_reduce(zeros({2}, DType::int64, far), ReduceOp::sum);
+  group->broadcast_async(zeros({2}, DType::int64, near), 0).wait();
+  group->barrier();
+  CHECK(notes == std::vector<std::string>{"two runs", "one all_reduce", "two all_reduce",
+                                          "two starts", "one broadcast", "two runs",
+                                          "one barrier"});
 }
 
 TEST_CASE("group by device: both groups have the same ranks in the same order") {

@@ -3,13 +3,12 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <set>
 
 #include "engine/gpu/wires.hpp"
 #include "tests/catch.hpp"
-#include "tests/nccl/gpu_ranks.hpp"
+#include "tests/nccl/told.hpp"
 
 using namespace lockstep;
 using namespace lockstep::comm;
@@ -17,44 +16,12 @@ using namespace lockstep::test;
 
 namespace {
 
-const GpuRun faulty{.timeout_s = 20, .findings = GpuRun::Findings::are_left};
-
-Tensor numbers(GpuRank& self, std::int64_t count, DType dtype = DType::float32) {
-  return full({count}, self.rank() + 1, dtype, self.gpu);
-}
-
-// Calls, waits, and reads what the GPU made of it: the sentence that one of them throws. Afterwards
-// every call is refused with it.
-std::string told_by(GpuRank& self, const std::function<void()>& call) {
-  const Tensor more = numbers(self, 3);
-  const std::string told = error_of([&] {
-    call();
-    self.gpu.settle();
-  });
-  const std::string again = error_of([&] { self.group.all_reduce(more, ReduceOp::sum); });
-  expect(again.find("has failed before: ") != std::string::npos, "again: " + again);
-  return told;
-}
-
 std::set<std::string> shared_memory() {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
     names.insert(entry.path().filename());
   }
   return names;
-}
-
-// All ranks but `dead` are told each of `parts`, within `seconds`.
-void all_are_told(const std::vector<Outcome>& outcomes, const std::vector<std::string>& parts,
-                  int dead = -1, double seconds = 10) {
-  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
-    if (static_cast<int>(rank) == dead) continue;
-    INFO("rank " << rank << " after " << outcomes[rank].seconds
-                 << " s: " << outcomes[rank].message);
-    CHECK(outcomes[rank].ok);
-    CHECK(outcomes[rank].seconds < seconds);
-    for (const std::string& part : parts) CHECK_THAT(outcomes[rank].message, contains(part));
-  }
 }
 
 }  // namespace
@@ -165,18 +132,13 @@ TEST_CASE("nccl fault: a rank that never calls is named after the deadline") {
                                        "send to rank 1 (tag 0) of 960 float32 at"};
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const auto outcomes = run_processes(2, [&](Store& store, int rank) -> std::string {
-      auto device = gpu_on_paper(rank);
-      GlooOptions of_host;
-      of_host.timeout_s = 0.5;
-      const auto group = make_nccl_group(store, *device, make_gloo_group(store, rank, 2, of_host),
-                                         {.timeout_s = 0.5});
-      CpuDevice host;
-      GpuRank self{*device, host, *group};
-      std::string told;
-      if (rank == 0) told = told_by(self, [&] { calls[i](self); });
-      if (rank == 0) store.set("told", "");
-      if (rank == 1) store.get("told");
-      return told;
+      return with_deadline(0.5, Transport::automatic, store, rank, [&](GpuRank& self) {
+        std::string told;
+        if (rank == 0) told = told_by(self, [&] { calls[i](self); });
+        if (rank == 0) store.set("told", "");
+        if (rank == 1) store.get("told");
+        return told;
+      });
     });
     INFO(outcomes[0].message);
     CHECK(outcomes[0].ok);
@@ -269,25 +231,6 @@ TEST_CASE("nccl fault: a rank without a GPU, and two ranks on one, are told on a
   }
 }
 
-TEST_CASE(
-    "nccl fault: a tensor of the host where others bring the GPU's is found at the deadline") {
-  GpuRun run = faulty;
-  run.timeout_s = 0.5;
-  const auto outcomes = run_gpus(
-      2,
-      [](GpuRank& self) {
-        Device& device = self.rank() == 0 ? self.host : self.gpu;
-        return error_of([&] {
-          self.group.all_reduce(full({960}, 1, DType::float32, device), ReduceOp::sum);
-          self.gpu.settle();
-        });
-      },
-      run);
-  all_are_told(outcomes, {"all_reduce (sum) of 960 float32 at tests/nccl/faults_test.cpp"});
-  CHECK_THAT(outcomes[0].message, contains("rank 1"));
-  CHECK_THAT(outcomes[1].message, contains("rank 0"));
-}
-
 TEST_CASE("nccl fault: a rank that throws takes the others along, with its number") {
   const auto outcomes = run_gpus(
       3,
@@ -300,42 +243,6 @@ TEST_CASE("nccl fault: a rank that throws takes the others along, with its numbe
       faulty);
   all_are_told(outcomes, {" of 3: ", "rank 1"}, 1);
   CHECK(outcomes[1].message == "a mistake of this rank");
-}
-
-// Asked for together, each on a stream of its own; or one behind the other, which no GPU can do.
-TEST_CASE("nccl fault: groups in different orders are told, unless the device need not wait") {
-  enum class Order { together, one_by_one };
-  const auto use = [](GpuRank& self, Order order) -> std::string {
-    const auto one = self.group.split(0, self.rank()), two = self.group.split(0, -self.rank());
-    const Tensor x = numbers(self, 100), y = numbers(self, 100);
-    const auto ask = [&](int which) {
-      Work work = which == 0 ? one->all_reduce_async(x, ReduceOp::sum)
-                             : two->all_reduce_async(y, ReduceOp::sum);
-      if (order == Order::one_by_one) work.wait();
-      return work;
-    };
-    Work first = ask(self.rank()), second = ask(1 - self.rank());
-    first.wait();
-    second.wait();
-    expect(number_of(x) == 3 && number_of(y) == 3, "the sums are wrong");
-    return "";
-  };
-  CHECK(failures(run_gpus(2, [&](GpuRank& self) { return use(self, Order::together); })) == "");
-  GpuRun run = faulty;
-  run.timeout_s = 0.5;
-  // Who gives up first lets the other one go on, with right sums.
-  const auto outcomes = run_gpus(
-      2, [&](GpuRank& self) { return use(self, Order::one_by_one); }, run);
-  INFO(outcomes[0].message << "\n" << outcomes[1].message);
-  CHECK_FALSE((outcomes[0].ok && outcomes[1].ok));
-  for (const Outcome& outcome : outcomes) {
-    CHECK(outcome.seconds < 5);
-    if (outcome.ok) continue;
-    CHECK_THAT(outcome.message,
-               contains("all_reduce (sum) of 100 float32 at tests/nccl/faults_test.cpp"));
-  }
-  CHECK_THAT(outcomes[0].message + outcomes[1].message,
-             contains("the ranks use several groups in different orders"));
 }
 
 TEST_CASE("nccl: a device that is none of open_gpu's has no wires") {

@@ -78,27 +78,48 @@ class InThirdBackward final : public train::PhaseWatch {
 };
 
 // Steps of a pipeline of two stages, or of two such pipelines, in which a rank fails.
+std::string two_steps(comm::ProcessGroup& group, int failing, const std::function<void()>& fail) {
+  CpuDevice device;
+  train::Recipe recipe;
+  recipe.model = model();
+  train::StrategyOptions options;
+  options.choice.execution = train::Way::pipeline;
+  options.pipeline = {.stages = 2, .micro_batches = micro_batches};
+  const auto strategy = train::make_strategy(group, device, recipe, options);
+  InThirdBackward watch(fail);
+  const auto dataset = data::make_synthetic(rows, 16, 5, 1);
+  std::vector<std::int64_t> indices(rows);
+  std::iota(indices.begin(), indices.end(), 0);
+  const std::array batches{dataset->batch(indices, DType::float32, device)};
+  strategy->take(batches, {.mode = nn::Mode::training}, 0.01);
+  if (group.rank() == failing) strategy->tell(&watch);
+  strategy->take(batches, {.mode = nn::Mode::training}, 0.01);
+  return "went on";
+}
+
 std::vector<test::Outcome> on_processes(int ranks, int failing, comm::Transport transport,
                                         const std::function<void()>& fail) {
-  const auto body = [&](comm::ProcessGroup& group) -> std::string {
-    CpuDevice device;
-    train::Recipe recipe;
-    recipe.model = model();
-    train::StrategyOptions options;
-    options.choice.execution = train::Way::pipeline;
-    options.pipeline = {.stages = 2, .micro_batches = micro_batches};
-    const auto strategy = train::make_strategy(group, device, recipe, options);
-    InThirdBackward watch(fail);
-    const auto dataset = data::make_synthetic(rows, 16, 5, 1);
-    std::vector<std::int64_t> indices(rows);
-    std::iota(indices.begin(), indices.end(), 0);
-    const std::array batches{dataset->batch(indices, DType::float32, device)};
-    strategy->take(batches, {.mode = nn::Mode::training}, 0.01);
-    if (group.rank() == failing) strategy->tell(&watch);
-    strategy->take(batches, {.mode = nn::Mode::training}, 0.01);
-    return "went on";
-  };
-  return test::run_gloo(ranks, body, 30, transport);
+  return test::run_gloo(
+      ranks, [&](comm::ProcessGroup& group) { return two_steps(group, failing, fail); }, 30,
+      transport);
+}
+
+// The same on the simulator: what each rank throws.
+std::vector<std::string> on_fibers(int ranks, int failing, const std::function<void()>& fail) {
+  std::vector<std::string> messages(static_cast<std::size_t>(ranks));
+  sim::Options options;
+  options.ranks = ranks;
+  sim::Core core(options);
+  sim::run_fibers(core, [&](sim::FiberRank& self) {
+    try {
+      const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
+      two_steps(*group, failing, fail);
+    } catch (const Error& error) {
+      messages[static_cast<std::size_t>(self.rank)] = error.what();
+      throw;
+    }
+  });
+  return messages;
 }
 
 constexpr double soon_s = 20;  // on a busy machine; less than the deadline of 30
@@ -115,7 +136,8 @@ TEST_CASE("pipeline faults: a hook of the middle stage that throws in backward e
   CHECK_THAT(messages[2], contains("rank 1") && contains(reason));
 }
 
-// The last rank is rank 1 of its pipeline, and of the replicas of its stage.
+// The last rank is rank 1 of its pipeline, and of the replicas of its stage. Of two pipelines, rank
+// 0 shares no group with it but the world, and hears of it through others.
 TEST_CASE("pipeline faults: a stage killed between two micro-batches is named by its peers, soon") {
   const auto transport = GENERATE(comm::Transport::shm, comm::Transport::gloo);
   const int ranks = GENERATE(2, 4);
@@ -127,7 +149,16 @@ TEST_CASE("pipeline faults: a stage killed between two micro-batches is named by
     CHECK_FALSE(outcome.ok);
     CHECK(outcome.seconds < soon_s);
     CHECK_THAT(outcome.message, contains("rank 1"));
+    if (ranks == 4 && rank > 0)
+      CHECK_THAT(outcome.message, contains("rank 1 (rank 3 of the world"));
   }
+}
+
+TEST_CASE("pipeline faults: on the simulator, a stage of the second pipeline has its global rank") {
+  const auto messages = on_fibers(4, 3, [] { throw Error(reason); });
+  CAPTURE(messages);
+  CHECK(messages[3] == reason);
+  for (const std::size_t rank : {1U, 2U}) CHECK_THAT(messages[rank], contains("rank 3"));
 }
 
 TEST_CASE("pipeline faults: a stage that throws in backward is heard by the processes of others") {

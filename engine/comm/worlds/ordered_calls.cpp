@@ -16,9 +16,13 @@ std::string text_of(const Call& call, int size) {
               at_place(call.where));
 }
 
-std::string text_of(const MessageCall& call) {
-  return text(call.verb == Verb::send ? "send to rank " : "recv from rank ", call.peer, " (tag ",
-              call.tag, ") of ", call.count, " ", name_of(call.dtype), at_place(call.where));
+std::string text_of(const MessageCall& call, const RankNames& names) {
+  std::string peer = text("rank ", call.peer, " (");
+  if (const std::string global = names.global_name(call.peer); !global.empty()) {
+    peer += global + ", ";
+  }
+  return text(call.verb == Verb::send ? "send to " : "recv from ", peer, "tag ", call.tag, ") of ",
+              call.count, " ", name_of(call.dtype), at_place(call.where));
 }
 
 }  // namespace lockstep::comm

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "engine/base/error.hpp"
 #include "engine/comm/process_group.hpp"
@@ -32,8 +33,9 @@ struct MessageCall {
   DType dtype;
   Where where;
 };
-// "send to rank 1 (tag 0) of 100 float32 at tests/comm/x.cpp:21"
-std::string text_of(const MessageCall& call);
+// "send to rank 1 (tag 0) of 100 float32 at tests/comm/x.cpp:21"; of a group that was split off
+// "send to rank 1 (rank 3 of the world, tag 0) of …".
+std::string text_of(const MessageCall& call, const RankNames& names);
 
 // Why a group is poisoned; the first cause stays.
 //   Thread  any
@@ -72,7 +74,8 @@ class FirstFailure {
 //   Thread  next, run, start, drain and next_split: the rank's own; all others: any
 class OrderedCalls {
  public:
-  OrderedCalls(int rank, int size) : rank_(rank), size_(size) {}
+  OrderedCalls(int rank, int size, RankNames names)
+      : rank_(rank), size_(size), names_(std::move(names)) {}
 
   Call next(const Collective& collective, const Where& where) {
     return {collective, ++collectives_, where};
@@ -103,18 +106,18 @@ class OrderedCalls {
   // Throws CommError when the group has failed before.
   template <typename Asked>
   void check_alive(const Asked& call) const {
-    failure_.check([&] { return text("rank ", rank_, ": ", text_of_any(call)); });
+    failure_.check([&] { return text(names_.name(rank_), ": ", text_of_any(call)); });
   }
   // "rank 1 of 4: send to rank 0 … failed"
   template <typename Asked>
   std::string failed_text(const Asked& call) const {
-    return text("rank ", rank_, " of ", size_, ": ", text_of_any(call), " failed");
+    return text(names_.place(rank_, size_), ": ", text_of_any(call), " failed");
   }
   FirstFailure& failure() { return failure_; }
   bool failed() const { return !failure_.cause().empty(); }
 
   std::string text_of_any(const Call& call) const { return text_of(call, size_); }
-  std::string text_of_any(const MessageCall& call) const { return text_of(call); }
+  std::string text_of_any(const MessageCall& call) const { return text_of(call, names_); }
 
   int next_split() { return ++splits_; }
 
@@ -150,6 +153,7 @@ class OrderedCalls {
   }
 
   const int rank_, size_;
+  const RankNames names_;
   FirstFailure failure_;
   std::uint64_t collectives_ = 0;
   int splits_ = 0;

@@ -123,7 +123,7 @@ Value Ddp::forward(Tape& tape, const Value& input) {
 }
 
 void Ddp::arm(Tape& tape) {
-  LOCKSTEP_CHECK(pass_ == Pass::none, "ddp: rank ", group_.rank(), " calls forward, but step ",
+  LOCKSTEP_CHECK(pass_ == Pass::none, "ddp: ", group_.own_name(), " calls forward, but step ",
                  passes_, " is not over: its backward was left by an exception, or is running");
   spread_buffers(Part::trains);
   tape.watch({[this](std::span<Parameter* const> reached) { begin_pass(reached); },
@@ -144,13 +144,13 @@ void Ddp::spread_buffers(Part mine) {
 }
 
 void Ddp::shadow() {
-  LOCKSTEP_CHECK(options_.inputs == Inputs::uneven, "ddp: rank ", group_.rank(),
+  LOCKSTEP_CHECK(options_.inputs == Inputs::uneven, "ddp: ", group_.own_name(),
                  " shadows a pass, but the ranks were said to have equally many inputs; make the "
                  "Ddp with Inputs::uneven (--join)");
-  LOCKSTEP_CHECK(pass_ == Pass::none && unsynced_ == 0, "ddp: rank ", group_.rank(),
+  LOCKSTEP_CHECK(pass_ == Pass::none && unsynced_ == 0, "ddp: ", group_.own_name(),
                  " shadows a pass while its own pass ", passes_,
                  " is running, or under no_sync; only passes that are reduced are shadowed");
-  LOCKSTEP_CHECK(options_.unused != Unused::fixed, "ddp: rank ", group_.rank(),
+  LOCKSTEP_CHECK(options_.unused != Unused::fixed, "ddp: ", group_.own_name(),
                  " shadows a pass, which uses no parameter, but with Unused::fixed each pass uses "
                  "what the first one did; leave out --static-graph or --join");
   if (order_ == Order::known) build_in_ready_order();
@@ -170,7 +170,7 @@ void Ddp::divide_by(int ranks) {
   LOCKSTEP_CHECK(ranks >= 1 && ranks <= group_.size(),
                  "ddp: the sum of gradients cannot be divided ", "by ", ranks, " of ",
                  group_.size(), " ranks; pass 1 to ", group_.size());
-  LOCKSTEP_CHECK(pass_ == Pass::none, "ddp: divide_by(", ranks, ") on rank ", group_.rank(),
+  LOCKSTEP_CHECK(pass_ == Pass::none, "ddp: divide_by(", ranks, ") on ", group_.own_name(),
                  " while pass ", passes_, " is running; call it between passes");
   if (ranks == divisor_) return;
   divisor_ = ranks;
@@ -307,7 +307,8 @@ double Ddp::mean_loss() {
 // Of all ranks, the first that has found such parameters: how many there are, and the first of
 // them.
 struct Ddp::Found {
-  std::int64_t rank = 0, count = 0;
+  int rank = 0;
+  std::int64_t count = 0;
   std::size_t parameter = 0;
 };
 
@@ -328,7 +329,7 @@ Ddp::Found Ddp::first_of_ranks(const std::vector<std::size_t>& mine_found) {
 void Ddp::throw_lacking() {
   const Found found = first_of_ranks(lacking_);
   throw Error(text("ddp: parameter ", parameters_.at(found.parameter)->name,
-                   " got no gradient in step ", passes_, " on rank ", found.rank,
+                   " got no gradient in step ", passes_, " on ", group_.names().name(found.rank),
                    found.count > 1 ? text(" (nor did ", found.count - 1, " more there)") : "",
                    ": that loss does not depend on it, so there is nothing to average. If ranks "
                    "may leave parameters out, pass Unused::reduce (--find-unused); else look why "
@@ -338,8 +339,9 @@ void Ddp::throw_lacking() {
 void Ddp::throw_changed() {
   const Found found = first_of_ranks(changed_);
   throw Error(text("ddp: the graph changed: in step ", passes_, ", parameter ",
-                   parameters_.at(found.parameter)->name, " is not used as in step 1 on rank ",
-                   found.rank, found.count > 1 ? text(" (nor are ", found.count - 1, " more)") : "",
+                   parameters_.at(found.parameter)->name, " is not used as in step 1 on ",
+                   group_.names().name(found.rank),
+                   found.count > 1 ? text(" (nor are ", found.count - 1, " more)") : "",
                    ": it got a gradient in one of the two steps and none in the other. "
                    "Unused::fixed (--static-graph) keeps what the first step used; if that may "
                    "change, pass Unused::reduce (--find-unused)"));

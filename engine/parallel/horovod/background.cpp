@@ -91,7 +91,7 @@ void Background::work() {
     state_.done_s = group_.now_s();
     state_.monitor->notify_all();
     // Ranks that do not know of it wait in the next collective.
-    return give_up(group_, text("rank ", group_.rank(), " stopped reducing gradients"));
+    return give_up(group_, group_.own_name() + " stopped reducing gradients");
   }
 }
 
@@ -144,7 +144,7 @@ std::vector<Submission> Background::negotiated(Outlook outlook) {
   for (const Response& response : responses) {
     if (response.verdict != Verdict::reduce) throw Error("horovod: " + response.why);
     const auto mine = std::ranges::find(waiting_, response.name, &Submission::name);
-    LOCKSTEP_CHECK(mine != waiting_.end(), "horovod: rank ", group_.rank(),
+    LOCKSTEP_CHECK(mine != waiting_.end(), "horovod: ", group_.own_name(),
                    " is told to reduce the gradient ", response.name,
                    ", which it did not ask for; negotiate() releases what all ranks have");
     released.push_back(std::move(*mine));
@@ -240,7 +240,7 @@ std::exception_ptr Background::explained() const {
     throw;
   } catch (const CommError& error) {
     return std::make_exception_ptr(
-        CommError(text("horovod: rank ", group_.rank(), " ", state_.doing, ": ", error.what())));
+        CommError(text("horovod: ", group_.own_name(), " ", state_.doing, ": ", error.what())));
   } catch (...) {
     return std::current_exception();
   }

@@ -42,8 +42,8 @@ ReductionQueue::~ReductionQueue() {
     return;  // a simulated run that is over, which ends the strand
   }
   if (!on_their_way) return;
-  give_up(*state_->group, text("rank ", group_.rank(), " ended its distributed optimizer ",
-                               "while gradients were on their way"));
+  give_up(*state_->group,
+          group_.own_name() + " ended its distributed optimizer while gradients were on their way");
 }
 
 void ReductionQueue::submit(const std::string& name, const Tensor& tensor) {
@@ -91,7 +91,7 @@ void ReductionQueue::wait_inside() {
   try {
     state_->monitor->wait([&] { return state_->on_their_way == 0 || state_->failure; });
   } catch (const Error& error) {  // a simulated run that is over
-    throw Error(text("horovod: rank ", group_.rank(), " ", state_->doing, ": ", error.what()));
+    throw Error(text("horovod: ", group_.own_name(), " ", state_->doing, ": ", error.what()));
   }
 }
 

@@ -48,13 +48,13 @@ struct Hosts {
 class HostsGroup final : public ProcessGroup {
  public:
   HostsGroup(Store& store, int rank, std::vector<std::string> hosts, const GlooOptions& options)
-      : ProcessGroup(rank, static_cast<int>(hosts.size())),
+      : ProcessGroup(rank, static_cast<int>(hosts.size()), options.names),
         store_(store),
         options_(options),
         hosts_(std::move(hosts), rank),
         keys_(with_prefix(store, "hosts/" + options.name)),
         exceptions_(std::uncaught_exceptions()),
-        calls_(rank, size()) {
+        calls_(rank, size(), names()) {
     GlooOptions wire = options;
     wire.agreement = Agreement::at_deadline;  // agree() has made sure
     wire.name = options.name + "/all";
@@ -62,6 +62,7 @@ class HostsGroup final : public ProcessGroup {
     within_ = make_within();
     if (leads()) {
       wire.name = options.name + "/leaders";
+      wire.names = names().of(hosts_.leaders);
       const int leaders = static_cast<int>(hosts_.leaders.size());
       between_ = make_tcp_group(store, hosts_.host_of(rank), leaders, wire);
     }
@@ -71,7 +72,7 @@ class HostsGroup final : public ProcessGroup {
 
   ~HostsGroup() override {
     if (calls_.any_in_flight() || std::uncaught_exceptions() > exceptions_) {
-      give_up_all(text("rank ", rank(), " of ", size(), " ended its group in the middle of it"));
+      HostsGroup::give_up(names().place(rank(), size()) + " ended its group in the middle of it");
     }
   }
 
@@ -93,7 +94,10 @@ class HostsGroup final : public ProcessGroup {
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override;
   Work start_recv(Tensor data, int src, int tag, const Where& where) override;
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) override;
-  void give_up(const std::string& why) override { give_up_all(why); }
+  void give_up(const std::string& why) override {
+    give_up_all(why);
+    say_given_up(*keys_, rank(), why);
+  }
 
  private:
   class Message;
@@ -129,11 +133,12 @@ class HostsGroup final : public ProcessGroup {
 
 std::unique_ptr<ProcessGroup> HostsGroup::make_within() const {
   const int ranks = static_cast<int>(hosts_.here.size());
-  if (ranks == 1) return make_solo_group();
+  if (ranks == 1) return make_solo_group(names().of(hosts_.here));
   ShmOptions shm;
   shm.timeout_s = options_.timeout_s;
   shm.meet_timeout_s = options_.meet_timeout_s;
   shm.name = text(options_.name, "/host", hosts_.here.front());
+  shm.names = names().of(hosts_.here);
   return make_shm_group(store_, hosts_.place_here(rank()), ranks, shm);
 }
 
@@ -152,7 +157,7 @@ void HostsGroup::fail(const Asked& call, const std::string& why) {
   const std::string doing = calls_.text_of_any(call), failed = calls_.failed_text(call);
   // The others first: they wait.
   give_up_all(failed);
-  std::string cause = failed + diagnosis(*keys_, rank(), size(), doing) + " [";
+  std::string cause = failed + diagnosis(*keys_, rank(), size(), names(), doing) + " [";
   if (hosts_.here.size() > 1) {
     cause += "the ranks of this host are";
     for (const int r : hosts_.here) cause += text(" ", r);
@@ -201,8 +206,8 @@ void HostsGroup::agree(const Call& call) {
     const auto theirs = all.data<std::int64_t>();
     const auto other = std::ranges::find_if(theirs, [&](auto number) { return number != mine; });
     if (other == theirs.end()) return;
-    throw Error(text("rank ", ranks[static_cast<std::size_t>(other - theirs.begin())],
-                     " calls something else"));
+    const int differs = ranks[static_cast<std::size_t>(other - theirs.begin())];
+    throw Error(names().name(differs) + " calls something else");
   };
   check(*within_, hosts_.here);
   if (between_) check(*between_, hosts_.leaders);
@@ -300,6 +305,7 @@ std::unique_ptr<ProcessGroup> HostsGroup::start_split(int color, int key, const 
   }
   GlooOptions options = options_;
   options.name = text(options_.name, "/split", number, "_color", color);
+  options.names = names().of(plan->members);
   return make_group_on(store_, plan->rank, std::move(hosts), options);
 }
 

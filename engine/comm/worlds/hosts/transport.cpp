@@ -17,7 +17,7 @@ namespace {
 std::vector<std::string> hosts_of(Store& store, int rank, int size, const GlooOptions& options) {
   const auto keys = with_prefix(store, "hosts/" + options.name);
   keys->set(text("host/", rank), options.node.empty() ? this_host() : "node " + options.node);
-  meet(*keys, rank, size, options.hostname, options.name, options.meet_timeout_s);
+  meet(*keys, rank, size, options.names, options.hostname, options.name, options.meet_timeout_s);
   std::vector<std::string> hosts;
   for (int r = 0; r < size; ++r) hosts.push_back(keys->get(text("host/", r)));
   return hosts;
@@ -45,7 +45,7 @@ std::unique_ptr<ProcessGroup> make_gloo_group(Store& store, int rank, int size,
                                               const GlooOptions& options) {
   LOCKSTEP_CHECK(size >= 1 && rank >= 0 && rank < size, "make_gloo_group: rank ", rank, " of ",
                  size, " ranks does not exist; ranks count from 0 to size - 1");
-  if (size == 1) return make_solo_group();
+  if (size == 1) return make_solo_group(options.names);
   if (options.transport == Transport::gloo) return make_tcp_group(store, rank, size, options);
   std::vector<std::string> hosts = hosts_of(store, rank, size, options);
   if (options.transport == Transport::shm) check_one_host(hosts, rank);
@@ -54,13 +54,14 @@ std::unique_ptr<ProcessGroup> make_gloo_group(Store& store, int rank, int size,
 
 std::unique_ptr<ProcessGroup> make_group_on(Store& store, int rank, std::vector<std::string> hosts,
                                             const GlooOptions& options) {
-  if (hosts.size() == 1) return make_solo_group();
+  if (hosts.size() == 1) return make_solo_group(options.names);
   const bool one_host = std::ranges::all_of(hosts, [&](const auto& h) { return h == hosts[0]; });
   if (!one_host) return make_hosts_group(store, rank, std::move(hosts), options);
   ShmOptions shm;
   shm.timeout_s = options.timeout_s;
   shm.meet_timeout_s = options.meet_timeout_s;
   shm.name = options.name;
+  shm.names = options.names;
   return make_shm_group(store, rank, static_cast<int>(hosts.size()), shm);
 }
 

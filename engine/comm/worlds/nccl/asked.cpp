@@ -1,5 +1,6 @@
 #include "engine/comm/worlds/nccl/asked.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -23,7 +24,12 @@ std::string at_place_of(const Asked& asked) {
 
 bool agree(const Asked& a, const Asked& b) {
   return a.number == b.number && a.kind == b.kind && a.op == b.op && a.dtype == b.dtype &&
-         a.root == b.root && a.count == b.count && a.unequal == b.unequal && a.counts == b.counts;
+         a.root == b.root && a.count == b.count && a.unequal == b.unequal && a.counts == b.counts &&
+         a.on_host == b.on_host;
+}
+
+bool has_tensors(const Asked& asked) {
+  return static_cast<CollectiveKind>(asked.kind) != CollectiveKind::barrier;
 }
 
 }  // namespace
@@ -65,39 +71,48 @@ std::string text_of(const Asked& asked) {
   return text("collective no. ", asked.number, ", ",
               asked.unequal == 0 ? text_of(outline)
                                  : text(sim::name_of(kind), " of unequal parts, ", name_of(dtype)),
-              at_place_of(asked));
+              asked.on_host != 0 && has_tensors(asked) ? " on the host" : "", at_place_of(asked));
 }
 
-std::string disagreement(const std::vector<Asked>& of_ranks) {
+std::string disagreement(const std::vector<Asked>& of_ranks, const RankNames& names) {
   std::size_t other = 0;
   while (other < of_ranks.size() && agree(of_ranks.front(), of_ranks[other])) ++other;
   if (other == of_ranks.size()) return {};
   std::string calls = "the ranks call different things: ";
   for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
-    calls += text(rank == 0 ? "" : "; ", "rank ", rank, " calls ", text_of(of_ranks[rank]));
+    calls += text(rank == 0 ? "" : "; ", names.name(static_cast<int>(rank)), " calls ",
+                  text_of(of_ranks[rank]));
+  }
+  const auto is_on = [](std::uint8_t host) {
+    return [host](const Asked& asked) { return asked.on_host == host && has_tensors(asked); };
+  };
+  if (std::ranges::any_of(of_ranks, is_on(0)) && std::ranges::any_of(of_ranks, is_on(1))) {
+    calls += "; bring the tensors of all ranks to their GPUs with to_device, or all to the host";
   }
   return calls;
 }
 
 std::string disagreement(const std::vector<std::int64_t>& sent,
-                         const std::vector<std::int64_t>& expected, int me) {
+                         const std::vector<std::int64_t>& expected, int me,
+                         const RankNames& names) {
   for (std::size_t src = 0; src < sent.size(); ++src) {
     if (sent[src] == expected[src]) continue;
-    return text("the ranks call different things: rank ", src, " sends ", sent[src],
-                " elements to rank ", me, ", which expects ", expected[src]);
+    return text("the ranks call different things: ", names.name(static_cast<int>(src)), " sends ",
+                sent[src], " elements to ", names.name(me), ", which expects ", expected[src]);
   }
   return {};
 }
 
-std::string mismatch(const Asked& sent, const Asked& received, int src, int dst) {
+std::string mismatch(const Asked& sent, const Asked& received, int src, int dst,
+                     const RankNames& names) {
   const bool fits = sent.count == received.count && sent.dtype == received.dtype;
   if (fits && sent.tag == received.tag) return {};
   const auto side = [](const Asked& asked) {
     return text(asked.count, " ", name_of(static_cast<DType>(asked.dtype)), " with tag ", asked.tag,
                 at_place_of(asked));
   };
-  return text("message no. ", sent.number, " from rank ", src, " to rank ", dst, ": sent are ",
-              side(sent), ", expected are ", side(received), "; ",
+  return text("message no. ", sent.number, " from ", names.name(src), " to ", names.name(dst),
+              ": sent are ", side(sent), ", expected are ", side(received), "; ",
               fits ? "NCCL knows no tags, so a pair's messages meet in the order of the calls"
                    : "both sides need the same count and type");
 }

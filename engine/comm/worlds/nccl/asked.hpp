@@ -16,7 +16,8 @@ struct Asked {
   std::uint64_t counts = 0;  // of unequal parts that must agree: a hash; else 0
   std::int32_t root = -1, tag = 0, line = 0;
   std::uint8_t kind = 0, op = 0, dtype = 0, unequal = 0;
-  char file[80] = {};
+  std::uint8_t on_host = 0;  // its tensors, or a barrier
+  char file[79] = {};
 };
 
 Asked asked_of(const Call& call, int size);
@@ -26,14 +27,15 @@ Asked asked_of(const MessageCall& call, std::uint64_t number);
 std::string text_of(const Asked& collective);
 
 // Empty where all ranks call the same collective, else the sentence that says who calls what.
-std::string disagreement(const std::vector<Asked>& of_ranks);
+std::string disagreement(const std::vector<Asked>& of_ranks, const RankNames& names);
 
 // Of an all_to_all with unequal parts, on the rank `me`: what each rank sends it against what it
 // expects. Empty where all fits.
 std::string disagreement(const std::vector<std::int64_t>& sent,
-                         const std::vector<std::int64_t>& expected, int me);
+                         const std::vector<std::int64_t>& expected, int me, const RankNames& names);
 
 // Of the two ends of a message; empty where they fit.
-std::string mismatch(const Asked& sent, const Asked& received, int src, int dst);
+std::string mismatch(const Asked& sent, const Asked& received, int src, int dst,
+                     const RankNames& names);
 
 }  // namespace lockstep::comm

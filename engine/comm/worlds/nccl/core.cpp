@@ -12,8 +12,12 @@ namespace lockstep::comm {
 
 NcclCore::NcclCore(Parts parts)
     : parts_(std::move(parts)),
-      watchdog_(parts_.timeout_s, std::move(parts_.processes),
-                [this](const std::string& doing, const std::string& why) { fail(doing, why); }) {
+      watchdog_(
+          parts_.timeout_s, parts_.names, std::move(parts_.processes),
+          [this] { return parts_.size == 1 ? std::string() : why_failed(*parts_.keys); },
+          [this](const Watchdog::Finding& found) {
+            fail(found.doing, found.why, found.peers_learn_s);
+          }) {
   parts_.wires->when_settled([this] { check_settled(); });
 }
 
@@ -37,7 +41,7 @@ std::unique_ptr<Line> NcclCore::join(const gpu::WireId& id, int rank, int size, 
     if (has_failed()) {
       why = "the group has failed while NCCL joined its ranks";
     } else if (const auto ended = watchdog_.ended(whom)) {
-      why = text("the process of rank ", *ended, " has ended; look at its last output");
+      why = text("the process of ", names().name(*ended), " has ended; look at its last output");
     } else if (waited.count() >= parts_.timeout_s) {
       why = text("NCCL has not joined the ranks within ", parts_.timeout_s, " s");
     }
@@ -67,15 +71,19 @@ void NcclCore::launch(Line& line, const std::shared_ptr<Flight>& flight,
   watchdog_.add(line, flight);
 }
 
-std::string NcclCore::fail(const std::string& asked, const std::string& why) {
-  const std::string failed = text("rank ", parts_.rank, " of ", parts_.size, ": ",
-                                  asked.empty() ? "the group" : asked, " failed");
-  const std::string doing = asked.empty() ? text("no call (rank ", parts_.rank, ")") : asked;
+std::string NcclCore::fail(const std::string& asked, const std::string& why, double peers_learn_s) {
+  const std::string failed =
+      text(names().place(rank(), size()), ": ", asked.empty() ? "the group" : asked, " failed");
+  const std::string doing = asked.empty() ? text("no call (rank ", rank(), ")") : asked;
   if (failure_.set(failed)) {
-    parts_.give_up_words(failed);
+    const std::string said = text(failed, " [", why, "]");
+    parts_.give_up_host(said);
+    std::string known;
+    if (parts_.size > 1) {
+      say_why(*parts_.keys, said);
+      known = diagnosis(keys(), rank(), size(), names(), doing, peers_learn_s);
+    }
     abort_all();
-    const std::string known =
-        parts_.size == 1 ? "" : diagnosis(*parts_.keys, parts_.rank, parts_.size, doing);
     failure_.tell_more(text(failed, known, " [", why, "]"));
     const std::scoped_lock lock(mutex_);
     told_ = true;
@@ -90,7 +98,7 @@ std::exception_ptr NcclCore::failed(const std::string& doing, const std::string&
   const std::string cause = fail(doing, why);
   if (cause.find(doing) != std::string::npos) return std::make_exception_ptr(CommError(cause));
   return std::make_exception_ptr(CommError(text(
-      "rank ", parts_.rank, ": ", doing, " cannot run, the group has failed before: ", cause)));
+      names().name(rank()), ": ", doing, " cannot run, the group has failed before: ", cause)));
 }
 
 void NcclCore::refuse_if_failed(const std::function<std::string()>& doing) {
@@ -99,12 +107,16 @@ void NcclCore::refuse_if_failed(const std::function<std::string()>& doing) {
     std::unique_lock lock(mutex_);
     told_changed_.wait(lock, [&] { return told_; });
   }
-  failure_.check([&] { return text("rank ", parts_.rank, ": ", doing()); });
+  failure_.check([&] { return text(names().name(rank()), ": ", doing()); });
 }
 
 void NcclCore::give_up(const std::string& why) {
   if (!failure_.set(why)) return;
-  parts_.give_up_words(why);
+  parts_.give_up_host(why);
+  if (parts_.size > 1) {
+    say_why(*parts_.keys, why);
+    say_given_up(*parts_.keys, parts_.rank, why);
+  }
   abort_all();
   const std::scoped_lock lock(mutex_);
   told_ = true;

@@ -2,10 +2,14 @@
 // words between the ranks, and what happens when something fails.
 //
 // A failure, in steps:
-//   a. The first one on this rank is the group's. The host's group is given up, so that the peers'
-//      words fail too, and all communicators are aborted, so that the GPU goes on.
+//   a. The first one on this rank is the group's. The host's groups are given up, so that peers
+//   fail
+//      which compare or wait there. The reason goes to the store, where the watchdogs of those look
+//      who wait for their GPU only.
 //   b. The ranks tell each other through the store what they were doing (rendezvous.hpp).
-//   c. Whoever waits for an operation, starts one, or reads what the GPU has made, is told.
+//   c. All communicators are aborted, so that the GPU goes on. This comes after b: a peer's GPU may
+//      go on as well then, and its rank would end well without having been told.
+//   d. Whoever waits for an operation, starts one, or reads what the GPU has made, is told.
 //
 // Thread: any.
 #pragma once
@@ -28,18 +32,20 @@ class NcclCore {
  public:
   struct Parts {
     int rank = 0, size = 1;
+    RankNames names = {};
     double timeout_s = 30;
     std::unique_ptr<Store> keys = {};          // this group's part of the store
     std::unique_ptr<ProcessGroup> words = {};  // the host's
     std::shared_ptr<gpu::Wires> wires =
         {};  // shared with who still joins when the group has failed
-    std::function<void(const std::string& why)> give_up_words = {};
+    std::function<void(const std::string& why)> give_up_host = {};  // words, and beside them
     Watchdog::Processes processes = {};
   };
   explicit NcclCore(Parts parts);
 
   int rank() const { return parts_.rank; }
   int size() const { return parts_.size; }
+  const RankNames& names() const { return parts_.names; }
   double timeout_s() const { return parts_.timeout_s; }
   ProcessGroup& words() const { return *parts_.words; }
   gpu::Wires& wires() const { return *parts_.wires; }
@@ -61,7 +67,8 @@ class NcclCore {
 
   // "collective no. 3, …" cannot go on; empty: no call was under way. Returns what everybody is
   // told from then on.
-  std::string fail(const std::string& asked, const std::string& why);
+  //   peers_learn_s  how long a peer that lives may take to hear of it
+  std::string fail(const std::string& asked, const std::string& why, double peers_learn_s = 0.5);
   // The same, as what an operation throws.
   std::exception_ptr failed(const std::string& doing, const std::string& why);
   // Throws where the group has failed, when all is known about it; `doing` cannot be done then.

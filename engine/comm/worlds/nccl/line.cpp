@@ -23,7 +23,10 @@ void Line::abort() noexcept {
 }
 
 std::string Flight::doing() const {
-  return std::visit([](const auto& what) { return text_of(what); }, what_);
+  if (const auto* message = std::get_if<Message>(&what_)) {
+    return text_of(message->call, message->names);
+  }
+  return text_of(std::get<Asked>(what_));
 }
 
 void Flight::launched(std::shared_ptr<gpu::Moment> done) {

@@ -40,7 +40,12 @@ class Line {
 // then on comes after it: so their memory may be given out again at once (gpu/block_pool.hpp).
 class Flight {
  public:
-  using What = std::variant<Asked, MessageCall>;
+  // A message's, with what its group's ranks are called.
+  struct Message {
+    MessageCall call;
+    RankNames names;
+  };
+  using What = std::variant<Asked, Message>;
   Flight(What what, std::vector<Tensor> tensors, std::shared_ptr<gpu::Moment> ready)
       : what_(std::move(what)), tensors_(std::move(tensors)), ready_(std::move(ready)) {}
 

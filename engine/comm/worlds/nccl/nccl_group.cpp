@@ -1,20 +1,18 @@
-// The group of NCCL's half. A collective is asked for by the rank's own thread; the group's worker
-// compares what the ranks asked for, behind it, in the order of the calls. So nobody waits for
-// words while all is well, and a rank that differs is found before the host reads anything.
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <algorithm>
+// The group of NCCL's half. A collective is asked for by the rank's own thread, and compared with
+// the other ranks' behind it. So nobody waits for words while all is well, and a rank that differs
+// is found before the host reads anything. The collectives of the host's half pass through here, to
+// be compared as well: a rank that waits in the wrong half is told with the others.
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <map>
 #include <utility>
 
-#include "engine/base/bytes.hpp"
 #include "engine/comm/group_by_device.hpp"
 #include "engine/comm/nccl.hpp"
-#include "engine/comm/worlds/hosts/host.hpp"
+#include "engine/comm/worlds/nccl/comparison.hpp"
 #include "engine/comm/worlds/nccl/core.hpp"
+#include "engine/comm/worlds/nccl/homes.hpp"
 #include "engine/comm/worlds/nccl/pair.hpp"
 #include "engine/comm/worlds/nccl/wire_calls.hpp"
 
@@ -23,7 +21,7 @@ namespace {
 
 using Kind = CollectiveKind;
 
-class NcclGroup final : public ProcessGroup {
+class NcclGroup final : public ProcessGroup, public Companion {
  public:
   // Collective over `words`, a host's group of this one's own.
   //   first_rank  of this rank in the group of make_nccl_group
@@ -34,6 +32,10 @@ class NcclGroup final : public ProcessGroup {
   std::string_view backend() const override { return "nccl"; }
   bool carries(const Device& device) const override { return &device == &gpu_; }
   Traffic traffic() const override { return {bytes_, messages_, modelled_}; }
+
+  void accompany(ProcessGroup& host) override { host_half_ = &host; }
+  Work start_on_host(const Collective& collective, const Where& where) override;
+  void run_on_host(const Collective& collective, const Where& where) override;
 
  protected:
   Work start(const Collective& collective, const Where& where) override;
@@ -49,13 +51,17 @@ class NcclGroup final : public ProcessGroup {
 
  private:
   class Waiting;
+  class OnHost;
 
   NcclCore::Parts parts_of(std::unique_ptr<ProcessGroup> words);
   std::unique_ptr<Line> joined();
+  Asked announced(const Collective& collective, const Where& where);
+  template <typename Body>
+  auto on_host(const Asked& mine, const Body& body);
   Work start_message(const MessageCall& call, const Tensor& data);
-  std::string disagreement_of(const Asked& mine, const std::vector<std::int64_t>& sent,
-                              const std::vector<std::int64_t>& expected, double timeout_s,
-                              const Where& where);
+  double timeout_of(const Collective& c) const {
+    return c.timeout_s > 0 ? c.timeout_s : options_.timeout_s;
+  }
   void count(const Sent& sent) {
     bytes_ += sent.bytes;
     messages_ += sent.messages;
@@ -68,6 +74,7 @@ class NcclGroup final : public ProcessGroup {
   std::vector<int> first_ranks_;  // of all ranks here
   CpuDevice host_;
   const int exceptions_ = std::uncaught_exceptions();  // under way when the group was made
+  std::atomic<ProcessGroup*> host_half_ = nullptr;
   NcclCore core_;
   std::unique_ptr<Line> line_;                                      // of the collectives
   std::map<std::pair<int, int>, std::unique_ptr<NcclPair>> pairs_;  // by source and destination
@@ -75,88 +82,37 @@ class NcclGroup final : public ProcessGroup {
   int splits_ = 0;
   std::int64_t bytes_ = 0, messages_ = 0;
   bool modelled_ = false;
-  OrderedWorker worker_;  // last: ends before what its operations use
+  Comparison comparison_;  // last: ends before what it uses
 };
-
-// Every rank's value, by rank.
-template <typename T, typename Gather>
-std::vector<T> gathered(const T& mine, int size, CpuDevice& host, const Gather& gather) {
-  const auto bytes = static_cast<std::int64_t>(sizeof mine);
-  const Tensor one = empty({bytes}, DType::uint8, host),
-               all = empty({size * bytes}, DType::uint8, host);
-  std::memcpy(one.raw_bytes().data(), &mine, sizeof mine);
-  gather(one, all);
-  std::vector<T> values(static_cast<std::size_t>(size));
-  std::memcpy(values.data(), all.raw_bytes().data(), values.size() * sizeof mine);
-  return values;
-}
-
-// Where a rank is.
-struct Home {
-  std::uint64_t host, gpu;
-  std::int64_t process;
-  std::int64_t first_rank;
-};
-
-// All ranks come to the same sentence.
-void check_each_has_a_gpu(const std::vector<Home>& homes) {
-  for (std::size_t rank = 0; rank < homes.size(); ++rank) {
-    const auto shares = [&](const Home& other) {
-      return other.host == homes[rank].host && other.gpu == homes[rank].gpu;
-    };
-    const auto first = std::ranges::find_if(homes, shares) - homes.begin();
-    if (std::cmp_equal(first, rank)) continue;
-    throw CommError(text("ranks ", first, " and ", rank, " have the same GPU of one machine, and ",
-                         "NCCL needs one for each; start at most as many ranks on a machine as it ",
-                         "has GPUs, and let each open its own"));
-  }
-}
-
-// Of all ranks. Throws where one has no GPU of its own.
-std::vector<Home> homes_of(ProcessGroup& words, std::uint64_t gpu, int first_rank,
-                           CpuDevice& host) {
-  const std::string name = this_host();
-  const Home mine{checksum_of(std::as_bytes(std::span(name))), gpu, getpid(), first_rank};
-  auto homes = gathered(mine, words.size(), host,
-                        [&](const Tensor& one, const Tensor& all) { words.all_gather(one, all); });
-  check_each_has_a_gpu(homes);
-  return homes;
-}
-
-// The other processes that are on this host.
-Watchdog::Processes processes_beside(int me, const std::vector<Home>& homes) {
-  const Home& mine = homes[static_cast<std::size_t>(me)];
-  Watchdog::Processes processes;
-  for (std::size_t rank = 0; rank < homes.size(); ++rank) {
-    const Home& home = homes[rank];
-    if (home.host != mine.host || home.process == mine.process) continue;
-    const auto file = static_cast<int>(syscall(SYS_pidfd_open, home.process, 0));
-    if (file >= 0) processes.emplace(static_cast<int>(rank), Descriptor(file));
-  }
-  return processes;
-}
 
 NcclGroup::NcclGroup(Store& store, Device& gpu, std::unique_ptr<ProcessGroup> words,
                      NcclOptions options, int first_rank)
-    : ProcessGroup(words->rank(), words->size()),
+    : ProcessGroup(words->rank(), words->size(), words->names()),
       store_(store),
       gpu_(gpu),
       options_(std::move(options)),
       first_rank_(first_rank),
       core_(parts_of(std::move(words))),
-      line_(joined()) {}
+      line_(joined()),
+      comparison_(core_, [this](const Collective& c, const Where& where) {
+        run_in(core_.words(), c, where);
+      }) {}
 
 NcclCore::Parts NcclGroup::parts_of(std::unique_ptr<ProcessGroup> words) {
   NcclCore::Parts parts;
   parts.rank = rank();
   parts.size = size();
+  parts.names = names();
   parts.timeout_s = options_.timeout_s;
   parts.keys = with_prefix(store_, "nccl/" + options_.name);
   parts.wires = gpu::open_wires(gpu_);
-  const std::vector<Home> homes = homes_of(*words, parts.wires->place(), first_rank_, host_);
+  const std::vector<Home> homes = homes_of(*words, parts.wires->place(), first_rank_);
   for (const Home& home : homes) first_ranks_.push_back(static_cast<int>(home.first_rank));
   parts.processes = processes_beside(rank(), homes);
-  parts.give_up_words = [words = words.get()](const std::string& why) { give_up_in(*words, why); };
+  parts.give_up_host = [this, words = words.get()](const std::string& why) {
+    give_up_in(*words, why);
+    if (ProcessGroup* const host = host_half_) give_up_in(*host, why);
+  };
   parts.words = std::move(words);
   return parts;
 }
@@ -179,10 +135,10 @@ std::unique_ptr<Line> NcclGroup::joined() {
 // does it.
 NcclGroup::~NcclGroup() {
   if (std::uncaught_exceptions() > exceptions_) {
-    core_.give_up(text("rank ", rank(), " of ", size(),
-                       " gave up its group because of an exception; its output says which"));
+    core_.give_up(names().place(rank(), size()) +
+                  " gave up its group because of an exception; its output says which");
   }
-  worker_.drain();
+  comparison_.drain();
   for (const auto& [ends, pair] : pairs_) pair->drain();
   if (!core_.has_failed()) core_.watchdog().wait_until_idle();
   core_.forget_lines();
@@ -233,45 +189,58 @@ Work NcclGroup::start(const Collective& c, const Where& where) {
   }
   count(modelled_sent(c, rank(), size()));
   modelled_ = true;
-  const double timeout_s = c.timeout_s > 0 ? c.timeout_s : options_.timeout_s;
-  static_cast<void>(worker_.start(
-      [this, flight, mine, timeout_s, where, sent = c.input_counts, expected = c.output_counts] {
-        try {
-          core_.refuse_if_failed([&] { return flight->doing(); });
-          const std::string why = disagreement_of(mine, sent, expected, timeout_s, where);
-          if (!why.empty()) throw Error(why);
-          flight->checked();
-        } catch (const Error& error) {
-          flight->failed(core_.failed(flight->doing(), reason_in(error.what())));
-        }
-      }));
+  comparison_.add(mine, c, timeout_of(c), where, flight);
   return Work(std::make_unique<Waiting>(core_, std::move(flight)));
 }
 
-// Through the host's group; it has a deadline, and throws where a rank does not come.
-std::string NcclGroup::disagreement_of(const Asked& mine, const std::vector<std::int64_t>& sent,
-                                       const std::vector<std::int64_t>& expected, double timeout_s,
-                                       const Where& where) {
-  if (size() == 1) return {};
-  const auto run_by_words = [&](Kind kind, const Tensor& in, const Tensor& out) {
-    Collective by_words{.kind = kind, .input = in, .output = out};
-    by_words.timeout_s = timeout_s;
-    run_in(core_.words(), by_words, where);
-  };
-  const auto asked = gathered(mine, size(), host_, [&](const Tensor& one, const Tensor& all) {
-    run_by_words(Kind::all_gather, one, all);
-  });
-  std::string why = disagreement(asked);
-  if (!why.empty() || sent.empty()) return why;
-  const Tensor mine_to_each = empty({size()}, DType::int64, host_), to_me = mine_to_each.clone();
-  std::ranges::copy(sent, mine_to_each.data<std::int64_t>().begin());
-  run_by_words(Kind::all_to_all, mine_to_each, to_me);
-  const auto arriving = to_me.data<std::int64_t>();
-  return disagreement({arriving.begin(), arriving.end()}, expected, rank());
+// The host's half has a deadline of its own, and knows better who is late: so it comes first.
+Asked NcclGroup::announced(const Collective& c, const Where& where) {
+  constexpr double later_s = 1;
+  Asked mine = asked_of(Call{c, ++collectives_, where}, size());
+  mine.on_host = 1;
+  core_.refuse_if_failed([&] { return text_of(mine); });
+  comparison_.add(mine, c, timeout_of(c) + later_s, where);
+  return mine;
+}
+
+// What the host's half throws ends the group. Where ranks differ, the group has ended the half.
+template <typename Body>
+auto NcclGroup::on_host(const Asked& mine, const Body& body) {
+  try {
+    return body();
+  } catch (const CommError& error) {
+    std::rethrow_exception(core_.failed(text_of(mine), reason_in(error.what())));
+  }
+}
+
+void NcclGroup::run_on_host(const Collective& c, const Where& where) {
+  const Asked mine = announced(c, where);
+  on_host(mine, [&] { run_in(*host_half_, c, where); });
+}
+
+class NcclGroup::OnHost final : public Pending {
+ public:
+  OnHost(NcclGroup& group, const Asked& mine, Work inner)
+      : group_(group), mine_(mine), inner_(std::move(inner)) {}
+  void wait() override {
+    group_.on_host(mine_, [&] { inner_.wait(); });
+  }
+  std::optional<double> ran_s() const override { return inner_.ran_s(); }
+
+ private:
+  NcclGroup& group_;
+  const Asked mine_;
+  Work inner_;
+};
+
+Work NcclGroup::start_on_host(const Collective& c, const Where& where) {
+  const Asked mine = announced(c, where);
+  Work inner = on_host(mine, [&] { return start_in(*host_half_, c, where); });
+  return Work(std::make_unique<OnHost>(*this, mine, std::move(inner)));
 }
 
 Work NcclGroup::start_message(const MessageCall& call, const Tensor& data) {
-  core_.refuse_if_failed([&] { return text_of(call); });
+  core_.refuse_if_failed([&] { return text_of(call, names()); });
   const bool sends = call.verb == Verb::send;
   const std::pair ends(sends ? rank() : call.peer, sends ? call.peer : rank());
   auto& pair = pairs_[ends];
@@ -282,7 +251,8 @@ Work NcclGroup::start_message(const MessageCall& call, const Tensor& data) {
                            first_ranks_[static_cast<std::size_t>(ends.second)]});
     }
   }
-  auto flight = std::make_shared<Flight>(call, std::vector<Tensor>{data}, core_.wires().now());
+  auto flight = std::make_shared<Flight>(Flight::Message{call, names()}, std::vector<Tensor>{data},
+                                         core_.wires().now());
   pair->start(flight, data);
   return Work(std::make_unique<Waiting>(core_, std::move(flight)));
 }
@@ -290,7 +260,7 @@ Work NcclGroup::start_message(const MessageCall& call, const Tensor& data) {
 std::unique_ptr<ProcessGroup> NcclGroup::start_split(int color, int key, const Where& where) {
   const int number = ++splits_;
   core_.refuse_if_failed([&] { return text("split no. ", number); });
-  worker_.drain();  // the words are this thread's then
+  comparison_.drain();  // the words are this thread's then
   auto words = core_.words().split(color, key, where);
   if (words == nullptr) return nullptr;
   NcclOptions options = options_;
@@ -315,13 +285,14 @@ std::unique_ptr<ProcessGroup> make_nccl_group(Store& store, Device& gpu,
                                               std::unique_ptr<ProcessGroup> host,
                                               const NcclOptions& options) {
   LOCKSTEP_CHECK(host != nullptr, "make_nccl_group: the host's group is missing");
-  const int rank = host->rank(), size = host->size();
+  const int rank = host->rank();
+  const std::string place = host->names().place(rank, host->size());
   try {
     auto away = std::make_unique<NcclGroup>(store, gpu, host->split(0, rank), options, rank);
     return make_group_by_device(std::move(host), std::move(away));
   } catch (const CommError& error) {
-    throw CommError(text("rank ", rank, " of ", size, " cannot join the NCCL group \"",
-                         options.name, "\": ", reason_in(error.what())));
+    throw CommError(text(place, " cannot join the NCCL group \"", options.name,
+                         "\": ", reason_in(error.what())));
   }
 }
 

@@ -21,7 +21,9 @@ T value_of(const Tensor& words) {
   return value;
 }
 
-const MessageCall& call_of(const Flight& flight) { return std::get<MessageCall>(flight.what()); }
+const MessageCall& call_of(const Flight& flight) {
+  return std::get<Flight::Message>(flight.what()).call;
+}
 
 }  // namespace
 
@@ -67,8 +69,8 @@ void NcclPair::compare(const std::shared_ptr<Flight>& flight, const Asked& mine)
     const Tensor words = empty({static_cast<std::int64_t>(sizeof mine)}, DType::uint8, host_);
     core_.words().recv(words, other(), 1 - tag_of_mine(), call_of(*flight).where);
     const Asked theirs = value_of<Asked>(words);
-    const std::string wrong =
-        sends() ? mismatch(mine, theirs, src_, dst_) : mismatch(theirs, mine, src_, dst_);
+    const std::string wrong = sends() ? mismatch(mine, theirs, src_, dst_, core_.names())
+                                      : mismatch(theirs, mine, src_, dst_, core_.names());
     if (!wrong.empty()) throw Error(wrong);
     flight->checked();
   } catch (const Error& error) {

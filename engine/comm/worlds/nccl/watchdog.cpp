@@ -14,6 +14,10 @@ constexpr auto turn = std::chrono::milliseconds(10);
 constexpr auto young = std::chrono::seconds(1);
 // When NCCL has failed, the ranks' words come first: only they say which call was another one.
 constexpr auto patience = std::chrono::milliseconds(500);
+// How often peers are asked for the reason of a failure; and how long a rank gives those that are
+// well to hear of its own. They ask when their operation is no longer young.
+constexpr auto between_questions = std::chrono::milliseconds(50);
+constexpr double until_all_asked_s = 2.5;
 
 // A device that has failed does nothing any more.
 bool has_come(gpu::Moment& done) {
@@ -28,9 +32,12 @@ std::chrono::duration<double> seconds(double count) { return std::chrono::durati
 
 }  // namespace
 
-Watchdog::Watchdog(double timeout_s, Processes processes, Fail fail)
+Watchdog::Watchdog(double timeout_s, RankNames names, Processes processes, PeersReason peers_reason,
+                   Fail fail)
     : timeout_s_(timeout_s),
+      names_(std::move(names)),
       processes_(std::move(processes)),
+      peers_reason_(std::move(peers_reason)),
       fail_(std::move(fail)),
       thread_([this] { work(); }) {}
 
@@ -78,14 +85,16 @@ void Watchdog::work() {
     std::optional<Finding> finding;
     try {
       finding = look();
+      if (!finding) finding = ask_peers(lock);
     } catch (const Error& error) {
       finding = {oldest(), error.what()};
     }
+    if (ending_) return;
     changed_.notify_all();
     if (finding) {
       failed_ = true;
       lock.unlock();
-      fail_(finding->doing, finding->why);
+      fail_(*finding);
       lock.lock();
       changed_.notify_all();
       changed_.wait(lock, [&] { return ending_; });
@@ -121,7 +130,8 @@ std::optional<Watchdog::Finding> Watchdog::look_at(Watched& watched, Time now) {
       return Finding{first.flight->doing(),
                      text("the GPU has been at it for ", timeout_s_,
                           " s, although all ranks have called it: a GPU is stuck, or the ranks use "
-                          "several groups in different orders")};
+                          "several groups in different orders"),
+                     until_all_asked_s};
     }
     first.flight->let_go();
     watched.entries.pop_front();
@@ -148,10 +158,29 @@ std::optional<Watchdog::Finding> Watchdog::look_for_the_ended(Time now) {
   if (const auto rank = ended(-1)) {
     if (!ended_since_) ended_since_ = now;
     if (now - *ended_since_ < 2 * young) return {};
-    return Finding{oldest(),
-                   text("the process of rank ", *rank, " has ended; look at its last output")};
+    return Finding{oldest(), text("the process of ", names_.name(*rank),
+                                  " has ended; look at its last output")};
   }
   return {};
+}
+
+// Comes after look(), so an operation that is still there is not done. The store may be slow to
+// answer, and nobody is locked out meanwhile.
+std::optional<Watchdog::Finding> Watchdog::ask_peers(std::unique_lock<std::mutex>& lock) {
+  const auto now = steady_clock::now();
+  if (now - peers_asked_ < between_questions) return {};
+  const bool waits = std::ranges::any_of(lines_, [&](const Watched& watched) {
+    return !watched.entries.empty() && now - watched.entries.front().asked >= young;
+  });
+  if (!waits) return {};
+  peers_asked_ = now;
+  lock.unlock();
+  const std::string reason = peers_reason_();
+  lock.lock();
+  if (reason.empty()) return {};
+  const std::string doing = oldest();
+  if (doing.empty()) return {};
+  return Finding{doing, "because " + reason};
 }
 
 // What the GPU is at; empty: nothing.

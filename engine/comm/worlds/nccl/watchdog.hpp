@@ -1,10 +1,12 @@
 // Who looks after what a GPU has been asked for, since the host waits nowhere: a thread of the
-// group. It finds that NCCL has failed, that a peer's process has ended, and that an operation is
-// not done in time. A NCCL operation whose peer is gone never ends by itself.
+// group. It finds that NCCL has failed, that a peer's process has ended, that a peer has said why
+// it failed, and that an operation is not done in time. A NCCL operation whose peer is gone never
+// ends by itself.
 //
 // An operation's time begins when the GPU comes to it: when the device has done what was asked for
 // before, and the line is done with the operation before. To ask CUDA how far it is costs a call,
-// so it is asked about operations older than a second only, or when somebody is in a hurry.
+// so it is asked about operations older than a second only, or when somebody is in a hurry. Of the
+// peers, too, it asks only where such an operation is not done.
 #pragma once
 
 #include <chrono>
@@ -27,11 +29,19 @@ class Watchdog {
  public:
   // Processes of this host whose end shall be noticed: by rank.
   using Processes = std::map<int, Descriptor>;
-  // What to do about a failure: what was being done ("collective no. 3, …"), and why it cannot go
-  // on. Called once at most, by the watchdog's thread.
-  using Fail = std::function<void(const std::string& doing, const std::string& why)>;
+  // A failure: what was being done ("collective no. 3, …"), why it cannot go on, and how long peers
+  // may take to hear of it. Where they wait for their GPU, their watchdogs have to look.
+  struct Finding {
+    std::string doing, why;
+    double peers_learn_s = 0.5;
+  };
+  // Why a peer failed, as far as it said; else empty. May wait for the store.
+  using PeersReason = std::function<std::string()>;
+  // What to do about a failure. Called once at most, by the watchdog's thread.
+  using Fail = std::function<void(const Finding& finding)>;
 
-  Watchdog(double timeout_s, Processes processes, Fail fail);
+  Watchdog(double timeout_s, RankNames names, Processes processes, PeersReason peers_reason,
+           Fail fail);
   ~Watchdog() { stop(); }
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -57,23 +67,24 @@ class Watchdog {
     Line* line;
     std::deque<Entry> entries = {};
   };
-  struct Finding {
-    std::string doing, why;
-  };
 
   void work();
   std::optional<Finding> look();
   std::optional<Finding> look_at(Watched& watched, Time now);
   std::optional<Finding> look_for_the_ended(Time now);
+  std::optional<Finding> ask_peers(std::unique_lock<std::mutex>& lock);
   std::string oldest();
 
   const double timeout_s_;
+  const RankNames names_;
   const Processes processes_;
+  const PeersReason peers_reason_;
   const Fail fail_;
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::deque<Watched> lines_;
   std::optional<Time> ended_since_, failing_since_;
+  Time peers_asked_{};
   bool hurried_ = false, failed_ = false, ending_ = false;
   std::thread thread_;
 };

@@ -30,15 +30,16 @@ bool agree(const Control& control, int one, int other, int size, std::uint64_t n
 }
 
 // Of an all_to_all with unequal parts: who sends another number of elements than is expected.
-std::string unequal_pair(const Control& control, int size, std::uint64_t number) {
+std::string unequal_pair(const Control& control, int size, const RankNames& names,
+                         std::uint64_t number) {
   if (control.record(0, number).unequal == 0) return {};
   for (int src = 0; src < size; ++src) {
     for (int dst = 0; dst < size; ++dst) {
       const std::int64_t sent = control.counts(src, number)[dst];
       const std::int64_t expected = control.counts(dst, number)[size + src];
       if (sent == expected) continue;
-      return text("rank ", src, " sends ", sent, " elements to rank ", dst, ", which expects ",
-                  expected, "; ");
+      return text(names.name(src), " sends ", sent, " elements to ", names.name(dst),
+                  ", which expects ", expected, "; ");
     }
   }
   return {};
@@ -72,18 +73,19 @@ CallRecord& write_record(const Control& control, int rank, int size, const Call&
   return record;
 }
 
-std::string disagreement(const Control& control, int rank, int size, std::uint64_t number) {
+std::string disagreement(const Control& control, int rank, int size, const RankNames& names,
+                         std::uint64_t number) {
   int other = 0;
   while (other < size && agree(control, rank, other, size, number)) ++other;
   std::string calls;
   if (other == size) {
     const auto kind = static_cast<CollectiveKind>(control.record(rank, number).kind);
     if (!traits_of(kind).is_exchange()) return {};
-    calls = unequal_pair(control, size, number);
+    calls = unequal_pair(control, size, names, number);
     if (calls.empty()) return {};
   }
   for (int r = 0; r < size; ++r) {
-    calls += text(r == 0 ? "" : "; ", "rank ", r, " calls ", text_of(control, r, size, number));
+    calls += text(r == 0 ? "" : "; ", names.name(r), " calls ", text_of(control, r, size, number));
   }
   return "the ranks call different things: " + calls;
 }
@@ -101,9 +103,12 @@ std::string text_of(const Control& control, int rank, int size, std::uint64_t nu
               sim::place_of(record.file, record.line));
 }
 
-std::string last_deed(const Control& control, int rank, int size, std::uint64_t number) {
+std::string last_deed(const Control& control, int rank, int size, const RankNames& names,
+                      std::uint64_t number) {
   const RankLine& line = control.line(rank);
-  std::string deed = text("rank ", rank, " (pid ", line.pid.load(), ") ");
+  std::string deed = text("rank ", rank, " (");
+  if (const std::string global = names.global_name(rank); !global.empty()) deed += global + ", ";
+  deed += text("pid ", line.pid.load(), ") ");
   // A record is whole once its rank arrived, and stays until two calls later.
   if (number <= 1) {
     deed += "has called no collective";

@@ -14,13 +14,15 @@ CallRecord& write_record(const Control& control, int rank, int size, const Call&
 
 // Whether all ranks call the same: empty, or the sentence that says who calls what. To be asked
 // when all have arrived.
-std::string disagreement(const Control& control, int rank, int size, std::uint64_t number);
+std::string disagreement(const Control& control, int rank, int size, const RankNames& names,
+                         std::uint64_t number);
 
 // "collective no. 3, all_reduce (sum) of 100 float32 at tests/comm/x.cpp:21"
 std::string text_of(const Control& control, int rank, int size, std::uint64_t number);
 
 // What is known of a rank that has not come to the collective `number`, in one sentence.
-std::string last_deed(const Control& control, int rank, int size, std::uint64_t number);
+std::string last_deed(const Control& control, int rank, int size, const RankNames& names,
+                      std::uint64_t number);
 
 // What `line`'s rank is waiting for, said by itself. Empty text: nothing.
 void say_doing(RankLine& line, const std::string& what);

@@ -38,17 +38,15 @@ void Membership::meet() {
     next_phase();
     LOCKSTEP_CHECK(phase == phases_to_meet, "ranks met in ", phase, " phases");
   } catch (const Lost& lost) {
-    std::string missing;
+    std::vector<int> missing;
     for (int other = 0; other < size(); ++other) {
-      if (control_.line(other).phase.load() < phase * phase_step) {
-        missing += text(missing.empty() ? "" : ", ", other);
-      }
+      if (control_.line(other).phase.load() < phase * phase_step) missing.push_back(other);
     }
-    if (missing.empty()) missing = text(lost.rank);
+    if (missing.empty()) missing.push_back(lost.rank);
     const std::string cause =
-        text("rank ", rank(), ": of the ", size(), " ranks of the group \"", meeting_.name,
-             "\" on this host, rank ", missing, " did not come within ", meeting_.meet_timeout_s,
-             " s, or ended; look at the output there");
+        text(names().name(rank()), ": of the ", size(), " ranks of the group \"", meeting_.name,
+             "\" on this host, ", names().list(missing), " did not come within ",
+             meeting_.meet_timeout_s, " s, or ended; look at the output there");
     poison(cause);
     throw CommError(cause);
   }
@@ -98,7 +96,7 @@ std::string Membership::first_cause() const {
     if (state == 2) return failure.cause;
     usleep(10);
   }
-  return text("rank ", failure.rank, " failed");
+  return names().name(failure.rank) + " failed";
 }
 
 }  // namespace lockstep::comm::shm

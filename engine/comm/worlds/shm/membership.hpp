@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/comm/rank_names.hpp"
 #include "engine/comm/worlds/shm/arena.hpp"
 #include "engine/comm/worlds/shm/control.hpp"
 #include "engine/comm/worlds/shm/lookout.hpp"
@@ -21,6 +22,7 @@ class Membership {
     std::shared_ptr<Arena> arena;
     std::uint64_t control_at = 0;
     int rank = 0, size = 1;
+    RankNames names = {};
     std::string name;
     double timeout_s = 30, meet_timeout_s = 30;
   };
@@ -34,6 +36,7 @@ class Membership {
 
   int rank() const { return meeting_.rank; }
   int size() const { return meeting_.size; }
+  const RankNames& names() const { return meeting_.names; }
   const Meeting& meeting() const { return meeting_; }
   Arena& arena() const { return *meeting_.arena; }
   const Segment& segment() const { return meeting_.arena->segment(); }

@@ -165,8 +165,8 @@ void Messages::receive(const Ticket& ticket, const Tensor& data,
   }
   const Node& message = node(offset);
   if (message.count != data.numel() || message.dtype != data.dtype()) {
-    throw Mismatch{text("rank ", ticket.src, " sent ", message.count, " ", name_of(message.dtype),
-                        " with tag ", message.tag, " at ",
+    throw Mismatch{text(membership_.names().name(ticket.src), " sent ", message.count, " ",
+                        name_of(message.dtype), " with tag ", message.tag, " at ",
                         sim::place_of(message.file, message.line),
                         "; both sides need the same count and type")};
   }

@@ -42,7 +42,7 @@ class Round {
     collectives_.arrival_ = collectives_.phase_ + 1;
     publish();
     await();
-    std::string what = disagreement(membership.control(), rank, size, number);
+    std::string what = disagreement(membership.control(), rank, size, membership.names(), number);
     if (!what.empty()) throw Disagreement{std::move(what)};
   }
   void publish() {

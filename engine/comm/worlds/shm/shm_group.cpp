@@ -20,20 +20,21 @@ using namespace shm;
 class ShmGroup final : public ProcessGroup {
  public:
   explicit ShmGroup(Membership::Meeting meeting)
-      : ProcessGroup(meeting.rank, meeting.size),
+      : ProcessGroup(meeting.rank, meeting.size, meeting.names),
         membership_(std::move(meeting)),
         collectives_(membership_),
         messages_(membership_),
         exceptions_(std::uncaught_exceptions()),
-        calls_(rank(), size()) {}
+        calls_(rank(), size(), names()) {}
 
   ~ShmGroup() override {
     if (std::uncaught_exceptions() > exceptions_) {
-      membership_.poison(text("rank ", rank(), " of ", size(),
-                              " gave up its group because of an exception; its output says which"));
+      membership_.poison(names().place(rank(), size()) +
+                         " gave up its group because of an exception; its output says which");
     } else if (calls_.any_in_flight()) {
-      membership_.poison(text("rank ", rank(), " of ", size(), " ended its group while operations ",
-                              "were in flight; wait for every Work first"));
+      membership_.poison(names().place(rank(), size()) +
+                         " ended its group while operations were in flight; wait for "
+                         "every Work first");
     }
   }
 
@@ -93,11 +94,12 @@ void ShmGroup::guarded(const Asked& call, const Body& body, const Late& late) {
       case Lost::Reason::failed:
         fail(call, "because " + membership_.first_cause());
       case Lost::Reason::left:
-        fail(call, text("rank ", lost.rank, " has left the group: it ended without this call"));
+        fail(call,
+             text(names().name(lost.rank), " has left the group: it ended without this call"));
       case Lost::Reason::ended:
         break;
     }
-    fail(call, text("the process of rank ", lost.rank,
+    fail(call, text("the process of ", names().name(lost.rank),
                     " has ended; look at its last output: ", late(lost)));
   } catch (const Disagreement& disagreement) {
     fail(call, disagreement.what);
@@ -123,7 +125,7 @@ std::string ShmGroup::late_ranks(std::uint64_t number) const {
     if (other == rank()) continue;
     const std::uint64_t phase = control.line(other).phase.load(std::memory_order_acquire);
     if (phase / phase_step >= collectives_.arrival()) continue;
-    deeds += text(deeds.empty() ? "" : "; ", last_deed(control, other, size(), number));
+    deeds += text(deeds.empty() ? "" : "; ", last_deed(control, other, size(), names(), number));
   }
   return deeds;
 }
@@ -140,7 +142,7 @@ void ShmGroup::carry_out(const Call& call) {
         const std::string deeds = late_ranks(call.number);
         if (lost.reason == Lost::Reason::ended) return deeds;
         if (deeds.empty()) {
-          return text("rank ", lost.rank, " came and does not go on; it is stopped, or hangs");
+          return text(names().name(lost.rank), " came and does not go on; it is stopped, or hangs");
         }
         return text("did not come within ", timeout_s, " s: ", deeds);
       });
@@ -156,14 +158,14 @@ Work ShmGroup::start_send(const Tensor& data, int dst, int tag, const Where& whe
 
 void ShmGroup::receive(const Messages::Ticket& ticket, const Tensor& data, const Where& where) {
   const MessageCall call{Verb::recv, ticket.src, ticket.tag, data.numel(), data.dtype(), where};
-  const auto doing = [&] { return text_of(call); };
+  const auto doing = [&] { return text_of(call, names()); };
   const double timeout_s = membership_.meeting().timeout_s;
   guarded(
       call, [&] { messages_.receive(ticket, data, doing, timeout_s); },
       [&](const Lost& lost) {
         const std::uint64_t next =
             membership_.control().line(lost.rank).finished.load(std::memory_order_acquire) + 1;
-        const std::string deed = last_deed(membership_.control(), lost.rank, size(), next);
+        const std::string deed = last_deed(membership_.control(), lost.rank, size(), names(), next);
         if (lost.reason == Lost::Reason::ended) return deed;
         return text("nothing came within ", timeout_s, " s: ", deed);
       });
@@ -228,9 +230,11 @@ std::unique_ptr<ProcessGroup> ShmGroup::start_split(int color, int key, const Wh
   mine.data<std::int64_t>()[0] = static_cast<std::int64_t>(block.value_or(0));
   all_gather(mine, blocks, where);
   if (!plan) return nullptr;
-  if (count == 1) return make_solo_group();
+  RankNames split_names = names().of(plan->members);
+  if (count == 1) return make_solo_group(std::move(split_names));
 
   Membership::Meeting meeting = membership_.meeting();
+  meeting.names = std::move(split_names);
   const auto leader = static_cast<std::size_t>(plan->members.front());
   meeting.control_at = static_cast<std::uint64_t>(blocks.data<std::int64_t>()[leader]);
   if (meeting.control_at == 0) throw CommError("split: the shared memory is spent");
@@ -251,7 +255,7 @@ std::unique_ptr<ProcessGroup> make_shm_group(Store& store, int rank, int size,
   LOCKSTEP_CHECK(size > 1 && rank >= 0 && rank < size, "make_shm_group: rank ", rank, " of ", size,
                  " ranks; two at least share memory, and ranks count from 0 to size - 1");
   const auto keys = with_prefix(store, "shm/" + options.name);
-  meet(*keys, rank, size, "127.0.0.1", options.name, options.meet_timeout_s);
+  meet(*keys, rank, size, options.names, "127.0.0.1", options.name, options.meet_timeout_s);
   const Deadline deadline = deadline_after(options.meet_timeout_s);
   std::shared_ptr<Segment> segment;
   if (rank == 0) {
@@ -271,6 +275,7 @@ std::unique_ptr<ProcessGroup> make_shm_group(Store& store, int rank, int size,
   meeting.control_at = segment->control_at();
   meeting.rank = rank;
   meeting.size = size;
+  meeting.names = options.names;
   meeting.name = options.name;
   meeting.timeout_s = options.timeout_s;
   meeting.meet_timeout_s = options.meet_timeout_s;

@@ -21,6 +21,7 @@ struct ShmOptions {
   double timeout_s = 30;       // of every operation, from when it had to sleep
   double meet_timeout_s = 30;  // until all ranks are here
   std::string name = "world";  // must be new in the store
+  RankNames names = {};        // what errors call these ranks
 };
 
 // The group of `size` > 1 ranks, all on this host, that call this with the same store and name.

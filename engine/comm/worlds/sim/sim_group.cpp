@@ -115,8 +115,13 @@ class SetsPending final : public Pending {
 
 class SimGroup final : public ProcessGroup, private Started {
  public:
-  SimGroup(sim::Port& port, std::uint32_t group, int rank, int size, PostedRoom posted)
-      : ProcessGroup(rank, size), port_(port), group_(group), posted_(posted) {}
+  SimGroup(sim::Port& port, std::uint32_t group, int rank, int size, int global_rank,
+           PostedRoom posted)
+      : ProcessGroup(rank, size, {rank, global_rank}),
+        port_(port),
+        group_(group),
+        global_rank_(global_rank),
+        posted_(posted) {}
 
   std::string_view backend() const override { return "sim"; }
   Traffic traffic() const override { return traffic_; }
@@ -235,11 +240,13 @@ class SimGroup final : public ProcessGroup, private Started {
     request.key = key;
     const Reply reply = ask(port_, request);
     if (reply.rank < 0) return nullptr;
-    return std::make_unique<SimGroup>(port_, reply.group, reply.rank, reply.size, posted_);
+    return std::make_unique<SimGroup>(port_, reply.group, reply.rank, reply.size, global_rank_,
+                                      posted_);
   }
 
   sim::Port& port_;
   std::uint32_t group_;
+  int global_rank_;
   PostedRoom posted_;
   Traffic traffic_;
 };
@@ -248,7 +255,7 @@ class SimGroup final : public ProcessGroup, private Started {
 
 std::unique_ptr<ProcessGroup> make_sim_group(sim::Port& port, int rank, int size,
                                              PostedRoom posted) {
-  return std::make_unique<SimGroup>(port, 0, rank, size, posted);
+  return std::make_unique<SimGroup>(port, 0, rank, size, rank, posted);
 }
 
 }  // namespace lockstep::comm

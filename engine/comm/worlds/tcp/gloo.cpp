@@ -1,23 +1,26 @@
 // ProcessGroup over Gloo's context. The interesting part is failure: a library that says
 // "Connection closed by peer [127.0.0.1]:41234" has to become a sentence that names ranks.
 //
-//   a. An operation throws. The first one on this rank poisons the group and closes its
-//      connections, so every peer that waits, for whomever, fails within milliseconds as well.
-//   b. The ranks tell each other through the store what they were doing (rendezvous.hpp).
+//   a. An operation throws, or the rank gives the group up. The first failure on this rank poisons
+//      the group and aborts its context, so whoever waits, here or at a peer, for whomever, fails
+//      within milliseconds as well.
+//   b. The ranks tell each other through the store what they were doing, or why they gave up
+//      (rendezvous.hpp).
 #include "engine/comm/worlds/tcp/tcp_group.hpp"
 
-#include <gloo/rendezvous/context.h>
 #include <gloo/transport/tcp/device.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <mutex>
-#include <set>
 
 #include "engine/comm/solo_group.hpp"
 #include "engine/comm/stores/tcp_store.hpp"
 #include "engine/comm/worlds/ordered_calls.hpp"
 #include "engine/comm/worlds/plan_split.hpp"
 #include "engine/comm/worlds/rendezvous.hpp"
+#include "engine/comm/worlds/tcp/abortable_context.hpp"
 #include "engine/comm/worlds/tcp/gloo_agreement.hpp"
 #include "engine/comm/worlds/tcp/gloo_collectives.hpp"
 #include "engine/comm/worlds/tcp/gloo_store.hpp"
@@ -36,34 +39,42 @@ std::chrono::milliseconds ms_of(double seconds) {
 class GlooGroup final : public ProcessGroup {
  public:
   GlooGroup(Store& store, int rank, int size, const GlooOptions& options, Wire transport)
-      : ProcessGroup(rank, size),
+      : ProcessGroup(rank, size, options.names),
         store_(store),
         options_(options),
         keys_(with_prefix(store, "gloo/" + options.name)),
         transport_(std::move(transport)),
-        context_(std::make_shared<::gloo::rendezvous::Context>(rank, size)),
-        calls_(rank, size) {
+        context_(std::make_shared<AbortableContext>(rank, size)),
+        exceptions_(std::uncaught_exceptions()),
+        calls_(rank, size, names()) {
     const auto ranks =
-        meet(*keys_, rank, size, options.hostname, options.name, options.meet_timeout_s);
+        meet(*keys_, rank, size, names(), options.hostname, options.name, options.meet_timeout_s);
     context_->setTimeout(ms_of(options.timeout_s));
     std::string refusal;
     try {
       GlooStore bridge(*keys_, options.meet_timeout_s);
-      context_->connectFullMesh(bridge, transport_);
+      context_->connect(bridge, transport_, [this] { return any_failed(*keys_); });
     } catch (const std::exception& error) {
       std::string hosts;
       for (const Endpoint& other : ranks) hosts += " " + other.host;
-      refusal = text("rank ", rank, " of ", size, " cannot connect to its peers as ",
+      refusal = text(names().place(rank, size), " cannot connect to its peers as ",
                      options.hostname, ": ", error.what(),
                      "; all ranks must be able to reach each other's hostname, which are, ",
                      "from rank 0 on:", hosts);
     }
-    shake_hands(*keys_, rank, size, refusal, options.name, options.meet_timeout_s);
+    shake_hands(*keys_, rank, size, names(), refusal, options.name, options.meet_timeout_s);
   }
 
+  // An operation that nobody waited for would keep the worker until its deadline.
   ~GlooGroup() override {
-    // An operation that nobody waited for would keep the worker until its deadline.
-    if (calls_.any_in_flight()) context_->closeConnections();
+    if (std::uncaught_exceptions() > exceptions_) {
+      GlooGroup::give_up(names().place(rank(), size()) +
+                         " gave up its group because of an exception; its output says which");
+    } else if (calls_.any_in_flight()) {
+      GlooGroup::give_up(names().place(rank(), size()) +
+                         " ended its group while operations were in flight; wait for every Work "
+                         "first");
+    }
   }
 
   std::string_view backend() const override { return "gloo"; }
@@ -79,15 +90,11 @@ class GlooGroup final : public ProcessGroup {
   Work start_send(const Tensor& data, int dst, int tag, const Where& where) override;
   Work start_recv(Tensor data, int src, int tag, const Where& where) override;
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const Where& where) override;
+  // The peers ask the store when they find the connections closed.
   void give_up(const std::string& why) override {
-    calls_.failure().set(why);
-    context_->closeConnections();
-    // Gloo wakes those who wait for a peer that closes, but not those of the side that closes.
-    const std::scoped_lock lock(messages_mutex_);
-    for (auto* buffer : in_flight_) {
-      buffer->abortWaitRecv();
-      buffer->abortWaitSend();
-    }
+    if (given_up_.exchange(true) || !calls_.failure().set(why)) return;
+    context_->abort();
+    say_given_up(*keys_, rank(), why);
   }
 
  private:
@@ -122,10 +129,11 @@ class GlooGroup final : public ProcessGroup {
   GlooOptions options_;
   std::unique_ptr<Store> keys_;  // this group's part of the store
   Wire transport_;
-  std::shared_ptr<::gloo::rendezvous::Context> context_;
+  std::shared_ptr<AbortableContext> context_;
+  int exceptions_;  // under way when the group was made
+  std::atomic<bool> given_up_ = false;
 
-  std::mutex messages_mutex_;  // guards what follows
-  std::set<::gloo::transport::UnboundBuffer*> in_flight_;
+  std::mutex dropped_mutex_;                        // guards what follows
   std::vector<std::pair<Tensor, Buffer>> dropped_;  // messages that nobody waited for
 
   OrderedCalls calls_;  // last
@@ -141,10 +149,13 @@ template <typename Asked>
 void GlooGroup::fail(const Asked& call, const std::string& library_says) {
   const std::string failed = calls_.failed_text(call);
   const bool first = calls_.failure().set(failed);
-  context_->closeConnections();
+  context_->abort();
+  if (!first && given_up_) {
+    throw CommError(text(failed, "; ", calls_.failure().cause(), " [Gloo: ", library_says, "]"));
+  }
   const std::string doing = calls_.text_of_any(call);
-  const std::string cause =
-      text(failed, diagnosis(*keys_, rank(), size(), doing), " [Gloo: ", library_says, "]");
+  const std::string cause = text(failed, diagnosis(*keys_, rank(), size(), names(), doing),
+                                 " [Gloo: ", library_says, "]");
   if (first) calls_.failure().tell_more(cause);
   throw CommError(cause);
 }
@@ -171,8 +182,8 @@ void GlooGroup::check_agreement(const Call& call, std::chrono::milliseconds time
   for (int i = 0; i < size(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (sent_here[at] == collective.output_counts[at]) continue;
-    throw Error(text("rank ", i, " sends ", sent_here[at], " elements, rank ", rank(), " expects ",
-                     collective.output_counts[at]));
+    throw Error(text(names().name(i), " sends ", sent_here[at], " elements, ", own_name(),
+                     " expects ", collective.output_counts[at]));
   }
 }
 
@@ -180,13 +191,10 @@ void GlooGroup::check_agreement(const Call& call, std::chrono::milliseconds time
 class GlooGroup::Message final : public Pending {
  public:
   Message(GlooGroup& group, Tensor data, const MessageCall& call)
-      : group_(group),
-        data_(std::move(data)),
-        call_(call),
-        buffer_(group.context_->createUnboundBuffer(data_.raw_bytes().data(), data_.bytes())),
-        listed_(group, buffer_.get()) {
+      : group_(group), data_(std::move(data)), call_(call) {
     group_.calls_.message_started();
     group_.guarded(call_, [&] {
+      buffer_ = group_.context_->createUnboundBuffer(data_.raw_bytes().data(), data_.bytes());
       if (call_.verb == Verb::send) {
         buffer_->send(call_.peer, slot_of(call_, group_.rank(), call_.peer));
       } else {
@@ -199,7 +207,7 @@ class GlooGroup::Message final : public Pending {
   // the group keeps both. Not so when the connections are closed.
   ~Message() override {
     if (waited_ || group_.calls_.failed()) return;
-    const std::scoped_lock lock(group_.messages_mutex_);
+    const std::scoped_lock lock(group_.dropped_mutex_);
     group_.dropped_.emplace_back(std::move(data_), std::move(buffer_));
   }
 
@@ -209,34 +217,15 @@ class GlooGroup::Message final : public Pending {
     group_.refuse_if_failed(call_);
     group_.guarded(call_, [&] {
       const auto timeout = ms_of(group_.options_.timeout_s);
-      const bool arrived =
-          call_.verb == Verb::send ? buffer_->waitSend(timeout) : buffer_->waitRecv(timeout);
-      if (!arrived) throw Error("aborted");
+      call_.verb == Verb::send ? buffer_->waitSend(timeout) : buffer_->waitRecv(timeout);
     });
   }
 
  private:
-  // In the list of those that give_up() ends.
-  struct Listed {
-    Listed(GlooGroup& its_group, ::gloo::transport::UnboundBuffer* its_buffer)
-        : group(its_group), buffer(its_buffer) {
-      const std::scoped_lock lock(group.messages_mutex_);
-      group.in_flight_.insert(buffer);
-    }
-    ~Listed() {
-      const std::scoped_lock lock(group.messages_mutex_);
-      group.in_flight_.erase(buffer);
-    }
-    Listed(const Listed&) = delete;
-    GlooGroup& group;
-    ::gloo::transport::UnboundBuffer* buffer;
-  };
-
   GlooGroup& group_;
   Tensor data_;
   MessageCall call_;
   Buffer buffer_;
-  Listed listed_;
   bool waited_ = false;
 };
 
@@ -258,8 +247,9 @@ std::unique_ptr<ProcessGroup> GlooGroup::start_split(int color, int key, const W
   const int number = calls_.next_split();
   const std::optional<GroupPlan> plan = plan_split(*this, {color, key}, where);
   if (!plan) return nullptr;
-  if (plan->members.size() == 1) return make_solo_group();
   GlooOptions options = options_;
+  options.names = names().of(plan->members);
+  if (plan->members.size() == 1) return make_solo_group(options.names);
   options.name = text(options_.name, "/split", number, "_color", color);
   return std::make_unique<GlooGroup>(store_, plan->rank, static_cast<int>(plan->members.size()),
                                      options, transport_);

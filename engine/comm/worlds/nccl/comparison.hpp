@@ -1,0 +1,47 @@
+// What the ranks call, compared behind them. The rank's own thread adds each of its calls and goes
+// on; a thread of the group compares them through the words, in the order of the calls. Collectives
+// of the GPU and of the host stand in one row, so a rank that brings its tensor on the other kind
+// of device differs at once.
+//
+//   Comm  an all_gather of `Asked` a call, and a small all_to_all where parts are unequal
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/comm/worlds/nccl/core.hpp"
+#include "engine/comm/worlds/ordered_worker.hpp"
+
+namespace lockstep::comm {
+
+class Comparison {
+ public:
+  // Carries a collective out among the words.
+  using ByWords = std::function<void(const Collective& collective, const Where& where)>;
+  Comparison(NcclCore& core, ByWords by_words) : core_(core), by_words_(std::move(by_words)) {}
+
+  // `flight` is told that all agree, or what failed. Without one, only the group is.
+  void add(const Asked& mine, const Collective& collective, double timeout_s, const Where& where,
+           std::shared_ptr<Flight> flight = nullptr);
+  // Waits until all that was added is compared, or has failed; the words are the caller's then.
+  void drain() { worker_.drain(); }
+
+ private:
+  // Parts of an all_to_all that are unequal, else empty.
+  struct Parts {
+    std::vector<std::int64_t> sent, expected;
+  };
+  std::string disagreement_of(const Asked& mine, const Parts& parts, double timeout_s,
+                              const Where& where);
+
+  NcclCore& core_;
+  const ByWords by_words_;
+  CpuDevice host_;
+  OrderedWorker worker_;  // last: ends before what its operations use
+};
+
+}  // namespace lockstep::comm

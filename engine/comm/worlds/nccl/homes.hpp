@@ -1,0 +1,25 @@
+// Where the ranks of a group are: on which host, in which process, with which GPU.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/comm/process_group.hpp"
+#include "engine/comm/worlds/nccl/watchdog.hpp"
+
+namespace lockstep::comm {
+
+struct Home {
+  std::uint64_t host, gpu;  // equal where the host is, or on one host the GPU
+  std::int64_t process;
+  std::int64_t first_rank;  // in the group of make_nccl_group
+};
+
+// Of all ranks. Collective over `words`.
+//   Throws  CommError where two ranks have one GPU; all come to the same sentence
+std::vector<Home> homes_of(ProcessGroup& words, std::uint64_t gpu, int first_rank);
+
+// The other processes that are on the host of the rank `me`.
+Watchdog::Processes processes_beside(int me, const std::vector<Home>& homes);
+
+}  // namespace lockstep::comm
