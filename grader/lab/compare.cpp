@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "engine/base/temporary_folder.hpp"
 #include "engine/base/units.hpp"
 #include "engine/sim/wire/printable.hpp"
 #include "grader/course/command.hpp"
@@ -102,7 +103,9 @@ ComparedRow yours(const Lab& lab, const StudentProgram& sim, const Exercise& par
     return row;
   }
   try {
-    const fs::path program = sim.link({{&part, lab.places.work(part)}}, "sim." + part.name);
+    const TemporaryFolder folder("compare");  // two comparisons may run at once
+    const fs::path program =
+        sim.link({{&part, lab.places.work(part)}}, (folder.path() / "sim").string());
     return run_row("yours", program, part.name, words, lab.places.root);
   } catch (const UsageError& error) {
     row.verdict = "compile error";

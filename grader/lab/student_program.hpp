@@ -24,7 +24,7 @@ class StudentProgram {
   bool has(const Exercise& part) const;
 
   // Compiles these files with the engine's optimisation and links them in.
-  //   Returns  the program, <file> in the folder of what is the student's
+  //   Returns  the program: <file>, in the folder of what is the student's unless its path is whole
   //   Throws   UsageError when a part does not compile, with the compiler's words
   std::filesystem::path link(const std::vector<Replacement>& parts, const std::string& file) const;
 
