@@ -208,15 +208,17 @@ void check_a_kill(std::uint64_t seed) {
       ranks,
       [&](GpuRank& self) {
         std::jthread end;
-        if (self.rank() == static_cast<int>(killed)) {
-          end = std::jthread([&] {
-            std::this_thread::sleep_for(after);
-            kill(getpid(), SIGKILL);
-          });
-        }
         return error_of([&] {
           const int right = (self.rank() + 1) % ranks, left = (self.rank() + ranks - 1) % ranks;
           const Tensor x = full({500}, 1, DType::float32, self.gpu), y = x.clone();
+          self.group.all_reduce(x, ReduceOp::max);
+          self.gpu.settle();  // all have joined
+          if (self.rank() == static_cast<int>(killed)) {
+            end = std::jthread([&] {
+              std::this_thread::sleep_for(after);
+              kill(getpid(), SIGKILL);
+            });
+          }
           for (int turn = 0;; ++turn) {
             self.group.all_reduce(x, ReduceOp::max);
             Work sent = self.group.isend(x, right);
