@@ -72,8 +72,7 @@ class ReductionQueue {
   //   Comm    a split; on one rank nothing, and the strand is not started
   ReductionQueue(comm::ProcessGroup& group, Strands* strands, const QueueOptions& options);
   // Communicates nothing. What is still in flight fails on the other ranks, soon and with a reason.
-  // The destructor tells the strand to give up, and waits for it; over TCP, Gloo may hold the
-  // strand until the deadline.
+  // The destructor tells the strand to give up, and waits for it.
   ~ReductionQueue();
   ReductionQueue(const ReductionQueue&) = delete;
   ReductionQueue& operator=(const ReductionQueue&) = delete;
