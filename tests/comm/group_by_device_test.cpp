@@ -69,16 +69,6 @@ std::string on_far_threads(int ranks, const FarProgram& program) {
   }));
 }
 
-// What `body` is refused with; empty when it is not.
-std::string refused(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const ContractError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 void expect_number(const Tensor& data, double wanted, const char* what) {
   const Tensor here = to_host(data);
   for (std::int64_t i = 0; i < here.numel(); ++i) {
@@ -282,7 +272,7 @@ TEST_CASE("group by device: both groups have the same ranks in the same order") 
   CHECK(on_far_fibers(2, [](FarRank& self) {
           auto reversed = self.group->split(0, -self.group->rank());
           auto ordered = self.group->split(0, self.group->rank());
-          const std::string told = refused([&] {
+          const std::string told = refusal_of([&] {
             static_cast<void>(make_group_by_device(std::move(ordered), std::move(reversed)));
           });
           expect(told.find("the same ranks in the same order") != std::string::npos, told);
@@ -293,9 +283,9 @@ TEST_CASE("group by device: a call with tensors of two devices is refused") {
   CHECK(on_far_fibers(2, [](FarRank& self) {
           FarDevice other;
           const Tensor near = self.ones(1, self.near), far = self.ones(2, self.far);
-          std::string told = refused([&] { self.group->all_gather(near, far); });
+          std::string told = refusal_of([&] { self.group->all_gather(near, far); });
           expect(told.find("one tensor on 'cpu' and one on 'far'") != std::string::npos, told);
-          told = refused([&] { self.group->all_to_all(far, self.ones(2, other)); });
+          told = refusal_of([&] { self.group->all_to_all(far, self.ones(2, other)); });
           expect(told.find("bring both to one device") != std::string::npos, told);
         }) == "");
 }
@@ -337,7 +327,7 @@ TEST_CASE("groups: a tensor that the host cannot read is refused before anything
         [&] { static_cast<void>(group.isend(small, peer)); },
         [&] { static_cast<void>(group.irecv(small.narrow(0, 0), peer)); }};
     for (const auto& call : calls) {
-      const std::string told = refused(call);
+      const std::string told = refusal_of(call);
       for (const std::string& part :
            {std::string("tensor is on the device 'far'"), text("this group (", backend, ")"),
             std::string(

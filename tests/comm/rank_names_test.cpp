@@ -12,17 +12,9 @@ using namespace lockstep::comm;
 using lockstep::test::contains;
 using lockstep::test::error_of;
 using lockstep::test::Outcome;
+using lockstep::test::refusal_of;
 
 namespace {
-
-std::string refused(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const ContractError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 // On four ranks.
 std::vector<Outcome> on(Transport transport, const test::RankGroup& body) {
@@ -67,7 +59,7 @@ TEST_CASE("rank names: what a rank of a split group is refused has both of its n
     const auto half = world.split(world.rank() % 2, -world.rank());
     SubPeers peers(*half, {1, 0});
     const Tensor data = zeros({3}, DType::float32, device);
-    return refused([&] { half->broadcast(data, 2); }) + refused([&] { peers.send(data, 9); });
+    return refusal_of([&] { half->broadcast(data, 2); }) + refusal_of([&] { peers.send(data, 9); });
   });
   CHECK_THAT(outcomes[1].message,
              contains("broadcast: root 2 is not in this group of 2 ranks (0 to 1), asked by rank 1 "
@@ -87,7 +79,7 @@ TEST_CASE("rank names: on the simulator, a rank is refused with both of its numb
     const auto world = make_sim_group(self.port, self.rank, self.ranks);
     const auto half = world->split(self.rank % 2, 0);
     if (self.rank != 3) return;
-    told = refused([&] { half->send(zeros({3}, DType::float32, device), 1); });
+    told = refusal_of([&] { half->send(zeros({3}, DType::float32, device), 1); });
   });
   CHECK_THAT(told, contains("rank 1 (rank 3 of the world) names itself as the peer"));
 }

@@ -143,6 +143,15 @@ std::string error_of(const std::function<void()>& body) {
   throw Error("no CommError was thrown");
 }
 
+std::string refusal_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const ContractError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 Tensor ones(std::int64_t count, DType dtype, Device& device) {
   return full({count}, 1, dtype, device);
 }

@@ -34,6 +34,8 @@ std::vector<Outcome> run_on_hosts(int ranks, int hosts, const RankGroup& body,
 void expect(bool condition, const std::string& otherwise);
 // The message of the CommError that `body` must throw.
 std::string error_of(const std::function<void()>& body);
+// What a ContractError says that `body` throws; empty when it throws nothing.
+std::string refusal_of(const std::function<void()>& body);
 Tensor ones(std::int64_t count, DType dtype, Device& device);
 
 // Empty when all ranks are well; else every message, for CHECK(failures(...) == "").
