@@ -25,8 +25,8 @@ void run_all_reduce(AllReduce algorithm, comm::Peers& peers, int ranks_per_node,
 //   inner, strands  must outlive it
 //   ranks_per_node  for hierarchical, as in run_all_reduce. A group that is split off takes all its
 //                   ranks for those of one node
-//   Throws          UsageError where hierarchical needs nodes of equally many ranks, and they are
-//   not
+//   Throws          UsageError where hierarchical needs nodes of equally many ranks, and has
+//                   others
 std::unique_ptr<comm::ProcessGroup> with_all_reduce(comm::ProcessGroup& inner, AllReduce algorithm,
                                                     Strands& strands, int ranks_per_node = 0);
 

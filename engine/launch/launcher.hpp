@@ -72,8 +72,7 @@ struct LaunchOptions {
 //             grace, and end the run on all nodes. SIGUSR1 and SIGUSR2 go on to them as well, and
 //             the run goes on; with torchrun they end it
 //   Throws    UsageError when the program cannot be started, a port is in use or node numbers
-//   clash;
-//             CommError naming the nodes that did not come in time
+//             clash; CommError naming the nodes that did not come in time
 //   Requires  no other thread in this process, and no child of its own during the call
 //   Source    PyTorch, torch/distributed/run.py and torch/distributed/elastic/agent/server
 int launch(const LaunchOptions& options);

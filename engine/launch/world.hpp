@@ -54,9 +54,8 @@ class World {
 
 //   Requires  is_launched(lookup)
 //   Throws    UsageError for the environment, when rank 0 cannot listen where it says, when this
-//   rank
-//             is there already, and when another has another WORLD_SIZE; CommError when the store
-//             cannot be reached
+//             rank is there already, and when another has another WORLD_SIZE; CommError when the
+//             store cannot be reached
 std::unique_ptr<World> join_world(const Lookup& lookup, const JoinOptions& options = {});
 
 }  // namespace lockstep::launch

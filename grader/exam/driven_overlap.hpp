@@ -12,9 +12,8 @@ namespace lockstep::grader {
 //   b. no event but the last was followed by waiting: backward never stood still;
 //   c. each collective began before the event after the last one that it needs was asked for;
 //   d. finalize returned when backward and the last collective were over, so the pass took as long
-//   as
-//      these gradients and collectives need: each begins when its gradients are there on all ranks,
-//      and the collective before it is over.
+//      as these gradients and collectives need: each begins when its gradients are there on all
+//      ranks, and the collective before it is over.
 void check_overlap(Bench& bench, const Played& played, const DrivenRun& run,
                    const std::vector<AwaitedCollective>& awaited);
 

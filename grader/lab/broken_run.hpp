@@ -10,8 +10,7 @@ namespace lockstep::grader {
 // What ./lab train --break does; with 'list' in place of a name it lists them.
 //   options  of the trainer
 //   typed    a command line with --break, read and not yet checked: the mistake brings options of
-//   its
-//            own, which those that were typed override
+//            its own, which those that were typed override
 //   Throws   UsageError when there is no such mistake, the options do not combine, or the sound run
 //            stops
 Exit run_broken(const Lab& lab, const Options& options, const Arguments& typed);

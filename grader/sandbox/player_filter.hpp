@@ -9,8 +9,7 @@ namespace lockstep::grader {
 
 // Loads the filter for this process and all it becomes; from then on
 //   - calls that a right part needs work: of sockets read() and write(), of files none; clone()
-//   only
-//     makes threads, tgkill() only reaches them, and execveat() only becomes the open file
+//     only makes threads, tgkill() only reaches them, and execveat() only becomes the open file
 //     `program`,
 //   - clone3 is ENOSYS, so that the C library falls back to clone,
 //   - calls that no accident makes (ptrace, io_uring, mount, …) and those of another architecture

@@ -14,8 +14,7 @@ namespace lockstep::horovod {
 //   Throws     UsageError on a rank whose optimizer has no place for the root's state, such as one
 //              of another kind; CommError
 //   Source     horovod/torch/functions.py, broadcast_optimizer_state [HVDSRC]. There, a root
-//   without
-//              state first takes a step with zero gradients to have one
+//              without state first takes a step with zero gradients to have one
 void broadcast_optimizer_state(comm::ProcessGroup& group, optim::Optimizer& optimizer, int root);
 
 }  // namespace lockstep::horovod

@@ -25,8 +25,7 @@ struct Hooked {
 // Takes any number of batches a step; gradients travel with the last one.
 //   options  its hook is used where `hooked` has neither a hook nor a watcher
 //   join     given: ranks may have no batches in the last steps of an epoch (join.hpp), and a
-//   step's
-//            loss is the mean of those that have
+//            step's loss is the mean of those that have
 //   Ensures  replicas are rank 0's
 //   Comm     as Ddp; the loss rides along as one number. With `join`, as step_with_join and, at the
 //            end of an epoch, end_join and share_state

@@ -2,10 +2,9 @@
 // words between the ranks, and what happens when something fails.
 //
 // A failure, in steps:
-//   a. The first one on this rank is the group's. The host's groups are given up, so that peers
-//   fail
-//      which compare or wait there. The reason goes to the store, where the watchdogs of those look
-//      who wait for their GPU only.
+//   a. The first one on this rank is the group's. The host's groups are given up, so peers that
+//      compare or wait there fail. The reason goes to the store, for the watchdogs of peers that
+//      wait for their GPU alone.
 //   b. The ranks tell each other through the store what they were doing (rendezvous.hpp).
 //   c. All communicators are aborted, so that the GPU goes on. This comes after b: a peer's GPU may
 //      go on as well then, and its rank would end well without having been told.

@@ -2,8 +2,7 @@
 // and two threads of its own, so that nothing that another pair does can hold it up:
 //
 //   the launcher   meets the other end at the first message, then asks NCCL for one message after
-//   the
-//                  other, as soon as they are started
+//                  the other, as soon as they are started
 //   the checker    compares what both ends asked for, when the other end says so
 //
 // Both ends tell each other through the host's group: the sender's words have tag 0, the receiver's
