@@ -53,6 +53,15 @@ TEST_CASE("paper: a refusal names the line of the source, and only the kernel th
   CHECK(ptx::decode("no PTX at all").error != "");
 }
 
+TEST_CASE("paper: PTX that ends too early is refused, and is not read for ever") {
+  ptx::Module module = ptx::decode(".visible .entry k()\n{\n.pragma \"nounroll\"\n}\n");
+  CHECK(module.kernels.at("k").refusal.find("a ';' is missing") != std::string::npos);
+  CHECK(ptx::decode(".section .debug_loc").error.find("a '{' is missing") != std::string::npos);
+  CHECK(ptx::decode(".file 1 \"a.cu").error.find("a '\"' is missing") != std::string::npos);
+  CHECK(ptx::decode(".visible .entry k()\n{\nret;").error.find("a '}' is missing") !=
+        std::string::npos);
+}
+
 TEST_CASE("paper: a launch that no GPU takes is a finding with the limit") {
   struct Wrong {
     Dim3 grid, block;

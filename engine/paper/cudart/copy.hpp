@@ -1,11 +1,10 @@
 // Copies and memsets, by the rules of the header cuda_runtime_api.h, "API synchronization
 // behavior":
 //
-//   host memory  to the device, cudaMemcpy     cudaMemcpyAsync         from the device, both
-//   pageable     waits for the stream, then    staged at once          runs before the call returns
+//   host memory  to the device, cudaMemcpy   cudaMemcpyAsync   from the device
+//   pageable     waits for the stream, then  staged at once    both run before the call returns
 //                staged; lands later
-//   pinned       runs before it returns        asynchronous            cudaMemcpy waits, Async does
-//   not
+//   pinned       runs before it returns      asynchronous      cudaMemcpy waits, Async does not
 //
 // Device to device is asynchronous in both. Host to host waits for the stream, then runs. What
 // NVIDIA leaves open ("might be synchronous") is taken so that no program breaks that CUDA allows,

@@ -1,4 +1,5 @@
-// Reads PTX: words, statements, functions. What cannot be read makes an error of its function.
+// Reads PTX: statements, declarations, functions. What cannot be read makes an error of its
+// function.
 #include "engine/paper/ptx/text.hpp"
 
 #include <charconv>
@@ -6,44 +7,22 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/paper/ptx/words.hpp"
+
 namespace lockstep::paper::ptx {
 namespace {
 
 constexpr int inlined_deep_max = 64;
 
-bool of_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '$' || c == '.' || c == '%' || c == ':';
-}
-
 class Reader {
  public:
   //   libraries  files of the compiler's headers
   Reader(std::string_view text, const std::set<std::uint32_t>& libraries, std::uint32_t line = 1)
-      : libraries_(libraries), text_(text), line_(line) {}
+      : libraries_(libraries), words_(text, line) {}
   void read(Text& into);
   void body(Function& function);
 
  private:
-  void skip_space();
-  bool done() { return skip_space(), at_ >= text_.size(); }
-  char peek() { return skip_space(), at_ < text_.size() ? text_[at_] : '\0'; }
-  bool take(char c) {
-    if (peek() != c) return false;
-    ++at_;
-    return true;
-  }
-  void expect(char c) {
-    if (!take(c)) fail(std::string("a '") + c + "' is missing");
-  }
-  [[noreturn]] void fail(const std::string& what) {
-    throw std::runtime_error("line " + std::to_string(line_) + " of the PTX: " + what);
-  }
-  std::string word();
-  std::string operand();
-  std::string rest_of_line();
-  void skip_braces();
-  std::uint32_t number(const std::string& text);
   void directive_of_module(const std::string& name, Text& into);
   enum class What { kernel, function };
   void function(What what, Text& into);
@@ -57,91 +36,23 @@ class Reader {
   void location();
 
   const std::set<std::uint32_t>& libraries_;
-  std::map<Place, Place> callers_;  // of what was inlined
-  std::string_view text_;
-  std::size_t at_ = 0;
-  std::uint32_t line_;
+  Words words_;
+  std::map<Place, Place> callers_;            // of what was inlined
   std::uint32_t file_ = 0, source_line_ = 0;  // of the last .loc
 };
-
-void Reader::skip_space() {
-  while (at_ < text_.size()) {
-    const char c = text_[at_];
-    if (c == '\n')
-      ++line_, ++at_;
-    else if (c == ' ' || c == '\t' || c == '\r')
-      ++at_;
-    else if (text_.substr(at_, 2) == "//")
-      while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-    else if (text_.substr(at_, 2) == "/*") {
-      const std::size_t end = text_.find("*/", at_);
-      if (end == std::string_view::npos)
-        at_ = text_.size();
-      else
-        for (; at_ < end + 2; ++at_) line_ += text_[at_] == '\n';
-    } else
-      return;
-  }
-}
-
-std::string Reader::word() {
-  skip_space();
-  const std::size_t begin = at_;
-  while (at_ < text_.size() && of_word(text_[at_])) ++at_;
-  if (begin == at_) fail(std::string("a word is missing at '") + peek() + "'");
-  return std::string(text_.substr(begin, at_ - begin));
-}
-
-// Up to ',' or ';' outside of brackets, without spaces.
-std::string Reader::operand() {
-  std::string text;
-  int depth = 0;
-  for (;; ++at_) {
-    const char c = peek();
-    if (c == '\0') fail("it ends within a statement");
-    if (c == '{' || c == '[' || c == '(') ++depth;
-    if (c == '}' || c == ']' || c == ')') --depth;
-    if ((depth == 0 && (c == ',' || c == ';')) || depth < 0) return text;
-    text += c;
-  }
-}
-
-std::string Reader::rest_of_line() {
-  const std::size_t begin = at_;
-  while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-  return std::string(text_.substr(begin, at_ - begin));
-}
-
-// From behind a '{' to behind its '}'. Most of a text is passed over in this way.
-void Reader::skip_braces() {
-  for (int depth = 1; depth > 0; ++at_) {
-    if (at_ < text_.size() && text_[at_] == '/') skip_space();  // a comment may hold braces
-    if (at_ >= text_.size()) fail("a '}' is missing");
-    const char c = text_[at_];
-    depth += (c == '{') - (c == '}');
-    line_ += c == '\n';
-  }
-}
-
-std::uint32_t Reader::number(const std::string& text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) fail("'" + text + "' is no number");
-  return value;
-}
 
 // .loc file line column [, function_name label, inlined_at file line column]: the innermost place
 // counts that is in no header of the compiler's, since its reader wrote that line.
 void Reader::location() {
   const auto place = [this] {
-    const std::uint32_t file = number(word()), line = number(word());
-    return Place{file, line, number(word())};
+    const std::uint32_t file = words_.number(), line = words_.number();
+    return Place{file, line, words_.number()};
   };
   Place here = place();
-  const std::string rest = rest_of_line();
+  const std::string rest = words_.rest_of_line();
   if (const auto at = rest.find("inlined_at "); at != std::string::npos) {
-    at_ -= rest.size() - at;
-    word();
+    words_.back(rest.size() - at);
+    words_.word();
     callers_[here] = place();
   } else {
     callers_.erase(here);
@@ -172,90 +83,91 @@ std::set<std::uint32_t> libraries_of(std::string_view text) {
 Declaration Reader::declaration(const std::string& space, const std::string& ends) {
   Declaration made;
   made.space = space;
-  std::string next = word();
-  for (;; next = word()) {
+  std::string next = words_.word();
+  for (;; next = words_.word()) {
     if (next == ".align")
-      made.align = number(word());
+      made.align = words_.number();
     else if (next == ".ptr" || next == ".global" || next == ".shared" || next == ".const")
       continue;
     else if (next == ".v2" || next == ".v4")
-      fail("a vector variable is not known to paper");
+      words_.fail("a vector variable is not known to paper");
     else if (next.starts_with('.') && made.type.empty())
       made.type = next;
     else
       break;
   }
   made.name = next;
-  if (take('<')) made.count = number(word()), made.range = true, expect('>');
-  while (take('[')) {
+  if (words_.take('<')) made.count = words_.number(), made.range = true, words_.expect('>');
+  while (words_.take('[')) {
     made.array = true;
-    made.count *= peek() == ']' ? 0 : number(word());
-    expect(']');
+    made.count *= words_.peek() == ']' ? 0 : words_.number();
+    words_.expect(']');
   }
-  if (take('=')) {
-    const bool braces = take('{');
-    while (peek() != '}' && peek() != ';') {
-      made.values.push_back(operand());
-      if (!take(',')) break;
+  if (words_.take('=')) {
+    const bool braces = words_.take('{');
+    while (words_.peek() != '}' && words_.peek() != ';') {
+      made.values.push_back(words_.operand());
+      if (!words_.take(',')) break;
     }
-    if (braces) expect('}');
+    if (braces) words_.expect('}');
   }
-  if (ends.find(peek()) == std::string::npos)
-    fail("the declaration of '" + made.name + "' goes on");
+  if (ends.find(words_.peek()) == std::string::npos)
+    words_.fail("the declaration of '" + made.name + "' goes on");
   return made;
 }
 
 std::vector<Declaration> Reader::parameters() {
   std::vector<Declaration> all;
-  if (!take('(')) return all;
-  while (!take(')')) {
-    if (word() != ".param") fail("a parameter begins with .param");
+  if (!words_.take('(')) return all;
+  while (!words_.take(')')) {
+    if (words_.word() != ".param") words_.fail("a parameter begins with .param");
     all.push_back(declaration(".param", ",)"));
-    take(',');
+    words_.take(',');
   }
   return all;
 }
 
 Statement Reader::statement() {
   Statement made;
-  made.ptx_line = line_, made.file = file_, made.line = source_line_;
-  if (take('@')) {
-    made.guard_flip = take('!');
-    made.guard = word();
-    skip_space();
-    made.ptx_line = line_;
+  made.ptx_line = words_.line(), made.file = file_, made.line = source_line_;
+  if (words_.take('@')) {
+    made.guard_flip = words_.take('!');
+    made.guard = words_.word();
+    words_.skip_space();
+    made.ptx_line = words_.line();
   }
-  made.opcode = word();
+  made.opcode = words_.word();
   if (made.opcode.ends_with(':') && made.guard.empty()) {
     made.what = Statement::What::label;
     made.opcode.pop_back();
     return made;
   }
-  while (!take(';')) {
-    made.operands.push_back(operand());
-    if (take(',')) continue;
-    if (peek() != ';') fail("'" + made.opcode + "' has an operand that cannot be read");
+  while (!words_.take(';')) {
+    made.operands.push_back(words_.operand());
+    if (words_.take(',')) continue;
+    if (words_.peek() != ';')
+      words_.fail("'" + made.opcode + "' has an operand that cannot be read");
   }
   return made;
 }
 
 void Reader::body(Function& function) {
-  expect('{');
+  words_.expect('{');
   int depth = 1;
   while (depth > 0) {
-    if (done()) fail("a '}' is missing");
+    if (words_.done()) words_.fail("a '}' is missing");
     Statement made;
-    made.ptx_line = line_, made.file = file_, made.line = source_line_;
-    if (take('{')) {
+    made.ptx_line = words_.line(), made.file = file_, made.line = source_line_;
+    if (words_.take('{')) {
       made.what = Statement::What::open, ++depth;
-    } else if (take('}')) {
+    } else if (words_.take('}')) {
       made.what = Statement::What::close, --depth;
-    } else if (take(';')) {
+    } else if (words_.take(';')) {
       continue;
-    } else if (peek() == '.') {
-      std::string name = word();
+    } else if (words_.peek() == '.') {
+      std::string name = words_.word();
       if (const auto dot = name.find('.', 1); dot != std::string::npos) {  // ".reg.b32"
-        at_ -= name.size() - dot;
+        words_.back(name.size() - dot);
         name.resize(dot);
       }
       if (name == ".loc") {
@@ -263,28 +175,27 @@ void Reader::body(Function& function) {
         continue;
       }
       if (name == ".pragma") {
-        while (peek() != ';') ++at_;
-        expect(';');
+        words_.skip_past(';');
         continue;
       }
       if (name != ".reg" && name != ".param" && name != ".local" && name != ".shared") {
-        fail("the directive '" + name + "' is not known to paper");
+        words_.fail("the directive '" + name + "' is not known to paper");
       }
       made.what = Statement::What::declaration;
       bool more = true;
-      for (; more; more = take(',')) {
+      for (; more; more = words_.take(',')) {
         if (!made.declaration.name.empty()) {  // .reg .b32 a, b;
           Declaration next = made.declaration;
-          next.name = word();
+          next.name = words_.word();
           next.range = false, next.count = 1;
-          if (take('<')) next.count = number(word()), next.range = true, expect('>');
+          if (words_.take('<')) next.count = words_.number(), next.range = true, words_.expect('>');
           made.declaration = std::move(next);
         } else {
           made.declaration = declaration(name, ";,");
         }
         function.body.push_back(made);
       }
-      expect(';');
+      words_.expect(';');
       continue;
     } else {
       made = statement();
@@ -296,29 +207,29 @@ void Reader::body(Function& function) {
 void Reader::function(What what, Text& into) {
   Function made;
   made.entry = what == What::kernel;
-  if (!made.entry && peek() == '(') made.results = parameters();
-  made.name = word();
+  if (!made.entry && words_.peek() == '(') made.results = parameters();
+  made.name = words_.word();
   made.parameters = parameters();
-  while (peek() == '.') {
-    const std::string name = word();
+  while (words_.peek() == '.') {
+    const std::string name = words_.word();
     if (name == ".maxntid") {
-      made.threads_max = number(word());
-      while (take(',')) made.threads_max *= number(word());
+      made.threads_max = words_.number();
+      while (words_.take(',')) made.threads_max *= words_.number();
     } else if (name == ".minnctapersm" || name == ".maxnreg" || name == ".reqntid") {
       do {
-        number(word());
-      } while (take(','));
+        words_.number();
+      } while (words_.take(','));
     } else if (name != ".noreturn") {
       made.error = "the directive '" + name + "' is not known to paper";
     }
   }
-  if (!take(';')) {
+  if (!words_.take(';')) {
     made.defined = true;
-    const std::size_t begin = at_;
-    made.unread_line = line_;
-    expect('{');
-    skip_braces();
-    made.unread = text_.substr(begin, at_ - begin);
+    const std::size_t begin = words_.at();
+    made.unread_line = words_.line();
+    words_.expect('{');
+    words_.skip_braces();
+    made.unread = words_.since(begin);
   }
   Function& known = into.functions[made.name];
   if (made.defined || !known.defined) known = std::move(made);
@@ -326,37 +237,33 @@ void Reader::function(What what, Text& into) {
 
 void Reader::directive_of_module(const std::string& name, Text& into) {
   if (name == ".version" || name == ".target" || name == ".address_size") {
-    rest_of_line();
+    words_.rest_of_line();
   } else if (name == ".file") {
-    const std::uint32_t file = number(word());
-    expect('"');
-    const std::size_t end = text_.find('"', at_);
-    const std::filesystem::path path(text_.substr(at_, end - at_));
-    into.files[file] = path.lexically_normal().string();
-    at_ = end + 1;
-    rest_of_line();
+    const std::uint32_t file = words_.number();
+    into.files[file] = std::filesystem::path(words_.quoted()).lexically_normal().string();
+    words_.rest_of_line();
   } else if (name == ".section") {
-    while (!take('{')) ++at_;
-    skip_braces();
+    words_.skip_past('{');
+    words_.skip_braces();
   } else if (name == ".entry" || name == ".func") {
     function(name == ".entry" ? What::kernel : What::function, into);
   } else if (name == ".global" || name == ".const" || name == ".shared") {
     into.variables.push_back(declaration(name, ";"));
-    expect(';');
+    words_.expect(';');
   } else if (name == ".pragma") {
-    rest_of_line();
+    words_.rest_of_line();
   } else {
-    fail("the directive '" + name + "' is not known to paper");
+    words_.fail("the directive '" + name + "' is not known to paper");
   }
 }
 
 void Reader::read(Text& into) {
   try {
-    while (!done()) {
-      std::string name = word();
+    while (!words_.done()) {
+      std::string name = words_.word();
       bool external = false;
       for (; name == ".visible" || name == ".extern" || name == ".weak" || name == ".common";
-           name = word()) {
+           name = words_.word()) {
         external = external || name == ".extern";
       }
       const std::size_t before = into.variables.size();
