@@ -55,6 +55,10 @@ Results elements(Device& device) {
     each.fill_(3);
     all.push_back(each);
   }
+  const Tensor four = noise({4, 256}, f32, device);  // turns of a block
+  for (const Tensor& other : {noise({1}, f32, device, 1), noise({256}, f32, device, 1)}) {
+    append(all, {ops::add(four, other), ops::subtract(four, other), ops::multiply(four, other)});
+  }
   // A rest of three turns of a block.
   all.push_back(ops::add(noise({7, 256}, f32, device), noise({256}, f32, device, 1)));
   all.push_back(window(7 * 256, device, 4));

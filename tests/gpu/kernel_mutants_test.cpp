@@ -153,9 +153,9 @@ TEST_CASE("gpu: a kernel that lost a barrier, a bound or half a mask is found ou
   CHECK(not_launched(users) == std::vector<std::string>{});
 }
 
-// Half an hour, by: bin/test_gpu_kernels '[mutants]', or of one kernel with: -c 'attend<float, 32,
-// 32>' Prints, of each kernel: told by a finding, by a value, by nothing; and the compiler's
-// choices of a division, which stay as they are.
+// Ten minutes or more, by: bin/test_gpu_kernels '[mutants]', or of one kernel with:
+// -c 'attend<float, 32, 32>'. Prints, of each kernel: told by a finding, by a value, by nothing;
+// and the compiler's choices of a division, which stay as they are.
 TEST_CASE("gpu: every changed instruction is found out, or listed", "[.all][mutants][paper]") {
   static const auto users = cases_of_kernels();
   static const auto spared = survivors();
