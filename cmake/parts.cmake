@@ -176,8 +176,9 @@ function(lockstep_use_parts target)
   endforeach()
 endfunction()
 
-# Flags of students' files: quick to compile, warnings shown but never errors.
-set(LOCKSTEP_STUDENT_FLAGS -std=c++20 -O1 -g0 -Wall -Wextra -I${CMAKE_SOURCE_DIR} -fmax-errors=5)
+# Flags of students' files: quick to compile. Warnings are shown, and one of them is an error: without
+# a return, a function does anything, and the verdict would be about that.
+set(LOCKSTEP_STUDENT_FLAGS -std=c++20 -O1 -g0 -Wall -Wextra -Werror=return-type -I${CMAKE_SOURCE_DIR} -fmax-errors=5)
 set(LOCKSTEP_PLAYER_LINK_FLAGS -pthread)
 if(LOCKSTEP_SANITIZE)   # a sanitizer's runtime wants the dynamic linker
   list(APPEND LOCKSTEP_STUDENT_FLAGS -fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer)

@@ -1,6 +1,8 @@
 # ./lab doctor: what the machine has, what is off, and how to fix it. It builds and installs nothing.
 # The exit code is 3 if something essential is missing.
 
+. "$root/setup/setup.sh"   # which nvcc counts
+
 doctor_help() {
   cat <<'TEXT'
 usage: ./lab doctor [--json]
@@ -62,9 +64,10 @@ cuda_wanted=13
 driver_wanted=580
 
 doctor_toolkit() {
-  nvcc=$(command -v nvcc || echo "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")
+  nvcc=$(installed_nvcc)
   fetched=$root/build/cuda/nvidia/cu13/bin/nvcc   # ./lab setup --gpu
-  [ -x "$nvcc" ] || [ -n "${CUDA_HOME:-}" ] || [ ! -x "$fetched" ] || nvcc=$fetched
+  [ -n "$nvcc" ] || [ ! -x "$fetched" ] || nvcc=$fetched
+  [ -n "$nvcc" ] || nvcc=$(command -v nvcc || echo "${CUDA_HOME:-${CUDA_DEFAULT:-/usr/local/cuda}}/bin/nvcc")
   if [ ! -x "$nvcc" ]; then
     report nvcc off "no CUDA toolkit: neither --device cuda nor --paper; everything else works" \
       "./lab setup --gpu fetches NVIDIA's compiler (104 MB), or install its CUDA Toolkit $cuda_wanted"
@@ -73,7 +76,7 @@ doctor_toolkit() {
   have=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
   if [ "${have%%.*}" != "$cuda_wanted" ]; then
     report nvcc off "$nvcc is of CUDA $have, and the GPU's kernels need CUDA $cuda_wanted" \
-      "install NVIDIA's CUDA Toolkit $cuda_wanted; it may stand beside the other"
+      "./lab setup --gpu fetches NVIDIA's compiler (104 MB), or install its CUDA Toolkit $cuda_wanted; it may stand beside the other"
   elif [ ! -e "$(dirname "$nvcc")/../include/cuda_runtime_api.h" ]; then
     report nvcc off "$nvcc is there, but not the headers of the runtime" "install all of the CUDA Toolkit"
   else

@@ -1,21 +1,25 @@
-# ./lab setup --gpu: NVIDIA's compiler from PyPI, in a folder of build/, where the machine has no CUDA
-# toolkit (docs/decisions/0045). No other command fetches it.
+# ./lab setup: what one command only needs. For --gpu that is NVIDIA's compiler from PyPI, in a folder
+# of build/, where the machine has no CUDA toolkit (docs/decisions/0045). No other command fetches it.
 
 setup_help() {
   cat <<'TEXT'
 usage: ./lab setup --gpu [--fetch]
+       ./lab setup --docs
 
-Fetches NVIDIA's compiler and the headers of its runtime from PyPI (104 MB, 270 MB unpacked) to
+--gpu fetches NVIDIA's compiler and the headers of its runtime from PyPI (104 MB, 270 MB unpacked) to
 build/cuda, checks their digests, and configures the build anew. After that, --device cuda --paper and
 ./lab gpu explain work without a GPU. Where CUDA 13 is installed, there is nothing to do.
 
   --fetch   also where CUDA 13 is installed
+
+--docs installs what ./lab docs needs: Doxygen, blahtexml and a font for formulas.
 TEXT
 }
 
-# The nvcc of a toolkit of CUDA 13 that is not ours; nothing where there is none.
+# The nvcc of a toolkit of CUDA 13 that is not ours, of several the one that cmake/cuda.cmake takes;
+# nothing where there is none. A test names a folder in CUDA_DEFAULT.
 installed_nvcc() {
-  for nvcc in "$(command -v nvcc)" "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc"; do
+  for nvcc in "$(command -v nvcc)" ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} ${CUDA_PATH:+"$CUDA_PATH/bin/nvcc"} "${CUDA_DEFAULT:-/usr/local/cuda}/bin/nvcc"; do
     [ -x "$nvcc" ] || continue
     case $("$nvcc" --version 2>/dev/null) in *"release 13."*) echo "$nvcc"; return ;; esac
   done
@@ -60,12 +64,19 @@ lab_setup() {
   for argument in "$@"; do
     case $argument in
       --help | -h) setup_help; exit 0 ;;
-      --gpu) wanted=gpu ;;
+      --gpu | --docs) wanted=${argument#--} ;;
       --fetch) even_so=yes ;;
       *) fail 2 "setup has no option '$argument'; see ./lab setup --help" ;;
     esac
   done
-  [ "$wanted" = gpu ] || fail 2 "say what to set up: ./lab setup --gpu"
+  case $wanted in
+    gpu) set_up_gpu ;;
+    docs) install_packages $packages_docs ;;
+    *) fail 2 "say what to set up: ./lab setup --gpu, or --docs" ;;
+  esac
+}
+
+set_up_gpu() {
   have=$(installed_nvcc)
   if [ -n "$have" ] && [ "$even_so" = no ]; then
     echo "CUDA 13 is installed: $have. There is nothing to fetch."

@@ -254,7 +254,7 @@ int run(int argc, const char* const* argv) {
   if (arguments.given("way") && std::ranges::min(groups) == 1) {
     throw UsageError("--way says how ranks share gradients; pass --ranks 2 or more");
   }
-  if (arguments.has("--backend nccl")) apps::check_gpus(arguments, std::ranges::max(groups));
+  if (apps::uses_gpu(arguments)) apps::check_gpus(arguments, std::ranges::max(groups));
   TrainBench bench(arguments, std::move(models), groups);
   bench.measure();
   return bench.print();

@@ -53,7 +53,7 @@ int gpus_shown(const Arguments& arguments, const Seat& seat) {
 }
 
 Computing::Computing(const Arguments& arguments, const Seat& seat)
-    : device_(chosen(arguments, seat)), on_paper_(arguments.flag("paper")) {}
+    : device_(chosen(arguments, seat)), on_paper_(uses_gpu(arguments) && gpu::on_paper()) {}
 
 bool Computing::ends_well() const {
   if (!on_paper_) return true;

@@ -7,6 +7,7 @@
 #include "engine/apps/sim_command_line.hpp"
 #include "engine/apps/sim_programs.hpp"
 #include "engine/apps/sim_report.hpp"
+#include "engine/base/nearest.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/stopwatch.hpp"
 #include "engine/comm/worlds/sim/sim_group.hpp"
@@ -24,15 +25,18 @@ using apps::SimProgram, apps::sim_programs;
 
 const SimProgram& program_of(const std::vector<std::string>& words) {
   std::string known;
+  std::vector<std::string> names;
   for (const SimProgram& program : sim_programs()) {
     if (words.size() == 1 && words.front() == program.name) return program;
+    names.emplace_back(program.name);
     known += text(known.empty() ? "" : ", ", program.name);
   }
   if (words.empty()) {
     throw UsageError(text("name a program to run: one of ", known,
                           ", as in ./lab sim --ranks 8 ring_all_reduce"));
   }
-  throw UsageError(text("there is no program '", words.back(), "'; name one of: ", known));
+  throw UsageError(text("there is no program '", words.back(), "'",
+                        did_you_mean(words.back(), names), " (programs: ", known, ")"));
 }
 
 struct Setting {

@@ -45,9 +45,8 @@ double agreed_flops_s(comm::ProcessGroup& group) {
 }
 
 // On paper, what was carried out counts, and not when the host asked for it.
-trace::Timeline timeline_of(const apps::RankTrace& trace, Device& device,
-                            const Arguments& arguments) {
-  if (!arguments.flag("paper")) return trace.timeline();
+trace::Timeline timeline_of(const apps::RankTrace& trace, Device& device) {
+  if (!gpu::on_paper()) return trace.timeline();
   device.settle();
   return trace.timeline_of_paper(gpu::paper_history());
 }
@@ -94,11 +93,11 @@ int train_here(const Arguments& arguments) {
                                                   world.joined.get(),
                                                   world.pairs.get()});
   if (traces) {
-    trace::Timeline timeline = timeline_of(trace, device, arguments);
+    trace::Timeline timeline = timeline_of(trace, device);
     timeline.title = text("train on ", world.group->size(), " processes");
     timeline.facts = {{"model", arguments.get("model")},
                       {"backend", std::string(world.group->backend())}};
-    if (arguments.flag("paper")) {
+    if (gpu::on_paper()) {
       timeline.facts.emplace_back(
           "times", "of paper, not of a GPU: they show what ran beside what, not how long it takes");
     }

@@ -14,6 +14,7 @@
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/saved_run.hpp"
 #include "engine/collectives/all_reduce_choice.hpp"
+#include "engine/gpu/open_gpu.hpp"
 #include "engine/tensor/kernels.hpp"
 #include "engine/tensor/symbolic.hpp"
 #include "engine/train/json_log.hpp"
@@ -127,7 +128,7 @@ void add_watchers(Watchers& watchers, const Arguments& arguments,
                   const train::RunDescription& run) {
   const auto paper = isatty(STDOUT_FILENO) == 1 ? train::Paper::terminal : train::Paper::plain;
   // How fast paper is says nothing about a GPU.
-  const auto rates = arguments.flag("paper") ? train::Rates::hidden : train::Rates::shown;
+  const auto rates = gpu::on_paper() ? train::Rates::hidden : train::Rates::shown;
   watchers.progress = std::make_unique<train::Progress>(std::cout, paper, rates);
   watchers.all.push_back(watchers.progress.get());
   if (arguments.given("log")) {

@@ -30,6 +30,11 @@ struct CommError : Error {
   using Error::Error;
 };
 
+// Memory for a tensor that the host does not have.
+struct OutOfMemory : Error {
+  using Error::Error;
+};
+
 // A student's part that has not been written yet. The only thing a stub may do.
 struct NotImplemented : Error {
   explicit NotImplemented(const std::string& part)

@@ -34,8 +34,11 @@ std::optional<std::string> nearest(const std::string& word,
                                         });
   if (closest == candidates.end()) return std::nullopt;
   const std::size_t letters = std::max(word.size(), closest->size());
-  if (2 * edit_distance(word, *closest) > letters) return std::nullopt;
-  return *closest;
+  if (2 * edit_distance(word, *closest) <= letters) return *closest;
+  const auto begun = std::ranges::find_if(
+      candidates, [&](const std::string& each) { return each.starts_with(word); });
+  if (word.size() < 3 || begun == candidates.end()) return std::nullopt;
+  return *begun;
 }
 
 std::string did_you_mean(const std::string& word, std::span<const std::string> candidates,

@@ -8,8 +8,9 @@
 namespace lockstep {
 
 // The candidate with the smallest edit distance to `word` (insert, delete, replace, swap two
-// neighbours: one each); the first of equals; nullopt when none resembles it: a distance of more
-// than half of the longer word's letters is no typing error.
+// neighbours: one each); the first of equals. A distance of more than half of the longer word's
+// letters is no typing error. Then the first candidate that begins with `word`, if this has three
+// letters or more; else nullopt.
 //   Source  optimal string alignment, [Dam64]
 std::optional<std::string> nearest(const std::string& word,
                                    std::span<const std::string> candidates);

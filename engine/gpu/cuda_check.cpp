@@ -3,24 +3,36 @@
 #include "engine/base/text.hpp"
 #include "engine/gpu/open_gpu.hpp"
 
+// Of engine/paper/cudart only.
+extern "C" __attribute__((weak)) const char* paperFindings();
+
 namespace lockstep::gpu {
+
+bool on_paper() { return paperFindings != nullptr; }
+
 namespace {
 
-std::string advice_for(cudaError_t error) {
+// Paper tells which kernel it was when the program ends.
+std::string which_kernel() {
+  return on_paper() ? "" : "; run the same with --paper to see which";
+}
+
+std::string advice_for(cudaError_t error, std::string_view call) {
   switch (error) {
     case cudaErrorMemoryAllocation:
+      if (call == "cudaMallocHost") return "the host's memory that a GPU can read is spent";
       return "the GPU's memory is spent; make the batch or the model smaller";
     case cudaErrorIllegalAddress:
-      return "a kernel reached memory that is not its own; run the same with --paper to see which";
+      return "a kernel reached memory that is not its own" + which_kernel();
     case cudaErrorIllegalInstruction:
-      return "a kernel met an instruction that is not known here; run the same with --paper to see "
-             "which";
+      return "a kernel met an instruction that is not known here" + which_kernel();
     case cudaErrorInvalidPtx:
       return "a kernel holds an instruction that the driver, or paper, does not know";
     case cudaErrorLaunchTimeout:
-      return "a kernel ran too long; run the same with --paper to see which";
+      return "a kernel ran too long" + which_kernel();
     default:
-      return "nvidia-smi says in what state the GPU is";
+      return on_paper() ? "a finding of paper's, or a fault that a PAPER_ variable asked for"
+                        : "nvidia-smi says in what state the GPU is";
   }
 }
 
@@ -49,7 +61,7 @@ std::string missing_for(cudaError_t error) {
 void throw_cuda(cudaError_t error, const char* call) {
   cudaGetLastError();  // it is told here, and the next launch must not be blamed for it
   throw GpuError(text("cuda: ", call, " failed with ", cudaGetErrorName(error), " (",
-                      cudaGetErrorString(error), "): ", advice_for(error)));
+                      cudaGetErrorString(error), "): ", advice_for(error, call)));
 }
 
 void throw_no_gpu(cudaError_t error) {

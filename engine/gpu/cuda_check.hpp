@@ -9,6 +9,10 @@
 
 namespace lockstep::gpu {
 
+// Whether paper stands in for NVIDIA's libraries: by --paper, or because LD_LIBRARY_PATH names its
+// folder.
+bool on_paper();
+
 [[noreturn]] void throw_cuda(cudaError_t error, const char* call);
 [[noreturn]] void throw_no_gpu(cudaError_t error);  // of the first call: what is missing
 [[noreturn]] void throw_cublas(cublasStatus_t status, const char* call);

@@ -32,12 +32,12 @@ std::string opened(const GpuOptions& options) {
   if (major < 8) throw_no_gpu(cudaErrorNoKernelImageForDevice);
   check(cudaSetDevice(options.device), "cudaSetDevice");
   cudaGetLastError();  // of a device before this one, whose end could not tell of it
-  return options.hardware == Hardware::paper ? "cuda on paper" : "cuda";
+  return on_paper() ? "cuda on paper" : "cuda";
 }
 
 BlockPool::Keep keep_of(const GpuOptions& options) {
   const bool kept = options.blocks == Blocks::kept ||
-                    (options.blocks == Blocks::chosen && options.hardware == Hardware::nvidia);
+                    (options.blocks == Blocks::chosen && !on_paper());
   return kept ? BlockPool::Keep::blocks : BlockPool::Keep::nothing;
 }
 
@@ -154,7 +154,8 @@ void CudaDevice::refuse(std::size_t bytes) const {
                         bytes_text(static_cast<std::int64_t>(total)), " are free")
                  : std::string("the GPU's memory is spent"),
            ". This run holds: ", table,
-           ". Pass a smaller --batch-size, --recompute, or another --dtype"));
+           ". A smaller batch, model or sequence needs less, and so do bfloat16 and, in training, ",
+           "--recompute"));
 }
 
 }  // namespace lockstep::gpu

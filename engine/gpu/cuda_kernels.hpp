@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 
+#include "engine/gpu/cuda_check.hpp"
 #include "engine/gpu/fault_box.hpp"
 #include "engine/gpu/scratch.hpp"
 #include "engine/tensor/kernels.hpp"
@@ -40,7 +41,7 @@ class CudaKernels final : public Kernels {
   CudaKernels(cudaStream_t stream, cublasHandle_t blas, FaultBox& faults, Scratch& scratch,
               Staging& staging);
 
-  std::string_view name() const override { return "cuBLAS"; }
+  std::string_view name() const override { return on_paper() ? "paper" : "cuBLAS"; }
 
   void copy(const Tensor& from, Out to) const override;
   void copy_runs(const Tensor& from, const Runs& runs, InOut to) const override;

@@ -9,7 +9,7 @@ namespace {
 
 [[noreturn]] void refuse() {
   throw GpuError(text("this build has no GPU code: CUDA is ", LOCKSTEP_CUDA_STATE,
-                      ". Leave out --device cuda to train on the CPU"));
+                      ". Leave out --device cuda to compute on the CPU"));
 }
 
 }  // namespace
@@ -21,6 +21,8 @@ int count_gpus(const GpuOptions&) { refuse(); }
 std::unique_ptr<Wires> open_wires(Device&) {
   throw GpuError(text("this build has no NCCL: CUDA is ", LOCKSTEP_CUDA_STATE));
 }
+
+bool on_paper() { return false; }
 
 std::string paper_findings() { return {}; }
 

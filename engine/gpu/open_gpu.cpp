@@ -67,14 +67,12 @@ void* open_paper() {
   return cudart;
 }
 
-// The process's paper; nullptr where it was not opened.
-void* paper_of_process() {
-  return dlopen((paper_folder / "libcudart.so.13").c_str(), RTLD_NOW | RTLD_NOLOAD);
-}
+void* cudart_of_process() { return dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD); }
 
-bool nvidia_is_open() {
-  void* const cudart = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
-  return cudart != nullptr && cudart != paper_of_process();
+// The process's paper, which LD_LIBRARY_PATH may have brought; nullptr where there is none.
+void* paper_of_process() {
+  void* const cudart = cudart_of_process();
+  return cudart != nullptr && dlsym(cudart, "paperFindings") != nullptr ? cudart : nullptr;
 }
 
 void configure(void* paper, const std::vector<std::string>& settings) {
@@ -96,12 +94,14 @@ std::string told_by_paper(const char* function) {
 
 // The object, with NVIDIA's libraries below it, or paper's.
 void* open_object(const GpuOptions& options) {
-  const bool on_paper = options.hardware == Hardware::paper;
-  if (on_paper ? nvidia_is_open() : paper_of_process() != nullptr) {
-    throw GpuError(text("this process has opened ", on_paper ? "NVIDIA's libraries" : "paper",
+  static bool paper_was_asked_for = false;
+  const bool asks = options.hardware == Hardware::paper;
+  if (asks ? cudart_of_process() != nullptr && !on_paper() : paper_was_asked_for) {
+    throw GpuError(text("this process has opened ", asks ? "NVIDIA's libraries" : "paper",
                         " already, and a process has one or the other"));
   }
-  if (on_paper) configure(open_paper(), options.paper);
+  paper_was_asked_for = asks;
+  if (asks) configure(open_paper(), options.paper);
   return opened(object_file, RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -127,6 +127,8 @@ std::unique_ptr<Wires> open_wires(Device& gpu) {
   }
   return std::unique_ptr<Wires>(wires);
 }
+
+bool on_paper() { return paper_of_process() != nullptr; }
 
 std::string paper_findings() { return told_by_paper("paperFindings"); }
 

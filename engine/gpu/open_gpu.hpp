@@ -47,17 +47,21 @@ std::unique_ptr<Device> open_gpu(const GpuOptions& options);
 //   Throws  as open_gpu; where there is none, too
 int count_gpus(const GpuOptions& options);
 
+// Whether the GPU of this process is paper: Hardware::paper was asked for, or LD_LIBRARY_PATH names
+// paper's folder, so that the loader took it for NVIDIA's libraries. Known once a GPU is open.
+bool on_paper();
+
 // What paper has found since the process began, a sentence a line; empty where nothing is wrong,
 // and where paper was never opened. Kernels that nobody has waited for have not run: settle()
 // first.
 std::string paper_findings();
 
 // What each line of each kernel's source did on paper, where the setting `counters` is 1; for
-// explain/counted_kernel.hpp.
+// explain/counted.hpp.
 std::string paper_lines();
 
-// What each kernel did on paper since the process began, a line a kernel: "NAME: launches 3,
-// instructions 120, ...". All but these two are counted where the setting `counters` is 1.
+// What each kernel did on paper since the process began: a table with a headline, a line a kernel.
+// All but launches and instructions are counted where the setting `counters` is 1.
 std::string paper_counters();
 
 // What paper has carried out and when, with the setting `history`: a line an operation, in the

@@ -1,98 +1,118 @@
 // Settings by key, and from the environment.
 #include "engine/paper/settings.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <type_traits>
 
 namespace lockstep::paper {
 namespace {
 
-template <typename T>
-bool read_number(std::string_view text, T& into) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return false;
-  into = value;
+bool read_into(std::string_view text, std::string& into) {
+  into = text;
   return true;
 }
 
-bool read_switch(std::string_view text, bool& into) {
+bool read_into(std::string_view text, bool& into) {
   if (text != "0" && text != "1") return false;
   into = text == "1";
   return true;
 }
 
-struct Variable {
-  const char* variable;
-  const char* key;
+template <typename T>
+bool read_into(std::string_view text, T& into) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0)) return false;
+  into = value;
+  return true;
+}
+
+struct Setting {
+  std::string_view key, variable;  // variable: empty where the environment has none
+  bool (*read)(std::string_view, Settings&);
+  const char* takes;
 };
-constexpr std::array<Variable, 20> variables{{{"PAPER_SEED", "seed"},
-                                              {"PAPER_CHECKS", "checks"},
-                                              {"PAPER_STRICT", "strict"},
-                                              {"PAPER_COUNTERS", "counters"},
-                                              {"PAPER_HISTORY", "history"},
-                                              {"PAPER_DEADLINE", "deadline_s"},
-                                              {"PAPER_INSTRUCTIONS", "instructions_max"},
-                                              {"PAPER_MEMORY", "memory_bytes"},
-                                              {"PAPER_DEVICES", "devices"},
-                                              {"PAPER_DRIVER", "driver"},
-                                              {"PAPER_CAPABILITY", "capability"},
-                                              {"PAPER_FAIL_ALLOCATION", "fail_allocation"},
-                                              {"PAPER_FAIL_LAUNCH", "fail_launch"},
-                                              {"PAPER_FAIL_CALL", "fail_call"},
-                                              {"PAPER_SKIP_EVENT_WAIT", "skip_event_wait"},
-                                              {"PAPER_FAIL_COLLECTIVE", "fail_collective"},
-                                              {"PAPER_GRID", "grid_max"},
-                                              {"PAPER_SKIP_WAIT", "skip_wait"},
-                                              {"PAPER_MOVE_LAUNCH", "move_launch"},
-                                              {"PAPER_PTX_EDIT", "ptx_edit"}}};
+
+template <auto member>
+constexpr Setting setting(std::string_view key, std::string_view variable) {
+  using T = std::remove_reference_t<decltype(std::declval<Settings&>().*member)>;
+  const char* const takes = std::is_same_v<T, bool>          ? "0 or 1"
+                            : std::is_same_v<T, std::string> ? "a text"
+                            : std::is_same_v<T, double>      ? "a number of seconds"
+                                                             : "a whole number";
+  return {key, variable,
+          [](std::string_view text, Settings& into) { return read_into(text, into.*member); },
+          takes};
+}
+
+constexpr std::array settings{
+    setting<&Settings::seed>("seed", "PAPER_SEED"),
+    setting<&Settings::checks>("checks", "PAPER_CHECKS"),
+    setting<&Settings::strict>("strict", "PAPER_STRICT"),
+    setting<&Settings::counters>("counters", "PAPER_COUNTERS"),
+    setting<&Settings::history>("history", "PAPER_HISTORY"),
+    setting<&Settings::deadline_s>("deadline_s", "PAPER_DEADLINE"),
+    setting<&Settings::instructions_max>("instructions_max", "PAPER_INSTRUCTIONS"),
+    setting<&Settings::memory_bytes>("memory_bytes", "PAPER_MEMORY"),
+    setting<&Settings::devices>("devices", "PAPER_DEVICES"),
+    setting<&Settings::driver>("driver", "PAPER_DRIVER"),
+    setting<&Settings::capability>("capability", "PAPER_CAPABILITY"),
+    setting<&Settings::fail_allocation>("fail_allocation", "PAPER_FAIL_ALLOCATION"),
+    setting<&Settings::fail_launch>("fail_launch", "PAPER_FAIL_LAUNCH"),
+    setting<&Settings::fail_call>("fail_call", "PAPER_FAIL_CALL"),
+    setting<&Settings::fail_collective>("fail_collective", "PAPER_FAIL_COLLECTIVE"),
+    setting<&Settings::skip_event_wait>("skip_event_wait", "PAPER_SKIP_EVENT_WAIT"),
+    setting<&Settings::skip_wait>("skip_wait", "PAPER_SKIP_WAIT"),
+    setting<&Settings::move_launch>("move_launch", "PAPER_MOVE_LAUNCH"),
+    setting<&Settings::grid_max>("grid_max", "PAPER_GRID"),
+    setting<&Settings::ptx_edit>("ptx_edit", "PAPER_PTX_EDIT"),
+    setting<&Settings::edit_call>("edit_call", ""),
+    setting<&Settings::edit_as>("edit_as", "")};
+
+[[noreturn]] void refuse(const std::string& sentence) {
+  std::fprintf(stderr, "paper: %s\n", sentence.c_str());
+  std::_Exit(2);
+}
+
+std::string all_variables() {
+  std::string all;
+  for (const Setting& each : settings) {
+    if (each.variable.empty()) continue;
+    all += (all.empty() ? "" : ", ") + std::string(each.variable);
+  }
+  return all;
+}
 
 }  // namespace
 
-bool configure(Settings& settings, std::string_view key, std::string_view value) {
-  if (key == "seed") return read_number(value, settings.seed);
-  if (key == "checks") return read_switch(value, settings.checks);
-  if (key == "strict") return read_switch(value, settings.strict);
-  if (key == "counters") return read_switch(value, settings.counters);
-  if (key == "history") return read_switch(value, settings.history);
-  if (key == "deadline_s") return read_number(value, settings.deadline_s);
-  if (key == "instructions_max") return read_number(value, settings.instructions_max);
-  if (key == "memory_bytes") return read_number(value, settings.memory_bytes);
-  if (key == "devices") return read_number(value, settings.devices);
-  if (key == "driver") return read_number(value, settings.driver);
-  if (key == "capability") return read_number(value, settings.capability);
-  if (key == "fail_allocation") return read_number(value, settings.fail_allocation);
-  if (key == "fail_launch") return read_number(value, settings.fail_launch);
-  if (key == "fail_call") return read_number(value, settings.fail_call);
-  if (key == "fail_collective") return read_number(value, settings.fail_collective);
-  if (key == "skip_event_wait") return read_number(value, settings.skip_event_wait);
-  if (key == "grid_max") return read_number(value, settings.grid_max);
-  if (key == "skip_wait") return read_number(value, settings.skip_wait);
-  if (key == "move_launch") return read_number(value, settings.move_launch);
-  if (key == "edit_call") return read_number(value, settings.edit_call);
-  if (key == "edit_as") {
-    settings.edit_as = value;
-    return true;
-  }
-  if (key == "ptx_edit") {
-    settings.ptx_edit = value;
-    return true;
-  }
-  return false;
+bool configure(Settings& into, std::string_view key, std::string_view value) {
+  const auto meant = std::ranges::find(settings, key, &Setting::key);
+  return meant != settings.end() && meant->read(value, into);
 }
 
 Settings settings_of_environment() {
-  Settings settings;
-  for (const auto& [variable, key] : variables) {
-    const char* value = std::getenv(variable);
-    if (value == nullptr || configure(settings, key, value)) continue;
-    std::fprintf(stderr, "paper: %s=%s does not read; it sets '%s'\n", variable, value, key);
-    std::_Exit(2);
+  Settings made;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view assignment(*each);
+    if (!assignment.starts_with("PAPER_")) continue;
+    const std::size_t sign = std::min(assignment.find('='), assignment.size() - 1);
+    const std::string variable(assignment.substr(0, sign)), value(assignment.substr(sign + 1));
+    const auto meant = std::ranges::find(settings, variable, &Setting::variable);
+    if (meant == settings.end()) {
+      refuse("there is no variable " + variable + "; its variables are " + all_variables());
+    }
+    if (!meant->read(value, made)) {
+      refuse(variable + " takes " + meant->takes + ", not '" + value + "'");
+    }
   }
-  return settings;
+  return made;
 }
 
 }  // namespace lockstep::paper

@@ -47,8 +47,8 @@ struct Settings {
 bool configure(Settings& settings, std::string_view key, std::string_view value);
 
 // The settings of the environment: PAPER_SEED and so on, the members' names in capitals without
-// unit (a value that does not read is told on stderr and ends the program: a gate must not pass by
-// a typo).
+// unit. A value that does not read, and a name that there is none of, is told on stderr and ends
+// the program: a gate must not pass by a typo.
 Settings settings_of_environment();
 
 }  // namespace lockstep::paper

@@ -99,10 +99,16 @@ std::string short_names(std::string text) {
     if (end == std::string::npos) break;
     text.erase(at, end + 1 - at);
   }
-  for (const std::string_view part : {"lockstep::comm::", "lockstep::", "std::__cxx11::"}) {
+  // A name that the compiler proposes keeps what has to be written before it.
+  const std::size_t proposal = std::min(text.find("did you mean "), text.size());
+  std::string proposed = text.substr(proposal);
+  text.resize(proposal);
+  erase_all(text, "lockstep::comm::");
+  for (const std::string_view part : {"lockstep::", "std::__cxx11::"}) {
     erase_all(text, part);
+    erase_all(proposed, part);
   }
-  return text;
+  return text + proposed;
 }
 
 std::string_view name_of(Severity severity) {
@@ -137,6 +143,8 @@ constexpr std::array advices{
     Advice{"expected ';'", "a ; is missing"},
     Advice{"expected ‘}’ at end of input", "a { is never closed"},
     Advice{"expected '}'", "a { is never closed"},
+    Advice{"no return statement in function", "the function has to return a value"},
+    Advice{"control reaches end of non-void", "every way through the function has to return a value"},
     Advice{"to be of abstract type", "it can only be passed by reference: write & after its type"},
     Advice{"has incomplete type", "include the header that defines it"},
     Advice{"discards qualifiers", "it is const here: take it by value or by const &"},

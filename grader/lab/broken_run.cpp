@@ -100,7 +100,7 @@ Exit run_broken(const Lab& lab, const Options& options, const Arguments& typed) 
   const std::vector<Broken> all = broken_parts(lab.places.root, lab.course);
   if (typed.get("break") == "list") {
     for (const Broken& broken : all) {
-      std::cout << "  " << padded(broken.name, 22) << broken.what << "\n";
+      std::cout << "  " << padded(broken.name, 25) << broken.what << "\n";
     }
     return Exit::passed;
   }

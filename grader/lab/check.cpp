@@ -21,7 +21,10 @@ namespace fs = std::filesystem;
 
 Options check_options() {
   Options options("./lab check", "Judges your version of one or more exercises.");
-  options.words("[NAME…|NN]", "exercises or lessons (default: the one you edited last)")
+  options
+      .words(
+          "[NAME…|NN]",
+          "exercises or lessons (default: the one you edited last; once it has passed, the next)")
       .flag("all", "every exercise")
       .option("from", "work", "judge the files in this folder (solutions, or any other)")
       .option("seed", "1", "the seed for generating the cases")

@@ -16,7 +16,9 @@ Options hint_options() {
       "./lab hint",
       "Shows the next hint: first about the last failure, then the concept, the strategy and the "
       "pseudo-code.");
-  options.words("[NAME]", "the exercise (default: the one you edited last)")
+  options
+      .words("[NAME]",
+             "the exercise (default: the one you edited last; once it has passed, the next)")
       .option("rung", "", "show this hint: 1 the concept, 2 the strategy, 3 the pseudo-code")
       .flag("all", "show all hints");
   return options;
@@ -97,6 +99,7 @@ Exit hint_command(const Lab& lab, const Words& words) {
   if (arguments.asks_help()) return print_help(hint_options());
   const Exercise& exercise = named_or_at_hand(lab, arguments);
   const Task task = read_task(lab.places.task(exercise));
+  if (arguments.words().empty()) std::cout << exercise.address() << "\n\n";
   std::string shown;
   if (arguments.flag("all")) {
     for (const CauseHint& hint : task.for_causes) shown += readable(hint);

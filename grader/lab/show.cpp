@@ -14,7 +14,9 @@ namespace {
 
 Options declared_show() {
   Options options("./lab show", "Shows the task of an exercise, or one of its hints.");
-  options.words("[NAME]", "the exercise (default: the one you edited last)")
+  options
+      .words("[NAME]",
+             "the exercise (default: the one you edited last; once it has passed, the next)")
       .option("hint", "", "show this hint: 1 the concept, 2 the strategy, 3 the pseudo-code");
   return options;
 }

@@ -30,7 +30,9 @@ constexpr auto just_now = 2s;
 
 Options watch_options() {
   Options options("./lab watch", "Judges your file now, and again at every save.");
-  options.words("[NAME]", "the exercise (default: the one you edited last)")
+  options
+      .words("[NAME]",
+             "the exercise (default: the one you edited last; once it has passed, the next)")
       .flag("once", "print one verdict and exit")
       .flag("json", "print one JSON document per verdict, one line each, for editors");
   return options;

@@ -56,6 +56,8 @@ Ending ending_of(const auto& call) {
     throw;
   } catch (const std::bad_alloc&) {
     throw;
+  } catch (const OutOfMemory&) {
+    throw;
   } catch (const Expected& error) {
     return {Ending::Kind::threw_expected, type_of(error), error.what()};
   } catch (const std::exception& error) {

@@ -97,7 +97,8 @@ TEST_CASE("sim: the same seed leaves the same trace, and time is the same for ev
 TEST_CASE("sim: what cannot run is refused with what to type") {
   const auto unknown = sim({"ring"});
   CHECK(unknown.exit_code == 2);
-  CHECK_THAT(unknown.output, contains("no program 'ring'; name one of: exchange, "));
+  CHECK_THAT(unknown.output,
+             contains("no program 'ring'; did you mean ring_all_reduce? (programs: exchange, "));
   CHECK_THAT(sim({}).output, contains("./lab sim --ranks 8 ring_all_reduce"));
   CHECK(sim({"--ranks", "0", "all_reduce"}).exit_code == 2);
   CHECK_THAT(sim({"--ranks", "99999", "all_reduce"}).output, contains("above 32000"));

@@ -26,6 +26,12 @@ TEST_CASE("nearest: the closest candidate wins, the first of equals") {
   CHECK(nearest("ring", std::vector<std::string>{}) == std::nullopt);
 }
 
+TEST_CASE("nearest: else the first that begins with the word") {
+  const std::vector<std::string> names = {"tree", "ring_all_reduce", "ring_all_gather"};
+  CHECK(nearest("ring", names) == "ring_all_reduce");
+  CHECK(nearest("ri", names) == std::nullopt);
+}
+
 TEST_CASE("nearest: a word that resembles nothing is answered with nothing") {
   const std::vector<std::string> names = {"native", "ring", "tree"};
   CHECK(nearest("rixx", names) == "ring");

@@ -44,6 +44,16 @@ TEST_CASE("diagnostics: who included whom and what stands in system headers is l
         "   45 |   Tensor view(Shape shape) const;\n");
 }
 
+TEST_CASE("diagnostics: a name that the compiler proposes keeps its namespace") {
+  const std::string seen = readable_diagnostics(
+      "work/ring.cpp:3:3: error: 'Work' was not declared in this scope; did you mean "
+      "'lockstep::comm::Work'?\n",
+      file, "/lab");
+  CHECK(seen ==
+        "work/ring.cpp:3:3: error: 'Work' was not declared in this scope; did you mean "
+        "'comm::Work'?\n");
+}
+
 TEST_CASE("diagnostics: an error inside a template is told by the line that led there") {
   const std::string output =
       "/usr/include/c++/12/bits/predefined_ops.h: In instantiation of 'bool less()':\n"

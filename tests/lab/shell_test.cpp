@@ -192,7 +192,8 @@ TEST_CASE("lab doctor: names the CUDA toolkit and the driver, or what is wrong w
   const Programs programs;
   const auto said = [&] {
     return run_command({"env", "PATH=" + (programs.folder() / "bin").string() + ":/usr/bin:/bin",
-                        "CUDA_HOME=" + programs.folder().string(), LOCKSTEP_ROOT "/lab", "doctor"},
+                        "CUDA_HOME=", "CUDA_DEFAULT=" + (programs.folder() / "other").string(),
+                        LOCKSTEP_ROOT "/lab", "doctor"},
                        programs.folder(), {.deadline_s = 20})
         .output;
   };
@@ -200,6 +201,13 @@ TEST_CASE("lab doctor: names the CUDA toolkit and the driver, or what is wrong w
   CHECK_THAT(said(), test::contains("no NVIDIA driver: --device cuda works on paper only"));
   programs.program("nvcc", "echo 'Cuda compilation tools, release 12.4, V12.4.131'");
   CHECK_THAT(said(), test::contains("is of CUDA 12.4, and the GPU's kernels need CUDA 13"));
+  fs::create_directories(programs.folder() / "other/include");
+  write_text(programs.folder() / "other/include/cuda_runtime_api.h", "");
+  programs.program("nvcc", "echo 'release 13.0, V13.0.88'");
+  fs::create_directories(programs.folder() / "other/bin");
+  fs::rename(programs.folder() / "bin/nvcc", programs.folder() / "other/bin/nvcc");
+  programs.program("nvcc", "echo 'Cuda compilation tools, release 12.4, V12.4.131'");
+  CHECK_THAT(said(), test::contains("CUDA 13.0 in " + (programs.folder() / "other").string()));
   programs.program("nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'");
   CHECK_THAT(said(), test::contains("but not the headers of the runtime"));
   write_text(programs.folder() / "include/cuda_runtime_api.h", "");
@@ -234,7 +242,7 @@ TEST_CASE("lab setup --gpu: fetches what has its digest, or changes nothing and 
   write_text(root.scratch.path() / "setup/cuda.txt", read_text(LOCKSTEP_ROOT "/setup/cuda.txt"));
   const auto setup = [&](const std::string& words) {
     return root.run(
-        "ensure_packages() { :; }\nCUDA_HOME=/nowhere\n"
+        "ensure_packages() { :; }\nCUDA_DEFAULT=/nowhere\n"
         ". " LOCKSTEP_ROOT "/setup/setup.sh\nlab_setup " +
         words);
   };

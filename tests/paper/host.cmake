@@ -27,11 +27,6 @@ target_compile_definitions(test_paper_host PRIVATE PAPER_FOLDER="${CMAKE_BINARY_
 add_dependencies(test_paper_host lockstep_paper_cudart lockstep_paper_cublas ${programs})
 
 # NCCL's programs: each is the ranks of a communicator, a process each.
-if(NOT LOCKSTEP_NCCL)
-  add_test(NAME "paper: collectives between processes" COMMAND ${CMAKE_COMMAND} -E echo "skipped: no NCCL in the toolkit")
-  set_tests_properties("paper: collectives between processes" PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: ")
-  return()
-endif()
 set(programs "")
 foreach(program IN ITEMS collectives disagreements meeting)
   lockstep_cuda_objects(object host/${program}.cu)

@@ -38,6 +38,30 @@ TEST_CASE("paper: it says where a fault has struck, and how many chances it had"
   CHECK(ran.exit_code == 0);
 }
 
+TEST_CASE("paper: a variable that it does not know, or cannot read, ends the program") {
+  for (const auto& [setting, said] : {
+           std::pair{"PAPER_SEDE=3",
+                     "there is no variable PAPER_SEDE; its variables are PAPER_SEED"},
+           std::pair{"PAPER_SEED=x", "PAPER_SEED takes a whole number, not 'x'"},
+           std::pair{"PAPER_DEVICES=-2", "PAPER_DEVICES takes a whole number, not '-2'"},
+           std::pair{"PAPER_STRICT=yes", "PAPER_STRICT takes 0 or 1, not 'yes'"},
+       }) {
+    const Ran ran = run_program("behaviour", "values", 1, setting);
+    INFO(ran.said);
+    CHECK(ran.exit_code == 2);
+    CHECK_THAT(ran.said, contains(said));
+  }
+}
+
+TEST_CASE("paper: a fault that did not strike is told at the end") {
+  const Ran late = run_program("behaviour", "values", 1, "PAPER_FAIL_LAUNCH=40");
+  CHECK_THAT(late.said, contains("the fault fail_launch=40 did not strike: it had 3 chances"));
+  const Ran nowhere = run_program("behaviour", "values", 1, "PAPER_PTX_EDIT='nosuch~1~a~b'");
+  CHECK_THAT(nowhere.said, contains("ptx_edit changed nothing: no kernel of the program"));
+  CHECK_THAT(run_program("behaviour", "values", 1, "PAPER_PTX_EDIT='fill~1~ret~ret'").said,
+             !contains("changed nothing"));
+}
+
 TEST_CASE("paper: each call of a program that needs the device can fail") {
   const Ran whole = run_program("behaviour", "values", 1);
   REQUIRE(whole.exit_code == 0);

@@ -8,9 +8,9 @@
 
 namespace lockstep::paper {
 
-// Whether a function needs the device to be in order: most do, and return its sticky error.
 constexpr int cuda_version = 13000;  // of the runtime; a driver may not know it
 
+// Whether a function needs the device to be in order: most do, and return its sticky error.
 enum class Needs { device, nothing };
 
 // What a call returns that the settings let fail.

@@ -22,7 +22,7 @@ EditedPtx edited_ptx(std::string_view ptx, std::string_view edit) {
   std::string_view rest = edit;
   for (std::size_t i = 0; i < 3; ++i) {
     const std::size_t end = rest.find('~');
-    if (end == std::string_view::npos) return {{}, "ptx_edit is kernel~n~find~put"};
+    if (end == std::string_view::npos) return {{}, "ptx_edit is kernel~n~find~put", 0};
     parts[i] = rest.substr(0, end);
     rest.remove_prefix(end + 1);
   }
@@ -30,11 +30,11 @@ EditedPtx edited_ptx(std::string_view ptx, std::string_view edit) {
   const auto [kernel, number, find, put] = parts;
   int n = 0;
   std::from_chars(number.data(), number.data() + number.size(), n);
-  if (n < 1 || find.empty()) return {{}, "ptx_edit counts from 1, and finds something"};
+  if (n < 1 || find.empty()) return {{}, "ptx_edit counts from 1, and finds something", 0};
 
   constexpr std::string_view entry = ".entry ";
   EditedPtx edited;
-  std::size_t at = 0, kernels = 0, changes = 0;
+  std::size_t at = 0, kernels = 0;
   while (at < ptx.size()) {
     const std::size_t begin = ptx.find(entry, at);
     edited.text += ptx.substr(at, begin - at);
@@ -53,9 +53,9 @@ EditedPtx edited_ptx(std::string_view ptx, std::string_view edit) {
     edited.text += body.substr(0, place);
     edited.text += put;
     edited.text += body.substr(place + find.size());
-    ++changes;
+    ++edited.changes;
   }
-  if (kernels > 0 && changes == 0) {
+  if (kernels > 0 && edited.changes == 0) {
     edited.refusal = "ptx_edit: no kernel named like '" + std::string(kernel) + "' has '" +
                      std::string(find) + "' " + std::string(number) + " times";
   }

@@ -10,6 +10,7 @@ namespace lockstep::paper {
 struct EditedPtx {
   std::string text;
   std::string refusal;  // not empty: the edit does not read, or its kernel has no such place
+  int changes = 0;
 };
 
 //   edit  "kernel~n~find~put": in each kernel whose mangled name has `kernel` in it, the n-th

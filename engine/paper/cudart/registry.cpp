@@ -11,6 +11,7 @@ ptx::Decoder& Binary::decoder() {
   FatBinary found = read_fat_binary(wrapper_);
   if (const std::string& edit = runtime()->settings().ptx_edit; !edit.empty()) {
     EditedPtx edited = edited_ptx(found.ptx, edit);
+    runtime()->ptx_edits += edited.changes;
     edited_ = std::move(edited.text);
     found = {edited_, std::move(edited.refusal)};
   }

@@ -87,6 +87,9 @@ __attribute__((destructor)) void end_of_process() {
   state->finish();
   print_counters(*state);
   print_findings(*state);
+  for (const std::string& sentence : state->not_struck()) {
+    std::fprintf(stderr, "paper: %s\n", sentence.c_str());
+  }
   if (!state->settings().strict || state->findings().size() == 0) return;
   const std::size_t count = state->findings().size();
   std::fprintf(stderr, "paper: %zu finding%s in strict mode, so the exit code is %d\n", count,

@@ -97,6 +97,22 @@ std::uint64_t Runtime::chances(std::string_view setting) const {
   return fault == faults.end() ? 0 : chances_[static_cast<std::size_t>(fault->chance)];
 }
 
+std::vector<std::string> Runtime::not_struck() const {
+  std::vector<std::string> all;
+  for (const Fault& fault : faults) {
+    const std::uint64_t nth = settings_.*fault.nth;
+    const std::uint64_t had = chances_[static_cast<std::size_t>(fault.chance)];
+    if (nth <= had) continue;
+    all.push_back("the fault " + std::string(fault.setting) + "=" + std::to_string(nth) +
+                  " did not strike: it had " + std::to_string(had) +
+                  (had == 1 ? " chance" : " chances"));
+  }
+  if (!settings_.ptx_edit.empty() && ptx_edits == 0) {
+    all.push_back("ptx_edit changed nothing: no kernel of the program has such a name");
+  }
+  return all;
+}
+
 GpuDevice& Runtime::device(int number) {
   if (settings_.devices == 0) throw Failed{cudaErrorNoDevice};
   if (number < 0 || number >= settings_.devices) throw Failed{cudaErrorInvalidDevice};

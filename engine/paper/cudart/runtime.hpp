@@ -141,11 +141,13 @@ class Runtime {
   bool strikes(Chance chance);
   std::uint64_t chances(std::string_view setting) const;  // how many there were of that setting
   const std::string& struck() const { return struck_; }   // "cudaMalloc"; empty: none has
+  std::vector<std::string> not_struck() const;  // sentences: the faults that had too few chances
 
   // At the end of the process: runs what nobody waited for, and finds what nobody freed.
   void finish();
   bool finishing() const { return finishing_; }
 
+  int ptx_edits = 0;        // changes that the setting has made so far
   std::size_t printed = 0;  // of the findings
   std::string told;         // what paperFindings or paperCounters returned last
   std::recursive_mutex& mutex() { return mutex_; }

@@ -227,7 +227,7 @@ Outcome Run::outcome_of_fault() const {
 
 bool Run::out_of_time(std::uint64_t done) {
   instructions_ += done;
-  if (instructions_ < next_look_) return false;
+  if (instructions_ < std::min(next_look_, settings_.instructions_max)) return false;
   next_look_ = instructions_ + instructions_between_looks;
   const std::chrono::duration<double> passed = Clock::now() - begin_;
   if (instructions_ < settings_.instructions_max && passed.count() < settings_.deadline_s)

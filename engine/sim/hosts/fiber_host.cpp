@@ -24,6 +24,8 @@ Finding finding_of_exception(int rank) {
     return {FindingKind::unsolved, error.what(), {rank}, {}};
   } catch (const std::bad_alloc&) {
     return {FindingKind::memory, text("rank ", rank, ": out of memory (bad_alloc)"), {rank}, {}};
+  } catch (const OutOfMemory& error) {
+    return {FindingKind::memory, text("rank ", rank, ": ", error.what()), {rank}, {}};
   } catch (const std::exception& error) {
     return {FindingKind::crash, text("rank ", rank, " threw: ", error.what()), {rank}, {}};
   } catch (...) {

@@ -48,6 +48,8 @@ Outcome play(SocketPort& port, const IncomingFrame& frame,
     fail(port, Failure::unsolved, error.what());
   } catch (const std::bad_alloc&) {
     fail(port, Failure::memory, "std::bad_alloc");
+  } catch (const OutOfMemory&) {
+    fail(port, Failure::memory, "no memory for a tensor");
   } catch (const std::exception& error) {
     fail(port, Failure::crash, error.what());
   } catch (...) {

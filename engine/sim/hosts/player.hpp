@@ -23,7 +23,7 @@ struct PlayerCase {
 
 // Serves cases from fd 3 until the host closes it; returns the process's exit code. `part` returns
 // the result of one case. An exception that leaves `part` is reported by kind: NotImplemented →
-// unsolved, std::bad_alloc → memory, anything else → crash with its text.
+// unsolved, std::bad_alloc and OutOfMemory → memory, anything else → crash with its text.
 int serve_cases(const std::function<Bytes(PlayerCase&)>& part);
 
 }  // namespace lockstep::sim

@@ -18,8 +18,8 @@ CpuDevice::~CpuDevice() = default;
 std::byte* CpuDevice::allocate(std::size_t bytes) {
   std::byte* data = blocks_->take(bytes);
   if (data == nullptr) {
-    throw Error(text("cpu: ", bytes, " bytes asked for a tensor, but the host's memory is spent; ",
-                     "make the model or the batch smaller"));
+    throw OutOfMemory(text("cpu: ", bytes, " bytes asked for a tensor, but the host's memory is ",
+                           "spent; make the model or the batch smaller"));
   }
   return data;
 }

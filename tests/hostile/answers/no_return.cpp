@@ -1,6 +1,6 @@
 // exercise: distributed_sampler
-// verdict: crash
-// says: SIG
+// verdict: compile error
+// says: no return statement
 // A function without its return statement.
 #include "engine/data/distributed_sampler.hpp"
 
