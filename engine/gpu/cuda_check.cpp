@@ -13,9 +13,7 @@ bool on_paper() { return paperFindings != nullptr; }
 namespace {
 
 // Paper tells which kernel it was when the program ends.
-std::string which_kernel() {
-  return on_paper() ? "" : "; run the same with --paper to see which";
-}
+std::string which_kernel() { return on_paper() ? "" : "; run the same with --paper to see which"; }
 
 std::string advice_for(cudaError_t error, std::string_view call) {
   switch (error) {

@@ -36,8 +36,8 @@ std::string opened(const GpuOptions& options) {
 }
 
 BlockPool::Keep keep_of(const GpuOptions& options) {
-  const bool kept = options.blocks == Blocks::kept ||
-                    (options.blocks == Blocks::chosen && !on_paper());
+  const bool kept =
+      options.blocks == Blocks::kept || (options.blocks == Blocks::chosen && !on_paper());
   return kept ? BlockPool::Keep::blocks : BlockPool::Keep::nothing;
 }
 
