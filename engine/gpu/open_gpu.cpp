@@ -75,6 +75,9 @@ void* paper_of_process() {
   return cudart != nullptr && dlsym(cudart, "paperFindings") != nullptr ? cudart : nullptr;
 }
 
+// What LD_LIBRARY_PATH has brought is the object's only, and not for all.
+bool opened_paper() { return dlsym(RTLD_DEFAULT, "paperFindings") != nullptr; }
+
 void configure(void* paper, const std::vector<std::string>& settings) {
   auto* const set = symbol_of<int(const char*, const char*)>(paper, "paperConfigure");
   for (const std::string& setting : settings) {
@@ -94,13 +97,11 @@ std::string told_by_paper(const char* function) {
 
 // The object, with NVIDIA's libraries below it, or paper's.
 void* open_object(const GpuOptions& options) {
-  static bool paper_was_asked_for = false;
   const bool asks = options.hardware == Hardware::paper;
-  if (asks ? cudart_of_process() != nullptr && !on_paper() : paper_was_asked_for) {
+  if (asks ? cudart_of_process() != nullptr && !on_paper() : opened_paper()) {
     throw GpuError(text("this process has opened ", asks ? "NVIDIA's libraries" : "paper",
                         " already, and a process has one or the other"));
   }
-  paper_was_asked_for = asks;
   if (asks) configure(open_paper(), options.paper);
   return opened(object_file, RTLD_NOW | RTLD_LOCAL);
 }
