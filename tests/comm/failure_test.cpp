@@ -195,6 +195,40 @@ TEST_CASE("gloo failure: who waits for a rank that is well is told soon that ano
   CHECK(outcomes[0].seconds < deadline_s / 2);
 }
 
+// The peer is stopped first, so that what is sent stays in the sockets, which have no room for all.
+TEST_CASE(
+    "gloo failure: when a rank is killed in the middle of a message, its only peer learns it") {
+  const bool sends = GENERATE(true, false);
+  CAPTURE(sends);
+  const auto outcomes = run_processes(2, [&](Store& store, int rank) -> std::string {
+    GlooOptions options = over_tcp;
+    options.timeout_s = deadline_s;
+    const auto group = make_gloo_group(store, rank, 2, options);
+    CpuDevice device;
+    const Tensor data = ones(16 << 20, DType::float32, device),
+                 word = ones(1, DType::uint8, device);
+    store.set(text("process/", rank), text(getpid()));
+    const pid_t peer = std::stoi(store.get(text("process/", 1 - rank)));
+    if (sends != (rank == 0)) {
+      Work work = group->irecv(data, 1 - rank);
+      group->send(word, 1 - rank, 1);
+      return error_of([&] { work.wait(); });
+    }
+    group->recv(word, 1 - rank, 1);  // its peer waits for the data, so sending begins at once
+    kill(peer, SIGSTOP);
+    Work work = group->isend(data, 1 - rank);
+    if (rank == 1) {
+      kill(peer, SIGCONT);
+      kill(getpid(), SIGKILL);
+    }
+    kill(peer, SIGKILL);
+    return error_of([&] { work.wait(); });
+  });
+  CHECK(outcomes[0].ok);
+  CHECK_THAT(outcomes[0].message, contains("rank 1 does not answer") && !contains("Timed out"));
+  CHECK(outcomes[0].seconds < deadline_s / 2);
+}
+
 TEST_CASE("gloo failure: an asynchronous operation reports where it was started") {
   const auto outcomes = run_processes(3, [](Store& store, int rank) -> std::string {
     const auto group = make_gloo_group(store, rank, 3, over_tcp);
