@@ -23,6 +23,9 @@ namespace {
 
 const GlooOptions over_tcp{.transport = Transport::gloo};
 
+// Whoever is told earlier has not waited for it.
+constexpr double deadline_s = 20;
+
 struct Reach : ProcessGroup {
   static void give_up(ProcessGroup& group, const std::string& why) { give_up_in(group, why); }
 };
@@ -168,6 +171,62 @@ TEST_CASE("gloo failure: a rank that gives up ends its own operation, and all ar
     CHECK_THAT(outcome.message, contains("rank 0 has had enough") && !contains("Timed out"));
   }
   CHECK_THAT(outcomes[0].message, contains("all_reduce (sum) of 1000 float32 at tests/comm/"));
+}
+
+TEST_CASE("gloo failure: who waits for a rank that is well is told soon that another one gave up") {
+  const auto outcomes = run_processes(3, [](Store& store, int rank) -> std::string {
+    GlooOptions options = over_tcp;
+    options.timeout_s = deadline_s;
+    const auto group = make_gloo_group(store, rank, 3, options);
+    CpuDevice device;
+    if (rank == 0) {
+      const std::string error =
+          error_of([&] { group->recv(ones(1000, DType::float32, device), 2); });
+      store.set("told", "");
+      return error;
+    }
+    if (rank == 1) Reach::give_up(*group, "rank 1 has had enough");
+    const std::vector<std::string> keys{"told"};
+    store.wait(keys, 60);
+    return "";
+  });
+  CHECK(failures(outcomes) == "");
+  CHECK_THAT(outcomes[0].message, contains("rank 1 has had enough") && !contains("Timed out"));
+  CHECK(outcomes[0].seconds < deadline_s / 2);
+}
+
+// The peer is stopped first, so that what is sent stays in the sockets, which have no room for all.
+TEST_CASE(
+    "gloo failure: when a rank is killed in the middle of a message, its only peer learns it") {
+  const bool sends = GENERATE(true, false);
+  CAPTURE(sends);
+  const auto outcomes = run_processes(2, [&](Store& store, int rank) -> std::string {
+    GlooOptions options = over_tcp;
+    options.timeout_s = deadline_s;
+    const auto group = make_gloo_group(store, rank, 2, options);
+    CpuDevice device;
+    const Tensor data = ones(16 << 20, DType::float32, device),
+                 word = ones(1, DType::uint8, device);
+    store.set(text("process/", rank), text(getpid()));
+    const pid_t peer = std::stoi(store.get(text("process/", 1 - rank)));
+    if (sends != (rank == 0)) {
+      Work work = group->irecv(data, 1 - rank);
+      group->send(word, 1 - rank, 1);
+      return error_of([&] { work.wait(); });
+    }
+    group->recv(word, 1 - rank, 1);  // its peer waits for the data, so sending begins at once
+    kill(peer, SIGSTOP);
+    Work work = group->isend(data, 1 - rank);
+    if (rank == 1) {
+      kill(peer, SIGCONT);
+      kill(getpid(), SIGKILL);
+    }
+    kill(peer, SIGKILL);
+    return error_of([&] { work.wait(); });
+  });
+  CHECK(outcomes[0].ok);
+  CHECK_THAT(outcomes[0].message, contains("rank 1 does not answer") && !contains("Timed out"));
+  CHECK(outcomes[0].seconds < deadline_s / 2);
 }
 
 TEST_CASE("gloo failure: an asynchronous operation reports where it was started") {

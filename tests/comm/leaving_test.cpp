@@ -75,3 +75,23 @@ TEST_CASE("leaving: a rank that has waited leaves, and its peers still wait for 
     return "";
   });
 }
+
+// Long enough for a look at who is gone.
+TEST_CASE("leaving: ranks that leave fail nobody who waits long, for them or for another") {
+  const auto outcomes = lockstep::test::run_processes(3, [](Store& store, int rank) -> std::string {
+    const auto group = make_gloo_group(store, rank, 3, {.transport = Transport::gloo});
+    CpuDevice device;
+    const Tensor data = full({70'000}, rank, DType::float32, device);
+    if (rank == 0) {
+      group->recv(data, 1);
+      expect(data.item(69'999) == 1, "not rank 1's");
+    }
+    if (rank == 1) {
+      const std::vector<std::string> never{"never"};
+      lockstep::test::error_of([&] { store.wait(never, 1.8); });
+      group->send(data, 0);
+    }
+    return "";
+  });
+  CHECK(failures(outcomes) == "");
+}

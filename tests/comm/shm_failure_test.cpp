@@ -1,6 +1,7 @@
 // What ranks that share memory learn when one of them dies, hangs, throws, leaves, or calls
 // something else; and that they learn it soon.
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/comm/worlds/shm/handover.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/shm_ranks.hpp"
 
@@ -249,6 +251,29 @@ TEST_CASE("shm failure: ranks that do not come to the group are named") {
   CHECK(failures(outcomes) == "");
   CHECK_THAT(outcomes[0].message,
              contains("the group \"world\" is not whole: ranks 2, 3 of 4 did not come"));
+}
+
+TEST_CASE(
+    "shm failure: a rank that has no descriptor left to hand the memory over says so at once") {
+  const auto outcomes = run_processes(2, [](Store& store, int rank) -> std::string {
+    const Deadline deadline = deadline_after(20);
+    if (rank == 1) {
+      return error_of([&] { shm::take_file(store.get("socket"), deadline); });
+    }
+    shm::Handover handover;
+    const Descriptor file(dup(STDIN_FILENO));
+    const Descriptor next(dup(STDIN_FILENO));  // the lowest that is free
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = static_cast<rlim_t>(next.get()) + 1;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    store.set("socket", handover.name());
+    return error_of([&] { handover.give(file, 1, deadline); });
+  });
+  CHECK(failures(outcomes) == "");
+  CHECK_THAT(outcomes[0].message, contains("cannot hand it over (Too many open files)"));
+  CHECK_THAT(outcomes[1].message, contains("did not hand it over"));
+  CHECK(outcomes[0].seconds < 10);
 }
 
 TEST_CASE("shm failure: a message of another length or type names both ends") {

@@ -97,3 +97,25 @@ TEST_CASE("horovod: state that a rank's optimizer has no place for is refused th
   });
   CHECK(run.all() == "");
 }
+
+TEST_CASE(
+    "horovod: a rank without parameters takes part, and is refused what it has no place for") {
+  const auto run = on_sim(3, [&](comm::ProcessGroup& group, Strands&) {
+    CpuDevice device;
+    Weighted model({3}, device), none({}, device);
+    const auto empty_handed = optimizer_of("sgd", none);
+    empty_handed->set_learning_rate(0.5 + group.rank());
+    horovod::broadcast_optimizer_state(group, *empty_handed, 2);
+    LOCKSTEP_EXPECT(empty_handed->learning_rate() == 2.5);
+
+    const auto optimizer = optimizer_of("sgd", group.rank() == 1 ? none : model);
+    if (group.rank() != 1) {
+      model.backward(2);
+      optimizer->step();
+    }
+    const std::string message =
+        message_of([&] { horovod::broadcast_optimizer_state(group, *optimizer, 0); });
+    LOCKSTEP_EXPECT((message == "") == (group.rank() != 1));
+  });
+  CHECK(run.all() == "");
+}

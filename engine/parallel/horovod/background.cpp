@@ -90,6 +90,7 @@ void Background::work() {
     state_.failure = thrown;
     state_.done_s = group_.now_s();
     state_.monitor->notify_all();
+    inside.unlock();  // this rank is told now, however long telling the others takes
     // Ranks that do not know of it wait in the next collective.
     return give_up(group_, group_.own_name() + " stopped reducing gradients");
   }

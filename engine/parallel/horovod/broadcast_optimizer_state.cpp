@@ -27,7 +27,9 @@ void broadcast_optimizer_state(comm::ProcessGroup& group, optim::Optimizer& opti
   ByteReader in(list);
   const auto rate = in.get<double>();
   std::vector<optim::StateTensor> told(in.get<std::uint32_t>());
-  Device& device = optimizer.parameters().front()->value.device();
+  CpuDevice host;  // of a rank without parameters: it takes part, and load_state() refuses
+  const auto parameters = optimizer.parameters();
+  Device& device = parameters.empty() ? host : parameters.front()->value.device();
   for (std::size_t i = 0; i < told.size(); ++i) {
     told[i].name = in.get_text();
     const auto dtype = in.get<DType>();

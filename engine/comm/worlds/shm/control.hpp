@@ -69,8 +69,8 @@ struct alignas(line_bytes) RankLine {
 
 // The first failure of a group, for all.
 struct alignas(line_bytes) Failure {
-  std::atomic<std::uint32_t> state;  // 0 none, 1 being written, 2 there
-  std::int32_t rank;
+  std::atomic<std::int32_t> rank_after;  // 1 + the rank that failed; 0: none has
+  std::atomic<std::uint32_t> told;       // the cause is there
   char cause[1016];
 };
 

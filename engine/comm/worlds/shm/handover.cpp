@@ -114,6 +114,10 @@ void Handover::give(const Descriptor& file, int ranks, Deadline deadline) {
                            " ranks of this host did not ask for it in time"));
     }
     const Descriptor connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (connection.get() < 0 && errno != ECONNABORTED && errno != EINTR) {
+      throw CommError(text("shared memory: this rank cannot hand it over (", std::strerror(errno),
+                           "); ", ranks - given, " of ", ranks, " ranks of this host wait for it"));
+    }
     if (connection.get() < 0 || !is_ours(connection)) continue;
     send_file(connection, file);
     ++given;

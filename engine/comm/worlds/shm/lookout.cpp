@@ -177,10 +177,8 @@ void Lookout::say(std::uint64_t how) {
 }
 
 void Lookout::check_peers(int waited_for) {
-  const Failure& failure = control_.head().failure;
-  if (failure.state.load(std::memory_order_acquire) != 0) {
-    throw Lost{Lost::Reason::failed, failure.rank};
-  }
+  const int failed = control_.head().failure.rank_after.load();
+  if (failed != 0) throw Lost{Lost::Reason::failed, failed - 1};
   std::vector<pollfd> entries;
   for (const Descriptor& process : processes_) entries.push_back({process.get(), POLLIN, 0});
   if (poll(entries.data(), entries.size(), 0) <= 0) return;

@@ -76,27 +76,26 @@ std::byte* Membership::slot(int rank, std::uint64_t piece) const {
 
 void Membership::poison(const std::string& cause) {
   Failure& failure = control_.head().failure;
-  std::uint32_t none = 0;
-  if (failure.state.compare_exchange_strong(none, 1)) {
-    failure.rank = rank();
+  std::int32_t none = 0;
+  if (failure.rank_after.compare_exchange_strong(none, rank() + 1)) {
     const std::size_t length = std::min(cause.size(), sizeof failure.cause - 1);
     std::memcpy(failure.cause, cause.data(), length);
     failure.cause[length] = 0;
-    failure.state.store(2, std::memory_order_release);  // acquire: first_cause()
+    failure.told.store(1, std::memory_order_release);  // acquire: first_cause()
   }
   lookout_.say(has_failed);
 }
 
 std::string Membership::first_cause() const {
   const Failure& failure = control_.head().failure;
+  const int failed = failure.rank_after.load();
+  if (failed == 0) return {};
   // Who began to write the cause is about to end it; should it die meanwhile, its rank is enough.
   for (int look = 0; look < 1000; ++look) {
-    const std::uint32_t state = failure.state.load(std::memory_order_acquire);
-    if (state == 0) return {};
-    if (state == 2) return failure.cause;
+    if (failure.told.load(std::memory_order_acquire) != 0) return failure.cause;
     usleep(10);
   }
-  return names().name(failure.rank) + " failed";
+  return names().name(failed - 1) + " failed";
 }
 
 }  // namespace lockstep::comm::shm

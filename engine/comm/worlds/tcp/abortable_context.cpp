@@ -3,8 +3,11 @@
 #include <gloo/transport/context.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <list>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -19,16 +22,37 @@ using ::gloo::transport::UnboundBuffer;
 using Milliseconds = std::chrono::milliseconds;
 using Time = std::chrono::steady_clock::time_point;
 
-[[noreturn]] void say_aborted() { throw Error("this rank has ended the group's connections"); }
+// No collective of Gloo's and no message of ours has it (gloo_agreement.cpp).
+constexpr std::uint64_t slot_of_nothing = std::uint64_t{66} << 56;
+
+enum class Way : std::uint8_t { send, recv };
+
+bool wait_for(UnboundBuffer& buffer, Way way, int* rank, Milliseconds timeout) {
+  return way == Way::send ? buffer.waitSend(rank, timeout) : buffer.waitRecv(rank, timeout);
+}
+void abort_wait_for(UnboundBuffer& buffer, Way way) {
+  way == Way::send ? buffer.abortWaitSend() : buffer.abortWaitRecv();
+}
 
 // The buffers that somebody may wait for.
 //   Thread  any
 class Listed {
+  struct Waiting {
+    Time since;
+    UnboundBuffer* buffer;
+    Way way;
+    const std::set<int>* peers;
+    bool told = false;
+  };
+
  public:
-  // Throws when all was aborted.
+  void check_not_aborted() const {
+    const std::scoped_lock lock(mutex_);
+    check_locked();
+  }
   void add(UnboundBuffer& buffer) {
     const std::scoped_lock lock(mutex_);
-    if (aborted_) say_aborted();
+    check_locked();
     buffers_.insert(&buffer);
   }
   void remove(UnboundBuffer& buffer) {
@@ -38,9 +62,12 @@ class Listed {
   // A wait, from when it begins until it ends.
   class Wait {
    public:
-    explicit Wait(Listed& list) : list_(list) {
+    // `peers` stay as they are.
+    Wait(Listed& list, UnboundBuffer& buffer, Way way, const std::set<int>& peers) : list_(list) {
       const std::scoped_lock lock(list_.mutex_);
-      place_ = list_.waits_.insert(std::chrono::steady_clock::now());
+      list_.check_locked();
+      place_ = list_.waits_.insert(list_.waits_.end(),
+                                   {std::chrono::steady_clock::now(), &buffer, way, &peers});
     }
     ~Wait() {
       const std::scoped_lock lock(list_.mutex_);
@@ -48,14 +75,29 @@ class Listed {
     }
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
+    // Whether it was told that its peers are gone. Nobody tells it afterwards.
+    bool end() const {
+      const std::scoped_lock lock(list_.mutex_);
+      return std::exchange(place_->told, true);
+    }
 
    private:
     Listed& list_;
-    std::multiset<Time>::iterator place_;
+    std::list<Waiting>::iterator place_;
   };
-  bool has_wait_since(Time time) {
+  bool has_wait_since(Time time) const {
     const std::scoped_lock lock(mutex_);
-    return !waits_.empty() && *waits_.begin() <= time;
+    return !waits_.empty() && waits_.front().since <= time;
+  }
+  // Tells waits that began by then, and all of whose peers are gone.
+  template <typename IsGone>
+  void tell_of_the_gone(Time time, const IsGone& is_gone) {
+    const std::scoped_lock lock(mutex_);
+    for (Waiting& wait : waits_) {
+      if (wait.since > time || wait.told || !std::ranges::all_of(*wait.peers, is_gone)) continue;
+      wait.told = true;
+      abort_wait_for(*wait.buffer, wait.way);
+    }
   }
   void abort() {
     const std::scoped_lock lock(mutex_);
@@ -67,9 +109,13 @@ class Listed {
   }
 
  private:
-  std::mutex mutex_;  // guards what follows
+  void check_locked() const {
+    if (aborted_) throw Error("this rank has ended the group's connections");
+  }
+
+  mutable std::mutex mutex_;  // guards what follows
   std::set<UnboundBuffer*> buffers_;
-  std::multiset<Time> waits_;  // when they began
+  std::list<Waiting> waits_;  // in the order in which they began
   bool aborted_ = false;
 };
 
@@ -83,31 +129,46 @@ class ListedBuffer final : public UnboundBuffer {
   ~ListedBuffer() override { list_->remove(*inner_); }
 
   bool waitRecv(int* rank, Milliseconds timeout) override {
-    const Listed::Wait wait(*list_);
-    if (!inner_->waitRecv(rank, timeout)) say_aborted();
-    return true;
+    return wait(Way::recv, sources_, rank, timeout);
   }
   bool waitSend(int* rank, Milliseconds timeout) override {
-    const Listed::Wait wait(*list_);
-    if (!inner_->waitSend(rank, timeout)) say_aborted();
-    return true;
+    return wait(Way::send, destinations_, rank, timeout);
   }
   void abortWaitRecv() override { inner_->abortWaitRecv(); }
   void abortWaitSend() override { inner_->abortWaitSend(); }
   void send(int dst, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
+    destinations_.insert(dst);
     inner_->send(dst, slot, offset, bytes);
   }
   void recv(int src, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
+    sources_.insert(src);
     inner_->recv(src, slot, offset, bytes);
   }
   void recv(std::vector<int> sources, std::uint64_t slot, std::size_t offset,
             std::size_t bytes) override {
+    sources_.insert(sources.begin(), sources.end());
     inner_->recv(std::move(sources), slot, offset, bytes);
   }
 
  private:
+  bool wait(Way way, const std::set<int>& peers, int* rank, Milliseconds timeout) {
+    const Listed::Wait listed(*list_, *inner_, way, peers);
+    const bool done = wait_for(*inner_, way, rank, timeout);
+    const bool told = listed.end();
+    if (done && told) wait_for(*inner_, way, nullptr, timeout);  // takes back that it was told
+    if (done) return true;
+    list_->check_not_aborted();
+    // What has come by now has come: a peer may have gone when it was done.
+    try {
+      if (wait_for(*inner_, way, rank, Milliseconds(0))) return true;
+    } catch (const std::exception&) {
+    }
+    throw Error("the connection was closed in the middle of a message");
+  }
+
   std::shared_ptr<Listed> list_;
   std::unique_ptr<UnboundBuffer> inner_;
+  std::set<int> destinations_, sources_;  // so far
 };
 
 }  // namespace
@@ -116,7 +177,12 @@ class ListedBuffer final : public UnboundBuffer {
 class AbortableContext::Buffers final : public ::gloo::transport::Context {
  public:
   explicit Buffers(std::shared_ptr<::gloo::transport::Context> inner)
-      : Context(inner->rank, inner->size), inner_(std::move(inner)) {}
+      : Context(inner->rank, inner->size), inner_(std::move(inner)) {
+    for (int peer = 0; peer < size; ++peer) {
+      nothing_.push_back(inner_->createUnboundBuffer(&byte_, 1));
+      if (peer != rank) nothing_.back()->recv(peer, slot_of_nothing, 0, 1);
+    }
+  }
 
   std::unique_ptr<::gloo::transport::Pair>& getPair(int other) override {
     return inner_->getPair(other);
@@ -129,9 +195,25 @@ class AbortableContext::Buffers final : public ::gloo::transport::Context {
   }
   Listed& list() { return *list_; }
 
+  // Whether the connection to that rank has ended.
+  //   Thread  the look-out's
+  bool is_gone(int peer) {
+    UnboundBuffer& nothing = *nothing_[static_cast<std::size_t>(peer)];
+    try {
+      nothing.abortWaitRecv();  // so that the wait only looks
+      nothing.waitRecv(nullptr, Milliseconds(0));
+      return false;
+    } catch (const std::exception&) {
+      return true;
+    }
+  }
+
  private:
   std::shared_ptr<::gloo::transport::Context> inner_;
   std::shared_ptr<Listed> list_ = std::make_shared<Listed>();
+  // From each peer, a message that it never sends: Gloo fails it when the connection ends.
+  char byte_ = 0;
+  std::vector<std::unique_ptr<UnboundBuffer>> nothing_;
 };
 
 void AbortableContext::connect(::gloo::rendezvous::Store& store,
@@ -155,7 +237,9 @@ void AbortableContext::look_after_waits(const std::stop_token& end,
   while (!end.stop_requested()) {
     ended.wait_for(lock, end, turn, [] { return false; });
     if (end.stop_requested()) return;
-    if (!buffers_->list().has_wait_since(std::chrono::steady_clock::now() - long_wait)) continue;
+    const Time long_ago = std::chrono::steady_clock::now() - long_wait;
+    if (!buffers_->list().has_wait_since(long_ago)) continue;
+    buffers_->list().tell_of_the_gone(long_ago, [&](int peer) { return buffers_->is_gone(peer); });
     if (has_failed()) return abort();
   }
 }

@@ -2,8 +2,10 @@
 // those who wait on the other side, but nobody on this one. Gloo's collectives wait in buffers that
 // they get from the context. So this context hands out buffers that it knows, and wakes those.
 //
-// On the other side, Gloo forgets a send that has begun: its wait lasts until the deadline. So a
-// thread looks after waits that are older than a second: it asks whether a peer has failed.
+// When a connection ends in the middle of a message, Gloo forgets the message, and the wait for it
+// lasts until the deadline, at both ends. And when a rank fails, nobody wakes those who wait for
+// another one. So a thread looks after waits that are older than a second. It ends those whose
+// peers are gone, and asks whether a rank has failed.
 // Included where Gloo is there.
 #pragma once
 
