@@ -191,9 +191,9 @@ TEST_CASE("lab doctor: says in JSON what is there, and a sandbox that is refused
 TEST_CASE("lab doctor: names the CUDA toolkit and the driver, or what is wrong with them") {
   const Programs programs;
   const auto said = [&] {
-    return run_command({"env", "PATH=" + (programs.folder() / "bin").string() + ":/usr/bin:/bin",
-                        "CUDA_HOME=", "CUDA_PATH=", "CUDA_DEFAULT=" + (programs.folder() / "other").string(),
-                        LOCKSTEP_ROOT "/lab", "doctor"},
+    const std::string here = programs.folder().string();
+    return run_command({"env", "PATH=" + here + "/bin:/usr/bin:/bin", "CUDA_HOME=", "CUDA_PATH=",
+                        "CUDA_DEFAULT=" + here + "/other", LOCKSTEP_ROOT "/lab", "doctor"},
                        programs.folder(), {.deadline_s = 20})
         .output;
   };
