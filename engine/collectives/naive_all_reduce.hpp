@@ -10,7 +10,7 @@ namespace lockstep::collectives {
 //   data      [D], any dtype {partial: group}; D may be 0
 //   op        sum, product, min or max
 //   Requires  the same D, dtype and op on every rank
-//   Ensures   the same bits on every rank: each reduces in the same order, that of the ranks
+//   Ensures   the same bits on every rank: all reduce in one and the same order
 //   Comm      every rank sends exactly (N-1)·D elements; chains of at most N-1 messages
 //   Memory    room for what arrives: N·D elements at most
 //   Throws    CommError when a peer is lost or the deadline passes

@@ -71,9 +71,9 @@ std::string name_of(HangKind kind);  // "early_exit"
 struct Diagnosis {
   HangKind kind = HangKind::slow;
   // Not the ranks that wait for them. wrong_call, wrong_root, wrong_count: the few that differ.
-  // early_exit: those that have returned. wrong_group, left_out: those that have not called the
-  // collective that most ranks wait in. cycle: all ranks of the cycle. slow: those that compute and
-  // are waited for. Ascending.
+  // early_exit: those that have returned and are waited for. wrong_group, left_out: of the
+  // collective that most ranks wait in, the members of its group that have not called it. cycle:
+  // all ranks of the cycle. slow: those that compute and are waited for. Ascending.
   std::vector<int> culprits;
   // Of the collective in which others wait for them, or in which they differ. 0 if others wait for
   // them in messages only, and always 0 for a cycle, even if other ranks wait for its ranks.

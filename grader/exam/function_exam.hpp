@@ -11,6 +11,7 @@
 
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/bench.hpp"
+#include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {
 
@@ -79,7 +80,8 @@ void ask(Bench& bench, const FunctionContract<Question, Answer>& contract,
   }
 }
 
-// The same, and a list that fails is made smaller: its halves, then smaller questions.
+// The same, and a list that fails is made smaller: its halves, then smaller questions. The
+// description is that of the whole list.
 template <typename Question, typename Answer>
 void judge(Bench& bench, const FunctionContract<Question, Answer>& contract,
            const std::string& description, const std::vector<Question>& questions) {
@@ -92,7 +94,12 @@ void judge(Bench& bench, const FunctionContract<Question, Answer>& contract,
     return offered;
   };
   bench.examine<List>(
-      questions, [&](const List& list) { ask(bench, contract, description, list); }, smaller);
+      questions,
+      [&](const List& list) {
+        const bool all = list.size() == questions.size();
+        ask(bench, contract, all ? description : counted(std::ssize(list), "question"), list);
+      },
+      smaller);
 }
 
 // Of each question before the last, what was right: right_of(question).

@@ -54,6 +54,7 @@ constexpr auto causes = std::to_array<CauseMeaning>({
     {"not_neighbours", "a message to a rank that is not a neighbour on the ring"},
     {"native_collective", "the group's own collective instead of messages"},
     {"cycle", "ranks wait for each other in a cycle"},
+    {"returned_early", "a rank returned while others wait for a call of it"},
     {"waits_for_nobody", "a rank waits for a call that no rank will make"},
     {"ranks_disagree", "ranks make different calls, or the same call with different counts"},
     {"never_received", "no rank received a message that was sent"},

@@ -98,7 +98,8 @@ std::string number_at(std::span<const double> values, std::size_t at) {
 }
 
 std::string counted(std::int64_t count, std::string_view what) {
-  const std::string_view plural = what.ends_with('s') ? "es" : "s";
+  const bool hissed = what.ends_with('s') || what.ends_with("ch") || what.ends_with("sh");
+  const std::string_view plural = hissed ? "es" : "s";
   return text(count, ' ', what, count == 1 ? "" : plural);
 }
 

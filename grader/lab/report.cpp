@@ -94,15 +94,25 @@ const CheckReport* decisive_check(const Report& report) {
   return found == report.checks.end() ? nullptr : &*found;
 }
 
-// Every check with its mark; of those that failed beside the one that was told already, why.
+// Right but wasteful in one way: the same is said of each check that finds it.
+bool wastes_alike(const CheckReport& one, const CheckReport& other) {
+  return one.verdict == Verdict::efficiency && other.verdict == Verdict::efficiency &&
+         one.cause == other.cause && !one.skipped && !other.skipped;
+}
+
+// Every check with its mark; of those that failed beside the one that was told already, why, once.
 void list_checks(std::string& out, const Grade& grade, Paint paint, Kind kind) {
   const CheckReport* told = kind == Kind::code ? decisive_check(grade.report) : nullptr;
-  for (const CheckReport& check : grade.report.checks) {
+  const auto& checks = grade.report.checks;
+  for (const CheckReport& check : checks) {
     out += "  " + mark_of(check, paint) + (check.skipped ? "   " : "  ") + check.name +
            (check.skipped ? faint(paint, " (not run)") : "") + "\n";
     const bool wrong = check.verdict != Verdict::pass && check.verdict != Verdict::unsolved;
     if (!wrong || check.skipped || &check == told) continue;
-    field(out, "    why", check.message);
+    const auto first = std::ranges::find_if(
+        checks, [&](const CheckReport& other) { return wastes_alike(other, check); });
+    const bool again = first != checks.end() && &*first != &check;
+    field(out, "    why", again ? "as above: " + check.cause : check.message);
     field(out, "    replay", check.replay);
   }
 }

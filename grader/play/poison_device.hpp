@@ -57,8 +57,9 @@ class PoisonDevice final : public Device {
     }
     if (!damaged_) return;
     throw Error(text("something was written past the end of a tensor of ", damaged_bytes_,
-                     " bytes, up to ", behind_bytes_,
-                     " bytes behind it; is the last part of it shorter than the others?"));
+                     damaged_bytes_ == 1 ? " byte, up to " : " bytes, up to ", behind_bytes_,
+                     behind_bytes_ == 1 ? " byte behind it;" : " bytes behind it;",
+                     " is the last part of it shorter than the others?"));
   }
 
  private:

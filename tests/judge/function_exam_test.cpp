@@ -98,7 +98,7 @@ TEST_CASE("a function: a list of questions that fails is made smaller, and then 
     return because({"large", "it is 4 or more"}, {.message = text("it is ", seen)});
   };
   const CheckReport smaller = judged({1, 2, 9, 3});
-  CHECK(smaller.where.ends_with(": numbers, the number 4"));
+  CHECK(smaller.where.ends_with(": 1 question, the number 4"));
   CHECK(smaller.message.starts_with("it is 8;"));
   CHECK(smaller.origin == "case 1: numbers, the number 9");
 }

@@ -54,6 +54,25 @@ TEST_CASE("a report: says what, where, expected, seen, measured, replay, and wha
   CHECK(words.find("compile 0") == std::string::npos);
 }
 
+TEST_CASE("a report: what several checks find wasteful in one way is explained once") {
+  Grade grade = failed();
+  CheckReport wasteful;
+  wasteful.verdict = Verdict::efficiency;
+  wasteful.cause = "needless_barriers";
+  wasteful.message = "there are 8 barriers";
+  grade.report.verdict = Verdict::efficiency;
+  grade.report.message = wasteful.message;
+  grade.report.checks.assign(3, wasteful);
+  grade.report.checks[2].cause = "too_many_bytes";
+  grade.report.checks[2].message = "there are 900 bytes";
+  const std::string words = words_of(grade, Lab{}, reported(), Times::hidden);
+  CHECK_THAT(words, test::contains("why   as above: needless_barriers"));
+  CHECK_THAT(words, test::contains("why   there are 900 bytes"));
+  const auto told = words.find("there are 8 barriers");
+  REQUIRE(told != std::string::npos);
+  CHECK(words.find("there are 8 barriers", told + 1) == std::string::npos);
+}
+
 TEST_CASE("a report: of a part that is written in steps, what holds is shown beside what is next") {
   Grade grade = failed();
   grade.report.verdict = Verdict::unsolved;

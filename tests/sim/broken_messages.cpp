@@ -34,6 +34,22 @@ void wrong_tag(Self& self) {
   if (self.rank() == 1) self.at('b'), self.group.recv(self.ones(), 0, 8);
 }
 
+void wrong_tag_of_posted(Self& self) {
+  const int other = 1 - self.rank();
+  const Tensor theirs = self.ones(), mine = self.ones();
+  Work receiving = self.group.irecv(theirs, other, other == 0 ? 7 : 8, self.at('b'));
+  self.group.isend(mine, other, 9, self.at('a')).wait();
+  receiving.wait();
+}
+
+void wrong_tag_waits_for_receive(Self& self) {
+  const int other = 1 - self.rank();
+  const Tensor theirs = self.ones(), mine = self.ones();
+  Work sending = self.group.isend(mine, other, 9, self.at('a'));
+  self.group.irecv(theirs, other, 7, self.at('b')).wait();
+  sending.wait();
+}
+
 // The next message, which rank 1 needs first, would be posted after the wait.
 void waits_for_isend_too_soon(Self& self) {
   const Tensor one = self.ones(), two = self.ones();
@@ -133,6 +149,26 @@ std::vector<BrokenProgram> broken_messages() {
        "deadlock: rank 0 waits in send to rank 1 (12 bytes, tag 7, {a}), rank 1 waits in "
        "recv from rank 0 (12 bytes, tag 8, {b}): none can go first; send and recv of "
        "ranks 0 and 1 do not match: their tags differ"},
+      {"the tags of two sides differ, and all wait for their sends first",
+       "parameter matching",
+       2,
+       wrong_tag_of_posted,
+       FindingKind::deadlock,
+       {0, 1},
+       "deadlock: rank 0 waits for its isend to rank 1 (12 bytes, tag 9, {a}), rank 1 waits "
+       "for its isend to rank 0 (12 bytes, tag 9, {a}): none can go first; rank 1's irecv "
+       "from rank 0 (12 bytes, tag 7, {b}) has another tag: were these meant to be one "
+       "message?"},
+      {"the tags of two sides differ, and all wait for their receives first",
+       "parameter matching",
+       2,
+       wrong_tag_waits_for_receive,
+       FindingKind::deadlock,
+       {0, 1},
+       "deadlock: rank 0 waits for its irecv from rank 1 (12 bytes, tag 7, {b}), rank 1 waits "
+       "for its irecv from rank 0 (12 bytes, tag 7, {b}): none can go first; rank 1's isend "
+       "to rank 0 (12 bytes, tag 9, {a}) has another tag: were these meant to be one "
+       "message?"},
       {"a rank waits for its isend too soon",
        "call ordering",
        2,

@@ -60,6 +60,7 @@ TEST_CASE("the cycle leaves out ranks that only wait for it") {
              list({message(Op::recv, 1, 1)}), list({message(Op::recv, 0, 1)})});
   REQUIRE(kind_found(core) == FindingKind::deadlock);
   CHECK(core.finding()->ranks == std::vector<int>{1, 2});
+  CHECK(core.finding()->cause.empty());
 }
 
 TEST_CASE("waiting for a rank that has returned is a deadlock that says so") {
@@ -70,6 +71,15 @@ TEST_CASE("waiting for a rank that has returned is a deadlock that says so") {
         "deadlock: rank 2 waits in recv from rank 1 (8 bytes, work/ring.cpp:9), "
         "which has already returned without sending it");
   CHECK(core.finding()->ranks == std::vector<int>{2, 1});
+  CHECK(core.finding()->cause == "returned_early");
+}
+
+TEST_CASE("waiting in a collective for a rank that has returned has the same cause") {
+  Core core(world(3));
+  run(core, {list({collective(Collective::barrier, {}, 7)}), list({}),
+             list({collective(Collective::barrier, {}, 7)})});
+  REQUIRE(kind_found(core) == FindingKind::deadlock);
+  CHECK(core.finding()->cause == "returned_early");
 }
 
 TEST_CASE("of thousands of ranks a sentence names a few, and is there at once") {

@@ -52,12 +52,11 @@ class Channels {
     return of(key, last_received_[static_cast<std::size_t>(key.dst)]);
   }
 
-  template <typename Visit>
-  void each_waiting_send(Visit visit) const {
+  template <typename Visit>  // sends and receives
+  void each_waiting(Visit visit) const {
     for (const Place& place : places_) {
-      if (!place.channel.has_sends()) continue;
-      for (const Operation* send = place.channel.first(); send != nullptr; send = send->next) {
-        visit(*send);
+      for (const Operation* one = place.channel.first(); one != nullptr; one = one->next) {
+        visit(*one);
       }
     }
   }

@@ -116,6 +116,8 @@ struct CollectiveRecord {
   std::int64_t bytes;             // that one rank brings, the most
   std::vector<double> entered_s;  // by group rank
   double done_s;
+  DType dtype = DType::float32;  // of its elements; where it reduces, by which operator
+  ReduceOp reduce = ReduceOp::sum;
 };
 
 struct RankCounters {

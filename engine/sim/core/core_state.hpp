@@ -207,12 +207,14 @@ struct Core::State {
   Finding end_finding(const WaitGraph& graph, const WaitNode& node) const;
   Finding left_finding(const WaitGraph& graph, const WaitNode& node) const;
   std::string waiting_text(const WaitGraph& graph, const WaitNode& node) const;
-  std::string unreceived_text(const Operation& send) const;
+  std::string unmet_text(const Operation& message) const;
+  std::string other_tag(const std::vector<WaitNode>& cycle) const;
   std::string meanwhile(const WaitGraph& graph, const WaitNode& node) const;
 
   // What is left when all ranks have returned.
   void check_end();
-  std::vector<const Operation*> unreceived_sends() const;  // by rank, then oldest first
+  enum class Side : std::uint8_t { send, receive };
+  std::vector<const Operation*> unmet(Side side) const;  // by rank, then oldest first
 
   // What the timeline is told of waiting.
   void record_wait(const Operation& operation, double start_s);

@@ -78,7 +78,10 @@ std::string sentence_of(const WaitGraph& graph, const Node& node, const Group& g
 }
 
 // Why a cycle of this kind comes about, where one kind of call fills it.
-std::string hint_of(const std::vector<Node>& cycle, const std::string& unreceived) {
+//   other_tag   what a message in it would meet, were it not for the tag, or nothing
+//   unreceived  a message that no rank receives, or nothing
+std::string hint_of(const std::vector<Node>& cycle, const std::string& other_tag,
+                    const std::string& unreceived) {
   const auto all = [&](auto is) { return std::all_of(cycle.begin(), cycle.end(), is); };
   const auto any = [&](auto is) { return std::any_of(cycle.begin(), cycle.end(), is); };
   const auto is = [](Op op) { return [op](const Node& node) { return node.request->op == op; }; };
@@ -90,6 +93,7 @@ std::string hint_of(const std::vector<Node>& cycle, const std::string& unreceive
            "receive first, or use isend";
   }
   if (all(is(Op::isend))) {
+    if (!other_tag.empty()) return other_tag;
     return "; all of them wait for their sends before they receive: receive first, then wait()";
   }
   for (std::size_t i = 0; i < cycle.size(); ++i) {
@@ -113,7 +117,7 @@ std::string hint_of(const std::vector<Node>& cycle, const std::string& unreceive
                 node.request->op == Op::split ? "split" : name_of(node.request->collective),
                 " before its whole group has entered");
   }
-  if (!all(is(Op::recv))) return {};
+  if (!all(is(Op::recv))) return other_tag;
   if (unreceived.empty()) return "; all of them receive, but no rank has sent";
   return "; meanwhile no rank receives " + unreceived;
 }
@@ -141,12 +145,32 @@ std::string Core::State::waiting_text(const WaitGraph& graph, const Node& node) 
   return sentence_of(graph, node, group, strands_[static_cast<std::size_t>(node.actor.rank)]);
 }
 
-std::string Core::State::unreceived_text(const Operation& send) const {
-  const Request& request = request_of(send);
+// "rank 0's isend to rank 2 (12 bytes, work/ring.cpp:21)"
+std::string Core::State::unmet_text(const Operation& message) const {
+  const Request& request = request_of(message);
   const Group& group = groups_[request.group];
-  return text("rank ", send.owner.rank, "'s ", name_of(request.op), " to rank ",
+  const bool sends = request.op == Op::send || request.op == Op::isend;
+  return text("rank ", message.owner.rank, "'s ", name_of(request.op),
+              sends ? " to rank " : " from rank ",
               group.members[static_cast<std::size_t>(request.peer)], group_of(request, group), " (",
               details_of(request), ")");
+}
+
+// The other side of a message of the cycle may be there, under another tag.
+std::string Core::State::other_tag(const std::vector<Node>& cycle) const {
+  const auto sent = unmet(Side::send), posted = unmet(Side::receive);
+  for (const Node& node : cycle) {
+    if (!node.peer) continue;
+    for (const Operation* other : sends(node) ? posted : sent) {
+      const Request& request = request_of(*other);
+      const Group& group = groups_[request.group];
+      if (other->owner.rank != *node.peer || request.group != node.request->group) continue;
+      if (group.members[static_cast<std::size_t>(request.peer)] != node.actor.rank) continue;
+      return text("; ", unmet_text(*other),
+                  " has another tag: were these meant to be one message?");
+    }
+  }
+  return {};
 }
 
 // All of a short cycle; of a long one its beginning and its end.
@@ -154,7 +178,7 @@ Finding Core::State::cycle_finding(const WaitGraph& graph,
                                    const std::vector<std::size_t>& cycle) const {
   constexpr std::size_t shown_max = 8, head = 4, tail = 2;
   Finding finding{FindingKind::deadlock, "deadlock: ", {}, {}};
-  std::vector<Node> nodes;
+  std::vector<Node> nodes, shown;
   for (const std::size_t i : cycle) nodes.push_back(graph.nodes()[i]);
   const bool cut = nodes.size() > shown_max;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -165,11 +189,13 @@ Finding Core::State::cycle_finding(const WaitGraph& graph,
       continue;
     }
     finding.message += text(i == 0 ? "" : ", ", waiting_text(graph, nodes[i]));
+    shown.push_back(nodes[i]);
   }
   finding.where = place_of(*nodes.front().request);
-  const auto sends = unreceived_sends();
+  const auto sends = unmet(Side::send);
   finding.message +=
-      ": none can go first" + hint_of(nodes, sends.empty() ? "" : unreceived_text(*sends.front()));
+      ": none can go first" +
+      hint_of(nodes, other_tag(shown), sends.empty() ? "" : unmet_text(*sends.front()));
   return finding;
 }
 
@@ -185,6 +211,7 @@ Finding Core::State::end_finding(const WaitGraph& graph, const Node& node) const
     finding.message += text(", which has already returned without ",
                             sends(node) ? "receiving" : "sending", " it", meanwhile(graph, node));
     finding.ranks.push_back(*node.peer);
+    finding.cause = "returned_early";
   }
   return finding;
 }
@@ -195,7 +222,8 @@ Finding Core::State::left_finding(const WaitGraph& graph, const Node& node) cons
   const Request& request = *node.request;
   std::set<int> ranks;  // one may wait with several strands
   for (const std::size_t i : waiting) ranks.insert(graph.nodes()[i].actor.rank);
-  Finding finding{FindingKind::deadlock, {}, {ranks.begin(), ranks.end()}, place_of(request)};
+  Finding finding{
+      FindingKind::deadlock, {}, {ranks.begin(), ranks.end()}, place_of(request), "returned_early"};
   finding.message = text(
       "deadlock: ", list_of(finding.ranks), ranks.size() == 1 ? " waits" : " wait", " in ",
       call_in_group(request, groups_[request.group]), and_place(request), " for ", list_of(missing),
@@ -215,11 +243,11 @@ std::string Core::State::meanwhile(const WaitGraph& graph, const Node& node) con
         sends(node) ? ": was it meant for that rank?" : ": was it meant to come from there?");
   }
   if (sends(node)) return {};
-  for (const Operation* send : unreceived_sends()) {
+  for (const Operation* send : unmet(Side::send)) {
     const Request& request = request_of(*send);
     const auto dst = static_cast<std::size_t>(request.peer);
     if (groups_[request.group].members[dst] != rank) continue;
-    return text("; meanwhile no rank receives ", unreceived_text(*send));
+    return text("; meanwhile no rank receives ", unmet_text(*send));
   }
   return {};
 }

@@ -42,7 +42,7 @@ struct Finding {
   std::string message;     // "deadlock: rank 0 waits for rank 1 (recv, ring.cpp:12), rank 1 …"
   std::vector<int> ranks;  // the ranks involved; for a deadlock, the cycle in order
   std::string where;       // file:line of the first one, or empty
-  std::string cause = {};  // one word where the kind leaves it open: "asleep", "killed"
+  std::string cause = {};  // one word where the kind leaves it open: "returned_early"
   // What was called, where the ranks disagree about it or its buffer is the matter.
   std::vector<FoundCall> calls = {};
 };

@@ -6,18 +6,21 @@
 
 namespace lockstep::sim {
 
-std::vector<const Operation*> Core::State::unreceived_sends() const {
-  std::vector<const Operation*> unreceived;
-  channels_.each_waiting_send([&](const Operation& send) { unreceived.push_back(&send); });
-  std::sort(unreceived.begin(), unreceived.end(), [](const Operation* a, const Operation* b) {
+std::vector<const Operation*> Core::State::unmet(Side side) const {
+  std::vector<const Operation*> waiting;
+  channels_.each_waiting([&](const Operation& one) {
+    const bool sends = one.request.op == Op::send || one.request.op == Op::isend;
+    if (sends == (side == Side::send)) waiting.push_back(&one);
+  });
+  std::sort(waiting.begin(), waiting.end(), [](const Operation* a, const Operation* b) {
     return std::tuple(a->owner.rank, a->order) < std::tuple(b->owner.rank, b->order);
   });
-  return unreceived;
+  return waiting;
 }
 
 void Core::State::check_end() {
   if (any_lost_) return;  // what a fault left undone is no mistake of the program
-  const auto unreceived = unreceived_sends();
+  const auto unreceived = unmet(Side::send);
   if (!unreceived.empty()) {
     const Operation& send = *unreceived.front();
     const Request& request = request_of(send);

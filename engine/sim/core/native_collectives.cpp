@@ -151,7 +151,7 @@ void Core::State::run_collective(Group& group, std::uint32_t id, Group::Slot& sl
   }
   const Request& request = whole_of(slot.by_member.front());
   double begin = group.free_s;
-  CollectiveRecord record{request.collective, id, 0, {}, 0};
+  CollectiveRecord record{request.collective, id, 0, {}, 0, request.dtype, request.reduce};
   for (const auto& member : slot.by_member) {
     record.bytes = std::max(record.bytes, given_bytes(whole_of(member), group.members.size()));
     begin = std::max(begin, member->posted_s);

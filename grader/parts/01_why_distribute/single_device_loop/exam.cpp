@@ -187,9 +187,11 @@ std::optional<Failure> reading_failure(const Play& play, const BatchService& ser
   if (std::cmp_greater(service.epochs().size(), p.epochs)) {
     std::string begun;
     for (const auto& one : service.epochs()) begun += text(begun.empty() ? "" : ", ", one.number);
-    return Failure{.cause = "other_epochs",
-                   .message = text("the loader was told to start ", service.epochs().size(),
-                                   " epochs where ", p.epochs, " were asked for: ", begun)};
+    return Failure{
+        .cause = "other_epochs",
+        .message =
+            text("the loader was told to start ", counted(std::ssize(service.epochs()), "epoch"),
+                 " where ", p.epochs, p.epochs == 1 ? " was" : " were", " asked for: ", begun)};
   }
   for (const auto& epoch : service.epochs()) {
     if (epoch.served == all) continue;
@@ -198,8 +200,8 @@ std::optional<Failure> reading_failure(const Play& play, const BatchService& ser
          "the loop over batches ends too soon; it must run until next() returns nothing"},
         {.message =
              text("in epoch ", epoch.number, ", ", epoch.served, " of ", all, " batches were read"),
-         .expected = text(all, " batches"),
-         .seen = text(epoch.served, " batches")});
+         .expected = counted(static_cast<std::int64_t>(all), "batch"),
+         .seen = counted(static_cast<std::int64_t>(epoch.served), "batch")});
   }
   return std::nullopt;
 }
@@ -216,21 +218,21 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
                                        training_tolerance(p.dtype, right.parameters))) {
     const std::string expected = number_at(right.parameters, *at),
                       seen = number_at(parameters, *at);
-    bench.fail(played,
-               because(cause_of_parameters(play, parameters),
-                       {.message = text("after ", p.epochs, p.epochs == 1 ? " epoch" : " epochs",
-                                        ", parameter element ", *at, " is ", seen, " where ",
-                                        expected, " was expected"),
-                        .expected = expected,
-                        .seen = seen,
-                        .where = text("parameter element ", *at)}));
+    bench.fail(played, because(cause_of_parameters(play, parameters),
+                               {.message = text("after ", counted(p.epochs, "epoch"),
+                                                ", parameter element ", *at, " is ", seen,
+                                                " where ", expected, " was expected"),
+                                .expected = expected,
+                                .seen = seen,
+                                .where = text("parameter element ", *at)}));
   }
   if (losses.size() != right.losses.size()) {
     bench.fail(played, {.cause = "other_number_of_losses",
-                        .message = text("the parameters are right, but it returned ", losses.size(),
-                                        " losses where each of the ", p.epochs, " epochs has one"),
-                        .expected = text(right.losses.size(), " losses"),
-                        .seen = text(losses.size(), " losses")});
+                        .message = text("the parameters are right, but it returned ",
+                                        counted(std::ssize(losses), "loss"), " for ",
+                                        counted(p.epochs, "epoch")),
+                        .expected = counted(std::ssize(right.losses), "loss"),
+                        .seen = counted(std::ssize(losses), "loss")});
   }
   if (const auto at =
           first_difference(losses, right.losses, tolerance_of_losses(p, right.losses))) {

@@ -32,9 +32,8 @@ bool every_second(Way way) { return way == Way::even_batches_only || way == Way:
 }  // namespace
 
 std::string LoopProblem::description() const {
-  return text(samples, " samples in batches of ", batch, ", ", epochs,
-              epochs == 1 ? " epoch, " : " epochs, ", turning ? "labels that change, " : "",
-              easy ? "easy labels, " : "",
+  return text(counted(samples, "sample"), " in batches of ", batch, ", ", counted(epochs, "epoch"),
+              ", ", turning ? "labels that change, " : "", easy ? "easy labels, " : "",
               optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
               dtype == DType::float32 ? ", float32" : "");
 }

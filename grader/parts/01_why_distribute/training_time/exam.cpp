@@ -48,7 +48,7 @@ std::string text_of(const TimeQuestion& q) {
   if (q.form == TimeForm::measured) {
     const auto& m = q.measured;
     return text(grouped(m.samples), " samples", ranks, ", batches of ", m.batch_size, ", ",
-                m.epochs, " epochs, ", number(m.step_s), " s per step, efficiency ",
+                counted(m.epochs, "epoch"), ", ", number(m.step_s), " s per step, efficiency ",
                 number(m.efficiency));
   }
   return text(grouped(q.counted.parameters), " parameters, ", grouped(q.counted.tokens), " tokens",

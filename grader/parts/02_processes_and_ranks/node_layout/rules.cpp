@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
+#include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::node_layout {
 namespace {
@@ -186,7 +187,8 @@ std::string meaning_of_other(const std::string& name, const LayoutQuestion& q,
                 contract_of(name));
   }
   if (name == "RANK") {
-    return text("there are only ", places.size(), " ranks, counted from 0; ", contract_of(name));
+    return text("the last of ", counted(std::ssize(places), "rank"), " is rank ",
+                std::ssize(places) - 1, "; ", contract_of(name));
   }
   if (name.find("WORLD_SIZE") == std::string::npos) return contract_of(name);
   int before = 0;
@@ -256,7 +258,7 @@ Cause likely_cause(const LayoutQuestion& q, const Place& seen, const Place& righ
   }
   for (const int equal : {layout.front(), *std::max_element(layout.begin(), layout.end())}) {
     if (equal > 0 && seen == Place{q.rank / equal, q.rank % equal}) {
-      return {"equal_nodes", text("this assumes that every node has ", equal, " ranks")};
+      return {"equal_nodes", text("this assumes that every node has ", counted(equal, "rank"))};
     }
   }
   LayoutQuestion turns = q;

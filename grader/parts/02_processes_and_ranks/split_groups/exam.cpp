@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -59,6 +60,15 @@ std::vector<int> ordered_by(std::vector<int> members, const Number& number) {
   return members;
 }
 
+// "members [2, 0, 1], rank 1"; of two long lists, the first place at which they differ.
+std::string text_of(const Plan& plan, const Plan& beside) {
+  const std::string whole = text_of(plan);
+  if (!plan || !beside || whole != text_of(beside)) return whole;
+  const auto [mine, theirs] = std::ranges::mismatch(plan->members, beside->members);
+  return text("rank ", *mine, " at place ", mine - plan->members.begin(), " of ",
+              plan->members.size(), " members");
+}
+
 Cause cause_of_order(const Named& named, int rank, const GroupPlan& seen, const GroupPlan& right) {
   const auto key = [&](int r) { return std::int64_t{named[static_cast<std::size_t>(r)].key}; };
   const auto sorted_by = [&](const auto& number) {
@@ -77,9 +87,19 @@ Cause cause_of_order(const Named& named, int rank, const GroupPlan& seen, const 
       sorted_by([&](int r) { return static_cast<unsigned>(key(r)); })) {
     return {"negative_keys", "a negative key is smaller than 0 and comes first"};
   }
-  if (seen.members.front() == rank && right.rank != 0) {
+  std::vector<int> caller_first = right.members;
+  const auto caller = std::ranges::find(caller_first, rank);
+  std::rotate(caller_first.begin(), caller, caller + 1);
+  if (seen.members == caller_first) {
     return {"caller_first",
             "every member must compute the same order; the calling rank does not come first"};
+  }
+  if (std::ranges::is_sorted(seen.members, {}, key)) {
+    const auto swapped = std::ranges::adjacent_find(
+        seen.members, [&](int a, int b) { return key(a) == key(b) && a > b; });
+    return {"ties_unordered", text("ranks ", *swapped, " and ", swapped[1],
+                                   " have equal keys, and the smaller rank comes first: std::sort "
+                                   "may swap them, std::stable_sort does not")};
   }
   return {"other_order", "members are ordered by key, and by rank if their keys are equal"};
 }
@@ -137,12 +157,40 @@ std::optional<Failure> wrong(const Named& named, int rank, const Plan& seen) {
   const Plan right = expected_of(named, rank);
   if (seen == right) return std::nullopt;
   const std::string where = text("rank ", rank, " of ", text_of(named));
-  return because(
-      likely_cause(named, rank, seen, right),
-      {.message = text(where, " gets ", text_of(seen), " where ", text_of(right), " was expected"),
-       .expected = text_of(right),
-       .seen = text_of(seen),
-       .where = where});
+  const std::string shown = text_of(seen, right), expected = text_of(right, seen);
+  return because(likely_cause(named, rank, seen, right),
+                 {.message = text(where, " gets ", shown, " where ", expected, " was expected"),
+                  .expected = expected,
+                  .seen = shown,
+                  .where = where});
+}
+
+SplitQuestion with_ranks(const SplitQuestion& q, const std::function<bool(int)>& stays) {
+  SplitQuestion fewer;
+  for (int r = 0; r < static_cast<int>(q.of_all_ranks.size()); ++r) {
+    if (r == q.rank) fewer.rank = static_cast<int>(fewer.of_all_ranks.size());
+    if (r == q.rank || stays(r)) {
+      fewer.of_all_ranks.push_back(q.of_all_ranks[static_cast<std::size_t>(r)]);
+    }
+  }
+  return fewer;
+}
+
+// Without the ranks of other colors, without a half of them, without one.
+std::vector<SplitQuestion> smaller(const SplitQuestion& q) {
+  const int size = static_cast<int>(q.of_all_ranks.size());
+  const auto color = [&](int r) { return q.of_all_ranks[static_cast<std::size_t>(r)].color; };
+  std::vector<SplitQuestion> offered;
+  offered.push_back(with_ranks(q, [&](int r) { return color(r) == color(q.rank); }));
+  offered.push_back(with_ranks(q, [&](int r) { return r < size / 2; }));
+  offered.push_back(with_ranks(q, [&](int r) { return r >= size / 2; }));
+  for (int gone = size - 1; gone >= 0; --gone) {
+    offered.push_back(with_ranks(q, [&](int r) { return r != gone; }));
+  }
+  std::erase_if(offered, [&](const SplitQuestion& fewer) {
+    return std::cmp_equal(fewer.of_all_ranks.size(), size);
+  });
+  return offered;
 }
 
 const FunctionContract<SplitQuestion, Plan> contract{
@@ -154,10 +202,11 @@ const FunctionContract<SplitQuestion, Plan> contract{
         [](std::span<const SplitQuestion> asked, const Plan& seen) {
           return wrong(asked.back().of_all_ranks, asked.back().rank, seen);
         },
-    .form = fields_to_bytes(SplitForm::questions)};
+    .form = fields_to_bytes(SplitForm::questions),
+    .smaller = smaller};
 
 // Asks for the plan of every rank.
-void ask(Bench& bench, const std::string& description, const std::vector<Named>& groups) {
+void judge(Bench& bench, const std::string& description, const std::vector<Named>& groups) {
   std::vector<SplitQuestion> questions;
   for (const Named& named : groups) {
     // From the last: for rank 0 many mistakes give the same plan.
@@ -165,7 +214,7 @@ void ask(Bench& bench, const std::string& description, const std::vector<Named>&
       questions.push_back({named, rank});
     }
   }
-  ask(bench, contract, description, questions);
+  grader::judge(bench, contract, description, questions);
 }
 
 // Draws for every rank one of some colors and one of some keys.
@@ -245,39 +294,40 @@ Exam exam() {
   return {
       {"the contract's example is right: seven ranks, two colors, one rank with no_color",
        [](Bench& bench) {
-         ask(bench, "seven ranks",
-             std::vector<Named>{{{7, 9}, {7, 0}, {2, 4}, {7, 9}, {no_color, 0}, {2, 8}, {2, 1}}});
+         judge(bench, "seven ranks",
+               std::vector<Named>{{{7, 9}, {7, 0}, {2, 4}, {7, 9}, {no_color, 0}, {2, 8}, {2, 1}}});
        }},
       {"ranks with one color form one group, for any color numbers",
        [](Bench& bench) {
-         ask(bench, "one color", std::vector<Named>{drawn(bench, 5, {0}, {0})});
-         ask(bench, "even and odd", std::vector<Named>{drawn(bench, 8, {0, 1}, {0})});
-         ask(bench, "colors far apart", drawn_of_all_sizes(bench, {0, 3, 1000, INT_MAX}, {0}));
-         ask(bench, "a color for each", std::vector<Named>{drawn(bench, 8, numbers(0, 1000), {0})});
+         judge(bench, "one color", std::vector<Named>{drawn(bench, 5, {0}, {0})});
+         judge(bench, "even and odd", std::vector<Named>{drawn(bench, 8, {0, 1}, {0})});
+         judge(bench, "colors far apart", drawn_of_all_sizes(bench, {0, 3, 1000, INT_MAX}, {0}));
+         judge(bench, "a color for each",
+               std::vector<Named>{drawn(bench, 8, numbers(0, 1000), {0})});
        }},
       {"keys order the members, and ranks order members with equal keys",
        [](Bench& bench) {
-         ask(bench, "the order reversed", std::vector<Named>{{{0, 3}, {0, 2}, {0, 1}, {0, 0}}});
-         ask(bench, "keys drawn", drawn_of_all_sizes(bench, {4}, numbers(0, 100)));
-         ask(bench, "many equal keys", drawn_of_all_sizes(bench, {0, 1}, {5, 6}));
-         ask(bench, "colors and keys", drawn_of_all_sizes(bench, {9, 2, 5}, {8, 1, 3, 3}));
+         judge(bench, "the order reversed", std::vector<Named>{{{0, 3}, {0, 2}, {0, 1}, {0, 0}}});
+         judge(bench, "keys drawn", drawn_of_all_sizes(bench, {4}, numbers(0, 100)));
+         judge(bench, "many equal keys", drawn_of_all_sizes(bench, {0, 1}, {5, 6}));
+         judge(bench, "colors and keys", drawn_of_all_sizes(bench, {9, 2, 5}, {8, 1, 3, 3}));
        }},
       {"keys may be negative or as large as an int can be",
        [](Bench& bench) {
-         ask(bench, "below and above zero",
-             std::vector<Named>{{{0, 1}, {0, -3}, {0, 0}, {0, -1}, {0, 2}}});
-         ask(bench, "the smallest and the largest",
-             std::vector<Named>{{{0, INT_MIN}, {0, 1}, {0, INT_MAX}, {0, -2}, {0, 0}}});
-         ask(bench, "negative keys", drawn_of_all_sizes(bench, {0, 1}, numbers(-9, 10)));
-         ask(bench, "far apart",
-             drawn_of_all_sizes(bench, {0, 1}, {INT_MIN, INT_MIN + 1, -1, 0, 1, INT_MAX}));
+         judge(bench, "below and above zero",
+               std::vector<Named>{{{0, 1}, {0, -3}, {0, 0}, {0, -1}, {0, 2}}});
+         judge(bench, "the smallest and the largest",
+               std::vector<Named>{{{0, INT_MIN}, {0, 1}, {0, INT_MAX}, {0, -2}, {0, 0}}});
+         judge(bench, "negative keys", drawn_of_all_sizes(bench, {0, 1}, numbers(-9, 10)));
+         judge(bench, "far apart",
+               drawn_of_all_sizes(bench, {0, 1}, {INT_MIN, INT_MIN + 1, -1, 0, 1, INT_MAX}));
        }},
       {"a rank with no_color is in no group and does not affect the others",
        [](Bench& bench) {
-         ask(bench, "two of them",
-             std::vector<Named>{{{no_color, 0}, {0, 0}, {0, 0}, {no_color, 0}}});
-         ask(bench, "all pass no_color", std::vector<Named>{drawn(bench, 4, {no_color}, {0, 1})});
-         ask(bench, "some", drawn_of_all_sizes(bench, {no_color, 0, 1}, {-1, 0, 1}));
+         judge(bench, "two of them",
+               std::vector<Named>{{{no_color, 0}, {0, 0}, {0, 0}, {no_color, 0}}});
+         judge(bench, "all pass no_color", std::vector<Named>{drawn(bench, 4, {no_color}, {0, 1})});
+         judge(bench, "some", drawn_of_all_sizes(bench, {no_color, 0, 1}, {-1, 0, 1}));
        }},
       {"ranks that know only their own color and key find each other and reach no other rank",
        [](Bench& bench) {

@@ -4,6 +4,7 @@
 
 #include "engine/base/ranks.hpp"
 #include "engine/sim/wire/printable.hpp"
+#include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::store_rendezvous {
 namespace {
@@ -95,10 +96,10 @@ std::string deletion_before(const View& view) {
   const auto expected = view.addresses();
   const auto& seen = view.outcome().addresses;
   if (seen.size() != expected.size()) {
-    fail(
-        bench, played, view, "wrong_length",
-        text("it returned ", seen.size(), " addresses where there are ", expected.size(), " ranks"),
-        text(expected.size(), " addresses"), text(seen.size(), " addresses"));
+    fail(bench, played, view, "wrong_length",
+         text("it returned ", counted(std::ssize(seen), "address"), " for ",
+              counted(std::ssize(expected), "rank")),
+         counted(std::ssize(expected), "address"), counted(std::ssize(seen), "address"));
   }
   const auto [good, bad] = std::mismatch(expected.begin(), expected.end(), seen.begin());
   const auto at = good - expected.begin();
@@ -280,7 +281,7 @@ void check_calls(Bench& bench, const Played& played, const MeetingRun& run) {
          text("it called the store ", calls, " times; 2N+2 = ", allowed,
               " are enough. One server answers all N ranks, so it serves each call N times. wait() "
               "takes all keys at once"),
-         text("at most ", allowed, " calls"), text(calls, " calls"), Verdict::efficiency);
+         text("at most ", allowed, " calls"), counted(calls, "call"), Verdict::efficiency);
   });
 }
 

@@ -109,6 +109,15 @@ HangCase waits_for_a_message_instead(const Draw& draw) {
   return c.is(HangKind::left_out, {1}, 0);
 }
 
+// Ranks 2, 4 … wait in the collective of group 1, which no odd rank calls.
+HangCase waits_for_a_message_in_its_group(const Draw& draw) {
+  Cluster c(5 + draw(4), draw);
+  c.one(0, recv_from(2));
+  c.all(1, all_reduce(1000, 1));
+  c.one(2, send_to(0));
+  return c.is(HangKind::left_out, {0}, 1);
+}
+
 HangCase another_order(const Draw& draw) {
   Cluster c(3 + draw(6), draw);
   const bool gathers = draw(2) == 0;
@@ -170,6 +179,14 @@ HangCase leaves_while_another_computes(const Draw& draw) {
   return c.is(HangKind::early_exit, {0}, 0);
 }
 
+// Of group 1 rank 0 has returned too early; the odd ranks have returned, and nobody waits for
+// these.
+HangCase leaves_its_group(const Draw& draw) {
+  Cluster c(5 + draw(4), draw);
+  for (int rank = 2; rank < c.size; rank += 2) c.one(rank, all_reduce(1000, 1));
+  return c.is(HangKind::early_exit, {0}, 1);
+}
+
 // The slow rank's last collective is of the same kind as what the others wait in, one earlier.
 HangCase is_slow(const Draw& draw) {
   Cluster c(2 + draw(7), draw);
@@ -202,6 +219,15 @@ HangCase another_group(const Draw& draw) {
   c.one(0, all_reduce(1000, 1));
   c.all(0, all_reduce(1000));
   return c.is(HangKind::wrong_group, {0}, 0);
+}
+
+// Of group 1 rank 0 begins with the world's collective. The odd ranks still compute.
+HangCase the_world_before_its_group(const Draw& draw) {
+  Cluster c(5 + draw(4), draw);
+  c.one(0, all_reduce(1000));
+  for (int rank = 2; rank < c.size; rank += 2) c.one(rank, all_reduce(1000, 1));
+  for (int rank = 1; rank < c.size; rank += 2) c.computes(rank);
+  return c.is(HangKind::wrong_group, {0}, 1);
 }
 
 // Of group 1 rank 0 brings another count; of group 2 rank 1 has returned.
@@ -258,6 +284,10 @@ std::vector<HangMaker> hang_makers() {
       {"another root and count, beside a cycle of messages", another_root_beside_a_cycle,
        Kinds::several},
       {"one rank has returned, beside a cycle of messages", leaves_beside_a_cycle, Kinds::several},
+      {"a rank of a group has returned, and ranks outside it as well", leaves_its_group},
+      {"a rank waits for a message instead of joining a collective of its group",
+       waits_for_a_message_in_its_group},
+      {"a rank joins the world's collective before that of its group", the_world_before_its_group},
   };
 }
 

@@ -107,10 +107,32 @@ std::string about_kind(const HangReport& report, const Diagnosis& right) {
   return comm::text_of(report);
 }
 
+// The members of the group in whose collective the culprits are missing, or nothing.
+std::vector<int> group_of(const HangReport& report, const Diagnosis& right) {
+  for (const auto& [doing, last, called] : report.ranks) {
+    if (doing != Activity::waiting || last.number != right.number) continue;
+    const auto group = static_cast<std::size_t>(last.group);
+    const auto has_called = [&](int rank) {
+      return report.ranks[static_cast<std::size_t>(rank)].called[group] >= right.number;
+    };
+    std::vector<int> missing = report.groups[group];
+    std::erase_if(missing, has_called);
+    if (missing == right.culprits) return report.groups[group];
+  }
+  return {};
+}
+
 // Why this rank is no culprit.
 std::string why_not(const HangReport& report, const Diagnosis& right, int rank) {
   if (right.kind <= HangKind::wrong_count) {
     return text("rank ", rank, " is not one of the few ranks that differ in that collective");
+  }
+  if (right.kind == HangKind::wrong_group || right.kind == HangKind::left_out) {
+    const std::vector<int> members = group_of(report, right);
+    if (!members.empty() && !holds(members, rank)) {
+      return text("rank ", rank, " is not in the group of collective number ", right.number,
+                  ", so no rank waits for it there");
+    }
   }
   const bool known = rank >= 0 && rank < static_cast<int>(report.ranks.size());
   if (!known || report.ranks[static_cast<std::size_t>(rank)].doing != Activity::waiting) {

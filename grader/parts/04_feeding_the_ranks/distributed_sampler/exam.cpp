@@ -19,8 +19,8 @@ using data::Tail;
 using Indices = std::vector<std::int64_t>;
 
 std::string text_of(const SamplerOptions& q) {
-  return text(q.length, " samples, rank ", q.rank, " of ", q.ranks, ", seed ", q.seed, ", epoch ",
-              q.epoch, q.order == Order::shuffled ? ", shuffled" : ", in order",
+  return text(counted(q.length, "sample"), ", rank ", q.rank, " of ", q.ranks, ", seed ", q.seed,
+              ", epoch ", q.epoch, q.order == Order::shuffled ? ", shuffled" : ", in order",
               q.tail == Tail::pad ? ", padded" : ", tail dropped");
 }
 
@@ -221,7 +221,11 @@ void ask(Bench& bench, const std::string& description, const Questions& question
          Series series = Series::free) {
   bench.examine<Questions>(
       questions,
-      [&](const Questions& some) { grader::ask(bench, contract_of(series), description, some); },
+      [&](const Questions& some) {
+        const bool all = some.size() == questions.size();
+        grader::ask(bench, contract_of(series),
+                    all ? description : counted(std::ssize(some), "question"), some);
+      },
       smaller);
 }
 

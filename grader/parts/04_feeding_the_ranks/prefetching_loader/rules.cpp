@@ -1,6 +1,7 @@
 // The log is walked once for each rule. A Walk keeps what is true at one event: which epoch it is,
 // how many of its batches the trainer has had, and which were begun.
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/rules.hpp"
+#include "grader/judge/compare.hpp"
 
 #include <algorithm>
 
@@ -127,7 +128,8 @@ std::string name_of(const TrainerReport& seen, const Walk& walk) {
       return text("batch ", k, epoch == walk.epoch ? "" : text(" of epoch ", epoch));
     }
   }
-  return text("a batch of ", seen.labels.size(), " samples that matches no batch of any epoch");
+  return text("a batch of ", counted(std::ssize(seen.labels), "sample"),
+              " that matches no batch of any epoch");
 }
 
 void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
@@ -137,11 +139,11 @@ void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
   if (walk.taken == walk.batches.size()) {
     if (seen.kind == Kind::got_end) return;
     const bool tail = seen.kind == Kind::got_batch && run.c.options.last == data::LastBatch::drop;
-    const std::string got =
-        tail ? text("a batch of ", seen.labels.size(), " samples") : name_of(seen, walk);
+    const std::string got = tail ? text("a batch of ", counted(std::ssize(seen.labels), "sample"))
+                                 : name_of(seen, walk);
     fail(bench, played, tail ? "keeps_the_tail" : "goes_on",
-         text("epoch ", walk.epoch, " has ", walk.batches.size(), " batches, but next() then gave ",
-              got, tail ? ": drop the last, short batch" : ""),
+         text("epoch ", walk.epoch, " has ", counted(std::ssize(walk.batches), "batch"),
+              ", but next() then gave ", got, tail ? ": drop the last, short batch" : ""),
          "nothing: the end of the epoch", got);
   }
   const Indices& batch = walk.batches[walk.taken];
@@ -356,8 +358,8 @@ void check_memory(Bench& bench, const Played& played, const LoaderRun& run) {
                                 " batches were in memory; with prefetch ", options.prefetch,
                                 " there may be at most ", options.prefetch + 1,
                                 ": is a batch still kept after it was handed out?"),
-                .expected = text("at most ", options.prefetch + 1, " batches"),
-                .seen = text(alive, " batches")});
+                .expected = text("at most ", counted(options.prefetch + 1, "batch")),
+                .seen = counted(alive, "batch")});
   }
 }
 

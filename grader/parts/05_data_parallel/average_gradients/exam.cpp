@@ -21,8 +21,8 @@ struct Problem {
 
   int size() const { return members.size(); }
   std::string description() const {
-    return text(members.description(), ", ", plan.sizes.size(),
-                plan.sizes.size() == 1 ? " parameter of " : " parameters of ", name_of(plan.dtype));
+    return text(members.description(), ", ", counted(std::ssize(plan.sizes), "parameter"), " of ",
+                name_of(plan.dtype));
   }
 };
 
@@ -124,7 +124,7 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
       inputs.push_back(drawn_gradient(p.plan, salt, rank, i));
     }
     ExpectedGradient expected;
-    expected.name = text("the mean over ", p.size(), " ranks");
+    expected.name = text("the mean over ", counted(p.size(), "rank"));
     for (std::size_t e = 0; e < inputs.front().size(); ++e) {
       double mean = 0, magnitude = 0;
       for (const auto& input : inputs) {

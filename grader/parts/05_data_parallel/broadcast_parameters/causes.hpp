@@ -7,6 +7,7 @@
 
 #include "grader/exam/members.hpp"
 #include "grader/judge/causes.hpp"
+#include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/broadcast_parameters/case.hpp"
 
 namespace lockstep::grader::broadcast_parameters {
@@ -46,8 +47,8 @@ struct ReplicaProblem {
   }
   std::string description() const {
     const ModelPlan& first = models.front();
-    return text(members.description(), ", ", first.parameters.size(), " parameters and ",
-                first.buffers.size(), " buffers, source ", first.source,
+    return text(members.description(), ", ", counted(std::ssize(first.parameters), "parameter"),
+                " and ", counted(std::ssize(first.buffers), "buffer"), ", source ", first.source,
                 models.size() > 1 ? text(", then another model from ", models[1].source) : "");
   }
 };

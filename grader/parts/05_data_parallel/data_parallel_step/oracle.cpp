@@ -17,12 +17,12 @@ std::uint64_t model_seed_of(std::uint64_t salt) { return random_bits(salt, 1'000
 }  // namespace
 
 std::string StepProblem::description() const {
-  return text(members.description(), ", ", batch, " samples each, ", steps, " steps, ",
-              optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
-              clip_norm > 0 ? text(", clipped to ", clip_norm) : "",
-              clip_norm < 0 ? text(", clip_norm ", clip_norm) : "",
-              unused ? ", a parameter that no rank used" : "",
-              dtype == DType::float32 ? ", float32" : "");
+  return text(
+      members.description(), ", ", counted(batch, "sample"), " each, ", counted(steps, "step"),
+      ", ", optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
+      clip_norm > 0 ? text(", clipped to ", clip_norm) : "",
+      clip_norm < 0 ? text(", clip_norm ", clip_norm) : "",
+      unused ? ", a parameter that no rank used" : "", dtype == DType::float32 ? ", float32" : "");
 }
 
 StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {

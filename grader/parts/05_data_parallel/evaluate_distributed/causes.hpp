@@ -8,6 +8,7 @@
 #include "grader/exam/dataset_service.hpp"
 #include "grader/exam/members.hpp"
 #include "grader/judge/causes.hpp"
+#include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/evaluate_distributed/case.hpp"
 
 namespace lockstep::grader::evaluate_distributed {
@@ -23,7 +24,7 @@ struct EvaluationProblem {
   int ranks() const { return members.size(); }
   DatasetShape shape() const { return {samples, 5, labels, 4}; }
   std::string description() const {
-    return text(members.description(), ", ", samples, samples == 1 ? " sample" : " samples",
+    return text(members.description(), ", ", counted(samples, "sample"),
                 labels > 1 ? text(" of ", labels, " labels") : "",
                 evaluations > 1 ? text(", ", evaluations, " evaluations") : "",
                 dtype == DType::float32 ? ", float32" : "");

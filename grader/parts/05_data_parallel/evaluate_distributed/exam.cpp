@@ -52,8 +52,8 @@ std::optional<Failure> reading_failure(const Problem& p, const DatasetService& s
     if (count <= most) continue;
     return because(cause_of_reading(p, read),
                    {.verdict = Verdict::efficiency,
-                    .message = text("the numbers are right, but rank ", rank, " read ", count,
-                                    " samples where its share is at most ", most),
+                    .message = text("the numbers are right, but rank ", rank, " read ",
+                                    counted(count, "sample"), " where its share is at most ", most),
                     .counters = {{"samples_read", static_cast<double>(count)},
                                  {"samples_allowed", static_cast<double>(most)}}});
   }

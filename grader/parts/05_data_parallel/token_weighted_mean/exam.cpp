@@ -66,8 +66,9 @@ void compare_loss(Bench& bench, const Played& played, const Round& round, std::u
       bench.fail(played, because(cause_of_loss(round, rank, seen, right, sums),
                                  {.message = text("the gradients are right, but rank ", rank,
                                                   " returned the mean loss ", number(seen),
-                                                  " where the mean over the ", round.total(),
-                                                  " positions of ", n, " ranks is ", number(right)),
+                                                  " where the mean over the ",
+                                                  counted(round.total(), "position"), " of ",
+                                                  counted(n, "rank"), " is ", number(right)),
                                   .expected = number(right),
                                   .seen = number(seen),
                                   .where = text("rank ", rank, ", mean loss")}));
@@ -107,7 +108,8 @@ void compare_round(Bench& bench, const Played& played, const Problem& p, const R
     }
     const Weights right(n, total > 0 ? 1 / total : 0);
     ExpectedGradient expected;
-    expected.name = text("the mean over the ", round.total(), " positions of ", n, " ranks");
+    expected.name = text("the mean over the ", counted(round.total(), "position"), " of ",
+                         counted(static_cast<std::int64_t>(n), "rank"));
     expected.values = weighted(sums, right);
     // The factor is rounded once, each product once, and N-1 additions: (N+2)·eps·Σ|g|/Σcounted.
     expected.tolerance = weighted(sizes, right);

@@ -136,9 +136,9 @@ class Comparison {
     if (losses.size() != right.losses.size()) {
       fail({.cause = "other_number_of_lines",
             .message = text("the training is right, but rank 0 logged ", losses.size(), " of its ",
-                            right.losses.size(), " steps"),
-            .expected = text(right.losses.size(), " lines"),
-            .seen = text(losses.size(), " lines")});
+                            counted(std::ssize(right.losses), "step")),
+            .expected = counted(std::ssize(right.losses), "line"),
+            .seen = counted(std::ssize(losses), "line")});
     }
     if (const auto at =
             first_difference(losses, right.losses, training_tolerance(p.dtype, right.losses))) {
@@ -217,11 +217,7 @@ class Comparison {
  private:
   [[noreturn]] void fail(Failure failure) const { bench_.fail(played_, std::move(failure)); }
 
-  // "2 epochs"
-  std::string epochs() const {
-    const int epochs = drawn_.problem.epochs;
-    return text(epochs, epochs == 1 ? " epoch" : " epochs");
-  }
+  std::string epochs() const { return counted(drawn_.problem.epochs, "epoch"); }
 
   [[noreturn]] void fail_loss(const LoopTrained& right, const std::vector<double>& losses,
                               std::size_t at) const {

@@ -5,6 +5,7 @@
 
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
+#include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::training_loop {
 namespace {
@@ -67,8 +68,8 @@ nn::Occasion occasion_of(const DrawnLoop& drawn, LoopWay way, std::int64_t step,
 }  // namespace
 
 std::string LoopProblem::description() const {
-  return text(members.description(), ", ", samples, " samples, ", batch, " a step and rank, ",
-              epochs, epochs == 1 ? " epoch, " : " epochs, ",
+  return text(members.description(), ", ", counted(samples, "sample"), ", ", batch,
+              " a step and rank, ", counted(epochs, "epoch"), ", ",
               optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
               clip_norm > 0 ? text(", clipped to ", clip_norm) : "",
               rate > 0 ? text(", a rate of ", rate) : "",

@@ -29,11 +29,9 @@ struct Problem {
   std::uint64_t schedule_seed = 0;
 
   std::string description() const {
-    const std::size_t parameters = script.sizes.size(), passes = script.passes.size();
-    return text(members.description(), ", ", parameters, " parameters of ", name_of(script.dtype),
-                " in ", plans[0].buckets.size(),
-                plans[0].buckets.size() == 1 ? " bucket, " : " buckets, ", passes,
-                passes == 1 ? " pass" : " passes");
+    return text(members.description(), ", ", counted(std::ssize(script.sizes), "parameter"), " of ",
+                name_of(script.dtype), " in ", counted(std::ssize(plans[0].buckets), "bucket"),
+                ", ", counted(std::ssize(script.passes), "pass"));
   }
 };
 

@@ -12,13 +12,15 @@ namespace {
 // Players learn this one; what the other ranks' samples are drawn from stays with the judge.
 std::uint64_t model_seed_of(std::uint64_t salt) { return random_bits(salt, 2'000'003) >> 32; }
 
-std::int64_t labels_of(const Sizes& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+double share_of(const Sizes& counts, std::size_t i) {
+  const auto all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  return static_cast<double>(counts[i]) / static_cast<double>(all);
 }
 
 double weight_of(const AccumulationProblem& p, std::size_t step, std::size_t i, Way way) {
   const Sizes& sizes = p.steps[step];
-  const double right = static_cast<double>(sizes[i]) / static_cast<double>(labels_of(sizes));
+  const Sizes labels = labels_of(p, step);
+  const double right = share_of(labels, i);
   const bool last = i + 1 == sizes.size();
   switch (way) {
     case Way::undivided:
@@ -28,7 +30,9 @@ double weight_of(const AccumulationProblem& p, std::size_t step, std::size_t i, 
     case Way::first_k:
       return 1.0 / static_cast<double>(p.steps.front().size());
     case Way::by_labels:
-      return static_cast<double>(sizes[i]);
+      return static_cast<double>(labels[i]);
+    case Way::by_samples:
+      return share_of(sizes, i);
     case Way::last_only:
       return last ? right : 0;
     case Way::first_only:
@@ -72,13 +76,11 @@ class OneDevice {
   }
 
   void add_micro_batch(std::size_t step, std::size_t i) {
-    const std::int64_t samples = p_.steps[step][i];
     const double weight = weight_of(p_, step, i, way_);
     double loss_of_ranks = 0;
     for (int rank = 0; rank < p_.ranks(); ++rank) {
       const AccumulationCase& c = cases_[static_cast<std::size_t>(rank)];
-      const data::Batch batch =
-          make_batch(c.inputs, c.labels, width, first_, samples, p_.dtype, device_);
+      const data::Batch batch = micro_batch_of(c, i, p_.steps[step][i], first_, device_);
       Tape tape(GradMode::record);
       const Value logits = model_->forward(tape, tape.constant(batch.inputs));
       const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
@@ -87,7 +89,7 @@ class OneDevice {
       const double share = way_ == Way::no_average ? weight : weight / p_.ranks();
       if (share != 0) tape.backward(autograd::scale(tape, loss, share));
     }
-    first_ += samples;
+    first_ += labels_of(p_, step)[i];
     trained_.losses.back().push_back(loss_of_ranks);
   }
 
@@ -98,7 +100,7 @@ class OneDevice {
   std::vector<AccumulationCase> cases_;
   std::unique_ptr<nn::Module> model_;
   std::unique_ptr<optim::Optimizer> optimizer_;
-  std::int64_t first_ = 0;  // sample of the next micro-batch
+  std::int64_t first_ = 0;  // label of the next micro-batch
   Trained trained_;
 };
 
@@ -111,8 +113,15 @@ std::string AccumulationProblem::description() const {
   }
   return text(members.description(), ", ", steps.size(), steps.size() == 1 ? " step" : " steps",
               " of micro-batches of ", groups, " samples, ",
+              lengths.empty() ? "" : text("with ", listed(lengths), " labels per sample, "),
               optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
               dtype == DType::float32 ? ", float32" : "");
+}
+
+Sizes labels_of(const AccumulationProblem& p, std::size_t step) {
+  Sizes labels = p.steps[step];
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] *= length_of(p.lengths, i);
+  return labels;
 }
 
 AccumulationCase case_of(const AccumulationProblem& p, std::uint64_t salt, int rank) {
@@ -122,9 +131,13 @@ AccumulationCase case_of(const AccumulationProblem& p, std::uint64_t salt, int r
   c.model_seed = model_seed_of(salt);
   c.widths = {width, hidden, classes};
   c.steps = p.steps;
-  std::int64_t samples = 0;
-  for (const Sizes& sizes : p.steps) samples += labels_of(sizes);
-  for (std::int64_t i = 0; i < samples; ++i) {
+  c.lengths = p.lengths;
+  std::int64_t labels = 0;
+  for (std::size_t step = 0; step < p.steps.size(); ++step) {
+    const Sizes of_step = labels_of(p, step);
+    labels += std::accumulate(of_step.begin(), of_step.end(), std::int64_t{0});
+  }
+  for (std::int64_t i = 0; i < labels; ++i) {
     const std::uint64_t at = static_cast<std::uint64_t>(i) * 16 + static_cast<std::uint64_t>(rank);
     const auto label = static_cast<std::int64_t>(random_bits(salt + 17, at) % classes);
     c.labels.push_back(label);

@@ -17,6 +17,7 @@ using Sizes = std::vector<std::int64_t>;  // samples of the micro-batches of a s
 struct AccumulationProblem {
   Members members = whole_world(2);
   std::vector<Sizes> steps;
+  std::vector<std::int64_t> lengths{};  // as in AccumulationCase
   OptimizerKind optimizer = OptimizerKind::momentum;
   DType dtype = DType::float64;
   std::uint64_t schedule_seed = 0;
@@ -24,6 +25,9 @@ struct AccumulationProblem {
   int ranks() const { return members.size(); }
   std::string description() const;
 };
+
+// Of each micro-batch of a step.
+Sizes labels_of(const AccumulationProblem& problem, std::size_t step);
 
 // What rank `rank` is given. The other ranks' samples stay with the judge.
 AccumulationCase case_of(const AccumulationProblem& problem, std::uint64_t salt, int rank);
@@ -35,6 +39,7 @@ enum class Way : std::uint8_t {
   equal_shares,    // as 1/k
   first_k,         // as 1/k of the first step
   by_labels,       // as its number of labels
+  by_samples,      // as its share of the samples
   last_only,       // the last one alone
   first_only,      // the first one alone
   without_last,    // all but the last

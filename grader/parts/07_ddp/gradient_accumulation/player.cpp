@@ -6,7 +6,6 @@
 
 #include "engine/parallel/ddp/accumulate_step.hpp"
 #include "grader/play/ranks_play.hpp"
-#include "grader/play/training.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -57,10 +56,9 @@ AccumulationReport take_steps(comm::ProcessGroup& group, const AccumulationCase&
   std::int64_t first = 0;
   for (const auto& sizes : c.steps) {
     std::vector<data::Batch> micro_batches;
-    for (const std::int64_t samples : sizes) {
-      micro_batches.push_back(
-          make_batch(c.inputs, c.labels, c.widths.front(), first, samples, c.dtype, device));
-      first += samples;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      micro_batches.push_back(micro_batch_of(c, i, sizes[i], first, device));
+      first += micro_batches.back().labels.numel();
     }
     model.begin_step();
     ddp::accumulate_step(wrapped, *optimizer, micro_batches);

@@ -72,6 +72,26 @@ void check_small(Bench& bench, const Played& played, const UnusedProblem& p, std
                                            users.bytes, " bytes"))));
 }
 
+// No case has as many ranks as it takes.
+void check_counts_all(Bench& bench, const Played& played, const UnusedProblem& p, std::size_t pass,
+                      const sim::CollectiveRecord& users) {
+  const bool bytes = users.dtype == DType::uint8 || users.dtype == DType::int8;
+  if (!bytes || users.reduce != ReduceOp::sum) return;
+  const std::string_view dtype = name_of(users.dtype);
+  bench.fail(
+      played,
+      because({"wraps_to_zero", text("a ", dtype,
+                                     " holds the sum modulo 256, so with 256 users it is 0; sum "
+                                     "in int64, or take the maximum instead of the sum")},
+              {.message = text("the gradients are right on ", counted(p.ranks(), "rank"), ", but",
+                               in_pass(p, pass), " the all-reduce that tells of ",
+                               counted(std::ssize(p.sizes), "parameter"), " is a sum of ", dtype,
+                               ": on 256 ranks, a parameter that all ranks use counts "
+                               "as unused"),
+               .expected = "a sum that no number of ranks wraps to 0",
+               .seen = text("a sum of ", dtype)}));
+}
+
 void check_starts_first(Bench& bench, const Played& played, const UnusedProblem& p,
                         std::size_t pass, std::size_t before) {
   if (before == 0) return;
@@ -121,6 +141,7 @@ void check_cost(Bench& bench, const Played& played, const UnusedProblem& p) {
     const auto mine = std::span(all).subspan(pass * of_pass, of_pass);
     const std::size_t before = buckets_before(p, mine);
     check_small(bench, played, p, pass, *mine[before]);
+    check_counts_all(bench, played, p, pass, *mine[before]);
     check_starts_first(bench, played, p, pass, before);
     check_waits_for_nobody(bench, played, p, pass, *mine[0], *mine[1]);
   }

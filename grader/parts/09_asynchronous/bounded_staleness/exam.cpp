@@ -38,8 +38,8 @@ std::string text_of_clocks(const WorkerClocks& at) {
 }
 
 std::string text_of_run(const WorkerRun& run) {
-  return text("a run of ", run.steps.size(), " workers with ", listed(run.steps), " steps of ",
-              listed(run.step_ms), " ms, ", text_of_bound(run.bound));
+  return text("a run of ", counted(std::ssize(run.steps), "worker"), " with ", listed(run.steps),
+              " steps of ", listed(run.step_ms), " ms, ", text_of_bound(run.bound));
 }
 
 // One wrong answer, in words: "worker 2 may start, 4 steps ahead of worker 1, …".

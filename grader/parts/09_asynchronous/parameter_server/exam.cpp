@@ -204,17 +204,15 @@ void worker_loop(Bench& bench) {
       ServersService service(salt, count, steps, 0.01);
       const Values nothing(static_cast<std::size_t>(count));
       const LoopsCase c{.form = LoopForm::works, .parameters = nothing, .steps = steps};
-      const auto played =
-          play_served(bench,
-                      text("work() with ", steps, steps == 1 ? " step, " : " steps, ", count,
-                           count == 1 ? " element" : " elements"),
-                      std::vector{c}, {&service}, requests_max);
+      const auto played = play_served(
+          bench, text("work() with ", counted(steps, "step"), ", ", counted(count, "element")),
+          std::vector{c}, {&service}, requests_max);
       if (!played) continue;
       if (service.failure()) bench.fail(*played, *service.failure());
       if (!service.returned()) {
         bench.fail(*played, {.cause = "no_request",
                              .message = "the worker ended without a word to its servers",
-                             .expected = text(steps, " steps"),
+                             .expected = counted(steps, "step"),
                              .seen = "none"});
       }
       if (service.pulls() <= steps) continue;

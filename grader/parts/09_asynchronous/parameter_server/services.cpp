@@ -230,10 +230,10 @@ Failure WorkersService::wrong_values(const std::string& what, const Values& seen
   const Values right = versions(case_, taken_, right_way(case_)).back();
   const Cause cause = cause_of(case_, taken_, seen);
   if (seen.size() != right.size()) {
-    return because(cause,
-                   {.message = text(what, " with ", seen.size(), " elements of ", right.size()),
-                    .expected = text(right.size(), " elements"),
-                    .seen = text(seen.size(), " elements")});
+    return because(cause, {.message = text(what, " with ", counted(std::ssize(seen), "element"),
+                                           " of ", right.size()),
+                           .expected = counted(std::ssize(right), "element"),
+                           .seen = counted(std::ssize(seen), "element")});
   }
   const std::size_t at = first_wrong(seen, right);
   const std::string expected = number_at(right, at), got = number_at(seen, at);
@@ -278,11 +278,10 @@ auto ServersService::answer(const sim::Actor&, WorkerCall call, double now)
   }
   if (pushes_ != steps_) {
     return stop(because({"other_steps", "each step is one pull, one gradient and one push"},
-                        {.message = text("work() made ", pushes_,
-                                         pushes_ == 1 ? " push in " : " pushes in ", steps_,
-                                         steps_ == 1 ? " step" : " steps"),
-                         .expected = text(steps_, " pushes"),
-                         .seen = text(pushes_, " pushes")}),
+                        {.message = text("work() made ", counted(pushes_, "push"), " in ",
+                                         counted(steps_, "step")),
+                         .expected = counted(steps_, "push"),
+                         .seen = counted(pushes_, "push")}),
                 now);
   }
   returned_ = true;
@@ -327,7 +326,7 @@ auto ServersService::take_push(const WorkerCall& call, double now) -> Answer {
                             : "there was a push before a gradient was computed";
     } else if (pushes_ == steps_) {
       cause = {"other_steps", "each step is one pull, one gradient and one push"};
-      message = text("there was a push after all ", steps_, " steps");
+      message = text("there was another push after ", counted(steps_, "step"));
     }
     return stop(
         because(cause, {.message = message, .expected = "one push a gradient", .seen = "another"}),

@@ -103,7 +103,9 @@ class ServersService final : public TypedService<WorkerCall> {
   Answer stop(Failure failure, double now);
   Answer compute(const WorkerCall& call, double now);
   Answer take_push(const WorkerCall& call, double now);
-  std::string step() const { return text("step ", pushes_ + 1, " of ", steps_); }
+  std::string step() const {
+    return pushes_ < steps_ ? text("step ", pushes_ + 1, " of ", steps_) : "a step after the last";
+  }
   Values drawn(std::uint64_t what, int number) const;
 
   std::uint64_t salt_;

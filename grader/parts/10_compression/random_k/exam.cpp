@@ -62,6 +62,10 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, const LossySeen& see
                       "it is scaled by k/n; an entry that travels rarely must count "
                       "more, so the factor is n/k"},
                      only(mean, travels, 1 / up)});
+    usual.push_back({{"integer_division",
+                      text("it is ", std::floor(up), " times the mean, not n/k = ", p.count, "/",
+                           p.settings.k, " times: a division of two integers drops the fraction")},
+                     only(mean, travels, std::floor(up))});
     usual.push_back({{"everything_travels",
                       "it is the mean of all entries; only those at the places of the seed travel"},
                      mean});

@@ -85,7 +85,8 @@ Numbers last_wins(const std::vector<Numbers>& waiting, std::int64_t k) {
 
 std::vector<Mistake<Numbers>> mistakes_of_results(const LossySeen& seen, std::size_t call,
                                                   const std::vector<Numbers>& waiting,
-                                                  const Numbers& mean, double fraction) {
+                                                  const Numbers& mean, const Asked& asked) {
+  const double fraction = asked.fraction;
   const auto count = std::ssize(mean);
   const std::int64_t k = entries_of(count, fraction);
   const double n = seen.ranks();
@@ -94,6 +95,19 @@ std::vector<Mistake<Numbers>> mistakes_of_results(const LossySeen& seen, std::si
     return [some](const Numbers& one) { return only(one, largest(one, some)); };
   };
   std::vector<Mistake<Numbers>> usual;
+  // First: a mistake that rounds alone is near all that give the right numbers here.
+  if (asked.dtype == DType::float64) {
+    const auto in_float32 = [](double x) { return static_cast<double>(static_cast<float>(x)); };
+    const Cause cause{"through_float32",
+                      "values or 1/N went through float32, which keeps 24 of float64's 53 bits; "
+                      "entries of float64 travel as float64"};
+    usual.push_back({cause, scaled(mean, n * in_float32(1 / n))});
+    usual.push_back({cause, mean_of(waiting, [&](const Numbers& one) {
+                       Numbers sent = of_k(k)(one);
+                       std::ranges::transform(sent, sent.begin(), in_float32);
+                       return sent;
+                     })});
+  }
   if (n > 1) {
     usual.push_back(
         {{"summed_not_averaged", text("it is ", n, " times too large: summed, not averaged")},
@@ -178,7 +192,7 @@ Right right_mean(const LossySeen& seen, std::size_t call, const Asked& asked) {
     return sizes;
   });
   right.allowed = text("sums of ", name_of(asked.dtype), " round");
-  right.mistakes = mistakes_of_results(seen, call, waiting, right.values, asked.fraction);
+  right.mistakes = mistakes_of_results(seen, call, waiting, right.values, asked);
   right.otherwise = {"other_entries",
                      "other entries travel than the largest of gradient plus residual, or they are "
                      "added at the wrong places"};

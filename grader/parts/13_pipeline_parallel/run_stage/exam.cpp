@@ -7,6 +7,7 @@
 
 #include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/traffic.hpp"
+#include "grader/judge/compare.hpp"
 #include "grader/parts/13_pipeline_parallel/run_stage/problem.hpp"
 
 namespace lockstep::grader::run_stage {
@@ -74,11 +75,11 @@ void check_messages(Bench& bench, const Played& played, const Problem& p) {
     const auto& seen = played.counters.ranks[static_cast<std::size_t>(stage)];
     const Sent right = sent_by(p, stage);
     if (seen.messages_sent == right.messages && seen.bytes_sent == right.bytes) continue;
-    bench.fail(played,
-               wasteful("other_messages", static_cast<double>(seen.bytes_sent),
-                        static_cast<double>(right.bytes), text("from stage ", stage),
-                        text("the gradients are right, but stage ", stage, " sends ",
-                             seen.messages_sent, " messages where its plan has ", right.messages)));
+    bench.fail(played, wasteful("other_messages", static_cast<double>(seen.bytes_sent),
+                                static_cast<double>(right.bytes), text("from stage ", stage),
+                                text("the gradients are right, but stage ", stage, " sends ",
+                                     counted(seen.messages_sent, "message"), " where its plan has ",
+                                     right.messages)));
   }
 }
 
