@@ -57,7 +57,7 @@ dev_check() {
 dev_torch() {
   python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3-venv
   python3 -m venv build/torch || fail 3 "python3 cannot create a virtual environment in build/torch"
-  build/torch/bin/pip install --disable-pip-version-check --no-cache-dir --upgrade torch numpy ||
+  build/torch/bin/pip install --disable-pip-version-check --no-cache-dir --upgrade torch numpy safetensors ||
     fail 3 "PyTorch could not be installed from PyPI; look at pip's last lines above"
   build/torch/bin/python -c 'import torch; print("PyTorch", torch.__version__, "in build/torch")' ||
     fail 3 "PyTorch is installed in build/torch but does not start"
