@@ -58,8 +58,3 @@ TEST_CASE("paper: without a device, CUDA says so") {
   CHECK_THAT(ran.said, contains("cudaErrorNoDevice"));
 }
 
-TEST_CASE("paper: a setting that does not read ends the program before it begins") {
-  const Ran ran = run_program("behaviour", "values", 1, "PAPER_MEMORY=much");
-  CHECK(ran.exit_code == 2);
-  CHECK_THAT(ran.said, contains("PAPER_MEMORY=much"));
-}
