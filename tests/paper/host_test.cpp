@@ -57,4 +57,3 @@ TEST_CASE("paper: without a device, CUDA says so") {
   CHECK(ran.exit_code == 1);
   CHECK_THAT(ran.said, contains("cudaErrorNoDevice"));
 }
-
