@@ -6,10 +6,7 @@
 //
 // A case runs in a process of its own, which paper's edit is told by the environment: once with the
 // grids that the kernels ask for, once with a single block, which walks through everything.
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -20,6 +17,7 @@
 
 #include "tests/gpu/kernel_cases.hpp"
 #include "tests/gpu/kernel_mutations.hpp"
+#include "tests/gpu/run_again.hpp"
 
 using namespace lockstep;
 using namespace lockstep::test;
@@ -73,25 +71,11 @@ std::map<std::string, std::string> survivors() {
   return all;
 }
 
-struct Ran {
-  int status = 0;
-  std::string said;
-};
-
 // This program again, with one case and one edit.
 Ran run_with(const std::string& edit, const std::string& name) {
-  const std::string command =
-      text("PAPER_PTX_EDIT='", edit, "' PAPER_DEADLINE=20 PAPER_INSTRUCTIONS=20000000 /proc/",
-           getpid(), "/exe mutant -c '", name, "' 2>&1");
-  Ran ran;
-  FILE* const pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::array<char, 4096> part;
-  for (std::size_t n = 0; (n = fread(part.data(), 1, part.size(), pipe)) > 0;) {
-    ran.said.append(part.data(), n);
-  }
-  ran.status = pclose(pipe);
-  return ran;
+  return run_again(
+      text("PAPER_PTX_EDIT='", edit, "' PAPER_DEADLINE=20 PAPER_INSTRUCTIONS=20000000"),
+      text("mutant -c '", name, "'"));
 }
 
 // A case that fails by itself would tell of every change.
