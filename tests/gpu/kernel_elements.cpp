@@ -45,6 +45,8 @@ Results elements(DType dtype, Device& device) {
   for (const Tensor& other : {noise({1}, dtype, device, 1), noise({256}, dtype, device, 1)}) {
     append(all, {ops::add(four, other), ops::subtract(four, other), ops::multiply(four, other)});
   }
+  const Tensor two = noise({2, 151}, dtype, device), row = noise({151}, dtype, device, 1);
+  append(all, {ops::add(two, row), ops::subtract(two, row), ops::multiply(two, row)});
   // A rest of three turns of a block.
   all.push_back(ops::add(noise({7, 256}, dtype, device), noise({256}, dtype, device, 1)));
   all.push_back(window(7 * 256, dtype, device, 4));

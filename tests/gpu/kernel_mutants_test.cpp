@@ -121,7 +121,8 @@ TEST_CASE("mutant", "[.mutant][paper]") {
 }
 
 // In a single block, so that each kernel's loops run.
-TEST_CASE("gpu: what float32 is tested by holds of every other type", "[paper]") {
+TEST_CASE("gpu: kernels of the other types come to the CPU's results, in a grid of one block",
+          "[paper]") {
   for (const KernelCase& each : cases_of_other_types()) {
     OnPaper paper({"grid_max=1"});
     each.check(paper);

@@ -111,7 +111,7 @@ Results conversions(DType dtype, std::int64_t count, Device& device) {
     values.push_back(i % 3 == 0 ? ends[i / 3 % ends.size()] : static_cast<double>(i) / 7);
   }
   const Tensor extreme = from_values(values, {count}, dtype, device);
-  for (const DType to : {DType::bfloat16, DType::float16}) out.push_back(extreme.to(to));
+  for (const DType to : computed) out.push_back(extreme.to(to));
   for (const DType to : {DType::float32, DType::float64, DType::bfloat16, DType::float16,
                          DType::int64, DType::int32, DType::int8}) {
     out.push_back(x.to(to));
