@@ -67,10 +67,11 @@ CudaDevice::Stream::~Stream() {
 }
 
 CudaDevice::Blas::Blas(cudaStream_t stream) {
-  check(cublasCreate(&handle_), "cublasCreate");
-  check(cublasSetStream(handle_, stream), "cublasSetStream");
+  cublasHandle_t handle = nullptr;
+  check(cublasCreate(&handle), "cublasCreate");
+  handle_.reset(handle);
+  check(cublasSetStream(handle, stream), "cublasSetStream");
 }
-CudaDevice::Blas::~Blas() { cublasDestroy(handle_); }
 
 CudaDevice::CudaDevice(const GpuOptions& options)
     : Device(Numbers::away),

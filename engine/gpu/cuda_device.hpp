@@ -11,8 +11,10 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 
 #include "engine/gpu/block_pool.hpp"
 #include "engine/gpu/cuda_kernels.hpp"
@@ -73,13 +75,13 @@ class CudaDevice final : public Device {
   class Blas {
    public:
     explicit Blas(cudaStream_t stream);
-    ~Blas();
-    Blas(const Blas&) = delete;
-    Blas& operator=(const Blas&) = delete;
-    cublasHandle_t get() const { return handle_; }
+    cublasHandle_t get() const { return handle_.get(); }
 
    private:
-    cublasHandle_t handle_ = nullptr;
+    struct Destroy {
+      void operator()(cublasHandle_t handle) const { cublasDestroy(handle); }
+    };
+    std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, Destroy> handle_;
   };
 
   void finish() override;

@@ -9,15 +9,13 @@
 namespace lockstep::gpu {
 
 FaultBox::FaultBox(cudaStream_t stream) : stream_(stream) {
-  check(cudaMalloc(reinterpret_cast<void**>(&record_), sizeof(Fault)), "cudaMalloc");
-  check(cudaMallocHost(reinterpret_cast<void**>(&seen_), sizeof(Fault)), "cudaMallocHost");
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, sizeof(Fault)), "cudaMalloc");
+  record_.reset(static_cast<Fault*>(memory));
+  check(cudaMallocHost(&memory, sizeof(Fault)), "cudaMallocHost");
+  seen_.reset(static_cast<Fault*>(memory));
   clear();
   check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
-}
-
-FaultBox::~FaultBox() {
-  cudaFree(record_);
-  cudaFreeHost(seen_);
 }
 
 std::uint64_t FaultBox::expect(const IndexRule& rule) {
@@ -34,13 +32,13 @@ std::uint64_t FaultBox::expect(DType dtype) {
 void FaultBox::clear() {
   *seen_ = Fault{};
   seen_->candidate = no_candidate;
-  check(cudaMemcpyAsync(record_, seen_, sizeof(Fault), cudaMemcpyHostToDevice, stream_),
+  check(cudaMemcpyAsync(record_.get(), seen_.get(), sizeof(Fault), cudaMemcpyHostToDevice, stream_),
         "cudaMemcpyAsync");
 }
 
 void FaultBox::collect() {
   if (checks_.empty()) return;
-  check(cudaMemcpyAsync(seen_, record_, sizeof(Fault), cudaMemcpyDeviceToHost, stream_),
+  check(cudaMemcpyAsync(seen_.get(), record_.get(), sizeof(Fault), cudaMemcpyDeviceToHost, stream_),
         "cudaMemcpyAsync");
 }
 

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "engine/tensor/kernels.hpp"
@@ -34,12 +35,11 @@ class FaultBox {
  public:
   // Memory for the record, and the host's copy of it.   Throws  GpuError
   explicit FaultBox(cudaStream_t stream);
-  ~FaultBox();
   FaultBox(const FaultBox&) = delete;
   FaultBox& operator=(const FaultBox&) = delete;
 
   // Where kernels write.
-  Fault* record() const { return record_; }
+  Fault* record() const { return record_.get(); }
   // The number of a check that is about to be launched: of indices, or of values of a dtype.
   std::uint64_t expect(const IndexRule& rule);
   std::uint64_t expect(DType dtype);
@@ -56,11 +56,20 @@ class FaultBox {
     DType dtype;
   };
 
+  struct OfDevice {
+    void operator()(Fault* record) const { cudaFree(record); }
+  };
+  struct Pinned {
+    void operator()(Fault* record) const { cudaFreeHost(record); }
+  };
+
   void clear();
 
   cudaStream_t stream_;
-  Fault* record_ = nullptr;  // device
-  Fault* seen_ = nullptr;    // pinned, so that the copy need not be waited for
+  // Pinned, so that the copy need not be waited for. It outlives the record: if the constructor
+  // fails, cudaFree waits for a copy that still uses both.
+  std::unique_ptr<Fault, Pinned> seen_;
+  std::unique_ptr<Fault, OfDevice> record_;
   std::uint64_t last_ = 0;
   std::vector<Check> checks_;  // launched since the last tell()
 };

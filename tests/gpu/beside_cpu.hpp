@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/base/random.hpp"
 #include "engine/base/text.hpp"
+#include "engine/tensor/kernels.hpp"
 #include "engine/tensor/ops.hpp"
 #include "tests/gpu/on_paper.hpp"
 
@@ -31,6 +33,7 @@ constexpr Units same_bits{0};
 
 inline constexpr DType computed[] = {DType::float32, DType::float64, DType::bfloat16,
                                      DType::float16};
+inline bool is_half(DType dtype) { return dtype == DType::bfloat16 || dtype == DType::float16; }
 
 // The distance from 1 to the next number.
 inline double unit_of(DType dtype) {
@@ -46,14 +49,27 @@ inline double unit_of(DType dtype) {
   }
 }
 
-// Between -2 and 2, with fractions where the type has them; its own for each stream.
+// Integers over the whole range of their type. Their bits are drawn, because a float64 has not all
+// of an int64's.
+inline Tensor any_integers(Shape shape, DType dtype, Device& device, std::uint64_t stream) {
+  Tensor drawn = empty(std::move(shape), dtype, device);
+  std::vector<std::uint64_t> words(drawn.bytes() / sizeof(std::uint64_t) + 1);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = random_bits(stream, i);
+  const auto bytes = std::as_bytes(std::span(words)).first(drawn.bytes());
+  if (device.on_host()) {
+    std::ranges::copy(bytes, drawn.raw_bytes().begin());
+  } else {
+    device.kernels().upload(bytes, drawn);
+  }
+  return drawn;
+}
+
+// Any integers, or numbers between -2 and 2 with fractions; its own for each stream.
 inline Tensor noise(Shape shape, DType dtype, Device& device, std::uint64_t stream = 0) {
+  if (is_integer(dtype)) return any_integers(std::move(shape), dtype, device, stream);
   std::vector<double> values;
   for (std::int64_t i = 0; i < numel_of(shape); ++i) {
     values.push_back(4 * random_uniform(stream, static_cast<std::uint64_t>(i)) - 2);
-  }
-  if (dtype == DType::uint8) {
-    for (double& value : values) value = std::fabs(value);
   }
   return from_values(values, std::move(shape), dtype, device);
 }
@@ -112,9 +128,9 @@ inline std::string too_far(const Tensor& seen, const Tensor& wanted, Units allow
   return allowed.units == 0 ? "the same numbers, but other bits" : "";
 }
 
-//   units  of result i; the last one stands for all that follow
+//   allowed  of result i, which has that dtype
 inline void check_beside(OnPaper& paper, const std::string& what, const Program& program,
-                         const std::vector<Units>& units = {same_bits}) {
+                         const std::function<Units(std::size_t i, DType dtype)>& allowed) {
   INFO(what);
   CpuDevice cpu;
   const Results wanted = program(cpu);
@@ -122,9 +138,16 @@ inline void check_beside(OnPaper& paper, const std::string& what, const Program&
   REQUIRE(seen.size() == wanted.size());
   for (std::size_t i = 0; i < seen.size(); ++i) {
     INFO("result " << i);
-    CHECK(too_far(seen[i], wanted[i], units[std::min(i, units.size() - 1)]) == "");
+    CHECK(too_far(seen[i], wanted[i], allowed(i, wanted[i].dtype())) == "");
   }
   CHECK(paper.findings() == "");
+}
+
+//   units  of result i; the last one stands for all that follow
+inline void check_beside(OnPaper& paper, const std::string& what, const Program& program,
+                         const std::vector<Units>& units = {same_bits}) {
+  check_beside(paper, what, program,
+               [&](std::size_t i, DType) { return units[std::min(i, units.size() - 1)]; });
 }
 
 }  // namespace lockstep::test

@@ -71,8 +71,9 @@ TEST_CASE("gpu: distances from the CPU", "[.distances]") {
     for (const std::int64_t width : {1, 5, 8, 33, 130})
       measure_rows(distances, paper, dtype, 9, width);
     measure_rows(distances, paper, dtype, 3, 1100);
-    for (const Attended& of : {Attended{2, 37, 3, 4}, Attended{1, 1, 1, 5}, Attended{1, 33, 1, 33},
-                               Attended{1, 32, 2, 64}, Attended{1, 17, 1, 128}})
+    for (const Attended& of :
+         {Attended{2, 37, 3, 4}, Attended{1, 1, 1, 5}, Attended{1, 33, 1, 33},
+          Attended{1, 40, 1, 64}, Attended{1, 70, 1, 100}, Attended{1, 40, 2, 128}})
       measure(distances, paper,
               {"causal_attention", "causal_attention, log_sums", "causal_attention_backward"},
               dtype, [&](Device& d) { return attention(of, dtype, d); });

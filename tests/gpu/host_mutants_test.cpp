@@ -4,12 +4,14 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tests/gpu/programs.hpp"
+#include "tests/gpu/run_again.hpp"
 
 using namespace lockstep;
 using namespace lockstep::test;
@@ -104,6 +106,29 @@ void check_each_chance(std::uint64_t step) {
 }
 
 }  // namespace
+
+// What the test below runs: paper counts from the start of a process, and looks for leaks at its
+// end.
+TEST_CASE("open", "[.open][paper]") {
+  try {
+    gpu::open_gpu({gpu::Hardware::paper, gpu::Blocks::kept, {}});
+    std::printf("nothing has failed\n");
+  } catch (const gpu::GpuError& error) {
+    std::printf("%s\n", error.what());
+  }
+}
+
+TEST_CASE("gpu: whatever fails while the device is opened is told, and nothing leaks", "[paper]") {
+  for (const auto& [setting, chances] :
+       {std::pair{"PAPER_FAIL_CALL", 5}, std::pair{"PAPER_FAIL_ALLOCATION", 2}}) {
+    for (int n = 1; n <= chances + 1; ++n) {
+      const Ran ran = run_again(text(setting, "=", n, " PAPER_STRICT=1"), "open");
+      INFO(setting << "=" << n << ": " << ran.said);
+      CHECK(ran.status == 0);
+      CHECK_THAT(ran.said, contains(n <= chances ? "failed with " : "nothing has failed"));
+    }
+  }
+}
 
 TEST_CASE("gpu: a call that fails, a wait that is left out, a launch elsewhere: each is found",
           "[paper]") {

@@ -1,4 +1,6 @@
 // Cases of kernels that look for faults: bytes, indices and numbers that are checked.
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "tests/gpu/kernel_cases.hpp"
@@ -61,26 +63,65 @@ void check_faults(OnPaper& paper) {
   CHECK(paper.findings() == "");
 }
 
+namespace {
+
+// Bits of a number, its sign left out.
+int digits_of(DType dtype) {
+  return visit_dtype(dtype, []<typename T>() {
+    if constexpr (std::is_integral_v<T>) {
+      return std::numeric_limits<T>::digits;
+    } else {
+      return 1 - std::ilogb(unit_of(DTypeOf<T>::value));
+    }
+  });
+}
+
+// Of what one type has, the last numbers that another can hold, and those next to them that it
+// cannot.
+struct Ends {
+  double least, largest;
+  std::vector<double> outside;
+};
+
+Ends ends_of(DType to, DType from) {
+  const double beyond = std::ldexp(1, digits_of(to)), under = to == DType::uint8 ? 0 : -beyond;
+  if (is_integer(from)) {
+    const double most = std::ldexp(1, digits_of(from)) - 1,
+                 least = from == DType::uint8 ? 0 : -most - 1;
+    Ends ends{std::max(under, least), std::min(beyond - 1, most), {}};
+    if (least < under) ends.outside.push_back(under - 1);
+    if (most >= beyond) ends.outside.push_back(beyond);
+    return ends;
+  }
+  if (from == DType::float16 && beyond > 65'504) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return {-65'504, 65'504, {-infinity, infinity}};
+  }
+  // How far apart numbers of `from` are before the upper end, and behind the lower one.
+  const double before = std::ldexp(1, digits_of(to) - digits_of(from));
+  const double behind = to == DType::uint8 ? std::ldexp(1, -digits_of(from)) : 2 * before;
+  // A fraction is cut off: what is less than one outside still fits.
+  if (behind < 1) return {under - 1 + behind, beyond - before, {under - 1, beyond}};
+  return {under, beyond - before, {under - behind, beyond}};
+}
+
+}  // namespace
+
 // The numbers next to both ends of a type, on either side of them. Of many that do not fit, the
 // first is told.
-void check_conversions(OnPaper& paper) {
+void check_conversions(DType from, OnPaper& paper) {
   Device& device = paper.device();
-  struct Ends {
-    DType to;
-    double least, largest, below, beyond;
-  };
-  for (const Ends& of :
-       {Ends{DType::uint8, -0.5, 255.5, -1, 256}, Ends{DType::int8, -128.5, 127.5, -129, 128},
-        Ends{DType::int32, -0x1p31, 0x1p31 - 128, -0x1p31 - 256, 0x1p31},
-        Ends{DType::int64, -0x1p63, 0x1p63 - 0x1p39, -0x1p63 - 0x1p40, 0x1p63}}) {
-    CAPTURE(name_of(of.to));
-    const Tensor x = full({1300}, of.largest, DType::float32, device);
-    x.narrow(500, 300).fill_(of.least);
-    CHECK(too_far(to_host(x.to(of.to)), to_host(x).to(of.to), same_bits) == "");
-    for (const double wrong : {of.below, of.beyond}) {
-      x.narrow(200, 900).fill_(wrong == of.below ? of.beyond : of.below);
-      x.narrow(200, 1).fill_(wrong);
-      CHECK_THROWS_WITH(to_host(x.to(of.to)), contains(text(wrong, " ")));
+  for (const DType to : {DType::uint8, DType::int8, DType::int32, DType::int64}) {
+    if (to == from) continue;
+    CAPTURE(name_of(to));
+    const auto [least, largest, outside] = ends_of(to, from);
+    const Tensor x = full({1300}, largest, from, device);
+    x.narrow(500, 300).fill_(least);
+    CHECK(too_far(to_host(x.to(to)), to_host(x).to(to), same_bits) == "");
+    for (std::size_t i = 0; i < outside.size(); ++i) {
+      x.narrow(200, 900).fill_(outside[outside.size() - 1 - i]);
+      x.narrow(200, 1).fill_(outside[i]);
+      CHECK_THROWS_WITH(to_host(x.to(to)), contains(text(outside[i], " ")));
     }
   }
   CHECK(paper.findings() == "");

@@ -86,6 +86,30 @@ std::string short_name(std::string demangled) {
   return demangled.substr(0, demangled.find('('));
 }
 
+// The table of files that comes next in the object: a text of PTX has its own behind its kernels.
+class FileTable {
+ public:
+  explicit FileTable(const std::string& object) : object_(object) {}
+
+  const std::map<int, std::string>& behind(std::size_t place) {
+    if (place < at_) return files_;
+    constexpr std::string_view line = "\n.file\t";
+    files_.clear();
+    for (at_ = object_.find(line, place);
+         at_ != std::string::npos && object_.compare(at_, line.size(), line) == 0;) {
+      const std::size_t end = object_.find('\n', at_ + 1), name = object_.find('"', at_) + 1;
+      files_[std::stoi(object_.substr(at_ + line.size()))] = object_.substr(name, end - 1 - name);
+      at_ = end;
+    }
+    return files_;
+  }
+
+ private:
+  const std::string& object_;
+  std::size_t at_ = 0;  // the end of the table that was read
+  std::map<int, std::string> files_;
+};
+
 }  // namespace
 
 std::map<std::string, Counted> counted_on_paper() {
@@ -113,6 +137,7 @@ std::vector<Kernel> kernels_of_object() {
   const std::string object = std::move(bytes).str();
   constexpr std::string_view entry = ".entry ";
   std::vector<Kernel> kernels;
+  FileTable files(object);
   for (std::size_t at = object.find(entry); at != std::string::npos; at = object.find(entry, at)) {
     const std::size_t name = at + entry.size(), parameters = object.find('(', name);
     const std::size_t end = object.find("\n}", at);
@@ -124,7 +149,8 @@ std::vector<Kernel> kernels_of_object() {
     }
     std::string symbol = object.substr(name, parameters - name);
     std::string short_one = short_name(demangled(symbol));
-    kernels.push_back({std::move(symbol), std::move(short_one), object.substr(at, end - at)});
+    kernels.push_back(
+        {std::move(symbol), std::move(short_one), object.substr(at, end - at), files.behind(end)});
     at = end;
   }
   return kernels;
@@ -134,8 +160,9 @@ std::vector<Mutation> mutations_of(const Kernel& kernel) {
   std::vector<Mutation> all;
   std::map<std::string, int> of_kind, of_text;
   std::istringstream lines(kernel.ptx);
-  const std::regex place("\\.loc\\s+[0-9]+ ([0-9]+) .*");
+  const std::regex place("\\.loc\\s+([0-9]+) ([0-9]+) .*");
   std::smatch match;
+  std::string file;
   int source_line = 0;
   DivisionChoice division;
   for (std::string line; std::getline(lines, line);) {
@@ -143,7 +170,10 @@ std::vector<Mutation> mutations_of(const Kernel& kernel) {
     if (first == std::string::npos) continue;
     line.erase(0, first);
     if (std::regex_match(line, match, place)) {
-      if (const int number = std::stoi(match[1]); number != 0) source_line = number;
+      if (const int number = std::stoi(match[2]); number != 0) {
+        source_line = number;
+        file = kernel.files.at(std::stoi(match[1]));
+      }
       continue;
     }
     const int n = ++of_text[line];  // of lines that read alike, the one meant is counted
@@ -151,7 +181,8 @@ std::vector<Mutation> mutations_of(const Kernel& kernel) {
     for (const Change& change : changes()) {
       if (!std::regex_match(line, change.from)) continue;
       const int nth = ++of_kind[change.kind];
-      all.push_back({change.kind, text(kernel.name, " ", change.kind, " ", nth), line, source_line,
+      all.push_back({change.kind, text(kernel.name, " ", change.kind, " ", nth), line, file,
+                     source_line,
                      text(kernel.symbol, "~", n, "~", line, "~",
                           std::regex_replace(line, change.from, change.to)),
                      chooses_division});

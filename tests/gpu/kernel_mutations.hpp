@@ -10,9 +10,10 @@
 namespace lockstep::test {
 
 struct Kernel {
-  std::string symbol;  // as the linker knows it
-  std::string name;    // "sum_by_teams<float, 32>"
-  std::string ptx;     // from ".entry" to the closing brace
+  std::string symbol;                // as the linker knows it
+  std::string name;                  // "sum_by_teams<float, 32>"
+  std::string ptx;                   // from ".entry" to the closing brace
+  std::map<int, std::string> files;  // of the source, by the numbers that the PTX gives them
 };
 std::vector<Kernel> kernels_of_object();
 
@@ -26,7 +27,8 @@ struct Mutation {
   std::string kind;  // "barrier"
   std::string key;   // "sum_by_teams<float, 32> barrier 2": the second of its kind there
   std::string instruction;
-  int line = 0;      // of the source
+  std::string file;  // of the source
+  int line = 0;
   std::string edit;  // PAPER_PTX_EDIT
   // nvcc divides numbers of 64 bits as numbers of 32 where both fit, and looks at their upper
   // halves first. That choice is the compiler's: the source has one division, and where both

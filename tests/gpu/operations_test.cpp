@@ -28,9 +28,7 @@ TEST_CASE("gpu: every dtype becomes every other one as on the CPU") {
       Results converted;
       for (const DType to : all_dtypes) {
         for (const std::int64_t count : counts) {
-          const bool refused = to == DType::uint8 && from != DType::uint8;  // what is negative
-          const Tensor x = refused ? full({count}, 2, from, device) : noise({count}, from, device);
-          converted.push_back(x.to(to));
+          converted.push_back(common_to(from, to, count, device).to(to));
         }
       }
       return converted;
@@ -68,7 +66,7 @@ TEST_CASE("gpu: reductions of every dtype combine as on the CPU, NaN and wrap-ar
   OnPaper paper;
   for (const DType dtype : all_dtypes) {
     check_beside(paper, text("reduced ", name_of(dtype)), [&](Device& device) {
-      Results reduced;
+      Results reduced = reductions(dtype, device);
       for (const ReduceOp op : all_reduce_ops) {
         for (const std::int64_t count : counts) {
           reduced.push_back(noise({count}, dtype, device));

@@ -90,21 +90,66 @@ Results broadcasts(DType dtype, Device& device) {
 Results conversions(DType dtype, std::int64_t count, Device& device) {
   const Tensor x = ops::scale(noise({count}, dtype, device), 40);
   Results out;
-  // Between them, in each of a thread's turns: what a half has not, and the last that rounds to
-  // one.
+  // Between them, in each of a thread's turns: what a half has not, the last that rounds to one,
+  // and what lies just beside the middle of two halves.
   const double infinite = std::numeric_limits<double>::infinity();
-  const std::array<double, 5> ends{infinite, -infinite, std::nan(""), 0x1.ffdffep15, 0x1p-14};
+  const std::array<double, 13> ends{infinite,
+                                    -infinite,
+                                    std::nan(""),
+                                    0x1.ffdffep15,
+                                    0x1p-14,
+                                    1 + 0x1p-11 + 0x1p-40,
+                                    1 + 3 * 0x1p-11 - 0x1p-40,
+                                    -1 - 0x1p-11 - 0x1p-40,
+                                    -1 - 3 * 0x1p-11 + 0x1p-40,
+                                    1 + 0x1p-8 + 0x1p-40,
+                                    1 + 3 * 0x1p-8 - 0x1p-40,
+                                    -1 - 0x1p-8 - 0x1p-40,
+                                    -1 - 3 * 0x1p-8 + 0x1p-40};
   std::vector<double> values;
   for (std::size_t i = 0; std::cmp_less(i, count); ++i) {
     values.push_back(i % 3 == 0 ? ends[i / 3 % ends.size()] : static_cast<double>(i) / 7);
   }
   const Tensor extreme = from_values(values, {count}, dtype, device);
-  for (const DType to : {DType::bfloat16, DType::float16}) out.push_back(extreme.to(to));
+  for (const DType to : computed) out.push_back(extreme.to(to));
   for (const DType to : {DType::float32, DType::float64, DType::bfloat16, DType::float16,
                          DType::int64, DType::int32, DType::int8}) {
     out.push_back(x.to(to));
   }
   return out;
+}
+
+Tensor common_to(DType from, DType to, std::int64_t count, Device& device) {
+  if (!is_integer(to)) return noise({count}, from, device);
+  double most = from == DType::float16 ? 60'000 : 0x1p62, least = -most;
+  for (const DType type : {from, to}) {
+    visit_dtype(type, [&]<typename T>() {
+      if constexpr (std::is_integral_v<T>) {
+        // Less than all of it, so that no half rounds to what lies beyond.
+        least = std::max(least, 0.98 * static_cast<double>(std::numeric_limits<T>::min()));
+        most = std::min(most, 0.98 * static_cast<double>(std::numeric_limits<T>::max()));
+      }
+    });
+  }
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    values.push_back(least + (most - least) * random_uniform(5, static_cast<std::uint64_t>(i)));
+  }
+  return from_values(values, {count}, from, device);
+}
+
+Results reductions(DType dtype, Device& device) {
+  Results all;
+  for (const ReduceOp op : all_reduce_ops) {
+    for (const auto& [begin, count] :
+         {std::pair<std::int64_t, std::int64_t>{0, 1152 * packet_of(dtype) + 3},
+          {3, 1155},
+          {3, 300}}) {
+      all.push_back(noise({begin + count}, dtype, device).narrow(begin, count));
+      all.back().reduce_(noise({begin + count}, dtype, device, 1).narrow(begin, count), op);
+    }
+  }
+  return all;
 }
 
 Results updates(std::int64_t count, DType dtype, Device& device) {

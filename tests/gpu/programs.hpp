@@ -6,11 +6,22 @@
 
 namespace lockstep::test {
 
+// Elements of a packet of 16 bytes.
+inline std::int64_t packet_of(DType dtype) {
+  return static_cast<std::int64_t>(16 / bytes_of(dtype));
+}
+
+// Numbers of `from` over the range that both types have.
+Tensor common_to(DType from, DType to, std::int64_t count, Device& device);
+
 // Whose results have the CPU's bits.
 Results movements(DType dtype, Device& device);
 Results element_by_element(DType dtype, Device& device, std::int64_t columns = 5);
 Results broadcasts(DType dtype, Device& device);  // of one axis, two, up to four, up to eight
 Results conversions(DType dtype, std::int64_t count, Device& device);
+// In packets of 16 bytes, and between them: four turns of a block's 256 threads, and somewhat more;
+// between them, two turns, too.
+Results reductions(DType dtype, Device& device);
 Results updates(std::int64_t count, DType dtype, Device& device);
 Results global_norms(DType dtype, Device& device);
 Results rows_by_number(std::int64_t columns, DType dtype, Device& device);

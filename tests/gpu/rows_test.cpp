@@ -10,8 +10,6 @@ using namespace lockstep::test;
 
 namespace {
 
-bool is_half(DType dtype) { return dtype == DType::bfloat16 || dtype == DType::float16; }
-
 // `wide` units of float32 or float64, or one of a half.
 Units rounded_once(DType dtype, double wide, double magnitude = 0) {
   return {is_half(dtype) ? 1.0 : wide, magnitude};
@@ -120,8 +118,9 @@ TEST_CASE("gpu: causal attention is the CPU's to some units, at the edges of its
   for (const DType dtype : computed) {
     const Units units = is_half(dtype) ? Units{2} : Units{16};
     const std::vector<Units> of_results{units, Units{16}, units};
-    for (const Attended& of : {Attended{2, 37, 3, 4}, Attended{1, 1, 1, 5}, Attended{1, 33, 1, 33},
-                               Attended{1, 32, 2, 64}, Attended{1, 17, 1, 128}}) {
+    for (const Attended& of :
+         {Attended{2, 37, 3, 4}, Attended{1, 1, 1, 5}, Attended{1, 33, 1, 33},
+          Attended{1, 40, 1, 64}, Attended{1, 70, 1, 100}, Attended{1, 40, 2, 128}}) {
       check_beside(
           paper, text(of.tokens, " tokens, heads of ", of.head_size, " ", name_of(dtype)),
           [&](Device& device) { return attention(of, dtype, device); }, of_results);
