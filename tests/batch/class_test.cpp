@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,6 +92,16 @@ bool refused_for_want_of_a_sandbox(const CommandResult& result) {
   return true;
 }
 
+// The processes of a grader that was killed hold its journal until they, too, have ended.
+void wait_for_lock(const fs::path& journal) {
+  const int file = ::open(journal.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(file >= 0);
+  int look = 0;
+  for (; look < 10'000 && ::flock(file, LOCK_EX | LOCK_NB) != 0; ++look) ::usleep(1000);
+  ::close(file);
+  REQUIRE(look < 10'000);
+}
+
 }  // namespace
 
 TEST_CASE("grade: each of a class gets the row that is due, whatever the others do") {
@@ -173,6 +184,7 @@ TEST_CASE("grade: killed at any moment and resumed, it ends with the same bytes"
     }
     ::kill(grader, SIGKILL);
     ::waitpid(grader, nullptr, 0);
+    wait_for_lock(journal);
     const fs::path note = a_class.out("killed") / "scratch";
     if (fs::exists(note)) folders.emplace_back(read_text(note));
   };
