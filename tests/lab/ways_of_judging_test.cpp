@@ -50,6 +50,22 @@ TEST_CASE(
   CHECK_THAT(tree.lab({"list"}).output, test::contains("1 of "));  // as it was judged before
 }
 
+TEST_CASE(
+    "lab check --sanitize: a read behind the end of a tensor is found, and told by its line") {
+  if (LOCKSTEP_SANITIZED) return;
+  const test::Tree tree;
+  write_changed(tree, average, "    grad.scale_(share);\n",
+                "    grad.scale_(share);\n"
+                "    volatile std::byte behind = grad.address()[grad.bytes()];\n"
+                "    (void)behind;\n");
+  CHECK(tree.lab({"check", "average_gradients"}).exit_code == 0);
+  const auto seen = tree.lab({"check", "average_gradients", "--sanitize"});
+  INFO(seen.output);
+  CHECK(seen.exit_code == 1);
+  CHECK_THAT(seen.output, test::contains("crash  with sanitizers: no points"));
+  CHECK_THAT(seen.output, test::contains("work/" + average + ":17"));
+}
+
 TEST_CASE("lab check --sanitize: a right file passes, for no points") {
   if (LOCKSTEP_SANITIZED) return;
   const test::Tree tree;
