@@ -15,6 +15,7 @@ std::string meaning_of(const std::string& kind) {
   static const std::map<std::string, std::string> meanings{
       {"heap-buffer-overflow",
        "outside an allocated array: an index beyond the last element, or below the first"},
+      {"use-after-poison", "behind the end of a tensor: an index beyond its last element"},
       {"stack-buffer-overflow", "outside a local variable or array"},
       {"global-buffer-overflow", "outside a global variable or array"},
       {"heap-use-after-free", "in freed memory: a span or pointer outlived its target"},
@@ -69,7 +70,8 @@ std::optional<SanitizerFinding> sanitizer_finding(const std::string& output,
     for (const auto& [name, words] :
          {std::pair("READ of size ", "it reads "), std::pair("WRITE of size ", "it writes ")}) {
       const std::string size = between(line, name, " ");
-      if (access.empty() && !size.empty()) access = words + size + " bytes ";
+      if (access.empty() && !size.empty())
+        access = words + size + (size == "1" ? " byte " : " bytes ");
     }
     const std::string place = place_in(line, file);
     if (finding.place.empty()) finding.place = place;

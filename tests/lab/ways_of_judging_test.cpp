@@ -63,6 +63,7 @@ TEST_CASE(
   INFO(seen.output);
   CHECK(seen.exit_code == 1);
   CHECK_THAT(seen.output, test::contains("crash  with sanitizers: no points"));
+  CHECK_THAT(seen.output, test::contains("behind the end of a tensor"));
   CHECK_THAT(seen.output, test::contains("work/" + average + ":17"));
 }
 
