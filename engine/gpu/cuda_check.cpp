@@ -8,6 +8,8 @@ extern "C" __attribute__((weak)) const char* paperFindings();
 
 namespace lockstep::gpu {
 
+// The object's own answer to the question of open_gpu.hpp: of the program it calls only base and
+// tensor.
 bool on_paper() { return paperFindings != nullptr; }
 
 namespace {

@@ -5,7 +5,7 @@
 // Behind each allocation lies a guard of other bytes. A part that writes past the end of a tensor
 // changes it, and is told so when the case is over, also where no sanitizer runs. Left out: what is
 // written before the beginning, further away than the guard, or into memory of the part's own.
-// Under a sanitizer, nobody may touch the guard: a read is found, too, and each with its line.
+// Under a sanitizer the guard must not be touched at all: reads are found as well, with the line.
 #pragma once
 
 #include <algorithm>

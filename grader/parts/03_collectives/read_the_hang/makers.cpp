@@ -179,8 +179,8 @@ HangCase leaves_while_another_computes(const Draw& draw) {
   return c.is(HangKind::early_exit, {0}, 0);
 }
 
-// Of group 1 rank 0 has returned too early; the odd ranks have returned, and nobody waits for
-// these.
+// Rank 0 of group 1 has returned too early. The odd ranks have returned, too, but no rank waits for
+// them.
 HangCase leaves_its_group(const Draw& draw) {
   Cluster c(5 + draw(4), draw);
   for (int rank = 2; rank < c.size; rank += 2) c.one(rank, all_reduce(1000, 1));
