@@ -195,7 +195,7 @@ bool is_copied_conversion(const Mutation& mutation) {
   return mutation.file.ends_with("/half.hpp") && !mutation.key.starts_with("convert_each<");
 }
 
-// A few minutes, by: bin/test_gpu_kernels '[sample]'. Prints what no comparison detects.
+// Half a minute, by: bin/test_gpu_kernels '[sample]'. Prints what no comparison detects.
 TEST_CASE("gpu: of a hundred changed instructions of the other types, few stay unnoticed",
           "[.all][sample][paper]") {
   const auto of_float32 = users_of_kernels(kernel_cases());
