@@ -33,7 +33,8 @@ constexpr std::array trainings{Training{"--horovod"},
                                Training{"--compress powersgd:2"},
                                Training{"--compress bf16"}};
 
-// No run ends by itself before its victim does, but those that go on without it come to an end.
+// No run ends by itself before its victim does, but those that go on without it come to an end: on
+// a slow machine soon enough, and so on a fast one, now and then, before the victim's moment.
 constexpr const char* endless = "1000000";
 constexpr const char* a_while = "1500";
 
