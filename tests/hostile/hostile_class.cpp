@@ -98,7 +98,7 @@ int grade(const std::string& tool, const fs::path& root, const std::vector<fs::p
   const fs::path out = scratch.path() / "out";
   const CommandResult result =
       run_command({tool, "grade", (scratch.path() / "class").string(), "--out", out.string(),
-                   "--exercises", exercises, "--limits", "idle=1"},
+                   "--exercises", exercises, "--limits", "idle=2"},
                   root, {.deadline_s = deadline_s});
   std::cout << result.output;
   if (result.exit_code == 3) return skipped;
