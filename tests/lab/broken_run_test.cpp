@@ -1,6 +1,7 @@
 // Parts that are wrong on purpose: each one's run shows what its manifest says it shows, beside a
 // sound run that shows nothing of the kind.
 #include <algorithm>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "grader/course/broken.hpp"
@@ -93,6 +94,17 @@ TEST_CASE("a broken run: both runs resume where the run before them ended") {
   const CommandResult refused = broken_run({"broadcast_without_state", "--checkpoint", "x"});
   CHECK(refused.exit_code != 0);
   CHECK_THAT(refused.output, test::contains("resumes from a checkpoint of its own"));
+}
+
+TEST_CASE("a broken run: several of one mistake at once do not disturb each other") {
+  if (LOCKSTEP_SANITIZED) return;  // the trainer is linked anew without its flags
+  std::vector<std::future<CommandResult>> runs;
+  for (int i = 0; i < 4; ++i) {
+    runs.push_back(std::async(std::launch::async, [] {
+      return broken_run({"no_average", "--steps", "2"});
+    }));
+  }
+  for (auto& run : runs) report_of(run.get());
 }
 
 TEST_CASE("a broken run: the sound run has the options that its manifest gives it alone") {
