@@ -7,8 +7,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <stop_token>
-#include <thread>
 #include <vector>
 
 #include "engine/comm/worlds/shm/handover.hpp"
@@ -50,13 +48,6 @@ constexpr double soon_s = 15;
 
 // A deadline that is waited for. All that comes before it has so long, on a busy machine, too.
 constexpr double brief_s = 2;
-
-// How often this thread has given its core to others.
-long turns_given() {
-  rusage used{};
-  getrusage(RUSAGE_THREAD, &used);
-  return used.ru_nvcsw + used.ru_nivcsw;
-}
 
 }  // namespace
 
@@ -345,33 +336,6 @@ TEST_CASE("shm failure: a receive learns that its source died, or left without s
   });
   CHECK(outcomes[0].ok);
   CHECK_THAT(outcomes[0].message, contains(dies ? "rank 1 has ended" : "rank 1 has left"));
-}
-
-TEST_CASE("shm failure: where all cores are busy, a death is noticed after slices, not turns") {
-  const auto outcomes = run_processes(2, [](Store& store, int rank) -> std::string {
-    const auto group = group_of(store, rank, 2);
-    CpuDevice device;
-    const Tensor data = ones(7, DType::float32, device);
-    group->all_reduce(data, ReduceOp::sum);
-    if (rank == 1) die();
-    // As many as make a turn of the processor some milliseconds long.
-    std::vector<std::jthread> busy;
-    for (unsigned i = 0; i < 3 * std::thread::hardware_concurrency(); ++i) {
-      busy.emplace_back([](const std::stop_token& stop) {
-        while (!stop.stop_requested()) {
-        }
-      });
-    }
-    const long before = turns_given();
-    const std::string error = error_of([&] { group->recv(data, 1); });
-    const long given = turns_given() - before;
-    expect(error.find("rank 1 has ended") != std::string::npos, error);
-    // As long as a slice, it yields, which costs a turn of all others each time: it may yield 400
-    // times. After that it sleeps.
-    expect(given < 100, text("it has waited for ", given, " turns of the others"));
-    return "";
-  });
-  CHECK(failures({outcomes[0]}) == "");
 }
 
 TEST_CASE("shm failure: an asynchronous operation reports where it was started") {
