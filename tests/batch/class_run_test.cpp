@@ -31,7 +31,7 @@ const std::string out_of_time =
 // The content of a file is what its judge does.
 struct SmallClass {
   SmallClass() {
-    limits.submission_s = 20;
+    limits.submission_s = 200;
     surroundings.idle_clock = [this] { return idle_share * monotonic_s(); };
     surroundings.scratch = scratch.path();
     surroundings.judge = [this](const Unit& unit, const std::filesystem::path&) {
