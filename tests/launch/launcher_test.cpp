@@ -10,6 +10,7 @@
 #include "engine/comm/stores/tcp_store.hpp"
 #include "engine/launch/worker_variables.hpp"
 #include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
 #include "tests/fewest_seconds.hpp"
 #include "tests/launch/run.hpp"
 
@@ -144,6 +145,17 @@ TEST_CASE("launcher: spare ranks do not keep a run for long that the others have
   CHECK(run.finish() == 1);
   CHECK_THAT(run.seen(), contains("rank 1 still runs 5 s after") && contains("rank 1 of 2 (pid ") &&
                              contains("killed by signal 9"));
+}
+
+TEST_CASE("launcher: a rank that becomes spare when the others have ended keeps no run, either") {
+  const lockstep::test::Scratch scratch;
+  const std::string pid = (scratch.path() / "pid").string();
+  // Rank 0 is gone when its launcher has taken note of it.
+  Run run(shell(2, "[ $RANK = 1 ] || { echo $$ > " + pid + "; exit; }; until [ -s " + pid +
+                       " ]; do sleep 0.01; done; while kill -0 $(cat " + pid +
+                       "); do sleep 0.01; done 2> /dev/null; : > $LOCKSTEP_SPARE; exec sleep 600"));
+  CHECK(run.finish() == 1);
+  CHECK_THAT(run.seen(), contains("rank 1 still runs 5 s after"));
 }
 
 TEST_CASE("launcher: SIGUSR1 and SIGUSR2 go on to every rank, and the run goes on") {
