@@ -76,10 +76,16 @@ class Launch {
     std::vector<pollfd> entries{{signals_.fd(), POLLIN, 0}};
     nodes_.add_to(entries);
     if (ranks_) ranks_->add_to(entries);
-    const auto until = tell_at_        ? tell_at_
-                       : kill_rest_at_ ? kill_rest_at_
-                       : ranks_        ? ranks_->kill_at()
-                                       : std::nullopt;
+    auto until = tell_at_        ? tell_at_
+                 : kill_rest_at_ ? kill_rest_at_
+                 : ranks_        ? ranks_->kill_at()
+                                 : std::nullopt;
+    // Once others have ended, a rank may become one that is done without, and tells us only by a
+    // file.
+    constexpr double look_again_s = 1;
+    if (!until && ranks_ && ranks_->running() > 0 && ranks_->running() < options_.ranks) {
+      until = comm::deadline_after(look_again_s);
+    }
     poll(entries.data(), entries.size(), until ? comm::poll_ms_until(*until) : -1);
   }
 

@@ -116,25 +116,33 @@ void explain(const CommandResult& result, const std::string& shown, StudentBuild
 }
 
 void forget_old_players(const fs::path& folder) {
-  std::vector<fs::path> players;
+  std::vector<std::pair<fs::file_time_type, fs::path>> players;  // when they were used last
   std::error_code gone;  // another check may be tidying up as well
   const auto long_ago = fs::file_time_type::clock::now() - std::chrono::minutes(5);
   for (const auto& entry : fs::directory_iterator(folder)) {
     const fs::path& file = entry.path();
     const bool part = file.extension() == ".o" || file.stem().extension() == ".o";
-    if (!part && file.extension() == ".player") players.push_back(file);
+    if (!part && file.extension() == ".player") {
+      players.emplace_back(fs::last_write_time(file, gone), file);
+    }
     // What a build that was ended in the middle left behind.
     if (part && fs::last_write_time(file, gone) < long_ago) fs::remove(file, gone);
   }
   if (players.size() <= players_kept) return;
-  std::sort(players.begin(), players.end(), [&](const fs::path& a, const fs::path& b) {
-    return fs::last_write_time(a, gone) < fs::last_write_time(b, gone);
-  });
+  std::sort(players.begin(), players.end());
   players.resize(players.size() - players_kept);
-  for (fs::path& player : players) {
+  for (auto& [time, player] : players) {
     fs::remove(player, gone);
     fs::remove(player.replace_extension(".log"), gone);
   }
+}
+
+// Whether the player is there. From now on it is among those used last, which no other check of
+// the same exercise forgets while this one needs it.
+bool is_kept(const fs::path& player) {
+  std::error_code missing;
+  fs::last_write_time(player, fs::file_time_type::clock::now(), missing);
+  return !missing || fs::exists(player);  // another user's stays as it is
 }
 
 StudentBuild compile(const Places& places, const Recipe& recipe, const Exercise& exercise,
@@ -230,7 +238,7 @@ StudentBuild build_student(const Places& places, const Exercise& exercise, const
                                  text(static_cast<int>(kind), read_text(places.recipe(exercise))));
   const fs::path player = folder / (key + ".player");
   const fs::path log = folder / (key + ".log");
-  if (fs::exists(player)) {
+  if (is_kept(player)) {
     StudentBuild build;
     build.player = player;
     build.compiler = fs::exists(log) ? read_text(log) : "";

@@ -1,6 +1,9 @@
 #include "grader/lab/student_program.hpp"
 
+#include <unistd.h>
+
 #include "engine/base/error.hpp"
+#include "engine/base/temporary_folder.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/link_line.hpp"
 #include "grader/course/text_file.hpp"
@@ -10,16 +13,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file's object with the engine's optimisation. The precompiled header belongs to another
-// level of optimisation (g++ 12 reads it all the same, and crashes): its plain text is read
-// instead.
-fs::path object_of(const Lab& lab, const Replacement& replacement, const std::string& program) {
+// The file's object with the engine's optimisation, in this folder. The precompiled header belongs
+// to another level of optimisation (g++ 12 reads it all the same, and crashes): its plain text is
+// read instead.
+fs::path object_of(const Lab& lab, const Replacement& replacement, const fs::path& folder) {
   if (replacement.source.extension() == ".o") return replacement.source;  // the students' edition
   const Exercise& part = *replacement.part;
   Recipe recipe = read_recipe(lab.places.recipe(part));
   recipe.compile_flags.insert(recipe.compile_flags.end(), {"-O3", "-DNDEBUG"});
   recipe.pch = recipe.plain_header;
-  const fs::path object = lab.places.students() / (program + "." + part.name + ".o");
+  const fs::path object = folder / (part.name + ".o");
   const StudentBuild build =
       compile_student(lab.places, recipe, part, replacement.source, object, lab.paint);
   if (!build.cause.empty()) throw UsageError(build.message + "\n" + build.compiler);
@@ -46,16 +49,21 @@ bool StudentProgram::has(const Exercise& part) const { return links_part(command
 
 fs::path StudentProgram::link(const std::vector<Replacement>& parts,
                               const std::string& file) const {
+  // Two commands may link the same at once: each does so by itself and moves the program into place
+  // when it is whole.
+  const TemporaryFolder folder("link");
   std::vector<Exchange> exchanges;
   for (const Replacement& each : parts) {
-    exchanges.push_back({each.part, object_of(lab_, each, file)});
+    exchanges.push_back({each.part, object_of(lab_, each, folder.path())});
   }
   fs::path program = lab_.places.students() / file;
-  const CommandResult link =
-      run_command(relinked(commands_, exchanges, program), lab_.places.build, {.deadline_s = 60});
+  const fs::path unfinished = text(program.string(), "-", ::getpid());
+  const CommandResult link = run_command(relinked(commands_, exchanges, unfinished),
+                                         lab_.places.build, {.deadline_s = 60});
   if (link.exit_code != 0) {
     throw Error("linking " + name_ + " with your parts failed: " + link.output);
   }
+  fs::rename(unfinished, program);
   return program;
 }
 

@@ -24,7 +24,7 @@ struct Apps {
 
   CommandResult run(const std::string& program, std::vector<std::string> words) const {
     words.insert(words.begin(), program);
-    return run_command(words, scratch.path(), {.deadline_s = 60});
+    return run_command(words, scratch.path(), {.deadline_s = 110});
   }
   CommandResult train(std::vector<std::string> more) const {
     std::vector<std::string> words{"--model",       "gpt",     "--data",     "text:ring.txt",

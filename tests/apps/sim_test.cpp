@@ -15,7 +15,7 @@ namespace {
 CommandResult sim(std::vector<std::string> words) {
   const lockstep::test::Scratch scratch;
   words.insert(words.begin(), LOCKSTEP_SIM);
-  return run_command(words, scratch.path(), {.deadline_s = 60});
+  return run_command(words, scratch.path(), {.deadline_s = 110});
 }
 
 std::string line_of(const std::string& output, const std::string& name) {

@@ -184,7 +184,7 @@ TEST_CASE("train on sim: the timeline of a run is a page") {
   Words words = gpt;
   words.insert(words.begin(), LOCKSTEP_TRAIN);
   words.insert(words.end(), {"--ranks", "2", "--trace", "ddp.html"});
-  REQUIRE(run_command(words, scratch.path(), {.deadline_s = 60}).exit_code == 0);
+  REQUIRE(run_command(words, scratch.path(), {.deadline_s = 110}).exit_code == 0);
   CHECK_THAT(read_text(scratch.path() / "ddp.html"), contains("all_reduce"));
 }
 

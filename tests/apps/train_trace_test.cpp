@@ -98,7 +98,7 @@ TEST_CASE("train on processes: rank 0 puts the lanes of all together, and leaves
 TEST_CASE("train: a timeline of another kind is refused before anything is trained") {
   const lockstep::test::Scratch scratch;
   const auto ran = run_command(both({LOCKSTEP_TRAIN, "--trace", "run.txt"}, mlp), scratch.path(),
-                               {.deadline_s = 60});
+                               {.deadline_s = 110});
   CHECK(ran.exit_code == 2);
   CHECK_THAT(ran.output, lockstep::test::contains(".html"));
 }

@@ -64,7 +64,7 @@ struct Class {
     return words;
   }
   CommandResult grade(const std::string& folder, const std::vector<std::string>& more = {}) const {
-    return run_command(command(folder, more), scratch.path(), {.deadline_s = 110});
+    return run_command(command(folder, more), scratch.path(), {.deadline_s = 280});
   }
   std::string grades(const std::string& folder) const {
     std::vector<fs::path> files{out(folder) / "grades.json", out(folder) / "grades.csv",
@@ -97,9 +97,9 @@ void wait_for_lock(const fs::path& journal) {
   const int file = ::open(journal.c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(file >= 0);
   int look = 0;
-  for (; look < 10'000 && ::flock(file, LOCK_EX | LOCK_NB) != 0; ++look) ::usleep(1000);
+  for (; look < 60'000 && ::flock(file, LOCK_EX | LOCK_NB) != 0; ++look) ::usleep(1000);
   ::close(file);
-  REQUIRE(look < 10'000);
+  REQUIRE(look < 60'000);
 }
 
 }  // namespace
@@ -217,7 +217,7 @@ struct Careless {
     return words;
   }
   CommandResult grade(const std::vector<std::string>& more) const {
-    return run_command(command(more), scratch.path(), {.deadline_s = 110});
+    return run_command(command(more), scratch.path(), {.deadline_s = 280});
   }
   std::string totals() const { return read_text(out() / "totals.csv"); }
   test::Scratch scratch;
@@ -295,8 +295,13 @@ TEST_CASE("grade: of two graders that start at once, one works and the other say
     Started one(a_class.command({}), a_class.scratch.path() / "one");
     Started other(a_class.command({}), a_class.scratch.path() / "other");
     while (!one.is_over() && !other.is_over()) ::usleep(1000);
-    Started& loser = one.is_over() ? one : other;
-    Started& winner = one.is_over() ? other : one;
+    Started& first = one.is_over() ? one : other;
+    Started& second = one.is_over() ? other : one;
+    // On a busy machine one may be done before the other begins, or before that one's end is seen.
+    const bool is_done = first.exit_code == 0;
+    while (is_done && !second.is_over()) ::usleep(1000);
+    Started& loser = is_done ? second : first;
+    Started& winner = is_done ? first : second;
     const std::string said = read_text(loser.said);
     const fs::path note = a_class.out() / "scratch";
     while (!winner.is_over() && !fs::exists(note)) ::usleep(1000);
@@ -310,7 +315,13 @@ TEST_CASE("grade: of two graders that start at once, one works and the other say
     }
     INFO(said);
     CHECK(loser.exit_code == 2);
-    CHECK_THAT(said, test::contains("another ./lab grade is at work on " + a_class.out().string()));
+    const auto at_work =
+        test::contains("another ./lab grade is at work on " + a_class.out().string());
+    if (is_done) {
+      CHECK_THAT(said, at_work || test::contains("continue with --resume"));
+    } else {
+      CHECK_THAT(said, at_work);
+    }
     fs::remove(loser.said);
     fs::remove(winner.said);
   }

@@ -111,7 +111,7 @@ TEST_CASE("crew: of a task that is ended, too, it is known how much it used") {
   CHECK(outcomes.at(0).state == Ended::timed_out);
   CHECK(outcomes.at(0).processor_s < 0.1);
   CHECK(outcomes.at(1).state == Ended::timed_out);
-  CHECK(outcomes.at(1).processor_s > 0.3);  // of three seconds, on a machine that has other work
+  CHECK(outcomes.at(1).processor_s > 0.1);  // of three seconds, on a machine that has other work
 }
 
 TEST_CASE("crew: an exception of whoever hears the outcomes ends the others") {

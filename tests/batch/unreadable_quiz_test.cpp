@@ -98,7 +98,7 @@ TEST_CASE("grade: a quiz that cannot be read is its student's, with the file's n
     return run_command({LOCKSTEP_TOOL, "grade", (scratch.path() / "class").string(), "--out",
                         (scratch.path() / out).string(), "--exercises", "03_collectives/quiz",
                         "--seed-file", (scratch.path() / "seed").string()},
-                       scratch.path(), {.deadline_s = 110});
+                       scratch.path(), {.deadline_s = 280});
   };
   const CommandResult result = graded("out");
   if (result.exit_code == 3) {

@@ -17,7 +17,7 @@ namespace {
 
 CommandResult measure(const test::Scratch& scratch, std::vector<std::string> words) {
   words.insert(words.begin(), {LOCKSTEP_BENCH, "all_reduce"});
-  return run_command(words, scratch.path(), {.deadline_s = 60});
+  return run_command(words, scratch.path(), {.deadline_s = 110});
 }
 
 // Standard error comes before it.
@@ -136,7 +136,7 @@ TEST_CASE("lab bench all_reduce: when it is ended, what was measured so far is p
                            "--torch-python " +
                            python + (as_json ? " --json" : "") +
                            " & while [ ! -e slow ]; do sleep 0.01; done; kill -INT $!; wait $!";
-  const auto result = run_command({"sh", "-c", line}, scratch.path(), {.deadline_s = 60});
+  const auto result = run_command({"sh", "-c", line}, scratch.path(), {.deadline_s = 110});
   CAPTURE(result.output);
   CHECK(result.exit_code == 1);
   if (as_json) {

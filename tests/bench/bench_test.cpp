@@ -37,7 +37,7 @@ struct Bench {
   fs::path python() const { return scratch.path() / "python's own"; }
   CommandResult run(std::vector<std::string> words) const {
     words.insert(words.begin(), LOCKSTEP_BENCH);
-    return run_command(words, scratch.path(), {.deadline_s = 60});
+    return run_command(words, scratch.path(), {.deadline_s = 110});
   }
   std::vector<std::string> brief() const {
     return {"train",
@@ -226,7 +226,7 @@ TEST_CASE("lab bench: when it is ended, what was measured is printed, and nothin
   for (const std::string& word : bench.brief()) line += " \"" + word + "\"";
   line += " & while [ ! -s slow ]; do sleep 0.01; done; ls temporary > then; kill -" + signal +
           " $!; wait $!";
-  const auto result = run_command({"sh", "-c", line}, folder, {.deadline_s = 60});
+  const auto result = run_command({"sh", "-c", line}, folder, {.deadline_s = 110});
   CAPTURE(result.output);
   CHECK(result.exit_code == 1);
   const auto json = nlohmann::json::parse(result.output.substr(result.output.find("{\n")));

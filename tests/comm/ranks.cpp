@@ -24,7 +24,7 @@ using comm::Descriptor;
 #ifdef __SANITIZE_THREAD__
 constexpr double limit_s = 1200;
 #else
-constexpr double limit_s = 100;
+constexpr double limit_s = 280;
 #endif
 
 struct Child {

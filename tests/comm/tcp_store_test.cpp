@@ -14,6 +14,7 @@
 #include "engine/comm/stores/store_protocol.hpp"
 #include "engine/comm/stores/tcp_store.hpp"
 #include "tests/catch.hpp"
+#include "tests/comm/silent_port.hpp"
 
 using namespace lockstep;
 using namespace lockstep::comm;
@@ -152,18 +153,17 @@ TEST_CASE("tcp store: a port in use is named, with what to type") {
 }
 
 TEST_CASE("tcp store: a server that is not there or has gone is named") {
-  int port = 0;
+  const lockstep::test::SilentPort silent;
   std::unique_ptr<Store> orphan;
   std::future<std::string> waiting;
   {
     const StoreServer server;
-    port = server.port();
     orphan = client_of(server);
     waiting =
         std::async(std::launch::async, [store = client_of(server)] { return store->get("never"); });
   }
-  CHECK_THROWS_WITH(connect_store("127.0.0.1", port, 0.05),
-                    contains(text("nobody answers at 127.0.0.1:", port)));
+  CHECK_THROWS_WITH(connect_store("127.0.0.1", silent.number(), 0.05),
+                    contains(text("nobody answers at 127.0.0.1:", silent.number())));
   CHECK_THROWS_WITH(orphan->get("key"), contains("key \"key\"") && contains("probably ended"));
   CHECK_THROWS_WITH(orphan->num_keys(), contains("lost before"));
   CHECK_THROWS_AS(waiting.get(), CommError);

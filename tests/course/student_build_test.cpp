@@ -74,6 +74,27 @@ TEST_CASE("a student's file: what a build left that was ended long ago is tidied
   CHECK(std::filesystem::exists(folder / "now.o"));
 }
 
+TEST_CASE("a student's file: of many players the one that was used last stays, however old it is") {
+  const Toy toy;
+  const auto folder = toy.places.students() / "toy";
+  const auto now = std::filesystem::file_time_type::clock::now();
+  const auto player = [&](const std::string& source, int minutes_ago) {
+    const auto file = toy.build(source).player;
+    std::filesystem::last_write_time(file, now - std::chrono::minutes(minutes_ago));
+    return file;
+  };
+  const auto used = player(right, 300), unused = player(right + "// unused\n", 200);
+  for (int other = 0; other < 40; ++other) {
+    const auto file = folder / ("other" + std::to_string(other) + ".player");
+    write_text(file, "");
+    std::filesystem::last_write_time(file, now - std::chrono::minutes(100));
+  }
+  CHECK(toy.build(right).cached);
+  CHECK_FALSE(toy.build(right + "// another\n").cached);
+  CHECK(std::filesystem::exists(used));
+  CHECK_FALSE(std::filesystem::exists(unused));
+}
+
 TEST_CASE("a student's file: a compile error is told by the student's own line") {
   const StudentBuild build = Toy().build("int broken() { return nothing; }\n");
   CHECK(build.cause == "syntax");
@@ -110,6 +131,19 @@ TEST_CASE("a command: ends when there is something to read where it was told to 
   CHECK_FALSE(stopped.timed_out);
   CHECK(seconds == 1);
   CHECK(stopped.seconds < 40);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_CASE("a command: that is stopped at once ends at once, however far its start has come") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  REQUIRE(::write(ends[1], "x", 1) == 1);
+  for (int start = 0; start < 50; ++start) {
+    const auto stopped = run_command({"sleep", "20"}, "/", {.deadline_s = 50, .stop = ends[0]});
+    CHECK(stopped.stopped);
+    REQUIRE(stopped.seconds < 15);
+  }
   ::close(ends[0]);
   ::close(ends[1]);
 }

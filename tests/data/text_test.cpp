@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/checkpoint/folder.hpp"
 
 using namespace lockstep;
 namespace fs = std::filesystem;
@@ -23,19 +23,10 @@ std::vector<std::int64_t> values_of(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-// A folder that is gone when the test is over.
-struct TextFolder {
-  fs::path path;
-  explicit TextFolder(const std::string& name) : path(fs::temp_directory_path() / name) {
-    fs::remove_all(path);
-    fs::create_directories(path);
-  }
-  ~TextFolder() { fs::remove_all(path); }
-  void write(const std::string& name, const std::string& content) const {
-    fs::create_directories((path / name).parent_path());
-    std::ofstream(path / name) << content;
-  }
-};
+void write(const fs::path& file, const std::string& content) {
+  fs::create_directories(file.parent_path());
+  test::put(file, content);
+}
 
 }  // namespace
 
@@ -132,21 +123,21 @@ TEST_CASE("text: a text of few lines, or of one, still has something to test on"
 }
 
 TEST_CASE("text: a folder stands for the .md files below it, in the order of their paths") {
-  const TextFolder folder("lockstep_text_test_folder");
-  folder.write("b.md", "second");
-  folder.write("a/z.md", "first\n");
-  folder.write("c.txt", "not read");
-  CHECK(data::read_text({folder.path.string()}) == "first\nsecond\n");
-  CHECK(data::read_text({(folder.path / "c.txt").string(), (folder.path / "b.md").string()}) ==
+  const test::Folder folder;
+  write(folder / "b.md", "second");
+  write(folder / "a/z.md", "first\n");
+  write(folder / "c.txt", "not read");
+  CHECK(data::read_text({folder.path().string()}) == "first\nsecond\n");
+  CHECK(data::read_text({(folder / "c.txt").string(), (folder / "b.md").string()}) ==
         "not read\nsecond\n");
   CHECK(data::read_text({}).empty());
 }
 
 TEST_CASE("text: a path without text is named, and what to name instead") {
-  const TextFolder folder("lockstep_text_test_empty");
-  CHECK_THROWS_WITH(data::read_text({folder.path.string()}),
+  const test::Folder folder;
+  CHECK_THROWS_WITH(data::read_text({folder.path().string()}),
                     test::contains("no file *.md") && test::contains("name a text file"));
-  CHECK_THROWS_WITH(data::read_text({(folder.path / "gone").string()}),
+  CHECK_THROWS_WITH(data::read_text({(folder / "gone").string()}),
                     test::contains("gone' is not there"));
   // A file that opens and cannot be read: no memory lies at its beginning.
   CHECK_THROWS_AS(data::read_text({"/proc/self/mem"}), UsageError);

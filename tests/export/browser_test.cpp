@@ -109,7 +109,7 @@ Seen look_at(const fs::path& page, Scheme scheme, const fs::path& folder) {
 TEST_CASE("pages in a browser: light or dark as the system is, and nothing is requested") {
   const test::Scratch scratch;
   const CommandResult there = run_command({"sh", "-c", "command -v chromium || exit 1"},
-                                          scratch.path(), {.deadline_s = 20});
+                                          scratch.path(), {.deadline_s = 100});
   if (there.exit_code != 0) {
     std::cout << "NO BROWSER HERE: the pages are not looked at (apt-get install chromium)\n";
     return;

@@ -32,7 +32,7 @@ class FailingGroup final : public comm::ProcessGroup {
   }
 
  private:
-  static constexpr auto patience = std::chrono::seconds(5);
+  static constexpr auto patience = std::chrono::seconds(30);
   [[noreturn]] static void fail() { throw CommError("a failure of the test"); }
 
   std::shared_future<void> learned_;

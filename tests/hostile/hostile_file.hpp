@@ -57,13 +57,14 @@ struct HostileFile {
 // From now on this process adopts what its children leave behind.
 inline void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
-// Processes that are being killed need a moment; those that live on are left behind.
+// Processes that are being killed need a moment, and a busy machine a long one; those that live on
+// are left behind.
 inline bool nothing_left_behind() {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (std::chrono::steady_clock::now() < until) {
     const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
     if (ended < 0 && errno == ECHILD) return true;
-    if (ended == 0) std::this_thread::yield();
+    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return false;
 }

@@ -1,6 +1,8 @@
 // Parts that are wrong on purpose: each one's run shows what its manifest says it shows, beside a
 // sound run that shows nothing of the kind.
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "grader/course/broken.hpp"
@@ -93,6 +95,19 @@ TEST_CASE("a broken run: both runs resume where the run before them ended") {
   const CommandResult refused = broken_run({"broadcast_without_state", "--checkpoint", "x"});
   CHECK(refused.exit_code != 0);
   CHECK_THAT(refused.output, test::contains("resumes from a checkpoint of its own"));
+}
+
+TEST_CASE("a broken run: the program of one stays whole while another one links the same") {
+  if (LOCKSTEP_SANITIZED) return;  // the trainer is linked anew without its flags
+  const std::vector<std::string> mistake{"no_average", "--steps", "2"};
+  report_of(broken_run(mistake));
+  const auto build = std::filesystem::path(LOCKSTEP_TOOL).parent_path().parent_path();
+  const std::string program = build / "students/train.no_average";
+  auto another = std::async(std::launch::async, [&] { return broken_run(mistake); });
+  while (another.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    REQUIRE_NOTHROW(run_command({program, "--help"}, root_of_lab, {}));
+  }
+  report_of(another.get());
 }
 
 TEST_CASE("a broken run: the sound run has the options that its manifest gives it alone") {

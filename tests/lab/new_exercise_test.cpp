@@ -31,7 +31,7 @@ struct EmptyCourse {
   CommandResult make(const std::string& address, const std::string& family) const {
     return run_command(
         {LOCKSTEP_TOOL, "--root", root().string(), "dev", "new", address, "--family", family},
-        root(), {.deadline_s = 30});
+        root(), {.deadline_s = 100});
   }
   Course course() const { return read_course(root() / "exercises" / "course.toml"); }
   test::Scratch scratch;

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "engine/base/text.hpp"
+#include "tests/shared_memory.hpp"
 
 namespace lockstep::test {
 
@@ -60,8 +61,7 @@ std::string variable_of(pid_t pid, const std::string& name) {
 }
 
 Leftovers::Leftovers()
-    : mark_("LOCKSTEP_LEFTOVERS=" + temporary_.path().string()),
-      shared_before_(names_in("/dev/shm")) {}
+    : mark_("LOCKSTEP_LEFTOVERS=" + temporary_.path().string()), shared_before_(shared_memory()) {}
 
 std::vector<std::string> Leftovers::variables() const {
   return {mark_, "TMPDIR=" + temporary_.path().string()};
@@ -101,8 +101,8 @@ std::vector<std::string> Leftovers::found(const std::string& printed) const {
     kill(pid, SIGKILL);
   }
   for (const std::string& name : names_in(temporary_.path())) left.push_back("file " + name);
-  for (const std::string& name : names_in("/dev/shm")) {
-    if (!shared_before_.contains(name)) left.push_back("shared memory " + name);
+  for (const std::string& name : shared_memory_left(shared_before_)) {
+    left.push_back("shared memory " + name);
   }
   const std::set<int> listening = listening_ports();
   for (const char* word : {"] store ", " master "}) {

@@ -102,7 +102,7 @@ bool lives(pid_t group) {
 }
 
 bool dies(pid_t group) {
-  const auto deadline = comm::deadline_after(10);
+  const auto deadline = comm::deadline_after(60);
   while (lives(group)) {
     if (comm::poll_ms_until(deadline) == 0) return false;
     poll(nullptr, 0, 1);

@@ -39,7 +39,7 @@ class Run {
 std::vector<std::string> shell(int ranks, const std::string& script);
 
 // Whether the process group has a member that is no zombie, and whether it loses the last within
-// 10 s: a kill takes effect when the process is scheduled next.
+// 60 s: a kill takes effect when the process is scheduled next.
 bool lives(pid_t group);
 bool dies(pid_t group);
 

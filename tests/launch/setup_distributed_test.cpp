@@ -47,9 +47,13 @@ TEST_CASE("setup_distributed: processes set themselves up, with the launcher's s
 TEST_CASE("setup_distributed: who never comes is named by everybody else") {
   const auto whose = GENERATE(StoreIs::the_launchers, StoreIs::rank_0s);
   CHECK_NOTHROW(spawn(3, [&](World& world) {
-    if (world.environment.rank == 2) return;
-    // Rank 0 waits longer, so that its store is there as long as rank 1 asks.
-    const double timeout_s = world.environment.rank == 0 ? 3 : 2;
+    const int rank = world.environment.rank;
+    if (rank == 2) return;
+    // Both begin together, and rank 0 waits longer, so that its store is there as long as rank 1
+    // asks.
+    world.store->set(text("begins/", rank), "");
+    world.store->wait(std::vector<std::string>{"begins/0", "begins/1"}, 60);
+    const double timeout_s = rank == 0 ? 6 : 2;
     try {
       set_up(whose, timeout_s);
     } catch (const comm::RanksMissing& error) {

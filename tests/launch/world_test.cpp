@@ -13,20 +13,17 @@
 #include "engine/base/error.hpp"
 #include "engine/comm/stores/tcp_store.hpp"
 #include "tests/catch.hpp"
+#include "tests/comm/silent_port.hpp"
 #include "tests/launch/run.hpp"
 
 using namespace lockstep;
 using namespace lockstep::launch;
 using lockstep::test::contains;
 using lockstep::test::Run;
+using lockstep::test::SilentPort;
 using Words = std::vector<std::string>;
 
 namespace {
-
-int free_port() {
-  const comm::StoreServer server;
-  return server.port();
-}
 
 // Variables of `rank` of `size`, as a person or torchrun sets them.
 std::map<std::string, std::string> variables_of(int rank, int size, int port) {
@@ -71,7 +68,8 @@ Words mpirun(int ranks, const Words& rest) {
 }  // namespace
 
 TEST_CASE("world: rank 0 hosts the store and leaves last") {
-  const int port = free_port();
+  const SilentPort silent;
+  const int port = silent.number();
   auto zero = join_world(lookup_of(variables_of(0, 3, port)));
   auto one = join_world(lookup_of(variables_of(1, 3, port)));
   auto two = join_world(lookup_of(variables_of(2, 3, port)));
@@ -101,7 +99,8 @@ TEST_CASE("world: the keys of one attempt are not those of another") {
 }
 
 TEST_CASE("world: a rank that ends without leaving is named by rank 0") {
-  const int port = free_port();
+  const SilentPort silent;
+  const int port = silent.number();
   const auto zero = join_world(lookup_of(variables_of(0, 3, port)));
   const auto one = join_world(lookup_of(variables_of(1, 3, port)));
   join_world(lookup_of(variables_of(2, 3, port)));
@@ -110,7 +109,8 @@ TEST_CASE("world: a rank that ends without leaving is named by rank 0") {
 }
 
 TEST_CASE("world: when rank 0 ends before its time, the others are told at once") {
-  const int port = free_port();
+  const SilentPort silent;
+  const int port = silent.number();
   auto zero = join_world(lookup_of(variables_of(0, 2, port)));
   std::promise<std::string> told;
   JoinOptions options;
@@ -118,7 +118,7 @@ TEST_CASE("world: when rank 0 ends before its time, the others are told at once"
   const auto one = join_world(lookup_of(variables_of(1, 2, port)), options);
   zero.reset();
   auto sentence = told.get_future();
-  REQUIRE(sentence.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+  REQUIRE(sentence.wait_for(std::chrono::seconds(60)) == std::future_status::ready);
   CHECK_THAT(sentence.get(), contains("rank 1 of 2: rank 0, which hosts the store at 127.0.0.1:") &&
                                  contains("ended before the run was over"));
   CHECK_THROWS_AS(one->leave(), CommError);
@@ -129,9 +129,10 @@ TEST_CASE("world: a port that is taken, and a store that is not there, are one s
   CHECK_THROWS_WITH(
       join_world(lookup_of(variables_of(0, 2, server.port()))),
       contains("rank 0 cannot host the store") && contains("is in use") && contains("MASTER_PORT"));
+  const SilentPort silent;
   JoinOptions options;
   options.timeout_s = 0.1;
-  CHECK_THROWS_WITH(join_world(lookup_of(variables_of(1, 2, free_port())), options),
+  CHECK_THROWS_WITH(join_world(lookup_of(variables_of(1, 2, silent.number())), options),
                     contains("nobody answers at 127.0.0.1:"));
 }
 
@@ -145,7 +146,8 @@ TEST_CASE("world: beside torchrun's own store, ours is one port further") {
 }
 
 TEST_CASE("world: a program runs under variables that a person typed") {
-  const int port = free_port();
+  const SilentPort silent;
+  const int port = silent.number();
   std::vector<std::unique_ptr<Run>> runs;
   for (int rank = 0; rank < 3; ++rank) {
     runs.emplace_back(new Run(Run::of({smoke}, environment_words(rank, 3, port))));
@@ -180,7 +182,8 @@ TEST_CASE("world: under mpirun a rank that dies is named by the others, and all 
 
 TEST_CASE("world: the same program runs in a step of Slurm's, by its variables") {
   // What srun sets for three tasks on one node; no Slurm is asked.
-  const std::string port = text(free_port());
+  const SilentPort silent;
+  const std::string port = text(silent.number());
   std::vector<std::unique_ptr<Run>> runs;
   for (int rank = 0; rank < 3; ++rank) {
     runs.emplace_back(

@@ -41,7 +41,7 @@ TEST_CASE("myths: every program says its claim, and measures what contradicts it
     CHECK(ran.exit_code == 0);
     CHECK(ran.output.starts_with("\"" + claim + "\"\n"));
     CHECK(std::ranges::count(ran.output, '\n') >= 2);
-    CHECK(ran.seconds < 10);
+    CHECK(ran.processor_s < 10);  // seconds depend on what else the machine does
     const std::string source = read_text(fs::path(LOCKSTEP_ROOT) / one.at("source"));
     CHECK(std::ranges::count(source, '\n') <= lines_max);
   }

@@ -3,28 +3,14 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <set>
-
 #include "engine/gpu/wires.hpp"
 #include "tests/catch.hpp"
 #include "tests/nccl/told.hpp"
+#include "tests/shared_memory.hpp"
 
 using namespace lockstep;
 using namespace lockstep::comm;
 using namespace lockstep::test;
-
-namespace {
-
-std::set<std::string> shared_memory() {
-  std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
-    names.insert(entry.path().filename());
-  }
-  return names;
-}
-
-}  // namespace
 
 TEST_CASE("nccl fault: ranks that call different things are told what each called") {
   struct Fault {
@@ -132,7 +118,7 @@ TEST_CASE("nccl fault: a rank that never calls is named after the deadline") {
                                        "send to rank 1 (tag 0) of 960 float32 at"};
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const auto outcomes = run_processes(2, [&](Store& store, int rank) -> std::string {
-      return with_deadline(0.5, Transport::automatic, store, rank, [&](GpuRank& self) {
+      return with_deadline(brief_s, Transport::automatic, store, rank, [&](GpuRank& self) {
         std::string told;
         if (rank == 0) told = told_by(self, [&] { calls[i](self); });
         if (rank == 0) store.set("told", "");
@@ -142,9 +128,9 @@ TEST_CASE("nccl fault: a rank that never calls is named after the deadline") {
     });
     INFO(outcomes[0].message);
     CHECK(outcomes[0].ok);
-    CHECK(outcomes[0].seconds < 5);
-    CHECK_THAT(outcomes[0].message, contains(doing[i]) && contains("rank 1 does not answer") &&
-                                        contains("within 0.5 s"));
+    CHECK(outcomes[0].seconds < 15);
+    CHECK_THAT(outcomes[0].message,
+               contains(doing[i]) && contains("rank 1 does not answer") && contains("within 2 s"));
   }
 }
 
@@ -178,7 +164,7 @@ TEST_CASE("nccl fault: a rank that is killed is named by all others") {
                  {"rank 1 does not answer", "65537 float32 at tests/nccl/faults_test.cpp"}, 1);
     CHECK_FALSE(outcomes[1].ok);
   }
-  CHECK(shared_memory() == before);
+  CHECK(shared_memory_left(before).empty());
 }
 
 TEST_CASE("nccl fault: an error of NCCL's own is told by all ranks, with what was being done") {
@@ -227,7 +213,7 @@ TEST_CASE("nccl fault: a rank without a GPU, and two ranks on one, are told on a
   for (const Outcome& outcome : shared) {
     CHECK_THAT(outcome.message, contains("cannot join the NCCL group \"world\"") &&
                                     contains("ranks 0 and 2 have the same GPU of one machine"));
-    CHECK(outcome.seconds < 5);
+    CHECK(outcome.seconds < 15);
   }
 }
 

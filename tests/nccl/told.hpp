@@ -12,6 +12,9 @@ namespace lockstep::test {
 // Long deadlines, which nobody should come to.
 inline const GpuRun faulty{.timeout_s = 20, .findings = GpuRun::Findings::are_left};
 
+// A deadline that is waited for. All that comes before it has so long, on a busy machine, too.
+constexpr double brief_s = 2;
+
 // On the rank's GPU: its number plus one, each.
 Tensor numbers(GpuRank& self, std::int64_t count, DType dtype = DType::float32);
 
@@ -25,6 +28,6 @@ std::string with_deadline(double timeout_s, comm::Transport words, comm::Store& 
 
 // Fails the test unless all ranks but `dead` are told each of `parts`, within `seconds`.
 void all_are_told(const std::vector<Outcome>& outcomes, const std::vector<std::string>& parts,
-                  int dead = -1, double seconds = 10);
+                  int dead = -1, double seconds = 15);
 
 }  // namespace lockstep::test

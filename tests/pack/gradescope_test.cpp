@@ -43,7 +43,7 @@ struct Autograder {
   CommandResult run(const std::string& script) const {
     return run_command(
         {"env", "AUTOGRADER=" + root().string(), "bash", (source() / script).string()}, "/",
-        {.deadline_s = 20});
+        {.deadline_s = 100});
   }
 
  private:

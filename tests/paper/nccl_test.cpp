@@ -51,8 +51,8 @@ TEST_CASE("paper: ranks of NCCL that do not meet are named") {
     int deadline_s = 30;
   };
   const Fault faults[] = {
-      {"never_comes 3", "after 1.0 s, rank 1 of 3 had not come", 1},
-      {"dies_before 4", "after 1.0 s, rank 1 of 4 had not come", 1},
+      {"never_comes 3", "after 3.0 s, rank 1 of 3 had not come", 3},
+      {"dies_before 4", "after 3.0 s, rank 1 of 4 had not come", 3},
       {"twice 2", "rank 0 is there twice"},
       {"one_gpu 2", "ranks 0 and 1 both use device 0"},
       {"other_size 2", "another said"},
@@ -116,10 +116,10 @@ TEST_CASE("paper: ranks of NCCL that disagree, or wait for ever, are named") {
        "rank 0 is in ncclAllReduce (call 4), but rank 1 has ended its "
        "communicator after 3 collective calls"},
       {"late 2",
-       "rank 0 is in ncclAllReduce (call 4) and has waited 1.0 s: rank 1 has not called "
+       "rank 0 is in ncclAllReduce (call 4) and has waited 2.0 s: rank 1 has not called "
        "it (3 calls so far)",
-       1},
-      {"crossed 2", "has called it, but its stream has not come to it", 1},
+       2},
+      {"crossed 2", "has called it, but its stream has not come to it", 2},
       {"killed 3", "rank 1 (process ", 1},
       {"no_event 2", "race between streams"},
       {"unwritten 2", "uninitialised: ncclAllReduce reads byte 0"},
