@@ -228,7 +228,13 @@ std::unique_ptr<ProcessGroup> ShmGroup::start_split(int color, int key, const Wh
   const Tensor mine = empty({1}, DType::int64, host);
   const Tensor blocks = empty({size()}, DType::int64, host);
   mine.data<std::int64_t>()[0] = static_cast<std::int64_t>(block.value_or(0));
-  all_gather(mine, blocks, where);
+  try {
+    all_gather(mine, blocks, where);
+  } catch (...) {
+    if (block) membership_.give_at_end(*block);  // some member may have been told of it
+    throw;
+  }
+  if (block) arena.give_when({*block}, arena.segment().object<Head>(*block).released);
   if (!plan) return nullptr;
   RankNames split_names = names().of(plan->members);
   if (count == 1) return make_solo_group(std::move(split_names));
@@ -241,11 +247,7 @@ std::unique_ptr<ProcessGroup> ShmGroup::start_split(int color, int key, const Wh
   meeting.rank = plan->rank;
   meeting.size = count;
   meeting.name += text("/split", calls_.next_split(), "_color", color);
-  auto group = std::make_unique<ShmGroup>(std::move(meeting));
-  if (leads) {
-    arena.give_when({*block}, arena.segment().object<Head>(*block).released);
-  }
-  return group;
+  return std::make_unique<ShmGroup>(std::move(meeting));
 }
 
 }  // namespace
