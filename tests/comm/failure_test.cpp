@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "engine/comm/gloo.hpp"
 #include "tests/catch.hpp"
@@ -188,6 +189,29 @@ TEST_CASE("gloo failure: who waits for a rank that is well is told soon that ano
     if (rank == 1) Reach::give_up(*group, "rank 1 has had enough");
     const std::vector<std::string> keys{"told"};
     store.wait(keys, 60);
+    return "";
+  });
+  CHECK(failures(outcomes) == "");
+  CHECK_THAT(outcomes[0].message, contains("rank 1 has had enough") && !contains("Timed out"));
+  CHECK(outcomes[0].seconds < deadline_s / 2);
+}
+
+TEST_CASE("gloo failure: a failure is told while another thread of the rank waits in the store") {
+  const auto outcomes = run_processes(3, [](Store& store, int rank) -> std::string {
+    GlooOptions options = over_tcp;
+    options.timeout_s = deadline_s;
+    const auto group = make_gloo_group(store, rank, 3, options);
+    CpuDevice device;
+    const std::vector<std::string> told{"told"};
+    if (rank == 0) {
+      const std::jthread waiting([&] { store.wait(told, 60); });
+      const std::string error =
+          error_of([&] { group->recv(ones(1000, DType::float32, device), 2); });
+      store.set("told", "");
+      return error;
+    }
+    if (rank == 1) Reach::give_up(*group, "rank 1 has had enough");
+    store.wait(told, 60);
     return "";
   });
   CHECK(failures(outcomes) == "");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
+#include "engine/base/stopwatch.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/stores.hpp"
 
@@ -161,6 +162,21 @@ TEST_CASE("store: get and wait return when another makes the key, in whatever wa
     CHECK(got.get() == "7");
     CHECK(waited.get());
   }
+}
+
+TEST_CASE("store: a thread that waits keeps no other thread of its rank from calling") {
+  const SharedStore shared(each_kind());
+  const auto store = shared.join();
+  auto waited = std::async(std::launch::async, [&] {
+    store->wait(Keys{"slow"}, 30);
+    return true;
+  });
+  const Stopwatch watch;
+  // Several calls, so that some of them come during the wait.
+  while (watch.seconds() < 0.2) store->add("calls", 1);
+  store->set("slow", "");
+  CHECK(waited.get());
+  CHECK(watch.seconds() < 10);
 }
 
 TEST_CASE("store: a wait wants all its keys at once") {
