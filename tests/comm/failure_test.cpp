@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <limits>
 #include <thread>
 
 #include "engine/comm/gloo.hpp"
@@ -17,6 +18,7 @@ using lockstep::test::error_of;
 using lockstep::test::expect;
 using lockstep::test::failures;
 using lockstep::test::ones;
+using lockstep::test::refusal_of;
 using lockstep::test::run_gloo;
 using lockstep::test::run_processes;
 
@@ -270,4 +272,47 @@ TEST_CASE("gloo failure: an asynchronous operation reports where it was started"
                                       contains("rank 1 does not answer"));
   CHECK(outcomes[0].ok);
   CHECK(outcomes[2].ok);
+}
+
+TEST_CASE("deadlines: a rank that is late is waited for, however long the deadline") {
+  for (const Transport transport : {Transport::gloo, Transport::shm}) {
+    for (const double timeout_s : {1e10, 1e18, std::numeric_limits<double>::infinity()}) {
+      CAPTURE(timeout_s);
+      const auto outcomes = run_processes(2, [&](Store& store, int rank) -> std::string {
+        const auto group =
+            make_gloo_group(store, rank, 2, {.timeout_s = timeout_s, .transport = transport});
+        // Longer than a waiting rank sleeps before it looks at the clock.
+        const auto be_late = [&] {
+          const std::vector<std::string> never{"never"};
+          if (rank == 1) error_of([&] { store.wait(never, 0.1); });
+        };
+        CpuDevice device;
+        const Tensor data = ones(1000, DType::float32, device);
+        be_late();
+        group->all_reduce(data, ReduceOp::sum);
+        be_late();
+        rank == 0 ? group->recv(data, 1) : group->send(data, 0);
+        be_late();
+        group->monitored_barrier(timeout_s);
+        return "";
+      });
+      CHECK(failures(outcomes) == "");
+    }
+  }
+}
+
+TEST_CASE("deadlines: a group whose operations would have no time is refused, on each rank") {
+  for (const Transport transport : {Transport::gloo, Transport::shm}) {
+    for (const double timeout_s : {0.0, -1.0, 0.0 / 0.0, -1.0 / 0.0}) {
+      const auto outcomes = run_processes(2, [&](Store& store, int rank) {
+        GlooOptions options{.timeout_s = timeout_s, .transport = transport};
+        const std::string refusal = refusal_of([&] { make_gloo_group(store, rank, 2, options); });
+        expect(refusal.find("it must be positive") != std::string::npos, refusal);
+        options = {.meet_timeout_s = timeout_s - 1, .transport = transport};
+        return refusal_of([&] { make_gloo_group(store, rank, 2, options); });
+      });
+      CHECK(failures(outcomes) == "");
+      CHECK_THAT(outcomes[1].message, contains("pass 0 to 1000000 seconds"));
+    }
+  }
 }

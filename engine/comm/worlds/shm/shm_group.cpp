@@ -256,6 +256,8 @@ std::unique_ptr<ProcessGroup> make_shm_group(Store& store, int rank, int size,
                                              const ShmOptions& options) {
   LOCKSTEP_CHECK(size > 1 && rank >= 0 && rank < size, "make_shm_group: rank ", rank, " of ", size,
                  " ranks; two at least share memory, and ranks count from 0 to size - 1");
+  LOCKSTEP_CHECK(options.timeout_s > 0, "make_shm_group: operations with a deadline of ",
+                 options.timeout_s, " s; it must be positive");
   const auto keys = with_prefix(store, "shm/" + options.name);
   meet(*keys, rank, size, options.names, "127.0.0.1", options.name, options.meet_timeout_s);
   const Deadline deadline = deadline_after(options.meet_timeout_s);
