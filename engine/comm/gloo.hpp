@@ -28,7 +28,7 @@ enum class Transport : std::uint8_t { automatic, gloo, shm };
 Transport transport_of(const std::string& name);
 
 struct GlooOptions {
-  double timeout_s = 30;               // of every operation
+  double timeout_s = 30;               // of every operation; positive, also infinite
   double meet_timeout_s = 30;          // of the rendezvous: until all ranks are here
   std::string hostname = "127.0.0.1";  // this machine's address, as its peers reach it
   Agreement agreement = Agreement::checked;

@@ -49,7 +49,7 @@ class NcclPairs {
 inline constexpr std::int64_t nccl_pair_bytes = 4 << 20;
 
 struct NcclOptions {
-  double timeout_s = 30;       // of every operation, on the host and on the GPU
+  double timeout_s = 30;       // of every operation, on the host and on the GPU; positive
   std::string name = "world";  // must be new in the store: one name, one group, one attempt
   std::shared_ptr<NcclPairs> pairs = {};  // is told of each pair; none: nobody is
 };

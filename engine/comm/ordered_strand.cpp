@@ -79,6 +79,7 @@ OrderedStrand::~OrderedStrand() {
     const std::scoped_lock inside(*state_->monitor);
     state_->ending = true;
     for (const auto& task : std::exchange(state_->queue, {})) {
+      task->body = nullptr;  // somebody may keep its Work
       task->failure = never_began();
       task->done = true;
     }

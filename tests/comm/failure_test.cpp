@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <limits>
+#include <thread>
 
 #include "engine/comm/gloo.hpp"
 #include "tests/catch.hpp"
@@ -18,6 +20,7 @@ using lockstep::test::error_of;
 using lockstep::test::expect;
 using lockstep::test::failures;
 using lockstep::test::ones;
+using lockstep::test::refusal_of;
 using lockstep::test::run_gloo;
 using lockstep::test::run_processes;
 
@@ -208,6 +211,29 @@ TEST_CASE("gloo failure: who waits for a rank that is well is told soon that ano
   CHECK(outcomes[0].seconds < deadline_s / 2);
 }
 
+TEST_CASE("gloo failure: a failure is told while another thread of the rank waits in the store") {
+  const auto outcomes = run_processes(3, [](Store& store, int rank) -> std::string {
+    GlooOptions options = over_tcp;
+    options.timeout_s = deadline_s;
+    const auto group = make_gloo_group(store, rank, 3, options);
+    CpuDevice device;
+    const std::vector<std::string> told{"told"};
+    if (rank == 0) {
+      const std::jthread waiting([&] { store.wait(told, 60); });
+      const std::string error =
+          error_of([&] { group->recv(ones(1000, DType::float32, device), 2); });
+      store.set("told", "");
+      return error;
+    }
+    if (rank == 1) Reach::give_up(*group, "rank 1 has had enough");
+    store.wait(told, 60);
+    return "";
+  });
+  CHECK(failures(outcomes) == "");
+  CHECK_THAT(outcomes[0].message, contains("rank 1 has had enough") && !contains("Timed out"));
+  CHECK(outcomes[0].seconds < deadline_s / 2);
+}
+
 // The peer is stopped first, so that what is sent stays in the sockets, which have no room for all.
 TEST_CASE(
     "gloo failure: when a rank is killed in the middle of a message, its only peer learns it") {
@@ -259,4 +285,47 @@ TEST_CASE("gloo failure: an asynchronous operation reports where it was started"
                                       contains("rank 1 does not answer"));
   CHECK(outcomes[0].ok);
   CHECK(outcomes[2].ok);
+}
+
+TEST_CASE("deadlines: a rank that is late is waited for, however long the deadline") {
+  for (const Transport transport : {Transport::gloo, Transport::shm}) {
+    for (const double timeout_s : {1e10, 1e18, std::numeric_limits<double>::infinity()}) {
+      CAPTURE(timeout_s);
+      const auto outcomes = run_processes(2, [&](Store& store, int rank) -> std::string {
+        const auto group =
+            make_gloo_group(store, rank, 2, {.timeout_s = timeout_s, .transport = transport});
+        // Longer than a waiting rank sleeps before it looks at the clock.
+        const auto be_late = [&] {
+          const std::vector<std::string> never{"never"};
+          if (rank == 1) error_of([&] { store.wait(never, 0.1); });
+        };
+        CpuDevice device;
+        const Tensor data = ones(1000, DType::float32, device);
+        be_late();
+        group->all_reduce(data, ReduceOp::sum);
+        be_late();
+        rank == 0 ? group->recv(data, 1) : group->send(data, 0);
+        be_late();
+        group->monitored_barrier(timeout_s);
+        return "";
+      });
+      CHECK(failures(outcomes) == "");
+    }
+  }
+}
+
+TEST_CASE("deadlines: a group whose operations would have no time is refused, on each rank") {
+  for (const Transport transport : {Transport::gloo, Transport::shm}) {
+    for (const double timeout_s : {0.0, -1.0, 0.0 / 0.0, -1.0 / 0.0}) {
+      const auto outcomes = run_processes(2, [&](Store& store, int rank) {
+        GlooOptions options{.timeout_s = timeout_s, .transport = transport};
+        const std::string refusal = refusal_of([&] { make_gloo_group(store, rank, 2, options); });
+        expect(refusal.find("it must be positive") != std::string::npos, refusal);
+        options = {.meet_timeout_s = timeout_s - 1, .transport = transport};
+        return refusal_of([&] { make_gloo_group(store, rank, 2, options); });
+      });
+      CHECK(failures(outcomes) == "");
+      CHECK_THAT(outcomes[1].message, contains("pass 0 to 1000000 seconds"));
+    }
+  }
 }

@@ -10,6 +10,9 @@
 
 #include <chrono>
 #include <stdexcept>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include "engine/base/text.hpp"
 #include "engine/comm/stores/tcp_store.hpp"
@@ -25,6 +28,13 @@ using comm::Descriptor;
 constexpr double limit_s = 1200;
 #else
 constexpr double limit_s = 280;
+#endif
+
+// What the program of a rank has lost. A child ends by _exit(), which nobody looks at.
+#ifdef __SANITIZE_ADDRESS__
+bool leaks() { return __lsan_do_recoverable_leak_check() != 0; }
+#else
+bool leaks() { return false; }
 #endif
 
 struct Child {
@@ -51,6 +61,10 @@ std::pair<Descriptor, Descriptor> make_pipe() {
   } catch (const std::exception& error) {
     message = error.what();
     code = 1;
+  }
+  if (leaks()) {
+    message += " [memory was lost]";
+    code = 3;
   }
   if (write(message_to.get(), message.data(), message.size()) < 0) code = 2;
   _exit(code);

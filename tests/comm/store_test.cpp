@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <functional>
 #include <future>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "engine/base/error.hpp"
+#include "engine/base/stopwatch.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/stores.hpp"
 
@@ -163,6 +165,21 @@ TEST_CASE("store: get and wait return when another makes the key, in whatever wa
   }
 }
 
+TEST_CASE("store: a thread that waits keeps no other thread of its rank from calling") {
+  const SharedStore shared(each_kind());
+  const auto store = shared.join();
+  auto waited = std::async(std::launch::async, [&] {
+    store->wait(Keys{"slow"}, 30);
+    return true;
+  });
+  const Stopwatch watch;
+  // Several calls, so that some of them come during the wait.
+  while (watch.seconds() < 0.2) store->add("calls", 1);
+  store->set("slow", "");
+  CHECK(waited.get());
+  CHECK(watch.seconds() < 10);
+}
+
 TEST_CASE("store: a wait wants all its keys at once") {
   const SharedStore shared(each_kind());
   const auto store = shared.join();
@@ -190,11 +207,25 @@ TEST_CASE("store: a deadline names the first missing key, the place and the seco
 TEST_CASE("store: a deadline that is no time is refused") {
   const SharedStore shared(each_kind());
   const auto store = shared.join();
-  for (const double seconds : {-1.0, 0.0 / 0.0, 1e300}) {
-    CHECK_THROWS_WITH(store->wait(Keys{"key"}, seconds), contains("pass 0 to 1000000 seconds"));
+  const auto advice = contains("pass 0 to 1000000 seconds");
+  for (const double seconds : {-1.0, 0.0 / 0.0, 1e18, 1e300, 1.0 / 0.0, -1.0 / 0.0}) {
+    CHECK_THROWS_WITH(store->wait(Keys{"key"}, seconds), advice);
+    CHECK_THROWS_WITH(connect_store("127.0.0.1", 1, seconds), advice);
+    CHECK_THROWS_WITH(make_memory_store(seconds), advice);
+    CHECK_THROWS_WITH(open_file_store("store", seconds), advice);
   }
   store->set("key", "value");
   CHECK(store->get("key") == "value");
+}
+
+TEST_CASE("deadlines: any number of seconds makes one, and 1000000 of them are waited for") {
+  for (const double seconds : {0.0, -1.0, -1e300, 0.0 / 0.0, -1.0 / 0.0}) {
+    CHECK(poll_ms_until(deadline_after(seconds)) == 0);
+  }
+  for (const double seconds : {1e7, 1e18, 1e300, 1.0 / 0.0}) {
+    CHECK(poll_ms_until(deadline_after(seconds)) == std::numeric_limits<int>::max());
+  }
+  CHECK(poll_ms_until(deadline_after(1e6)) > 999'000'000);
 }
 
 TEST_CASE("store: adds of 64 clients at once are all counted, and each sum is seen once") {

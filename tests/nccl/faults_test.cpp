@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "engine/comm/solo_group.hpp"
+#include "engine/comm/stores/memory_store.hpp"
 #include "engine/gpu/wires.hpp"
 #include "tests/catch.hpp"
 #include "tests/nccl/told.hpp"
@@ -105,6 +107,15 @@ TEST_CASE("nccl fault: a message of another length, type or tag is told with bot
                      },
                      faulty),
                  {"message no. 1 from rank 0 to rank 1", fault.told});
+  }
+}
+
+TEST_CASE("nccl fault: a group whose operations would have no time is refused") {
+  const auto store = make_memory_store();
+  CpuDevice device;
+  for (const double timeout_s : {0.0, -1.0, 0.0 / 0.0}) {
+    CHECK_THROWS_WITH(make_nccl_group(*store, device, make_solo_group(), {.timeout_s = timeout_s}),
+                      contains("it must be positive"));
   }
 }
 

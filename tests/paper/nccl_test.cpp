@@ -65,6 +65,12 @@ TEST_CASE("paper: ranks of NCCL that do not meet are named") {
   }
 }
 
+TEST_CASE("paper: ranks of NCCL are waited for, however long the deadline") {
+  for (const std::string deadline : {"1e18", "inf"}) {
+    is_fine(run_program("meeting", "facts 3", 1, "PAPER_DEVICES=8 PAPER_DEADLINE=" + deadline));
+  }
+}
+
 TEST_CASE("paper: NCCL's calls have the right values on all types and operators") {
   for (const int ranks : {1, 2, 3, 5}) {
     for (const std::string name : {"types", "factors", "group_of_all"}) {

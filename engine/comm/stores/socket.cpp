@@ -9,8 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "engine/base/error.hpp"
@@ -55,16 +57,18 @@ bool wait_connected(const Descriptor& connection, Deadline deadline) {
 }  // namespace
 
 Deadline deadline_after(double seconds) {
+  constexpr double most_s = 1e9;  // what is added to the clock must fit into it
+  const double left_s = seconds > 0 ? std::min(seconds, most_s) : 0;
   return std::chrono::steady_clock::now() +
          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-             std::chrono::duration<double>(seconds));
+             std::chrono::duration<double>(left_s));
 }
 
 int poll_ms_until(Deadline deadline) {
   const auto left = deadline - std::chrono::steady_clock::now();
   if (left <= left.zero()) return 0;
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-  return static_cast<int>(std::min<long long>(ms, 1'000'000));
+  return static_cast<int>(std::min<long long>(ms, std::numeric_limits<int>::max()));
 }
 
 void Descriptor::reset() {

@@ -9,8 +9,10 @@
 namespace lockstep::comm {
 
 using Deadline = std::chrono::steady_clock::time_point;
+// Any number of seconds: at most thirty years, and none of a negative number or NaN.
 Deadline deadline_after(double seconds);
-// Milliseconds that poll() may wait: 0 when the deadline has passed, rounded up otherwise.
+// Milliseconds that poll() may wait: 0 when the deadline has passed, rounded up otherwise, and at
+// most what poll() takes, 24 days.
 int poll_ms_until(Deadline deadline);
 
 // Owns one descriptor; -1 is none.

@@ -1,13 +1,15 @@
-// The store's client: one request, one reply, over one connection. A mutex keeps several threads
-// of one rank apart.
+// The store's client: one request, one reply, over one connection. Several threads of a rank take
+// turns, until one of them waits long: then the others get another connection.
 #include "engine/comm/stores/tcp_store.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <vector>
 
 #include "engine/base/bytes.hpp"
 #include "engine/comm/stores/dictionary.hpp"
@@ -28,9 +30,10 @@ struct Reply {
 class TcpStore final : public Store {
  public:
   TcpStore(const std::string& host, int port, double timeout_s)
-      : place_(text("at ", host, ":", port)),
-        timeout_s_(timeout_s),
-        connection_(connect_to(host, port, deadline_after(timeout_s))) {}
+      : host_(host), port_(port), place_(text("at ", host, ":", port)), timeout_s_(timeout_s) {
+    require_seconds("connect", timeout_s);
+    idle_.push_back(connect_to(host, port, deadline_after(timeout_s)));
+  }
 
   void set(const std::string& key, const std::string& value) override {
     require_fits("set", key, value.size());
@@ -90,7 +93,6 @@ class TcpStore final : public Store {
   // The reply to a request, which the server may hold back for `held_s`.
   Reply ask(const char* verb, const std::string& key, const ByteWriter& request,
             double held_s = 0) {
-    const std::scoped_lock lock(mutex_);
     const Bytes& body = request.bytes();
     LOCKSTEP_CHECK(body.size() <= protocol::body_bytes_max, "store ", verb, ": key \"", key,
                    "\" and what goes with it take ", body.size(), " bytes, more than ",
@@ -100,14 +102,16 @@ class TcpStore final : public Store {
     Bytes frame = ByteWriter().put(size).take();
     frame.insert(frame.end(), body.begin(), body.end());
     const std::string what = text(verb, " of key \"", key, "\"");
-    transfer(frame, POLLOUT, deadline, what);
+    Descriptor connection = free_connection(what);
+    transfer(connection, frame, POLLOUT, deadline, what);
 
     Bytes head(sizeof size);
-    transfer(head, POLLIN, deadline, what);
+    transfer(connection, head, POLLIN, deadline, what);
     const auto reply_size = ByteReader(head).get<std::uint32_t>();
     if (reply_size > protocol::body_bytes_max) lose(what, "its answer is malformed");
     Bytes reply(reply_size);
-    transfer(reply, POLLIN, deadline, what);
+    transfer(connection, reply, POLLIN, deadline, what);
+    keep(std::move(connection));
     ByteReader reader(reply);
     const auto answer = reader.get<Answer>();
     const std::string value = reader.get_text();
@@ -115,12 +119,31 @@ class TcpStore final : public Store {
     return {answer, value};
   }
 
+  // For one request and its reply.
+  Descriptor free_connection(const std::string& what) {
+    constexpr auto turn = std::chrono::milliseconds(20);
+    std::unique_lock lock(mutex_);
+    const bool is_free = changed_.wait_for(lock, turn, [&] { return lost_ || !idle_.empty(); });
+    if (lost_) refuse(what, "the connection was lost before");
+    if (is_free) {
+      Descriptor connection = std::move(idle_.back());
+      idle_.pop_back();
+      return connection;
+    }
+    lock.unlock();
+    return connect_to(host_, port_, deadline_after(timeout_s_));
+  }
+  void keep(Descriptor connection) {
+    const std::scoped_lock lock(mutex_);
+    idle_.push_back(std::move(connection));
+    changed_.notify_one();
+  }
+
   // Sends or receives all of `bytes`. After a failure the connection is of no use any more.
-  void transfer(std::span<std::byte> bytes, short direction, Deadline deadline,
-                const std::string& what) {
+  void transfer(const Descriptor& connection, std::span<std::byte> bytes, short direction,
+                Deadline deadline, const std::string& what) {
     while (!bytes.empty()) {
-      const int fd = connection_.get();
-      if (fd < 0) lose(what, "the connection was lost before");
+      const int fd = connection.get();
       const ssize_t moved = direction == POLLIN
                                 ? recv(fd, bytes.data(), bytes.size(), 0)
                                 : ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -138,15 +161,26 @@ class TcpStore final : public Store {
   }
 
   [[noreturn]] void lose(const std::string& what, const std::string& why) {
-    connection_.reset();
+    {
+      const std::scoped_lock lock(mutex_);
+      lost_ = true;
+      changed_.notify_all();
+    }
+    refuse(what, why);
+  }
+  [[noreturn]] void refuse(const std::string& what, const std::string& why) const {
     throw CommError(text("store ", what, " ", place_, " failed: ", why,
                          "; the launcher or rank 0, which hosts the store, has probably ended"));
   }
 
-  std::string place_;
-  double timeout_s_;
-  std::mutex mutex_;  // guards connection_ for one request and its reply
-  Descriptor connection_;
+  const std::string host_;
+  const int port_;
+  const std::string place_;
+  const double timeout_s_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::vector<Descriptor> idle_;  // connections
+  bool lost_ = false;             // one of them: the server is no more
 };
 
 }  // namespace

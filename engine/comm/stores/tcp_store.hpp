@@ -39,7 +39,8 @@ class StoreServer {
 
 // A client of the server at host:port. Tries until the server is there; `timeout_s` also bounds
 // get(), and what wait() may add to its own deadline when the server does not answer.
-//   Thread  calls may come from several threads; they take turns, also while one waits
+//   Thread  calls may come from several threads; who waits keeps nobody else from calling, since
+//           each has a connection of its own meanwhile
 //   Throws  CommError naming key, address and seconds, when a deadline passes or the server is lost
 std::unique_ptr<Store> connect_store(const std::string& host, int port, double timeout_s = 30.0);
 

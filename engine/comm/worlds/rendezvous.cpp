@@ -5,13 +5,10 @@
 
 #include <signal.h>
 
-#include <chrono>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "engine/base/error.hpp"
-#include "engine/base/stopwatch.hpp"
 #include "engine/comm/store_rendezvous.hpp"
 
 namespace lockstep::comm {
@@ -41,20 +38,6 @@ std::vector<int> missing_of(Store& keys, const std::vector<std::string>& names, 
   return missing;
 }
 
-// The same in short waits. One connection to the store serves one request after the other, and the
-// threads of this rank's other groups need it as well: peers wait for what they have to say.
-std::vector<int> silent_of(Store& keys, const std::vector<std::string>& names, double timeout_s) {
-  constexpr double at_once_s = 0.02;
-  constexpr auto between = std::chrono::milliseconds(5);
-  const Stopwatch watch;
-  std::vector<int> silent = missing_of(keys, names, at_once_s);
-  while (!silent.empty() && watch.seconds() < timeout_s) {
-    std::this_thread::sleep_for(between);
-    silent = missing_of(keys, names, at_once_s);
-  }
-  return silent;
-}
-
 // Sets this rank's key first.
 std::vector<int> exchange(Store& keys, int rank, const std::vector<std::string>& names,
                           const std::string& value, double timeout_s) {
@@ -66,9 +49,9 @@ std::string known_of(Store& keys, int rank, int size, const RankNames& names_of_
                      const std::string& doing, double wait_s) {
   const auto names = keys_of("failed", size);
   keys.set(names[static_cast<std::size_t>(rank)], doing);
-  std::vector<int> silent = silent_of(keys, names, wait_s);
+  std::vector<int> silent = missing_of(keys, names, wait_s);
   // Rarely is more than one rank lost. On a busy machine, the others may be slow to learn of it.
-  if (silent.size() > 1) silent = silent_of(keys, names, wait_s);
+  if (silent.size() > 1) silent = missing_of(keys, names, wait_s);
   std::string reasons, others;
   for (int other = 0; other < size; ++other) {
     const std::string& name = names[static_cast<std::size_t>(other)];

@@ -88,8 +88,9 @@ std::string objection(const Table& table, int ranks, int rank, int device) {
 }  // namespace
 
 Clockwork::time_point deadline_from_now() {
+  constexpr double most_s = 1e9;  // what is added to the clock must fit into it
   return Clockwork::now() + std::chrono::duration_cast<Clockwork::duration>(
-                                std::chrono::duration<double>(paperDeadline()));
+                                std::chrono::duration<double>(std::min(paperDeadline(), most_s)));
 }
 
 std::string seconds_text() {

@@ -45,6 +45,8 @@ std::unique_ptr<ProcessGroup> make_gloo_group(Store& store, int rank, int size,
                                               const GlooOptions& options) {
   LOCKSTEP_CHECK(size >= 1 && rank >= 0 && rank < size, "make_gloo_group: rank ", rank, " of ",
                  size, " ranks does not exist; ranks count from 0 to size - 1");
+  LOCKSTEP_CHECK(options.timeout_s > 0, "make_gloo_group: operations with a deadline of ",
+                 options.timeout_s, " s; it must be positive");
   if (size == 1) return make_solo_group(options.names);
   if (options.transport == Transport::gloo) return make_tcp_group(store, rank, size, options);
   std::vector<std::string> hosts = hosts_of(store, rank, size, options);

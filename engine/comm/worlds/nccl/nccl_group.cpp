@@ -285,6 +285,8 @@ std::unique_ptr<ProcessGroup> make_nccl_group(Store& store, Device& gpu,
                                               std::unique_ptr<ProcessGroup> host,
                                               const NcclOptions& options) {
   LOCKSTEP_CHECK(host != nullptr, "make_nccl_group: the host's group is missing");
+  LOCKSTEP_CHECK(options.timeout_s > 0, "make_nccl_group: operations with a deadline of ",
+                 options.timeout_s, " s; it must be positive");
   const int rank = host->rank();
   const std::string place = host->names().place(rank, host->size());
   try {

@@ -27,7 +27,7 @@ std::optional<std::uint64_t> Arena::take(std::uint64_t bytes) {
   std::optional<std::uint64_t> offset = take_free(bytes);
   if (!offset) offset = take_new(bytes);
   if (!offset) return {};
-  out_[*offset] = bytes;
+  out_[*offset] = {bytes};
   bytes_out_ += bytes;
   bytes_out_most_ = std::max(bytes_out_most_, bytes_out_);
   return offset;
@@ -83,7 +83,8 @@ void Arena::give(std::uint64_t offset) noexcept {
 
 void Arena::give_locked(std::uint64_t offset) noexcept {
   const auto block = out_.find(offset);
-  Free free{block->second, block->second};
+  if (--block->second.times > 0) return;
+  Free free{block->second.bytes, block->second.bytes};
   out_.erase(block);
   bytes_out_ -= free.bytes;
   bytes_kept_ += free.kept;
@@ -111,6 +112,16 @@ void Arena::give_locked(std::uint64_t offset) noexcept {
   } else {
     free_[offset] = free;
   }
+}
+
+std::optional<std::uint64_t> Arena::hold(std::uint64_t offset) {
+  const std::scoped_lock lock(mutex_);
+  auto block = out_.upper_bound(offset);
+  if (block == out_.begin()) return {};
+  --block;
+  if (offset >= block->first + block->second.bytes) return {};
+  ++block->second.times;
+  return block->first;
 }
 
 void Arena::give_when(std::vector<std::uint64_t> blocks,

@@ -7,7 +7,13 @@ namespace lockstep::comm::shm {
 void Collectives::run(const Call& call, Manner manner) {
   Round round(*this, call, manner);
   const auto run = traits_of(call.collective.kind).reduces ? run_reduction : run_movement;
-  run(round);
+  try {
+    run(round);
+    round.check_lenders();
+  } catch (...) {
+    round.hold_lent();
+    throw;
+  }
   // release: a peer that asks what this rank did last sees the whole record.
   membership_.control()
       .line(membership_.rank())

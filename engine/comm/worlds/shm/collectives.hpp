@@ -5,7 +5,8 @@
 //      arrived.
 //   b. When all have arrived they compare what they call, and read.
 //
-// Data that lie in an arena (allocate_buffer) are never copied: peers read and write them there.
+// Data that lie in an arena (allocate_buffer) are never copied: peers read and write them there. So
+// when a call fails on a rank, its blocks stay until all have left, and its peers' calls fail, too.
 // Others that are too large for the inline slot go through the slots piece by piece; the ranks keep
 // in step by one phase a piece.
 //

@@ -13,8 +13,22 @@ Membership::Membership(Meeting meeting)
     : meeting_(std::move(meeting)),
       control_(segment(), meeting_.control_at, size()),
       lookout_(control_, rank(), size(), static_cast<int>(segment().ranks())) {
+  try {
+    come();
+  } catch (...) {
+    leave();
+    throw;
+  }
+}
+
+void Membership::come() {
   const auto block = arena().take(slot_block_bytes);
-  if (!block) throw CommError("shared memory: no room for a rank's slots; the memory is spent");
+  if (!block) {
+    const std::string cause = text(names().name(rank()), " has no room for its slots in the group ",
+                                   "\"", meeting_.name, "\": the shared memory is spent");
+    poison(cause);
+    throw CommError(cause);
+  }
   segment().object<SlotHead>(*block).released.store(0, std::memory_order_relaxed);
   at_end_.push_back(*block);
   RankLine& mine = control_.line(rank());
@@ -52,17 +66,22 @@ void Membership::meet() {
   }
 }
 
-Membership::~Membership() {
+Membership::~Membership() { leave(); }
+
+void Membership::leave() {
   lookout_.say(has_left);
   Head& head = control_.head();
-  SlotHead& own = segment().object<SlotHead>(at_end_.front());
   // acq_rel: the last one comes after all others, and has done with their memory itself.
   if (head.left.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(size())) {
-    for (const std::uint64_t block : slot_blocks_) {
+    for (int other = 0; other < size(); ++other) {
+      const std::uint64_t block = control_.line(other).slots.load(std::memory_order_relaxed);
+      if (block == 0) continue;  // it had no room for any
       segment().object<SlotHead>(block).released.store(1, std::memory_order_release);
     }
     head.released.store(1, std::memory_order_release);
   }
+  if (at_end_.empty()) return;
+  const SlotHead& own = segment().object<SlotHead>(at_end_.front());
   arena().give_when(std::move(at_end_), own.released);
 }
 

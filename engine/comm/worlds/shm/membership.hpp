@@ -2,7 +2,8 @@
 // the others' are. Making it is meeting the others; destroying it is leaving them.
 //
 // Invariant: memory that a peer may still look at stays. Who leaves last releases the slots of all
-// and the control block, whoever owns them; a rank that died has never left, so then they stay.
+// and the control block, whoever owns them; a rank that died has never left, so then they stay. Who
+// does not get to be a member leaves, too.
 #pragma once
 
 #include <memory>
@@ -48,6 +49,10 @@ class Membership {
 
   // Blocks of this rank's arena that come back when all have left.
   void give_at_end(std::uint64_t block) { at_end_.push_back(block); }
+  // The block around `offset` is not given out again before, whoever gives it.
+  void hold_to_end(std::uint64_t offset) {
+    if (const auto block = arena().hold(offset)) give_at_end(*block);
+  }
 
   // Makes every rank's next and present wait fail with `cause`, unless somebody failed before.
   void poison(const std::string& cause);
@@ -55,7 +60,9 @@ class Membership {
   std::string first_cause() const;
 
  private:
+  void come();
   void meet();
+  void leave();
 
   Meeting meeting_;
   Control control_;

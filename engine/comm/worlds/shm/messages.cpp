@@ -51,8 +51,8 @@ std::uint64_t Messages::make_node(const Tensor& data, Sent& sent) {
   const bool behind = bytes <= behind_bytes;
   const auto block = membership_.arena().take(sizeof(Node) + (behind ? bytes : 0));
   auto elements = block;
-  if (!behind) elements = membership_.arena().take(bytes);
-  if (!block || !elements) {
+  if (block && !behind) elements = membership_.arena().take(bytes);
+  if (!elements) {
     if (block) membership_.arena().give(*block);
     throw CommError(text("shared memory: no room for a message of ", bytes, " bytes; the memory ",
                          "is spent, by messages that were not received yet or by other tensors"));

@@ -51,6 +51,24 @@ class Round {
   }
   void await() { membership.lookout().await(collectives_.phase_, manner_); }
 
+  // To be called at the end. A rank whose call failed has its tensors back, and may have written to
+  // one that this rank or another one still read: then this call has failed, too.
+  void check_lenders() const {
+    const Control& control = membership.control();
+    for (int other = 0; other < size; ++other) {
+      if (other == rank || record(other).input_place != Place::direct) continue;
+      const RankLine& line = control.line(other);
+      if ((line.phase.load() & has_failed) == 0 || line.finished.load() >= number) continue;
+      throw Lost{Lost::Reason::failed, other};
+    }
+  }
+  // To be called when the call fails here. A peer that is slow may still read and write this rank's
+  // tensors in the arena, so their memory stays as long as there are peers.
+  void hold_lent() const {
+    if (mine.input_place == Place::direct) membership.hold_to_end(mine.input);
+    if (mine.output_place == Place::direct) membership.hold_to_end(mine.output);
+  }
+
   const CallRecord& record(int of) const { return membership.control().record(of, number); }
   // A tensor in an arena, by the offset in its record.
   std::byte* direct(std::uint64_t offset) const { return membership.segment().at(offset); }

@@ -228,7 +228,13 @@ std::unique_ptr<ProcessGroup> ShmGroup::start_split(int color, int key, const Wh
   const Tensor mine = empty({1}, DType::int64, host);
   const Tensor blocks = empty({size()}, DType::int64, host);
   mine.data<std::int64_t>()[0] = static_cast<std::int64_t>(block.value_or(0));
-  all_gather(mine, blocks, where);
+  try {
+    all_gather(mine, blocks, where);
+  } catch (...) {
+    if (block) membership_.give_at_end(*block);  // some member may have been told of it
+    throw;
+  }
+  if (block) arena.give_when({*block}, arena.segment().object<Head>(*block).released);
   if (!plan) return nullptr;
   RankNames split_names = names().of(plan->members);
   if (count == 1) return make_solo_group(std::move(split_names));
@@ -241,11 +247,7 @@ std::unique_ptr<ProcessGroup> ShmGroup::start_split(int color, int key, const Wh
   meeting.rank = plan->rank;
   meeting.size = count;
   meeting.name += text("/split", calls_.next_split(), "_color", color);
-  auto group = std::make_unique<ShmGroup>(std::move(meeting));
-  if (leads) {
-    arena.give_when({*block}, arena.segment().object<Head>(*block).released);
-  }
-  return group;
+  return std::make_unique<ShmGroup>(std::move(meeting));
 }
 
 }  // namespace
@@ -254,6 +256,8 @@ std::unique_ptr<ProcessGroup> make_shm_group(Store& store, int rank, int size,
                                              const ShmOptions& options) {
   LOCKSTEP_CHECK(size > 1 && rank >= 0 && rank < size, "make_shm_group: rank ", rank, " of ", size,
                  " ranks; two at least share memory, and ranks count from 0 to size - 1");
+  LOCKSTEP_CHECK(options.timeout_s > 0, "make_shm_group: operations with a deadline of ",
+                 options.timeout_s, " s; it must be positive");
   const auto keys = with_prefix(store, "shm/" + options.name);
   meet(*keys, rank, size, options.names, "127.0.0.1", options.name, options.meet_timeout_s);
   const Deadline deadline = deadline_after(options.meet_timeout_s);

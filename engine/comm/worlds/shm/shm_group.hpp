@@ -18,7 +18,7 @@
 namespace lockstep::comm {
 
 struct ShmOptions {
-  double timeout_s = 30;       // of every operation, from when it had to sleep
+  double timeout_s = 30;       // of every operation, from when it had to sleep; positive
   double meet_timeout_s = 30;  // until all ranks are here
   std::string name = "world";  // must be new in the store
   RankNames names = {};        // what errors call these ranks

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <mutex>
 
@@ -32,8 +33,11 @@ namespace {
 using Buffer = std::unique_ptr<::gloo::transport::UnboundBuffer>;
 using Wire = std::shared_ptr<::gloo::transport::Device>;
 
+// At least one, and no more than what Gloo can add to its clock.
 std::chrono::milliseconds ms_of(double seconds) {
-  return std::chrono::milliseconds(static_cast<long long>(seconds * 1000));
+  constexpr double most_s = 1e9;
+  return std::chrono::milliseconds(
+      static_cast<long long>(std::ceil(std::min(seconds, most_s) * 1000)));
 }
 
 class GlooGroup final : public ProcessGroup {
