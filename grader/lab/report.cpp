@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "engine/base/units.hpp"
 #include "grader/lab/paint.hpp"
 #include "grader/lab/par_text.hpp"
 
@@ -80,7 +81,7 @@ void show_output(std::string& out, const Report& report) {
     for (std::string line; std::getline(in, line); ++lines) {
       if (lines < lines_max) shown += line + "\n";
     }
-    if (lines > lines_max) shown += "… and " + std::to_string(lines - lines_max) + " more lines\n";
+    if (lines > lines_max) shown += "… and " + counted(lines - lines_max, "more line") + "\n";
     field(out, "rank " + std::to_string(rank), shown);
   }
 }
@@ -115,10 +116,6 @@ void list_checks(std::string& out, const Grade& grade, Paint paint, Kind kind) {
     field(out, "    why", again ? "as above: " + check.cause : check.message);
     field(out, "    replay", check.replay);
   }
-}
-
-std::string counted(int count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 // "6 checks: 4 passed, 1 failed, 1 not run; 87 cases, seed 1"

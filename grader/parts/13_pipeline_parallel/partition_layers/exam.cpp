@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/13_pipeline_parallel/partition_layers/case.hpp"
@@ -110,8 +111,9 @@ std::optional<Failure> no_cut(const Question& q, const Boundaries& seen) {
                           "boundaries, from 0 to the number of layers"}
                   : Cause{"one_end", "the list has both ends: 0 and the number of layers"};
     }
-    return wrong(cause, text("there are ", seen.size(), " boundaries for ", q.stages,
-                             q.stages == 1 ? " stage" : " stages", "; it takes ", q.stages + 1));
+    return wrong(cause, text(seen.size() == 1 ? "there is 1 boundary"
+                                              : text("there are ", seen.size(), " boundaries"),
+                             " for ", counted(q.stages, "stage"), "; it takes ", q.stages + 1));
   }
   if (seen.front() != 0 || seen.back() != layers) {
     return wrong({"wrong_ends",
