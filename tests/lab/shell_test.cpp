@@ -306,10 +306,14 @@ TEST_CASE("lab help: lists every exit code") {
 }
 
 TEST_CASE(
-    "a build without a terminal: says once that it builds, and nothing when nothing is stale") {
+    "a build without a terminal: says that it builds, each quarter of a long one, and nothing when "
+    "nothing is stale") {
   CHECK(said_while_building("echo '[1/2] one'; echo '[2/2] two'") == "building…\n");
   CHECK(said_while_building("echo '[0/2] Re-checking globbed directories...'") == "");
   CHECK(said_while_building("echo 'ninja: no work to do.'") == "");
+  CHECK(said_while_building("for i in $(seq 1 80); do echo \"[$i/80] step\"; done") ==
+        "building: 80 steps…\nbuilding: 20 of 80 steps\nbuilding: 40 of 80 steps\n"
+        "building: 60 of 80 steps\n");
 }
 
 TEST_CASE(
