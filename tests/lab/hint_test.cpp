@@ -97,5 +97,8 @@ TEST_CASE("lab hint: without a name it is about the file that was edited last") 
   tree.lab({"begin"});
   CHECK_THAT(tree.lab({"hint"}).output, contains("./lab hint average_gradients"));
   write_text(tree.root() / "work/03_collectives/exchange.cpp", "int x;\n");
-  CHECK_THAT(tree.lab({"hint"}).output, contains("./lab hint exchange"));
+  const std::string hint = tree.lab({"hint"}).output;
+  CHECK_THAT(hint, contains("./lab hint exchange"));
+  CHECK(hint.starts_with("03_collectives/exchange\n\n"));  // since nobody has named it
+  CHECK(tree.lab({"hint", "exchange"}).output.starts_with("## "));
 }
