@@ -85,7 +85,7 @@ TEST_CASE("lab hint: each call shows one more, and --rung and --all show any") {
   CHECK_THAT(tree.lab({"hint", "ring_all_reduce"}).output,
              contains("## Hint 2") && !contains("## Hint 1"));
   CHECK_THAT(tree.lab({"hint", "ring_all_reduce", "--rung", "1"}).output,
-             contains("## Hint 1") && contains("./lab hint ring_all_reduce"));
+             contains("## Hint 1") && contains(".\n\nStill stuck? ./lab hint ring_all_reduce"));
   CHECK_THAT(tree.lab({"hint", "ring_all_reduce", "--all"}).output,
              contains("## Hint 1") && contains("## Hint 3"));
   CHECK(tree.lab({"hint", "ring_all_reduce", "--rung", "4"}).exit_code == 2);
