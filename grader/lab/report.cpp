@@ -136,6 +136,9 @@ std::string next_step(const Grade& grade, const Exercise& exercise) {
     case Verdict::pass:
       return "";
     case Verdict::unsolved:
+      if (exercise.kind == Kind::quiz) {
+        return "./lab quiz " + exercise.lesson.substr(0, 2) + " asks the questions one by one";
+      }
       return "./lab show " + exercise.handle() + " prints the task";
     case Verdict::compile_error:
       if (grade.report.cause != "missing_symbol") return "";

@@ -147,6 +147,8 @@ TEST_CASE("lab quiz: without a terminal the questions are printed, or told as JS
   const auto document = nlohmann::json::parse(tree.lab({"quiz", "06", "--json"}).output);
   CHECK(document.at("questions").size() == 15);
   CHECK_THAT(tree.lab({"quiz"}).output, contains("01_why_distribute/quiz"));
+  CHECK_THAT(tree.lab({"check", "06/quiz"}).output,
+             contains("next      ./lab quiz 06 asks the questions one by one"));
   CHECK(tree.lab({"quiz", "06", "05"}).exit_code == 2);
   CHECK(tree.lab({"quiz", "ring_all_reduce"}).exit_code == 2);
 }
