@@ -1,10 +1,8 @@
 // The shell in front of the programs: ./lab with programs that only say how they were called.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "grader/course/command.hpp"
-#include "grader/course/manifest.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/lab.hpp"
 #include "tests/catch.hpp"
@@ -166,6 +164,7 @@ TEST_CASE("lab: a mistyped command is guessed when it resembles one, and only th
   CHECK(near.exit_code == 2);
   CHECK_THAT(near.output, test::contains("'chekc'; did you mean ./lab check? (./lab help"));
   CHECK_THAT(programs.lab({"xyzzy"}).output, test::contains("'xyzzy' (./lab help lists all)"));
+  CHECK_THAT(programs.lab({"status"}).output, test::contains("./lab without a command shows"));
 }
 
 TEST_CASE("lab doctor: says in JSON what is there, and a sandbox that is refused is told why") {
@@ -390,15 +389,4 @@ TEST_CASE("a build that fails says why: killed, a full disk, or the lab's own co
   fs::remove(root.folder() / "build.log");
   fs::create_symlink("/dev/full", root.folder() / "build.log");
   failed("echo 'one'; exit 0", 0, "");
-}
-
-TEST_CASE("lab start: the shell begins with the exercise that the path begins with") {
-  const fs::path root = LOCKSTEP_ROOT;
-  const Course course = read_course(root / "exercises" / "course.toml");
-  const auto is_code = [&](std::size_t at) { return course.exercises[at].kind == Kind::code; };
-  const auto first = std::ranges::find_if(course.path, is_code);
-  REQUIRE(first != course.path.end());
-  const CommandResult said =
-      run_command({"sh", "-euc", ". setup/start.sh; first_exercise"}, root, {.deadline_s = 20});
-  CHECK(said.output == course.exercises[*first].address() + "\n");
 }
