@@ -1,5 +1,7 @@
-# Configuring and building, quietly: one line of progress on a terminal, one word elsewhere. The rest
+# Configuring and building, quietly: one line of progress on a terminal, a few lines elsewhere. The rest
 # goes to build/<preset>/build.log, which is shown after a failure.
+
+announced=   # yes when a line of progress stands on the terminal
 
 # build_failed LOG WHAT STATUS : says why, and what a student can do about it, and exits.
 build_failed() {
@@ -49,11 +51,13 @@ configure() {
   mkdir -p "$root/build/$preset"
   log=$root/build/$preset/configure.log
   [ -z "$half" ] || say "build/$preset $half, so it is configured again"
-  [ -t 2 ] || say "configuring…"
+  if [ -t 2 ]; then printf '\r  configuring…\033[K' >&2; else say "configuring…"; fi
   rm -f "$root/build/$preset/build.ninja"   # until CMake is done, the folder is only partly configured
   ended=0
   (cd "$root" && cmake --fresh --preset "$preset") >"$log" 2>&1 || ended=$?
   [ "$ended" = 0 ] || build_failed "$log" "configuring" "$ended"
+  [ ! -t 2 ] || printf '\r  building…\033[K' >&2   # ninja says nothing before its first step has ended
+  [ ! -t 2 ] || announced=yes
 }
 
 # build TARGET… : with ninja. A file keeps the exit status of the pipeline's head; it is missing if it
@@ -84,19 +88,31 @@ wait_for_builds() {
   }
 }
 
-# Copies ninja's output to the log, and its counters, "[12/80]", to one line of the terminal. Without a
-# terminal, it only says that a build runs. "[0/2]" is a look at the folders, before any build.
+# Copies ninja's output to the log, and its counters, "[12/80]", to one line of the terminal with the
+# folder at work. Without a terminal, it says that a build runs, and each quarter of one of 20 steps or
+# more (grader/lab/build_progress.cpp does the same). "[0/2]" is a look at the folders, before any build.
 show_progress() {
   shown=
   while IFS= read -r line; do
     printf '%s\n' "$line" 2>/dev/null || :   # the disk may be full
     case $line in "[0/"*) continue ;; "["*/*"] "*) ;; *) continue ;; esac
     if [ -t 2 ]; then
-      printf '\r  building %s]\033[K' "${line%%]*}" >&2
-    elif [ -z "$shown" ]; then
-      say "building…"
+      folder=
+      case $line in *" object "*/CMakeFiles*) folder=${line#*" object "}; folder=" ${folder%%/CMakeFiles*}" ;; esac
+      printf '\r  building %s]%s\033[K' "${line%%]*}" "$folder" >&2
+      announced=yes
+      continue
     fi
-    shown=yes
+    counter=${line%%]*}
+    counter=${counter#"["}
+    done=${counter%/*} all=${counter#*/}
+    if [ -z "$shown" ]; then
+      shown=yes quarter=$((all / 4))
+      if [ "$all" -lt 20 ]; then say "building…"; else say "building: $all steps…"; fi
+    elif [ "$all" -ge 20 ] && [ "$done" -ge "$quarter" ] && [ $((done + all / 4)) -le "$all" ]; then
+      say "building: $done of $all steps"
+      quarter=$((done + all / 4))
+    fi
   done >"$log"
-  [ -z "$shown" ] || [ ! -t 2 ] || printf '\r\033[K' >&2
+  [ -z "$announced" ] || printf '\r\033[K' >&2
 }

@@ -20,6 +20,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/step_counter.hpp"
+#include "engine/base/units.hpp"
 #include "engine/comm/gloo.hpp"
 
 namespace lockstep::bench {
@@ -226,9 +227,10 @@ std::vector<Line> lines_of(const std::vector<Side>& sides, const std::vector<std
 std::string table_of(const std::vector<Line>& lines, const Machine& machine, std::int64_t rounds,
                      const Missing& missing) {
   std::ostringstream out;
-  out << note_of(missing) << "machine  " << machine.processor << ", " << machine.cores
-      << " cores, load " << std::fixed << std::setprecision(1) << machine.load << "\nrounds   "
-      << rounds << ", each with new processes for every side; every sum was checked\n\n"
+  out << note_of(missing) << "machine  " << machine.processor << ", "
+      << counted(machine.cores, "core") << ", load " << std::fixed << std::setprecision(1)
+      << machine.load << "\nrounds   " << rounds
+      << ", each with new processes for every side; every sum was checked\n\n"
       << "ranks      size  side                              us (min … max)    algbw  busbw GB/s  "
          "ours/side (min … max)\n";
   for (const Line& line : lines) {

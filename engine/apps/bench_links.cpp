@@ -17,6 +17,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/step_counter.hpp"
+#include "engine/base/units.hpp"
 #include "engine/comm/gloo.hpp"
 #include "engine/sim/model/cluster.hpp"
 
@@ -203,16 +204,15 @@ int run(int argc, const char* const* argv) {
         {"processor", machine.processor}, {"cores", machine.cores}, {"load", machine.load}};
     std::cout << document.dump(1) << "\n";
   } else {
-    std::cout << "machine  " << machine.processor << ", " << machine.cores << " cores, load "
-              << fixed(machine.load, 1) << "\n";
+    std::cout << "machine  " << machine.processor << ", " << counted(machine.cores, "core")
+              << ", load " << fixed(machine.load, 1) << "\n";
     for (const Transport& transport : transports) {
       print_messages(transport);
       print_rings(transport, ranks);
     }
     if (ranks > machine.cores) {
-      std::cout
-          << "\nThe ring's " << ranks << " ranks share " << machine.cores
-          << " cores, but the model gives each rank its own core and each pair its own link.\n";
+      std::cout << "\nThe ring's " << ranks << " ranks share " << counted(machine.cores, "core")
+                << ", but the model gives each rank its own core and each pair its own link.\n";
     }
   }
   if (arguments.given("plot")) {

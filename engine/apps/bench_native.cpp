@@ -7,6 +7,7 @@
 #include "engine/apps/measured_collectives.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/base/options.hpp"
+#include "engine/base/units.hpp"
 
 namespace {
 
@@ -73,7 +74,9 @@ int run(int argc, const char* const* argv) {
     print_errors("from 8 MiB ", source.large);
     print_errors("below      ", source.small);
     if (source.not_compared > 0) {
-      std::cout << "  " << source.not_compared << " rows are not compared (docs/measured.md)\n";
+      std::cout << "  " << counted(source.not_compared, "row")
+                << (source.not_compared == 1 ? " is" : " are")
+                << " not compared (docs/measured.md)\n";
     }
   }
   return 0;

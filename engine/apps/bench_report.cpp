@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
 
 namespace lockstep::bench {
 namespace {
@@ -111,7 +112,7 @@ std::string disagreement(const Rounds& rounds) {
     const auto losses = [](const Sample& side) {
       return number(side.first_loss, 6) + " … " + number(side.early_loss, 6);
     };
-    return text(rounds.model, ", ", rounds.ranks, rounds.ranks == 1 ? " rank" : " ranks",
+    return text(rounds.model, ", ", counted(rounds.ranks, "rank"),
                 ": the two sides trained differently: in round ", round + 1,
                 ", the losses of the first … last warm-up step are ", losses(ours), " for ours, ",
                 losses(peer), " for the peer; the ratios compare different work");
@@ -143,7 +144,7 @@ std::string table(const std::vector<Rounds>& all, const Machine& machine, const 
   std::ostringstream out;
   out << note_of(missing);
   if (all.empty()) return out.str();
-  out << "machine  " << machine.processor << ", " << machine.cores << " cores, load "
+  out << "machine  " << machine.processor << ", " << counted(machine.cores, "core") << ", load "
       << number(machine.load, 1) << "; one thread per rank, "
       << (machine.pinned_to_core < 0 ? std::string("not pinned")
                                      : text("pinned to core ", machine.pinned_to_core))
@@ -165,8 +166,8 @@ std::string table(const std::vector<Rounds>& all, const Machine& machine, const 
   const auto [fewest, most] = std::ranges::minmax_element(all, by_rounds);
   out << "rounds   " << most->ours.size();
   if (fewest->ours.size() < most->ours.size()) {
-    out << " (" << fewest->model << ", " << fewest->ranks << " ranks: " << fewest->ours.size()
-        << ")";
+    out << " (" << fewest->model << ", " << counted(fewest->ranks, "rank") << ": "
+        << fewest->ours.size() << ")";
   }
   out << ", each with a new process for each side\n\n"
       << std::left << std::setw(11) << "model" << std::setw(7) << "ranks" << std::setw(39)

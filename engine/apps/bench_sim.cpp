@@ -17,6 +17,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/step_counter.hpp"
+#include "engine/base/units.hpp"
 #include "engine/launch/failure.hpp"
 
 namespace {
@@ -43,7 +44,8 @@ struct Measured {
 };
 
 std::string name_of(const Case& what) {
-  return text(what.program, ", ", what.ranks, " ranks", what.sizes_only ? ", sizes only" : "");
+  return text(what.program, ", ", counted(what.ranks, "rank"),
+              what.sizes_only ? ", sizes only" : "");
 }
 
 std::int64_t ranks_in(const std::string& word) {
@@ -184,8 +186,8 @@ Json rows_of(const Measured& measured) {
 std::string table_of(const Json& report, const Missing& missing) {
   std::ostringstream out;
   out << note_of(missing) << "machine  " << report["machine"]["processor"].get<std::string>()
-      << ", " << report["machine"]["cores"] << " cores, load " << report["machine"]["load"]
-      << "; medians of " << report["rounds"] << " rounds\n"
+      << ", " << counted(report["machine"]["cores"], "core") << ", load "
+      << report["machine"]["load"] << "; medians of " << counted(report["rounds"], "round") << "\n"
       << std::left << std::setw(73) << "" << std::right << std::setw(13) << "ours" << std::setw(13)
       << "SMPI"
       << "   ours : SMPI\n";

@@ -12,6 +12,7 @@ bool uses_gpu(const Arguments& arguments) {
 Options& add_device(Options& options) {
   return options
       .choice("device", {"cpu", "cuda"}, "cpu", "where to compute; cuda: on an NVIDIA GPU")
+      .alias("gpu", "cuda")
       .flag("paper",
             "on a GPU that is not there: executes its kernels one instruction at a time, and\n"
             "checks every access to memory; slow")

@@ -10,6 +10,7 @@
 #include "engine/base/nearest.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/stopwatch.hpp"
+#include "engine/base/units.hpp"
 #include "engine/comm/worlds/sim/sim_group.hpp"
 #include "engine/sim/hosts/child_run.hpp"
 #include "engine/sim/hosts/fiber_host.hpp"
@@ -92,7 +93,7 @@ std::optional<sim::Finding> play(sim::Core& core, const Setting& setting, const 
 
 trace::Timeline timeline_of(const Setting& setting, const SimProgram& program) {
   trace::Timeline timeline;
-  timeline.title = text(program.name, " on ", setting.ranks, " ranks");
+  timeline.title = text(program.name, " on ", counted(setting.ranks, "rank"));
   timeline.facts = {{"elements", text(setting.count, " ", name_of(setting.dtype))},
                     {"seed", text(setting.seed)}};
   return timeline;

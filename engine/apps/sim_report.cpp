@@ -35,8 +35,8 @@ Sums sums_of(const sim::Counters& counters) {
   return sums;
 }
 
-std::string most_and_all(std::int64_t most, std::int64_t all, const char* unit) {
-  return text(most, unit, " by the busiest rank, ", all, unit, " by all");
+std::string bytes_of_most_and_all(std::int64_t most, std::int64_t all) {
+  return text(counted(most, "byte"), " by the busiest rank, ", counted(all, "byte"), " by all");
 }
 
 std::string hash_text(std::uint64_t hash) {
@@ -57,8 +57,8 @@ void print_traffic(const SimReport& report, const sim::Network& network, std::st
   const char* place = ranks ? "rank " : "node ";
   for (std::size_t i = 0; i < std::min(pairs.size(), lines_max); ++i) {
     const sim::Traffic& one = pairs[i];
-    std::cout << text("  ", place, one.src, " to ", place, one.dst, ": ", one.bytes, " bytes in ",
-                      one.messages, one.messages == 1 ? " message\n" : " messages\n");
+    std::cout << text("  ", place, one.src, " to ", place, one.dst, ": ",
+                      counted(one.bytes, "byte"), " in ", counted(one.messages, "message"), "\n");
   }
   if (pairs.size() > lines_max) {
     std::cout << text("  and ", pairs.size() - lines_max, " pairs with no more bytes\n");
@@ -71,18 +71,19 @@ void print_words(const SimReport& report) {
     std::cout << "  " << std::left << std::setw(14) << name << value << "\n";
   };
   line("virtual time", seconds_text(report.counters.makespan_s));
-  line("messages", most_and_all(most.messages_sent, all.messages_sent, ""));
-  line("sent", most_and_all(most.bytes_sent, all.bytes_sent, " bytes"));
+  line("messages",
+       text(most.messages_sent, " by the busiest rank, ", all.messages_sent, " by all"));
+  line("sent", bytes_of_most_and_all(most.bytes_sent, all.bytes_sent));
   if (report.several_nodes) {
     const auto within = [](const sim::RankCounters& rank) {
       return rank.bytes_sent - rank.bytes_left_node;
     };
     std::int64_t busiest = 0;
     for (const auto& rank : report.counters.ranks) busiest = std::max(busiest, within(rank));
-    line("within nodes", most_and_all(busiest, within(all), " bytes"));
-    line("left a node", most_and_all(most.bytes_left_node, all.bytes_left_node, " bytes"));
+    line("within nodes", bytes_of_most_and_all(busiest, within(all)));
+    line("left a node", bytes_of_most_and_all(most.bytes_left_node, all.bytes_left_node));
   }
-  line("depth", text(report.counters.depth, " messages, the longest chain"));
+  line("depth", text(counted(report.counters.depth, "message"), ", the longest chain"));
   if (all.collectives > 0) line("collectives", text(all.collectives, ", priced, not sent"));
   line("values", report.proved ? text("every element of a sum contains each of the ", report.ranks,
                                       report.ranks == 1 ? " rank once" : " ranks once")

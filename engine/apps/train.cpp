@@ -12,6 +12,7 @@
 #include "engine/apps/train_options.hpp"
 #include "engine/apps/train_rank.hpp"
 #include "engine/apps/train_sim.hpp"
+#include "engine/base/units.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/comm/stand_in_group.hpp"
 #include "engine/gpu/open_gpu.hpp"
@@ -62,10 +63,9 @@ int train_here(const Arguments& arguments) {
                                 ? apps::join_gpus(computing.device(), transport)
                                 : apps::join_ranks(transport);
   if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
-    throw UsageError(text("--ranks ", arguments.get("ranks"),
-                          " disagrees with the launcher, which ", "started ", world.group->size(),
-                          world.group->size() == 1 ? " rank" : " ranks",
-                          "; pass --ranks to only one of them"));
+    throw UsageError(
+        text("--ranks ", arguments.get("ranks"), " disagrees with the launcher, which started ",
+             counted(world.group->size(), "rank"), "; pass --ranks to only one of them"));
   }
   if (arguments.has("--device cuda") && arguments.has("--backend gloo") &&
       world.group->size() > 1) {
@@ -94,7 +94,7 @@ int train_here(const Arguments& arguments) {
                                                   world.pairs.get()});
   if (traces) {
     trace::Timeline timeline = timeline_of(trace, device);
-    timeline.title = text("train on ", world.group->size(), " processes");
+    timeline.title = text("train on ", counted(world.group->size(), "process"));
     timeline.facts = {{"model", arguments.get("model")},
                       {"backend", std::string(world.group->backend())}};
     if (gpu::on_paper()) {

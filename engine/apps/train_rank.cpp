@@ -11,6 +11,7 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/units.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/saved_run.hpp"
 #include "engine/collectives/all_reduce_choice.hpp"
@@ -258,8 +259,9 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   }
   const std::int64_t steps = train::total_steps(options, datasets.train->size(), place.shares);
   if (options.start.step >= steps) {
-    throw UsageError(text("--resume: the run has already taken ", options.start.step,
-                          " steps, and this one asks for ", steps, "; pass a larger --steps"));
+    throw UsageError(text("--resume: the run has already taken ",
+                          counted(options.start.step, "step"), ", and this one asks for ", steps,
+                          "; pass a larger --steps"));
   }
   if (!checkpoints.folder.empty()) {
     options.save_every = arguments.integer("save-every", 0);
@@ -304,10 +306,10 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
     };
     add_watchers(watchers, arguments, run);
     std::cout << text(run.model, " of ", run.parameters, " parameters on ", run.data, ": ",
-                      run.ranks, run.ranks == 1 ? " rank" : " ranks", ", ",
+                      counted(run.ranks, "rank"), ", ",
                       run.accumulate == 1 ? "" : text(run.accumulate, " "), "batches of ",
-                      run.batch_size, " a rank, ", run.steps, " steps, ", run.dtype, ", ",
-                      device.numbers() == Numbers::away ? run.device + ", " : std::string(),
+                      run.batch_size, " a rank, ", counted(run.steps, "step"), ", ", run.dtype,
+                      ", ", device.numbers() == Numbers::away ? run.device + ", " : std::string(),
                       run.kernels, " kernels\n");
     if (chosen.choice.execution == train::Way::pipeline) {
       const std::string uneven = train::uneven_parts(chosen.pipeline, spec);

@@ -146,9 +146,9 @@ void print_report(const Seen& seen, const Arguments& arguments, const nn::ModelS
 void print_cost(const sim::Counters& counters, double wall_s) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::cout << "simulated " << seconds_text(counters.makespan_s) << " of " << counters.ranks.size()
-            << " ranks in " << seconds_text(wall_s) << " and " << usage.ru_maxrss / 1024
-            << " MiB\n";
+  std::cout << "simulated " << seconds_text(counters.makespan_s) << " of "
+            << counted(std::ssize(counters.ranks), "rank") << " in " << seconds_text(wall_s)
+            << " and " << usage.ru_maxrss / 1024 << " MiB\n";
 }
 
 int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptions& fibers) {
@@ -215,7 +215,8 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
        .on_idle = fibers.on_idle,
        .last_sign = fibers.last_sign});
   if (draws) {
-    timeline.title = text(arguments.get("model"), " on ", ranks, " ranks of ", cluster.name);
+    timeline.title =
+        text(arguments.get("model"), " on ", counted(ranks, "rank"), " of ", cluster.name);
     timeline.facts = {{"gradients travel", reduction_text(strategy_options(arguments))},
                       {"samples per rank and step", text(options.batch_size * options.accumulate)}};
     trace::write_file(arguments.get("trace"), ordered(std::move(timeline)));

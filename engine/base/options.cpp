@@ -134,6 +134,11 @@ Options& Options::choice(const std::string& name, std::vector<std::string> choic
   return declare({Option::Kind::value, name, fallback, help + ": " + joined(choices), choices, 0});
 }
 
+Options& Options::alias(const std::string& word, const std::string& choice) {
+  options_.back().aliases[word] = choice;
+  return *this;
+}
+
 Options& Options::list(const std::string& name, const std::string& help) {
   return declare({Option::Kind::values, name, "", help, {}, 0});
 }
@@ -273,9 +278,10 @@ Arguments Options::read(int argc, const char* const* argv) const {
     const bool chosen = value.given || !option.fallback.empty();
     if (chosen && !choices.empty() &&
         std::find(choices.begin(), choices.end(), value.text) == choices.end()) {
+      const auto alias = option.aliases.find(value.text);
+      const std::string& word = alias == option.aliases.end() ? value.text : alias->second;
       throw UsageError(text("--", option.name, " ", value.text, " is not known",
-                            did_you_mean(value.text, choices), " (choices: ", joined(choices),
-                            ")"));
+                            did_you_mean(word, choices), " (choices: ", joined(choices), ")"));
     }
   }
   return arguments;

@@ -85,6 +85,9 @@ class Options {
   // One of `choices`; with an empty fallback, none of them when it is not given.
   Options& choice(const std::string& name, std::vector<std::string> choices,
                   const std::string& fallback, const std::string& help);
+  // What a person may call a choice of the option declared last: refused, too, but with this choice
+  // proposed and not the nearest one.
+  Options& alias(const std::string& word, const std::string& choice);
   // An option with a value that may be given several times.
   Options& list(const std::string& name, const std::string& help);
   // Allows words without dashes; without this line one is a UsageError.
@@ -117,6 +120,7 @@ class Options {
     std::string name, fallback, help;
     std::vector<std::string> choices;
     std::size_t section;
+    std::map<std::string, std::string> aliases = {};
   };
   struct Section {
     std::string title;

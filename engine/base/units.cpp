@@ -19,12 +19,18 @@ std::string seconds_text(double seconds) {
 }
 
 std::string bytes_text(std::int64_t bytes) {
-  if (bytes < 10'000) return std::to_string(bytes) + " bytes";
+  if (bytes < 10'000) return counted(bytes, "byte");
   const bool many = bytes >= 1'000'000'000;
   std::ostringstream out;
   out << std::fixed << std::setprecision(2) << static_cast<double>(bytes) / (many ? 1e9 : 1e6)
       << (many ? " GB" : " MB");
   return out.str();
+}
+
+std::string counted(std::int64_t count, std::string_view what) {
+  const bool hissed = what.ends_with('s') || what.ends_with("ch") || what.ends_with("sh");
+  const std::string_view plural = count == 1 ? "" : hissed ? "es" : "s";
+  return std::to_string(count) + " " + std::string(what) + std::string(plural);
 }
 
 }  // namespace lockstep

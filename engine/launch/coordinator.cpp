@@ -59,9 +59,9 @@ std::optional<Command> Coordinator::decide() {
     if (attempt_ > 0) report = text("attempt ", attempt_, " of ", max_restarts_, ": ", report);
     return Command{Kind::end, attempt_, 1, report};
   }
-  report =
-      text("attempt ", attempt_, " of ", max_restarts_, ": ", report, "\nstarting all ", world,
-           " ranks again; ", left - 1, left == 2 ? " restart" : " restarts", " left after that");
+  report = text("attempt ", attempt_, " of ", max_restarts_, ": ", report, "\nstarting ",
+                world == 1 ? "the rank" : text("all ", world, " ranks"), " again; ", left - 1,
+                left == 2 ? " restart" : " restarts", " left after that");
   ++attempt_;
   stopping_ = false;
   failures_.clear();

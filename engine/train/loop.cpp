@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/stopwatch.hpp"
+#include "engine/base/units.hpp"
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
 #include "engine/train/evaluate.hpp"
@@ -126,8 +127,8 @@ std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int 
                  ", place ", start.taken, " of ", samples);
   // Divided, not multiplied: shares · batch_size may be more than 64 bits hold.
   if (options.batch_size > samples / shares) {
-    throw UsageError(text("a batch of ", options.batch_size, " samples on each of ", shares,
-                          shares == 1 ? " rank" : " ranks", " is more than the ", samples,
+    throw UsageError(text("a batch of ", counted(options.batch_size, "sample"), " on each of ",
+                          counted(shares, "rank"), " is more than the ", samples,
                           " samples of the data; ", "pass --batch-size ",
                           std::max<std::int64_t>(samples / shares, 1), " or less"));
   }

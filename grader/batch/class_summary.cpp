@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -37,8 +38,9 @@ std::string listed(const std::vector<std::string>& names) {
   return listed(all);
 }
 
-std::string counted(std::size_t count, const char* one, const char* many) {
-  return text(count, count == 1 ? one : many);
+// "2 files are refused, too_large"
+std::string refused(std::int64_t count, std::string_view what, const std::string& cause) {
+  return text(counted(count, what), count == 1 ? " is" : " are", " refused, ", cause);
 }
 
 // One trouble's students, all for the same reason: the reason is told once.
@@ -62,15 +64,14 @@ std::string lines_of_hand_ins(ByCause whole) {
     for (Trouble& one : at->second) {
       if (std::string(cause) == "missing") one.reason.clear();
     }
-    out += line(counted(at->second.size(), " student", " students") + what, at->second);
+    out += line(counted(std::ssize(at->second), "student") + what, at->second);
     whole.erase(at);
   };
   told("missing", " handed in nothing");
   told("empty", " handed in an empty folder or archive");
   told("nothing_found", " handed in nothing that counts");
   for (const auto& [cause, all] : whole) {
-    out +=
-        line(counted(all.size(), " hand-in is refused, ", " hand-ins are refused, ") + cause, all);
+    out += line(refused(std::ssize(all), "hand-in", cause), all);
   }
   return out;
 }
@@ -94,7 +95,7 @@ std::string class_summary(const TakenIn& taken, const Roster& roster) {
   const bool names_differ = whole.contains("missing") && !strangers.empty();
   std::string out = lines_of_hand_ins(std::move(whole));
   for (const auto& [cause, all] : single) {
-    out += line(counted(all.size(), " file is refused, ", " files are refused, ") + cause, all);
+    out += line(refused(std::ssize(all), "file", cause), all);
   }
   const auto names = [&](const char* what, const std::vector<std::string>& all) {
     if (!all.empty()) out += summary_indent + (what + (": " + listed(all))) + "\n";
@@ -133,7 +134,7 @@ std::string changes_between(const json& before, const json& now) {
   }
   if (changed > names_max) out += text(summary_indent, "and ", changed - names_max, " more\n");
   if (changed == 0) return "";
-  return text("changed  ", counted(changed, " row", " rows"), "\n", out);
+  return text("changed  ", counted(static_cast<std::int64_t>(changed), "row"), "\n", out);
 }
 
 std::string timeless_hand_ins(const std::vector<std::string>& students) {

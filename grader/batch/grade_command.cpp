@@ -12,6 +12,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
+#include "engine/base/units.hpp"
 #include "engine/launch/guard.hpp"
 #include "grader/batch/canary.hpp"
 #include "grader/batch/class_run.hpp"
@@ -282,9 +283,9 @@ std::string beyond_budget_in(const json& student, const ClassLimits& limits) {
   std::size_t rows = 0;
   for (const json& row : student.at("rows")) rows += row.at("cause") == "student_budget";
   if (rows == 0) return "";
-  return text("         ", student.at("student").get<std::string>(), ": ", rows,
-              " files were not judged, since those before them used up ", limits.student_s,
-              " s (--limits student=", limits.student_s, ")\n");
+  return text("         ", student.at("student").get<std::string>(), ": ", counted(rows, "file"),
+              rows == 1 ? " was" : " were", " not judged, since those before used up ",
+              limits.student_s, " s (--limits student=", limits.student_s, ")\n");
 }
 
 // Says why the lab failed at a file, so that the reason need not be looked up in a report.
@@ -296,18 +297,22 @@ void complain_of(const json& record) {
 std::string summary_of(const Plan& plan, const fs::path& out, const Proven& proven,
                        const json& grades, std::size_t judged) {
   const std::size_t lost = not_judged(grades);
-  std::string summary = text(
-      "sandbox  ", name_of(proven.sandbox->profile()), ", ", proven.layers.size(),
-      " layers tested\n", "seed     SHA-256 ", plan.settings.at("seed_sha256").get<std::string>(),
-      "\n", "class    ", plan.taken.submissions.size(), " students, ", plan.exercises.size(),
-      " exercises; ", judged, " different files judged now\n", "grades   ", out.string(), "\n");
+  std::string summary =
+      text("sandbox  ", name_of(proven.sandbox->profile()), ", ",
+           counted(std::ssize(proven.layers), "layer"), " tested\n", "seed     SHA-256 ",
+           plan.settings.at("seed_sha256").get<std::string>(), "\n", "class    ",
+           counted(std::ssize(plan.taken.submissions), "student"), ", ",
+           counted(std::ssize(plan.exercises), "exercise"), "; ",
+           judged == 1 ? "1 file" : text(judged, " different files"), " judged now\n", "grades   ",
+           out.string(), "\n");
   summary += class_summary(plan.taken, plan.roster);
   for (const json& student : grades.at("students")) {
     summary += beyond_budget_in(student, plan.limits);
   }
   if (lost > 0) {
-    summary += text("the lab itself failed at ", lost,
-                    " rows (infrastructure): ./lab grade … --resume repeats them\n");
+    summary +=
+        text("the lab itself failed at ", counted(lost, "row"),
+             " (infrastructure): ./lab grade … --resume repeats ", lost == 1 ? "it" : "them", "\n");
   }
   return summary;
 }
@@ -350,7 +355,8 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
                                        leftovers.guard().entry());
   send_impostors(lab, plan.exercises, plan.limits.jobs, plan.secret);
   send_canaries(lab, *proven.sandbox, area.path(), plan.limits.jobs, plan.secret);
-  if (::isatty(STDERR_FILENO) != 1) std::cerr << units.size() << " files to judge\n";
+  if (::isatty(STDERR_FILENO) != 1)
+    std::cerr << counted(std::ssize(units), "file") << " to judge\n";
   std::size_t judged = 0;
   judge_units(
       lab, *proven.sandbox, area.path(), units, plan.limits,

@@ -152,8 +152,9 @@ void explain_nothing(const std::vector<Known>& known, const std::vector<const Ex
     return;
   }
   submission.cause = "nothing_found";
-  submission.reason = text("of its ", files.size(), files.size() == 1 ? " file" : " files",
-                           ", none is at the place of a graded exercise");
+  submission.reason = text(files.size() == 1 ? std::string("its file is not")
+                                             : text("none of its ", files.size(), " files is"),
+                           " at the place of a graded exercise");
   const std::string hint = near_miss(files, exercises);
   if (!hint.empty()) submission.reason += "; " + sim::printable(hint, 300);
 }

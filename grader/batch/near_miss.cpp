@@ -65,7 +65,7 @@ std::string near_miss(const std::vector<std::string>& files,
     } else if (by_name.contains(lower_case(name)) && !is_of_course(path)) {
       misses.add(
           1, path,
-          "did you mean " + path + "? It belongs into " + by_name.at(lower_case(name)) + "/");
+          "did you mean " + path + "? It belongs in " + by_name.at(lower_case(name)) + "/");
     } else if (is_archive_name(name)) {
       misses.add(2, path, "did you mean the archive " + path + "? Hand in that by itself");
     }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -28,7 +29,7 @@ std::optional<std::string> ProgressLine::after(std::size_t done, std::size_t of,
   }
   if (done == of || seconds - printed_s_ < interval_s) return std::nullopt;
   printed_s_ = seconds;
-  return text(done, " of ", of, " files judged", time_left(done, of, seconds), "\n");
+  return text(done, " of ", counted(of, "file"), " judged", time_left(done, of, seconds), "\n");
 }
 
 }  // namespace lockstep::grader

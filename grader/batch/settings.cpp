@@ -48,9 +48,11 @@ void set_limits(const std::string& list, sim::PlayerLimits& player, ClassLimits&
   for (std::string part; std::getline(in, part, ',');) {
     if (part.empty()) continue;
     const std::size_t equals = part.find('=');
+    if (equals == std::string::npos) {
+      throw UsageError("--limits " + part + ": write a limit with its number, such as case=10");
+    }
     const std::string name = part.substr(0, equals);
-    const double value =
-        above_zero(name, equals == std::string::npos ? "" : part.substr(equals + 1));
+    const double value = above_zero(name, part.substr(equals + 1));
     if (name == "idle") {
       player.idle_s = value;
     } else if (name == "case") {

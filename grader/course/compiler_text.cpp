@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -266,7 +267,7 @@ std::string shortened(const std::string& output) {
   for (std::string line; std::getline(in, line); ++lines) {
     if (lines < lines_max) out += line + "\n";
   }
-  if (lines > lines_max) out += text("… and ", lines - lines_max, " more lines\n");
+  if (lines > lines_max) out += text("… and ", counted(lines - lines_max, "more line"), "\n");
   return out;
 }
 

@@ -248,9 +248,12 @@ const Exercise& exercise_named(const Course& course, std::string_view name) {
   std::vector<std::string> known;
   std::vector<const Exercise*> same_name;  // every lesson may have its quiz
   for (const Exercise& exercise : course.exercises) {
-    if (exercise.address() == address) return exercise;
+    const std::string by_number = exercise.lesson.substr(0, 2) + "/" + exercise.name;
+    if (exercise.address() == address || by_number == address) return exercise;
     if (exercise.name == address) same_name.push_back(&exercise);
-    known.push_back(exercise.handle());
+    const bool with_number = address.find('/') == 2;
+    const bool with_lesson = address.find('/') != std::string::npos;
+    known.push_back(with_number ? by_number : with_lesson ? exercise.address() : exercise.handle());
   }
   if (same_name.size() == 1) return *same_name.front();
   if (!same_name.empty()) {

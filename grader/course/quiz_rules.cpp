@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "engine/base/units.hpp"
 #include "grader/course/quantity.hpp"
 
 namespace lockstep::grader {
@@ -58,7 +59,7 @@ GivenOrder given_order(const json& key, const std::string& answer) {
   const std::string steps = key_text(key, "steps");
   if (sorted != steps) {
     given.problem = text("write each of the letters ", steps, " exactly once; you wrote ",
-                         sorted.size(), " letters: ", given.letters);
+                         counted(std::ssize(sorted), "letter"), ": ", given.letters);
   }
   return given;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -64,8 +65,9 @@ void check_collectives(Bench& bench, const Played& played, const DrivenRun& run,
                          failure));
     }
     failure.verdict = Verdict::efficiency;
-    failure.message = text(lead, " there are ", seen.size(), " collectives where the plan has ",
-                           wanted.size(), " buckets");
+    failure.message = text(lead, seen.size() == 1 ? " there is " : " there are ",
+                           counted(std::ssize(seen), "collective"), " where the plan has ",
+                           counted(std::ssize(wanted), "bucket"));
     const bool fewer = seen.size() < wanted.size();
     bench.fail(played,
                because(fewer ? Cause{"merged",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_values.hpp"
 

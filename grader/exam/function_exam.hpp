@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/bench.hpp"
 #include "grader/judge/compare.hpp"

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/base/error.hpp"
+#include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {

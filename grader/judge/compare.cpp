@@ -97,12 +97,6 @@ std::string number_at(std::span<const double> values, std::size_t at) {
   return at < values.size() ? number(values[at]) : "nothing";
 }
 
-std::string counted(std::int64_t count, std::string_view what) {
-  const bool hissed = what.ends_with('s') || what.ends_with("ch") || what.ends_with("sh");
-  const std::string_view plural = hissed ? "es" : "s";
-  return text(count, ' ', what, count == 1 ? "" : plural);
-}
-
 std::string grouped(std::int64_t value) {
   std::string digits = std::to_string(value);
   const std::ptrdiff_t first = value < 0 ? 1 : 0;

@@ -43,9 +43,6 @@ std::string number(double value);
 // The number at that place, or "nothing" behind the last one.
 std::string number_at(std::span<const double> values, std::size_t at);
 
-// "1 rank", "2 ranks", "3 passes", "4 batches".
-std::string counted(std::int64_t count, std::string_view what);
-
 // "1,500,000,000": what a person can read of a large count.
 std::string grouped(std::int64_t value);
 

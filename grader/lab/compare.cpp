@@ -214,7 +214,7 @@ Exit compare_command(const Lab& lab, const Words& words) {
     std::cout << out.dump(2) << "\n";
   } else {
     std::cout << part.name << " of " << arguments.get("count") << " " << arguments.get("dtype")
-              << " on " << arguments.get("ranks") << " ranks\n";
+              << " on " << counted(arguments.integer("ranks"), "rank") << "\n";
     print_table(rows);
   }
   return passed ? Exit::passed : Exit::failed;

@@ -51,12 +51,16 @@ std::string or_else(const std::string& given, const std::string& otherwise) {
 
 // Which case: what the command line says, or the last failure, or the first one.
 void choose_case(const Arguments& arguments, const std::string& replay, JudgeOptions& options) {
-  const std::string seed = or_else(arguments.get("seed"), word_behind(replay, "--seed"));
-  if (!seed.empty()) options.seed = std::stoull(seed);
+  if (const std::string seed = word_behind(replay, "--seed"); !seed.empty()) {
+    options.seed = std::stoull(seed);
+  }
+  if (arguments.given("seed")) {
+    options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
+  }
   const std::string written =
       or_else(or_else(arguments.get("case"), word_behind(replay, "--case")), "1");
   options.only_case = case_address(written);
-  if (!options.only_case) throw UsageError("--case " + written + " is not a case");
+  if (!options.only_case) throw UsageError("--case " + written + " is not a case: pass a number, 1 or more");
 }
 
 // gdb, set up so that it begins the player and stops where the part begins.

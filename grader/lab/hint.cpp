@@ -52,9 +52,16 @@ void note_shown(const Lab& lab, const Exercise& exercise, const std::string& run
   });
 }
 
+// A hint ends with an empty line where another follows it in the file.
+std::string without_empty_end(std::string hint) {
+  while (hint.ends_with("\n\n")) hint.pop_back();
+  return hint;
+}
+
 std::string with_next_command(const Exercise& exercise, const Task& task, std::size_t rung) {
-  if (rung >= task.hints.size()) return task.hints[rung - 1];
-  return text(task.hints[rung - 1], "\nStill stuck? ./lab hint ", exercise.handle(), "\n");
+  const std::string hint = without_empty_end(task.hints[rung - 1]);
+  if (rung >= task.hints.size()) return hint;
+  return text(hint, "\nStill stuck? ./lab hint ", exercise.handle(), "\n");
 }
 
 Standing standing_of(const Progress& progress, const Exercise& exercise) {
@@ -71,7 +78,7 @@ ShownHint next_hint(const Task& task, const Task& common, const Exercise& exerci
   if (by_failure != nullptr) {
     const std::string rung = "for " + by_failure->causes.front();
     if (!standing.hints.contains(rung)) {
-      return {rung, text(because(*standing.last), readable(*by_failure),
+      return {rung, text(because(*standing.last), without_empty_end(readable(*by_failure)),
                          "\nFor the next hint: ./lab hint ", exercise.handle(), "\n")};
     }
   }
@@ -80,8 +87,8 @@ ShownHint next_hint(const Task& task, const Task& common, const Exercise& exerci
     return {text(rung), with_next_command(exercise, task, rung)};
   }
   if (task.hints.empty()) return {"", text(exercise.handle(), " has no hints\n")};
-  return {"", text(task.hints.back(), "\nThat was the last hint; ./lab hint ", exercise.handle(),
-                   " --all shows all hints again\n")};
+  return {"", text(without_empty_end(task.hints.back()), "\nThat was the last hint; ./lab hint ",
+                   exercise.handle(), " --all shows all hints again\n")};
 }
 
 std::string take_hint(const Lab& lab, const Exercise& exercise) {

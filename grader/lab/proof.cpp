@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/base/error.hpp"
+#include "engine/base/units.hpp"
 #include "grader/course/mutants.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/grade.hpp"
@@ -63,9 +64,9 @@ class Prover {
     if (mutants_.size() < 3) complain("fewer than three mutants");
     if (alternatives_.empty()) complain("no alternative");
     if (!lab_.sanitized) compare_with_kept();
-    proof_.summary +=
-        text(exercise_.handle(), ": ", mutants, " mutants rejected for the stated reason, ",
-             alternatives, " alternatives accepted\n");
+    proof_.summary += text(exercise_.handle(), ": ", counted(mutants, "mutant"),
+                           " rejected for the stated reason, ",
+                           counted(alternatives, "alternative"), " accepted\n");
     return proof_;
   }
 

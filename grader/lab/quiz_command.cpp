@@ -75,8 +75,8 @@ void talk(const Lab& lab, const Exercise& quiz) {
       },
       lab.paint);
   std::cout << wrapped(
-      "Enter goes to the next question, back to the previous one, quit ends; your answers are "
-      "saved in work/" +
+      "Enter goes to the next question, back to the previous one, ? says how to answer, quit "
+      "ends; your answers are saved in work/" +
           quiz.file() + ".\n",
       lab.columns);
   while (!conversation.over()) {

@@ -4,6 +4,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/text.hpp"
+#include "grader/course/quiz_rules.hpp"
 #include "grader/lab/paint.hpp"
 
 namespace lockstep::grader {
@@ -17,6 +18,45 @@ std::string question_text(const Question& question, std::size_t number, std::siz
   for (const std::string& option : question.options) out += "    " + option + "\n";
   return out;
 }
+
+namespace {
+
+// The letters of the options, in order; "" for a question without options.
+std::string letters_of_options(const Question& question) {
+  std::string letters;
+  for (const std::string& option : question.options) letters += letters_of(option.substr(0, 1));
+  return letters;
+}
+
+// "a, b, c or d"
+std::string alternatives(const std::string& letters) {
+  std::string out;
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    out += text(i == 0 ? "" : i + 1 == letters.size() ? " or " : ", ", letters[i]);
+  }
+  return out;
+}
+
+// "Answer with one letter: a, b, c or d."
+std::string how_to_answer(const Question& question) {
+  const std::string letters = letters_of_options(question);
+  std::string out = "Answer with " + (question.expects.empty() ? "one line" : question.expects);
+  if (question.type == "choice" && !letters.empty()) out += ": " + alternatives(letters);
+  if (question.type == "order" && !letters.empty()) {
+    out += text("; each of ", letters.front(), " to ", letters.back(), " once");
+  }
+  return out + ".";
+}
+
+// Whether a choice names an option, and an order names each once: no key is needed to tell.
+bool names_options(const Question& question, const std::string& answer) {
+  const std::string letters = letters_of_options(question), given = letters_of(answer);
+  if (letters.empty()) return true;
+  if (question.type == "choice") return given.size() == 1 && letters.find(given) != letters.npos;
+  return question.type != "order" || std::ranges::is_permutation(given, letters);
+}
+
+}  // namespace
 
 QuizTalk::QuizTalk(std::vector<Question> questions, std::vector<Answered> states, Judge judge,
                    Paint paint)
@@ -63,6 +103,15 @@ std::string QuizTalk::heard(const std::string& line) {
     return "";
   }
   Question& question = questions_[at_];
+  if (answer == "?") {
+    return how_to_answer(question) +
+           " Or press Enter for the next question, or type back or quit.\n";
+  }
+  if (!names_options(question, answer)) {
+    tries_again_ = true;
+    return text("\"", answer, "\" is no answer to this question, and is not saved. ",
+                how_to_answer(question), "\n");
+  }
   const AnswerReport report = judge_(question, answer);
   question.answer = answer;
   states_[at_] = report.state;

@@ -22,12 +22,13 @@ class QuizTalk {
   // The question at hand and how it is answered; empty when the talk is over.
   std::string asked() const;
 
-  // Takes a line: an answer, "" for the next question, "back" for the one before, "quit". A right
-  // answer goes on, a wrong one is answered with its reason and can be given again.
+  // Takes a line: an answer, "" for the next question, "back" for the one before, "quit", "?" for
+  // what can be typed. A right answer goes on, a wrong one is answered with its reason and can be
+  // given again. What names no option of the question is neither judged nor saved.
   //   Returns  what is said to it
   std::string heard(const std::string& line);
 
-  // Whether the last line was a wrong answer: the question stands above, and is not asked anew.
+  // Whether the last line was no right answer: the question stands above, and is not asked anew.
   bool tries_again() const { return tries_again_; }
   bool over() const { return at_ >= questions_.size(); }
 

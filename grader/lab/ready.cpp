@@ -13,6 +13,7 @@
 #include "grader/course/command.hpp"
 #include "grader/course/recipe.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/lab/build_progress.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -20,34 +21,10 @@ namespace {
 constexpr double deadline_s = 3600;  // of a build on the slowest of machines
 constexpr std::size_t lines_shown = 30;
 
-// "[12/80] Building …" → "12/80"; "" for other lines, and for a look at what there is: "[0/2] …".
-std::string counter_in(const std::string& line) {
-  const std::size_t end = line.find("] ");
-  const bool counts = line.starts_with("[") && end != std::string::npos && !line.starts_with("[0/");
-  return counts ? line.substr(1, end - 1) : "";
+// "[12/80] Building …"
+bool is_step(const std::string& line) {
+  return line.starts_with("[") && line.find("] ") != std::string::npos;
 }
-
-// Ninja's counters as one line of the terminal; elsewhere, once, that something is built.
-class Counter {
- public:
-  void hear(const std::string& line) {
-    const std::string counter = counter_in(line);
-    if (counter.empty()) return;
-    if (terminal_) {
-      std::cerr << "\r  building [" << counter << "]\033[K" << std::flush;
-    } else if (!shown_) {
-      std::cerr << "building…\n";
-    }
-    shown_ = true;
-  }
-  void end() {
-    if (shown_ && terminal_) std::cerr << "\r\033[K" << std::flush;
-  }
-
- private:
-  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-  bool shown_ = false;
-};
 
 // One build at a time in a folder, also beside those of ./lab (setup/build.sh).
 class BuildLock {
@@ -75,7 +52,7 @@ std::string last_words(const std::string& output) {
   std::vector<std::string> lines;
   std::istringstream in(output);
   for (std::string line; std::getline(in, line);) {
-    if (counter_in(line).empty()) lines.push_back(line);
+    if (!is_step(line)) lines.push_back(line);
   }
   std::string words;
   for (std::size_t i = lines.size() - std::min(lines.size(), lines_shown); i < lines.size(); ++i) {
@@ -112,11 +89,14 @@ void make_targets_ready(const Lab& lab, const std::set<std::string>& targets) {
   std::vector<std::string> words{"ninja", "-C", lab.places.build.string()};
   words.insert(words.end(), targets.begin(), targets.end());
   const BuildLock lock(lab);
-  Counter counter;
-  const CommandResult ninja =
-      run_command(words, lab.places.root, {.deadline_s = deadline_s, .output_bytes = 4 << 20},
-                  [&](const std::string& line) { counter.hear(line); });
-  counter.end();
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  using Shown = BuildProgress::Shown;
+  BuildProgress progress(terminal ? Shown::on_a_terminal : Shown::in_a_log);
+  const CommandResult ninja = run_command(
+      words, lab.places.root, {.deadline_s = deadline_s, .output_bytes = 4 << 20},
+      [&](const std::string& line) { std::cerr << progress.heard(line) << std::flush; },
+      [&](double seconds) { std::cerr << progress.waited(seconds) << std::flush; });
+  std::cerr << progress.ended() << std::flush;
   if (ninja.exit_code == 0) return;
   const auto log = lab.places.build / "build.log";
   write_text(log, ninja.output);

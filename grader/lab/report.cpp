@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "engine/base/units.hpp"
 #include "grader/lab/paint.hpp"
 #include "grader/lab/par_text.hpp"
 
@@ -80,7 +81,7 @@ void show_output(std::string& out, const Report& report) {
     for (std::string line; std::getline(in, line); ++lines) {
       if (lines < lines_max) shown += line + "\n";
     }
-    if (lines > lines_max) shown += "… and " + std::to_string(lines - lines_max) + " more lines\n";
+    if (lines > lines_max) shown += "… and " + counted(lines - lines_max, "more line") + "\n";
     field(out, "rank " + std::to_string(rank), shown);
   }
 }
@@ -117,10 +118,6 @@ void list_checks(std::string& out, const Grade& grade, Paint paint, Kind kind) {
   }
 }
 
-std::string counted(int count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 // "6 checks: 4 passed, 1 failed, 1 not run; 87 cases, seed 1"
 std::string tally_text(const Report& report) {
   const Tally tally = tally_of(report);
@@ -139,6 +136,9 @@ std::string next_step(const Grade& grade, const Exercise& exercise) {
     case Verdict::pass:
       return "";
     case Verdict::unsolved:
+      if (exercise.kind == Kind::quiz) {
+        return "./lab quiz " + exercise.lesson.substr(0, 2) + " asks the questions one by one";
+      }
       return "./lab show " + exercise.handle() + " prints the task";
     case Verdict::compile_error:
       if (grade.report.cause != "missing_symbol") return "";

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <iostream>
 
+#include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/grade.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/lab/student_program.hpp"
+#include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -14,16 +17,14 @@ namespace {
 namespace fs = std::filesystem;
 
 // "" when the student has written the part, otherwise why its reference is used.
-std::string reason_without_judging(const Lab& lab, const Exercise& part) {
+std::string why_unwritten(const Lab& lab, const Exercise& part) {
   const fs::path file = lab.places.work(part);
   if (!fs::exists(file)) return "no file in work/";
   return read_text(file) == read_text(lab.places.stub(part)) ? "not written yet" : "";
 }
 
 // "" when the student's part passes, otherwise why its reference is used.
-std::string reason_for_reference(const Lab& lab, const Exercise& part) {
-  const std::string unwritten = reason_without_judging(lab, part);
-  if (!unwritten.empty()) return unwritten;
+std::string why_replaced(const Lab& lab, const Exercise& part) {
   const fs::path file = lab.places.work(part);
   if (state_of(lab, part, read_progress(lab.places.progress())) == State::solved) return "";
   make_ready(lab, {&part});
@@ -31,7 +32,8 @@ std::string reason_for_reference(const Lab& lab, const Exercise& part) {
   options.limits = lab.limits;
   const Report report = grade_file(lab, part, file, options).report;
   note_standing(lab, part, report);
-  return report.verdict == Verdict::pass ? "" : std::string(name_of(report.verdict));
+  if (report.verdict == Verdict::pass) return "";
+  return text("your file is judged '", name_of(report.verdict), "'");
 }
 
 // Whether the run has "--all-reduce ring", or both of "--pp and --schedule 1f1b".
@@ -59,16 +61,15 @@ const std::string* any_typed(const std::vector<std::string>& options, const Argu
 
 }  // namespace
 
-std::string words_for_yours(const CalledBy& called_by, const Arguments& run) {
-  if (!called_by.unused.empty()) return "yours, unused: " + called_by.unused;
-  if (const std::string* other = any_typed(called_by.not_with, run)) {
-    return "yours, unused with " + *other;
-  }
+std::string why_uncalled(const CalledBy& called_by, const Arguments& run) {
+  if (!called_by.unused.empty()) return called_by.unused;
+  if (const std::string* other = any_typed(called_by.not_with, run))
+    return "not called with " + *other;
   if (!called_by.options.empty() && any_of(called_by.options, run) == nullptr) {
     const std::string& first = called_by.options.front();
-    return "yours, unused without " + first + (first.ends_with(':') ? "…" : "");
+    return "add " + first + (first.ends_with(':') ? "…" : "") + " to call it";
   }
-  return "yours";
+  return "";
 }
 
 std::string added_option(const CalledBy& called_by, const Arguments& run) {
@@ -77,23 +78,54 @@ std::string added_option(const CalledBy& called_by, const Arguments& run) {
   return adds ? called_by.adds : "";
 }
 
+std::string text_of(const PartsTold& parts) {
+  std::string yours;
+  for (const std::string& name : parts.yours) yours += (yours.empty() ? "" : ", ") + name;
+  std::string out = "  yours      " + (yours.empty() ? "none" : yours) + "\n";
+  for (const auto& [part, why] : parts.uncalled) {
+    out += text("  unused     ", part, ": ", why, "\n");
+  }
+  for (const auto& [part, why] : parts.replaced) {
+    out += text("  reference  ", part, ": ", why, "\n");
+  }
+  if (parts.unwritten > 0) {
+    out += text("  reference  ", counted(parts.unwritten, "part"), " that you have not written\n");
+  }
+  return out;
+}
+
 WithWork linked_with_work(const Lab& lab, const std::string& name, const Words& always,
                           const Arguments* run) {
   const StudentProgram program(lab, name);
   WithWork linked;
+  PartsTold told;
   std::vector<Replacement> yours;
   for (const Exercise& part : lab.course.exercises) {
     if (part.kind != Kind::code || !program.has(part)) continue;
-    const bool whatever = std::ranges::count(always, part.name) > 0;
-    const std::string reason =
-        whatever ? reason_without_judging(lab, part) : reason_for_reference(lab, part);
-    const std::string mine = run == nullptr ? "yours" : words_for_yours(part.called_by, *run);
-    std::cerr << "  " << part.name << ": "
-              << (reason.empty() ? mine : "the reference (" + reason + ")") << "\n";
-    if (!reason.empty()) continue;
+    const bool named = std::ranges::count(always, part.name) > 0;
+    const std::string unwritten = why_unwritten(lab, part);
+    if (!unwritten.empty() && !named) {
+      ++told.unwritten;
+      continue;
+    }
+    const std::string reason = named ? unwritten : why_replaced(lab, part);
+    if (!reason.empty()) {
+      told.replaced.push_back({part.name, reason});
+      continue;
+    }
     yours.push_back({&part, lab.places.work(part)});
+    const std::string uncalled = run == nullptr ? "" : why_uncalled(part.called_by, *run);
+    if (uncalled.empty()) {
+      told.yours.push_back(part.name);
+    } else {
+      told.uncalled.push_back({part.name, uncalled});
+    }
     const std::string option = run == nullptr ? "" : added_option(part.called_by, *run);
     if (!option.empty()) linked.added.insert(option);
+  }
+  std::cerr << wrapped(text_of(told), lab.columns);
+  for (const std::string& option : linked.added) {
+    std::cerr << "  added      " << option << ", so that your parts are called\n";
   }
   linked.program = program.link(yours, name);
   return linked;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "engine/base/options.hpp"
 #include "grader/lab/lab.hpp"
@@ -16,6 +17,19 @@ struct WithWork {
   std::set<std::string> added;  // options that the trainer needs so that these parts are called
 };
 
+// Whose the parts of a linked program are.
+struct PartsTold {
+  struct Told {
+    std::string part, why;
+  };
+  std::vector<std::string> yours = {};
+  std::vector<Told> uncalled = {};  // yours, and why this run does not call them
+  std::vector<Told> replaced = {};  // yours do not pass, so that the references are linked
+  std::int64_t unwritten = 0;       // the others, which are references as well
+};
+// In a few lines: a program has thirty parts, and a person wants to know of a few.
+std::string text_of(const PartsTold& parts);
+
 // Links the program, and says on standard error what is whose.
 //   always  the student's parts of these names are linked even if they do not pass
 //   run     the trainer's options; nullptr for another program
@@ -23,8 +37,8 @@ struct WithWork {
 WithWork linked_with_work(const Lab& lab, const std::string& program, const Words& always,
                           const Arguments* run);
 
-// "yours", and why this run of the trainer will not call it, if it will not.
-std::string words_for_yours(const CalledBy& called_by, const Arguments& run);
+// Why this run of the trainer will not call a part: "add --workers to call it"; "" if it will.
+std::string why_uncalled(const CalledBy& called_by, const Arguments& run);
 
 // The option that the run has to be given so that the part is called; "" where none is.
 std::string added_option(const CalledBy& called_by, const Arguments& run);

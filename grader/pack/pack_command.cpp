@@ -4,6 +4,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/temporary_folder.hpp"
+#include "engine/base/units.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/quiz_hashes.hpp"
 #include "grader/lab/command_line.hpp"
@@ -84,9 +85,10 @@ Exit pack_jplag(const Lab& lab, const Arguments& arguments) {
   const HandIns found =
       hand_ins_for_comparison(lab, arguments.words()[1], arguments.get("student-from"));
   write_zip(out, found.members);
-  std::cout << wrapped(text(out.string(), ": ", found.files, " files of ", found.students,
-                            " students, and README says how to compare them\n"),
-                       lab.columns);
+  std::cout << wrapped(
+      text(out.string(), ": ", counted(found.files, "file"), " of ",
+           counted(found.students, "student"), ", and README says how to compare them\n"),
+      lab.columns);
   for (const std::string& student : found.without) {
     std::cout << "  nothing to compare: " << student << "\n";
   }

@@ -97,6 +97,16 @@ TEST_CASE("options: a missing value, a bad number and an unknown choice are each
                     contains("did you mean adam?"));
 }
 
+TEST_CASE("options: what a person may call a choice is refused, and that choice proposed") {
+  Options options("lab train", "Trains a model.");
+  options.choice("device", {"cpu", "cuda"}, "cpu", "where").alias("gpu", "cuda");
+  options.choice("model", {"mlp", "gpt"}, "mlp", "the model");
+  CHECK_THROWS_WITH(parse(options, {"--device", "gpu"}),
+                    "--device gpu is not known; did you mean cuda? (choices: cpu, cuda)");
+  CHECK_THROWS_WITH(parse(options, {"--device", "cpi"}), contains("did you mean cpu?"));
+  CHECK_THROWS_WITH(parse(options, {"--model", "gpu"}), contains("did you mean gpt?"));
+}
+
 TEST_CASE("options: words and what follows -- are taken only where they are declared") {
   CHECK_THROWS_WITH(parse(train_options(), {"mlp"}), contains("\"mlp\" is not expected"));
   CHECK_THROWS_WITH(parse(train_options(), {"--", "mlp"}), contains("nothing may follow"));

@@ -80,7 +80,7 @@ TEST_CASE("grade again: what is left out is as it was, and some students or file
   INFO(first.output);
   REQUIRE(first.exit_code == 0);
   CHECK_THAT(first.output, test::contains("1 different files judged now"));
-  CHECK_THAT(first.output, test::contains("1 files to judge\n"));  // in a log, from the start
+  CHECK_THAT(first.output, test::contains("1 file to judge\n"));  // in a log, from the start
   const std::string grades = a_class.written("grades.csv");
 
   a_class.hand_in("amy", "# corrected\n");

@@ -232,7 +232,7 @@ TEST_CASE("grade: the roster and how hand-ins are named are part of a run") {
   REQUIRE(first.exit_code == 0);
   for (const char* line :
        {"1 student handed in nothing: bob\n", "2 students handed in nothing that counts: amy (of",
-        "did you mean scale_learning_rate.cpp? It belongs into 05_data_parallel/",
+        "did you mean scale_learning_rate.cpp? It belongs in 05_data_parallel/",
         "name the same?): zed\n", "ignored, because the name begins with a dot: .hidden\n"}) {
     CHECK_THAT(first.output, test::contains(line));
   }
@@ -392,4 +392,5 @@ TEST_CASE("grade: what cannot be graded is said in one sentence, with exit code 
   says({submissions, "--out", out, "--overrides", "o.csv"}, "there is no file o.csv");
   says({submissions, "--out", out, "--limits", "idle=soon"}, "idle=soon");
   says({submissions, "--out", out, "--limits", "sleep=3"}, "the limits are idle");
+  says({submissions, "--out", out, "--limits", "idle"}, "idle: write a limit with its number");
 }

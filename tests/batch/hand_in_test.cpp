@@ -169,8 +169,8 @@ TEST_CASE("hand-ins: capitals and other places are not the exercise's, and the n
   }
   SECTION("at the root") {
     check_refused({{"ring_all_reduce.cpp", "mine"}}, "nothing_found",
-                  {"of its 1 file, none", "did you mean ring_all_reduce.cpp?",
-                   "belongs into 06_all_reduce/"});
+                  {"its file is not at the place of a graded exercise",
+                   "did you mean ring_all_reduce.cpp?", "belongs in 06_all_reduce/"});
   }
   SECTION("the repository without work") {
     check_refused({{"lockstep-main/exercises/" + ring_file, "stub"},
@@ -188,7 +188,8 @@ TEST_CASE("hand-ins: capitals and other places are not the exercise's, and the n
     check_refused({{"a/b.zip", "PK"}}, "nothing_found", {"the archive a/b.zip"});
   }
   SECTION("nowhere") {
-    check_refused({{"essay.txt", "x"}}, "nothing_found", {"of its 1 file, none"});
+    check_refused({{"essay.txt", "x"}}, "nothing_found",
+                  {"its file is not at the place of a graded exercise"});
   }
 }
 

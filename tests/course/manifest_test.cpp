@@ -56,6 +56,7 @@ TEST_CASE("the manifest: an exercise is found by name, address and any of its pa
     CHECK(exercise_named(course, name).name == "ring_all_reduce");
   }
   CHECK(exercise_named(course, "05_data_parallel/quiz").handle() == "05_data_parallel/quiz");
+  CHECK(exercise_named(course, "05/quiz").handle() == "05_data_parallel/quiz");
 }
 
 TEST_CASE("the manifest: a name that several lessons use is asked back, with all of them") {
@@ -67,6 +68,12 @@ TEST_CASE("the manifest: a typing error is answered with the nearest name") {
   const Course course = real_course();
   CHECK_THROWS_WITH(exercise_named(course, "ring_al_reduce"),
                     test::contains("did you mean ring_all_reduce?"));
+  CHECK_THROWS_WITH(exercise_named(course, "03_collectives/excange"),
+                    test::contains("did you mean 03_collectives/exchange?"));
+  CHECK_THROWS_WITH(exercise_named(course, "work/03_collectives/excange.cpp"),
+                    test::contains("did you mean 03_collectives/exchange?"));
+  CHECK_THROWS_WITH(exercise_named(course, "03/excange"),
+                    test::contains("did you mean 03/exchange?"));
   CHECK_THROWS_WITH(exercise_named(course, "qqqq"),
                     test::contains("there is no exercise 'qqqq' (./lab list shows all)"));
   CHECK_THROWS_AS(exercise_named(course, ""), UsageError);

@@ -191,6 +191,9 @@ TEST_CASE("lab next: says why, what is open before it, and what to type") {
 TEST_CASE("lab: alone it says where one is, in 24 lines") {
   const Tree tree;
   tree.lab({"begin"});
+  tree.lab({"check", "average_gradients"});  // as ./lab start does
+  CHECK_THAT(tree.lab({"next"}).output,
+             test::contains("average_gradients  about") && !test::contains("you have started it"));
   tree.lab({"check", "exchange"});
   const auto overview = tree.lab({"overview"});
   CHECK(overview.exit_code == 0);

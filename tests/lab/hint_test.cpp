@@ -85,7 +85,7 @@ TEST_CASE("lab hint: each call shows one more, and --rung and --all show any") {
   CHECK_THAT(tree.lab({"hint", "ring_all_reduce"}).output,
              contains("## Hint 2") && !contains("## Hint 1"));
   CHECK_THAT(tree.lab({"hint", "ring_all_reduce", "--rung", "1"}).output,
-             contains("## Hint 1") && contains("./lab hint ring_all_reduce"));
+             contains("## Hint 1") && contains(".\n\nStill stuck? ./lab hint ring_all_reduce"));
   CHECK_THAT(tree.lab({"hint", "ring_all_reduce", "--all"}).output,
              contains("## Hint 1") && contains("## Hint 3"));
   CHECK(tree.lab({"hint", "ring_all_reduce", "--rung", "4"}).exit_code == 2);
@@ -97,5 +97,8 @@ TEST_CASE("lab hint: without a name it is about the file that was edited last") 
   tree.lab({"begin"});
   CHECK_THAT(tree.lab({"hint"}).output, contains("./lab hint average_gradients"));
   write_text(tree.root() / "work/03_collectives/exchange.cpp", "int x;\n");
-  CHECK_THAT(tree.lab({"hint"}).output, contains("./lab hint exchange"));
+  const std::string hint = tree.lab({"hint"}).output;
+  CHECK_THAT(hint, contains("./lab hint exchange"));
+  CHECK(hint.starts_with("03_collectives/exchange\n\n"));  // since nobody has named it
+  CHECK(tree.lab({"hint", "exchange"}).output.starts_with("## "));
 }

@@ -79,6 +79,40 @@ TEST_CASE("quiz: a wrong answer is told why and may be given again, a right one 
   CHECK(judged == std::vector<std::string>{"first a", "first b", "second 4"});
 }
 
+TEST_CASE("quiz: a question mark is told how to answer, and what is no option is not saved") {
+  std::vector<std::string> judged;
+  QuizTalk conversation = talk({Answered::open, Answered::open}, judged);
+  conversation.heard("b");
+  conversation.heard("back");
+  CHECK_THAT(conversation.heard("?"), contains("Answer with one letter: a or b. Or press Enter"));
+  CHECK_FALSE(conversation.tries_again());  // the question with its options is shown again
+  for (const char* none : {"z", "a b", "this", "1"}) {
+    CHECK_THAT(conversation.heard(none), contains("is not saved. Answer with one letter: a or b."));
+    CHECK(conversation.tries_again());
+  }
+  CHECK_THAT(conversation.asked(), contains("so far: b, which is right"));
+  CHECK(conversation.heard(" B) ") != "");  // as the judge reads it
+  CHECK(judged == std::vector<std::string>{"first b", "first B)"});
+}
+
+TEST_CASE("quiz: an order that does not name each option once is not saved") {
+  std::string order = two_questions;
+  order.replace(order.find("choice"), 6, "order");
+  std::vector<std::string> judged;
+  QuizTalk conversation(
+      asked_of(order), {Answered::open, Answered::open},
+      [&](const Question&, const std::string& answer) {
+        judged.push_back(answer);
+        return AnswerReport{};
+      },
+      Paint::plain);
+  CHECK_THAT(conversation.heard("a a"),
+             contains("is not saved") && contains("each of a to b once"));
+  CHECK_THAT(conversation.heard("a"), contains("is not saved"));
+  conversation.heard("b, a");
+  CHECK(judged == std::vector<std::string>{"b, a"});
+}
+
 TEST_CASE("quiz: it begins where something is left, and ends when told to") {
   std::vector<std::string> judged;
   QuizTalk conversation = talk({Answered::right, Answered::wrong}, judged);
@@ -113,6 +147,8 @@ TEST_CASE("lab quiz: without a terminal the questions are printed, or told as JS
   const auto document = nlohmann::json::parse(tree.lab({"quiz", "06", "--json"}).output);
   CHECK(document.at("questions").size() == 15);
   CHECK_THAT(tree.lab({"quiz"}).output, contains("01_why_distribute/quiz"));
+  CHECK_THAT(tree.lab({"check", "06/quiz"}).output,
+             contains("next      ./lab quiz 06 asks the questions one by one"));
   CHECK(tree.lab({"quiz", "06", "05"}).exit_code == 2);
   CHECK(tree.lab({"quiz", "ring_all_reduce"}).exit_code == 2);
 }

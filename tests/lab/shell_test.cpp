@@ -1,10 +1,8 @@
 // The shell in front of the programs: ./lab with programs that only say how they were called.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "grader/course/command.hpp"
-#include "grader/course/manifest.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/lab.hpp"
 #include "tests/catch.hpp"
@@ -166,6 +164,7 @@ TEST_CASE("lab: a mistyped command is guessed when it resembles one, and only th
   CHECK(near.exit_code == 2);
   CHECK_THAT(near.output, test::contains("'chekc'; did you mean ./lab check? (./lab help"));
   CHECK_THAT(programs.lab({"xyzzy"}).output, test::contains("'xyzzy' (./lab help lists all)"));
+  CHECK_THAT(programs.lab({"status"}).output, test::contains("./lab without a command shows"));
 }
 
 TEST_CASE("lab doctor: says in JSON what is there, and a sandbox that is refused is told why") {
@@ -306,10 +305,14 @@ TEST_CASE("lab help: lists every exit code") {
 }
 
 TEST_CASE(
-    "a build without a terminal: says once that it builds, and nothing when nothing is stale") {
+    "a build without a terminal: says that it builds, each quarter of a long one, and nothing when "
+    "nothing is stale") {
   CHECK(said_while_building("echo '[1/2] one'; echo '[2/2] two'") == "building…\n");
   CHECK(said_while_building("echo '[0/2] Re-checking globbed directories...'") == "");
   CHECK(said_while_building("echo 'ninja: no work to do.'") == "");
+  CHECK(said_while_building("for i in $(seq 1 80); do echo \"[$i/80] step\"; done") ==
+        "building: 80 steps…\nbuilding: 20 of 80 steps\nbuilding: 40 of 80 steps\n"
+        "building: 60 of 80 steps\n");
 }
 
 TEST_CASE(
@@ -386,15 +389,4 @@ TEST_CASE("a build that fails says why: killed, a full disk, or the lab's own co
   fs::remove(root.folder() / "build.log");
   fs::create_symlink("/dev/full", root.folder() / "build.log");
   failed("echo 'one'; exit 0", 0, "");
-}
-
-TEST_CASE("lab start: the shell begins with the exercise that the path begins with") {
-  const fs::path root = LOCKSTEP_ROOT;
-  const Course course = read_course(root / "exercises" / "course.toml");
-  const auto is_code = [&](std::size_t at) { return course.exercises[at].kind == Kind::code; };
-  const auto first = std::ranges::find_if(course.path, is_code);
-  REQUIRE(first != course.path.end());
-  const CommandResult said =
-      run_command({"sh", "-euc", ". setup/start.sh; first_exercise"}, root, {.deadline_s = 100});
-  CHECK(said.output == course.exercises[*first].address() + "\n");
 }

@@ -214,6 +214,25 @@ TEST_CASE("lab debug: stops in the student's part, on the rank and in the case t
   CHECK_THAT(seen.output, test::contains("$1 = 1"));
   const auto beyond = tree.lab({"debug", "ring_all_reduce", "--rank", "7", "--", "--batch"});
   CHECK(beyond.exit_code == 2);
+  CHECK_THAT(tree.lab({"debug", "ring_all_reduce", "--seed", "x"}).output,
+             test::contains("--seed takes a whole number, got \"x\""));
+  CHECK(tree.lab({"debug", "ring_all_reduce", "--seed", "x"}).exit_code == 2);
+}
+
+TEST_CASE("lab debug: quit ends it without a verdict, and a case that ends in gdb has one") {
+  if (LOCKSTEP_SANITIZED || !fs::exists("/usr/bin/gdb")) return;
+  const test::Tree tree;
+  write_changed(tree, ring_file, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
+  const auto left = tree.lab({"debug", "ring_all_reduce", "--", "--batch", "-ex", "quit"});
+  INFO(left.output);
+  CHECK(left.exit_code == 0);
+  CHECK_THAT(left.output, test::contains("gdb ended before the case did, so there is no verdict"));
+  CHECK_THAT(left.output, !test::contains("rank exited"));
+  const auto through = tree.lab({"debug", "ring_all_reduce", "--case", "3", "--", "--batch", "-ex",
+                                 "delete", "-ex", "continue"});
+  INFO(through.output);
+  CHECK(through.exit_code == 1);
+  CHECK_THAT(through.output, test::contains("06_all_reduce/ring_all_reduce  wrong answer: "));
 }
 
 TEST_CASE("lab check: editors are told how files in work are compiled") {

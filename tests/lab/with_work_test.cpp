@@ -24,8 +24,10 @@ CalledBy called_by(const std::string& part) {
 
 Arguments options_of_run(const Words& words) { return read_words(apps::train_options(), words); }
 
+// Why a run does not call a part; "called" if it does.
 std::string words_of_part(const std::string& part, const Words& run) {
-  return words_for_yours(called_by(part), options_of_run(run));
+  const std::string why = why_uncalled(called_by(part), options_of_run(run));
+  return why.empty() ? "called" : why;
 }
 
 // With the lessons, in which the mistakes are.
@@ -44,40 +46,43 @@ std::string added_for(const std::string& part, const Words& run) {
 
 TEST_CASE(
     "with work: an all-reduce is called where the run asks for it, the ring between nodes too") {
-  const std::string unused = "yours, unused without --all-reduce ";
-  CHECK(words_of_part("ring_all_reduce", {"--ranks", "2"}) == unused + "ring");
-  CHECK(words_of_part("ring_all_reduce", {"--all-reduce", "tree"}) == unused + "ring");
-  CHECK(words_of_part("ring_all_reduce", {"--all-reduce", "ring"}) == "yours");
-  CHECK(words_of_part("ring_all_reduce", {"--all-reduce=ring"}) == "yours");
-  CHECK(words_of_part("ring_all_reduce", {"--all-reduce=hierarchical"}) == "yours");
-  CHECK(words_of_part("tree_all_reduce", {"--all-reduce=hierarchical"}) == unused + "tree");
+  const auto unused = [](const std::string& value) {
+    return "add --all-reduce " + value + " to call it";
+  };
+  CHECK(words_of_part("ring_all_reduce", {"--ranks", "2"}) == unused("ring"));
+  CHECK(words_of_part("ring_all_reduce", {"--all-reduce", "tree"}) == unused("ring"));
+  CHECK(words_of_part("ring_all_reduce", {"--all-reduce", "ring"}) == "called");
+  CHECK(words_of_part("ring_all_reduce", {"--all-reduce=ring"}) == "called");
+  CHECK(words_of_part("ring_all_reduce", {"--all-reduce=hierarchical"}) == "called");
+  CHECK(words_of_part("tree_all_reduce", {"--all-reduce=hierarchical"}) == unused("tree"));
   CHECK(words_of_part("halving_doubling_all_reduce", {"--all-reduce", "halving-doubling"}) ==
-        "yours");
-  CHECK(words_of_part("reduce_scatter", {}) == unused + "hierarchical");
+        "called");
+  CHECK(words_of_part("reduce_scatter", {}) == unused("hierarchical"));
 }
 
 TEST_CASE("with work: an option that is given as what it is without counts as not given") {
-  CHECK(words_of_part("prefetching_loader", {"--workers", "0"}) ==
-        "yours, unused without --workers");
-  CHECK(words_of_part("prefetching_loader", {"--workers", "2"}) == "yours");
+  CHECK(words_of_part("prefetching_loader", {"--workers", "0"}) == "add --workers to call it");
+  CHECK(words_of_part("prefetching_loader", {"--workers", "2"}) == "called");
   CHECK(words_of_part("prefetching_loader", {"--workers", "2", "--workers=0"}) ==
-        "yours, unused without --workers");
-  CHECK(words_of_part("scale_learning_rate", {"--lr-scaling", "linear"}) == "yours");
-  CHECK(words_of_part("scale_learning_rate", {}) == "yours, unused without --lr-scaling");
+        "add --workers to call it");
+  CHECK(words_of_part("scale_learning_rate", {"--lr-scaling", "linear"}) == "called");
+  CHECK(words_of_part("scale_learning_rate", {}) == "add --lr-scaling to call it");
 }
 
 TEST_CASE("with work: a schedule is called where a pipeline asks for it, the usual one too") {
-  const std::string unused = "yours, unused without --pp and --schedule ";
-  CHECK(words_of_part("one_f_one_b_schedule", {"--pp", "2"}) == "yours");
-  CHECK(words_of_part("one_f_one_b_schedule", {"--ranks", "2"}) == unused + "1f1b");
+  const auto unused = [](const std::string& value) {
+    return "add --pp and --schedule " + value + " to call it";
+  };
+  CHECK(words_of_part("one_f_one_b_schedule", {"--pp", "2"}) == "called");
+  CHECK(words_of_part("one_f_one_b_schedule", {"--ranks", "2"}) == unused("1f1b"));
   CHECK(words_of_part("one_f_one_b_schedule", {"--pp", "2", "--schedule", "gpipe"}) ==
-        unused + "1f1b");
-  CHECK(words_of_part("gpipe_schedule", {"--pp", "2", "--schedule=gpipe"}) == "yours");
-  CHECK(words_of_part("gpipe_schedule", {"--pp", "2"}) == unused + "gpipe");
-  CHECK(words_of_part("partition_layers", {"--pp", "2"}) == "yours");
-  CHECK(words_of_part("partition_layers", {}) == "yours, unused without --pp");
+        unused("1f1b"));
+  CHECK(words_of_part("gpipe_schedule", {"--pp", "2", "--schedule=gpipe"}) == "called");
+  CHECK(words_of_part("gpipe_schedule", {"--pp", "2"}) == unused("gpipe"));
+  CHECK(words_of_part("partition_layers", {"--pp", "2"}) == "called");
+  CHECK(words_of_part("partition_layers", {}) == "add --pp to call it");
   // The plain step would be asked for by an option that a pipeline refuses.
-  CHECK(words_of_part("average_gradients", {"--pp", "2"}) == "yours, unused with --pp");
+  CHECK(words_of_part("average_gradients", {"--pp", "2"}) == "not called with --pp");
   CHECK(added_for("average_gradients", {"--pp", "2"}) == "");
   CHECK(added_for("average_gradients", {"--async"}) == "");
 }
@@ -93,9 +98,8 @@ TEST_CASE("with work: a student's schedule and stage train a GPT on two processe
        "log.jsonl"});
   CAPTURE(run.output);
   REQUIRE(run.exit_code == 0);
-  CHECK_THAT(run.output, contains("run_stage: yours\n") &&
-                             contains("one_f_one_b_schedule: yours\n") &&
-                             contains("gpipe_schedule: the reference (no file in work/)") &&
+  CHECK_THAT(run.output, contains("  yours      run_stage, one_f_one_b_schedule\n") &&
+                             contains(" parts that you have not written\n") &&
                              contains("the bubble"));
   std::vector<double> losses;
   std::istringstream lines(read_text(tree.root() / "log.jsonl"));
@@ -108,31 +112,47 @@ TEST_CASE("with work: a student's schedule and stage train a GPT on two processe
 }
 
 TEST_CASE("with work: a compression is called with whatever number stands behind its colon") {
-  const std::string unused = "yours, unused without --compress ";
-  CHECK(words_of_part("top_k_error_feedback", {"--compress", "topk:0.01"}) == "yours");
-  CHECK(words_of_part("top_k_error_feedback", {"--compress=topk:0.5"}) == "yours");
-  CHECK(words_of_part("top_k_error_feedback", {"--compress", "randomk:0.01"}) == unused + "topk:…");
-  CHECK(words_of_part("top_k_error_feedback", {}) == unused + "topk:…");
-  CHECK(words_of_part("quantize_int8", {"--compress", "int8"}) == "yours");
-  CHECK(words_of_part("quantize_int8", {"--compress", "bf16"}) == unused + "int8");
+  const auto unused = [](const std::string& value) {
+    return "add --compress " + value + " to call it";
+  };
+  CHECK(words_of_part("top_k_error_feedback", {"--compress", "topk:0.01"}) == "called");
+  CHECK(words_of_part("top_k_error_feedback", {"--compress=topk:0.5"}) == "called");
+  CHECK(words_of_part("top_k_error_feedback", {"--compress", "randomk:0.01"}) == unused("topk:…"));
+  CHECK(words_of_part("top_k_error_feedback", {}) == unused("topk:…"));
+  CHECK(words_of_part("quantize_int8", {"--compress", "int8"}) == "called");
+  CHECK(words_of_part("quantize_int8", {"--compress", "bf16"}) == unused("int8"));
 }
 
 TEST_CASE("with work: parts of the plain way turn overlap off, unless the run is DDP's") {
   for (const char* part : {"average_gradients", "data_parallel_step"}) {
     CHECK(added_for(part, {"--ranks", "2"}) == "--no-overlap");
     CHECK(added_for(part, {"--no-overlap"}).empty());
-    CHECK(words_of_part(part, {"--no-overlap"}) == "yours");
+    CHECK(words_of_part(part, {"--no-overlap"}) == "called");
     for (const std::string ddp :
          {"--bucket-mb=1", "--find-unused", "--accumulate=2", "--compress=fp16"}) {
       CHECK(added_for(part, {ddp}).empty());
-      CHECK(words_of_part(part, {ddp}) == "yours, unused with " + ddp.substr(0, ddp.find('=')));
+      CHECK(words_of_part(part, {ddp}) == "not called with " + ddp.substr(0, ddp.find('=')));
     }
     // The trainer refuses --no-overlap beside what was typed, though it be the default.
     CHECK(added_for(part, {"--accumulate=1"}).empty());
   }
   CHECK(added_for("broadcast_parameters", {}).empty());
-  CHECK(words_of_part("broadcast_parameters", {}) == "yours");
-  CHECK(words_of_part("split_groups", {}).starts_with("yours, unused: "));
+  CHECK(words_of_part("broadcast_parameters", {}) == "called");
+  CHECK_THAT(words_of_part("split_groups", {}), contains("makes no groups in the group"));
+}
+
+TEST_CASE("with work: what is the student's comes first, and what is not written is a number") {
+  CHECK(text_of(PartsTold{}) == "  yours      none\n");
+  PartsTold parts;
+  parts.yours = {"broadcast_parameters", "average_gradients"};
+  parts.uncalled = {{"ring_all_reduce", "add --all-reduce ring to call it"}};
+  parts.replaced = {{"tree_all_reduce", "your file is judged 'wrong answer'"}};
+  parts.unwritten = 1;
+  CHECK(text_of(parts) ==
+        "  yours      broadcast_parameters, average_gradients\n"
+        "  unused     ring_all_reduce: add --all-reduce ring to call it\n"
+        "  reference  tree_all_reduce: your file is judged 'wrong answer'\n"
+        "  reference  1 part that you have not written\n");
 }
 
 TEST_CASE("with work: what a manifest says of the trainer's options are options that it has") {

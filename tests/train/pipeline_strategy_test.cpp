@@ -241,7 +241,7 @@ TEST_CASE(
     FAIL("it fits");
   } catch (const UsageError& error) {
     CHECK_THAT(error.what(), contains("a rank's small one has") && contains(larger + " needs") &&
-                                 contains(": 1 bytes are missing") && contains("(6 in flight)") &&
+                                 contains(": 1 byte is missing") && contains("(6 in flight)") &&
                                  !contains(smaller + " needs"));
   }
   CHECK_THROWS_AS(train::check_memory(options, recipe(), batches_of_12, {"small one", least - 1}),

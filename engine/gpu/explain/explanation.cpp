@@ -6,6 +6,7 @@
 #include <map>
 
 #include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
 
 namespace lockstep::gpu {
 namespace {
@@ -90,8 +91,8 @@ std::string about_banks(const CountedLine& line) {
 }
 
 std::string about_branch(const CountedLine& line, const Figures& whole) {
-  return text("this branch splits a warp ", line.figures.divergent_branches,
-              " times: its lanes then go one way after the other, and of the kernel's lanes ",
+  return text("this branch splits a warp ", counted(line.figures.divergent_branches, "time"),
+              ": its lanes then go one way after the other, and of the kernel's lanes ",
               rounded(100 * whole.lanes_active()), " % are active");
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/base/units.hpp"
 #include "engine/sim/core/core_state.hpp"
 #include "engine/sim/core/wait_graph.hpp"
 
@@ -25,7 +26,7 @@ bool receives(const Node& node) {
 
 // "12 bytes, tag 2, work/ring.cpp:21"
 std::string details_of(const Request& request) {
-  std::string result = text(bytes_of(request), " bytes");
+  std::string result = counted(bytes_of(request), "byte");
   if (request.tag != 0) result += text(", tag ", request.tag);
   if (const auto place = place_of(request); !place.empty()) result += ", " + place;
   return result;

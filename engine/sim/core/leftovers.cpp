@@ -2,6 +2,7 @@
 // some ranks started, operations that nobody waited for.
 #include <algorithm>
 
+#include "engine/base/units.hpp"
 #include "engine/sim/core/core_state.hpp"
 
 namespace lockstep::sim {
@@ -26,8 +27,8 @@ void Core::State::check_end() {
     const Request& request = request_of(send);
     const int dst = groups_[request.group].members[static_cast<std::size_t>(request.peer)];
     std::string message =
-        text("undelivered: rank ", send.owner.rank, " sent ", bytes_of(request), " bytes to rank ",
-             dst, " with tag ", request.tag, group_of(request, groups_[request.group]),
+        text("undelivered: rank ", send.owner.rank, " sent ", counted(bytes_of(request), "byte"),
+             " to rank ", dst, " with tag ", request.tag, group_of(request, groups_[request.group]),
              and_place(request), ", but rank ", dst, " returned without receiving them");
     if (unreceived.size() > 1) message += text("; ", unreceived.size(), " messages in all");
     return found({FindingKind::undelivered, message, {send.owner.rank, dst}, place_of(request)});

@@ -1,6 +1,7 @@
 // What all members of a group must agree on, and the sentence when they do not.
 #include <algorithm>
 
+#include "engine/base/units.hpp"
 #include "engine/sim/core/core_state.hpp"
 
 namespace lockstep::sim {
@@ -27,8 +28,8 @@ Finding uneven_exchange(const Group& group, const Group::Slot& slot, std::uint64
       if (sent == expected) continue;
       return {FindingKind::mismatch,
               text("mismatch: in collective number ", index, group_of(sender, group),
-                   ", all_to_all, rank ", group.members[src], " sends ", sent, " elements to rank ",
-                   group.members[dst], and_place(sender), ", which expects ", expected,
+                   ", all_to_all, rank ", group.members[src], " sends ", counted(sent, "element"),
+                   " to rank ", group.members[dst], and_place(sender), ", which expects ", expected,
                    and_place(receiver), "; each rank must receive exactly what its peer sends"),
               {group.members[src], group.members[dst]},
               place_of(sender)};

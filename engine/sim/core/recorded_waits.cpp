@@ -1,6 +1,7 @@
 // What the core tells its recorder: whom an operation was for, and who waits when it is over.
 #include <algorithm>
 
+#include "engine/base/units.hpp"
 #include "engine/sim/core/core_state.hpp"
 #include "engine/sim/core/wait_graph.hpp"
 
@@ -37,7 +38,8 @@ std::vector<int> missing_of(const OperationPtr& operation, const Group& group) {
 std::string amount_of(const Request& request) {
   if (request.op == Op::join || request.op == Op::pause || request.op == Op::service) return {};
   if (!is_message(request)) return text(request.count, " ", name_of(request.dtype));
-  return text(bytes_of(request), " bytes", request.tag == 0 ? "" : text(", tag ", request.tag));
+  return text(counted(bytes_of(request), "byte"),
+              request.tag == 0 ? "" : text(", tag ", request.tag));
 }
 
 }  // namespace

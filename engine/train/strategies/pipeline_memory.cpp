@@ -59,8 +59,9 @@ void carry_out(pipeline::ModelStage& stage, const pipeline::StagePlace& place,
 
 std::string row_of(int number, const StageMemory& stage, const DeviceRoom& room) {
   const auto of = [&](MemoryKind kind) { return stage.bytes[static_cast<std::size_t>(kind)]; };
-  return text("\n  stage ", number, " needs ", bytes_text(stage.peak), ": ",
-              bytes_text(stage.peak - room.bytes), " are missing; weights, gradients and state ",
+  const std::int64_t missing = stage.peak - room.bytes;
+  return text("\n  stage ", number, " needs ", bytes_text(stage.peak), ": ", bytes_text(missing),
+              missing == 1 ? " is" : " are", " missing; weights, gradients and state ",
               bytes_text(of(MemoryKind::parameters) + of(MemoryKind::gradients) +
                          of(MemoryKind::optimizer_state)),
               ", activations up to ", bytes_text(of(MemoryKind::activations)), " (",

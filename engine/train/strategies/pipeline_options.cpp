@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
+#include "engine/base/units.hpp"
 #include "engine/nn/module.hpp"
 #include "engine/parallel/pipeline/plan.hpp"
 #include "engine/parallel/pipeline/unit_profiles.hpp"
@@ -90,7 +91,8 @@ std::string uneven_parts(const PipelineOptions& options, const nn::ModelSpec& mo
     most = std::max(most, flops);
     all += flops;
   }
-  return text(layers, " layers do not make ", parts, " equal parts: the most costly one takes ",
+  return text(counted(layers, "layer"), layers == 1 ? " does" : " do", " not make ", parts,
+              " equal parts: the most costly one takes ",
               std::llround(100 * (most * parts / all - 1)),
               " % more than the mean, and the other stages wait for it");
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/reported_service.hpp"
 #include "grader/exam/training_tolerance.hpp"
@@ -198,8 +199,9 @@ std::optional<Failure> reading_failure(const Play& play, const BatchService& ser
     return because(
         {"not_read_to_the_end",
          "the loop over batches ends too soon; it must run until next() returns nothing"},
-        {.message =
-             text("in epoch ", epoch.number, ", ", epoch.served, " of ", all, " batches were read"),
+        {.message = text("in epoch ", epoch.number, ", ", epoch.served, " of ",
+                         counted(static_cast<std::int64_t>(all), "batch"),
+                         epoch.served == 1 ? " was read" : " were read"),
          .expected = counted(static_cast<std::int64_t>(all), "batch"),
          .seen = counted(static_cast<std::int64_t>(epoch.served), "batch")});
   }

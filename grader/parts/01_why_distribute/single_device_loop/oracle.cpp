@@ -1,6 +1,7 @@
 #include "grader/parts/01_why_distribute/single_device_loop/oracle.hpp"
 
 #include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/play/training.hpp"
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_number.hpp"

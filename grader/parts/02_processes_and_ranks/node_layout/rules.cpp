@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
+#include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::node_layout {

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -275,7 +276,9 @@ void check_reach(Bench& bench, const Played& played, const Named& named) {
 
 void split_for_real(Bench& bench, const Named& named) {
   CaseSetup setup;
-  setup.description = text(named.size(), " ranks split and pass tokens around");
+  setup.description =
+      text(counted(std::ssize(named), "rank"),
+           named.size() == 1 ? " splits and passes" : " split and pass", " tokens around");
   setup.schedule_seed = bench.draw();
   std::vector<std::int64_t> tokens;
   for (const ColorKey& one : named) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/ranks.hpp"
+#include "engine/base/units.hpp"
 #include "engine/sim/wire/printable.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -168,7 +169,7 @@ void check_missing(Bench& bench, const Played& played, const View& view) {
   if (report.kind == Kind::returned) {
     fail(bench, played, view, "missing_unnoticed",
          text(list_of_ranks(view.missing()), " never arrived, but the call returned ",
-              report.addresses.size(), " addresses"),
+              counted(std::ssize(report.addresses), "address")),
          expected, "addresses");
   }
   if (report.kind != Kind::ranks_missing) {
@@ -207,7 +208,7 @@ void check_lost(Bench& bench, const Played& played, const View& view) {
               blames ? text("names ", list_of_ranks(report.missing),
                             " as missing, which it cannot know without the store")
               : report.kind == Kind::returned
-                  ? text("returned ", report.addresses.size(), " addresses")
+                  ? text("returned ", counted(std::ssize(report.addresses), "address"))
                   : text("threw \"", report.what, "\""),
               ". Let the store's error reach the caller unchanged"),
          expected, blames ? "RanksMissing" : report.what);

@@ -88,8 +88,9 @@ void check_cost(Bench& bench, int n, const Counts& counts, Lengths lengths,
       .members = whole_world(n), .calls = 1, .sends = counts, .elements = elements};
   const auto played =
       play(bench, p,
-           text(lengths == Lengths::equal ? text(grouped(counts[0][0]), " elements")
-                                          : "different lengths",
+           text(lengths == Lengths::equal
+                    ? text(grouped(counts[0][0]), counts[0][0] == 1 ? " element" : " elements")
+                    : "different lengths",
                 elements == Elements::none ? " on a device that holds sizes only," : ""));
   if (!played) return;
   Price price;

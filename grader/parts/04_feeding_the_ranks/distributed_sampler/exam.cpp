@@ -7,6 +7,7 @@
 #include <span>
 
 #include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -121,7 +122,8 @@ const SamplerOptions* earlier_order(std::span<const SamplerOptions> before, cons
 std::string cause_of_other_indices(const SamplerOptions& q, const Indices& seen,
                                    const Indices& expected) {
   if (seen.size() != expected.size()) {
-    return text("it has ", seen.size(), " indices; every rank should have ", expected.size());
+    return text("it has ", seen.size(), seen.size() == 1 ? " index" : " indices",
+                "; every rank should have ", expected.size());
   }
   if (q.order == Order::sequential) {
     return "the order that is dealt out to the ranks is not 0, 1, 2, …";

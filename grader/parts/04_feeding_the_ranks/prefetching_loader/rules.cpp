@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "engine/base/units.hpp"
+
 namespace lockstep::grader::prefetching_loader {
 namespace {
 
@@ -222,14 +224,15 @@ void check_reads(Bench& bench, const Played& played, const LoaderRun& run) {
       fail(
           bench, played, "too_far_ahead",
           text(
-              "batch ", *batch, " was begun when the trainer had received ", walk.taken,
-              " batches: with prefetch ", options.prefetch, ", batch ", walk.window_end() - 1,
+              "batch ", *batch, " was begun when the trainer had received ",
+              counted(walk.taken, "batch"), ": with prefetch ", options.prefetch, ", batch ",
+              walk.window_end() - 1,
               " is the last that may be in flight or waiting; an unbounded queue fills the memory"),
           text("batches up to ", walk.window_end() - 1), text("batch ", *batch));
     }
     if (const auto reading = walk.reading(event.at_s); reading > options.workers) {
       fail(bench, played, "too_many_workers",
-           text(reading, " batches were being read at once by ", options.workers,
+           text(counted(reading, "batch"), " were being read at once by ", options.workers,
                 options.workers == 1 ? " worker" : " workers"),
            text(options.workers), text(reading));
     }
@@ -354,9 +357,9 @@ void check_memory(Bench& bench, const Played& played, const LoaderRun& run) {
     bench.fail(played,
                {.verdict = Verdict::memory,
                 .cause = "keeps_batches",
-                .message = text("while the trainer held batch ", walk.taken - 1, ", ", alive,
-                                " batches were in memory; with prefetch ", options.prefetch,
-                                " there may be at most ", options.prefetch + 1,
+                .message = text("while the trainer held batch ", walk.taken - 1, ", ",
+                                counted(alive, "batch"), " were in memory; with prefetch ",
+                                options.prefetch, " there may be at most ", options.prefetch + 1,
                                 ": is a batch still kept after it was handed out?"),
                 .expected = text("at most ", counted(options.prefetch + 1, "batch")),
                 .seen = counted(alive, "batch")});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/gradient_rules.hpp"
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/traffic.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/members.hpp"
 #include "grader/judge/causes.hpp"
 #include "grader/judge/compare.hpp"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/exam/training_tolerance.hpp"
@@ -137,8 +138,8 @@ void check_same_bits(Bench& bench, const Played& played, int rank, std::span<con
              because({"replicas_differ",
                       "the ranks stepped with different gradients, averaged after the step "
                       "or not at all"},
-                     {.message = text("after ", steps,
-                                      " steps, the replicas of rank 0 and "
+                     {.message = text("after ", counted(steps, "step"),
+                                      ", the replicas of rank 0 and "
                                       "rank ",
                                       rank, " differ: ", first, " and ", own, " at element ", *at),
                       .expected = "the same bits on every rank",
@@ -174,13 +175,14 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
     check_same_bits(bench, played, rank, seen, rank_zero);
     if (const auto at = first_difference(seen, expected.parameters, tolerance)) {
       const std::string right = number_at(expected.parameters, *at), wrong = number_at(seen, *at);
-      bench.fail(played, because(likely_cause(p, salt, seen),
-                                 {.message = text("after ", steps, " steps, parameter element ",
-                                                  *at, " is ", wrong, " where one device with all ",
-                                                  p.ranks() * p.batch, " samples has ", right),
-                                  .expected = right,
-                                  .seen = wrong,
-                                  .where = text("rank ", rank, ", parameter element ", *at)}));
+      bench.fail(played,
+                 because(likely_cause(p, salt, seen),
+                         {.message = text("after ", counted(steps, "step"), ", parameter element ",
+                                          *at, " is ", wrong, " where one device with all ",
+                                          p.ranks() * p.batch, " samples has ", right),
+                          .expected = right,
+                          .seen = wrong,
+                          .where = text("rank ", rank, ", parameter element ", *at)}));
     }
     check_losses(bench, played, p, salt, rank, report.losses,
                  expected.losses[static_cast<std::size_t>(rank)]);
@@ -195,7 +197,7 @@ void check_meetings(Bench& bench, const Played& played) {
   check_operations(bench, played,
                    {.collectives = steps * (parameters + 1),
                     .allowed = text("one all-reduce for each of the ", parameters,
-                                    " gradients in each of ", steps, " steps")});
+                                    " gradients in each of ", counted(steps, "step"))});
 }
 
 void check_traffic(Bench& bench, const Played& played, const Problem& p) {
@@ -206,9 +208,10 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   if (sent <= allowed * 1.25) return check_meetings(bench, played);
   bench.fail(
       played,
-      wasteful("too_many_bytes", sent, allowed, text("per rank in ", steps, " steps"),
-               text("the result is right, but a rank sends ", number(sent), " bytes in ", steps,
-                    " steps where one reduction of the gradients per step sends ", number(allowed),
+      wasteful("too_many_bytes", sent, allowed, text("per rank in ", counted(steps, "step")),
+               text("the result is right, but a rank sends ", number(sent), " bytes in ",
+                    counted(steps, "step"), " where one reduction of the gradients per step sends ",
+                    number(allowed),
                     "; likely cause: gradients or parameters are sent more than once per step")));
 }
 

@@ -1,6 +1,7 @@
 #include "grader/parts/05_data_parallel/data_parallel_step/oracle.hpp"
 
 #include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/play/training.hpp"
 

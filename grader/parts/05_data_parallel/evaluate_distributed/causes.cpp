@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::evaluate_distributed {
@@ -146,8 +147,8 @@ Cause cause_of_half(const Problem& p, const Scores& scores, const Numbers& seen,
     }
     if (p.labels > 1 && is_near(p, seen.accuracy, right.accuracy * static_cast<double>(p.labels))) {
       return {"per_sample",
-              text("the hits were divided by the number of samples, but each sample has ", p.labels,
-                   " labels")};
+              text("the hits were divided by the number of samples, but each sample has ",
+                   counted(p.labels, "label"))};
     }
     return {"other_accuracy",
             "the loss is right; the accuracy is the sum of all ranks' hits over the number of all "

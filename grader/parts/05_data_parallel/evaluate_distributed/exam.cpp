@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/evaluate_distributed/causes.hpp"
@@ -45,8 +46,8 @@ std::optional<Failure> reading_failure(const Problem& p, const DatasetService& s
       if (std::ssize(batch) <= at_once) continue;
       return Failure{.verdict = Verdict::memory,
                      .cause = "one_large_batch",
-                     .message = text("rank ", rank, " read ", batch.size(),
-                                     " samples in one batch where samples_at_once allows ", at_once,
+                     .message = text("rank ", rank, " read ", counted(std::ssize(batch), "sample"),
+                                     " in one batch where samples_at_once allows ", at_once,
                                      "; the activations of a larger batch may not fit in memory")};
     }
     if (count <= most) continue;
@@ -59,11 +60,10 @@ std::optional<Failure> reading_failure(const Problem& p, const DatasetService& s
   }
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (times[i] >= p.evaluations) continue;
-    return Failure{
-        .cause = "not_read",
-        .message = text("sample ", i, " was read ", times[i], " times in ", p.evaluations,
-                        p.evaluations == 1 ? " evaluation" : " evaluations",
-                        "; every evaluation must read every sample")};
+    return Failure{.cause = "not_read",
+                   .message = text("sample ", i, " was read ", counted(times[i], "time"), " in ",
+                                   counted(p.evaluations, "evaluation"),
+                                   "; every evaluation must read every sample")};
   }
   return std::nullopt;
 }

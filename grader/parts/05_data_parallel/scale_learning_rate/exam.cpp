@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_number.hpp"
@@ -157,9 +158,9 @@ std::vector<Misreading> wrong_warmups(const RateQuestion& q) {
 std::string text_of(const RateQuestion& q) {
   const auto& r = q.rate;
   return text("step ", q.step, " with a warm-up of ", r.warmup, "; base rate ", number(r.base),
-              " for ", r.base_batch, " samples, ",
+              " for ", counted(r.base_batch, "sample"), ", ",
               r.scaling == Scaling::linear ? "linear" : "square root", ", ", r.accumulate, " × ",
-              r.batch, " samples on ", r.ranks, r.ranks == 1 ? " rank" : " ranks");
+              counted(r.batch, "sample"), " on ", counted(r.ranks, "rank"));
 }
 
 Cause cause_of(const RateQuestion& q, double seen) {

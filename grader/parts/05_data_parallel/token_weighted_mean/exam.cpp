@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
 #include "grader/exam/gradient_rules.hpp"
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/traffic.hpp"
@@ -183,10 +184,10 @@ void check_totals_reduced_once(Bench& bench, const Played& played, const Problem
   failure.cause = "totals_reduced_often";
   failure.counters = {{"small_collectives", static_cast<double>(small)}};
   failure.expected = "one reduction of sum and count";
-  failure.seen = text(small, " small collectives");
+  failure.seen = counted(small, "small collective");
   failure.message =
-      text("the mean is right, but there were ", small, " collectives of one or two numbers for ",
-           p.plan.sizes.size(),
+      text("the mean is right, but there were ", counted(small, "collective"),
+           " of one or two numbers for ", p.plan.sizes.size(),
            " parameters; likely cause: the count is reduced again for each parameter. Each "
            "reduction costs a round trip; reduce the count once, before the loop");
   bench.fail(played, std::move(failure));

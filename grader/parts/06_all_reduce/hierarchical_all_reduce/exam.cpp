@@ -43,7 +43,7 @@ std::optional<Played> play(Bench& bench, const CollectiveProblem& p) {
   return play_collective(
       bench, p,
       text(p.size() / g, p.size() == g ? " node of " : " nodes of ", g, ", ", grouped(p.count),
-           " elements of ", name_of(p.dtype), beyond(p),
+           p.count == 1 ? " element of " : " elements of ", name_of(p.dtype), beyond(p),
            p.elements == Elements::none ? " on a device that holds sizes only" : "", ", ",
            name_of(p.op)),
       all_reduce_scene);

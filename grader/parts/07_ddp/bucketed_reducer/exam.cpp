@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
 #include "grader/exam/driven_overlap.hpp"
 #include "grader/exam/driven_sums.hpp"
 #include "grader/exam/ranks_exam.hpp"
@@ -113,7 +114,7 @@ bool are_merged(const std::vector<StartedBucket>& seen, const std::vector<Starte
 std::string difference(const StartedBucket& seen, const StartedBucket& right) {
   if (seen.index != right.index) return text("index is ", seen.index);
   if (seen.count != right.count) {
-    return text("flat has ", seen.count, " elements, and its parameters ", right.count);
+    return text("flat has ", counted(seen.count, "element"), ", and its parameters ", right.count);
   }
   if (seen.last != right.last) return right.last ? "last is not set" : "last is set too early";
   if (seen.gradients != right.gradients) {
@@ -144,8 +145,9 @@ void compare_hooks(Bench& bench, const Played& played, const Problem& p, std::ui
                because({"hook_bypassed",
                         "buckets are reduced by other means; reduction.hook decides how a bucket "
                         "is reduced, and a compressing one is put in its place"},
-                       {.message = text("on rank ", rank, " the hook was given ", seen.size(),
-                                        " buckets where the passes have ", right.size()),
+                       {.message = text("on rank ", rank, " the hook was given ",
+                                        counted(std::ssize(seen), "bucket"),
+                                        " where the passes have ", right.size()),
                         .expected = text(right.size()),
                         .seen = text(seen.size()),
                         .where = text("rank ", rank)}));
@@ -166,8 +168,10 @@ void compare_ends(Bench& bench, const Played& played, const Problem& p, std::uin
     const auto left = reports[static_cast<std::size_t>(rank)].places_left;
     if (left == 0) continue;
     bench.fail(played, {.cause = "places_left",
-                        .message = text("on rank ", rank, " the reducer is gone, but ", left,
-                                        " parameters still have its grad_place; backward would go "
+                        .message = text("on rank ", rank, " the reducer is gone, but ",
+                                        counted(left, "parameter"),
+                                        left == 1 ? " still has" : " still have",
+                                        " its grad_place; backward would go "
                                         "on to make gradients there: take them back in the "
                                         "destructor"),
                         .expected = "0",

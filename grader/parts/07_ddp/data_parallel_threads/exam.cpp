@@ -3,6 +3,7 @@
 // inside the player; values alone are the judge's own evidence.
 #include <cmath>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/exam/gradient_rules.hpp"
 #include "grader/exam/training_tolerance.hpp"
@@ -112,14 +113,15 @@ std::optional<Failure> wrong_places(const ThreadsQuestion& q, std::size_t k,
   }
   if (step.away > 0) {
     return because({"inputs_elsewhere", "a device cannot read another one's memory: copy_to"},
-                   {.message = text("in step ", k, ", ", step.away,
-                                    " devices were given inputs that lie on another device")});
+                   {.message = text("in step ", k, ", ", counted(step.away, "device"),
+                                    step.away == 1 ? " was" : " were",
+                                    " given inputs that lie on another device")});
   }
   if (step.left > 0) {
     return because({"gradients_left",
                     "the next step's backward adds to them: take them away when they are summed"},
                    {.message = text("after step ", k, ", replicas other than the master have ",
-                                    step.left, " gradients")});
+                                    counted(step.left, "gradient"))});
   }
   return std::nullopt;
 }

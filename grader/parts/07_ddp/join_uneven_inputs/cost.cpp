@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
 

@@ -3,6 +3,7 @@
 // trained longest. The judge trains that one device itself.
 #include <cmath>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/gradient_rules.hpp"
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/training_tolerance.hpp"
@@ -131,16 +132,15 @@ Cause cause_of_end(const Problem& p, std::size_t epoch, int rank, std::span<cons
     return equals(p, seen, right[epoch][static_cast<std::size_t>(step)]);
   };
   if (is_after(steps[static_cast<std::size_t>(rank)])) {
-    return {"own_replica",
-            text("it is what rank ", rank, " had when it ran out, after ",
-                 steps[static_cast<std::size_t>(rank)],
-                 " steps; end_join replaces it by the parameters of the last to join")};
+    return {"own_replica", text("it is what rank ", rank, " had when it ran out, after ",
+                                counted(steps[static_cast<std::size_t>(rank)], "step"),
+                                "; end_join replaces it by the parameters of the last to join")};
   }
   for (std::size_t other = 0; other < steps.size(); ++other) {
     if (!is_after(steps[other])) continue;
     return {"stale_source",
             text("these are the parameters of rank ", other, ", which ran out after ", steps[other],
-                 " of ", p.most(epoch), " steps; the last to join has the newest ones")};
+                 " of ", counted(p.most(epoch), "step"), "; the last to join has the newest ones")};
   }
   return {"other_replica", "these are parameters that no rank had after a step"};
 }

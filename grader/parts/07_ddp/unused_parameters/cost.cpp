@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/found_buckets.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
@@ -48,15 +49,15 @@ void check_count(Bench& bench, const Played& played, const UnusedProblem& p, std
   const std::size_t most = (p.plan.buckets.size() + 1) * p.passes.size();
   if (seen < most) throw MalformedMessage("fewer collectives than buckets");
   if (seen == most) return;
-  bench.fail(played,
-             because({"too_many_collectives",
-                      "one small all-reduce tells of all parameters: a number for each"},
-                     {.verdict = Verdict::efficiency,
-                      .message = text("the gradients are right, but there are ", seen,
-                                      " collectives in ", counted(std::ssize(p.passes), "pass"),
-                                      " of ", counted(std::ssize(p.plan.buckets), "bucket")),
-                      .expected = text(most, " collectives"),
-                      .seen = text(seen, " collectives")}));
+  bench.fail(played, because({"too_many_collectives",
+                              "one small all-reduce tells of all parameters: a number for each"},
+                             {.verdict = Verdict::efficiency,
+                              .message = text("the gradients are right, but there are ",
+                                              counted(seen, "collective"), " in ",
+                                              counted(std::ssize(p.passes), "pass"), " of ",
+                                              counted(std::ssize(p.plan.buckets), "bucket")),
+                              .expected = counted(most, "collective"),
+                              .seen = counted(seen, "collective")}));
 }
 
 void check_small(Bench& bench, const Played& played, const UnusedProblem& p, std::size_t pass,

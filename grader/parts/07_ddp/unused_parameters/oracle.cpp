@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::unused_parameters {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_values.hpp"
@@ -197,8 +198,10 @@ void check_hooks(Bench& bench, const Played& played, const OptimizerProblem& p,
   if (report.hooks_left != 0) {
     bench.fail(played,
                {.cause = "hooks_left",
-                .message = text("on rank ", rank, " the optimizer is gone, and ", report.hooks_left,
-                                " hooks of it are left on the "
+                .message = text("on rank ", rank, " the optimizer is gone, and ",
+                                counted(report.hooks_left, "hook"),
+                                report.hooks_left == 1 ? " of it is left" : " of it are left",
+                                " on the "
                                 "parameters; the next backward pass would call them"),
                 .expected = "0",
                 .seen = text(report.hooks_left),
@@ -211,16 +214,17 @@ void check_hooks(Bench& bench, const Played& played, const OptimizerProblem& p,
     if (calls && event.parameter == 0) ++called;
   }
   if (p.training.sizes.empty() || report.heard == called) return;
-  bench.fail(played, {.cause = "hook_removed",
-                      .message = text("on rank ", rank,
-                                      " a hook that is not the optimizer's was "
-                                      "called ",
-                                      report.heard, " times in ", called,
-                                      " passes; add "
-                                      "hooks, and leave those that are there"),
-                      .expected = text(called),
-                      .seen = text(report.heard),
-                      .where = where});
+  bench.fail(played,
+             {.cause = "hook_removed",
+              .message = text("on rank ", rank,
+                              " a hook that is not the optimizer's was "
+                              "called ",
+                              counted(report.heard, "time"), " in ", counted(called, "pass"),
+                              "; add "
+                              "hooks, and leave those that are there"),
+              .expected = text(called),
+              .seen = text(report.heard),
+              .where = where});
 }
 
 void compare_results(Bench& bench, const Played& played, const OptimizerProblem& p,

@@ -2,6 +2,7 @@
 // may cost.
 #pragma once
 
+#include "engine/base/units.hpp"
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/parts/08_horovod/negotiate/misreadings.hpp"
 
@@ -17,8 +18,8 @@ struct NegotiateProblem {
     for (const Round& round : rounds) {
       for (const Brought& brought : round) most = std::max(most, brought.ready.size());
     }
-    return text(members.description(), ", ", rounds.size(),
-                rounds.size() == 1 ? " round" : " rounds", " of up to ", most, " gradients");
+    return text(members.description(), ", ", counted(std::ssize(rounds), "round"), " of up to ",
+                counted(most, "gradient"));
   }
 };
 

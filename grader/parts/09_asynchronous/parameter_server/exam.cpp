@@ -4,6 +4,7 @@
 // servers and the model.
 #include <algorithm>
 
+#include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/09_asynchronous/parameter_server/services.hpp"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::parameter_server {
@@ -214,7 +215,7 @@ auto WorkersService::take_return(const ServerCall& call, double now) -> Answer {
                         {.verdict = Verdict::rank_exited,
                          .message = text("serve() returned while worker ", w, " was still at work"),
                          .expected = text("requests until worker ", w, " leaves"),
-                         .seen = text("a return after ", taken_.size(), " requests")}),
+                         .seen = text("a return after ", counted(std::ssize(taken_), "request"))}),
                 now);
   }
   const Values right = versions(case_, taken_, right_way(case_)).back();

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/lossy_exam.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
@@ -193,7 +194,7 @@ void compare_bytes(Bench& bench, const Played& played, const Problem& p, const L
   compare_means(bench, played, p, seen, notes);
   check_wire(bench, played, seen,
              {.bytes = ring_bytes(2 * p.count, seen.ranks()),
-              .formula = text("2(N-1)/N of ", p.count, " elements of 2 bytes"),
+              .formula = text("2(N-1)/N of ", counted(p.count, "element"), " of 2 bytes"),
               .collectives = 1,
               .made_of = "one all-reduce",
               .more = "elements travel in the bucket's own type, or whole buckets are gathered"});

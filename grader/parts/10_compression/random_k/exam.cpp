@@ -8,6 +8,7 @@
 #include <limits>
 #include <span>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/lossy_exam.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
@@ -199,7 +200,7 @@ void compare_bytes(Bench& bench, const Played& played, const Problem& p, const L
   compare_means(bench, played, p, seen, notes);
   check_wire(bench, played, seen,
              {.bytes = ring_bytes(4 * p.settings.k, seen.ranks()),
-              .formula = text("2(N-1)/N of ", p.settings.k, " elements of 4 bytes"),
+              .formula = text("2(N-1)/N of ", counted(p.settings.k, "element"), " of 4 bytes"),
               .collectives = 1,
               .made_of = "one all-reduce",
               .more = "a whole tensor full of zeros, or places, which all ranks know already"});

@@ -78,7 +78,7 @@ void compare_bytes(Bench& bench, const Played& played, const Problem& p, const L
   const std::int64_t k = entries_of(p.count, p.settings.fraction);
   check_wire(bench, played, seen,
              {.bytes = (seen.ranks() - 1) * 8.0 * static_cast<double>(k),
-              .formula = text("(N-1) times ", k, " entries of 8 bytes"),
+              .formula = text("(N-1) times ", k, k == 1 ? " entry" : " entries", " of 8 bytes"),
               .collectives = 1,
               .made_of = "one all-gather",
               .more = "a whole tensor full of zeros, or places of 8 bytes",

@@ -137,11 +137,13 @@ std::vector<Mistake<Numbers>> mistakes_of_results(const LossySeen& seen, std::si
                    mean_of(waiting, [](const Numbers& one) { return one; })});
   const auto cut_off = static_cast<std::int64_t>(fraction * static_cast<double>(count));
   if (cut_off < k) {
-    usual.push_back({{"too_few_entries",
-                      text("only ", cut_off, " entries of a rank travel: fraction · n = ",
-                           number(fraction * static_cast<double>(count)),
-                           " is rounded to the nearest integer, and at least one entry travels")},
-                     mean_of(waiting, of_k(cut_off))});
+    usual.push_back(
+        {{"too_few_entries",
+          text("only ", cut_off,
+               cut_off == 1 ? " entry of a rank travels: " : " entries of a rank travel: ",
+               "fraction · n = ", number(fraction * static_cast<double>(count)),
+               " is rounded to the nearest integer, and at least one entry travels")},
+         mean_of(waiting, of_k(cut_off))});
   }
   usual.push_back(
       {{"higher_place",

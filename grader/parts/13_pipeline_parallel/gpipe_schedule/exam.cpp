@@ -67,7 +67,8 @@ Exam exam() {
   return {
       {"each stage runs each pass once, in an order that can be carried out",
        [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::plan), "1 to 13 stages", up_to_thirteen(1));
+         judge(bench, contract_of(rules, Aspect::plan), "pipelines of 1 to 13 stages",
+               up_to_thirteen(1));
        }},
       {"a step takes (m+p−1)(tF+tB), whatever the passes cost",
        [](Bench& bench) {

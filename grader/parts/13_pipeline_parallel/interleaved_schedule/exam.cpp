@@ -120,7 +120,8 @@ Exam exam() {
   return {
       {"each stage runs each pass over each chunk once, in an order that can be carried out",
        [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::plan), "1 to 13 stages", up_to_thirteen());
+         judge(bench, contract_of(rules, Aspect::plan), "pipelines of 1 to 13 stages",
+               up_to_thirteen());
        }},
       {"a step takes (m·v+p−1)(tF+tB), whatever the passes cost",
        [](Bench& bench) {
@@ -129,7 +130,8 @@ Exam exam() {
        }},
       {"no stage keeps the activations of more than p·v+p−1 chunks",
        [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::memory), "1 to 13 stages", up_to_thirteen());
+         judge(bench, contract_of(rules, Aspect::memory), "pipelines of 1 to 13 stages",
+               up_to_thirteen());
        }},
       {"what there is not, and micro-batches that the stages do not divide, are refused",
        [](Bench& bench) {

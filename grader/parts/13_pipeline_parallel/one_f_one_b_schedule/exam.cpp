@@ -63,7 +63,8 @@ Exam exam() {
   return {
       {"each stage runs each pass once, in an order that can be carried out",
        [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::plan), "1 to 13 stages", up_to_thirteen());
+         judge(bench, contract_of(rules, Aspect::plan), "pipelines of 1 to 13 stages",
+               up_to_thirteen());
        }},
       {"a step takes as long as GPipe's, (m+p−1)(tF+tB), whatever the passes cost",
        [](Bench& bench) {
@@ -72,7 +73,8 @@ Exam exam() {
        }},
       {"stage s keeps the activations of at most min(p−s, m) micro-batches",
        [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::memory), "1 to 13 stages", up_to_thirteen());
+         judge(bench, contract_of(rules, Aspect::memory), "pipelines of 1 to 13 stages",
+               up_to_thirteen());
        }},
       {"a stage that there is not and a step without micro-batches are refused",
        [](Bench& bench) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/13_pipeline_parallel/partition_layers/case.hpp"
@@ -108,10 +109,11 @@ std::optional<Failure> no_cut(const Question& q, const Boundaries& seen) {
                   ? Cause{"sizes",
                           "these are the numbers of layers; the contract asks for "
                           "boundaries, from 0 to the number of layers"}
-                  : Cause{"one_end", "the list has both ends: 0 and the number of layers"};
+                  : Cause{"one_end", "the list must hold both ends: 0 and the number of layers"};
     }
-    return wrong(cause, text("there are ", seen.size(), " boundaries for ", q.stages,
-                             q.stages == 1 ? " stage" : " stages", "; it takes ", q.stages + 1));
+    return wrong(cause, text(seen.size() == 1 ? "there is 1 boundary"
+                                              : text("there are ", seen.size(), " boundaries"),
+                             " for ", counted(q.stages, "stage"), "; it takes ", q.stages + 1));
   }
   if (seen.front() != 0 || seen.back() != layers) {
     return wrong({"wrong_ends",
@@ -326,7 +328,7 @@ Exam exam() {
          judge(bench, contract, "long lists",
                {long_list(bench, 300, 16), long_list(bench, 257, 2)});
        }},
-      {"fewer layers than stages, no stage, and costs that are none are refused",
+      {"fewer layers than stages, no stage, and negative or infinite costs are refused",
        [](Bench& bench) {
          ask(bench, contract, "what makes no sense",
              {{{1, 2}, 2},

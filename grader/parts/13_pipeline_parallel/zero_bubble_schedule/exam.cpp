@@ -118,7 +118,8 @@ Exam exam() {
   return {
       {"each stage runs each F, I and W once, in an order that can be carried out",
        [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::plan), "1 to 13 stages", up_to_thirteen());
+         judge(bench, contract_of(rules, Aspect::plan), "pipelines of 1 to 13 stages",
+               up_to_thirteen());
        }},
       {"if each pass takes 1, a step takes 3m+p−1, or 2m+2p−1 with fewer micro-batches than stages",
        [=](Bench& bench) { time(bench, "each pass takes 1", up_to_thirteen()); }},
@@ -128,7 +129,8 @@ Exam exam() {
        [=](Bench& bench) { time(bench, "other costs", other_costs(bench)); }},
       {"no stage has more than p forward passes whose W has not run",
        [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::memory), "1 to 13 stages", up_to_thirteen());
+         judge(bench, contract_of(rules, Aspect::memory), "pipelines of 1 to 13 stages",
+               up_to_thirteen());
        }},
       {"a stage that there is not and a step without micro-batches are refused",
        [](Bench& bench) {

@@ -1,0 +1,54 @@
+// What is said of a build while it runs, on a terminal and in a log.
+#include "grader/lab/build_progress.hpp"
+
+#include "tests/catch.hpp"
+
+using lockstep::grader::BuildProgress;
+using Shown = BuildProgress::Shown;
+
+namespace {
+
+// A build of so many steps.
+std::string said_of(int steps, Shown shown) {
+  BuildProgress progress(shown);
+  std::string said = progress.heard("[0/2] Re-checking globbed directories...");
+  for (int step = 1; step <= steps; ++step) {
+    said += progress.heard("[" + std::to_string(step) + "/" + std::to_string(steps) +
+                           "] Building CXX object engine/comm/CMakeFiles/x.dir/store.cpp.o");
+    said += progress.heard("a warning of the compiler");
+  }
+  return said + progress.ended();
+}
+
+}  // namespace
+
+TEST_CASE("build: a log says that it runs, and each quarter of a long one") {
+  CHECK(said_of(0, Shown::in_a_log) == "");
+  CHECK(said_of(2, Shown::in_a_log) == "building…\n");
+  CHECK(said_of(19, Shown::in_a_log) == "building…\n");
+  CHECK(said_of(80, Shown::in_a_log) ==
+        "building: 80 steps…\nbuilding: 20 of 80 steps\nbuilding: 40 of 80 steps\n"
+        "building: 60 of 80 steps\n");
+  CHECK_THAT(said_of(83, Shown::in_a_log),
+             lockstep::test::contains("building: 60 of 83 steps\n") &&
+                 !lockstep::test::contains("of 83 steps\nbuilding: 80"));
+}
+
+TEST_CASE("build: a terminal has one line with the step and the folder, which goes at the end") {
+  CHECK(said_of(0, Shown::on_a_terminal) == "");
+  CHECK(said_of(2, Shown::on_a_terminal) ==
+        "\r  building [1/2] engine/comm\033[K\r  building [2/2] engine/comm\033[K\r\033[K");
+  BuildProgress progress(Shown::on_a_terminal);
+  CHECK(progress.heard("[3/4] Linking CXX executable bin/train") == "\r  building [3/4]\033[K");
+}
+
+TEST_CASE("build: a first step that takes long is announced on a terminal, once") {
+  BuildProgress progress(Shown::on_a_terminal);
+  CHECK(progress.waited(0.5) == "");
+  CHECK(progress.waited(1) == "\r  building…\033[K");
+  CHECK(progress.waited(2) == "");
+  CHECK(progress.ended() == "\r\033[K");
+  BuildProgress log(Shown::in_a_log);
+  CHECK(log.waited(2) == "");
+  CHECK(log.ended() == "");
+}
