@@ -63,9 +63,8 @@ std::string near_miss(const std::vector<std::string>& files,
                  : folder.empty()      ? ""
                                   : "did you mean " + folder.substr(0, folder.size() - 1) + "?");
     } else if (by_name.contains(lower_case(name)) && !is_of_course(path)) {
-      misses.add(
-          1, path,
-          "did you mean " + path + "? It belongs in " + by_name.at(lower_case(name)) + "/");
+      misses.add(1, path,
+                 "did you mean " + path + "? It belongs in " + by_name.at(lower_case(name)) + "/");
     } else if (is_archive_name(name)) {
       misses.add(2, path, "did you mean the archive " + path + "? Hand in that by itself");
     }

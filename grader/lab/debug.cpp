@@ -60,7 +60,8 @@ void choose_case(const Arguments& arguments, const std::string& replay, JudgeOpt
   const std::string written =
       or_else(or_else(arguments.get("case"), word_behind(replay, "--case")), "1");
   options.only_case = case_address(written);
-  if (!options.only_case) throw UsageError("--case " + written + " is not a case: pass a number, 1 or more");
+  if (!options.only_case)
+    throw UsageError("--case " + written + " is not a case: pass a number, 1 or more");
 }
 
 // gdb, set up so that it begins the player and stops where the part begins.
