@@ -153,7 +153,7 @@ void explain_nothing(const std::vector<Known>& known, const std::vector<const Ex
   }
   submission.cause = "nothing_found";
   submission.reason = text(files.size() == 1 ? std::string("its file is not")
-                                             : text("none of its ", files.size(), " files is"),
+                                             : text("of its ", files.size(), " files, none is"),
                            " at the place of a graded exercise");
   const std::string hint = near_miss(files, exercises);
   if (!hint.empty()) submission.reason += "; " + sim::printable(hint, 300);

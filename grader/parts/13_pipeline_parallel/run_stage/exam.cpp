@@ -93,14 +93,13 @@ void check_memory(Bench& bench, const Played& played, const Problem& p,
     const std::int64_t held = reports[static_cast<std::size_t>(stage)].held_bytes_max;
     // Losses and weights are smaller than a tensor, and do not count.
     if (held / bytes_of_tensor <= most) continue;
-    Failure failure{.message = text("the gradients are right, but when a pass of stage ", stage,
-                                    " begins, up to ", counted(held / bytes_of_tensor, "tensor"),
-                                    held / bytes_of_tensor == 1 ? " is" : " are",
-                                    " kept beside the stage's own, where ", most,
-                                    most == 1 ? " is" : " are", " enough"),
-                    .expected = text("at most ", counted(most, "tensor")),
-                    .seen = counted(held / bytes_of_tensor, "tensor"),
-                    .where = text("stage ", stage)};
+    Failure failure{
+        .message = text("the gradients are right, but when a pass of stage ", stage,
+                        " begins, up to ", held / bytes_of_tensor,
+                        " tensors are kept beside the stage's own, where ", most, " are enough"),
+        .expected = text("at most ", most, " tensors"),
+        .seen = text(held / bytes_of_tensor, " tensors"),
+        .where = text("stage ", stage)};
     failure.verdict = Verdict::efficiency;
     bench.fail(played, because({"tensors_kept",
                                 "what was received is kept after its pass, or what was sent after "
