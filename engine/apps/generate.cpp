@@ -32,7 +32,7 @@ Options declared() {
 std::filesystem::path chosen(const Arguments& arguments) {
   if (!arguments.given("checkpoint")) {
     throw UsageError(
-        "generate needs --checkpoint FOLDER; lab train --model gpt --checkpoint FOLDER writes one");
+        "--checkpoint FOLDER is missing; ./lab train --model gpt --checkpoint FOLDER writes one");
   }
   const std::filesystem::path folder = arguments.get("checkpoint");
   if (std::filesystem::exists(folder / "model.safetensors")) return folder;

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "engine/base/units.hpp"
 #include "engine/sim/wire/printable.hpp"
 
 namespace lockstep::comm {
@@ -18,9 +19,10 @@ std::string place_of(const Where& where) {
 
 void Peers::refuse(const char* operation, int peer, int tag, const Where& where) const {
   if (peer < 0 || peer >= size_) {
-    throw ContractError(text(operation, ": rank ", peer, " is not in this group of ", size_,
-                             " ranks (0 to ", size_ - 1, "), asked by ", own_name(), " at ",
-                             place_of(where), "; a ring wraps round, to (rank + 1) % size and ",
+    throw ContractError(text(operation, ": rank ", peer, " is not in this group of ",
+                             counted(size_, "rank"), " (0 to ", size_ - 1, "), asked by ",
+                             own_name(), " at ", place_of(where),
+                             "; a ring wraps round, to (rank + 1) % size and ",
                              "(rank + size - 1) % size; a tree leaves out who is not there"));
   }
   if (peer == rank_) {

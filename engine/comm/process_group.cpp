@@ -6,6 +6,8 @@
 #include <chrono>
 #include <numeric>
 
+#include "engine/base/units.hpp"
+
 namespace lockstep::comm {
 
 namespace {
@@ -29,7 +31,7 @@ struct Asked {
 
   void check_root(int root) const {
     LOCKSTEP_CHECK(root >= 0 && root < size, name(), ": root ", root, " is not in this group of ",
-                   size, " ranks (0 to ", size - 1, "), asked by ", who());
+                   counted(size, "rank"), " (0 to ", size - 1, "), asked by ", who());
   }
 
   // `large` has room for `parts` elements and is of small's type.
