@@ -103,6 +103,7 @@ show_progress() {
       announced=yes
       continue
     fi
+    case $line in *"] Re-running CMake"*) continue ;; esac   # the steps are counted after it
     counter=${line%%]*}
     counter=${counter#"["}
     done=${counter%/*} all=${counter#*/}

@@ -25,10 +25,13 @@ std::string BuildProgress::heard(const std::string& line) {
   int done = 0, all = 0;
   if (std::sscanf(line.c_str(), "[%d/%d] ", &done, &all) != 2 || done == 0) return "";
   const bool first = !begun_;
-  begun_ = true;
   if (shown_ == Shown::on_a_terminal) {
+    begun_ = true;
     return text("\r  building [", done, "/", all, "]", folder_in(line), "\033[K");
   }
+  // The steps are counted anew after it.
+  if (line.find("] Re-running CMake") != std::string::npos) return "";
+  begun_ = true;
   const bool is_long = all >= steps_of_long_build;
   if (first) {
     next_ = all / 4;

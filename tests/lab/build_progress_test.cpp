@@ -29,6 +29,10 @@ TEST_CASE("build: a log says that it runs, and each quarter of a long one") {
   CHECK(said_of(80, Shown::in_a_log) ==
         "building: 80 steps…\nbuilding: 20 of 80 steps\nbuilding: 40 of 80 steps\n"
         "building: 60 of 80 steps\n");
+  BuildProgress again(Shown::in_a_log);
+  CHECK(again.heard("[1/2] Re-running CMake...") == "");
+  CHECK(again.heard("[1/80] one") == "building: 80 steps…\n");
+  CHECK(again.heard("[2/80] two") == "");
   CHECK_THAT(said_of(83, Shown::in_a_log),
              lockstep::test::contains("building: 60 of 83 steps\n") &&
                  !lockstep::test::contains("of 83 steps\nbuilding: 80"));

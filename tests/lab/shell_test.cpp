@@ -310,7 +310,8 @@ TEST_CASE(
   CHECK(said_while_building("echo '[1/2] one'; echo '[2/2] two'") == "building…\n");
   CHECK(said_while_building("echo '[0/2] Re-checking globbed directories...'") == "");
   CHECK(said_while_building("echo 'ninja: no work to do.'") == "");
-  CHECK(said_while_building("for i in $(seq 1 80); do echo \"[$i/80] step\"; done") ==
+  CHECK(said_while_building("echo '[1/2] Re-running CMake...'; for i in $(seq 1 80); do echo "
+                            "\"[$i/80] step\"; done") ==
         "building: 80 steps…\nbuilding: 20 of 80 steps\nbuilding: 40 of 80 steps\n"
         "building: 60 of 80 steps\n");
 }
