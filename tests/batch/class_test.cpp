@@ -231,7 +231,8 @@ TEST_CASE("grade: the roster and how hand-ins are named are part of a run") {
   INFO(first.output);
   REQUIRE(first.exit_code == 0);
   for (const char* line :
-       {"1 student handed in nothing: bob\n", "2 students handed in nothing that counts: amy (of",
+       {"1 student handed in nothing: bob\n",
+        "2 students handed in nothing that counts: amy (its file",
         "did you mean scale_learning_rate.cpp? It belongs in 05_data_parallel/",
         "name the same?): zed\n", "ignored, because the name begins with a dot: .hidden\n"}) {
     CHECK_THAT(first.output, test::contains(line));
