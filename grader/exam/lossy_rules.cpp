@@ -50,6 +50,30 @@ bool fits(const Numbers& seen, const Numbers& gives, const Right& right) {
   return true;
 }
 
+// Every value too large or too small by one factor, which rounding does not explain.
+std::optional<Cause> scaled(const Numbers& seen, const Right& right) {
+  constexpr std::size_t enough = 4;  // of fewer values, one factor may be a coincidence
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < right.values.size(); ++i) {
+    if (std::isfinite(right.values[i]) && right.values[i] != 0) places.push_back(i);
+  }
+  if (places.size() < enough) return std::nullopt;
+  const std::size_t at = *std::ranges::max_element(
+      places, {}, [&](std::size_t i) { return std::fabs(right.values[i]); });
+  const double factor = seen[at] / right.values[at];
+  const double apart = std::fabs(seen[at] - right.values[at]);
+  if (!std::isfinite(factor) || factor == 0 || apart <= 4 * tolerance_at(right, at)) {
+    return std::nullopt;
+  }
+  Numbers gives = right.values;
+  for (double& value : gives) value *= factor;
+  if (!fits(seen, gives, right)) return std::nullopt;
+  std::ostringstream times;
+  times << factor;  // six digits
+  return Cause{"scaled", text("every value is ", times.str(),
+                              " times the right one: a factor is missing, or one too many")};
+}
+
 Cause cause_of(const Numbers& seen, const Right& right) {
   if (seen.size() != right.values.size()) return {"length", "the number of elements changed"};
   for (const auto& mistake : right.mistakes) {
@@ -61,7 +85,7 @@ Cause cause_of(const Numbers& seen, const Right& right) {
             "a value is not finite: too large for the type that travels, a division by zero, or "
             "memory that was never written"};
   }
-  return right.otherwise;
+  return scaled(seen, right).value_or(right.otherwise);
 }
 
 std::string shortly(double value) {

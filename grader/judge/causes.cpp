@@ -14,6 +14,7 @@ constexpr auto causes = std::to_array<CauseMeaning>({
     {"divided_only", "this rank's own values, divided by N: nothing was added"},
     {"not_averaged", "this rank's own values instead of the mean"},
     {"wrong_divisor", "divided by a number other than the number of ranks in the group"},
+    {"scaled", "every value is too large or too small by the same factor"},
     {"zero", "every value is 0: often 1 / N as an integer division"},
     {"no_number", "a NaN or an infinity"},
     {"unchanged", "the rank's values from before the call: nothing was added to them"},
