@@ -109,7 +109,7 @@ CommandResult run_command(const std::vector<std::string>& argv, const std::files
   std::fflush(nullptr);  // what is buffered here must not leave through the child
   const pid_t child = ::fork();
   if (child == 0) become(arguments.data(), folder.c_str(), ends[1], limits);
-  if (child > 0) ::setpgid(child, child);  // it does so, too: whoever comes first
+  if (child > 0) ::setpgid(child, child);  // the child does, too: either may be first
   ::close(ends[1]);
   if (child < 0) {
     ::close(ends[0]);

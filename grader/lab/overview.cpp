@@ -83,7 +83,7 @@ std::string why_text(const Lab& lab, const std::vector<Row>& rows, const Exercis
   if (own->state == State::updated) {
     return "the course has a new version of it";
   }
-  // ./lab start judges a file that nobody has touched.
+  // ./lab start judges the first part before anybody has written to it.
   const bool begun = own->state == State::not_yet || own->state == State::changed;
   if (begun && own->verdict != "unsolved") {
     return "you have started it" + (own->verdict.empty() ? "" : "; last verdict: " + own->verdict);
