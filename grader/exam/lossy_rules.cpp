@@ -52,11 +52,15 @@ bool fits(const Numbers& seen, const Numbers& gives, const Right& right) {
 
 // Every value too large or too small by one factor, which rounding does not explain.
 std::optional<Cause> scaled(const Numbers& seen, const Right& right) {
-  constexpr std::size_t enough = 4;  // of fewer values, one factor may be a coincidence
+  constexpr std::size_t enough = 4;  // of fewer different values, one factor may be a coincidence
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < right.values.size(); ++i) {
     if (std::isfinite(right.values[i]) && right.values[i] != 0) places.push_back(i);
   }
+  const auto value_at = [&](std::size_t i) { return right.values[i]; };
+  std::ranges::sort(places, {}, value_at);
+  const auto [first_again, end] = std::ranges::unique(places, {}, value_at);
+  places.erase(first_again, end);
   if (places.size() < enough) return std::nullopt;
   const std::size_t at = *std::ranges::max_element(
       places, {}, [&](std::size_t i) { return std::fabs(right.values[i]); });
