@@ -72,7 +72,7 @@ void send_canaries(const Lab& lab, const Sandbox& sandbox, const std::filesystem
   };
   const std::array<Canary, 3> canaries{
       Canary{"the reference", reference, "pass", exercise.points},
-      Canary{"the stub", read_text(lab.places.stub(exercise)), "unsolved", 0},
+      Canary{"the stub", pristine(lab.places, exercise), "unsolved", 0},
       Canary{"a file that exits before main", reference + leaves_before_main, "rank exited", 0}};
   std::vector<PlannedUnit> units;
   for (const Canary& canary : canaries) {

@@ -103,8 +103,9 @@ class Graph {
  private:
   void add_exercise(const Exercise& exercise) {
     Names& roots = proofs_[exercise.address()];
-    roots.insert("grader/lab/proof");
-    if (exercise.kind == Kind::quiz) return;
+    const bool quiz = exercise.kind == Kind::quiz;
+    roots.insert(quiz ? "grader/lab/quiz_proof" : "grader/lab/proof");
+    if (quiz) return;
     const std::string solution = "solutions/" + exercise.address();
     const std::string part = "grader/parts/" + exercise.address();
     roots.insert({solution, part + "/exam", part + "/player", "grader/play/player_main"});
@@ -123,7 +124,7 @@ const Exercise* exercise_of(const std::string& path, const Course& course) {
     if (begins(path, "tests/exercises/" + exercise.address() + "/")) return &exercise;
     for (const char* tree : {"exercises/", "solutions/"}) {
       const std::string stem = tree + exercise.address();
-      if (path == stem + ".toml" || path == stem + "_key.toml" || path == stem + ".cpp") {
+      if (path == stem + ".toml" || path == stem + ".cpp") {
         return &exercise;
       }
     }

@@ -5,9 +5,9 @@
 #include <random>
 
 #include "engine/base/error.hpp"
+#include "grader/course/quiz_file.hpp"
 #include "grader/course/quiz_hashes.hpp"
 #include "grader/course/slow_hash.hpp"
-#include "grader/course/toml_file.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -135,7 +135,7 @@ class Hashing {
 
 std::string hashed_key(const std::filesystem::path& key) {
   json hashed{{"note", hashes_can_be_guessed}, {"question", json::array()}};
-  const json answered = read_toml(key);
+  const json answered = quiz_rules(key);
   try {
     for (const json& question : key_entry(answered, "question")) {
       hashed["question"].push_back(Hashing(question).question());

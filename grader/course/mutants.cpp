@@ -14,8 +14,8 @@ namespace {
 
 using nlohmann::json;
 using Keys = std::vector<std::string>;
-const Keys keys_of_edit{"find", "through", "put", "in"};
-const Keys keys_of_mutant{"name", "verdict", "says", "find", "through", "put", "in"};
+const Keys keys_of_edit{"find", "through", "put"};
+const Keys keys_of_mutant{"name", "verdict", "says", "find", "through", "put"};
 const Keys keys_beside_edits{"name", "verdict", "says", "edit"};
 
 // Names become files and are spoken with spaces.
@@ -83,7 +83,6 @@ class Reader {
       fail(table, "", "the mutant has no 'put' (to delete the text: put = '')");
     edit.put = optional(table, "put");
     edit.through = optional(table, "through");
-    edit.in = optional(table, "in");
     if (edit.through.empty() && edit.put == edit.find) {
       fail(table, "put", "'put' is the same text as 'find'");
     }
@@ -105,38 +104,23 @@ struct Passage {
   const Edit* edit = nullptr;
 };
 
-// Where the question with that id stands: from its [[question]] to the next.
-Passage question(std::string_view quiz, const Edit& edit) {
-  constexpr std::string_view head = "[[question]]\n";
-  for (std::size_t at = quiz.find(head); at != std::string_view::npos;) {
-    const std::size_t next = std::min(quiz.find(head, at + 1), quiz.size());
-    const std::string id = "\nid = \"" + edit.in + "\"\n";
-    if (quiz.substr(at, next - at).find(id) != std::string_view::npos) return {at, next, &edit};
-    at = next == quiz.size() ? std::string_view::npos : next;
-  }
-  throw UsageError(text(edit.where, ": the reference has no question '", edit.in, "'"));
-}
-
 Passage passage_of(std::string_view reference, const Edit& edit) {
-  const Passage whole{0, reference.size(), &edit};
-  const Passage within = edit.in.empty() ? whole : question(reference, edit);
-  const std::string_view seen = reference.substr(within.begin, within.end - within.begin);
-  const std::size_t at = seen.find(edit.find);
+  const std::size_t at = reference.find(edit.find);
   if (at == std::string_view::npos) {
     throw UsageError(edit.where + ": the reference does not contain this text");
   }
-  if (seen.find(edit.find, at + 1) != std::string_view::npos) {
+  if (reference.find(edit.find, at + 1) != std::string_view::npos) {
     throw UsageError(edit.where + ": the reference contains this text more than once");
   }
   std::size_t end = at + edit.find.size();
   if (!edit.through.empty()) {
-    const std::size_t last = seen.find(edit.through, end);
+    const std::size_t last = reference.find(edit.through, end);
     if (last == std::string_view::npos) {
       throw UsageError(edit.where + ": in the reference, no 'through' follows this text");
     }
     end = last + edit.through.size();
   }
-  return {within.begin + at, within.begin + end, &edit};
+  return {at, end, &edit};
 }
 
 }  // namespace

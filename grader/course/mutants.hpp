@@ -9,10 +9,9 @@
 //   put = 'sum.reduce_(data);'   what stands there in the mutant
 //
 // Names are words of a to z, 0 to 9 and _. A long passage is named by its ends: `through` is text
-// that follows `find`, and all from `find` to the end of its next occurrence is replaced. In a
-// quiz, `in = "rank"` looks into the question with that id alone. A mutant of several changes has
-// [[mutant.edit]] tables, each with find, put and these two; all are looked up in the reference, so
-// their order does not matter.
+// that follows `find`, and all from `find` to the end of its next occurrence is replaced. A mutant
+// of several changes has [[mutant.edit]] tables, each with find, put and perhaps through; all are
+// looked up in the reference, so their order does not matter.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +22,6 @@ namespace lockstep::grader {
 
 struct Edit {
   std::string find, through, put;
-  std::string in;     // the id of a question; "" everywhere
   std::string where;  // "tests/…/mutants.toml:12", the line of `find`
 };
 

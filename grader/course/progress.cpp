@@ -169,7 +169,10 @@ void change_progress(const std::filesystem::path& file,
 }
 
 std::uint64_t content_hash_of(const std::filesystem::path& file) {
-  const std::string content = read_text(file);
+  return content_hash(read_text(file));
+}
+
+std::uint64_t content_hash(const std::string& content) {
   return checksum_of(std::as_bytes(std::span(content)));
 }
 

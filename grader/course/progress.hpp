@@ -52,6 +52,7 @@ void change_progress(const std::filesystem::path& file,
                      const std::function<void(Progress&)>& change);
 
 std::uint64_t content_hash_of(const std::filesystem::path& file);
+std::uint64_t content_hash(const std::string& content);
 std::int64_t seconds_now();  // since 1970
 
 }  // namespace lockstep::grader

@@ -1,13 +1,12 @@
 #include "grader/course/quiz.hpp"
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "engine/base/error.hpp"
+#include "grader/course/quiz_file.hpp"
 #include "grader/course/quiz_hashes.hpp"
 #include "grader/course/quiz_rules.hpp"
 #include "grader/course/text_file.hpp"
-#include "grader/course/toml_file.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -77,7 +76,7 @@ std::vector<AnswerReport> grade_answers(const std::filesystem::path& answers,
   const std::string name = rules.shown.empty() ? answers.string() : rules.shown;
   const std::vector<GivenAnswer> given = reader.answers(read_text(answers), name);
   const json rules_of_all =
-      key.extension() == ".json" ? json::parse(read_text(key)) : read_toml(key);
+      key.extension() == ".json" ? json::parse(read_text(key)) : quiz_rules(key);
   std::vector<AnswerReport> reports;
   const json& questions =
       judged_by(key, "", [&]() -> const json& { return key_entry(rules_of_all, "question"); });
@@ -97,20 +96,6 @@ std::vector<AnswerReport> grade_answers(const std::filesystem::path& answers,
     reports.push_back(std::move(report));
   }
   return reports;
-}
-
-std::string blank_quiz(const std::string& answered) {
-  const std::string mark = "answer = \"";
-  std::istringstream in(answered);
-  std::string out;
-  for (std::string line; std::getline(in, line);) {
-    const std::size_t close = line.find('"', mark.size());
-    if (line.rfind(mark, 0) == 0 && close != std::string::npos) {
-      line.erase(mark.size(), close - mark.size());  // what it expects, the comment, stays
-    }
-    out += line + "\n";
-  }
-  return out;
 }
 
 }  // namespace lockstep::grader

@@ -1,4 +1,5 @@
-// Quizzes: questions in a file the student fills in, rules in a key the student's copy lacks.
+// Quizzes: questions in a file the student fills in, rules in a key the student's copy lacks. The
+// key is the authors' file (quiz_file.hpp), or JSON with hashes (quiz_hashes.hpp).
 //
 //   choice   one letter; every wrong letter has its reason
 //   order    letters; any linear extension of the key's partial order is right
@@ -45,8 +46,5 @@ struct AnswerReport {
 //           it is missing, Error when the key is not usable
 std::vector<AnswerReport> grade_answers(const std::filesystem::path& answers,
                                         const std::filesystem::path& key, const QuizRules& rules);
-
-// The file as students get it: every answer empty.
-std::string blank_quiz(const std::string& answered);
 
 }  // namespace lockstep::grader

@@ -1,6 +1,7 @@
 #include "grader/course/workspace.hpp"
 
 #include "engine/base/text.hpp"
+#include "grader/course/quiz_file.hpp"
 #include "grader/course/text_file.hpp"
 
 namespace lockstep::grader {
@@ -23,13 +24,22 @@ std::string Places::shown(const fs::path& path) const {
   return relative.empty() || *relative.begin() == ".." ? path.string() : relative.string();
 }
 
+std::string pristine(const Places& places, const Exercise& exercise) {
+  const bool derived = exercise.kind == Kind::quiz && fs::exists(places.solution(exercise));
+  return derived ? quiz_for_students(places.solution(exercise)) : read_text(places.stub(exercise));
+}
+
+std::string reference_answer(const Places& places, const Exercise& exercise) {
+  const fs::path file = places.solution(exercise);
+  return exercise.kind == Kind::quiz ? answered_quiz(file) : read_text(file);
+}
+
 std::vector<const Exercise*> copy_missing_stubs(const Places& places, const Course& course) {
   std::vector<const Exercise*> copied;
   for (const Exercise& exercise : course.exercises) {
     const fs::path file = places.work(exercise);
     if (fs::exists(file)) continue;
-    fs::create_directories(file.parent_path());
-    fs::copy_file(places.stub(exercise), file);
+    write_text(file, pristine(places, exercise));
     copied.push_back(&exercise);
   }
   return copied;
@@ -37,7 +47,7 @@ std::vector<const Exercise*> copy_missing_stubs(const Places& places, const Cour
 
 bool is_pristine(const Places& places, const Exercise& exercise) {
   const fs::path file = places.work(exercise);
-  return fs::is_regular_file(file) && read_text(file) == read_text(places.stub(exercise));
+  return fs::is_regular_file(file) && read_text(file) == pristine(places, exercise);
 }
 
 fs::path reset_work(const Places& places, const Exercise& exercise) {
@@ -49,7 +59,7 @@ fs::path reset_work(const Places& places, const Exercise& exercise) {
     kept = free_backup(file);
     fs::rename(file, kept);
   }
-  fs::copy_file(places.stub(exercise), file);
+  write_text(file, pristine(places, exercise));
   return kept;
 }
 

@@ -1,6 +1,6 @@
 // Where the files of an exercise lie, and the student's copies in work/.
 //
-//   exercises/ pristine stubs, tasks and hints     solutions/ references and quiz keys
+//   exercises/ pristine stubs, tasks and hints     solutions/ references, and quizzes with answers
 //   work/      the student's copies, not tracked   build/<preset>/ recipes and players
 #pragma once
 
@@ -21,16 +21,16 @@ struct Places {
   std::filesystem::path manifest(const Exercise& e) const {
     return root / "exercises" / (e.address() + ".toml");
   }
+  // Of a quiz only in the students' edition; elsewhere pristine() makes it.
   std::filesystem::path stub(const Exercise& e) const { return root / "exercises" / e.file(); }
   std::filesystem::path task(const Exercise& e) const {
     return root / "exercises" / (e.address() + ".md");
   }
   std::filesystem::path common_hints() const { return root / "exercises" / "common_hints.md"; }
   std::filesystem::path solution(const Exercise& e) const { return root / "solutions" / e.file(); }
-  // The rules of a quiz; where the repository's own are not handed out, their hashes.
+  // What a quiz is judged by: its file or, where that is not handed out, hashes.
   std::filesystem::path quiz_key(const Exercise& e) const {
-    const std::filesystem::path key = root / "solutions" / (e.address() + "_key.toml");
-    return std::filesystem::exists(key) ? key : hashed_key(e);
+    return std::filesystem::exists(solution(e)) ? solution(e) : hashed_key(e);
   }
   std::filesystem::path work(const Exercise& e) const { return root / "work" / e.file(); }
   std::filesystem::path progress() const { return root / "work" / ".progress"; }
@@ -68,6 +68,12 @@ struct Places {
   // Relative to the root where it lies below it: how a path is shown to a person.
   std::string shown(const std::filesystem::path& path) const;
 };
+
+// The exercise's file as it is handed out: the stub, or the quiz without its answers.
+std::string pristine(const Places& places, const Exercise& exercise);
+
+// The reference as a student would hand it in: a quiz without its rules.
+std::string reference_answer(const Places& places, const Exercise& exercise);
 
 // Copies the stubs that work/ lacks and returns them, in course order. Never overwrites.
 std::vector<const Exercise*> copy_missing_stubs(const Places& places, const Course& course);

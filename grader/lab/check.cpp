@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "grader/course/text_file.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/editors.hpp"
 #include "grader/lab/grade.hpp"
@@ -82,6 +83,11 @@ std::vector<const Exercise*> chosen(const Lab& lab, const Arguments& arguments) 
 fs::path file_of(const Lab& lab, const Exercise& exercise, const std::string& from) {
   const fs::path file = folder_named(lab, from) / exercise.file();
   if (fs::is_regular_file(file)) return file;
+  if (from == "exercises" && exercise.kind == Kind::quiz) {
+    const fs::path made = lab.places.build / "exercises" / exercise.file();
+    write_text(made, pristine(lab.places, exercise));
+    return made;
+  }
   if (lab.packed && from == "solutions") {
     throw UsageError("this is the students' edition: it has no references to judge");
   }

@@ -6,7 +6,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
 #include "grader/course/mutants.hpp"
-#include "grader/course/quiz.hpp"
+#include "grader/course/quiz_file.hpp"
 #include "grader/course/stub.hpp"
 #include "grader/course/task.hpp"
 #include "grader/course/text_file.hpp"
@@ -124,18 +124,25 @@ void check_code(const Lab& lab, const Exercise& exercise, Problems& problems) {
   }
 }
 
+void check_quiz(const fs::path& file, Problems& problems) {
+  if (!fs::exists(file)) return;
+  try {
+    quiz_rules(file);
+    quiz_for_students(file);
+  } catch (const Error& error) {
+    problems.emplace_back(error.what());
+  }
+}
+
 void check_exercise(const Lab& lab, const Exercise& exercise, Problems& problems) {
   const Places& places = lab.places;
   need(places.solution(exercise), places, problems);
-  need(places.stub(exercise), places, problems);
   need(places.task(exercise), places, problems);
-  need(places.root / "tests" / "exercises" / exercise.address(), places, problems);
   check_task(lab, exercise, problems);
-  if (exercise.kind == Kind::code) {
-    check_code(lab, exercise, problems);
-  } else {
-    need(places.quiz_key(exercise), places, problems);
-  }
+  if (exercise.kind == Kind::quiz) return check_quiz(places.solution(exercise), problems);
+  need(places.stub(exercise), places, problems);
+  need(places.root / "tests" / "exercises" / exercise.address(), places, problems);
+  check_code(lab, exercise, problems);
   if (!fs::exists(places.solution(exercise)) || !fs::exists(places.stub(exercise))) return;
   if (read_text(places.stub(exercise)) != fresh_stub(lab, exercise)) {
     problems.push_back(places.shown(places.stub(exercise)) +
@@ -177,8 +184,7 @@ void check_kills(const Lab& lab, const Exercise& exercise, Problems& problems) {
 }  // namespace
 
 std::string fresh_stub(const Lab& lab, const Exercise& exercise) {
-  const std::string reference = read_text(lab.places.solution(exercise));
-  return exercise.kind == Kind::quiz ? blank_quiz(reference) : stub_of(reference, exercise.name);
+  return stub_of(read_text(lab.places.solution(exercise)), exercise.name);
 }
 
 std::vector<std::string> course_problems(const Lab& lab) {
@@ -190,11 +196,14 @@ std::vector<std::string> course_problems(const Lab& lab) {
   for (const Exercise& exercise : lab.course.exercises) {
     check_exercise(lab, exercise, problems);
     check_causes(lab, lab.places.task(exercise), causes, problems);
-    check_kills(lab, exercise, problems);
-    stubs.insert({exercise.file(), exercise.address() + ".toml", exercise.address() + ".md"});
-    solutions.insert({exercise.file(), exercise.address() + "_key.toml"});
-    proofs.insert(exercise.address());
-    if (exercise.kind == Kind::code) exams.insert(exercise.address());
+    if (exercise.kind == Kind::code) check_kills(lab, exercise, problems);
+    stubs.insert(exercise.address() + ".md");
+    solutions.insert(exercise.file());
+    if (exercise.kind == Kind::code) {
+      stubs.insert({exercise.file(), exercise.address() + ".toml"});
+      proofs.insert(exercise.address());
+      exams.insert(exercise.address());
+    }
     need(lab.places.root / "lessons" / exercise.reading / "README.md", lab.places, problems);
   }
   find_stray(lab.places.root / "exercises", stubs, lab.places, problems);

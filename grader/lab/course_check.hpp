@@ -12,7 +12,7 @@ namespace lockstep::grader {
 // One sentence a problem; empty when the course is consistent.
 std::vector<std::string> course_problems(const Lab& lab);
 
-// The stub as the reference makes it (a quiz: without its answers).
+// The stub of a code exercise as the reference makes it.
 std::string fresh_stub(const Lab& lab, const Exercise& exercise);
 
 }  // namespace lockstep::grader

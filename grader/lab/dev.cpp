@@ -19,6 +19,7 @@ namespace {
 
 Exit write_stubs(const Lab& lab) {
   for (const Exercise& exercise : lab.course.exercises) {
+    if (exercise.kind == Kind::quiz) continue;
     const std::string stub = fresh_stub(lab, exercise);
     const auto file = lab.places.stub(exercise);
     if (std::filesystem::exists(file) && read_text(file) == stub) continue;

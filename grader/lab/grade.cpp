@@ -126,7 +126,7 @@ Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem
 void note_standing(const Lab& lab, const Exercise& exercise, const Report& report) {
   Judged judged;
   judged.content_hash = content_hash_of(lab.places.work(exercise));
-  judged.stub_hash = content_hash_of(lab.places.stub(exercise));
+  judged.stub_hash = content_hash(pristine(lab.places, exercise));
   judged.verdict = name_of(report.verdict);
   judged.points = report.points;
   judged.judged_at = seconds_now();

@@ -10,6 +10,7 @@
 #include "grader/course/mutants.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/grade.hpp"
+#include "grader/lab/quiz_proof.hpp"
 #include "grader/lab/version_players.hpp"
 
 namespace lockstep::grader {
@@ -53,7 +54,7 @@ class Prover {
     expect("the reference", lab_.places.solution(exercise_), Verdict::pass, "");
     for (const CheckReport& check : report_.checks) proof_.kills.checks.push_back(check.name);
     options_.battery = Battery::whole;
-    if (exercise_.kind == Kind::code) reject_nothing_done();
+    reject_nothing_done();
     int mutants = 0, alternatives = 0;
     for (const Mutant& mutant : mutants_) mutants += reject(mutant);
     for (const fs::path& file : alternatives_) {
@@ -90,7 +91,6 @@ class Prover {
       mutants_.push_back(std::move(mutant));
     }
     files.insert(files.end(), alternatives_.begin(), alternatives_.end());
-    if (exercise_.kind == Kind::quiz) return;
     const std::string stub = read_text(lab_.places.stub(exercise_));
     const bool gives = stub.find("\nvoid ") == std::string::npos;
     nothing_done_ =
@@ -223,7 +223,7 @@ class Prover {
     for (const CheckReport& check : report_.checks) {
       said += "\n" + check.message;
       const bool goes_on = check.verdict == Verdict::pass || check.verdict == Verdict::efficiency;
-      if (!goes_on && exercise_.kind == Kind::code) break;
+      if (!goes_on) break;
     }
     return said;
   }
@@ -235,7 +235,7 @@ class Prover {
   std::vector<Mutant> mutants_;  // those that fit the reference
   std::vector<fs::path> alternatives_;
   std::vector<const char*> nothing_done_;  // what a body that does nothing is, the likelier first
-  std::optional<VersionPlayers> players_;  // of code
+  std::optional<VersionPlayers> players_;
   JudgeOptions options_;
   std::optional<ExerciseKills> kept_;  // what kills.md tells
   std::string nothing_kept_;           // why it tells nothing
@@ -262,7 +262,8 @@ ExerciseKills kept_kills(const Lab& lab, const Exercise& exercise) {
 }
 
 Proof prove_exercise(const Lab& lab, const Exercise& exercise, std::function<void()> judged) {
-  return Prover(lab, exercise, std::move(judged)).prove();
+  return exercise.kind == Kind::quiz ? prove_quiz(lab, exercise, judged)
+                                     : Prover(lab, exercise, std::move(judged)).prove();
 }
 
 }  // namespace lockstep::grader

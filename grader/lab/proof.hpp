@@ -1,7 +1,7 @@
-// The proof of an exercise: that its checks accept what is right and reject what is wrong, for the
-// right reason. tests/exercises/NN_lesson/part/ holds
+// The proof of a code exercise (quiz_proof.hpp has that of a quiz): that its checks accept what is
+// right and reject what is wrong, for the right reason. tests/exercises/NN_lesson/part/ holds
 //   mutants.toml             wrong answers, as changes of the reference (grader/course/mutants.hpp)
-//   alternatives/NAME.cpp    another right solution (.toml for a quiz)
+//   alternatives/NAME.cpp    another right solution
 //   kills.md                 what the proof saw: which check fails which mutant
 // The stub must be unsolved, the reference must earn all points. Every check is run on every
 // mutant, and kills.md must tell the same.

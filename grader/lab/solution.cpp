@@ -64,7 +64,7 @@ Exit solution_command(const Lab& lab, const Words& words) {
   }
   if (!passed) note_revealed(lab, exercise);
   const auto file = lab.places.solution(exercise);
-  const std::string reference = read_text(file);
+  const std::string reference = reference_answer(lab.places, exercise);
   std::cout << bold(lab.paint, lab.places.shown(file)) << "\n\n"
             << (exercise.kind == Kind::quiz ? reference : highlighted(reference, lab.paint));
   if (!passed) {

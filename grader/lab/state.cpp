@@ -39,7 +39,7 @@ State state_of(const Lab& lab, const Exercise& exercise, const Progress& progres
   if (found == progress.end() || !fs::exists(file)) return State::untouched;
   const Standing& standing = found->second;
   const std::uint64_t content = content_hash_of(file);
-  const std::uint64_t stub = content_hash_of(lab.places.stub(exercise));
+  const std::uint64_t stub = content_hash(pristine(lab.places, exercise));
   if (!standing.last) {
     const bool old = content == standing.begun_from && content != stub;
     return old ? State::updated : State::untouched;
@@ -72,7 +72,7 @@ void note_begun(const Lab& lab, const std::vector<const Exercise*>& exercises) {
   change_progress(lab.places.progress(), [&](Progress& progress) {
     for (const Exercise* exercise : exercises) {
       Standing& standing = progress[exercise->address()];
-      standing.begun_from = content_hash_of(lab.places.stub(*exercise));
+      standing.begun_from = content_hash(pristine(lab.places, *exercise));
       standing.begun_at = seconds_now();
     }
   });

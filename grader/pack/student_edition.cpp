@@ -107,6 +107,7 @@ void write_student_edition(const Lab& lab, const fs::path& folder) {
       built.recipe(exercise);
     } else {
       const Places there{folder, folder / "build" / "release"};
+      write_text(there.stub(exercise), pristine(lab.places, exercise));
       write_text(there.hashed_key(exercise), hashed_key(lab.places.quiz_key(exercise)));
     }
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "grader/course/command.hpp"
+#include "grader/course/quiz_file.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
@@ -26,7 +27,7 @@ struct QuizClass {
   fs::path submissions() const { return scratch.path() / "submissions"; }
   fs::path out() const { return scratch.path() / "out"; }
   void hand_in(const std::string& who, const std::string& more) const {
-    const std::string quiz = read_text(tree_root / "solutions/05_data_parallel/quiz.toml");
+    const std::string quiz = answered_quiz(tree_root / "solutions/05_data_parallel/quiz.toml");
     write_text(submissions() / who / "05_data_parallel" / "quiz.toml", quiz + more);
   }
   std::vector<std::string> command(const std::vector<std::string>& more) const {
@@ -40,7 +41,7 @@ struct QuizClass {
   }
   // The same where the quiz has another key.
   CommandResult grade_by_new_key(const std::vector<std::string>& more) const {
-    const fs::path key = tree_root / "solutions/05_data_parallel/quiz_key.toml";
+    const fs::path key = tree_root / "solutions/05_data_parallel/quiz.toml";
     const fs::path mended = scratch.path() / "quiz_key.toml";
     write_text(mended, read_text(key) + "# mended\n");
     std::vector<std::string> words{

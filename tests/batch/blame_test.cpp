@@ -7,6 +7,7 @@
 
 #include "engine/base/text.hpp"
 #include "grader/course/command.hpp"
+#include "grader/course/quiz_file.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 
@@ -116,9 +117,9 @@ TEST_CASE("grade: no text of a student moves a terminal, and none names a privat
   all.hand_in("throws", code, part_that("throw std::runtime_error(\"" + nasty + " thrown\");"));
   all.hand_in("prints", code, part_that("std::puts(\"" + nasty + " printed\");"));
   all.hand_in("answers", quiz,
-              with(read_text(lab_root / "exercises" / quiz), "answer = \"\"",
+              with(quiz_for_students(lab_root / "solutions" / quiz), "answer = \"\"",
                    "answer = \"\\u001b[31m\\u009b\\u202E answered\""));
-  const std::string blank = read_text(lab_root / "exercises" / quiz);
+  const std::string blank = quiz_for_students(lab_root / "solutions" / quiz);
   const std::vector<std::pair<std::string, std::string>> unreadable{
       {"empty", ""},
       {"no_quote", with(blank, "answer = \"\"", "answer = \"x")},

@@ -11,6 +11,7 @@
 
 #include "engine/base/text.hpp"
 #include "grader/course/command.hpp"
+#include "grader/course/quiz_file.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
@@ -46,7 +47,7 @@ struct Term {
       return read_text(repository / "solutions" / (lesson + file));
     };
     const std::string rate = solution("scale_learning_rate.cpp"),
-                      mean = solution("average_gradients.cpp"), quiz = solution("quiz.toml");
+                      mean = solution("average_gradients.cpp"), quiz = answered_quiz(key());
     const std::vector<std::string> rates{
         rate,
         rate,
@@ -80,7 +81,7 @@ struct Term {
     fs::permissions(scratch.path() / "seed", fs::perms(0600));
     write("quiz_key.toml", read_text(key()) + "# mended in mid-term\n");
   }
-  static fs::path key() { return repository / "solutions/05_data_parallel/quiz_key.toml"; }
+  static fs::path key() { return repository / "solutions/05_data_parallel/quiz.toml"; }
   fs::path submissions() const { return scratch.path() / "submissions"; }
   void write(const char* file, const std::string& content) const {
     write_text(scratch.path() / file, content);

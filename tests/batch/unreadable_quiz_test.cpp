@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "grader/course/command.hpp"
+#include "grader/course/quiz_file.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
@@ -42,7 +43,7 @@ struct Variant {
 
 // By student.
 std::map<std::string, Variant> variants() {
-  const std::string stub = read_text(course_root / "exercises" / quiz_file);
+  const std::string stub = quiz_for_students(course_root / "solutions" / quiz_file);
   const std::string answer = "answer = \"\"";
   const std::string head = "[[question]]\nid = \"order\"\n";
   return {

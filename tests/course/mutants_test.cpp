@@ -64,15 +64,6 @@ TEST_CASE("a mutant: its edits are looked up in the reference, in any order") {
                     test::contains("mutants.toml:9: ") && test::contains("overlaps"));
 }
 
-TEST_CASE("a mutant of a quiz: 'in' looks into one question") {
-  const std::string quiz =
-      "[[question]]\nid = \"p\"\nanswer = \"a\"\n\n[[question]]\nid = \"q\"\nanswer = \"a\"\n";
-  CHECK(mutated(quiz, mutant("in = 'q'\nfind = 'answer = \"a\"'\nput = 'answer = \"b\"'\n")) ==
-        "[[question]]\nid = \"p\"\nanswer = \"a\"\n\n[[question]]\nid = \"q\"\nanswer = \"b\"\n");
-  CHECK_THROWS_WITH(mutated(quiz, mutant("in = 'r'\nfind = 'a'\nput = 'b'\n")),
-                    test::contains("mutants.toml:6: ") && test::contains("no question 'r'"));
-}
-
 TEST_CASE("a mutant: a text to find that is absent, or there twice, is told with its line") {
   const Mutant two = mutant("put = 'y'\nfind = 'x'\n");
   CHECK_THROWS_WITH(mutated("a", two),

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
+#include "grader/course/quiz_file.hpp"
 #include "grader/course/text_file.hpp"
-#include "grader/course/toml_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 
@@ -82,9 +82,9 @@ TEST_CASE("hashed keys: judge every quiz of the course as its key does") {
   const fs::path solutions = fs::path(LOCKSTEP_ROOT) / "solutions";
   int compared = 0;
   for (const auto& lesson : fs::directory_iterator(solutions)) {
-    const fs::path file = lesson.path() / "quiz_key.toml";
+    const fs::path file = lesson.path() / "quiz.toml";
     if (!fs::exists(file)) continue;
-    const json open = read_toml(file), hashed = json::parse(hashed_key(file));
+    const json open = quiz_rules(file), hashed = json::parse(hashed_key(file));
     REQUIRE(open.at("question").size() == hashed.at("question").size());
     for (std::size_t i = 0; i < open.at("question").size(); ++i) {
       const json& question = open.at("question")[i];
@@ -102,11 +102,12 @@ TEST_CASE("hashed keys: judge every quiz of the course as its key does") {
 TEST_CASE("hashed keys: no reason and no answer can be read") {
   const fs::path solutions = fs::path(LOCKSTEP_ROOT) / "solutions";
   for (const auto& lesson : fs::directory_iterator(solutions)) {
-    const fs::path file = lesson.path() / "quiz_key.toml";
+    const fs::path file = lesson.path() / "quiz.toml";
     if (!fs::exists(file)) continue;
     const std::string hashed = hashed_key(file);
     CHECK_THAT(hashed, test::contains("small ones can be guessed"));
-    for (const json& question : read_toml(file).at("question")) {
+    const json open = quiz_rules(file);
+    for (const json& question : open.at("question")) {
       INFO(file.string() << ", " << question.at("id"));
       for (const char* list : {"mistake", "edge"}) {
         for (const json& each : question.value(list, json::array())) {
@@ -123,7 +124,7 @@ TEST_CASE("hashed keys: no reason and no answer can be read") {
 }
 
 TEST_CASE("hashed keys: two of one quiz have nothing in common but what is open") {
-  const fs::path key = fs::path(LOCKSTEP_ROOT) / "solutions/01_why_distribute/quiz_key.toml";
+  const fs::path key = fs::path(LOCKSTEP_ROOT) / "solutions/01_why_distribute/quiz.toml";
   const json one = json::parse(hashed_key(key)), other = json::parse(hashed_key(key));
   for (std::size_t i = 0; i < one.at("question").size(); ++i) {
     CHECK(one.at("question")[i].at("salt") != other.at("question")[i].at("salt"));

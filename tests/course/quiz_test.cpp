@@ -3,10 +3,12 @@
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
+#include "tests/course/one_question.hpp"
 #include "tests/course/scratch.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -16,21 +18,23 @@ AnswerReport answered(const std::string& key, const std::string& answer,
   const test::Scratch scratch;
   write_text(scratch.path() / "quiz.toml",
              "[[question]]\nid = \"q\"\ntitle = \"t\"\nanswer = \"" + answer + "\"\n");
-  write_text(scratch.path() / "key.toml", "[[question]]\nid = \"q\"\n" + key);
+  write_text(scratch.path() / "key.toml", test::one_question(key));
   return grade_answers(scratch.path() / "quiz.toml", scratch.path() / "key.toml", rules).at(0);
 }
 
 const std::string choice =
-    "type = \"choice\"\nright = \"b\"\n[question.wrong]\na = \"not a\"\nc = \"not c\"\n";
+    "type = \"choice\"\noptions = [\"a  1\", \"b  2\", \"c  3\"]\nanswer = \"b\"\n"
+    "[question.wrong]\na = \"not a\"\nc = \"not c\"\n";
 const std::string order =
-    "type = \"order\"\nsteps = \"abcd\"\nedge = [\n"
+    "type = \"order\"\noptions = [\"a  1\", \"b  2\", \"c  3\", \"d  4\"]\n"
+    "answer = \"a b c d\"\nedge = [\n"
     "{ before = \"a\", after = \"b\", because = \"b reads a\" },\n"
     "{ before = \"b\", after = \"d\", because = \"d reads b\" } ]\n";
 const std::string bytes =
-    "type = \"number\"\nvalue = 7\nunit = \"GB\"\ntolerance = 0.002\notherwise = \"think again\"\n"
+    "type = \"number\"\nanswer = \"7 GB\"\ntolerance = 0.002\notherwise = \"think again\"\n"
     "[[question.mistake]]\nvalue = 4\nbecause = \"only the size\"\n";
 const std::string formula =
-    "type = \"formula\"\nformula = \"2*(N-1)/N*P\"\nvariables = { N = [2, 64], P = [10, 1000] }\n"
+    "type = \"formula\"\nanswer = \"2*(N-1)/N*P\"\nvariables = { N = [2, 64], P = [10, 1000] }\n"
     "measured_at = [ { N = 4, P = 100 } ]\notherwise = \"count again\"\n"
     "[[question.mistake]]\nformula = \"(N-1)/N*P\"\nbecause = \"one phase\"\n";
 
@@ -75,7 +79,7 @@ TEST_CASE("a number: units of bytes count, thousands may be separated, mistakes 
 }
 
 TEST_CASE("a number: commas separate thousands and nothing else, and nothing may follow") {
-  const std::string sixteen = "type = \"number\"\nvalue = 16\notherwise = \"no\"\n";
+  const std::string sixteen = "type = \"number\"\nanswer = \"16\"\notherwise = \"no\"\n";
   for (const char* right : {"16", "+16.0", "1.6e1", "16.", "016", "160e-1"}) {
     CAPTURE(right);
     CHECK(answered(sixteen, right).state == Answered::right);
@@ -85,7 +89,7 @@ TEST_CASE("a number: commas separate thousands and nothing else, and nothing may
     CAPTURE(refused);
     CHECK_THAT(answered(sixteen, refused).reason, test::contains("write a number such as 0.8"));
   }
-  const std::string million = "type = \"number\"\nvalue = 1234567\notherwise = \"no\"\n";
+  const std::string million = "type = \"number\"\nanswer = \"1234567\"\notherwise = \"no\"\n";
   CHECK(answered(million, "1,234,567").state == Answered::right);
   CHECK(answered(million, "1_234_567").state == Answered::right);
   CHECK_THAT(answered(million, "1234,567").reason, test::contains("groups of three"));
@@ -127,29 +131,31 @@ TEST_CASE("a formula: what the judge counted outranks the key") {
   CHECK(answered(formula, "2*(N-1)/N*P", rules).state == Answered::wrong);
 }
 
-TEST_CASE("a quiz: a key that lacks something is an error that names its file and the question") {
-  const auto broken = [](const char* key, const char* problem) {
-    CHECK_THROWS_WITH(answered(key, "3 GB"), test::contains("key.toml, question q"));
-    CHECK_THROWS_WITH(answered(key, "3 GB"), test::contains(problem));
+TEST_CASE("a quiz: hashes that lack something are an error that names file and question") {
+  const test::Scratch scratch;
+  write_text(scratch.path() / "quiz.toml", "[[question]]\nid = \"q\"\nanswer = \"b\"\n");
+  const fs::path key = scratch.path() / "key.json";
+  const auto broken = [&](const char* question, const char* problem) {
+    write_text(key, text("{\"question\": [{\"id\": \"q\", \"salt\": \"1\", ", question, "}]}"));
+    CHECK_THROWS_WITH(grade_answers(scratch.path() / "quiz.toml", key, {}),
+                      test::contains("key.json, question q") && test::contains(problem));
   };
-  broken("type = \"number\"\nunit = \"GB\"\n", "it lacks 'value'");
-  broken("type = \"number\"\nvalue = \"7\"\nunit = \"GB\"\n", "'value' is no number");
-  broken("type = \"choice\"\n[question.wrong]\n", "it lacks 'right'");
-  broken("type = \"choice\"\nright = \"b\"\nwrong = 3\n", "'wrong' is no table");
-  broken("type = \"riddle\"\n", "there is no type 'riddle'");
+  broken("\"type\": \"choice\"", "it lacks 'letters'");
+  broken("\"type\": 3", "'type' is no text");
+  broken("\"type\": \"riddle\"", "there is no type 'riddle'");
 }
 
 TEST_CASE("a quiz: a file that lost a question is an error that says how to mend it") {
   const test::Scratch scratch;
   write_text(scratch.path() / "quiz.toml", "[[question]]\nid = \"other\"\n");
-  write_text(scratch.path() / "key.toml", "[[question]]\nid = \"q\"\n" + choice);
+  write_text(scratch.path() / "key.toml", test::one_question(choice));
   CHECK_THROWS_WITH(grade_answers(scratch.path() / "quiz.toml", scratch.path() / "key.toml", {}),
                     test::contains("./lab reset " + scratch.path().filename().string() + "/quiz"));
 }
 
 TEST_CASE("a quiz: a quote that was not closed is suspected") {
   const test::Scratch scratch;
-  write_text(scratch.path() / "key.toml", "[[question]]\nid = \"q\"\n" + choice);
+  write_text(scratch.path() / "key.toml", test::one_question(choice));
   for (const char* open : {"answer = \"b\n", "answer = \"b", "answer = 'b\n"}) {
     CAPTURE(open);
     write_text(scratch.path() / "quiz.toml", std::string("[[question]]\nid = \"q\"\n") + open);
@@ -159,11 +165,6 @@ TEST_CASE("a quiz: a quote that was not closed is suspected") {
   write_text(scratch.path() / "quiz.toml", "[[question]]\nid = \n");
   CHECK_THROWS_WITH(grade_answers(scratch.path() / "quiz.toml", scratch.path() / "key.toml", {}),
                     !test::contains("closing quote"));
-}
-
-TEST_CASE("a quiz: students get it without answers, with what an answer looks like") {
-  CHECK(blank_quiz("id = \"q\"\nanswer = \"b a\"   # letters\n") ==
-        "id = \"q\"\nanswer = \"\"   # letters\n");
 }
 
 TEST_CASE("a quiz: what is nested more deeply than any quiz is refused before it is parsed") {

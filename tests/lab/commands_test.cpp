@@ -1,6 +1,7 @@
 // lab-tool as a student meets it, in a tree of its own: exit codes, words, and what it remembers.
 #include <nlohmann/json.hpp>
 
+#include "grader/course/quiz_file.hpp"
 #include "grader/lab/overview.hpp"
 #include "grader/lab/wrap.hpp"
 #include "tests/catch.hpp"
@@ -252,15 +253,15 @@ TEST_CASE("lab reset: a fresh stub, the old file beside it, and the second time 
   const Tree tree;
   tree.solve("05_data_parallel/quiz.toml");
   const fs::path file = tree.root() / "work/05_data_parallel/quiz.toml";
+  const fs::path reference = tree.root() / "solutions/05_data_parallel/quiz.toml";
   const auto first = tree.lab({"reset", "05_data_parallel/quiz"});
   CHECK(first.exit_code == 0);
   CHECK_THAT(first.output, test::contains("kept as work/05_data_parallel/quiz.toml.bak\n"));
-  CHECK(read_text(file) == read_text(tree.root() / "exercises/05_data_parallel/quiz.toml"));
+  CHECK(read_text(file) == quiz_for_students(reference));
   const auto second = tree.lab({"reset", "05_data_parallel/quiz"});
   CHECK(second.exit_code == 0);
   CHECK_THAT(second.output, test::contains("nothing changed"));
-  CHECK(read_text(file.string() + ".bak") ==
-        read_text(tree.root() / "solutions/05_data_parallel/quiz.toml"));
+  CHECK(read_text(file.string() + ".bak") == answered_quiz(reference));
 }
 
 TEST_CASE("lab: a folder in the place of a file is told, and reset moves it aside") {

@@ -7,6 +7,7 @@
 
 #include "engine/base/edition.hpp"
 #include "grader/course/command.hpp"
+#include "grader/course/quiz_file.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/pack/leaks.hpp"
 #include "grader/pack/student_edition.hpp"
@@ -77,7 +78,9 @@ class Edition {
   }
 
   void put(const std::string& file) const {
-    write_text(folder_ / "work" / file, read_text(fs::path(LOCKSTEP_ROOT) / "solutions" / file));
+    const fs::path reference = fs::path(LOCKSTEP_ROOT) / "solutions" / file;
+    write_text(folder_ / "work" / file,
+               reference.extension() == ".toml" ? answered_quiz(reference) : read_text(reference));
     if (::getuid() == 0) {
       run_command({"chown", "-R", "nobody", (folder_ / "work").string()}, "/", {});
     }
@@ -203,11 +206,20 @@ TEST_CASE("edition: works at another path as another user, and shows no referenc
 
   // What is not in it.
   for (const char* part :
-       {"solutions/0", "_key.toml", "exam.cpp", "mutants.toml", "alternatives/", "kills.md",
-        "kill_matrix", ".git", "tests/", "CMakeLists", "broken/no_average.cpp"}) {
+       {"solutions/0", "exam.cpp", "mutants.toml", "alternatives/", "kills.md", "kill_matrix",
+        ".git", "tests/", "CMakeLists", "broken/no_average.cpp"}) {
     const auto found = files_named(edition.folder(), part);
     INFO(part << ": " << (found.empty() ? "" : found.front()));
     CHECK(found.empty());
+  }
+  // Of a quiz only what students see.
+  const auto quizzes = files_named(edition.folder() / "exercises", "quiz.toml");
+  CHECK(quizzes.size() >= 11);
+  for (const std::string& quiz : quizzes) {
+    INFO(quiz);
+    const std::string words = read_text(edition.folder() / "exercises" / quiz);
+    CHECK_THAT(words, test::contains("\nanswer = \"\"") && !test::contains("because =") &&
+                          !test::contains("otherwise =") && !test::contains("wrong]"));
   }
   const Shingles shingles(LOCKSTEP_ROOT);
   // work/ has this test's own copy of a reference, and programs linked with it.

@@ -73,7 +73,7 @@ TEST_CASE("gradescope: the bundle has both scripts, a seed, the sources and no t
   CHECK(member("seed")->content.size() == 65);
   CHECK(bundle.seed_sha256.size() == 64);
   for (const char* file : {"lockstep/CMakeLists.txt", "lockstep/cmake/parts.cmake",
-                           "lockstep/solutions/03_collectives/quiz_key.toml"}) {
+                           "lockstep/solutions/03_collectives/quiz.toml"}) {
     CHECK(member(file) != nullptr);
   }
   CHECK(std::ranges::none_of(bundle.members, [](const Member& each) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
+#include "grader/course/quiz_file.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/pack/written_parts.hpp"
 #include "tests/catch.hpp"
@@ -57,7 +58,7 @@ TEST_CASE("hand-ins for JPlag: a folder a student, the base and the references b
   const fs::path amy = scratch.path() / "amy", bob = scratch.path() / "bob";
   write_text(amy / ring, read_text(course_root / "solutions" / ring));
   write_text(amy / "06_all_reduce/quiz.toml",
-             read_text(course_root / "solutions/06_all_reduce/quiz.toml"));
+             answered_quiz(course_root / "solutions/06_all_reduce/quiz.toml"));
   write_text(bob / ring, read_text(course_root / "exercises" / ring));
   const HandIns found = hand_ins_for_comparison(here(), scratch.path(), "");
   CHECK(found.students == 1);
