@@ -10,14 +10,13 @@ usage: ./lab dev check          format, lint of files that differ from main, flo
        ./lab dev stubs          generate the stubs from the references
        ./lab dev course         check that manifest, stubs and files agree
        ./lab dev prove [NAME…] [--afresh]
-                                check that stubs are unsolved, references pass and mutants die
-                                as kills.md says;
+                                check that stubs are unsolved, references pass, mutants die for
+                                the stated reason, and each check kills one;
                                 --afresh repeats proofs that held with the same files
-       ./lab dev matrix [NAME…] [--write]
-                                show which check kills which mutant; --write updates kills.md
-                                beside the mutants
+       ./lab dev matrix [NAME…] prove what has changed, and show which check kills which mutant
        ./lab dev matrix --page FILE
-                                write all kill matrices to one page, with overview and totals
+                                write the matrices of all exercises that are proved here to one
+                                page, with overview and totals
        ./lab dev impostors [NAME…] [--seeds N]
                                 check that no check holds for players that contain no part
        ./lab dev references [NAME…] [--seeds N]

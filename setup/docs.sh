@@ -45,7 +45,7 @@ site_texts() {
   find "$root/docs" "$root/engine" "$root/grader" "$root/lessons" "$root/exercises" -name '*.md' | sort
 }
 
-# Every exercise's kills.md on one page, with the totals.
+# The kill matrices of all exercises that are proved here, with the totals.
 make_kill_page() {
   ready
   build lab-tool

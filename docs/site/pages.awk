@@ -31,7 +31,6 @@ function page_of(path,    name) {
   if (path == "README.md") return "index"
   if (path == "docs/decisions/README.md") return "decisions"
   if (match(path, /^lessons\/[0-9]+_/)) return "lesson_" substr(path, 9, 2)
-  if (path ~ /\/kills\.md$/) return "kill_matrix"
   if (match(path, /\/README\.md$/)) { name = substr(path, 1, RSTART - 1); gsub(/\//, "_", name); return name }
   if (match(path, /^exercises\/[0-9]+_[^\/]*\/quiz\.md$/)) return "quiz_" substr(path, 11, 2)
   if (path ~ /^exercises\//) name = "task/" path; else name = path

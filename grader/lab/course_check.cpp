@@ -5,13 +5,11 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
-#include "grader/course/mutants.hpp"
 #include "grader/course/quiz_file.hpp"
 #include "grader/course/stub.hpp"
 #include "grader/course/task.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/judge/verdict.hpp"
-#include "grader/lab/proof.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -150,37 +148,6 @@ void check_exercise(const Lab& lab, const Exercise& exercise, Problems& problems
   }
 }
 
-std::vector<std::string> stems_in(const fs::path& folder) {
-  std::vector<std::string> stems;
-  if (fs::is_directory(folder)) {
-    for (const auto& entry : fs::directory_iterator(folder)) stems.push_back(entry.path().stem());
-  }
-  std::sort(stems.begin(), stems.end());
-  return stems;
-}
-
-std::vector<std::string> names_in(const fs::path& mutants) {
-  std::vector<std::string> names;
-  if (!fs::exists(mutants)) return names;
-  for (const Mutant& mutant : read_mutants(mutants).mutants) names.push_back(mutant.name);
-  return names;
-}
-
-// As far as it can be seen without running anything.
-void check_kills(const Lab& lab, const Exercise& exercise, Problems& problems) {
-  const fs::path file = kills_file(lab, exercise);
-  if (!fs::exists(file)) return need(file, lab.places, problems);
-  const ExerciseKills kills = kept_kills(lab, exercise);
-  const auto complain = [&](const std::string& has) {
-    problems.push_back(text(lab.places.shown(file), " has different ", has, ": ./lab dev matrix ",
-                            exercise.handle(), " --write"));
-  };
-  std::vector<std::string> mutants;
-  for (const MutantRow& row : kills.mutants) mutants.push_back(row.name);
-  if (mutants != names_in(file.parent_path() / "mutants.toml")) complain("mutants");
-  if (kills.alternatives != stems_in(file.parent_path() / "alternatives")) complain("alternatives");
-}
-
 }  // namespace
 
 std::string fresh_stub(const Lab& lab, const Exercise& exercise) {
@@ -196,7 +163,6 @@ std::vector<std::string> course_problems(const Lab& lab) {
   for (const Exercise& exercise : lab.course.exercises) {
     check_exercise(lab, exercise, problems);
     check_causes(lab, lab.places.task(exercise), causes, problems);
-    if (exercise.kind == Kind::code) check_kills(lab, exercise, problems);
     stubs.insert(exercise.address() + ".md");
     solutions.insert(exercise.file());
     if (exercise.kind == Kind::code) {

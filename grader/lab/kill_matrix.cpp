@@ -18,21 +18,6 @@ int ExerciseKills::first_kills_of(std::size_t check) const {
   }));
 }
 
-std::string first_difference(const ExerciseKills& written, const ExerciseKills& seen) {
-  if (written.checks != seen.checks) return "its checks differ";
-  if (written.alternatives != seen.alternatives) return "its alternatives differ";
-  if (written.fails_nothing_done != seen.fails_nothing_done) {
-    return "different checks fail for the part that returns at once";
-  }
-  for (const MutantRow& row : seen.mutants) {
-    const auto same = std::ranges::find(written.mutants, row.name, &MutantRow::name);
-    if (same == written.mutants.end()) return "it lacks the mutant " + row.name;
-    if (*same != row) return "the row of the mutant " + row.name + " differs";
-  }
-  return written.mutants.size() == seen.mutants.size() ? ""
-                                                       : "it lists mutants that no longer exist";
-}
-
 KillTotals totals_of(const std::vector<ExerciseKills>& all) {
   KillTotals t;
   t.exercises = static_cast<int>(all.size());

@@ -1,7 +1,6 @@
-// The kill matrix: which check rejects which mutant, when every check is run on every mutant. What
-// concerns an exercise is kept beside its mutants, tests/exercises/NN_lesson/part/kills.md, which
-// is written from this value and read back into it, so that a proof can hold the file to what it
-// sees. The page of all exercises, and every total, is made of these files when somebody reads it.
+// The kill matrix: which check rejects which mutant, when every check is run on every mutant. A
+// proof sees it. A proof that held is remembered with its matrix (proof_memory.hpp), as text that
+// is read back here; no matrix is kept in the tree.
 #pragma once
 
 #include <string>
@@ -32,14 +31,11 @@ struct ExerciseKills {
   bool operator==(const ExerciseKills&) const = default;
 };
 
-// What was written otherwise than what was seen, in words; "" when it is the same.
-std::string first_difference(const ExerciseKills& written, const ExerciseKills& seen);
+// The matrix of one exercise as a page.
+std::string kills_text(const ExerciseKills& kills);
 
-// The file kills.md.
-std::string kills_file_of(const ExerciseKills& kills);
-
-//   Throws  UsageError naming the line that is not as kills_file_of writes it
-ExerciseKills read_kills(std::string_view file);
+//   Throws  UsageError naming the line that is not as kills_text writes it
+ExerciseKills read_kills(std::string_view page);
 
 struct KillTotals {
   int exercises = 0, checks = 0, mutants = 0, alternatives = 0;
@@ -53,6 +49,8 @@ KillTotals totals_of(const std::vector<ExerciseKills>& all);
 std::string sentence_of(const KillTotals& totals);
 
 // The page for readers, in the order given.
-std::string kill_page(const std::vector<ExerciseKills>& all);
+//   unproved  exercises whose matrix is not known
+std::string kill_page(const std::vector<ExerciseKills>& all,
+                      const std::vector<std::string>& unproved);
 
 }  // namespace lockstep::grader

@@ -1,4 +1,4 @@
-// How the kill matrix is written: an exercise's own file, which is read back, and the page of all.
+// How the kill matrix is written: an exercise's own page, which is read back, and that of all.
 #include "grader/lab/kill_matrix.hpp"
 
 #include <algorithm>
@@ -133,7 +133,13 @@ std::string weak_checks(const std::vector<ExerciseKills>& all) {
                       });
 }
 
-// Reads what kills_file_of wrote, line by line.
+std::string not_known(const std::vector<std::string>& unproved) {
+  std::string names;
+  for (const std::string& name : unproved) names += (names.empty() ? "" : ", ") + escaped(name);
+  return names.empty() ? "" : text("Not proved here yet (`./lab dev prove`): ", names, ".\n\n");
+}
+
+// Reads what kills_text wrote, line by line.
 class Reader {
  public:
   explicit Reader(std::string_view file) : lines_(std::string(file)) {}
@@ -199,21 +205,20 @@ class Reader {
 
 }  // namespace
 
-std::string kills_file_of(const ExerciseKills& kills) {
+std::string kills_text(const ExerciseKills& kills) {
   return text(kills_heading, kills.handle,
-              "\n\nWhich check fails (●) which mutant of `mutants.toml`. Every check runs on every "
-              "mutant.\n`./lab dev matrix ",
-              kills.handle,
-              " --write` writes this file, and\nthe proof compares it with what it sees.\n\n",
+              "\n\nWhich check fails (●) which mutant. Every check runs on every mutant.\n\n",
               tables_of(kills));
 }
 
-ExerciseKills read_kills(std::string_view file) { return Reader(file).read(); }
+ExerciseKills read_kills(std::string_view page) { return Reader(page).read(); }
 
-std::string kill_page(const std::vector<ExerciseKills>& all) {
+std::string kill_page(const std::vector<ExerciseKills>& all,
+                      const std::vector<std::string>& unproved) {
   const KillTotals totals = totals_of(all);
   std::string page = text(
-      "# The kill matrix\n\n**", sentence_of(totals),
+      "# The kill matrix\n\n**",
+      all.empty() ? "Nothing is proved here yet: `./lab dev prove` does it." : sentence_of(totals),
       "**\n\n"
       "A check that rejects no wrong answer proves nothing. So every exercise has *mutants*, wrong "
       "answers\nthat a student might write, and *alternatives*, right answers that differ from the "
@@ -222,9 +227,10 @@ std::string kill_page(const std::vector<ExerciseKills>& all) {
       "what a student would read.\n*First* counts the mutants that a check is the first to kill:\n",
       totals.checks_first, " of the ", totals.checks,
       " checks are the first for at least one. The first row, if present, is not a mutant\nbut the "
-      "part with an empty body, made from the stub. Mutants and tables are in "
-      "`tests/exercises/`,\nand every proof compares its exercise's table with what it finds.\n\n",
-      overview_of(all), "\n", weak_checks(all));
+      "part with an empty body, made from the stub. Mutants are in `tests/exercises/`. The proof "
+      "of\nan exercise (`./lab dev prove`) demands that each mutant is rejected for its stated "
+      "reason, and\nthat every check kills at least one.\n\n",
+      overview_of(all), "\n", weak_checks(all), not_known(unproved));
   for (std::size_t i = 0; i < all.size(); ++i) {
     page += text(i ? "\n" : "", "## ", all[i].handle, "\n\n", tables_of(all[i]));
   }

@@ -40,11 +40,6 @@ class Prover {
       : lab_(lab), exercise_(exercise), judged_(std::move(judged)) {
     scratch_ = lab.places.build / "proof" / exercise.address();
     options_.limits = lab.limits;
-    try {
-      kept_ = kept_kills(lab, exercise);
-    } catch (const UsageError& error) {
-      nothing_kept_ = error.what();
-    }
   }
 
   Proof prove() {
@@ -64,7 +59,7 @@ class Prover {
     }
     if (mutants_.size() < 3) complain("fewer than three mutants");
     if (alternatives_.empty()) complain("no alternative");
-    if (!lab_.sanitized) compare_with_kept();
+    if (!lab_.sanitized) need_kills();
     proof_.summary += text(exercise_.handle(), ": ", counted(mutants, "mutant"),
                            " rejected for the stated reason, ",
                            counted(alternatives, "alternative"), " accepted\n");
@@ -104,13 +99,13 @@ class Prover {
 
   fs::path file_of(const std::string& name) const { return scratch_ / name / exercise_.file(); }
 
-  // Sanitizers see more than what is kept.
-  void compare_with_kept() {
-    if (!kept_) return complain(nothing_kept_);
-    const std::string why = first_difference(*kept_, proof_.kills);
-    if (why.empty()) return;
-    complain(text(lab_.places.shown(kills_file(lab_, exercise_)), " is out of date: ", why,
-                  ". Check it, then run: ./lab dev matrix ", exercise_.handle(), " --write"));
+  // A check that no wrong answer fails proves nothing.
+  void need_kills() {
+    const ExerciseKills& kills = proof_.kills;
+    for (std::size_t check = 0; check < kills.checks.size(); ++check) {
+      if (kills.kills_of(check) > 0) continue;
+      complain("no mutant fails the check \"" + kills.checks[check] + "\"");
+    }
   }
 
   void complain(const std::string& what) {
@@ -137,12 +132,7 @@ class Prover {
   int reject(const Mutant& mutant) {
     const fs::path file = file_of(mutant.name);
     const int rejected = expect("mutant " + mutant.name, file, mutant.verdict, mutant.says);
-    MutantRow row = row_of(mutant.name);
-    if (together_ && !lab_.sanitized && !is_kept(row)) {
-      judge_alone(file);
-      row = row_of(mutant.name);
-    }
-    proof_.kills.mutants.push_back(std::move(row));
+    proof_.kills.mutants.push_back(row_of(mutant.name));
     return rejected;
   }
 
@@ -155,10 +145,6 @@ class Prover {
       }
     }
     return row;
-  }
-
-  bool is_kept(const MutantRow& row) const {
-    return kept_ && std::ranges::find(kept_->mutants, row) != kept_->mutants.end();
   }
 
   int expect(const std::string& name, const fs::path& file, Verdict verdict,
@@ -237,29 +223,12 @@ class Prover {
   std::vector<const char*> nothing_done_;  // what a body that does nothing is, the likelier first
   std::optional<VersionPlayers> players_;
   JudgeOptions options_;
-  std::optional<ExerciseKills> kept_;  // what kills.md tells
-  std::string nothing_kept_;           // why it tells nothing
-  Report report_;                      // of the file judged last
-  bool together_ = false;              // whether it was compiled with others
+  Report report_;          // of the file judged last
+  bool together_ = false;  // whether it was compiled with others
   Proof proof_;
 };
 
 }  // namespace
-
-fs::path kills_file(const Lab& lab, const Exercise& exercise) {
-  return lab.places.root / "tests" / "exercises" / exercise.address() / "kills.md";
-}
-
-ExerciseKills kept_kills(const Lab& lab, const Exercise& exercise) {
-  const fs::path file = kills_file(lab, exercise);
-  const std::string again = "; ./lab dev matrix " + exercise.handle() + " --write writes it";
-  if (!fs::exists(file)) throw UsageError(lab.places.shown(file) + " is missing" + again);
-  try {
-    return read_kills(read_text(file));
-  } catch (const UsageError& error) {
-    throw UsageError(text(lab.places.shown(file), ": ", error.what(), again));
-  }
-}
 
 Proof prove_exercise(const Lab& lab, const Exercise& exercise, std::function<void()> judged) {
   return exercise.kind == Kind::quiz ? prove_quiz(lab, exercise, judged)

@@ -120,18 +120,26 @@ std::string digest_of(const ProofInputs& inputs) {
   return hex(all);
 }
 
-std::optional<std::string> remembered_proof(const Lab& lab, const Exercise& exercise,
-                                            const std::string& digest) {
+std::optional<RememberedProof> remembered_proof(const Lab& lab, const Exercise& exercise,
+                                                const std::string& digest) {
   const fs::path note = note_of(lab, exercise);
   if (!fs::is_regular_file(note)) return std::nullopt;
   const std::string content = read_text(note);
   if (!content.starts_with(digest + "\n")) return std::nullopt;
-  return content.substr(digest.size() + 1);
+  const std::size_t begin = digest.size() + 1, end = content.find('\n', begin);
+  if (end == std::string::npos) return std::nullopt;
+  try {
+    return RememberedProof{content.substr(begin, end - begin),
+                           read_kills(std::string_view(content).substr(end + 1))};
+  } catch (const UsageError&) {
+    return std::nullopt;  // half written
+  }
 }
 
 void remember_proof(const Lab& lab, const Exercise& exercise, const std::string& digest,
-                    const std::string& sentence) {
-  write_text(note_of(lab, exercise), digest + "\n" + sentence);
+                    const RememberedProof& proof) {
+  write_text(note_of(lab, exercise),
+             digest + "\n" + proof.sentence + "\n" + kills_text(proof.kills));
 }
 
 }  // namespace lockstep::grader

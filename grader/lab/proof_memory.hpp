@@ -1,6 +1,7 @@
 // Which proofs held, so that what no change since can affect is not proved again. A proof of code
 // is a function of files: the programs that judge, what a player is made of, the answers. One that
-// held is noted in build/<preset>/proofs/ with a digest of the state of all of them.
+// held is noted in build/<preset>/proofs/ with a digest of the state of all of them, and with its
+// kill matrix.
 //
 // What people write counts by its content; what is built, and what the machine has, by its size and
 // the time at which it was written. A clean clone remembers nothing.
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "grader/lab/kill_matrix.hpp"
 #include "grader/lab/lab.hpp"
 
 namespace lockstep::grader {
@@ -26,10 +28,15 @@ ProofInputs inputs_of_proof(const Lab& lab, const Exercise& exercise);
 
 std::string digest_of(const ProofInputs& inputs);
 
-// The proof's sentence when it held with the same digest.
-std::optional<std::string> remembered_proof(const Lab& lab, const Exercise& exercise,
-                                            const std::string& digest);
+struct RememberedProof {
+  std::string sentence;
+  ExerciseKills kills;
+};
+
+// The proof, when it held with the same digest.
+std::optional<RememberedProof> remembered_proof(const Lab& lab, const Exercise& exercise,
+                                                const std::string& digest);
 void remember_proof(const Lab& lab, const Exercise& exercise, const std::string& digest,
-                    const std::string& sentence);
+                    const RememberedProof& proof);
 
 }  // namespace lockstep::grader

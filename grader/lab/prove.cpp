@@ -70,14 +70,16 @@ Proof proof_of(const Lab& lab, const Exercise& exercise, Recall recall, Telling&
   if (exercise.kind == Kind::quiz) return prove_exercise(lab, exercise, judged);
   const std::string digest = digest_of(inputs_of_proof(lab, exercise));
   if (recall == Recall::allowed) {
-    if (const auto sentence = remembered_proof(lab, exercise, digest)) {
-      return {
-          .holds = true, .summary = *sentence + ": as before, with the same files\n", .kills = {}};
+    if (auto known = remembered_proof(lab, exercise, digest)) {
+      return {.holds = true,
+              .summary = known->sentence + ": as before, with the same files\n",
+              .kills = std::move(known->kills)};
     }
   }
   Proof proof = prove_exercise(lab, exercise, judged);
   if (proof.holds) {
-    remember_proof(lab, exercise, digest, proof.summary.substr(0, proof.summary.find('\n')));
+    const std::string sentence = proof.summary.substr(0, proof.summary.find('\n'));
+    remember_proof(lab, exercise, digest, {sentence, proof.kills});
   }
   return proof;
 }
@@ -114,12 +116,22 @@ std::vector<Proof> proofs_of(const Lab& lab, const std::vector<const Exercise*>&
   return proofs;
 }
 
-// The page of all exercises, made of what is kept.
+// The page of all code exercises, made of what proofs have seen here. Nothing is proved for it:
+// that can take an hour.
 Exit write_page(const Lab& lab, const std::string& file) {
-  std::vector<ExerciseKills> all;
-  for (const Exercise& exercise : lab.course.exercises) all.push_back(kept_kills(lab, exercise));
-  write_text(file, kill_page(all));
-  std::cout << file << ": " << sentence_of(totals_of(all)) << "\n";
+  std::vector<ExerciseKills> known;
+  std::vector<std::string> unproved;
+  for (const Exercise& exercise : lab.course.exercises) {
+    if (exercise.kind == Kind::quiz) continue;
+    auto proof = remembered_proof(lab, exercise, digest_of(inputs_of_proof(lab, exercise)));
+    if (proof) {
+      known.push_back(std::move(proof->kills));
+    } else {
+      unproved.push_back(exercise.handle());
+    }
+  }
+  write_text(file, kill_page(known, unproved));
+  std::cout << file << ": " << sentence_of(totals_of(known)) << "\n";
   return Exit::passed;
 }
 
@@ -141,18 +153,12 @@ Exit matrix_command(const Lab& lab, Words words) {
     }
     return write_page(lab, words.back());
   }
-  const bool writes = std::erase(words, "--write") > 0;
-  const auto exercises = asked_for(lab, words);
-  const auto proofs = proofs_of(lab, exercises, Recall::afresh);
+  const auto proofs = proofs_of(lab, asked_for(lab, words), Recall::allowed);
   std::vector<ExerciseKills> seen;
-  for (std::size_t i = 0; i < proofs.size(); ++i) {
-    if (proofs[i].kills.checks.empty()) continue;  // the proof did not come so far
-    seen.push_back(proofs[i].kills);
-    if (!writes) continue;
-    write_text(kills_file(lab, *exercises[i]), kills_file_of(seen.back()));
-    std::cout << lab.places.shown(kills_file(lab, *exercises[i])) << "\n";
+  for (const Proof& proof : proofs) {
+    if (!proof.kills.checks.empty()) seen.push_back(proof.kills);  // else it did not come so far
   }
-  if (!writes) std::cout << "\n" << kill_page(seen);
+  std::cout << "\n" << kill_page(seen, {});
   return Exit::passed;
 }
 

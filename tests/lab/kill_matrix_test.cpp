@@ -1,4 +1,4 @@
-// The kill matrix: what an exercise keeps of it is written from values and read back.
+// The kill matrix: that of an exercise is written from values and read back.
 #include "grader/lab/kill_matrix.hpp"
 
 #include "engine/base/error.hpp"
@@ -19,24 +19,14 @@ ExerciseKills ring_kills() {
 
 }  // namespace
 
-TEST_CASE("kill matrix: an exercise's file is read back as it was written") {
+TEST_CASE("kill matrix: an exercise's page is read back as it was written") {
   ExerciseKills quiz = ring_kills();
   quiz.handle = "06_all_reduce/quiz";
   quiz.alternatives.clear();
   quiz.fails_nothing_done.clear();
   for (const ExerciseKills& kills : {ring_kills(), quiz}) {
-    CHECK(read_kills(kills_file_of(kills)) == kills);
+    CHECK(read_kills(kills_text(kills)) == kills);
   }
-}
-
-TEST_CASE("kill matrix: what was seen otherwise than it is kept is named") {
-  ExerciseKills seen = ring_kills();
-  CHECK(first_difference(ring_kills(), seen).empty());
-  seen.mutants[1].fails[0] = true;
-  CHECK(first_difference(ring_kills(), seen) == "the row of the mutant turns differs");
-  seen.mutants.push_back({"late", "crash", "", {true, true, true}});
-  seen.mutants.erase(seen.mutants.begin() + 1);
-  CHECK(first_difference(ring_kills(), seen) == "it lacks the mutant late");
 }
 
 TEST_CASE("kill matrix: kills are counted by check, and those that it is the first to make") {
@@ -53,15 +43,17 @@ TEST_CASE("kill matrix: kills are counted by check, and those that it is the fir
 }
 
 TEST_CASE("kill matrix: a check without a kill and a mutant that survives are told, not hidden") {
-  const std::string page = kill_page({ring_kills()});
+  const std::string page = kill_page({ring_kills()}, {"06_all_reduce/tree"});
   CHECK(page.find("2 are rejected, 2 checks kill at least one") != std::string::npos);
   CHECK(page.find("- ring: never fails\n") != std::string::npos);
+  CHECK(page.find("(`./lab dev prove`): 06\\_all\\_reduce/tree.\n") != std::string::npos);
+  CHECK(kill_page({}, {"a"}).find("**Nothing is proved here yet") != std::string::npos);
 }
 
-TEST_CASE("kill matrix: a file that was edited by hand is refused, with its line") {
-  std::string file = kills_file_of(ring_kills());
+TEST_CASE("kill matrix: a page that was edited by hand is refused, with its line") {
+  std::string file = kills_text(ring_kills());
   file.replace(file.find("| tail lost | wrong answer |"), 28, "| tail lost |");
-  CHECK_THROWS_WITH(read_kills(file), test::contains("line 16 is malformed"));
+  CHECK_THROWS_WITH(read_kills(file), test::contains("line 14 is malformed"));
   CHECK_THROWS_WITH(read_kills("nothing\n"), test::contains("line 1 "));
   CHECK_THROWS_AS(read_kills(""), UsageError);
 }
