@@ -18,6 +18,8 @@ const Keys keys_of_edit{"find", "through", "put"};
 const Keys keys_of_mutant{"name", "verdict", "says", "find", "through", "put"};
 const Keys keys_beside_edits{"name", "verdict", "says", "edit"};
 
+constexpr const char* usual_verdict = "wrong answer";
+
 // Names become files and are spoken with spaces.
 bool in_name(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
@@ -36,7 +38,10 @@ class Reader {
     if (!std::ranges::all_of(mutant.name, in_name)) {
       fail(table, "name", "a mutant's name consists of a to z, 0 to 9 and _");
     }
-    mutant.verdict = words(table, "verdict");
+    mutant.verdict = table.contains("verdict") ? words(table, "verdict") : usual_verdict;
+    if (table.contains("verdict") && mutant.verdict == usual_verdict) {
+      fail(table, "verdict", text("'", usual_verdict, "' is understood: leave this line out"));
+    }
     mutant.says = words(table, "says");
     if (several && (!edits->is_array() || edits->empty())) {
       fail(table, "edit", "edits must be [[mutant.edit]] tables");

@@ -3,7 +3,7 @@
 //
 //   [[mutant]]
 //   name = "own_value_twice"
-//   verdict = "wrong answer"     what it must be judged
+//   verdict = "crash"            what it must be judged; without this line, "wrong answer"
 //   says = "is added 2 times"    words of the reason
 //   find = 'sum.copy_(data);'    text that stands in the reference exactly once
 //   put = 'sum.reduce_(data);'   what stands there in the mutant

@@ -18,8 +18,7 @@ MutantList listed(const std::string& toml) {
 
 // One mutant, well told, with these edits.
 Mutant mutant(const std::string& edits) {
-  const MutantList list =
-      listed("[[mutant]]\nname = 'm'\nverdict = 'wrong answer'\nsays = 'x'\n" + edits);
+  const MutantList list = listed("[[mutant]]\nname = 'm'\nverdict = 'crash'\nsays = 'x'\n" + edits);
   INFO((list.problems.empty() ? "" : list.problems.front()));
   REQUIRE(list.mutants.size() == 1);
   return list.mutants.front();
@@ -30,12 +29,14 @@ const std::string change = "find = 'a'\nput = 'b'\n";
 
 }  // namespace
 
-TEST_CASE("a mutant: has its name, its verdict and its reason") {
+TEST_CASE("a mutant: has its name, its reason, and its verdict if that is not the usual one") {
   const MutantList list = listed(head + change);
   REQUIRE(list.mutants.size() == 1);
   CHECK(list.problems.empty());
   CHECK(list.mutants[0].name == "m");
   CHECK(list.mutants[0].verdict == "crash");
+  CHECK(listed("[[mutant]]\nname = 'm'\nsays = 'x'\nfind = 'a'\nput = 'b'\n").mutants[0].verdict ==
+        "wrong answer");
   CHECK(list.mutants[0].says == "x");
 }
 
@@ -80,7 +81,8 @@ TEST_CASE("mutants: one that is not well written is told with its line, the othe
   };
   const std::vector<Wrong> all{
       {head + change + "finds = 'a'\n", ":7: ", "no key 'finds'"},
-      {"[[mutant]]\nname = 'm'\nsays = 'x'\n" + change, ":1: ", "no 'verdict'"},
+      {"[[mutant]]\nname = 'm'\nverdict = 'wrong answer'\nsays = 'x'\n" + change,
+       ":3: ", "'wrong answer' is understood: leave this line out"},
       {"[[mutant]]\nname = 'm'\nverdict = 'crash'\n" + change, ":1: ", "no 'says'"},
       {"[[mutant]]\nverdict = 'crash'\nsays = 'x'\n" + change, ":1: ", "no 'name'"},
       {"[[mutant]]\nname = 'm'\nverdict = ''\nsays = 'x'\n" + change, ":3: ", "'verdict' is empty"},
