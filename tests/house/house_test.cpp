@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/catch.hpp"
+#include "tests/house/budgets.hpp"
 #include "tests/house/floors.hpp"
 #include "tests/house/habits.hpp"
 
@@ -65,6 +66,11 @@ TEST_CASE("the house: no include goes upward, sideways or out of its room") {
   CHECK(all_complaints(product, [&](const Source& source) {
           return forbidden_includes(floors, source);
         }) == "");
+}
+
+TEST_CASE("the house: no room is larger than its budget of lines") {
+  const Budgets budgets(LOCKSTEP_LINES_MAX);
+  CHECK(joined(budgets.complaints(sources_under({"engine", "grader"}))) == "");
 }
 
 TEST_CASE("the house: files are short and begin with their idea") {
