@@ -1,6 +1,5 @@
 // The house as it stands keeps its own rules.
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -41,7 +40,7 @@ std::string readers_on_the_host() {
 
 // The files of a table of docs/gpu.md, sorted.
 std::string listed_below(const std::string& heading) {
-  std::ifstream page(std::filesystem::path(LOCKSTEP_ROOT) / "docs/gpu.md");
+  std::ifstream page(root() / "docs/gpu.md");
   std::set<std::string> files;
   std::string line;
   while (std::getline(page, line) && line != heading) {
