@@ -82,6 +82,8 @@ void read_work(Entry& entry, Exercise& exercise) {
   check_range(entry, "points", exercise.points, 0, most);
   exercise.minutes = entry.need<int>("minutes");
   check_range(entry, "minutes", exercise.minutes, 1, most);
+  exercise.version = entry.get("version", exercise.version);
+  check_range(entry, "version", exercise.version, 1, most);
 }
 
 Exercise code_exercise(const std::string& lesson, const fs::path& file, Entry& entry) {

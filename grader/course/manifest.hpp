@@ -39,6 +39,7 @@ struct Exercise {
   int place = 0;  // in its lesson: smaller ones come first, then by name
   int points = 0;
   int minutes = 0;
+  int version = 1;                 // greater since it judges otherwise; CHANGELOG.md says why
   int difficulty = 1;              // 1 easy, 2 medium, 3 hard
   bool core = false;               // on the shortest path through the course
   std::vector<std::string> after;  // exercises to solve before

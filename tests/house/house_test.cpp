@@ -1,10 +1,10 @@
 // The house as it stands keeps its own rules.
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "tests/catch.hpp"
+#include "tests/house/budgets.hpp"
 #include "tests/house/floors.hpp"
 #include "tests/house/habits.hpp"
 
@@ -40,7 +40,7 @@ std::string readers_on_the_host() {
 
 // The files of a table of docs/gpu.md, sorted.
 std::string listed_below(const std::string& heading) {
-  std::ifstream page(std::filesystem::path(LOCKSTEP_ROOT) / "docs/gpu.md");
+  std::ifstream page(root() / "docs/gpu.md");
   std::set<std::string> files;
   std::string line;
   while (std::getline(page, line) && line != heading) {
@@ -65,6 +65,11 @@ TEST_CASE("the house: no include goes upward, sideways or out of its room") {
   CHECK(all_complaints(product, [&](const Source& source) {
           return forbidden_includes(floors, source);
         }) == "");
+}
+
+TEST_CASE("the house: no room is larger than its budget of lines") {
+  const Budgets budgets(LOCKSTEP_LINES_MAX);
+  CHECK(joined(budgets.complaints(sources_under({"engine", "grader"}))) == "");
 }
 
 TEST_CASE("the house: files are short and begin with their idea") {

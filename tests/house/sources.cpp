@@ -2,11 +2,16 @@
 #include "tests/house/sources.hpp"
 
 #include <algorithm>
-#include <filesystem>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 namespace lockstep::house {
+
+std::filesystem::path root() {
+  const char* named = std::getenv("LOCKSTEP_HOUSE");
+  return named != nullptr ? named : LOCKSTEP_ROOT;
+}
 
 Source source_of(std::string path, const std::string& text) {
   Source source{std::move(path), {}};
@@ -17,18 +22,17 @@ Source source_of(std::string path, const std::string& text) {
 
 std::vector<Source> sources_under(const std::vector<std::string>& folders) {
   namespace fs = std::filesystem;
-  const fs::path root = LOCKSTEP_ROOT;
   std::vector<Source> sources;
   for (const std::string& folder : folders) {
-    if (!fs::exists(root / folder)) continue;
-    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+    if (!fs::exists(root() / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root() / folder)) {
       const fs::path& path = entry.path();
       const auto kind = path.extension();
       if (kind != ".cpp" && kind != ".hpp" && kind != ".cu" && kind != ".cuh") continue;
       std::ifstream in(path);
       std::ostringstream text;
       text << in.rdbuf();
-      sources.push_back(source_of(fs::relative(path, root).string(), text.str()));
+      sources.push_back(source_of(fs::relative(path, root()).string(), text.str()));
     }
   }
   std::sort(sources.begin(), sources.end(),

@@ -1,6 +1,7 @@
 // The files of this repository, as the tests of the house read them.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@ struct Source {
 
 // A line of a file that breaks a rule, as "path:line: why".
 using Complaints = std::vector<std::string>;
+
+// The tree that is read: the one that this test was built from, or the one that the environment's
+// LOCKSTEP_HOUSE names (setup/hooks/pre-commit).
+std::filesystem::path root();
 
 Source source_of(std::string path, const std::string& text);
 
