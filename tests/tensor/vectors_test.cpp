@@ -1,5 +1,5 @@
 // The vector code: the same bits at every width, and how far its functions are from the truth.
-#include "engine/tensor/cpu/vectors.hpp"
+#include "engine/tensor/cpu/vector_functions.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,6 @@
 // Each activation is a struct with its value and its slope at a vector of elements.
 #include "engine/tensor/cpu/kernel_table.hpp"
-#include "engine/tensor/cpu/vectors.hpp"
+#include "engine/tensor/cpu/vector_functions.hpp"
 #include "engine/tensor/cpu/visit_real.hpp"
 
 namespace lockstep::kernels {
@@ -90,6 +90,11 @@ struct Sigmoid {
   }
 };
 
+// Registers that go side by side: four where an element takes a long chain of instructions.
+template <typename T, typename F>
+constexpr int at_once =
+    std::is_same_v<T, float> && !std::is_same_v<F, Relu> && !std::is_same_v<F, GeluExact> ? 4 : 1;
+
 template <typename Function>
 void visit(ops::Activation activation, Function&& function) {
   switch (activation) {
@@ -114,7 +119,7 @@ void activate(Isa isa, const Tensor& x, ops::Activation activation, const Tensor
   visit_real(x, [&]<typename T>() {
     visit(activation, [&]<typename F>() {
       vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
-        vectors::map(
+        vectors::map<at_once<T, F>>(
             registers, x.numel(), y.data<T>().data(),
             [](auto v) LOCKSTEP_INLINED { return F::value(v); },
             static_cast<const T*>(x.data<T>().data()));
@@ -128,7 +133,7 @@ void activate_backward(Isa isa, const Tensor& grad, const Tensor& x, ops::Activa
   visit_real(x, [&]<typename T>() {
     visit(activation, [&]<typename F>() {
       vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
-        vectors::map(
+        vectors::map<at_once<T, F>>(
             registers, x.numel(), out.data<T>().data(),
             [](auto g, auto v) LOCKSTEP_INLINED {
               // Chosen, not multiplied: no gradient passes where relu is flat, an infinite neither.

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/tensor/cpu/kernel_table.hpp"
-#include "engine/tensor/cpu/vectors.hpp"
+#include "engine/tensor/cpu/vector_functions.hpp"
 #include "engine/tensor/cpu/visit_real.hpp"
 
 namespace lockstep::kernels {
@@ -70,13 +70,10 @@ void absorb(Isa isa, const Sizes& s, const Block& b, T scale, T* scores, T* most
       const std::int64_t count = seen(b, i);
       const T before = most[i];
       const T now = std::max(before, scale * vectors::largest(registers, count, row));
-      vectors::map(
+      const T added = vectors::map_and_sum(
           registers, count, row,
-          [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v * scale - now); },
-          static_cast<const T*>(row));
+          [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v * scale - now); }, row);
       std::fill(row + count, row + b.columns, T(0));
-      const T added = vectors::sum(
-          registers, count, [](auto v) LOCKSTEP_INLINED { return v; }, static_cast<const T*>(row));
       if (b.first_k == 0) {
         sums[i] = added;
       } else {
@@ -131,14 +128,13 @@ void slope(Isa isa, const Block& b, T scale, const T* log_sums, const T* dots, T
       T *p = scores + i * b.columns, *d = slopes + i * b.columns;
       const std::int64_t count = seen(b, i);
       const T log_sum = log_sums[b.first_q + i], dot = dots[i];
-      vectors::map(
-          registers, count, p,
-          [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v * scale - log_sum); },
-          static_cast<const T*>(p));
-      vectors::map(
-          registers, count, d,
-          [=](auto dp, auto pi) LOCKSTEP_INLINED { return pi * ((dp - dot) * scale); },
-          static_cast<const T*>(d), static_cast<const T*>(p));
+      vectors::map_to_two(
+          registers, count, p, d,
+          [=](auto v, auto dp) LOCKSTEP_INLINED {
+            const auto share = vectors::exp(v * scale - log_sum);
+            return vectors::Two<decltype(v)>{share, share * ((dp - dot) * scale)};
+          },
+          p, d);
       std::fill(p + count, p + b.columns, T(0));
       std::fill(d + count, d + b.columns, T(0));
     }

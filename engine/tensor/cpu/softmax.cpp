@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "engine/tensor/cpu/kernel_table.hpp"
-#include "engine/tensor/cpu/vectors.hpp"
+#include "engine/tensor/cpu/vector_functions.hpp"
 #include "engine/tensor/cpu/visit_real.hpp"
 
 namespace lockstep::kernels {
@@ -13,10 +13,8 @@ namespace {
 template <int bytes, typename T>
 LOCKSTEP_INLINED inline T exponentials(vectors::Registers<bytes> registers, std::int64_t count,
                                        const T* x, T largest, T* y) {
-  vectors::map(
+  return vectors::map_and_sum(
       registers, count, y, [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v - largest); }, x);
-  return vectors::sum(
-      registers, count, [](auto v) LOCKSTEP_INLINED { return v; }, static_cast<const T*>(y));
 }
 
 template <int bytes, typename T>

@@ -9,16 +9,13 @@
 //
 // Everything here is inlined into the body that `vectorised` is given: a function that is not
 // would be compiled for the baseline. Private to the tensor room's kernels.
-//
-// exp, tanh and what is made of them: float32 by polynomials, within 3 units in the last place;
-// float64 by the C library, lane by lane, whose last bit may depend on the processor.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "engine/tensor/cpu/isa.hpp"
 
@@ -83,27 +80,76 @@ LOCKSTEP_INLINED inline Register<T, bytes> all(Registers<bytes>, T value) {
   return all<Register<T, bytes>>(value);
 }
 
-// The first `count` < lanes elements; 0 in the other lanes.
+// The first `count` < lanes elements, in pieces of fixed lengths: no call of memcpy.
+template <std::int64_t lanes, typename T>
+LOCKSTEP_INLINED inline void copy_part(const T* from, std::int64_t count, T* to) {
+  if constexpr (lanes > 1) {
+    constexpr std::int64_t half = lanes / 2;
+    const bool more = (count & half) != 0;
+    if (more) std::memcpy(to, from, half * sizeof(T));
+    copy_part<half>(more ? from + half : from, count, more ? to + half : to);
+  }
+}
+// The first `count` lanes; 0 in the others.
 template <typename V>
 LOCKSTEP_INLINED inline V load_part(const Element<V>* from, std::int64_t count) {
-  V x{};
-  std::memcpy(&x, from, static_cast<std::size_t>(count) * sizeof(Element<V>));
-  return x;
+  Element<V> part[lanes_of<V>] = {};
+  copy_part<lanes_of<V>>(from, count, part);
+  return load<V>(part);
 }
 template <typename V>
 LOCKSTEP_INLINED inline void store_part(Element<V>* to, V x, std::int64_t count) {
-  std::memcpy(to, &x, static_cast<std::size_t>(count) * sizeof(Element<V>));
+  Element<V> part[lanes_of<V>];
+  store<V>(part, x);
+  copy_part<lanes_of<V>>(part, count, to);
 }
 
-// to[i] = each(from[i]…) for i < count. `to` may be one of the operands.
-template <int bytes, typename T, typename Each, typename... From>
+// to[i] = each(from[i]…) for i < count. `to` may be one of the operands. A long chain of
+// instructions an element leaves the processor waiting: `at_once` registers go side by side then.
+template <typename V, typename Each, typename... From>
+LOCKSTEP_INLINED inline V each_at(std::int64_t i, const Each& each, const From*... from) {
+  return each(load<V>(from + i)...);
+}
+template <int at_once = 1, int bytes, typename T, typename Each, typename... From>
 LOCKSTEP_INLINED inline void map(Registers<bytes>, std::int64_t count, T* to, const Each& each,
                                  const From*... from) {
   using V = Register<T, bytes>;
+  constexpr std::int64_t lanes = lanes_of<V>;
   std::int64_t i = 0;
-  for (; i + lanes_of<V> <= count; i += lanes_of<V>) store<V>(to + i, each(load<V>(from + i)...));
+  if constexpr (at_once > 1) {
+    for (; i + at_once * lanes <= count; i += at_once * lanes) {
+      [&]<std::int64_t... k>(std::integer_sequence<std::int64_t, k...>) LOCKSTEP_INLINED {
+        const V y[] = {each_at<V>(i + k * lanes, each, from...)...};
+        (store<V>(to + i + k * lanes, y[k]), ...);
+      }
+      (std::make_integer_sequence<std::int64_t, at_once>());
+    }
+  }
+  for (; i + lanes <= count; i += lanes) store<V>(to + i, each_at<V>(i, each, from...));
   if (i < count) {
     store_part<V>(to + i, each(load_part<V>(from + i, count - i)...), count - i);
+  }
+}
+
+// first[i] and second[i] = each(from[i]…).first and .second
+template <typename V>
+struct Two {
+  V first, second;
+};
+template <int bytes, typename T, typename Each, typename... From>
+LOCKSTEP_INLINED inline void map_to_two(Registers<bytes>, std::int64_t count, T* first, T* second,
+                                        const Each& each, const From*... from) {
+  using V = Register<T, bytes>;
+  std::int64_t i = 0;
+  for (; i + lanes_of<V> <= count; i += lanes_of<V>) {
+    const Two<V> y = each(load<V>(from + i)...);
+    store<V>(first + i, y.first);
+    store<V>(second + i, y.second);
+  }
+  if (i < count) {
+    const Two<V> y = each(load_part<V>(from + i, count - i)...);
+    store_part<V>(first + i, y.first, count - i);
+    store_part<V>(second + i, y.second, count - i);
   }
 }
 
@@ -135,7 +181,7 @@ template <typename T>
 struct Padded {
   LOCKSTEP_INLINED inline Padded(const T* from, std::int64_t count, T rest) {
     for (T& element : elements) element = rest;
-    std::memcpy(elements, from, static_cast<std::size_t>(count) * sizeof(T));
+    copy_part<width<T>>(from, count, elements);
   }
   alignas(64) T elements[width<T>];
 };
@@ -149,6 +195,21 @@ LOCKSTEP_INLINED inline void accumulate(Lanes<T, bytes, held>& into, const Add& 
   } else {
     accumulate(into.low, add, from...);
     accumulate(into.high, add, (from + held / 2 / static_cast<int>(sizeof(T)))...);
+  }
+}
+
+// The same, where each result is also written to the elements of `to`.
+template <typename T, int bytes, int held, typename Add, typename Each, typename... From>
+LOCKSTEP_INLINED inline void accumulate_written(Lanes<T, bytes, held>& into, T* to, const Add& add,
+                                                const Each& each, const From*... from) {
+  if constexpr (held == bytes) {
+    const auto y = each(load<Register<T, bytes>>(from)...);
+    store<Register<T, bytes>>(to, y);
+    into.lanes = add(into.lanes, y);
+  } else {
+    constexpr int half = held / 2 / static_cast<int>(sizeof(T));
+    accumulate_written(into.low, to, add, each, from...);
+    accumulate_written(into.high, to + half, add, each, (from + half)...);
   }
 }
 
@@ -212,89 +273,32 @@ LOCKSTEP_INLINED inline T sum(Registers<bytes> registers, std::int64_t count, co
   return sum_and_rest(registers, count, T(0), each, from, more...);
 }
 
+// to[i] = each(from[i]…), and Σ to[i].
+template <int bytes, typename T, typename Each, typename... From>
+LOCKSTEP_INLINED inline T map_and_sum(Registers<bytes> registers, std::int64_t count, T* to,
+                                      const Each& each, const From*... from) {
+  const auto plus = [](auto a, auto b) LOCKSTEP_INLINED { return a + b; };
+  Lanes<T, bytes> total;
+  set(total, T(0));
+  std::int64_t i = 0;
+  for (; i + width<T> <= count; i += width<T>) {
+    accumulate_written(total, to + i, plus, each, (from + i)...);
+  }
+  if (i < count) {
+    T part[width<T>] = {};
+    map(registers, count - i, part, each, (from + i)...);
+    copy_part<width<T>>(part, count - i, to + i);
+    accumulate(total, plus, part);
+  }
+  return joined(total, plus);
+}
+
 // The largest of `count` elements; -infinity of none.
 template <int bytes, typename T>
 LOCKSTEP_INLINED inline T largest(Registers<bytes> registers, std::int64_t count, const T* x) {
   constexpr T lowest = -std::numeric_limits<T>::infinity();
   const auto larger = [](auto most, auto v) LOCKSTEP_INLINED { return v > most ? v : most; };
   return fold(registers, count, lowest, lowest, larger, larger, x);
-}
-
-// e^x; 0 below -87.3 (no subnormals), infinity above 88.7, NaN of NaN.
-template <typename V>
-LOCKSTEP_INLINED inline V exp_of_floats(V x) {
-  using I = decltype(x < x);  // as many integers
-  // x = n·ln 2 + r with |r| ≤ ln 2 / 2. Adding 1.5·2²³ rounds to an integer and leaves it in the
-  // low bits; ln 2 is split so that n·(its first part) is exact.
-  const V clamped = x < -88.0F ? all<V>(-88.0F) : (x > 89.0F ? all<V>(89.0F) : x);
-  const V shifted = clamped * 1.44269504F + 12582912.0F;
-  const V n = shifted - 12582912.0F;
-  const V r = (clamped - n * 0.693359375F) + n * 2.12194440e-4F;
-  // Taylor's series to r⁷: the first term left out is below 6e-9 of the result.
-  V p = all<V>(1.0F / 5040);
-  p = p * r + 1.0F / 720;
-  p = p * r + 1.0F / 120;
-  p = p * r + 1.0F / 24;
-  p = p * r + 1.0F / 6;
-  p = p * r + 0.5F;
-  p = (p * r) * r + r;  // e^r - 1
-  I bits;
-  std::memcpy(&bits, &shifted, sizeof bits);
-  // 2ⁿ in two factors: n reaches 128, which one exponent field does not hold.
-  const I power = bits - 0x4B400000;
-  const I half = power >> 1;
-  const I low = (half + 127) << 23, high = (power - half + 127) << 23;
-  V scale_low, scale_high;
-  std::memcpy(&scale_low, &low, sizeof low);
-  std::memcpy(&scale_high, &high, sizeof high);
-  const V result = (p * scale_low + scale_low) * scale_high;
-  return x < -87.3F ? V{} : (x != x ? x : result);
-}
-template <typename V>
-LOCKSTEP_INLINED inline V exp(V x) {
-  if constexpr (std::is_same_v<Element<V>, float>) {
-    return exp_of_floats(x);
-  } else {
-    for (std::int64_t i = 0; i < lanes_of<V>; ++i) x[i] = std::exp(x[i]);
-    return x;
-  }
-}
-
-// 1 / (1 + e⁻ˣ)
-template <typename V>
-LOCKSTEP_INLINED inline V sigmoid(V x) {
-  return 1 / (1 + exp(-x));
-}
-
-// Near 0, where 1 - 2/(e²ˣ + 1) cancels, the odd series x - x³/3 + 2x⁵/15 - …, to x¹³.
-template <typename V>
-LOCKSTEP_INLINED inline V tanh_of_floats(V x) {
-  const V s = x * x;
-  V p = all<V>(21844.0F / 6081075);
-  p = p * s - 1382.0F / 155925;
-  p = p * s + 62.0F / 2835;
-  p = p * s - 17.0F / 315;
-  p = p * s + 2.0F / 15;
-  p = p * s - 1.0F / 3;
-  const V near = x + x * (s * p);
-  const V far = 1 - 2 / (exp(x + x) + 1);
-  return s < 0.16F ? near : far;
-}
-template <typename V>
-LOCKSTEP_INLINED inline V tanh(V x) {
-  if constexpr (std::is_same_v<Element<V>, float>) {
-    return tanh_of_floats(x);
-  } else {
-    for (std::int64_t i = 0; i < lanes_of<V>; ++i) x[i] = std::tanh(x[i]);
-    return x;
-  }
-}
-
-// The C library's error function, lane by lane.
-template <typename V>
-LOCKSTEP_INLINED inline V erf(V x) {
-  for (std::int64_t i = 0; i < lanes_of<V>; ++i) x[i] = std::erf(x[i]);
-  return x;
 }
 
 }  // namespace lockstep::vectors
