@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/apps/gpu_ranks.hpp"
+#include "engine/apps/host_products.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/apps/ranks.hpp"
 #include "engine/base/options.hpp"
@@ -259,6 +260,8 @@ int run(int argc, const char* const* argv) {
       ranks > 1 ? text(", ", ranks, " ranks over ", world.group->backend(), sharing.name())
                 : std::string();
   const std::string on_gpu = device.on_host() ? std::string() : text(device.name(), ", ");
+  const std::string isa =
+      device.on_host() ? text(", vectors by ", name_of(apps::host_isa())) : std::string();
   nlohmann::ordered_json json{
       {"program", "Lockstep"},
       {"model", arguments.get("model")},
@@ -271,7 +274,7 @@ int run(int argc, const char* const* argv) {
       {"first_loss", first_loss},
       {"early_loss", early_loss},
       {"last_loss", last_loss},
-      {"how", text(on_gpu, "products by ", device.kernels().name(), connected)}};
+      {"how", text(on_gpu, "products by ", device.kernels().name(), isa, connected)}};
   if (const auto hidden = sharing.seen().hidden()) json["hidden"] = *hidden;
   std::cout << json.dump() << "\n";
   return computing.ends_well() ? 0 : 1;

@@ -2,9 +2,9 @@
 
 #include <iostream>
 
+#include "engine/apps/host_products.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/gpu/open_gpu.hpp"
-#include "engine/tensor/cpu/products.hpp"
 
 namespace lockstep::apps {
 namespace {
@@ -34,7 +34,7 @@ Lacking lacking(const Arguments& arguments, const gpu::GpuError& error) {
 }
 
 std::unique_ptr<Device> chosen(const Arguments& arguments, const Seat& seat) {
-  if (!uses_gpu(arguments)) return std::make_unique<CpuDevice>(kernels::best_products());
+  if (!uses_gpu(arguments)) return std::make_unique<CpuDevice>(host_products());
   try {
     return gpu::open_gpu(gpu_options(arguments, seat));
   } catch (const gpu::GpuError& error) {

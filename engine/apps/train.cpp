@@ -7,6 +7,7 @@
 
 #include "engine/apps/computing.hpp"
 #include "engine/apps/gpu_ranks.hpp"
+#include "engine/apps/host_products.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/apps/ranks.hpp"
 #include "engine/apps/train_options.hpp"
@@ -18,7 +19,6 @@
 #include "engine/gpu/open_gpu.hpp"
 #include "engine/launch/error_file.hpp"
 #include "engine/launch/launcher.hpp"
-#include "engine/tensor/cpu/products.hpp"
 #include "engine/tensor/waiting_device.hpp"
 #include "engine/trace/page.hpp"
 
@@ -38,7 +38,7 @@ int launch_ranks(std::int64_t ranks, int argc, const char* const* argv) {
 
 // What one core of this machine reaches, as rank 0 measures while the others wait.
 double agreed_flops_s(comm::ProcessGroup& group) {
-  CpuDevice host(kernels::best_products());
+  CpuDevice host(apps::host_products());
   const double mine = group.rank() == 0 ? measured_flops_s(host) : 0;
   const Tensor told = full({1}, mine, DType::float64, host);
   group.broadcast(told, 0);

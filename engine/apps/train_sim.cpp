@@ -8,6 +8,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "engine/apps/host_products.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/apps/train_rank.hpp"
 #include "engine/base/stopwatch.hpp"
@@ -182,38 +183,39 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   sim::StoreService nobody_asks;
   if (arguments.flag("async")) simulated.services.push_back(&nobody_asks);
   sim::Core core(simulated);
-  const auto result = sim::run_fibers(
-      core,
-      [&](sim::FiberRank& self) {
-        try {
-          comm::SimulatedDevice device(self.port, self.rank, cluster.device, spec.dtype, elements,
-                                       kernels::best_products());
-          const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
-          RankWorld world{*group, device, self.strands};
-          world.ranks_per_node = cluster.network.ranks_per_node;
-          RankTrace trace(*group, device);
-          const NamesAtTheEnd names{trace, draws ? &timeline : nullptr};
-          if (draws) {
-            world.trace = &trace;
-            device.tell([&trace] { trace.sample_memory(); });
-          }
-          const auto place = static_cast<std::size_t>(self.rank);
-          seen.last[place].device = &device;
-          world.observers.push_back(&seen.last[place]);
-          const Trained trained = train_rank(arguments, datasets, world);
-          if (self.rank == 0) seen.trained = trained;
-          seen.memory_peak[place] = device.bytes_peak();
-        } catch (...) {
-          // A killed rank that the others do without is no failure; it unwinds after them.
-          const bool done_without = self.rank > 0 && !core.gone(self.rank).empty();
-          if (!failure && !done_without) failure = std::current_exception();
-          throw;
-        }
-      },
-      {.stack_bytes = stack_bytes,
-       .idle_s = idle_s,
-       .on_idle = fibers.on_idle,
-       .last_sign = fibers.last_sign});
+  const auto result =
+      sim::run_fibers(core,
+                      [&](sim::FiberRank& self) {
+                        try {
+                          comm::SimulatedDevice device(self.port, self.rank, cluster.device,
+                                                       spec.dtype, elements, host_products());
+                          const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
+                          RankWorld world{*group, device, self.strands};
+                          world.ranks_per_node = cluster.network.ranks_per_node;
+                          RankTrace trace(*group, device);
+                          const NamesAtTheEnd names{trace, draws ? &timeline : nullptr};
+                          if (draws) {
+                            world.trace = &trace;
+                            device.tell([&trace] { trace.sample_memory(); });
+                          }
+                          const auto place = static_cast<std::size_t>(self.rank);
+                          seen.last[place].device = &device;
+                          world.observers.push_back(&seen.last[place]);
+                          const Trained trained = train_rank(arguments, datasets, world);
+                          if (self.rank == 0) seen.trained = trained;
+                          seen.memory_peak[place] = device.bytes_peak();
+                        } catch (...) {
+                          // A killed rank that the others do without is no failure; it unwinds
+                          // after them.
+                          const bool done_without = self.rank > 0 && !core.gone(self.rank).empty();
+                          if (!failure && !done_without) failure = std::current_exception();
+                          throw;
+                        }
+                      },
+                      {.stack_bytes = stack_bytes,
+                       .idle_s = idle_s,
+                       .on_idle = fibers.on_idle,
+                       .last_sign = fibers.last_sign});
   if (draws) {
     timeline.title =
         text(arguments.get("model"), " on ", counted(ranks, "rank"), " of ", cluster.name);

@@ -10,6 +10,7 @@
 #include "tests/catch.hpp"
 
 using namespace lockstep;
+using kernels::Isa;
 
 namespace {
 
@@ -76,15 +77,17 @@ const std::vector<AdamRule> adam_rules = {{1e-3, 0.9, 0.999, 1e-8, 0, DecayForm:
                                           {1e-3, 0.9, 0.95, 1e-8, 0.1, DecayForm::decoupled},
                                           {1e-2, 0, 0.9, 1e-4, 0.1, DecayForm::decoupled}};
 
+const Isa widest = kernels::widest_isa();
+
 // Less than a vector, whole vectors, and what does not divide.
 const std::vector<std::size_t> counts = {0, 1, 7, 16, 31, 64, 1009};
 
 template <typename T>
-void check_sgd() {
+void check_sgd(Isa isa) {
   for (const std::size_t count : counts) {
     for (const SgdRule& rule : sgd_rules) {
       State<T> got(count), want(count);
-      kernels::sgd_update(std::span<T>(got.value), std::span<const T>(got.grad),
+      kernels::sgd_update(isa, std::span<T>(got.value), std::span<const T>(got.grad),
                           std::span<T>(got.first), rule);
       plain_sgd(want, rule);
       CAPTURE(count, rule.momentum, rule.weight_decay);
@@ -94,12 +97,12 @@ void check_sgd() {
 }
 
 template <typename T>
-void check_adam() {
+void check_adam(Isa isa) {
   for (const std::size_t count : counts) {
     for (const AdamRule& rule : adam_rules) {
       for (const int t : {1, 2, 1000}) {
         State<T> got(count), want(count);
-        kernels::adam_update(std::span<T>(got.value), std::span<const T>(got.grad),
+        kernels::adam_update(isa, std::span<T>(got.value), std::span<const T>(got.grad),
                              std::span<T>(got.first), std::span<T>(got.second), rule, t);
         plain_adam(want, rule, t);
         CAPTURE(count, rule.beta1, rule.weight_decay, t);
@@ -112,31 +115,35 @@ void check_adam() {
 }  // namespace
 
 TEST_CASE("sgd_update: every form is the plain loop, bit for bit, at any length") {
-  check_sgd<float>();
-  check_sgd<double>();
+  for (const Isa each : {Isa::baseline, widest}) {
+    check_sgd<float>(each);
+    check_sgd<double>(each);
+  }
 }
 
 TEST_CASE("adam_update: every form is the plain loop, bit for bit, at any length") {
-  check_adam<float>();
-  check_adam<double>();
+  for (const Isa each : {Isa::baseline, widest}) {
+    check_adam<float>(each);
+    check_adam<double>(each);
+  }
 }
 
 TEST_CASE("update rules: shards that are updated one by one are the whole, bit for bit") {
   State<float> whole(1009), parts(1009);
   const AdamRule adam = adam_rules[2];
   const SgdRule sgd = sgd_rules[5];
-  kernels::adam_update(std::span(whole.value), std::span<const float>(whole.grad),
+  kernels::adam_update(widest, std::span(whole.value), std::span<const float>(whole.grad),
                        std::span(whole.first), std::span(whole.second), adam, 3);
-  kernels::sgd_update(std::span(whole.value), std::span<const float>(whole.grad),
+  kernels::sgd_update(widest, std::span(whole.value), std::span<const float>(whole.grad),
                       std::span(whole.first), sgd);
   const std::vector<std::size_t> cuts = {0, 1, 6, 337, 338, 1009};
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
     const auto part = [&](std::vector<float>& all) {
       return std::span(all).subspan(cuts[i], cuts[i + 1] - cuts[i]);
     };
-    kernels::adam_update(part(parts.value), part(parts.grad), part(parts.first), part(parts.second),
-                         adam, 3);
-    kernels::sgd_update(part(parts.value), part(parts.grad), part(parts.first), sgd);
+    kernels::adam_update(widest, part(parts.value), part(parts.grad), part(parts.first),
+                         part(parts.second), adam, 3);
+    kernels::sgd_update(widest, part(parts.value), part(parts.grad), part(parts.first), sgd);
   }
   CHECK(parts == whole);
 }
@@ -144,9 +151,9 @@ TEST_CASE("update rules: shards that are updated one by one are the whole, bit f
 TEST_CASE("update rules: without weight decay an infinite value stays, and is no NaN") {
   const float infinite = std::numeric_limits<float>::infinity();
   std::vector<float> value = {infinite}, grad = {1}, first = {0}, second = {0};
-  kernels::sgd_update(std::span(value), std::span<const float>(grad), {}, SgdRule{0.1});
+  kernels::sgd_update(widest, std::span(value), std::span<const float>(grad), {}, SgdRule{0.1});
   CHECK(value[0] == infinite);
-  kernels::adam_update(std::span(value), std::span<const float>(grad), std::span(first),
+  kernels::adam_update(widest, std::span(value), std::span<const float>(grad), std::span(first),
                        std::span(second), AdamRule{0.1}, 1);
   CHECK(value[0] == infinite);
 }
@@ -155,13 +162,16 @@ TEST_CASE("update rules: spans of different lengths and an update number 0 are r
   State<double> s(4);
   const std::span<double> value(s.value), first(s.first), second(s.second);
   const std::span<const double> grad(s.grad);
-  CHECK_THROWS_AS(kernels::sgd_update(value, grad.first(3), first, sgd_rules[2]), ContractError);
-  CHECK_THROWS_AS(kernels::sgd_update(value, grad, {}, sgd_rules[2]), ContractError);
-  CHECK_NOTHROW(kernels::sgd_update(value, grad, {}, sgd_rules[1]));
-  CHECK_THROWS_AS(kernels::adam_update(value, grad, first, second.first(2), adam_rules[0], 1),
+  CHECK_THROWS_AS(kernels::sgd_update(widest, value, grad.first(3), first, sgd_rules[2]),
                   ContractError);
-  CHECK_THROWS_AS(kernels::adam_update(value, grad, first.first(2), second, adam_rules[0], 1),
-                  ContractError);
-  CHECK_THROWS_AS(kernels::adam_update(value, grad, first, second, adam_rules[0], 0),
+  CHECK_THROWS_AS(kernels::sgd_update(widest, value, grad, {}, sgd_rules[2]), ContractError);
+  CHECK_NOTHROW(kernels::sgd_update(widest, value, grad, {}, sgd_rules[1]));
+  CHECK_THROWS_AS(
+      kernels::adam_update(widest, value, grad, first, second.first(2), adam_rules[0], 1),
+      ContractError);
+  CHECK_THROWS_AS(
+      kernels::adam_update(widest, value, grad, first.first(2), second, adam_rules[0], 1),
+      ContractError);
+  CHECK_THROWS_AS(kernels::adam_update(widest, value, grad, first, second, adam_rules[0], 0),
                   ContractError);
 }

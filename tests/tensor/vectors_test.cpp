@@ -1,5 +1,5 @@
 // The vector code: the same bits at every width, and how far its functions are from the truth.
-#include "engine/tensor/cpu/vectors.hpp"
+#include "engine/tensor/cpu/vector_functions.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -9,6 +9,7 @@
 #include "tests/catch.hpp"
 
 using namespace lockstep;
+using kernels::Isa;
 
 namespace {
 
@@ -27,18 +28,18 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-template <typename Run>
-Outcome outcome(const std::vector<float>& x, const Run& run) {
+Outcome outcome(const std::vector<float>& x, Isa isa) {
   Outcome out{std::vector<float>(x.size()), std::vector<float>(x.size()), 0};
   const auto count = static_cast<std::int64_t>(x.size());
-  run([&]() LOCKSTEP_INLINED {
-    vectors::map<float>(
-        count, out.exps.data(), [](auto v) LOCKSTEP_INLINED { return vectors::exp(v); }, x.data());
-    vectors::map<float>(
-        count, out.tanhs.data(), [](auto v) LOCKSTEP_INLINED { return vectors::tanh(v); },
+  vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
+    vectors::map(
+        registers, count, out.exps.data(), [](auto v) LOCKSTEP_INLINED { return vectors::exp(v); },
         x.data());
-    out.sum = vectors::sum<float>(
-        count, [](auto v) LOCKSTEP_INLINED { return v * v; }, x.data());
+    vectors::map(
+        registers, count, out.tanhs.data(),
+        [](auto v) LOCKSTEP_INLINED { return vectors::tanh(v); }, x.data());
+    out.sum = vectors::sum(
+        registers, count, [](auto v) LOCKSTEP_INLINED { return v * v; }, x.data());
   });
   return out;
 }
@@ -46,8 +47,8 @@ Outcome outcome(const std::vector<float>& x, const Run& run) {
 template <typename Function>
 std::vector<float> each(const std::vector<float>& x, const Function& function) {
   std::vector<float> y(x.size());
-  vectors::vectorised([&]() LOCKSTEP_INLINED {
-    vectors::map<float>(static_cast<std::int64_t>(x.size()), y.data(), function, x.data());
+  vectors::vectorised(kernels::widest_isa(), [&](auto registers) LOCKSTEP_INLINED {
+    vectors::map(registers, static_cast<std::int64_t>(x.size()), y.data(), function, x.data());
   });
   return y;
 }
@@ -71,20 +72,14 @@ TEST_CASE("vectors: baseline, AVX2 and AVX-512 give the same bits") {
   for (std::uint64_t i = 0; i < 1003; ++i) {
     x.push_back(static_cast<float>(random_uniform(1, i) * 60 - 30));
   }
-  const Outcome plain = outcome(x, [](const auto& body) { body(); });
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) {
-    CHECK((outcome(x, [](const auto& body) { vectors::on_avx2(body); }) == plain));
-  } else {
-    WARN("this processor has no AVX2: not compared");
+  const Outcome plain = outcome(x, Isa::baseline);
+  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+    if (isa <= kernels::widest_isa()) {
+      CHECK((outcome(x, isa) == plain));
+    } else {
+      WARN("this processor has no " << name_of(isa) << ": not compared");
+    }
   }
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
-    CHECK((outcome(x, [](const auto& body) { vectors::on_avx512(body); }) == plain));
-  } else {
-    WARN("this processor has no AVX-512: not compared");
-  }
-#endif
-  CHECK((outcome(x, [](const auto& body) { vectors::vectorised(body); }) == plain));
 }
 
 TEST_CASE("vectors: exp is within 2 units in the last place, and right at its ends") {
@@ -110,12 +105,12 @@ TEST_CASE("vectors: every count, with and without a tail, touches its own elemen
   for (std::int64_t count = 0; count <= 40; ++count) {
     std::vector<double> x(41, 2), y(41, -1);
     double sum = 0;
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
-      vectors::map<double>(
-          count, y.data(), [](auto v) LOCKSTEP_INLINED { return v + 1; },
-          static_cast<const double*>(x.data()));
-      sum = vectors::sum<double>(
-          count, [](auto v) LOCKSTEP_INLINED { return v; }, static_cast<const double*>(x.data()));
+    vectors::vectorised(kernels::widest_isa(), [&](auto registers) LOCKSTEP_INLINED {
+      vectors::map(
+          registers, count, y.data(), [](auto v) LOCKSTEP_INLINED { return v + 1; },
+          std::as_const(x).data());
+      sum = vectors::sum(
+          registers, count, [](auto v) LOCKSTEP_INLINED { return v; }, std::as_const(x).data());
     });
     CHECK(sum == 2.0 * static_cast<double>(count));
     CHECK(std::count(y.begin(), y.end(), 3.0) == count);

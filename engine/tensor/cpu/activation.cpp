@@ -1,6 +1,6 @@
 // Each activation is a struct with its value and its slope at a vector of elements.
 #include "engine/tensor/cpu/kernel_table.hpp"
-#include "engine/tensor/cpu/vectors.hpp"
+#include "engine/tensor/cpu/vector_functions.hpp"
 #include "engine/tensor/cpu/visit_real.hpp"
 
 namespace lockstep::kernels {
@@ -20,12 +20,12 @@ struct Gelu {
 
   template <typename V>
   LOCKSTEP_INLINED static inline V value(V x) {
-    using T = std::remove_reference_t<decltype(x[0])>;
+    using T = vectors::Element<V>;
     return x * vectors::sigmoid(x * (T(a) + T(b) * (x * x)));
   }
   template <typename V>
   LOCKSTEP_INLINED static inline V slope(V x) {
-    using T = std::remove_reference_t<decltype(x[0])>;
+    using T = vectors::Element<V>;
     const V square = x * x;
     const V u = x * (T(a) + T(b) * square);
     // 1 - s would cancel where s is nearly 1, and be multiplied by x³ then: e·s is the same.
@@ -39,8 +39,8 @@ struct Gelu {
 struct GeluExact {
   template <typename V>
   LOCKSTEP_INLINED static inline V normal(V x) {
-    using T = std::remove_reference_t<decltype(x[0])>;
-    return T(0.5) * (1 + vectors::erf<T>(x * T(0.70710678118654752)));
+    using T = vectors::Element<V>;
+    return T(0.5) * (1 + vectors::erf(x * T(0.70710678118654752)));
   }
   template <typename V>
   LOCKSTEP_INLINED static inline V value(V x) {
@@ -48,7 +48,7 @@ struct GeluExact {
   }
   template <typename V>
   LOCKSTEP_INLINED static inline V slope(V x) {
-    using T = std::remove_reference_t<decltype(x[0])>;
+    using T = vectors::Element<V>;
     const V density = T(0.39894228040143268) * vectors::exp(T(-0.5) * (x * x));
     return normal(x) + x * density;
   }
@@ -90,6 +90,11 @@ struct Sigmoid {
   }
 };
 
+// Registers that go side by side: four where an element takes a long chain of instructions.
+template <typename T, typename F>
+constexpr int at_once =
+    std::is_same_v<T, float> && !std::is_same_v<F, Relu> && !std::is_same_v<F, GeluExact> ? 4 : 1;
+
 template <typename Function>
 void visit(ops::Activation activation, Function&& function) {
   switch (activation) {
@@ -110,25 +115,26 @@ void visit(ops::Activation activation, Function&& function) {
 
 }  // namespace
 
-void activate(const Tensor& x, ops::Activation activation, const Tensor& y) {
+void activate(Isa isa, const Tensor& x, ops::Activation activation, const Tensor& y) {
   visit_real(x, [&]<typename T>() {
     visit(activation, [&]<typename F>() {
-      vectors::vectorised([&]() LOCKSTEP_INLINED {
-        vectors::map<T>(
-            x.numel(), y.data<T>().data(), [](auto v) LOCKSTEP_INLINED { return F::value(v); },
+      vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
+        vectors::map<at_once<T, F>>(
+            registers, x.numel(), y.data<T>().data(),
+            [](auto v) LOCKSTEP_INLINED { return F::value(v); },
             static_cast<const T*>(x.data<T>().data()));
       });
     });
   });
 }
 
-void activate_backward(const Tensor& grad, const Tensor& x, ops::Activation activation,
+void activate_backward(Isa isa, const Tensor& grad, const Tensor& x, ops::Activation activation,
                        const Tensor& out) {
   visit_real(x, [&]<typename T>() {
     visit(activation, [&]<typename F>() {
-      vectors::vectorised([&]() LOCKSTEP_INLINED {
-        vectors::map<T>(
-            x.numel(), out.data<T>().data(),
+      vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
+        vectors::map<at_once<T, F>>(
+            registers, x.numel(), out.data<T>().data(),
             [](auto g, auto v) LOCKSTEP_INLINED {
               // Chosen, not multiplied: no gradient passes where relu is flat, an infinite neither.
               if constexpr (std::is_same_v<F, Relu>)

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/tensor/cpu/kernel_table.hpp"
-#include "engine/tensor/cpu/vectors.hpp"
+#include "engine/tensor/cpu/vector_functions.hpp"
 #include "engine/tensor/cpu/visit_real.hpp"
 
 namespace lockstep::kernels {
@@ -63,27 +63,25 @@ void score(const Products& products, const Sizes& s, const Block& b, const T* q,
 // Turns a block's scores into exp(scale·score - most), zero where a row must not look, and brings
 // the rows' statistics and outputs to the new maximum.
 template <typename T>
-void absorb(const Sizes& s, const Block& b, T scale, T* scores, T* most, T* sums, T* out) {
-  vectors::vectorised([&]() LOCKSTEP_INLINED {
+void absorb(Isa isa, const Sizes& s, const Block& b, T scale, T* scores, T* most, T* sums, T* out) {
+  vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
     for (std::int64_t i = 0; i < b.rows; ++i) {
       T* row = scores + i * b.columns;
       const std::int64_t count = seen(b, i);
       const T before = most[i];
-      const T now = std::max(before, scale * vectors::largest<T>(count, row));
-      vectors::map<T>(
-          count, row, [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v * scale - now); },
-          static_cast<const T*>(row));
+      const T now = std::max(before, scale * vectors::largest(registers, count, row));
+      const T added = vectors::map_and_sum(
+          registers, count, row,
+          [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v * scale - now); }, row);
       std::fill(row + count, row + b.columns, T(0));
-      const T added = vectors::sum<T>(
-          count, [](auto v) LOCKSTEP_INLINED { return v; }, static_cast<const T*>(row));
       if (b.first_k == 0) {
         sums[i] = added;
       } else {
         const T shrink = std::exp(before - now);
         sums[i] = sums[i] * shrink + added;
         T* to = out + (b.first_q + i) * s.width;
-        vectors::map<T>(
-            s.head_size, to, [=](auto v) LOCKSTEP_INLINED { return v * shrink; },
+        vectors::map(
+            registers, s.head_size, to, [=](auto v) LOCKSTEP_INLINED { return v * shrink; },
             static_cast<const T*>(to));
       }
       most[i] = now;
@@ -102,16 +100,17 @@ void attend(const Products& products, const Sizes& s, const T* q, const T* k, co
     std::fill_n(most, rows, -std::numeric_limits<T>::infinity());
     for_key_blocks(first, rows, [&](const Block& b) {
       score(products, s, b, q, k, scores);
-      absorb(s, b, scale, scores, most, sums, out);
+      absorb(products.isa, s, b, scale, scores, most, sums, out);
       products({b.rows, s.head_size, b.columns, Transpose::no, Transpose::no, b.columns,
                 3 * s.width, s.width, b.first_k == 0 ? Into::replace : Into::add},
                scores, v + b.first_k * 3 * s.width, out + first * s.width);
     });
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
+    vectors::vectorised(products.isa, [&](auto registers) LOCKSTEP_INLINED {
       for (std::int64_t i = 0; i < rows; ++i) {
         T* to = out + (first + i) * s.width;
-        vectors::map<T>(
-            s.head_size, to, [by = 1 / sums[i]](auto x) LOCKSTEP_INLINED { return x * by; },
+        vectors::map(
+            registers, s.head_size, to,
+            [by = 1 / sums[i]](auto x) LOCKSTEP_INLINED { return x * by; },
             static_cast<const T*>(to));
         log_sums[first + i] = most[i] + std::log(sums[i]);
       }
@@ -122,18 +121,20 @@ void attend(const Products& products, const Sizes& s, const T* q, const T* k, co
 // The scores' gradient: with p = exp(scale·score - log_sum) and dp = grad·vᵀ,
 //   p  goes to `scores`, and  p·(dp - Σ grad·out)·scale  to `slopes`.
 template <typename T>
-void slope(const Block& b, T scale, const T* log_sums, const T* dots, T* scores, T* slopes) {
-  vectors::vectorised([&]() LOCKSTEP_INLINED {
+void slope(Isa isa, const Block& b, T scale, const T* log_sums, const T* dots, T* scores,
+           T* slopes) {
+  vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
     for (std::int64_t i = 0; i < b.rows; ++i) {
       T *p = scores + i * b.columns, *d = slopes + i * b.columns;
       const std::int64_t count = seen(b, i);
       const T log_sum = log_sums[b.first_q + i], dot = dots[i];
-      vectors::map<T>(
-          count, p, [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v * scale - log_sum); },
-          static_cast<const T*>(p));
-      vectors::map<T>(
-          count, d, [=](auto dp, auto pi) LOCKSTEP_INLINED { return pi * ((dp - dot) * scale); },
-          static_cast<const T*>(d), static_cast<const T*>(p));
+      vectors::map_to_two(
+          registers, count, p, d,
+          [=](auto v, auto dp) LOCKSTEP_INLINED {
+            const auto share = vectors::exp(v * scale - log_sum);
+            return vectors::Two<decltype(v)>{share, share * ((dp - dot) * scale)};
+          },
+          p, d);
       std::fill(p + count, p + b.columns, T(0));
       std::fill(d + count, d + b.columns, T(0));
     }
@@ -155,10 +156,10 @@ void attend_backward(const Products& products, const Sizes& s, const Head<T>& h,
   for (std::int64_t first = 0; first < s.tokens; first += query_block) {
     const std::int64_t rows = std::min(query_block, s.tokens - first);
     const T* grad = h.grad + first * s.width;
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
+    vectors::vectorised(products.isa, [&](auto registers) LOCKSTEP_INLINED {
       for (std::int64_t i = 0; i < rows; ++i) {
-        dots[i] = vectors::sum<T>(
-            D, [](auto a, auto b) LOCKSTEP_INLINED { return a * b; }, grad + i * s.width,
+        dots[i] = vectors::sum(
+            registers, D, [](auto a, auto b) LOCKSTEP_INLINED { return a * b; }, grad + i * s.width,
             h.out + (first + i) * s.width);
       }
     });
@@ -167,7 +168,7 @@ void attend_backward(const Products& products, const Sizes& s, const Head<T>& h,
       score(products, s, b, h.q, h.k, scores);
       products({b.rows, b.columns, D, no, yes, s.width, row, b.columns}, grad,
                h.v + b.first_k * row, slopes);
-      slope(b, scale, h.log_sums, dots, scores, slopes);
+      slope(products.isa, b, scale, h.log_sums, dots, scores, slopes);
       products({b.columns, D, b.rows, yes, no, b.columns, s.width, row, Into::add}, scores, grad,
                h.dv + b.first_k * row);
       products({b.rows, D, b.columns, no, no, b.columns, row, row, Into::add}, slopes,

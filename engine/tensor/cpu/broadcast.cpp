@@ -63,33 +63,38 @@ void walk(Shape full, const Shape& shape_a, const Shape& shape_b, const Run& run
   }
 }
 
-template <typename T, typename Each>
-LOCKSTEP_INLINED inline void combine_run(std::int64_t count, T* to, const T* a, std::int64_t step_a,
-                                         const T* b, std::int64_t step_b, const Each& each) {
-  using vectors::all;
+template <int bytes, typename T, typename Each>
+LOCKSTEP_INLINED inline void combine_run(vectors::Registers<bytes> registers, std::int64_t count,
+                                         T* to, const T* a, std::int64_t step_a, const T* b,
+                                         std::int64_t step_b, const Each& each) {
   if (step_a == 1 && step_b == 1) {
-    vectors::map<T>(count, to, each, a, b);
+    vectors::map(registers, count, to, each, a, b);
   } else if (step_a == 1) {
-    vectors::map<T>(
-        count, to, [&each, v = all(*b)](auto x) LOCKSTEP_INLINED { return each(x, v); }, a);
+    vectors::map(
+        registers, count, to,
+        [&each, v = vectors::all(registers, *b)](auto x) LOCKSTEP_INLINED { return each(x, v); },
+        a);
   } else if (step_b == 1) {
-    vectors::map<T>(
-        count, to, [&each, v = all(*a)](auto x) LOCKSTEP_INLINED { return each(v, x); }, b);
+    vectors::map(
+        registers, count, to,
+        [&each, v = vectors::all(registers, *a)](auto x) LOCKSTEP_INLINED { return each(v, x); },
+        b);
   } else {
-    std::fill_n(to, count, each(all(*a), all(*b))[0]);
+    std::fill_n(to, count, each(*a, *b));
   }
 }
 
 template <typename Each>
-void combine_by(const Tensor& a, const Tensor& b, const Tensor& c, const Each& each) {
+void combine_by(Isa isa, const Tensor& a, const Tensor& b, const Tensor& c, const Each& each) {
   visit_real(a, [&]<typename T>() {
     const T *from_a = a.data<T>().data(), *from_b = b.data<T>().data();
     T* to = c.data<T>().data();
     walk(c.shape(), a.shape(), b.shape(),
          [&](std::int64_t at, std::int64_t at_a, std::int64_t at_b, std::int64_t count,
              std::int64_t step_a, std::int64_t step_b) {
-           vectors::vectorised([&]() LOCKSTEP_INLINED {
-             combine_run(count, to + at, from_a + at_a, step_a, from_b + at_b, step_b, each);
+           vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
+             combine_run(registers, count, to + at, from_a + at_a, step_a, from_b + at_b, step_b,
+                         each);
            });
          });
   });
@@ -97,29 +102,29 @@ void combine_by(const Tensor& a, const Tensor& b, const Tensor& c, const Each& e
 
 }  // namespace
 
-void combine(Binary operation, const Tensor& a, const Tensor& b, const Tensor& c) {
+void combine(Isa isa, Binary operation, const Tensor& a, const Tensor& b, const Tensor& c) {
   switch (operation) {
     case Binary::add:
-      return combine_by(a, b, c, [](auto x, auto y) LOCKSTEP_INLINED { return x + y; });
+      return combine_by(isa, a, b, c, [](auto x, auto y) LOCKSTEP_INLINED { return x + y; });
     case Binary::subtract:
-      return combine_by(a, b, c, [](auto x, auto y) LOCKSTEP_INLINED { return x - y; });
+      return combine_by(isa, a, b, c, [](auto x, auto y) LOCKSTEP_INLINED { return x - y; });
     case Binary::multiply:
-      return combine_by(a, b, c, [](auto x, auto y) LOCKSTEP_INLINED { return x * y; });
+      return combine_by(isa, a, b, c, [](auto x, auto y) LOCKSTEP_INLINED { return x * y; });
   }
 }
 
-void scaled(const Tensor& x, double factor, const Tensor& y) {
+void scaled(Isa isa, const Tensor& x, double factor, const Tensor& y) {
   visit_real(x, [&]<typename T>() {
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
-      vectors::map<T>(
-          x.numel(), y.data<T>().data(),
+    vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
+      vectors::map(
+          registers, x.numel(), y.data<T>().data(),
           [by = static_cast<T>(factor)](auto v) LOCKSTEP_INLINED { return v * by; },
           static_cast<const T*>(x.data<T>().data()));
     });
   });
 }
 
-void sum_to(const Tensor& x, const Tensor& total) {
+void sum_to(Isa isa, const Tensor& x, const Tensor& total) {
   visit_real(x, [&]<typename T>() {
     const T* from = x.data<T>().data();
     T* to = total.data<T>().data();
@@ -127,27 +132,28 @@ void sum_to(const Tensor& x, const Tensor& total) {
     walk(x.shape(), x.shape(), total.shape(),
          [&](std::int64_t, std::int64_t at, std::int64_t at_to, std::int64_t count, std::int64_t,
              std::int64_t step) {
-           vectors::vectorised([&]() LOCKSTEP_INLINED {
+           vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
              const auto plus = [](auto a, auto b) LOCKSTEP_INLINED { return a + b; };
              const auto same = [](auto a) LOCKSTEP_INLINED { return a; };
              const T* run = from + at;
              if (step == 1) {
-               vectors::map<T>(count, to + at_to, plus, static_cast<const T*>(to + at_to), run);
+               vectors::map(registers, count, to + at_to, plus, static_cast<const T*>(to + at_to),
+                            run);
              } else {
-               to[at_to] += vectors::sum<T>(count, same, run);
+               to[at_to] += vectors::sum(registers, count, same, run);
              }
            });
          });
   });
 }
 
-void add_squares(const Tensor& x, const Tensor& total) {
+void add_squares(Isa isa, const Tensor& x, const Tensor& total) {
   constexpr std::size_t lanes = 16;  // several sums, because an addition waits for the one before
   visit_real(x, [&]<typename T>() {
     const T* elements = x.data<T>().data();
     const auto count = static_cast<std::size_t>(x.numel());
     double sums[lanes] = {};
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
+    vectors::vectorised(isa, [&](auto) LOCKSTEP_INLINED {
       const auto add = [&](std::size_t lane, T element) LOCKSTEP_INLINED {
         sums[lane] += static_cast<double>(element) * static_cast<double>(element);
       };

@@ -133,21 +133,21 @@ class CpuKernels final : public Kernels {
     compute(kernels::scale_by, x, factor);
   }
   void scaled(const Tensor& x, double factor, Out y) const override {
-    compute(kernels::scaled, x, factor, y);
+    vectorised(kernels::scaled, x, factor, y);
   }
   void activate(const Tensor& x, ops::Activation activation, Out y) const override {
-    compute(kernels::activate, x, activation, y);
+    vectorised(kernels::activate, x, activation, y);
   }
   void activate_backward(const Tensor& grad, const Tensor& x, ops::Activation activation,
                          Out out) const override {
-    compute(kernels::activate_backward, grad, x, activation, out);
+    vectorised(kernels::activate_backward, grad, x, activation, out);
   }
   void combine(Binary operation, const Tensor& a, const Tensor& b, Out c) const override {
-    compute(kernels::combine, operation, a, b, c);
+    vectorised(kernels::combine, operation, a, b, c);
   }
-  void sum_to(const Tensor& x, Out total) const override { compute(kernels::sum_to, x, total); }
+  void sum_to(const Tensor& x, Out total) const override { vectorised(kernels::sum_to, x, total); }
   void add_squares(const Tensor& x, InOut total) const override {
-    compute(kernels::add_squares, x, total);
+    vectorised(kernels::add_squares, x, total);
   }
   void clip_factor(const Tensor& squares, double max_norm, Out norm, Out factor) const override {
     compute(kernels::clip_factor, squares, max_norm, norm, factor);
@@ -157,36 +157,37 @@ class CpuKernels final : public Kernels {
     compute([this](const auto&... all) { kernels::matmul(products_, all...); }, a, transpose_a, b,
             transpose_b, c);
   }
-  void add_row(const Tensor& row, InOut x) const override { compute(kernels::add_row, row, x); }
-  void sum_rows(const Tensor& x, Out sum) const override { compute(kernels::sum_rows, x, sum); }
-  void softmax(const Tensor& x, Out y) const override { compute(kernels::softmax, x, y); }
+  void add_row(const Tensor& row, InOut x) const override { vectorised(kernels::add_row, row, x); }
+  void sum_rows(const Tensor& x, Out sum) const override { vectorised(kernels::sum_rows, x, sum); }
+  void softmax(const Tensor& x, Out y) const override { vectorised(kernels::softmax, x, y); }
   void softmax_backward(const Tensor& grad, const Tensor& y, Out out) const override {
-    compute(kernels::softmax_backward, grad, y, out);
+    vectorised(kernels::softmax_backward, grad, y, out);
   }
   void cross_entropy(const Tensor& logits, const Tensor& labels,
                      const ops::CrossEntropyOptions& options, Out probabilities,
                      Out loss) const override {
-    compute(kernels::cross_entropy, logits, labels, options, probabilities, loss);
+    vectorised(kernels::cross_entropy, logits, labels, options, probabilities, loss);
   }
   void cross_entropy_backward(const Tensor& grad, const Tensor& probabilities, const Tensor& labels,
                               const ops::CrossEntropyOptions& options, Out out) const override {
-    compute(kernels::cross_entropy_backward, grad, probabilities, labels, options, out);
+    vectorised(kernels::cross_entropy_backward, grad, probabilities, labels, options, out);
   }
   void count_correct(const Tensor& logits, const Tensor& labels, Out count) const override {
     compute(kernels::count_correct, logits, labels, count);
   }
   void normalize(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon, Out y,
                  Out mean, Out inverse_deviation) const override {
-    compute(kernels::normalize, x, weight, bias, epsilon, y, mean, inverse_deviation);
+    vectorised(kernels::normalize, x, weight, bias, epsilon, y, mean, inverse_deviation);
   }
   void normalize_again(const Tensor& x, const Tensor& weight, const Tensor& bias,
                        const Tensor& mean, const Tensor& inverse_deviation, Out y) const override {
-    compute(kernels::normalize_again, x, weight, bias, mean, inverse_deviation, y);
+    vectorised(kernels::normalize_again, x, weight, bias, mean, inverse_deviation, y);
   }
   void norm_backward(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& mean,
                      const Tensor& inverse_deviation, Out dx, Out dweight,
                      Out dbias) const override {
-    compute(kernels::norm_backward, grad, x, weight, mean, inverse_deviation, dx, dweight, dbias);
+    vectorised(kernels::norm_backward, grad, x, weight, mean, inverse_deviation, dx, dweight,
+               dbias);
   }
   void embedding(const Tensor& table, const Tensor& indices, Out rows) const override {
     compute(kernels::embedding, table, indices, rows);
@@ -209,17 +210,23 @@ class CpuKernels final : public Kernels {
             grad, qkv, output, log_sums, heads, out);
   }
   void sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const override {
-    compute(kernels::sgd, grad, rule, value, velocity);
+    vectorised(kernels::sgd, grad, rule, value, velocity);
   }
   void adam(const Tensor& grad, const AdamRule& rule, std::int64_t updates, InOut value,
             InOut first, InOut second) const override {
-    compute(kernels::adam, grad, rule, updates, value, first, second);
+    vectorised(kernels::adam, grad, rule, updates, value, first, second);
   }
   void unscale(InOut x, double factor, InOut found) const override {
     compute(kernels::unscale, x, factor, found);
   }
 
  private:
+  // Runs a kernel that is compiled for each Isa.
+  template <typename Kernel, typename... Arguments>
+  void vectorised(const Kernel& kernel, const Arguments&... arguments) const {
+    compute([&](const auto&... all) { kernel(products_.isa, all...); }, arguments...);
+  }
+
   Products products_;
 };
 

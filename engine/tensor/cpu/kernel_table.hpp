@@ -23,33 +23,34 @@ void download(const Tensor& from, std::span<std::byte> to);
 void check_indices(const Tensor& indices, const IndexRule& rule);
 void scale(const Tensor& x, double factor);
 void scale_by(const Tensor& x, const Tensor& factor);
-void scaled(const Tensor& x, double factor, const Tensor& y);
-void activate(const Tensor& x, ops::Activation activation, const Tensor& y);
-void activate_backward(const Tensor& grad, const Tensor& x, ops::Activation activation,
+void scaled(Isa isa, const Tensor& x, double factor, const Tensor& y);
+void activate(Isa isa, const Tensor& x, ops::Activation activation, const Tensor& y);
+void activate_backward(Isa isa, const Tensor& grad, const Tensor& x, ops::Activation activation,
                        const Tensor& out);
-void combine(Binary operation, const Tensor& a, const Tensor& b, const Tensor& c);
-void sum_to(const Tensor& x, const Tensor& total);
-void add_squares(const Tensor& x, const Tensor& total);
+void combine(Isa isa, Binary operation, const Tensor& a, const Tensor& b, const Tensor& c);
+void sum_to(Isa isa, const Tensor& x, const Tensor& total);
+void add_squares(Isa isa, const Tensor& x, const Tensor& total);
 void clip_factor(const Tensor& squares, double max_norm, const Tensor& norm, const Tensor& factor);
 void matmul(const Products& products, const Tensor& a, ops::Transpose transpose_a, const Tensor& b,
             ops::Transpose transpose_b, const Tensor& c);
-void add_row(const Tensor& row, const Tensor& x);
-void sum_rows(const Tensor& x, const Tensor& sum);
-void softmax(const Tensor& x, const Tensor& y);
-void softmax_backward(const Tensor& grad, const Tensor& y, const Tensor& out);
-void cross_entropy(const Tensor& logits, const Tensor& labels,
+void add_row(Isa isa, const Tensor& row, const Tensor& x);
+void sum_rows(Isa isa, const Tensor& x, const Tensor& sum);
+void softmax(Isa isa, const Tensor& x, const Tensor& y);
+void softmax_backward(Isa isa, const Tensor& grad, const Tensor& y, const Tensor& out);
+void cross_entropy(Isa isa, const Tensor& logits, const Tensor& labels,
                    const ops::CrossEntropyOptions& options, const Tensor& probabilities,
                    const Tensor& loss);
-void cross_entropy_backward(const Tensor& grad, const Tensor& probabilities, const Tensor& labels,
-                            const ops::CrossEntropyOptions& options, const Tensor& out);
+void cross_entropy_backward(Isa isa, const Tensor& grad, const Tensor& probabilities,
+                            const Tensor& labels, const ops::CrossEntropyOptions& options,
+                            const Tensor& out);
 void count_correct(const Tensor& logits, const Tensor& labels, const Tensor& count);
-void normalize(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
+void normalize(Isa isa, const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
                const Tensor& y, const Tensor& mean, const Tensor& inverse_deviation);
-void normalize_again(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean,
-                     const Tensor& inverse_deviation, const Tensor& y);
-void norm_backward(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& mean,
-                   const Tensor& inverse_deviation, const Tensor& dx, const Tensor& dweight,
-                   const Tensor& dbias);
+void normalize_again(Isa isa, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                     const Tensor& mean, const Tensor& inverse_deviation, const Tensor& y);
+void norm_backward(Isa isa, const Tensor& grad, const Tensor& x, const Tensor& weight,
+                   const Tensor& mean, const Tensor& inverse_deviation, const Tensor& dx,
+                   const Tensor& dweight, const Tensor& dbias);
 void embedding(const Tensor& table, const Tensor& indices, const Tensor& rows);
 void embedding_backward(const Tensor& grad, const Tensor& indices, const Tensor& table);
 void dropout(const Tensor& x, const ops::DropoutMask& mask, const Tensor& y);
@@ -58,9 +59,10 @@ void causal_attention(const Products& products, const Tensor& qkv, std::int64_t 
 void causal_attention_backward(const Products& products, const Tensor& grad, const Tensor& qkv,
                                const Tensor& output, const Tensor& log_sums, std::int64_t heads,
                                const Tensor& out);
-void sgd(const Tensor& grad, const SgdRule& rule, const Tensor& value, const Tensor& velocity);
-void adam(const Tensor& grad, const AdamRule& rule, std::int64_t updates, const Tensor& value,
-          const Tensor& first, const Tensor& second);
+void sgd(Isa isa, const Tensor& grad, const SgdRule& rule, const Tensor& value,
+         const Tensor& velocity);
+void adam(Isa isa, const Tensor& grad, const AdamRule& rule, std::int64_t updates,
+          const Tensor& value, const Tensor& first, const Tensor& second);
 void unscale(const Tensor& x, double factor, const Tensor& found);
 
 }  // namespace lockstep::kernels

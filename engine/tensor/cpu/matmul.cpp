@@ -18,31 +18,31 @@ void matmul(const Products& products, const Tensor& a, Transpose transpose_a, co
   });
 }
 
-void add_row(const Tensor& row, const Tensor& x) {
+void add_row(Isa isa, const Tensor& row, const Tensor& x) {
   const auto [rows, columns] = rows_of(x);
   visit_real(x, [&, rows = rows, columns = columns]<typename T>() {
     T* to = x.data<T>().data();
     const T* add = row.data<T>().data();
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
+    vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
       for (std::int64_t i = 0; i < rows; ++i) {
-        vectors::map<T>(
-            columns, to + i * columns, [](auto a, auto b) LOCKSTEP_INLINED { return a + b; },
-            to + i * columns, add);
+        vectors::map(
+            registers, columns, to + i * columns,
+            [](auto a, auto b) LOCKSTEP_INLINED { return a + b; }, to + i * columns, add);
       }
     });
   });
 }
 
-void sum_rows(const Tensor& x, const Tensor& sum) {
+void sum_rows(Isa isa, const Tensor& x, const Tensor& sum) {
   const auto [rows, columns] = rows_of(x);
   visit_real(x, [&, rows = rows, columns = columns]<typename T>() {
     const T* from = x.data<T>().data();
     T* to = sum.data<T>().data();
     std::fill_n(to, columns, T(0));
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
+    vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
       for (std::int64_t i = 0; i < rows; ++i) {
-        vectors::map<T>(
-            columns, to, [](auto a, auto b) LOCKSTEP_INLINED { return a + b; }, to,
+        vectors::map(
+            registers, columns, to, [](auto a, auto b) LOCKSTEP_INLINED { return a + b; }, to,
             from + i * columns);
       }
     });

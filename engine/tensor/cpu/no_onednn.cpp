@@ -3,6 +3,6 @@
 
 namespace lockstep::kernels {
 
-Products best_products() { return portable_products(); }
+Products best_products(Isa isa) { return portable_products(isa); }
 
 }  // namespace lockstep::kernels

@@ -28,10 +28,21 @@ void by_onednn(const Product& product, const float* a, const float* b, float* c)
   }
 }
 
+// Asking for what it would take anyway might undo ONEDNN_MAX_CPU_ISA.
+void hold_onednn_to(Isa isa) {
+  if (isa == widest_isa()) return;
+  const auto wanted = isa == Isa::avx2 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_sse41;
+  if (dnnl_set_max_cpu_isa(wanted) == dnnl_success) return;
+  LOCKSTEP_CHECK(dnnl_get_effective_cpu_isa() == wanted, "oneDNN has multiplied with other ",
+                 "instructions before it was to keep to ", name_of(isa),
+                 "; make the first device of the process with best_products(isa)");
+}
+
 }  // namespace
 
-Products best_products() {
-  Products products = portable_products();
+Products best_products(Isa isa) {
+  hold_onednn_to(isa);
+  Products products = portable_products(isa);
   products.name = "oneDNN " LOCKSTEP_TEXT_OF(DNNL_VERSION_MAJOR) "." LOCKSTEP_TEXT_OF(
       DNNL_VERSION_MINOR) "." LOCKSTEP_TEXT_OF(DNNL_VERSION_PATCH);
   products.in_float32 = &by_onednn;

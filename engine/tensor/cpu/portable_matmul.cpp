@@ -7,9 +7,8 @@
 // Left out: splitting k (a panel then streams from the second-level cache, which is fast enough,
 // and the order of summation stays the plain one), and fused multiply-add (it would make the bits
 // depend on the processor). The same template is compiled for the baseline and, on x86-64, for
-// AVX2; the choice is made at each call, so nothing runs before main. The tile's loops have
-// constant bounds and are left to the compiler, which keeps `sum` in vector registers once they are
-// unrolled.
+// AVX2, which AVX-512 uses too. The tile's loops have constant bounds and are left to the compiler,
+// which keeps `sum` in vector registers once they are unrolled.
 #include "engine/tensor/cpu/products.hpp"
 
 #include <algorithm>
@@ -127,15 +126,17 @@ template <typename T>
 #endif
 
 template <typename T>
-void dispatch(const Product& product, const T* a, const T* b, T* c) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return blocked_avx2(product, a, b, c);
-#endif
+void blocked_baseline(const Product& product, const T* a, const T* b, T* c) {
   blocked<T, 16>(product, a, b, c);
 }
 
 }  // namespace
 
-Products portable_products() { return {"portable", &dispatch<float>, &dispatch<double>}; }
+Products portable_products(Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx2) return {"portable", isa, &blocked_avx2<float>, &blocked_avx2<double>};
+#endif
+  return {"portable", isa, &blocked_baseline<float>, &blocked_baseline<double>};
+}
 
 }  // namespace lockstep::kernels

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/tensor/cpu/isa.hpp"
 #include "engine/tensor/matmul.hpp"
 
 namespace lockstep::kernels {
@@ -28,9 +29,10 @@ inline Product dense(std::int64_t m, std::int64_t n, std::int64_t k, ops::Transp
   return {m, n, k, transpose_a, transpose_b, turned_a ? m : k, turned_b ? k : n, n};
 }
 
-// Who multiplies, in either type.
+// Who multiplies, in either type, and the instructions that all kernels of the device keep to.
 struct Products {
   std::string_view name;  // "portable" or "oneDNN 2.6.3"
+  Isa isa;
   void (*in_float32)(const Product& product, const float* a, const float* b, float* c);
   void (*in_float64)(const Product& product, const double* a, const double* b, double* c);
 
@@ -45,10 +47,12 @@ struct Products {
 // Without a library. Every element of c is one sum over k in order, each product rounded before it
 // is added: the same bits on every processor, and a row of c depends on its row of op(a) only, not
 // on how many rows there are.
-Products portable_products();
+Products portable_products(Isa isa = widest_isa());
 
 // The fastest that this build has: oneDNN, where it was found. In the library lockstep_products,
-// which programs that train link, and players do not.
-Products best_products();
+// which programs that train link, and players do not. An isa that is narrower than the processor's
+// holds for all of the process: oneDNN takes such a wish once, before its first product.
+//   Throws  Error where oneDNN has multiplied before and was told otherwise
+Products best_products(Isa isa = widest_isa());
 
 }  // namespace lockstep::kernels

@@ -3,25 +3,26 @@
 #include <cmath>
 
 #include "engine/tensor/cpu/kernel_table.hpp"
-#include "engine/tensor/cpu/vectors.hpp"
+#include "engine/tensor/cpu/vector_functions.hpp"
 #include "engine/tensor/cpu/visit_real.hpp"
 
 namespace lockstep::kernels {
 namespace {
 
 // y = e^(x - largest), and the sum of y.
-template <typename T>
-LOCKSTEP_INLINED inline T exponentials(std::int64_t count, const T* x, T largest, T* y) {
-  vectors::map<T>(
-      count, y, [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v - largest); }, x);
-  return vectors::sum<T>(
-      count, [](auto v) LOCKSTEP_INLINED { return v; }, static_cast<const T*>(y));
+template <int bytes, typename T>
+LOCKSTEP_INLINED inline T exponentials(vectors::Registers<bytes> registers, std::int64_t count,
+                                       const T* x, T largest, T* y) {
+  return vectors::map_and_sum(
+      registers, count, y, [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v - largest); }, x);
 }
 
-template <typename T>
-LOCKSTEP_INLINED inline void multiply(std::int64_t count, T* y, T factor) {
-  vectors::map<T>(
-      count, y, [=](auto v) LOCKSTEP_INLINED { return v * factor; }, static_cast<const T*>(y));
+template <int bytes, typename T>
+LOCKSTEP_INLINED inline void multiply(vectors::Registers<bytes> registers, std::int64_t count, T* y,
+                                      T factor) {
+  vectors::map(
+      registers, count, y, [=](auto v) LOCKSTEP_INLINED { return v * factor; },
+      static_cast<const T*>(y));
 }
 
 // What a row's term is multiplied by.
@@ -38,37 +39,39 @@ bool counts(std::int64_t label, std::int64_t classes, const ops::CrossEntropyOpt
 
 }  // namespace
 
-void softmax(const Tensor& x, const Tensor& y) {
+void softmax(Isa isa, const Tensor& x, const Tensor& y) {
   const auto [rows, columns] = rows_of(x);
   visit_real(x, [&, rows = rows, columns = columns]<typename T>() {
     const T* from = x.data<T>().data();
     T* to = y.data<T>().data();
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
+    vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
       for (std::int64_t r = 0; r < rows; ++r, from += columns, to += columns) {
-        multiply(columns, to,
-                 1 / exponentials(columns, from, vectors::largest<T>(columns, from), to));
+        multiply(registers, columns, to,
+                 1 / exponentials(registers, columns, from,
+                                  vectors::largest(registers, columns, from), to));
       }
     });
   });
 }
 
-void softmax_backward(const Tensor& grad, const Tensor& y, const Tensor& out) {
+void softmax_backward(Isa isa, const Tensor& grad, const Tensor& y, const Tensor& out) {
   const auto [rows, columns] = rows_of(y);
   visit_real(y, [&, rows = rows, columns = columns]<typename T>() {
     const T *g = grad.data<T>().data(), *p = y.data<T>().data();
     T* to = out.data<T>().data();
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
+    vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
       for (std::int64_t r = 0; r < rows; ++r, g += columns, p += columns, to += columns) {
-        const T dot = vectors::sum<T>(
-            columns, [](auto a, auto b) LOCKSTEP_INLINED { return a * b; }, g, p);
-        vectors::map<T>(
-            columns, to, [=](auto a, auto b) LOCKSTEP_INLINED { return b * (a - dot); }, g, p);
+        const T dot = vectors::sum(
+            registers, columns, [](auto a, auto b) LOCKSTEP_INLINED { return a * b; }, g, p);
+        vectors::map(
+            registers, columns, to, [=](auto a, auto b) LOCKSTEP_INLINED { return b * (a - dot); },
+            g, p);
       }
     });
   });
 }
 
-void cross_entropy(const Tensor& logits, const Tensor& labels,
+void cross_entropy(Isa isa, const Tensor& logits, const Tensor& labels,
                    const ops::CrossEntropyOptions& options, const Tensor& probabilities,
                    const Tensor& loss) {
   const auto [rows, classes] = rows_of(logits);
@@ -77,11 +80,11 @@ void cross_entropy(const Tensor& logits, const Tensor& labels,
     const T* x = logits.data<T>().data();
     T* p = probabilities.data<T>().data();
     double total = 0;
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
+    vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
       for (std::int64_t r = 0; r < rows; ++r, x += classes, p += classes) {
-        const T most = vectors::largest<T>(classes, x);
-        const T sum = exponentials(classes, x, most, p);
-        multiply(classes, p, 1 / sum);
+        const T most = vectors::largest(registers, classes, x);
+        const T sum = exponentials(registers, classes, x, most, p);
+        multiply(registers, classes, p, 1 / sum);
         const std::int64_t k = wanted[static_cast<std::size_t>(r)];
         if (!counts(k, classes, options)) continue;
         total += std::log(static_cast<double>(sum)) +
@@ -92,23 +95,24 @@ void cross_entropy(const Tensor& logits, const Tensor& labels,
   });
 }
 
-void cross_entropy_backward(const Tensor& grad, const Tensor& probabilities, const Tensor& labels,
-                            const ops::CrossEntropyOptions& options, const Tensor& out) {
+void cross_entropy_backward(Isa isa, const Tensor& grad, const Tensor& probabilities,
+                            const Tensor& labels, const ops::CrossEntropyOptions& options,
+                            const Tensor& out) {
   const auto [rows, classes] = rows_of(probabilities);
   const auto wanted = labels.data<std::int64_t>();
   visit_real(probabilities, [&, rows = rows, classes = classes]<typename T>() {
     const T* p = probabilities.data<T>().data();
     T* to = out.data<T>().data();
     const T factor = static_cast<T>(grad.item() * share_of(options, wanted));
-    vectors::vectorised([&]() LOCKSTEP_INLINED {
+    vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
       for (std::int64_t r = 0; r < rows; ++r, p += classes, to += classes) {
         const std::int64_t k = wanted[static_cast<std::size_t>(r)];
         if (!counts(k, classes, options)) {
           std::fill_n(to, classes, T(0));
           continue;
         }
-        vectors::map<T>(
-            classes, to, [=](auto v) LOCKSTEP_INLINED { return v * factor; }, p);
+        vectors::map(
+            registers, classes, to, [=](auto v) LOCKSTEP_INLINED { return v * factor; }, p);
         to[k] = (p[k] - T(1)) * factor;
       }
     });

@@ -1,6 +1,6 @@
 // Each rule is one loop without branches on elements; what does not change from element to element
-// is decided before it. A loop is compiled for the baseline and, on x86-64, for AVX2; the choice is
-// made at each call, so nothing runs before main.
+// is decided before it. A loop is compiled for the baseline and, on x86-64, for AVX2, which AVX-512
+// uses too: memory is slower than either.
 #include "engine/tensor/cpu/update_rules.hpp"
 
 #include <bit>
@@ -115,26 +115,27 @@ template <typename Rule, typename... Arguments>
 #endif
 
 template <typename Rule, typename... Arguments>
-void dispatch(const Rule& rule, Arguments... arguments) {
+void dispatch(Isa isa, const Rule& rule, Arguments... arguments) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return run_avx2(rule, arguments...);
+  if (isa >= Isa::avx2) return run_avx2(rule, arguments...);
 #endif
   rule.run(arguments...);
 }
 
 template <typename T>
-void sgd_spans(std::span<T> value, std::span<const T> grad, std::span<T> velocity,
+void sgd_spans(Isa isa, std::span<T> value, std::span<const T> grad, std::span<T> velocity,
                const SgdRule& rule) {
   check_lengths("sgd_update", value.size(), grad.size(),
                 rule.momentum == 0 ? value.size() : velocity.size());
-  dispatch(Sgd<T>{value.data(), grad.data(), velocity.data(), value.size(),
+  dispatch(isa,
+           Sgd<T>{value.data(), grad.data(), velocity.data(), value.size(),
                   static_cast<T>(rule.learning_rate), static_cast<T>(rule.momentum),
                   static_cast<T>(rule.weight_decay)},
            rule.nesterov);
 }
 
 template <typename T>
-void adam_spans(std::span<T> value, std::span<const T> grad, std::span<T> first,
+void adam_spans(Isa isa, std::span<T> value, std::span<const T> grad, std::span<T> first,
                 std::span<T> second, const AdamRule& rule, std::int64_t updates) {
   check_lengths("adam_update", value.size(), grad.size(), first.size());
   check_lengths("adam_update", value.size(), grad.size(), second.size());
@@ -142,21 +143,22 @@ void adam_spans(std::span<T> value, std::span<const T> grad, std::span<T> first,
                  "; updates count from 1, or the correction of the bias would divide by zero");
   const auto t = static_cast<double>(updates);
   const bool coupled = rule.decay_form == DecayForm::coupled;
-  dispatch(Adam<T>{
-      .value = value.data(),
-      .grad = grad.data(),
-      .first = first.data(),
-      .second = second.data(),
-      .count = value.size(),
-      .rest1 = static_cast<T>(1 - rule.beta1),
-      .beta2 = static_cast<T>(rule.beta2),
-      .rest2 = static_cast<T>(1 - rule.beta2),
-      .rate = static_cast<T>(rule.learning_rate / (1 - std::pow(rule.beta1, t))),
-      .root = static_cast<T>(std::sqrt(1 - std::pow(rule.beta2, t))),
-      .epsilon = static_cast<T>(rule.epsilon),
-      .decay = static_cast<T>(coupled ? rule.weight_decay : 0),
-      .keep = static_cast<T>(coupled ? 1 : 1 - rule.learning_rate * rule.weight_decay),
-  });
+  dispatch(isa,
+           Adam<T>{
+               .value = value.data(),
+               .grad = grad.data(),
+               .first = first.data(),
+               .second = second.data(),
+               .count = value.size(),
+               .rest1 = static_cast<T>(1 - rule.beta1),
+               .beta2 = static_cast<T>(rule.beta2),
+               .rest2 = static_cast<T>(1 - rule.beta2),
+               .rate = static_cast<T>(rule.learning_rate / (1 - std::pow(rule.beta1, t))),
+               .root = static_cast<T>(std::sqrt(1 - std::pow(rule.beta2, t))),
+               .epsilon = static_cast<T>(rule.epsilon),
+               .decay = static_cast<T>(coupled ? rule.weight_decay : 0),
+               .keep = static_cast<T>(coupled ? 1 : 1 - rule.learning_rate * rule.weight_decay),
+           });
 }
 
 // Scales in place; true when an element was infinite or NaN before. The test is on the exponent's
@@ -175,34 +177,38 @@ bool scale_and_look(std::span<T> elements, T factor) {
 
 }  // namespace
 
-void sgd_update(std::span<float> value, std::span<const float> grad, std::span<float> velocity,
-                const SgdRule& rule) {
-  sgd_spans(value, grad, velocity, rule);
+void sgd_update(Isa isa, std::span<float> value, std::span<const float> grad,
+                std::span<float> velocity, const SgdRule& rule) {
+  sgd_spans(isa, value, grad, velocity, rule);
 }
-void sgd_update(std::span<double> value, std::span<const double> grad, std::span<double> velocity,
-                const SgdRule& rule) {
-  sgd_spans(value, grad, velocity, rule);
+void sgd_update(Isa isa, std::span<double> value, std::span<const double> grad,
+                std::span<double> velocity, const SgdRule& rule) {
+  sgd_spans(isa, value, grad, velocity, rule);
 }
-void adam_update(std::span<float> value, std::span<const float> grad, std::span<float> first,
-                 std::span<float> second, const AdamRule& rule, std::int64_t updates) {
-  adam_spans(value, grad, first, second, rule, updates);
+void adam_update(Isa isa, std::span<float> value, std::span<const float> grad,
+                 std::span<float> first, std::span<float> second, const AdamRule& rule,
+                 std::int64_t updates) {
+  adam_spans(isa, value, grad, first, second, rule, updates);
 }
-void adam_update(std::span<double> value, std::span<const double> grad, std::span<double> first,
-                 std::span<double> second, const AdamRule& rule, std::int64_t updates) {
-  adam_spans(value, grad, first, second, rule, updates);
+void adam_update(Isa isa, std::span<double> value, std::span<const double> grad,
+                 std::span<double> first, std::span<double> second, const AdamRule& rule,
+                 std::int64_t updates) {
+  adam_spans(isa, value, grad, first, second, rule, updates);
 }
 
-void sgd(const Tensor& grad, const SgdRule& rule, const Tensor& value, const Tensor& velocity) {
+void sgd(Isa isa, const Tensor& grad, const SgdRule& rule, const Tensor& value,
+         const Tensor& velocity) {
   visit_real(value, [&]<typename T>() {
-    sgd_update(value.data<T>(), grad.data<T>(),
+    sgd_update(isa, value.data<T>(), grad.data<T>(),
                velocity.defined() ? velocity.data<T>() : std::span<T>(), rule);
   });
 }
 
-void adam(const Tensor& grad, const AdamRule& rule, std::int64_t updates, const Tensor& value,
-          const Tensor& first, const Tensor& second) {
+void adam(Isa isa, const Tensor& grad, const AdamRule& rule, std::int64_t updates,
+          const Tensor& value, const Tensor& first, const Tensor& second) {
   visit_real(value, [&]<typename T>() {
-    adam_update(value.data<T>(), grad.data<T>(), first.data<T>(), second.data<T>(), rule, updates);
+    adam_update(isa, value.data<T>(), grad.data<T>(), first.data<T>(), second.data<T>(), rule,
+                updates);
   });
 }
 

@@ -1,210 +1,304 @@
-// Vector code that gives the same bits at every register width. A kernel is written once over
-// vectors of 64 bytes; `vectorised` compiles it for the baseline, AVX2 and AVX-512 and picks one at
-// run time. Nothing is fused (-ffp-contract=off, set in CMake), and sums keep one partial sum a
-// lane whatever the registers' width, so the choice changes the speed and nothing else.
+// Vector code that gives the same bits at every register width. A kernel is written once over a
+// register of the processor; `vectorised` compiles it for the baseline, AVX2 and AVX-512 (16, 32
+// and 64 bytes) and runs the one that it is told. Nothing is fused (-ffp-contract=off, set in
+// CMake), and a sum keeps 64 bytes of partial sums whatever the registers' width, so the choice
+// changes the speed and nothing else.
+//
+// A vector is never wider than a register: the compiler would take comparisons and choices apart,
+// lane by lane. g++ refuses to (-Werror=vector-operation-performance, set in CMake).
 //
 // Everything here is inlined into the body that `vectorised` is given: a function that is not
 // would be compiled for the baseline. Private to the tensor room's kernels.
-//
-// exp, tanh and what is made of them: float32 by polynomials, within 3 units in the last place;
-// float64 by the C library, lane by lane, whose last bit may depend on the processor.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "engine/tensor/cpu/isa.hpp"
 
 #define LOCKSTEP_INLINED __attribute__((always_inline))
 
 namespace lockstep::vectors {
 
-template <typename T>
-struct LanesOf;
-template <>
-struct LanesOf<float> {
-  typedef float type __attribute__((vector_size(64)));
-  typedef std::int32_t integers __attribute__((vector_size(64)));
+// How a body is told the width of its registers.
+template <int bytes>
+struct Registers {};
+
+template <typename T, int bytes>
+struct RegisterOf {
+  typedef T type __attribute__((vector_size(bytes)));
 };
-template <>
-struct LanesOf<double> {
-  typedef double type __attribute__((vector_size(64)));
-  typedef std::int64_t integers __attribute__((vector_size(64)));
-};
-template <typename T>
-using Lanes = typename LanesOf<T>::type;
-template <typename T>
-constexpr std::int64_t width = 64 / static_cast<std::int64_t>(sizeof(T));
+template <typename T, int bytes>
+using Register = typename RegisterOf<T, bytes>::type;
+template <typename V>
+using Element = std::remove_cvref_t<decltype(V{}[0])>;
+template <typename V>
+constexpr std::int64_t lanes_of = sizeof(V) / sizeof(Element<V>);
 
 #if defined(__x86_64__)
 template <typename Body>
 [[gnu::target("avx2")]] void on_avx2(const Body& body) {
-  body();
+  body(Registers<32>{});
 }
 template <typename Body>
 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void on_avx512(const Body& body) {
-  body();
+  body(Registers<64>{});
 }
 #endif
 
-// Runs `body`, a LOCKSTEP_INLINED lambda, compiled for this processor's vectors.
+// Runs `body`, a LOCKSTEP_INLINED lambda of Registers, compiled for `isa`.
 template <typename Body>
-void vectorised(const Body& body) {
+void vectorised(kernels::Isa isa, const Body& body) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl")) {
-    return on_avx512(body);
-  }
-  if (__builtin_cpu_supports("avx2")) return on_avx2(body);
+  if (isa == kernels::Isa::avx512) return on_avx512(body);
+  if (isa == kernels::Isa::avx2) return on_avx2(body);
 #endif
-  body();
+  static_cast<void>(isa);
+  body(Registers<16>{});
 }
 
-template <typename T>
-LOCKSTEP_INLINED inline Lanes<T> load(const T* from) {
-  Lanes<T> lanes;
-  std::memcpy(&lanes, from, sizeof lanes);
-  return lanes;
+template <typename V>
+LOCKSTEP_INLINED inline V load(const Element<V>* from) {
+  V x;
+  std::memcpy(&x, from, sizeof x);
+  return x;
 }
-template <typename T>
-LOCKSTEP_INLINED inline void store(T* to, Lanes<T> lanes) {
-  std::memcpy(to, &lanes, sizeof lanes);
+template <typename V>
+LOCKSTEP_INLINED inline void store(Element<V>* to, V x) {
+  std::memcpy(to, &x, sizeof x);
 }
-template <typename T>
-LOCKSTEP_INLINED inline Lanes<T> all(T value) {
-  return Lanes<T>{} + value;
+// Subtracted from: 0 + value would lose the sign of a zero.
+template <typename V>
+LOCKSTEP_INLINED inline V all(Element<V> value) {
+  return value - V{};
 }
-// The first `count` < width elements; `rest` in the other lanes.
-template <typename T>
-LOCKSTEP_INLINED inline Lanes<T> load_part(const T* from, std::int64_t count, T rest = T(0)) {
-  Lanes<T> lanes = all(rest);
-  std::memcpy(&lanes, from, static_cast<std::size_t>(count) * sizeof(T));
-  return lanes;
-}
-template <typename T>
-LOCKSTEP_INLINED inline void store_part(T* to, Lanes<T> lanes, std::int64_t count) {
-  std::memcpy(to, &lanes, static_cast<std::size_t>(count) * sizeof(T));
+template <int bytes, typename T>
+LOCKSTEP_INLINED inline Register<T, bytes> all(Registers<bytes>, T value) {
+  return all<Register<T, bytes>>(value);
 }
 
-// to[i] = each(from[i]…) for i < count. `to` may be one of the operands.
-template <typename T, typename Each, typename... From>
-LOCKSTEP_INLINED inline void map(std::int64_t count, T* to, const Each& each, const From*... from) {
-  std::int64_t i = 0;
-  for (; i + width<T> <= count; i += width<T>) store<T>(to + i, each(load<T>(from + i)...));
-  if (i < count) store_part<T>(to + i, each(load_part<T>(from + i, count - i)...), count - i);
-}
-
-// Σ each(from[i]…): a partial sum a lane, then the lanes pairwise, halves onto halves. Lanes beyond
-// the end see zeros; each must give 0 for them.
-template <typename T>
-LOCKSTEP_INLINED inline T sum_of(Lanes<T> lanes) {
-  for (std::int64_t half = width<T> / 2; half > 0; half /= 2) {
-    for (std::int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+// The first `count` < lanes elements, in pieces of fixed lengths: no call of memcpy.
+template <std::int64_t lanes, typename T>
+LOCKSTEP_INLINED inline void copy_part(const T* from, std::int64_t count, T* to) {
+  if constexpr (lanes > 1) {
+    constexpr std::int64_t half = lanes / 2;
+    const bool more = (count & half) != 0;
+    if (more) std::memcpy(to, from, half * sizeof(T));
+    copy_part<half>(more ? from + half : from, count, more ? to + half : to);
   }
-  return lanes[0];
 }
-template <typename T>
-LOCKSTEP_INLINED inline T largest_of(Lanes<T> lanes) {
-  T largest = lanes[0];
-  for (std::int64_t i = 1; i < width<T>; ++i) largest = lanes[i] > largest ? lanes[i] : largest;
-  return largest;
+// The first `count` lanes; 0 in the others.
+template <typename V>
+LOCKSTEP_INLINED inline V load_part(const Element<V>* from, std::int64_t count) {
+  Element<V> part[lanes_of<V>] = {};
+  copy_part<lanes_of<V>>(from, count, part);
+  return load<V>(part);
 }
-template <typename T, typename Each, typename... From>
-LOCKSTEP_INLINED inline T sum(std::int64_t count, const Each& each, const From*... from) {
-  Lanes<T> total{};
+template <typename V>
+LOCKSTEP_INLINED inline void store_part(Element<V>* to, V x, std::int64_t count) {
+  Element<V> part[lanes_of<V>];
+  store<V>(part, x);
+  copy_part<lanes_of<V>>(part, count, to);
+}
+
+// to[i] = each(from[i]…) for i < count. `to` may be one of the operands. A long chain of
+// instructions an element leaves the processor waiting: `at_once` registers go side by side then.
+template <typename V, typename Each, typename... From>
+LOCKSTEP_INLINED inline V each_at(std::int64_t i, const Each& each, const From*... from) {
+  return each(load<V>(from + i)...);
+}
+template <int at_once = 1, int bytes, typename T, typename Each, typename... From>
+LOCKSTEP_INLINED inline void map(Registers<bytes>, std::int64_t count, T* to, const Each& each,
+                                 const From*... from) {
+  using V = Register<T, bytes>;
+  constexpr std::int64_t lanes = lanes_of<V>;
   std::int64_t i = 0;
-  for (; i + width<T> <= count; i += width<T>) total += each(load<T>(from + i)...);
-  if (i < count) total += each(load_part<T>(from + i, count - i)...);
-  return sum_of<T>(total);
+  if constexpr (at_once > 1) {
+    for (; i + at_once * lanes <= count; i += at_once * lanes) {
+      [&]<std::int64_t... k>(std::integer_sequence<std::int64_t, k...>) LOCKSTEP_INLINED {
+        const V y[] = {each_at<V>(i + k * lanes, each, from...)...};
+        (store<V>(to + i + k * lanes, y[k]), ...);
+      }
+      (std::make_integer_sequence<std::int64_t, at_once>());
+    }
+  }
+  for (; i + lanes <= count; i += lanes) store<V>(to + i, each_at<V>(i, each, from...));
+  if (i < count) {
+    store_part<V>(to + i, each(load_part<V>(from + i, count - i)...), count - i);
+  }
+}
+
+// first[i] and second[i] = each(from[i]…).first and .second
+template <typename V>
+struct Two {
+  V first, second;
+};
+template <int bytes, typename T, typename Each, typename... From>
+LOCKSTEP_INLINED inline void map_to_two(Registers<bytes>, std::int64_t count, T* first, T* second,
+                                        const Each& each, const From*... from) {
+  using V = Register<T, bytes>;
+  std::int64_t i = 0;
+  for (; i + lanes_of<V> <= count; i += lanes_of<V>) {
+    const Two<V> y = each(load<V>(from + i)...);
+    store<V>(first + i, y.first);
+    store<V>(second + i, y.second);
+  }
+  if (i < count) {
+    const Two<V> y = each(load_part<V>(from + i, count - i)...);
+    store_part<V>(first + i, y.first, count - i);
+    store_part<V>(second + i, y.second, count - i);
+  }
+}
+
+// `held` bytes of T in registers of `bytes`: one register, or two halves. The recursion leaves the
+// compiler plain variables, which it keeps in registers; an array might stay in memory.
+template <typename T, int bytes, int held = 64>
+struct Lanes {
+  Lanes<T, bytes, held / 2> low, high;
+};
+template <typename T, int bytes>
+struct Lanes<T, bytes, bytes> {
+  Register<T, bytes> lanes;
+};
+template <typename T>
+constexpr std::int64_t width = 64 / static_cast<std::int64_t>(sizeof(T));
+
+template <typename T, int bytes, int held>
+LOCKSTEP_INLINED inline void set(Lanes<T, bytes, held>& x, T value) {
+  if constexpr (held == bytes) {
+    x.lanes = all<Register<T, bytes>>(value);
+  } else {
+    set(x.low, value);
+    set(x.high, value);
+  }
+}
+
+// The first `count` < width elements, and `rest`.
+template <typename T>
+struct Padded {
+  LOCKSTEP_INLINED inline Padded(const T* from, std::int64_t count, T rest) {
+    for (T& element : elements) element = rest;
+    copy_part<width<T>>(from, count, elements);
+  }
+  alignas(64) T elements[width<T>];
+};
+
+// into = add(into, elements of `from`…), lane by lane.
+template <typename T, int bytes, int held, typename Add, typename... From>
+LOCKSTEP_INLINED inline void accumulate(Lanes<T, bytes, held>& into, const Add& add,
+                                        const From*... from) {
+  if constexpr (held == bytes) {
+    into.lanes = add(into.lanes, load<Register<T, bytes>>(from)...);
+  } else {
+    accumulate(into.low, add, from...);
+    accumulate(into.high, add, (from + held / 2 / static_cast<int>(sizeof(T)))...);
+  }
+}
+
+// The same, where each result is also written to the elements of `to`.
+template <typename T, int bytes, int held, typename Add, typename Each, typename... From>
+LOCKSTEP_INLINED inline void accumulate_written(Lanes<T, bytes, held>& into, T* to, const Add& add,
+                                                const Each& each, const From*... from) {
+  if constexpr (held == bytes) {
+    const auto y = each(load<Register<T, bytes>>(from)...);
+    store<Register<T, bytes>>(to, y);
+    into.lanes = add(into.lanes, y);
+  } else {
+    constexpr int half = held / 2 / static_cast<int>(sizeof(T));
+    accumulate_written(into.low, to, add, each, from...);
+    accumulate_written(into.high, to + half, add, each, (from + half)...);
+  }
+}
+
+// low = join(low, high), lane by lane.
+template <typename T, int bytes, int held, typename Join>
+LOCKSTEP_INLINED inline void join_halves(Lanes<T, bytes, held>& low,
+                                         const Lanes<T, bytes, held>& high, const Join& join) {
+  if constexpr (held == bytes) {
+    low.lanes = join(low.lanes, high.lanes);
+  } else {
+    join_halves(low.low, high.low, join);
+    join_halves(low.high, high.high, join);
+  }
+}
+
+// The lanes joined to one: halves onto halves.
+template <typename T, int bytes, int held, typename Join>
+LOCKSTEP_INLINED inline T joined(Lanes<T, bytes, held> x, const Join& join) {
+  if constexpr (held > bytes) {
+    join_halves(x.low, x.high, join);
+    return joined(x.low, join);
+  } else if constexpr (bytes > 16) {
+    Lanes<T, bytes / 2, bytes / 2> low, high;
+    std::memcpy(&low, &x, sizeof low);
+    std::memcpy(&high, reinterpret_cast<const char*>(&x) + sizeof low, sizeof high);
+    low.lanes = join(low.lanes, high.lanes);
+    return joined(low, join);
+  } else if constexpr (sizeof(T) == 4) {
+    return join(join(x.lanes[0], x.lanes[2]), join(x.lanes[1], x.lanes[3]));
+  } else {
+    return join(x.lanes[0], x.lanes[1]);
+  }
+}
+
+// add(… add(first, from[0]…) …, from[count - 1]…) in `width` partial results, one a lane; lanes
+// beyond the end see `rest`, and add must make nothing of it. Then the lanes joined.
+template <int bytes, typename T, typename Add, typename Join, typename... From>
+LOCKSTEP_INLINED inline T fold(Registers<bytes>, std::int64_t count, T first, T rest,
+                               const Add& add, const Join& join, const From*... from) {
+  Lanes<T, bytes> lanes;
+  set(lanes, first);
+  std::int64_t i = 0;
+  for (; i + width<T> <= count; i += width<T>) accumulate(lanes, add, (from + i)...);
+  if (i < count) accumulate(lanes, add, Padded<T>(from + i, count - i, rest).elements...);
+  return joined(lanes, join);
+}
+
+// Σ each(from[i]…), where each must give 0 for `rest`.
+template <int bytes, typename Each, typename T, typename... From>
+LOCKSTEP_INLINED inline T sum_and_rest(Registers<bytes> registers, std::int64_t count, T rest,
+                                       const Each& each, const T* from, const From*... more) {
+  return fold(
+      registers, count, T(0), rest,
+      [&](auto total, auto... x) LOCKSTEP_INLINED { return total + each(x...); },
+      [](auto a, auto b) LOCKSTEP_INLINED { return a + b; }, from, more...);
+}
+// The same, where each gives 0 for zeros.
+template <int bytes, typename Each, typename T, typename... From>
+LOCKSTEP_INLINED inline T sum(Registers<bytes> registers, std::int64_t count, const Each& each,
+                              const T* from, const From*... more) {
+  return sum_and_rest(registers, count, T(0), each, from, more...);
+}
+
+// to[i] = each(from[i]…), and Σ to[i].
+template <int bytes, typename T, typename Each, typename... From>
+LOCKSTEP_INLINED inline T map_and_sum(Registers<bytes> registers, std::int64_t count, T* to,
+                                      const Each& each, const From*... from) {
+  const auto plus = [](auto a, auto b) LOCKSTEP_INLINED { return a + b; };
+  Lanes<T, bytes> total;
+  set(total, T(0));
+  std::int64_t i = 0;
+  for (; i + width<T> <= count; i += width<T>) {
+    accumulate_written(total, to + i, plus, each, (from + i)...);
+  }
+  if (i < count) {
+    T part[width<T>] = {};
+    map(registers, count - i, part, each, (from + i)...);
+    copy_part<width<T>>(part, count - i, to + i);
+    accumulate(total, plus, part);
+  }
+  return joined(total, plus);
 }
 
 // The largest of `count` elements; -infinity of none.
-template <typename T>
-LOCKSTEP_INLINED inline T largest(std::int64_t count, const T* x) {
+template <int bytes, typename T>
+LOCKSTEP_INLINED inline T largest(Registers<bytes> registers, std::int64_t count, const T* x) {
   constexpr T lowest = -std::numeric_limits<T>::infinity();
-  Lanes<T> most = all(lowest);
-  std::int64_t i = 0;
-  for (; i + width<T> <= count; i += width<T>) {
-    const auto v = load<T>(x + i);
-    most = v > most ? v : most;
-  }
-  if (i < count) {
-    const auto v = load_part<T>(x + i, count - i, lowest);
-    most = v > most ? v : most;
-  }
-  return largest_of<T>(most);
-}
-
-// e^x; 0 below -87.3 (no subnormals), infinity above 88.7, NaN of NaN.
-LOCKSTEP_INLINED inline Lanes<float> exp(Lanes<float> x) {
-  using V = Lanes<float>;
-  using I = LanesOf<float>::integers;
-  // x = n·ln 2 + r with |r| ≤ ln 2 / 2. Adding 1.5·2²³ rounds to an integer and leaves it in the
-  // low bits; ln 2 is split so that n·(its first part) is exact.
-  const V clamped = x < -88.0F ? all(-88.0F) : (x > 89.0F ? all(89.0F) : x);
-  const V shifted = clamped * 1.44269504F + 12582912.0F;
-  const V n = shifted - 12582912.0F;
-  const V r = (clamped - n * 0.693359375F) + n * 2.12194440e-4F;
-  // Taylor's series to r⁷: the first term left out is below 6e-9 of the result.
-  V p = all(1.0F / 5040);
-  p = p * r + 1.0F / 720;
-  p = p * r + 1.0F / 120;
-  p = p * r + 1.0F / 24;
-  p = p * r + 1.0F / 6;
-  p = p * r + 0.5F;
-  p = (p * r) * r + r;  // e^r - 1
-  I bits;
-  std::memcpy(&bits, &shifted, sizeof bits);
-  // 2ⁿ in two factors: n reaches 128, which one exponent field does not hold.
-  const I power = bits - 0x4B400000;
-  const I half = power >> 1;
-  const I low = (half + 127) << 23, high = (power - half + 127) << 23;
-  V scale_low, scale_high;
-  std::memcpy(&scale_low, &low, sizeof low);
-  std::memcpy(&scale_high, &high, sizeof high);
-  const V result = (p * scale_low + scale_low) * scale_high;
-  return x < -87.3F ? V{} : (x != x ? x : result);
-}
-LOCKSTEP_INLINED inline Lanes<double> exp(Lanes<double> x) {
-  for (std::int64_t i = 0; i < width<double>; ++i) x[i] = std::exp(x[i]);
-  return x;
-}
-
-// 1 / (1 + e⁻ˣ)
-template <typename V>
-LOCKSTEP_INLINED inline V sigmoid(V x) {
-  return 1 / (1 + exp(-x));
-}
-
-// Near 0, where 1 - 2/(e²ˣ + 1) cancels, the odd series x - x³/3 + 2x⁵/15 - …, to x¹³.
-LOCKSTEP_INLINED inline Lanes<float> tanh(Lanes<float> x) {
-  using V = Lanes<float>;
-  const V s = x * x;
-  V p = all(21844.0F / 6081075);
-  p = p * s - 1382.0F / 155925;
-  p = p * s + 62.0F / 2835;
-  p = p * s - 17.0F / 315;
-  p = p * s + 2.0F / 15;
-  p = p * s - 1.0F / 3;
-  const V near = x + x * (s * p);
-  const V far = 1 - 2 / (exp(x + x) + 1);
-  return s < 0.16F ? near : far;
-}
-LOCKSTEP_INLINED inline Lanes<double> tanh(Lanes<double> x) {
-  for (std::int64_t i = 0; i < width<double>; ++i) x[i] = std::tanh(x[i]);
-  return x;
-}
-
-// The C library's error function and square root, lane by lane.
-template <typename T>
-LOCKSTEP_INLINED inline Lanes<T> erf(Lanes<T> x) {
-  for (std::int64_t i = 0; i < width<T>; ++i) x[i] = std::erf(x[i]);
-  return x;
-}
-template <typename T>
-LOCKSTEP_INLINED inline Lanes<T> square_root(Lanes<T> x) {
-  for (std::int64_t i = 0; i < width<T>; ++i) x[i] = std::sqrt(x[i]);
-  return x;
+  const auto larger = [](auto most, auto v) LOCKSTEP_INLINED { return v > most ? v : most; };
+  return fold(registers, count, lowest, lowest, larger, larger, x);
 }
 
 }  // namespace lockstep::vectors
