@@ -34,6 +34,15 @@ function(lockstep_way stem)
   if(ARG_BASIC)
     set_property(GLOBAL APPEND PROPERTY LOCKSTEP_BASIC_WAYS ${stem})
   endif()
+  # Of a test: its declaration is in a table for its own program alone.
+  get_property(closed GLOBAL PROPERTY LOCKSTEP_DECLARED_WAYS)
+  if(closed)
+    get_property(basic GLOBAL PROPERTY LOCKSTEP_BASIC_WAYS)
+    lockstep_trainer(train-${stem} ${basic} ${stem})
+    set(table ${CMAKE_BINARY_DIR}/ways/declared_with_${stem}.cpp)
+    lockstep_table_of_declarations(${table} ${closed} ${stem})
+    target_sources(train-${stem} PRIVATE ${table})
+  endif()
 endfunction()
 
 # The source of the table of declarations, in the order of the lines.
@@ -69,6 +78,7 @@ endfunction()
 # unit of its own, so that a program with another table takes its own.
 function(lockstep_declared_ways)
   get_property(ways GLOBAL PROPERTY LOCKSTEP_WAYS)
+  set_property(GLOBAL PROPERTY LOCKSTEP_DECLARED_WAYS ${ways})
   set(table ${CMAKE_BINARY_DIR}/ways/declared.cpp)
   lockstep_table_of_declarations(${table} ${ways})
   add_library(lockstep_ways STATIC)

@@ -10,7 +10,7 @@
 #include "engine/nn/model_spec.hpp"
 #include "engine/optim/optimizer_spec.hpp"
 #include "engine/train/loop.hpp"
-#include "engine/train/way_maker.hpp"
+#include "engine/train/chosen_ways.hpp"
 
 namespace lockstep::apps {
 

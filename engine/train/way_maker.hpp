@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -78,31 +77,6 @@ class WayMaker {
   //   Throws   UsageError with what is missing
   virtual void check_memory(const Arguments&, const Recipe&,
                             std::span<const std::int64_t> /*batches*/, const DeviceRoom&) const {}
-};
-
-// The maker of a declared way; none: it is not linked into this program. Each program has a table
-// of its own (cmake/ways.cmake).
-const WayMaker* find_maker(std::string_view stem);
-
-// The makers of the ways that a command line chooses.
-class ChosenWays {
- public:
-  //   Throws  UsageError when this program lacks one of them
-  explicit ChosenWays(const Arguments& arguments, std::span<const Way> ways = declared_ways());
-
-  const WayMaker& trainer() const { return *trainer_; }
-  // As WayMaker's; of the trainer and of the hook, and where there are axes for each of their
-  // groups of ranks.
-  void check(const Arguments& arguments, const nn::ModelSpec& model, int ranks) const;
-  int shares(const Arguments& arguments, int ranks) const;
-  std::string compression(const Arguments& arguments) const;
-  std::string note_on_resume(const Arguments& arguments) const;
-  std::unique_ptr<Strategy> make(Making& making) const;
-
- private:
-  const WayMaker* trainer_ = nullptr;
-  const WayMaker* hook_ = nullptr;
-  std::int64_t ranks_of_axes_ = 1;
 };
 
 }  // namespace lockstep::train
