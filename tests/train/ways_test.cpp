@@ -3,6 +3,8 @@
 #include "engine/train/way.hpp"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -153,6 +155,16 @@ TEST_CASE("ways: axes combine with each other, and multiply the ranks that share
   CHECK(ranks({"--one", "60000", "--pp", "60000"}) == apps::ranks_max + 1);
   CHECK(train::ways_of(parsed({"--one", "2", "--two", "1"}, ways), ways).size() == 2);
   CHECK_THROWS_WITH(ranks({"--one", "0"}), contains("--one must be at least 1"));
+}
+
+TEST_CASE("ways: docs/training.md shows the options of train as they are declared") {
+  std::ifstream file(std::string(LOCKSTEP_ROOT) + "/docs/training.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  CHECK_THAT(page, contains("```text\n" + apps::train_options().help() + "```\n"));
+  for (const Way& way : train::declared_ways()) {
+    CAPTURE(way.stem);
+    CHECK_THAT(page, contains("| " + way.name + " |"));
+  }
 }
 
 TEST_CASE("ways: one that refuses what nobody declares is told so") {
