@@ -112,12 +112,10 @@ void check_run(const Arguments& arguments, int ranks) {
   const apps::Datasets datasets = apps::open_datasets(arguments);
   const nn::ModelSpec model = apps::model_spec(arguments, *datasets.train);
   apps::optimizer_spec(arguments);
-  const train::StrategyOptions chosen = apps::strategy_options(arguments);
-  train::check(chosen.choice);
-  train::check(chosen.async, ranks);
-  if (arguments.given("pp")) train::check(chosen.pipeline, model);
+  const train::ChosenWays ways(arguments);
+  ways.check(arguments, model, ranks);
   train::total_steps(apps::loop_options(arguments), datasets.train->size(),
-                     apps::shares_of(arguments, ranks));
+                     ways.shares(arguments, ranks));
 }
 
 // What is wrong with the files that the options name is said now, not after the training.

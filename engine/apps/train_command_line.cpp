@@ -5,6 +5,7 @@
 #include "engine/collectives/all_reduce.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/sim/model/cluster.hpp"
+#include "engine/train/run_arguments.hpp"
 
 namespace lockstep::apps {
 namespace {
@@ -49,12 +50,7 @@ void ranks_and_world(Options& options) {
       .flag("modelled-compute",
             "--backend gloo: wait as long as one core would compute; tensors have no numbers, but\n"
             "messages travel. For more ranks than cores")
-      .only_with({"transport", "modelled-compute"}, "--backend gloo")
-      .only_if({"modelled-compute"},
-               "does not combine with --async or --horovod, which read numbers; leave it out",
-               [](const Arguments& arguments) {
-                 return !arguments.flag("async") && !arguments.flag("horovod");
-               });
+      .only_with({"transport", "modelled-compute"}, "--backend gloo");
 }
 
 // What says nothing about a GPU, or does not run on one yet, is refused for the option that asks
@@ -81,10 +77,6 @@ void where_to_compute(Options& options) {
                })
       .only_if({"modelled-compute"}, "stands for a computation; leave out --device cuda", on_cpu)
       .only_if(
-          {"async"},
-          "reads gradients on the host, one by one; leave out --device cuda and --backend nccl",
-          on_cpu)
-      .only_if(
           {"trace"},
           "shows when the host asks for work, which says little about a GPU; leave it out, or add "
           "--paper, which notes what it carries out",
@@ -102,121 +94,15 @@ void simulated_ranks(Options& options) {
       .list("slow", "RANK:FACTOR slows this rank's computation by FACTOR")
       .option("jitter", "0", "lengthen each latency by a random fraction, up to this value")
       .only_if({"data", "data-folder", "tokenizer", "stride", "workers", "checkpoint", "export",
-                "init", "find-unused", "join"},
-               "belongs to runs with numbers, not to --sizes-only or --modelled-compute; leave it "
-               "out",
-               has_numbers);
+                "init"},
+               train::needs_numbers, train::has_numbers);
 }
 
+// Ways to train follow in the same section, and in sections of their own.
 void data_parallel(Options& options) {
   options.section("data parallelism (DDP)")
       .choice("all-reduce", collectives::all_reduce_names(), "native",
-              "the algorithm that sums gradients")
-      .flag("no-overlap", "sum gradients after backward, not during it (DDP)")
-      .option("bucket-mb", text(default_bucket_mb),
-              "MiB of gradients per bucket; at most 1 in the first")
-      .flag("find-unused", "a pass may leave parameters unused, on some ranks or on all")
-      .flag("static-graph", "the parameters that the first step leaves unused are unused in all")
-      .exclude({"find-unused", "static-graph"},
-               "both say what may be unused: in each step anew, or always the same; pass only one")
-      .exclude({"join", "static-graph"},
-               "do not combine: a rank that has run out uses no parameter; pass only one")
-      .choice("join", {"initial", "live"}, "",
-              "deal the samples out without padding; ranks that run out shadow the rest. Sums of\n"
-              "gradients are divided by the initial ranks, or by the live ones")
-      .option("accumulate", "1", "batches per rank in one optimizer step")
-      .option("compress", "none",
-              "what gradients travel as: none, fp16, bf16, int8, topk:F, randomk:F (F of the\n"
-              "entries), powersgd:R (matrices of rank R)")
-      .flag("no-error-feedback",
-            "topk and powersgd forget what they leave out, and do not add it to the next step")
-      .only_if({"no-error-feedback"},
-               "belongs to --compress topk:F and powersgd:R, which add what they leave out to the "
-               "next step; leave it out",
-               [](const Arguments& arguments) {
-                 return arguments.has("--compress topk:") || arguments.has("--compress powersgd:");
-               })
-      .exclude({"join", "compress"},
-               "do not combine: a rank that has run out brings zeros, but compressors send what "
-               "they left out before; pass only one")
-      .only_if({"bucket-mb", "find-unused", "static-graph", "join", "accumulate", "compress"},
-               "needs DDP, which --no-overlap turns off; leave one of them out",
-               [](const Arguments& arguments) { return !arguments.flag("no-overlap"); });
-}
-
-void horovod(Options& options) {
-  options.section("data parallelism (Horovod)")
-      .flag("horovod", "sum gradients in a background strand, in the order that the ranks agree on")
-      .option("backward-passes", "1",
-              "batches per rank in one optimizer step, as --accumulate of DDP; Horovod's\n"
-              "backward_passes_per_step. Horovod sums their gradients, so each loss is scaled")
-      .choice("horovod-op", {"average", "sum", "adasum"}, "average",
-              "what becomes of the ranks' gradients. Their sum grows with --ranks, so lower --lr;\n"
-              "adasum is not built in")
-      .only_if({"horovod-op"},
-               "adasum is not built into this engine: it combines updates pair by pair, and not "
-               "gradients by a sum; pass average or sum",
-               [](const Arguments& arguments) { return !arguments.has("--horovod-op adasum"); })
-      .option("fusion-threshold-mb", text(default_fusion_mb),
-              "MiB of gradients that are summed together; 0: each alone")
-      .option("cycle-time-ms", "1", "milliseconds in which gradients gather before they are summed")
-      .only_with({"backward-passes", "horovod-op", "fusion-threshold-mb", "cycle-time-ms"},
-                 "--horovod")
-      .only_if({"no-overlap", "bucket-mb", "find-unused", "static-graph", "join"},
-               "belongs to DDP, which --horovod replaces; leave one of them out",
-               [](const Arguments& arguments) { return !arguments.flag("horovod"); })
-      .only_if({"accumulate"},
-               "belongs to DDP, which --horovod replaces; with --horovod, pass --backward-passes",
-               [](const Arguments& arguments) { return !arguments.flag("horovod"); });
-}
-
-void asynchronous(Options& options) {
-  const auto synchronous = [](const Arguments& arguments) { return !arguments.flag("async"); };
-  options.section("asynchronous training (parameter servers)")
-      .flag("async",
-            "every rank is a worker: it pushes gradients to parameter servers and pulls\n"
-            "parameters, at its own pace. Servers run beside the training on some of the ranks")
-      .option("staleness", "inf",
-              "steps that a worker may be ahead of the slowest; 0: all go in step, and an\n"
-              "update is the mean of all pushes; otherwise each push is an update; inf: no bound")
-      .option("servers", "",
-              "number of servers, each with a part of the parameters (default: one a rank). The\n"
-              "first ranks have them. A rank without one may die: the others go on")
-      .only_with({"staleness", "servers"}, "--async")
-      .only_if({"no-overlap", "bucket-mb", "find-unused", "static-graph", "join", "compress"},
-               "belongs to DDP, which --async replaces; leave one of them out", synchronous)
-      .only_if({"all-reduce"},
-               "chooses how ranks sum gradients, but with --async each rank pushes its own to "
-               "servers; leave one of them out",
-               synchronous)
-      .only_if({"trace"},
-               "puts the timelines of all ranks together, so that workers would wait for each "
-               "other; with --async, pass --backend sim",
-               [](const Arguments& arguments) {
-                 return !arguments.flag("async") || arguments.has("--backend sim");
-               })
-      .exclude({"async", "horovod"}, "are two ways to share gradients; pass only one");
-}
-
-void pipelines(Options& options) {
-  const auto whole = [](const Arguments& arguments) { return !arguments.given("pp"); };
-  options.section("pipeline parallelism")
-      .option("pp", "", "stages that the model's layers are dealt to; each is a rank")
-      .option("dp", "", "pipelines that average their gradients (default --ranks / --pp)")
-      .choice("schedule", {"gpipe", "1f1b", "interleaved", "zero-bubble"}, "1f1b",
-              "the order of a stage's passes")
-      .option("micro-batches", "",
-              "parts of a batch, which pass through the stages one after the other\n"
-              "(default: the smallest number from --pp on that divides the batch)")
-      .option("chunks", "", "--schedule interleaved: parts of the model on each stage (default 2)")
-      .only_with({"dp", "schedule", "micro-batches", "chunks"}, "--pp")
-      .only_if({"chunks"}, "belongs to --schedule interleaved; leave it out",
-               [](const Arguments& arguments) { return arguments.has("--schedule interleaved"); })
-      .only_if(
-          {"no-overlap", "find-unused", "static-graph", "join", "compress", "horovod", "async"},
-          "does not combine with --pp: a stage has some of the parameters, and several passes "
-          "over them in a step; leave one of them out",
-          whole);
+              "the algorithm that sums gradients");
 }
 
 void optimizer_and_rate(Options& options) {
@@ -276,7 +162,7 @@ void parts(Options& options) {
 
 }  // namespace
 
-Options train_options() {
+Options train_options(std::span<const train::Way> ways) {
   Options options("lab train",
                   "Trains a model. Every rank holds a replica and reads its own samples.");
   what_to_train(options);
@@ -285,9 +171,7 @@ Options train_options() {
   where_to_compute(options);
   simulated_ranks(options);
   data_parallel(options);
-  horovod(options);
-  asynchronous(options);
-  pipelines(options);
+  train::declare_ways(options, ways);
   optimizer_and_rate(options);
   length_of_run(options);
   files(options);
@@ -295,28 +179,19 @@ Options train_options() {
   return options;
 }
 
-std::int64_t ranks_of(const Arguments& arguments) {
-  if (arguments.given("ranks") || !arguments.given("pp")) return arguments.integer("ranks", 1);
-  const std::int64_t stages = arguments.integer("pp", 1);
-  const std::int64_t pipelines = arguments.given("dp") ? arguments.integer("dp", 1) : 1;
-  if (stages > ranks_max || pipelines > ranks_max) return ranks_max + 1;
-  return stages * pipelines;
+std::int64_t ranks_of(const Arguments& arguments, std::span<const train::Way> ways) {
+  if (arguments.given("ranks")) return arguments.integer("ranks", 1);
+  return train::ranks_asked_for(arguments, ways, ranks_max);
 }
-
-bool has_numbers(const Arguments& arguments) {
-  return !arguments.flag("sizes-only") && !arguments.flag("modelled-compute");
-}
-
-bool is_gpt(const Arguments& arguments) { return arguments.has("--model gpt"); }
 
 std::string data_name(const Arguments& arguments) {
   if (arguments.given("data")) return arguments.get("data");
-  return is_gpt(arguments) ? "lessons" : "fashion-mnist";
+  return train::is_gpt(arguments) ? "lessons" : "fashion-mnist";
 }
 
 std::string optimizer_name(const Arguments& arguments) {
   if (arguments.given("optimizer")) return arguments.get("optimizer");
-  return is_gpt(arguments) ? "adamw" : "sgd";
+  return train::is_gpt(arguments) ? "adamw" : "sgd";
 }
 
 }  // namespace lockstep::apps

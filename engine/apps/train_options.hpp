@@ -10,7 +10,7 @@
 #include "engine/nn/model_spec.hpp"
 #include "engine/optim/optimizer_spec.hpp"
 #include "engine/train/loop.hpp"
-#include "engine/train/make_strategy.hpp"
+#include "engine/train/chosen_ways.hpp"
 
 namespace lockstep::apps {
 
@@ -25,9 +25,7 @@ struct Datasets {
 Datasets open_datasets(const Arguments& arguments);
 nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& dataset);
 optim::OptimizerSpec optimizer_spec(const Arguments& arguments);
-train::StrategyOptions strategy_options(const Arguments& arguments);
+double clip_norm(const Arguments& arguments);  // 0: none
 train::TrainOptions loop_options(const Arguments& arguments);
-// Shares of a global batch (strategy.hpp) that `ranks` read.
-int shares_of(const Arguments& arguments, int ranks);
 
 }  // namespace lockstep::apps

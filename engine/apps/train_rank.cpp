@@ -99,14 +99,6 @@ std::string told_of(const checkpoint::TrainState& state, std::int64_t samples,
   return line + "\n";
 }
 
-// Empty where nothing was left out.
-std::string told_of_residuals(const train::StrategyOptions& chosen) {
-  if (!keeps_residuals(chosen.compression)) return "";
-  return text(
-      "what --compress ", text_of(chosen.compression),
-      " had left out of the gradients before the checkpoint is lost: no checkpoint has it\n");
-}
-
 // All that the trainers hold, in whole, on the rank that reports.
 checkpoint::Contents gather_contents(train::Strategy& strategy, std::string_view optimizer) {
   return train::gather_contents(strategy.trainers(), strategy.place().reporter, strategy.pieces(),
@@ -212,32 +204,26 @@ std::int64_t parameters_of(const nn::ModelSpec& spec) {
   return nn::count_of(*nn::make_model(spec, sizes_only, 0));
 }
 
-}  // namespace
-
-std::string reduction_text(const train::StrategyOptions& options) {
-  if (options.choice.execution == train::Way::servers) return "by parameter servers";
-  if (options.choice.execution == train::Way::pipeline) return "in the last micro-batch's backward";
-  return options.choice.reduction == train::Way::plain ? "after backward" : "during backward";
+// Who watches, who is told, and who is let go.
+void complete(train::Making& making, const RankWorld& world) {
+  // The simulator sees for itself what travels.
+  if (world.trace != nullptr && world.group.clock() == comm::Clock::machine) {
+    making.watch = [&](collectives::CommHook& hook) -> collectives::CommHook& {
+      return world.trace->watch(hook);
+    };
+  }
+  making.tell = [](const std::string& sentence) { std::cout << sentence << std::endl; };
+  if (world.joined != nullptr) making.on_spare = [&] { world.joined->be_spare(); };
 }
+
+}  // namespace
 
 Trained train_rank(const Arguments& arguments, const Datasets& datasets, const RankWorld& world) {
   train::TrainOptions options = loop_options(arguments);
   options.strands = &world.strands;
   options.phases = world.trace;
-  train::StrategyOptions chosen = strategy_options(arguments);
-  const bool real = world.group.clock() == comm::Clock::machine;  // the simulator sees for itself
-  const auto sum = collectives::make_sum_hook();
-  if (world.trace != nullptr && real) {
-    chosen.watch = [&](collectives::CommHook& hook) -> collectives::CommHook& {
-      return world.trace->watch(hook);
-    };
-    if (chosen.choice.reduction == train::Way::horovod) {
-      chosen.horovod.hook = &world.trace->watch(*sum);
-    }
-  }
-  chosen.horovod.strands = chosen.async.strands = &world.strands;
-  chosen.async.tell = [](const std::string& sentence) { std::cout << sentence << std::endl; };
-  if (world.joined != nullptr) chosen.async.on_spare = [&] { world.joined->be_spare(); };
+  const train::ChosenWays ways(arguments);
+  const train::WayMaker& way = ways.trainer();
   Device& device = world.device;
   const auto group = collectives::with_all_reduce(
       world.group, collectives::all_reduce_named(arguments.get("all-reduce")), world.strands,
@@ -248,7 +234,14 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   train::Recipe recipe{model_spec(arguments, *datasets.train), optimizer, options.seed};
   if (arguments.given("init")) recipe.first_weights = arguments.get("init");
   const nn::ModelSpec& spec = recipe.model;
-  const auto strategy = train::make_strategy(*group, device, recipe, chosen);
+  train::Making making{.arguments = arguments,
+                       .group = *group,
+                       .device = device,
+                       .recipe = recipe,
+                       .strands = &world.strands,
+                       .clip_norm = clip_norm(arguments)};
+  complete(making, world);
+  const auto strategy = ways.make(making);
   const train::Place place = strategy->place();
   const Checkpoints checkpoints = make_checkpoints(arguments, spec, datasets, options.seed);
   const std::string global_batch = text(options.batch_size * options.accumulate * place.shares);
@@ -293,8 +286,8 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
         .all_reduce = arguments.get("all-reduce"),
         .optimizer = std::string(of_kind),
         .kernels = std::string(device.kernels().name()),
-        .reduction = reduction_text(chosen),
-        .compression = text_of(chosen.compression),
+        .reduction = std::string(way.reduction()),
+        .compression = ways.compression(arguments),
         .parameters = parameters,
         .ranks = group->size(),
         .shares = place.shares,
@@ -311,13 +304,10 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                       run.batch_size, " a rank, ", counted(run.steps, "step"), ", ", run.dtype,
                       ", ", device.numbers() == Numbers::away ? run.device + ", " : std::string(),
                       run.kernels, " kernels\n");
-    if (chosen.choice.execution == train::Way::pipeline) {
-      const std::string uneven = train::uneven_parts(chosen.pipeline, spec);
-      if (!uneven.empty()) std::cout << uneven << "\n";
-    }
+    std::cout << way.note(arguments, spec);
     if (earlier) {
       std::cout << told_of(*earlier, datasets.train->size(), global_batch)
-                << told_of_residuals(chosen);
+                << ways.note_on_resume(arguments);
     }
     std::cout << std::flush;
   }
@@ -327,8 +317,8 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
     tell_what_is_left(arguments, *strategy, spec, of_kind, world.pairs);
   }
   // A rank that ends with an error is followed by the end of all: not before rank 0 has told why.
-  // Workers of servers have nothing to wait for, and one of them may be gone.
-  if (chosen.choice.execution != train::Way::servers) group->barrier();
+  // Ranks that train apart have nothing to wait for, and one of them may be gone.
+  if (way.pace() != train::Pace::apart) group->barrier();
   return {summary, parameters};
 }
 

@@ -29,9 +29,6 @@ struct Trained {
   std::int64_t parameters = 0;  // of the model
 };
 
-// When gradients travel, "during backward" or "after backward", or who takes them.
-std::string reduction_text(const train::StrategyOptions& options);
-
 // Trains as the arguments say. Rank 0 tells on standard output, and writes the log and checkpoints.
 //   Throws  UsageError when the arguments disagree with a checkpoint; what train::train does
 Trained train_rank(const Arguments& arguments, const Datasets& datasets, const RankWorld& world);

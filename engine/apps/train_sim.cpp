@@ -20,7 +20,6 @@
 #include "engine/sim/hosts/fiber_host.hpp"
 #include "engine/sim/model/cluster.hpp"
 #include "engine/trace/page.hpp"
-#include "engine/train/strategies/pipeline_memory.hpp"
 
 namespace lockstep::apps {
 namespace {
@@ -117,13 +116,14 @@ double model_flops(const nn::ModelSpec& spec, std::int64_t parameters, double sa
 
 void print_report(const Seen& seen, const Arguments& arguments, const nn::ModelSpec& spec,
                   const train::TrainOptions& options, const sim::Cluster& cluster) {
+  const train::ChosenWays ways(arguments);
   const auto line = [](const char* name, const std::string& value) {
     std::cout << "  " << std::left << std::setw(15) << name << value << "\n";
   };
   const train::StepReport& last = seen.last.front().report;
   const auto ranks = static_cast<int>(seen.last.size());
   const auto samples =
-      static_cast<double>(options.batch_size * options.accumulate * shares_of(arguments, ranks));
+      static_cast<double>(options.batch_size * options.accumulate * ways.shares(arguments, ranks));
   const double step_s = samples / last.samples_per_s;
   std::cout << "the last step, in virtual time on " << cluster.name << ":\n";
   line("step", seconds_text(step_s));
@@ -132,7 +132,7 @@ void print_report(const Seen& seen, const Arguments& arguments, const nn::ModelS
          text(seconds_text(last.communication.total_s), ", of which ", percent(*hidden),
               " is hidden and ", seconds_text(last.communication.exposed_s), " exposed"));
     // Workers of servers do not wait for each other, and stages wait for other reasons, too.
-    if (arguments.given("slow") && !arguments.flag("async") && !arguments.given("pp")) {
+    if (arguments.given("slow") && ways.trainer().pace() == train::Pace::together) {
       line("lost waiting", waiting_text(seen.last));
     }
   }
@@ -158,13 +158,11 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   const nn::ModelSpec spec = model_spec(arguments, *datasets.train);
   const train::TrainOptions options = loop_options(arguments);
   const sim::Cluster cluster = sim::cluster_of(arguments.get("cluster"));
-  if (arguments.given("pp")) {
-    const train::PipelineOptions pipeline = strategy_options(arguments).pipeline;
-    train::check_memory(
-        pipeline, {spec, optimizer_spec(arguments)},
-        train::batch_sizes(options, datasets.train->size(), ranks / pipeline.stages),
-        {cluster.device.name, cluster.device.memory_bytes});
-  }
+  const train::ChosenWays ways(arguments);
+  ways.trainer().check_memory(
+      arguments, {spec, optimizer_spec(arguments)},
+      train::batch_sizes(options, datasets.train->size(), ways.shares(arguments, ranks)),
+      {cluster.device.name, cluster.device.memory_bytes});
   const auto elements =
       arguments.flag("sizes-only") ? comm::Elements::none : comm::Elements::numbers;
 
@@ -181,7 +179,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   // Workers come to a server in the order of virtual time, not of fibers: a core that has a service
   // goes by it (core.hpp, Order).
   sim::StoreService nobody_asks;
-  if (arguments.flag("async")) simulated.services.push_back(&nobody_asks);
+  if (ways.trainer().pace() == train::Pace::apart) simulated.services.push_back(&nobody_asks);
   sim::Core core(simulated);
   const auto result =
       sim::run_fibers(core,
@@ -219,7 +217,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   if (draws) {
     timeline.title =
         text(arguments.get("model"), " on ", counted(ranks, "rank"), " of ", cluster.name);
-    timeline.facts = {{"gradients travel", reduction_text(strategy_options(arguments))},
+    timeline.facts = {{"gradients travel", std::string(ways.trainer().reduction())},
                       {"samples per rank and step", text(options.batch_size * options.accumulate)}};
     trace::write_file(arguments.get("trace"), ordered(std::move(timeline)));
   }

@@ -111,6 +111,7 @@ Options& Options::declare(Option option) {
 }
 
 Options& Options::section(const std::string& title) {
+  if (sections_.back().title == title) return *this;
   sections_.push_back({title, no_rule});
   return *this;
 }
@@ -134,8 +135,9 @@ Options& Options::choice(const std::string& name, std::vector<std::string> choic
   return declare({Option::Kind::value, name, fallback, help + ": " + joined(choices), choices, 0});
 }
 
-Options& Options::alias(const std::string& word, const std::string& choice) {
-  options_.back().aliases[word] = choice;
+Options& Options::alias(const std::string& word, const std::string& choice,
+                        const std::string& why) {
+  options_.back().aliases[word] = {choice, why};
   return *this;
 }
 
@@ -187,10 +189,8 @@ void Options::check(const Arguments& arguments) const {
 
 void Options::refuse_unknown(const std::string& typed) const {
   const std::string name = typed.substr(typed.find_first_not_of('-'));
-  std::vector<std::string> names;
-  for (const auto& option : options_) names.push_back(option.name);
   throw UsageError(text("unknown option ", typed,
-                        did_you_mean(name.substr(0, name.find('=')), names, "--"), " (", program_,
+                        did_you_mean(name.substr(0, name.find('=')), names(), "--"), " (", program_,
                         " --help lists all options)"));
 }
 
@@ -279,12 +279,22 @@ Arguments Options::read(int argc, const char* const* argv) const {
     if (chosen && !choices.empty() &&
         std::find(choices.begin(), choices.end(), value.text) == choices.end()) {
       const auto alias = option.aliases.find(value.text);
-      const std::string& word = alias == option.aliases.end() ? value.text : alias->second;
+      const bool meant = alias != option.aliases.end();
+      if (meant && !alias->second.why.empty()) {
+        throw UsageError(text("--", option.name, " ", value.text, " ", alias->second.why));
+      }
       throw UsageError(text("--", option.name, " ", value.text, " is not known",
-                            did_you_mean(word, choices), " (choices: ", joined(choices), ")"));
+                            did_you_mean(meant ? alias->second.choice : value.text, choices),
+                            " (choices: ", joined(choices), ")"));
     }
   }
   return arguments;
+}
+
+std::vector<std::string> Options::names() const {
+  std::vector<std::string> all;
+  for (const Option& option : options_) all.push_back(option.name);
+  return all;
 }
 
 std::string Options::help() const {

@@ -74,7 +74,8 @@ class Options {
   // `program` as a person types it ("lab train"), `purpose` one sentence. --help is always there.
   Options(std::string program, std::string purpose);
 
-  // What is declared from here on stands under this heading in the help.
+  // What is declared from here on stands under this heading in the help. The heading of the section
+  // that is open goes on with it.
   Options& section(const std::string& title);
   // The same, and these options mean something only in runs that have `setting` (Arguments::has).
   Options& section(const std::string& title, const std::string& setting);
@@ -87,7 +88,8 @@ class Options {
                   const std::string& fallback, const std::string& help);
   // What a person may call a choice of the option declared last: refused, too, but with this choice
   // proposed and not the nearest one.
-  Options& alias(const std::string& word, const std::string& choice);
+  //   why  behind the refusal, in place of the list of choices: "is not built in"
+  Options& alias(const std::string& word, const std::string& choice, const std::string& why = "");
   // An option with a value that may be given several times.
   Options& list(const std::string& name, const std::string& help);
   // Allows words without dashes; without this line one is a UsageError.
@@ -113,14 +115,18 @@ class Options {
   // The same for a part of a command line: what does not combine is not looked at.
   Arguments read(int argc, const char* const* argv) const;
   std::string help() const;
+  std::vector<std::string> names() const;  // of all options, in the order of their declaration
 
  private:
+  struct Alias {
+    std::string choice, why;
+  };
   struct Option {
     enum class Kind : std::uint8_t { flag, value, values } kind;
     std::string name, fallback, help;
     std::vector<std::string> choices;
     std::size_t section;
-    std::map<std::string, std::string> aliases = {};
+    std::map<std::string, Alias> aliases = {};
   };
   struct Section {
     std::string title;

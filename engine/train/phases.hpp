@@ -2,7 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
+
+namespace lockstep::collectives {
+class CommHook;
+}
 
 namespace lockstep::train {
 
@@ -22,5 +27,9 @@ class PhaseWatch {
   // The rank does this from now on. Thread: that of the training.
   virtual void enter(Phase phase) = 0;
 };
+
+// Is told the hook of a strategy and returns the one that is started instead, which starts the
+// first: to see when buckets travel.
+using WatchHook = std::function<collectives::CommHook&(collectives::CommHook&)>;
 
 }  // namespace lockstep::train

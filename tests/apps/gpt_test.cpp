@@ -203,3 +203,18 @@ TEST_CASE("train gpt: what cannot be is one sentence and exit code 2") {
   CHECK(mlp.exit_code == 2);
   CHECK_THAT(mlp.output, contains("--layers belongs to --model gpt"));
 }
+
+TEST_CASE("train: --stride says how many tokens lie between the starts of two samples") {
+  const Apps apps;
+  const auto steps_with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--epochs", "1"});
+    const std::string output = apps.train(more).output;
+    const std::size_t end = output.find(" steps, ");
+    REQUIRE(end != std::string::npos);
+    return std::stoi(output.substr(output.rfind(' ', end - 1) + 1));
+  };
+  const int usual = steps_with({});  // a sixteenth of --sequence
+  CHECK(usual == steps_with({"--stride", "1"}));
+  const int apart_by_eight = steps_with({"--stride", "8"});
+  CHECK(std::abs(usual - 8 * apart_by_eight) <= 8);
+}

@@ -15,7 +15,7 @@
 #include "engine/launch/launcher.hpp"
 #include "engine/launch/spawn.hpp"
 #include "engine/train/loop.hpp"
-#include "engine/train/make_strategy.hpp"
+#include "engine/train/strategies/async.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/ranks.hpp"
 
@@ -86,16 +86,14 @@ Watch train_here(comm::ProcessGroup& group, const Task& task) {
   recipe.model.dtype = DType::float64;
   recipe.optimizer.sgd = {.learning_rate = 0.05, .momentum = 0.9};
   recipe.seed = 3;
-  train::StrategyOptions chosen;
-  chosen.choice.execution = train::Way::servers;
-  chosen.choice.reduction = train::Way::plain;
-  chosen.async.staleness = task.staleness;
-  chosen.async.servers = task.servers;
-  chosen.async.strands = strands.get();
-  chosen.async.on_spare = task.on_spare;
+  train::AsyncOptions of_servers;
+  of_servers.staleness = task.staleness;
+  of_servers.servers = task.servers;
+  of_servers.strands = strands.get();
+  of_servers.on_spare = task.on_spare;
   Told told;
-  chosen.async.tell = [&](const std::string& sentence) { told.say(sentence); };
-  const auto strategy = train::make_strategy(group, device, recipe, chosen);
+  of_servers.tell = [&](const std::string& sentence) { told.say(sentence); };
+  const auto strategy = train::make_async(group, device, recipe, 0, of_servers);
   train::TrainOptions options;
   options.batch_size = 60 / group.size();
   options.steps = steps;

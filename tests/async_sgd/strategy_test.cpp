@@ -5,6 +5,8 @@
 
 #include "engine/base/temporary_folder.hpp"
 #include "engine/comm/worlds/sim/simulated_device.hpp"
+#include "engine/train/strategies/async.hpp"
+#include "engine/train/strategies/plain.hpp"
 #include "tests/async_sgd/ranks.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/strategy_runs.hpp"
@@ -21,7 +23,7 @@ namespace {
 
 struct Task {
   int ranks = 1;
-  train::Way execution = train::Way::servers;
+  enum class By : std::uint8_t { servers, replicas } by = By::servers;
   std::int64_t staleness = 0;
   int servers = 0;
   optim::OptimizerKind optimizer = optim::OptimizerKind::sgd;
@@ -37,15 +39,15 @@ struct Ran {
   std::vector<std::string> told;
 };
 
-train::StrategyOptions options_of(const Task& task) {
-  train::StrategyOptions chosen;
-  chosen.choice.execution = task.execution;
-  chosen.choice.reduction = train::Way::plain;
-  chosen.accumulate = task.options.accumulate;
-  chosen.clip_norm = task.clip_norm;
-  chosen.async.staleness = task.staleness;
-  chosen.async.servers = task.servers;
-  return chosen;
+std::unique_ptr<train::Strategy> make(const Task& task, comm::ProcessGroup& group, Device& device,
+                                      train::AsyncOptions options) {
+  const train::Recipe recipe = test::small_recipe(task.optimizer);
+  if (task.by == Task::By::replicas) {
+    return train::make_plain(group, train::make_replica(recipe, device), task.clip_norm);
+  }
+  options.staleness = task.staleness;
+  options.servers = task.servers;
+  return train::make_async(group, device, recipe, task.clip_norm, options);
 }
 
 Ran train_all(const Task& task) {
@@ -55,11 +57,10 @@ Ran train_all(const Task& task) {
   const auto train_rank = [&](comm::ProcessGroup& group, sim::FiberRank& self) {
     comm::SimulatedDevice device(self.port, self.rank, cluster.device, DType::float64,
                                  comm::Elements::numbers);
-    train::StrategyOptions chosen = options_of(task);
-    chosen.async.strands = &self.strands;
-    chosen.async.tell = [&](const std::string& sentence) { ran.told.push_back(sentence); };
-    const auto strategy =
-        train::make_strategy(group, device, test::small_recipe(task.optimizer), chosen);
+    train::AsyncOptions options;
+    options.strands = &self.strands;
+    options.tell = [&](const std::string& sentence) { ran.told.push_back(sentence); };
+    const auto strategy = make(task, group, device, options);
     test::train_small(group, *strategy, name_of(task.optimizer), task.options, task.folder,
                       ran.ranks[static_cast<std::size_t>(self.rank)]);
   };
@@ -83,7 +84,7 @@ std::int64_t pushes_in(const std::vector<std::int64_t>& histogram) {
 TEST_CASE("train --async: with S = 0, N ranks and K servers have one rank's losses") {
   const int ranks = GENERATE(1, 2, 3, 4, 5, 8);
   const double clip_norm = GENERATE(0.0, 0.05);
-  Task alone{.execution = train::Way::whole_model, .clip_norm = clip_norm};
+  Task alone{.by = Task::By::replicas, .clip_norm = clip_norm};
   alone.options = {.batch_size = 120, .epochs = 10};
   const Losses expected = run_of(alone);
   CHECK(expected.steps.back().loss < expected.steps.front().loss);
@@ -119,10 +120,10 @@ TEST_CASE("train --async: a checkpoint goes on, on as many ranks or others, and 
   Task whole{.ranks = 4, .optimizer = kind};
   whole.options = {.batch_size = 6, .steps = 15, .decay = optim::Decay::constant};
   const Losses expected = run_of(whole);
-  for (const auto& [ranks, then_ranks, then] : {std::tuple{4, 4, train::Way::servers},
-                                                {4, 2, train::Way::servers},
-                                                {4, 3, train::Way::whole_model},
-                                                {2, 4, train::Way::servers}}) {
+  for (const auto& [ranks, then_ranks, then] : {std::tuple{4, 4, Task::By::servers},
+                                                {4, 2, Task::By::servers},
+                                                {4, 3, Task::By::replicas},
+                                                {2, 4, Task::By::servers}}) {
     CAPTURE(ranks, then_ranks);
     const TemporaryFolder folder("async");
     Task first = whole;
@@ -133,7 +134,7 @@ TEST_CASE("train --async: a checkpoint goes on, on as many ranks or others, and 
     run_of(first);
     Task rest = whole;
     rest.ranks = then_ranks;
-    rest.execution = then;
+    rest.by = then;
     rest.options.batch_size = 24 / then_ranks;
     rest.folder = folder.path();
     check_continues(run_of(rest), expected, 7);
@@ -229,19 +230,7 @@ TEST_CASE("train --async: a rank with a server dies at any call, and every worke
   }
 }
 
-TEST_CASE("train --async: what it does not combine with is refused, with the reason") {
-  const auto refusal = [](const train::Choice& choice) {
-    return message_of([&] { train::check(choice); });
-  };
-  using train::Way;
-  CHECK_THAT(refusal({.execution = Way::servers, .reduction = Way::horovod}),
-             contains("parameter servers and Horovod do not combine"));
-  CHECK_THAT(refusal({.execution = Way::servers, .reduction = Way::ddp}),
-             contains("reduce nothing among themselves"));
-  CHECK_THAT(
-      refusal({.execution = Way::servers, .reduction = Way::plain, .hook = Way::compression}),
-      contains("belongs to the buckets of DDP"));
-  CHECK(refusal({.execution = Way::servers, .reduction = Way::plain}) == "");
+TEST_CASE("train --async: a rank has one server at most") {
   CHECK_THAT(message_of([] { train::check(train::AsyncOptions{.servers = 3}, 2); }),
              contains("--servers 3 on 2 ranks"));
   CHECK_THAT(message_of([] { train::check(train::AsyncOptions{.servers = -1}, 2); }),

@@ -3,15 +3,14 @@
 #include <array>
 #include <cmath>
 
-#include "engine/parallel/compress/mean.hpp"
+#include "engine/parallel/compress/compression.hpp"
 #include "engine/train/loop.hpp"
-#include "engine/train/make_strategy.hpp"
+#include "engine/train/strategies/ddp.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/fiber_ranks.hpp"
 
 using namespace lockstep;
 using lockstep::compress::compression_of;
-using lockstep::test::contains;
 using lockstep::test::on_fibers;
 
 namespace {
@@ -33,17 +32,22 @@ constexpr std::int64_t parameters = weights_one + hidden + weights_two + classes
 using Make = std::function<std::unique_ptr<train::Strategy>(comm::ProcessGroup& group,
                                                             Device& device, const train::Recipe&)>;
 
-train::StrategyOptions with(const std::string& words) {
-  train::StrategyOptions options;
-  options.compression = compression_of(words);
-  if (words != "none") options.choice.hook = train::Way::compression;
-  options.ddp.limits = {256, 2048};  // two buckets: the second layer's, the first layer's
-  return options;
-}
+struct Compressed {
+  compress::Compression compression{};
+  std::int64_t accumulate = 1;
+};
 
-Make engine_with(const train::StrategyOptions& options) {
+Compressed with(const std::string& words) { return {compression_of(words)}; }
+
+Make engine_with(const Compressed& options, const train::WatchHook& watch = {}) {
   return [=](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe) {
-    return train::make_strategy(group, device, recipe, options);
+    train::DdpRun run{.accumulate = options.accumulate};
+    run.options.limits = {256, 2048};  // two buckets: the second layer's, the first layer's
+    if (options.compression.compressor != compress::Compressor::none) {
+      run.hooked.hook = compress::make_hook(options.compression, recipe.seed);
+    }
+    run.hooked.watch = watch;
+    return train::make_ddp_or_plain(group, device, recipe, std::move(run));
   };
 }
 
@@ -94,7 +98,7 @@ TEST_CASE("compressed training: 16 and 8 bits end where float32 ends") {
 
 TEST_CASE("compressed training: without error feedback, top-k and PowerSGD learn less") {
   const std::string words = GENERATE("topk:0.02", "powersgd:1");
-  train::StrategyOptions options = with(words);
+  Compressed options = with(words);
   const Recorded plain = run_with(4, engine_with(with("none")), 6);
   const Recorded kept = run_with(4, engine_with(options), 6);
   options.compression.feedback = compress::ErrorFeedback::off;
@@ -137,7 +141,7 @@ TEST_CASE("compressed training: a steady step sends what the formulas say") {
 }
 
 TEST_CASE("compressed training: on one rank nothing travels, so nothing is compressed") {
-  train::StrategyOptions options = with("int8");
+  Compressed options = with("int8");
   options.accumulate = 2;  // so that DDP runs there at all
   const Recorded compressed = run_with(1, engine_with(options));
   options = with("none");
@@ -164,13 +168,12 @@ TEST_CASE("compressed training: a watcher changes no bit, with and without compr
     const Recorded watched = run_with(
         3,
         [&](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe) {
-          train::StrategyOptions options = with(words);
           Counts& mine = counts[static_cast<std::size_t>(group.rank())];
-          options.watch = [&mine](collectives::CommHook& hook) -> collectives::CommHook& {
+          const auto watch = [&mine](collectives::CommHook& hook) -> collectives::CommHook& {
             mine.inner = &hook;
             return mine;
           };
-          return train::make_strategy(group, device, recipe, options);
+          return engine_with(with(words), watch)(group, device, recipe);
         },
         1);
     REQUIRE(watched.steps.size() == alone.steps.size());
@@ -179,24 +182,4 @@ TEST_CASE("compressed training: a watcher changes no bit, with and without compr
     }
     CHECK(counts[0].started >= static_cast<int>(alone.steps.size()));
   }
-}
-
-TEST_CASE("compressed training: what does not combine, or is half chosen, is refused") {
-  const auto error_of = [](const train::StrategyOptions& options) -> std::string {
-    try {
-      run_with(2, engine_with(options));
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  };
-  train::StrategyOptions options = with("fp16");
-  options.choice.reduction = train::Way::plain;
-  CHECK_THAT(error_of(options), contains("a communication hook belongs to the buckets of DDP"));
-  options = with("fp16");
-  options.choice.hook = train::Way::no_hook;
-  CHECK_THAT(error_of(options), contains("the compression is fp16; set both, or neither"));
-  options = with("none");
-  options.choice.hook = train::Way::compression;
-  CHECK_THAT(error_of(options), contains("the compression is none; set both, or neither"));
 }

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "engine/train/loop.hpp"
-#include "engine/train/make_strategy.hpp"
+#include "engine/train/strategies/ddp.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/fiber_ranks.hpp"
 
@@ -70,12 +70,13 @@ Seen run(const Run& wanted) {
     recipe.optimizer.kind = wanted.optimizer;
     recipe.optimizer.sgd = {.learning_rate = 0.05, .momentum = 0.9};
     recipe.seed = 3;
-    train::StrategyOptions chosen;
+    train::DdpRun chosen;
     chosen.join = wanted.join;
     chosen.accumulate = wanted.accumulate;
-    chosen.ddp.limits = {256, 1024};
-    chosen.ddp.unused = wanted.unused;
-    const auto strategy = train::make_strategy(group, device, recipe, chosen);
+    chosen.options.limits = {256, 1024};
+    chosen.options.unused = wanted.unused;
+    const auto strategy =
+        train::make_ddp_or_plain(group, device, recipe, std::move(chosen));
     train::TrainOptions options;
     options.batch_size = wanted.batch;
     options.accumulate = wanted.accumulate;
@@ -159,31 +160,4 @@ TEST_CASE("static graph: the losses of --find-unused, without its bytes from the
   CHECK(fixed.bytes[0] == refuse.bytes[0] + 2 * 3 * 4 * 8 / 4);
   for (std::size_t k = 1; k < fixed.bytes.size(); ++k) CHECK(fixed.bytes[k] == refuse.bytes[k]);
   CHECK(reduce.bytes[1] > refuse.bytes[1]);
-}
-
-TEST_CASE("join: refused beside what does not go with it") {
-  on_fibers(2, [](comm::ProcessGroup& group) {
-    CpuDevice device;
-    const auto refusal = [&](const train::StrategyOptions& chosen) -> std::string {
-      try {
-        train::make_strategy(group, device, {}, chosen);
-      } catch (const UsageError& error) {
-        return error.what();
-      }
-      return "";
-    };
-    train::StrategyOptions plain;
-    plain.join = ddp::JoinDivide::live;
-    plain.choice.reduction = train::Way::plain;
-    LOCKSTEP_CHECK(refusal(plain).find("(--join) need DDP") != std::string::npos, refusal(plain));
-    train::StrategyOptions fixed;
-    fixed.join = ddp::JoinDivide::live;
-    fixed.ddp.unused = ddp::Unused::fixed;
-    LOCKSTEP_CHECK(refusal(fixed).find("--static-graph") != std::string::npos, refusal(fixed));
-    train::StrategyOptions packed;
-    packed.join = ddp::JoinDivide::live;
-    packed.choice.hook = train::Way::compression;
-    packed.compression = compress::compression_of("topk:0.1");
-    LOCKSTEP_CHECK(refusal(packed).find("--compress") != std::string::npos, refusal(packed));
-  });
 }

@@ -24,17 +24,16 @@ struct NamedWay {
 MakeWay async_way() {
   return [](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
             const BarTask& task) {
-    return test::engine_way(test::async_options(std::min(group.size(), 2)))(group, device, recipe,
-                                                                            task);
+    return test::async_way(std::min(group.size(), 2))(group, device, recipe, task);
   };
 }
 
 std::vector<NamedWay> all_ways() {
-  using test::ddp_options, test::engine_way, test::horovod_options;
-  return {{"ddp", engine_way(ddp_options(ddp::Unused::refuse))},
-          {"ddp that may leave parameters out", engine_way(ddp_options(ddp::Unused::reduce))},
-          {"ddp static graph", engine_way(ddp_options(ddp::Unused::fixed))},
-          {"horovod", engine_way(horovod_options())},
+  using test::ddp_way;
+  return {{"ddp", ddp_way(ddp::Unused::refuse)},
+          {"ddp that may leave parameters out", ddp_way(ddp::Unused::reduce)},
+          {"ddp static graph", ddp_way(ddp::Unused::fixed)},
+          {"horovod", test::horovod_way()},
           {"async in step", async_way()}};
 }
 

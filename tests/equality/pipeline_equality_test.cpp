@@ -100,14 +100,11 @@ std::vector<Setting> covering() {
 }
 
 test::MakeWay way_of(const Setting& setting) {
-  train::StrategyOptions options;
-  options.choice.execution = train::Way::pipeline;
-  options.pipeline = {.stages = setting.stages,
-                      .micro_batches = setting.micro_batches,
-                      .chunks = setting.schedule == Schedule::interleaved ? 2 : 1,
-                      .schedule = setting.schedule,
-                      .limits = {.first_bytes = 40'000, .cap_bytes = 300'000}};
-  return test::engine_way(options);
+  return test::pipeline_way({.stages = setting.stages,
+                             .micro_batches = setting.micro_batches,
+                             .chunks = setting.schedule == Schedule::interleaved ? 2 : 1,
+                             .schedule = setting.schedule,
+                             .limits = {.first_bytes = 40'000, .cap_bytes = 300'000}});
 }
 
 // The interleaved schedule has two parts a stage, so that the model needs more layers.

@@ -71,14 +71,12 @@ Distance apart_with(Fault fault, Carrier carrier, const BarTask& task) {
     if (fault == Fault::one_use_of_two) {
       part_head(faulty, folder.path() / text(group.rank()), device);
     }
-    train::StrategyOptions options = carrier == Carrier::ddp
-                                         ? test::ddp_options(ddp::Unused::refuse)
-                                     : carrier == Carrier::horovod ? test::horovod_options()
-                                                                   : test::async_options(0);
-    options.ddp.hook = options.horovod.hook = &hook;
+    const MakeWay engine = carrier == Carrier::ddp ? test::ddp_way(ddp::Unused::refuse, &hook)
+                           : carrier == Carrier::horovod ? test::horovod_way(&hook)
+                                                         : test::async_way(0);
     // Servers have no hook. To SGD, a scaled rate is a scaled gradient.
     if (carrier == Carrier::async) faulty.optimizer.sgd.learning_rate *= factor_of(fault);
-    return test::engine_way(options)(group, device, faulty, of_task);
+    return engine(group, device, faulty, of_task);
   };
   return distance(without_head(test::course_of(World::sim, ranks_of_faults, way, task, 20)),
                   test::alone(task, 20));

@@ -2,41 +2,53 @@
 
 #include <map>
 #include <tuple>
+#include <utility>
+
+#include "engine/train/strategies/async.hpp"
+#include "engine/train/strategies/ddp.hpp"
+#include "engine/train/strategies/horovod.hpp"
+#include "engine/train/strategies/pipeline.hpp"
 
 namespace lockstep::test {
 
-MakeWay engine_way(const train::StrategyOptions& options) {
-  return [options](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
-                   const BarTask& task) {
-    train::StrategyOptions of_task = options;
-    of_task.accumulate = task.accumulate;
-    of_task.clip_norm = task.clip_norm;
-    of_task.horovod.strands = of_task.async.strands = task.strands;
-    return train::make_strategy(group, device, recipe, of_task);
+MakeWay ddp_way(ddp::Unused unused, collectives::CommHook* hook) {
+  return [=](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
+             const BarTask& task) {
+    train::DdpRun run{.accumulate = task.accumulate, .clip_norm = task.clip_norm};
+    run.options.limits = {.first_bytes = 40'000, .cap_bytes = 300'000};
+    run.options.unused = unused;
+    run.options.hook = hook;
+    return train::make_ddp_or_plain(group, device, recipe, std::move(run));
   };
 }
 
-train::StrategyOptions ddp_options(ddp::Unused unused) {
-  train::StrategyOptions options;
-  options.ddp.limits = {.first_bytes = 40'000, .cap_bytes = 300'000};
-  options.ddp.unused = unused;
-  return options;
+MakeWay horovod_way(collectives::CommHook* hook) {
+  return [=](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
+             const BarTask& task) {
+    horovod::HorovodOptions options;
+    options.fusion_threshold_bytes = 300'000;
+    options.strands = task.strands;
+    options.hook = hook;
+    return train::make_horovod(group, device, recipe, task.clip_norm, options);
+  };
 }
 
-train::StrategyOptions horovod_options() {
-  train::StrategyOptions options;
-  options.choice.reduction = train::Way::horovod;
-  options.horovod.fusion_threshold_bytes = 300'000;
-  return options;
+MakeWay async_way(int servers) {
+  return [=](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
+             const BarTask& task) {
+    train::AsyncOptions options;
+    options.staleness = 0;
+    options.servers = servers;
+    options.strands = task.strands;
+    return train::make_async(group, device, recipe, task.clip_norm, options);
+  };
 }
 
-train::StrategyOptions async_options(int servers) {
-  train::StrategyOptions options;
-  options.choice.execution = train::Way::servers;
-  options.choice.reduction = train::Way::plain;
-  options.async.staleness = 0;
-  options.async.servers = servers;
-  return options;
+MakeWay pipeline_way(const train::PipelineOptions& options) {
+  return [=](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
+             const BarTask& task) {
+    return train::make_pipeline(group, device, recipe, task.clip_norm, options);
+  };
 }
 
 const Course& alone(BarTask task, std::int64_t global_batch) {
@@ -51,7 +63,7 @@ const Course& alone(BarTask task, std::int64_t global_batch) {
            static_cast<int>(task.head), " ", global_batch);
   const auto found = courses.find(key);
   if (found != courses.end()) return found->second;
-  return courses[key] = course_of(World::sim, 1, engine_way({}), task, global_batch);
+  return courses[key] = course_of(World::sim, 1, ddp_way(ddp::Unused::refuse), task, global_batch);
 }
 
 BarTask adamw_task() {

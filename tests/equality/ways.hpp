@@ -1,19 +1,20 @@
-// The ways to reduce gradients that the bar is held against, and what their runs are compared with.
+// The ways to train that the bar is held against, and what their runs are compared with.
 #pragma once
 
-#include "engine/train/make_strategy.hpp"
+#include "engine/collectives/bucket.hpp"
+#include "engine/parallel/ddp/ddp.hpp"
+#include "engine/train/strategies/pipeline_options.hpp"
 #include "tests/equality/bar.hpp"
 
 namespace lockstep::test {
 
-// The task's settings go into the options.
-MakeWay engine_way(const train::StrategyOptions& options);
-
-// Small buckets and groups, so that a model has several of them.
-train::StrategyOptions ddp_options(ddp::Unused unused);
-train::StrategyOptions horovod_options();
+// Of small buckets and groups, so that a model has several of them.
+//   hook  reduces them in place of the engine's own sum
+MakeWay ddp_way(ddp::Unused unused, collectives::CommHook* hook = nullptr);
+MakeWay horovod_way(collectives::CommHook* hook = nullptr);
 // In step, with so many servers; 0: one a rank.
-train::StrategyOptions async_options(int servers);
+MakeWay async_way(int servers);
+MakeWay pipeline_way(const train::PipelineOptions& options);
 
 // One rank, every sample of a step in one batch, and nothing computed again. All ways are compared
 // with it: it runs once.

@@ -14,7 +14,7 @@
 #include "engine/comm/solo_group.hpp"
 #include "engine/nn/generate.hpp"
 #include "engine/train/loop.hpp"
-#include "engine/train/make_strategy.hpp"
+#include "engine/train/strategies/ddp.hpp"
 #include "tests/gpu/on_paper.hpp"
 
 using namespace lockstep;
@@ -85,9 +85,9 @@ std::unique_ptr<data::Dataset> samples(const Course& course, std::int64_t size,
 Left run(const Course& course, Device& device) {
   Left left;
   const auto group = comm::make_solo_group();
-  train::StrategyOptions options{.accumulate = course.accumulate};
-  options.clip_norm = course.clip_norm;
-  const auto strategy = train::make_strategy(*group, device, course.recipe, options);
+  const auto strategy =
+      train::make_ddp_or_plain(*group, device, course.recipe,
+                               {.accumulate = course.accumulate, .clip_norm = course.clip_norm});
   const auto train_set = samples(course, 60, 1), test_set = samples(course, 3, 2);
   Watch watch(left);
   const std::array<train::Observer*, 1> observers{&watch};

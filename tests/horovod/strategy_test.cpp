@@ -2,6 +2,9 @@
 #include <filesystem>
 
 #include "engine/base/temporary_folder.hpp"
+#include "engine/train/strategies/ddp.hpp"
+#include "engine/train/strategies/horovod.hpp"
+#include "engine/train/strategies/plain.hpp"
 #include "tests/catch.hpp"
 #include "tests/horovod/ranks.hpp"
 #include "tests/train/strategy_runs.hpp"
@@ -9,7 +12,6 @@
 using namespace lockstep;
 using lockstep::test::check_continues;
 using lockstep::test::check_same;
-using lockstep::test::contains;
 using lockstep::test::Losses;
 using lockstep::test::on_sim;
 using lockstep::test::rounding;
@@ -18,7 +20,7 @@ namespace {
 
 struct Task {
   int ranks = 1;
-  train::Way reduction = train::Way::horovod;
+  enum class By : std::uint8_t { horovod, ddp, plain } by = By::horovod;
   optim::OptimizerKind optimizer = optim::OptimizerKind::sgd;
   double clip_norm = 0;
   horovod::Combine combine = horovod::Combine::average;
@@ -26,22 +28,32 @@ struct Task {
   std::filesystem::path folder{};  // of checkpoints; empty: none
 };
 
+std::unique_ptr<train::Strategy> make(const Task& task, comm::ProcessGroup& group, Device& device,
+                                      const train::Recipe& recipe, Strands& strands) {
+  if (task.by == Task::By::plain) {
+    return train::make_plain(group, train::make_replica(recipe, device), task.clip_norm);
+  }
+  if (task.by == Task::By::ddp) {
+    return train::make_ddp_or_plain(
+        group, device, recipe,
+        {.accumulate = task.options.accumulate, .clip_norm = task.clip_norm});
+  }
+  horovod::HorovodOptions options;
+  options.strands = &strands;
+  options.combine = task.combine;
+  return train::make_horovod(group, device, recipe, task.clip_norm, options);
+}
+
 // What rank 0 saw. Only its replica begins with the seed of the others' runs.
 Losses run_of(const Task& task) {
   Losses seen;
   const auto ran = on_sim(task.ranks, [&](comm::ProcessGroup& group, Strands& strands) {
     CpuDevice device;
-    train::StrategyOptions chosen;
-    chosen.choice.reduction = task.reduction;
-    chosen.accumulate = task.options.accumulate;
-    chosen.clip_norm = task.clip_norm;
-    chosen.horovod.strands = &strands;
-    chosen.horovod.combine = task.combine;
-    const bool alike = task.reduction != train::Way::horovod;
+    const bool alike = task.by != Task::By::horovod;
     const auto seed = static_cast<std::uint64_t>(alike ? 3 : 3 + group.rank());
     train::Recipe recipe = test::small_recipe(task.optimizer, seed);
     if (task.combine == horovod::Combine::sum) recipe.optimizer.sgd.learning_rate /= group.size();
-    const auto strategy = train::make_strategy(group, device, recipe, chosen);
+    const auto strategy = make(task, group, device, recipe, strands);
     Losses mine;
     test::train_small(group, *strategy, name_of(task.optimizer), task.options, task.folder, mine);
     LOCKSTEP_EXPECT(group.size() == 1 || strategy->cost().bytes_sent > 0);
@@ -60,7 +72,7 @@ TEST_CASE(
   const int ranks = GENERATE(1, 2, 3, 4, 5, 8);
   const double clip_norm = GENERATE(0.0, 0.05);
   CAPTURE(ranks, clip_norm);
-  Task alone{.reduction = train::Way::plain, .clip_norm = clip_norm};
+  Task alone{.by = Task::By::plain, .clip_norm = clip_norm};
   alone.options = {.batch_size = 120, .epochs = 25};
   const Losses expected = run_of(alone);
   CHECK(expected.steps.back().loss < (clip_norm > 0 ? 1 : 0.95) * expected.steps.front().loss);
@@ -88,10 +100,10 @@ TEST_CASE(
   Task whole{.ranks = 4, .optimizer = kind};
   whole.options = {.batch_size = 6, .steps = 15, .decay = optim::Decay::constant};
   const Losses expected = run_of(whole);
-  for (const auto& [ranks, then_ranks, then] : {std::tuple{4, 4, train::Way::horovod},
-                                                {4, 2, train::Way::horovod},
-                                                {4, 3, train::Way::ddp},
-                                                {2, 4, train::Way::horovod}}) {
+  for (const auto& [ranks, then_ranks, then] : {std::tuple{4, 4, Task::By::horovod},
+                                                {4, 2, Task::By::horovod},
+                                                {4, 3, Task::By::ddp},
+                                                {2, 4, Task::By::horovod}}) {
     CAPTURE(ranks, then_ranks);
     const TemporaryFolder folder("horovod");
     Task first = whole;
@@ -102,19 +114,9 @@ TEST_CASE(
     run_of(first);
     Task rest = whole;
     rest.ranks = then_ranks;
-    rest.reduction = then;
+    rest.by = then;
     rest.options.batch_size = 24 / then_ranks;
     rest.folder = folder.path();
     check_continues(run_of(rest), expected, 7);
   }
-}
-
-TEST_CASE("train --horovod: what it does not combine with is refused, with the reason") {
-  const auto refusal = [](const train::Choice& choice) {
-    return test::message_of([&] { train::check(choice); });
-  };
-  CHECK_THAT(refusal({.reduction = train::Way::horovod, .hook = train::Way::compression}),
-             contains("Horovod and compression do not combine"));
-  CHECK_THAT(refusal({.layers = train::Way::tensor, .reduction = train::Way::horovod}),
-             contains("averages every parameter over all ranks"));
 }

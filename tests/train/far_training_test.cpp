@@ -12,7 +12,8 @@
 #include "engine/data/tokenizer.hpp"
 #include "engine/nn/generate.hpp"
 #include "engine/train/loop.hpp"
-#include "engine/train/make_strategy.hpp"
+#include "engine/train/strategies/ddp.hpp"
+#include "engine/train/strategies/plain.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/far_group.hpp"
 #include "tests/tensor/far_device.hpp"
@@ -26,7 +27,10 @@ namespace {
 
 struct Course {
   train::Recipe recipe{};
-  train::StrategyOptions strategy{};
+  enum class By : std::uint8_t { ddp, plain } by = By::ddp;
+  std::int64_t accumulate = 1;
+  double clip_norm = 0;
+  ddp::Unused unused = ddp::Unused::refuse;
   int ranks = 1;
   std::int64_t steps = 5;
   int workers = 0;                       // that read batches ahead
@@ -85,15 +89,25 @@ std::unique_ptr<data::Dataset> samples_for(const train::Recipe& recipe, std::uin
                          seed == 1 ? 2 : 9);
 }
 
+std::unique_ptr<train::Strategy> make(const Course& course, comm::ProcessGroup& group,
+                                      Device& device) {
+  if (course.by == Course::By::plain) {
+    return train::make_plain(group, train::make_replica(course.recipe, device), course.clip_norm);
+  }
+  train::DdpRun run{.accumulate = course.accumulate, .clip_norm = course.clip_norm};
+  run.options.unused = course.unused;
+  return train::make_ddp_or_plain(group, device, course.recipe, std::move(run));
+}
+
 template <typename OfRank>
 Left run_with(const Course& course, const std::filesystem::path& folder, const OfRank& make) {
   Left left;
   const auto train_set = samples_for(course.recipe, 1), test_set = samples_for(course.recipe, 2);
   test::on_fibers(course.ranks, [&](comm::ProcessGroup& whole) {
     auto [device, group] = make(whole);
-    const auto strategy = train::make_strategy(*group, *device, course.recipe, course.strategy);
+    const auto strategy = make(course, *group, *device);
     train::TrainOptions options{.batch_size = 4, .steps = course.steps, .seed = 5};
-    options.accumulate = course.strategy.accumulate;
+    options.accumulate = course.accumulate;
     options.workers = course.workers;
     if (!course.resumed_from.empty()) {
       const checkpoint::SavedRun saved(*checkpoint::latest_in(course.resumed_from));
@@ -149,7 +163,7 @@ Course mlp(DType dtype) {
   course.recipe.model.dtype = dtype;
   course.recipe.optimizer.sgd = {.learning_rate = 0.05, .momentum = 0.9};
   course.recipe.seed = 3;
-  course.strategy.clip_norm = 0.5;
+  course.clip_norm = 0.5;
   return course;
 }
 
@@ -162,7 +176,7 @@ Course gpt(DType dtype, nn::OutputHead head) {
   course.recipe.optimizer.kind = optim::OptimizerKind::adamw;
   course.recipe.optimizer.adam = {.learning_rate = 1e-2, .weight_decay = 0.1};
   course.recipe.seed = 4;
-  course.strategy.clip_norm = 0.5;
+  course.clip_norm = 0.5;
   return course;
 }
 
@@ -209,13 +223,13 @@ TEST_CASE("far: a GPT trains to the CPU's bits, tied and untied, with dropout an
 TEST_CASE("far: gradients after backward, several batches a step, and blocks computed again") {
   Course plain = mlp(DType::float64);
   plain.ranks = 2;
-  plain.strategy.choice.reduction = train::Way::plain;
+  plain.by = Course::By::plain;
   check_alike(plain);
 
   Course accumulated = gpt(DType::float32, nn::OutputHead::tied);
   accumulated.ranks = 2;
   accumulated.steps = 3;
-  accumulated.strategy.accumulate = 2;
+  accumulated.accumulate = 2;
   accumulated.recipe.model.gpt.keep = nn::Keep::block_inputs;
   check_alike(accumulated);
 }
@@ -223,9 +237,9 @@ TEST_CASE("far: gradients after backward, several batches a step, and blocks com
 TEST_CASE("far: gradients that may be absent are reduced, and other threads read batches ahead") {
   Course course = mlp(DType::float32);
   course.ranks = 2;
-  course.strategy.ddp.unused = ddp::Unused::reduce;
+  course.unused = ddp::Unused::reduce;
   check_alike(course);
-  course.strategy.ddp.unused = ddp::Unused::refuse;
+  course.unused = ddp::Unused::refuse;
   course.workers = 2;
   check_alike(course);
 }

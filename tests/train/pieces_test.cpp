@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "engine/train/choice.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/fiber_ranks.hpp"
 
@@ -130,34 +129,4 @@ TEST_CASE("pieces: copies that differ are found, and the first rank that differs
     half[1].kind = PieceKind::optimizer_state;
     CHECK(train::compare(group, half).differs == -1);
   });
-}
-
-TEST_CASE("choice: each way stands in one slot, and pairs that do not combine say why") {
-  using train::Way;
-  int refused = 0;
-  for (std::size_t i = 0; i < train::ways; ++i) {
-    const auto one = static_cast<Way>(i);
-    CHECK_FALSE(train::name_of(one).empty());
-    CHECK_FALSE(train::conflict_of(one, one).has_value());
-    for (std::size_t j = 0; j < i; ++j) {
-      const auto other = static_cast<Way>(j);
-      const auto why = train::conflict_of(one, other);
-      CHECK(why == train::conflict_of(other, one));
-      if (!why) continue;
-      ++refused;
-      CAPTURE(train::name_of(one), train::name_of(other));
-      CHECK(train::slot_of(one) != train::slot_of(other));
-      CHECK(why->size() > 20);
-    }
-  }
-  CHECK(refused == 26);
-  CHECK_NOTHROW(train::check({}));
-  CHECK_NOTHROW(train::check({.layers = Way::tensor,
-                              .execution = Way::pipeline,
-                              .reduction = Way::zero_1,
-                              .saving = Way::sharded_saving}));
-  CHECK_THROWS_WITH(train::check({.execution = Way::pipeline, .reduction = Way::zero_2}),
-                    contains("pipeline parallelism and ZeRO 2 do not combine"));
-  CHECK_THROWS_AS(train::check({.execution = Way::pipeline, .reduction = Way::zero_2}), UsageError);
-  CHECK_THROWS_AS(train::check({.layers = Way::ddp}), ContractError);
 }

@@ -11,7 +11,7 @@
 #include "engine/parallel/pipeline/model_stage.hpp"
 #include "engine/parallel/pipeline/plan.hpp"
 #include "engine/sim/hosts/fiber_host.hpp"
-#include "engine/train/make_strategy.hpp"
+#include "engine/train/strategies/pipeline.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/ranks.hpp"
 
@@ -82,10 +82,8 @@ std::string two_steps(comm::ProcessGroup& group, int failing, const std::functio
   CpuDevice device;
   train::Recipe recipe;
   recipe.model = model();
-  train::StrategyOptions options;
-  options.choice.execution = train::Way::pipeline;
-  options.pipeline = {.stages = 2, .micro_batches = micro_batches};
-  const auto strategy = train::make_strategy(group, device, recipe, options);
+  const auto strategy = train::make_pipeline(group, device, recipe, 0,
+                                             {.stages = 2, .micro_batches = micro_batches});
   InThirdBackward watch(fail);
   const auto dataset = data::make_synthetic(rows, 16, 5, 1);
   std::vector<std::int64_t> indices(rows);

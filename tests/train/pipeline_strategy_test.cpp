@@ -9,8 +9,9 @@
 
 #include "engine/base/temporary_folder.hpp"
 #include "engine/train/loop.hpp"
-#include "engine/train/make_strategy.hpp"
+#include "engine/train/strategies/pipeline.hpp"
 #include "engine/train/strategies/pipeline_memory.hpp"
+#include "engine/train/strategies/plain.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/fiber_ranks.hpp"
 
@@ -47,13 +48,13 @@ train::Recipe recipe() {
   return recipe;
 }
 
-train::StrategyOptions options_of(const train::PipelineOptions& of_pipeline) {
-  train::StrategyOptions options;
-  options.clip_norm = 0.5;
-  if (of_pipeline.stages == 0) return options;  // one rank
-  options.choice.execution = train::Way::pipeline;
-  options.pipeline = of_pipeline;
-  return options;
+std::unique_ptr<train::Strategy> make(comm::ProcessGroup& group, Device& device,
+                                      const train::PipelineOptions& of_pipeline) {
+  if (of_pipeline.stages == 0) {  // one rank
+    return train::make_plain(group, train::make_replica(recipe(), device), 0.5);
+  }
+  train::check(of_pipeline, group.size());
+  return train::make_pipeline(group, device, recipe(), 0.5, of_pipeline);
 }
 
 constexpr train::PipelineOptions one_rank{.stages = 0};
@@ -66,7 +67,7 @@ Seen run(const train::PipelineOptions& of_pipeline, int ranks, std::int64_t batc
   const auto test_set = data::make_synthetic(29, 16, 5, 2);
   test::on_fibers(ranks, [&](comm::ProcessGroup& group) {
     CpuDevice device;
-    const auto strategy = train::make_strategy(group, device, recipe(), options_of(of_pipeline));
+    const auto strategy = make(group, device, of_pipeline);
     train::TrainOptions options{.batch_size = batch_size, .steps = steps};
     if (!folder.empty()) {
       if (const auto latest = checkpoint::latest_in(folder)) {
@@ -201,7 +202,7 @@ TEST_CASE("pipeline: the memory that is counted before a run is that of the run"
     const auto dataset = data::make_synthetic(rows, 16, 5, 1);
     test::on_fibers(options.stages, [&](comm::ProcessGroup& group) {
       CpuDevice device;
-      const auto strategy = train::make_strategy(group, device, recipe(), options_of(options));
+      const auto strategy = make(group, device, options);
       std::vector<std::int64_t> indices(static_cast<std::size_t>(rows));
       std::iota(indices.begin(), indices.end(), 0);
       const std::array batches{dataset->batch(indices, DType::float64, device)};

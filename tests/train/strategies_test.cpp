@@ -7,14 +7,13 @@
 
 #include "engine/base/temporary_folder.hpp"
 #include "engine/train/loop.hpp"
-#include "engine/train/make_strategy.hpp"
+#include "engine/train/strategies/ddp.hpp"
 #include "engine/train/strategies/plain.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/doubles.hpp"
 #include "tests/train/fiber_ranks.hpp"
 
 using namespace lockstep;
-using lockstep::test::contains;
 using lockstep::test::on_fibers;
 
 namespace {
@@ -43,10 +42,8 @@ using Make = std::function<std::unique_ptr<train::Strategy>(comm::ProcessGroup& 
 // The engine's own: ddp, or what it falls back to on one rank.
 Make engine_of(std::int64_t accumulate, double clip_norm) {
   return [=](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe) {
-    train::StrategyOptions options;
-    options.accumulate = accumulate;
-    options.clip_norm = clip_norm;
-    return train::make_strategy(group, device, recipe, options);
+    return train::make_ddp_or_plain(group, device, recipe,
+                                    {.accumulate = accumulate, .clip_norm = clip_norm});
   };
 }
 
@@ -341,19 +338,5 @@ TEST_CASE("strategies: with nothing to reduce, ddp is the plain way") {
       if (accumulate > 1) CHECK_NOTHROW(strategy->take(two, occasion, 0.1));
       if (accumulate == 1) CHECK_THROWS_AS(strategy->take(two, occasion, 0.1), ContractError);
     }
-  });
-}
-
-TEST_CASE("strategies: one that is not built, and a pair that does not combine, are refused") {
-  on_fibers(1, [&](comm::ProcessGroup& group) {
-    CpuDevice device;
-    const train::Recipe recipe = recipe_of(optim::OptimizerKind::sgd);
-    train::StrategyOptions options;
-    options.choice.reduction = train::Way::fsdp;
-    CHECK_THROWS_WITH(train::make_strategy(group, device, recipe, options),
-                      contains("FSDP is not built"));
-    options.choice.hook = train::Way::compression;
-    CHECK_THROWS_WITH(train::make_strategy(group, device, recipe, options),
-                      contains("FSDP and compression do not combine"));
   });
 }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/train/loop.hpp"
-#include "engine/train/make_strategy.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::test {

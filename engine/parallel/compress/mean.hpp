@@ -1,10 +1,8 @@
 // The mean over the group without compression: what the hooks that keep residuals do in the first
-// pass, and what a hook that only watches does in every pass.
+// pass.
 #pragma once
 
-#include <memory>
-
-#include "engine/collectives/bucket.hpp"
+#include "engine/comm/process_group.hpp"
 
 namespace lockstep::compress {
 
@@ -12,8 +10,5 @@ namespace lockstep::compress {
 // hook, bit for bit.
 //   Comm  one all-reduce of the bucket
 comm::Work mean_reduce(comm::ProcessGroup& group, const Tensor& bucket);
-
-// The same as a hook.
-std::unique_ptr<collectives::CommHook> make_mean_hook();
 
 }  // namespace lockstep::compress

@@ -119,6 +119,11 @@ Value Ddp::forward(Tape& tape, const Value& input) {
     build_in_ready_order();
   }
   if (tape.mode() == GradMode::record && unsynced_ == 0) arm(tape);
+  const StepHooks& steps = options_.steps;
+  if (steps.before_forward) steps.before_forward(input);
+  if (steps.on_backward) {
+    tape.watch({[&steps](std::span<Parameter* const>) { steps.on_backward(); }, [] {}});
+  }
   return module_.forward(tape, input);
 }
 
@@ -127,7 +132,11 @@ void Ddp::arm(Tape& tape) {
                  passes_, " is not over: its backward was left by an exception, or is running");
   spread_buffers(Part::trains);
   tape.watch({[this](std::span<Parameter* const> reached) { begin_pass(reached); },
-              [this] { end_pass(); }});
+              [this] {
+                if (pass_ != Pass::running) return;
+                end_pass();
+                if (options_.steps.before_update) options_.steps.before_update();
+              }});
 }
 
 // Rank 0 has all inputs, or may have run out of them.

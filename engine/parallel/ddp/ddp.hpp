@@ -33,6 +33,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,6 +56,16 @@ enum class Buffers : std::uint8_t { broadcast, local };
 // Whether all ranks make the same passes, or some may shadow the passes of others.
 enum class Inputs : std::uint8_t { even, uneven };
 
+// Calls into the loop at the seams of a step, on this rank alone: what takes the passes of a step
+// (accumulate_step, step_with_join) need not know of them. They must outlive the Ddp.
+struct StepHooks {
+  std::function<void(const Value& input)> before_forward;  // of each pass, also one that sends none
+  std::function<void()> on_backward;                       // backward of a recorded pass begins
+  // The backward that sends has ended: the gradients are averaged, and the update is next. Not
+  // called on a rank that shadows.
+  std::function<void()> before_update;
+};
+
 struct Options {
   BucketLimits limits;
   Unused unused = Unused::refuse;
@@ -62,6 +73,7 @@ struct Options {
   Inputs inputs = Inputs::even;
   // Replaces the sum of gradients that were multiplied by 1/N; must outlive the Ddp.
   collectives::CommHook* hook = nullptr;
+  StepHooks steps{};
 };
 
 class Ddp final : public nn::Module {

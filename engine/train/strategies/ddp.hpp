@@ -1,7 +1,6 @@
 // Distributed data parallel: ddp::Ddp averages in buckets, while backward goes on.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -10,10 +9,6 @@
 #include "engine/train/strategies/whole_model.hpp"
 
 namespace lockstep::train {
-
-// Is told the hook of a strategy and returns the one that DDP starts instead, which starts the
-// first: to see when buckets travel.
-using WatchHook = std::function<collectives::CommHook&(collectives::CommHook&)>;
 
 // The communication hook of the strategy, and who watches it. Without a hook, a watcher sees the
 // mean that DDP computes without one, bit for bit.
@@ -33,5 +28,19 @@ struct Hooked {
 std::unique_ptr<Strategy> make_ddp(comm::ProcessGroup& group, Replica replica, double clip_norm,
                                    const ddp::Options& options, Hooked hooked = {},
                                    std::optional<ddp::JoinDivide> join = std::nullopt);
+
+// What a run of replicas asks for that chooses neither another way nor the plain one.
+struct DdpRun {
+  std::int64_t accumulate = 1;  // the most batches of a step
+  double clip_norm = 0;         // bound on the averaged gradient's global norm; 0: none
+  ddp::Options options{};
+  Hooked hooked{};
+  std::optional<ddp::JoinDivide> join{};
+};
+
+// DDP, or the plain way where there is nothing to reduce: on one rank, for one batch a step. On one
+// rank no gradient travels, so the hook is dropped.
+std::unique_ptr<Strategy> make_ddp_or_plain(comm::ProcessGroup& group, Device& device,
+                                            const Recipe& recipe, DdpRun run);
 
 }  // namespace lockstep::train

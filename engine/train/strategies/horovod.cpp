@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/collectives/communication.hpp"
 #include "engine/parallel/horovod/broadcast_optimizer_state.hpp"
 #include "engine/replicas/agree.hpp"
 #include "engine/replicas/broadcast_parameters.hpp"
@@ -14,14 +15,24 @@ struct WrappedReplica {
   horovod::DistributedOptimizer& optimizer;  // the replica's
 };
 
+// An optimizer, and the hook that its queue starts, which outlives it.
+struct Watched {
+  std::unique_ptr<collectives::CommHook> sum;
+  std::unique_ptr<horovod::DistributedOptimizer> optimizer;
+};
+
 WrappedReplica wrap(comm::ProcessGroup& group, Replica replica,
-                    std::unique_ptr<optim::Optimizer> optimizer,
-                    const horovod::HorovodOptions& options) {
+                    std::unique_ptr<optim::Optimizer> optimizer, horovod::HorovodOptions options,
+                    const WatchHook& watch) {
   replicas::make_equal(group, *replica.model);
-  std::shared_ptr<horovod::DistributedOptimizer> wrapped =
-      horovod::make_distributed_optimizer(std::move(optimizer), group, options);
-  horovod::DistributedOptimizer& known = *wrapped;
-  replica.optimizer = std::move(wrapped);
+  const auto watched = std::make_shared<Watched>();
+  if (watch) {
+    watched->sum = collectives::make_sum_hook();
+    options.hook = &watch(*watched->sum);
+  }
+  watched->optimizer = horovod::make_distributed_optimizer(std::move(optimizer), group, options);
+  horovod::DistributedOptimizer& known = *watched->optimizer;
+  replica.optimizer = std::shared_ptr<optim::Optimizer>(watched, &known);
   return {std::move(replica), known};
 }
 
@@ -93,11 +104,11 @@ class HorovodStrategy final : public WholeModel {
 
 std::unique_ptr<Strategy> make_horovod(comm::ProcessGroup& group, Device& device,
                                        const Recipe& recipe, double clip_norm,
-                                       const horovod::HorovodOptions& options) {
+                                       horovod::HorovodOptions options, const WatchHook& watch) {
   Replica replica = make_replica(recipe, device);
   auto optimizer = optim::make_optimizer(recipe.optimizer, replica.model->parameters());
   return std::make_unique<HorovodStrategy>(
-      group, wrap(group, std::move(replica), std::move(optimizer), options), clip_norm);
+      group, wrap(group, std::move(replica), std::move(optimizer), options, watch), clip_norm);
 }
 
 }  // namespace lockstep::train

@@ -9,6 +9,7 @@ namespace lockstep::train {
 
 // Takes any number of batches a step; their gradients add up on each rank and are reduced once.
 //   options  backward_passes_per_step is set here, to the number of batches of each step
+//   watch    given: is told the hook that sums groups of gradients
 //   Ensures  replicas are rank 0's; restore() reads the checkpoint on rank 0 only, and broadcasts
 //            parameters and optimizer state
 //   Comm     replicas::make_equal; a step: as ReductionQueue, and an all-reduce of one number, the
@@ -16,6 +17,7 @@ namespace lockstep::train {
 //   Throws   as make_distributed_optimizer
 std::unique_ptr<Strategy> make_horovod(comm::ProcessGroup& group, Device& device,
                                        const Recipe& recipe, double clip_norm,
-                                       const horovod::HorovodOptions& options);
+                                       horovod::HorovodOptions options,
+                                       const WatchHook& watch = {});
 
 }  // namespace lockstep::train

@@ -4,12 +4,11 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "engine/tensor/device.hpp"
 #include "engine/train/strategies/pipeline_options.hpp"
-#include "engine/train/strategy.hpp"
+#include "engine/train/way_maker.hpp"
 
 namespace lockstep::train {
 
@@ -29,12 +28,6 @@ struct StageMemory {
 //   Throws    UsageError as check(options, model)
 std::vector<StageMemory> memory_of_stages(const PipelineOptions& options, const Recipe& recipe,
                                           std::int64_t rows);
-
-// The devices of the stages.
-struct DeviceRoom {
-  std::string_view name;
-  std::int64_t bytes = 0;
-};
 
 //   batches  the samples of each size of batch that the run has: a short one can need more memory
 //            than a full one, where its plan is another (plan_of_batch)

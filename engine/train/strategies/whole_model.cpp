@@ -41,9 +41,13 @@ std::vector<Piece> WholeModel::pieces() { return whole_pieces(*model_, *optimize
 
 void WholeModel::restore(const checkpoint::SavedRun& saved) { saved.load(*model_, *optimizer_); }
 
-void WholeModel::update() {
+void WholeModel::before_update() {
   enter(Phase::optimizer);
   if (clip_norm_ > 0) optim::clip_grad_norm(model_->parameters(), clip_norm_);
+}
+
+void WholeModel::update() {
+  before_update();
   optimizer_->step();
 }
 

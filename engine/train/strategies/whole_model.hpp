@@ -46,7 +46,9 @@ class WholeModel : public Strategy {
   void enter(Phase phase) const {
     if (phases_ != nullptr) phases_->enter(phase);
   }
-  // Clipping and the update.
+  // Clips the averaged gradients.
+  void before_update();
+  // The same, and the update.
   void update();
   // The mean of a number that every rank has read: a word between hosts, wherever the model is.
   double mean_of_ranks(double mine);

@@ -1,0 +1,49 @@
+#include "engine/train/chosen_ways.hpp"
+
+#include "engine/base/error.hpp"
+#include "engine/base/units.hpp"
+
+namespace lockstep::train {
+
+ChosenWays::ChosenWays(const Arguments& arguments, std::span<const Way> ways)
+    : ranks_of_axes_(train::ranks_of_axes(arguments, ways)) {
+  for (const Way* way : ways_of(arguments, ways)) {
+    if (way->slot == Slot::axis) continue;
+    const WayMaker* maker = find_maker(way->stem);
+    if (maker == nullptr) throw UsageError(text(way->name, " is not built into this program"));
+    (way->slot == Slot::hook ? hook_ : trainer_) = maker;
+  }
+}
+
+void ChosenWays::check(const Arguments& arguments, const nn::ModelSpec& model, int ranks) const {
+  trainer_->check(arguments, model, ranks);
+  if (hook_ != nullptr) hook_->check(arguments, model, ranks);
+}
+
+int ChosenWays::shares(const Arguments& arguments, int ranks) const {
+  if (ranks % ranks_of_axes_ != 0) {
+    throw UsageError(text(counted(ranks, "rank"), " cannot be cut into groups of ", ranks_of_axes_,
+                          ", which share each layer; pass --ranks ",
+                          (ranks + ranks_of_axes_ - 1) / ranks_of_axes_ * ranks_of_axes_));
+  }
+  return trainer_->shares(arguments, ranks / static_cast<int>(ranks_of_axes_));
+}
+
+std::string ChosenWays::compression(const Arguments& arguments) const {
+  return hook_ != nullptr ? hook_->compression(arguments) : trainer_->compression(arguments);
+}
+
+std::string ChosenWays::note_on_resume(const Arguments& arguments) const {
+  return trainer_->note_on_resume(arguments) +
+         (hook_ != nullptr ? hook_->note_on_resume(arguments) : "");
+}
+
+std::unique_ptr<Strategy> ChosenWays::make(Making& making) const {
+  if (hook_ != nullptr) making.hook = hook_->make_hook(making.arguments, making.recipe.seed);
+  auto strategy = trainer_->make(making);
+  LOCKSTEP_CHECK(making.hook == nullptr, "the way that trains left a communication hook where it ",
+                 "is; declare that it refuses the way that makes the hook");
+  return strategy;
+}
+
+}  // namespace lockstep::train

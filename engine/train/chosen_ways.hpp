@@ -1,0 +1,38 @@
+// The ways to train that a command line chooses, in a program that has them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/train/way_maker.hpp"
+
+namespace lockstep::train {
+
+// The maker of a declared way; none: it is not linked into this program. Each program has a table
+// of its own (cmake/ways.cmake).
+const WayMaker* find_maker(std::string_view stem);
+
+// The makers of the ways that a command line chooses.
+class ChosenWays {
+ public:
+  //   Throws  UsageError when this program lacks one of them
+  explicit ChosenWays(const Arguments& arguments, std::span<const Way> ways = declared_ways());
+
+  const WayMaker& trainer() const { return *trainer_; }
+  // As WayMaker's; of the trainer and of the hook, and where there are axes for each of their
+  // groups of ranks.
+  void check(const Arguments& arguments, const nn::ModelSpec& model, int ranks) const;
+  int shares(const Arguments& arguments, int ranks) const;
+  std::string compression(const Arguments& arguments) const;
+  std::string note_on_resume(const Arguments& arguments) const;
+  std::unique_ptr<Strategy> make(Making& making) const;
+
+ private:
+  const WayMaker* trainer_ = nullptr;
+  const WayMaker* hook_ = nullptr;
+  std::int64_t ranks_of_axes_ = 1;
+};
+
+}  // namespace lockstep::train

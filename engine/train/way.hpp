@@ -1,0 +1,77 @@
+// A way to train, as it declares itself: what it is called, what it is instead of, its options, and
+// what it does not combine with. A declaration is light: lab-tool reads the command line of `train`
+// from it without linking the trainer. What makes a strategy of a way is its maker (way_maker.hpp).
+//
+// A way is one stem: ways/x.hpp defines `Way x_way()`, and ways/x.cpp `const WayMaker& x_maker()`.
+// One line of CMake, lockstep_way(x …), puts it into the tables below (cmake/ways.cmake).
+//
+//   slot        a run has at most one way in it, or        ways
+//   execution   the whole model on each rank               pipeline, async
+//   reduction   DDP, unless execution is taken             ddp, plain, horovod
+//   hook        no hook on the buckets of DDP              compression
+//   axis        any number of ways, each with a size above 1, which combine
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/base/options.hpp"
+
+namespace lockstep::train {
+
+enum class Slot : std::uint8_t {
+  execution,  // who runs which units of the model
+  reduction,  // how gradients of replicas become one
+  hook,       // what a bucket goes through on its way
+  axis,       // how one layer is computed by several ranks
+};
+
+// What a way does not combine with, and why. It is told here once and holds in both directions.
+struct Refusal {
+  std::string what;  // the stem of another way, for all options that it declares; or an option
+  std::string why;   // follows the option that was typed: "belongs to DDP, which …"
+};
+
+struct Way {
+  std::string stem;  // of its files and of its program: "pipeline"
+  std::string name;  // in sentences: "pipeline parallelism"
+  Slot slot = Slot::reduction;
+  // A run has this way when the option is not what it is by default. Of an axis, the option is its
+  // size, 1 by default. Empty: the way that a run has when no other is chosen.
+  std::string option{};
+  std::function<void(Options&)> declare = nullptr;  // its section, with defaults
+  std::vector<Refusal> refuses{};
+  std::vector<std::string> reads{};  // options of ways it refuses that mean the same with it
+  // The ranks that its options ask for, where --ranks is not given; without: one.
+  std::function<std::int64_t(const Arguments&)> ranks = nullptr;
+
+  bool chosen(const Arguments& arguments) const {
+    return !option.empty() && arguments.has("--" + option);
+  }
+};
+
+// The ways of this program, in the order of their lines of CMake.
+const std::vector<Way>& declared_ways();
+
+// Declares the options of all ways, and what does not combine: what each way refuses, and two ways
+// in one slot.
+//   Throws  ContractError when a way refuses something that no way declares
+void declare_ways(Options& options, std::span<const Way> ways);
+
+// The ways that a run has: of execution and reduction together one, which trains; then the hook and
+// the axes.
+std::vector<const Way*> ways_of(const Arguments& arguments, std::span<const Way> ways);
+// The one that trains.
+const Way& trainer_of(const Arguments& arguments, std::span<const Way> ways);
+
+// What all axes multiply to: the ranks that share one layer.
+std::int64_t ranks_of_axes(const Arguments& arguments, std::span<const Way> ways);
+// The ranks that the options of all ways ask for together; 1 when they ask for none.
+//   Returns  more than `most`, whatever was typed, when it is
+std::int64_t ranks_asked_for(const Arguments& arguments, std::span<const Way> ways,
+                             std::int64_t most);
+
+}  // namespace lockstep::train

@@ -1,0 +1,82 @@
+// The maker of a way: how its strategy is made of a command line, and what the program asks of a
+// way beside that. The declaration of a way is light (way.hpp); its maker has the rooms.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/strand/strand.hpp"
+#include "engine/train/loop.hpp"
+#include "engine/train/run_arguments.hpp"
+#include "engine/train/way.hpp"
+
+namespace lockstep::train {
+
+// What a strategy is made with, beside its options. Group, device and strands must outlive it.
+struct Making {
+  const Arguments& arguments;
+  comm::ProcessGroup& group;
+  Device& device;
+  const Recipe& recipe;
+  Strands* strands = nullptr;  // of this rank, for what runs beside the training
+  double clip_norm = 0;        // bound on the averaged gradient's global norm; 0: none
+  WatchHook watch{};           // of buckets that travel; nobody watches where it is empty
+  // A sentence for the person who watches, at once; also from a strand beside the training.
+  std::function<void(const std::string&)> tell{};
+  // Called once, on a rank that the others do without from then on.
+  std::function<void()> on_spare{};
+  // Of the way in the slot hook; a way that has buckets takes it.
+  std::unique_ptr<collectives::CommHook> hook{};
+};
+
+// The memory of a rank's device.
+struct DeviceRoom {
+  std::string_view name;
+  std::int64_t bytes = 0;
+};
+
+// How ranks wait for each other: in each step for the slowest; as stages of one step; not at all.
+enum class Pace : std::uint8_t { together, staged, apart };
+
+class WayMaker {
+ public:
+  virtual ~WayMaker() = default;
+
+  // A way that trains. Every rank of the world calls it, with equal arguments.
+  //   Throws  UsageError as check; what the strategy's own function throws (strategies/)
+  virtual std::unique_ptr<Strategy> make(Making& making) const;
+  // A way in the slot hook.
+  //   seed  of what is drawn; of the run, so the same on every rank
+  virtual std::unique_ptr<collectives::CommHook> make_hook(const Arguments& arguments,
+                                                           std::uint64_t seed) const;
+
+  // What each rank would complain of, said once before any is started.
+  //   Throws  UsageError
+  virtual void check(const Arguments&, const nn::ModelSpec&, int /*ranks*/) const {}
+  // Shares of a global batch (strategy.hpp) that `ranks` read.
+  //   Throws  UsageError when the way cannot have that many
+  virtual int shares(const Arguments&, int ranks) const { return ranks; }
+  // Batches per rank in one optimizer step, at most.
+  virtual std::int64_t accumulate(const Arguments& arguments) const {
+    return arguments.integer("accumulate", 1);
+  }
+  virtual Deal deal(const Arguments&) const { return Deal::padded; }
+  virtual Pace pace() const { return Pace::together; }
+  // When gradients travel: "during backward".
+  virtual std::string_view reduction() const { return "during backward"; }
+  // What gradients travel as: "topk:0.01".
+  virtual std::string compression(const Arguments&) const { return "none"; }
+  // A sentence for the start of a run, and one for the start of a run that goes on; mostly empty.
+  virtual std::string note(const Arguments&, const nn::ModelSpec&) const { return ""; }
+  virtual std::string note_on_resume(const Arguments&) const { return ""; }
+  // Whether the ranks' memory suffices, where that is known before the first step.
+  //   batches  the samples of each size of batch that the run has
+  //   Throws   UsageError with what is missing
+  virtual void check_memory(const Arguments&, const Recipe&,
+                            std::span<const std::int64_t> /*batches*/, const DeviceRoom&) const {}
+};
+
+}  // namespace lockstep::train

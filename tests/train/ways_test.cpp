@@ -1,0 +1,175 @@
+// Ways to train as they declare themselves: which of them a command line chooses, and what is said
+// of two that do not combine.
+#include "engine/train/way.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "engine/apps/train_command_line.hpp"
+#include "engine/base/error.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using lockstep::test::contains;
+using train::Slot;
+using train::Way;
+using Words = std::vector<std::string>;
+
+namespace {
+
+Arguments parsed(const Words& words, std::span<const Way> ways = train::declared_ways()) {
+  std::vector<const char*> argv{"train"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  return apps::train_options(ways).parse(static_cast<int>(argv.size()), argv.data());
+}
+
+std::string refusal(const Words& words, std::span<const Way> ways = train::declared_ways()) {
+  try {
+    parsed(words, ways);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Words that choose a way; none where nothing has to be typed.
+Words words_for(const Way& way) {
+  static const std::map<std::string, std::string> values{{"compress", "fp16"}, {"pp", "2"}};
+  if (way.option.empty()) return {};
+  Words words{"--" + way.option};
+  if (const auto value = values.find(way.option); value != values.end()) {
+    words.push_back(value->second);
+  }
+  return words;
+}
+
+Words both(Words one, const Words& other) {
+  one.insert(one.end(), other.begin(), other.end());
+  return one;
+}
+
+// An axis that only this test has.
+Way axis(const std::string& stem) {
+  return {.stem = stem,
+          .name = stem + " parallelism",
+          .slot = Slot::axis,
+          .option = stem,
+          .declare = [stem](Options& options) {
+            options.section(stem).option(stem, "1", "ranks that share a layer");
+          }};
+}
+
+std::vector<Way> with(std::initializer_list<Way> more) {
+  std::vector<Way> ways = train::declared_ways();
+  ways.insert(ways.end(), more);
+  return ways;
+}
+
+}  // namespace
+
+TEST_CASE("ways: each has a name of its own, and is chosen by its option alone") {
+  std::set<std::string> stems, names;
+  for (const Way& way : train::declared_ways()) {
+    CAPTURE(way.stem);
+    CHECK(stems.insert(way.stem).second);
+    CHECK(names.insert(way.name).second);
+    CHECK(way.slot != Slot::axis);
+    const Arguments arguments = parsed(words_for(way));
+    CHECK(way.chosen(arguments) == !way.option.empty());
+    const auto chosen = train::ways_of(arguments, train::declared_ways());
+    CHECK(std::ranges::any_of(chosen, [&](const Way* one) { return one->stem == way.stem; }));
+    CHECK(chosen.size() == (way.slot == Slot::hook ? 2 : 1));
+  }
+  CHECK(train::trainer_of(parsed({}), train::declared_ways()).stem == "ddp");
+}
+
+TEST_CASE("ways: two that are typed together do not combine, in either order, for one reason") {
+  int refused = 0;
+  const auto& ways = train::declared_ways();
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (ways[i].option.empty() || ways[j].option.empty()) continue;
+      CAPTURE(ways[i].stem, ways[j].stem);
+      const Words one = words_for(ways[i]), other = words_for(ways[j]);
+      const std::string why = refusal(both(one, other));
+      CHECK(why == refusal(both(other, one)));
+      CHECK_THAT(why, contains("--" + ways[i].option) || contains("--" + ways[j].option));
+      CHECK(why.size() > 40);
+      ++refused;
+    }
+  }
+  CHECK(refused == 10);
+}
+
+TEST_CASE("ways: the sentence is the one that a way declares, for each of the other's options") {
+  CHECK(refusal({"--async", "--compress", "fp16"}) ==
+        "--compress belongs to DDP, which --async replaces; leave one of them out");
+  CHECK(refusal({"--horovod", "--accumulate", "2"}) ==
+        "--accumulate belongs to DDP, which --horovod replaces; with --horovod, pass "
+        "--backward-passes");
+  CHECK(refusal({"--no-overlap", "--accumulate", "1"}) ==
+        "--accumulate needs DDP, which --no-overlap turns off; leave one of them out");
+  CHECK(refusal({"--async", "--horovod"}) ==
+        "--horovod and --async are two ways to share gradients; pass only one");
+  CHECK_THAT(refusal({"--pp", "2", "--find-unused"}),
+             contains("--find-unused does not combine with --pp: a stage has some of"));
+  CHECK_THAT(refusal({"--join", "live", "--compress", "fp16"}),
+             contains("--join and --compress do not combine: a rank that has run out"));
+  CHECK_THAT(refusal({"--join", "live", "--static-graph"}),
+             contains("--join and --static-graph do not combine"));
+  CHECK_THAT(refusal({"--horovod", "--horovod-op", "adasum"}),
+             contains("--horovod-op adasum is not built into this engine") &&
+                 contains("; pass average or sum"));
+  CHECK_THAT(refusal({"--modelled-compute", "--horovod"}), contains("which reads numbers"));
+  // What means the same with both is not refused.
+  CHECK(refusal({"--pp", "2", "--accumulate", "2", "--bucket-mb", "1"}) == "");
+  CHECK(refusal({"--async", "--accumulate", "2"}) == "");
+}
+
+TEST_CASE("ways: one that says nothing of its slot is refused beside the others in it") {
+  const auto ways = with({{.stem = "other",
+                           .name = "the other way",
+                           .slot = Slot::reduction,
+                           .option = "other",
+                           .declare = [](Options& options) { options.flag("other", "another"); }}});
+  CHECK(refusal({"--other"}, ways) == "");
+  CHECK(refusal({"--other", "--bucket-mb", "2"}, ways) ==
+        "--bucket-mb belongs to DDP, which --other replaces; leave one of them out");
+  CHECK(refusal({"--other", "--horovod"}, ways) ==
+        "--other and --horovod both say how gradients become one; leave one of them out");
+}
+
+TEST_CASE("ways: axes combine with each other, and multiply the ranks that share a layer") {
+  const auto ways = with({axis("one"), axis("two")});
+  const auto ranks = [&](const Words& words) {
+    return apps::ranks_of(parsed(words, ways), ways);
+  };
+  CHECK(train::ranks_of_axes(parsed({"--one", "2", "--two", "3"}, ways), ways) == 6);
+  CHECK(ranks({}) == 1);
+  CHECK(ranks({"--one", "2", "--two", "3"}) == 6);
+  CHECK(ranks({"--one", "2", "--pp", "3", "--dp", "2"}) == 12);
+  CHECK(ranks({"--one", "2", "--ranks", "8"}) == 8);
+  CHECK(ranks({"--one", "60000", "--pp", "60000"}) == apps::ranks_max + 1);
+  CHECK(train::ways_of(parsed({"--one", "2", "--two", "1"}, ways), ways).size() == 2);
+  CHECK_THROWS_WITH(ranks({"--one", "0"}), contains("--one must be at least 1"));
+}
+
+TEST_CASE("ways: docs/training.md shows the options of train as they are declared") {
+  std::ifstream file(std::string(LOCKSTEP_ROOT) + "/docs/training.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  CHECK_THAT(page, contains("```text\n" + apps::train_options().help() + "```\n"));
+  for (const Way& way : train::declared_ways()) {
+    CAPTURE(way.stem);
+    CHECK_THAT(page, contains("| " + way.name + " |"));
+  }
+}
+
+TEST_CASE("ways: one that refuses what nobody declares is told so") {
+  const auto ways = with({{.stem = "other", .name = "the other way", .option = "horovod",
+                           .refuses = {{"pipelines", "…"}}}});
+  CHECK_THROWS_AS(apps::train_options(ways), ContractError);
+  CHECK_THROWS_WITH(apps::train_options(ways), contains("refuses 'pipelines', which is neither"));
+}
