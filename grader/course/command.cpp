@@ -7,12 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 
 #include "engine/base/error.hpp"
+#include "grader/course/processor_time.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -47,14 +49,48 @@ constexpr int not_started = 127;
   ::_exit(not_started);
 }
 
+// How long a command may go on: until its deadline, or, with limits.work_s, as long as its
+// processes use a fiftieth of a processor and have not used too much of it.
+class Patience {
+ public:
+  Patience(pid_t command, const CommandLimits& limits)
+      : command_(command), limits_(limits), look_at_s_(limits.deadline_s) {}
+
+  // The seconds for which there is nothing to decide; 0 or less when the command is to end.
+  double left(double now_s) {
+    if (now_s >= look_at_s_ && limits_.work_s > 0) look(now_s);
+    return look_at_s_ - now_s;
+  }
+
+ private:
+  static constexpr double processors_min = 0.02, look_again_s = 0.05;
+
+  void look(double now_s) {
+    const double work_s = processor_seconds_of_tree(command_);
+    if (work_s - work_s_ >= processors_min * limits_.deadline_s) {
+      work_s_ = work_s;
+      worked_at_s_ = now_s;
+    }
+    const double idle_until_s = worked_at_s_ + limits_.deadline_s;
+    if (work_s >= limits_.work_s || idle_until_s <= now_s) return;
+    look_at_s_ = std::min(idle_until_s, now_s + std::max(limits_.work_s - work_s, look_again_s));
+  }
+
+  pid_t command_;
+  const CommandLimits& limits_;
+  double look_at_s_;  // since the start, as the following
+  double work_s_ = 0,
+         worked_at_s_ = 0;  // what had been used when it last got on, and when that was
+};
+
 // What is done with what a command prints.
 struct Listener {
   const std::function<void(const std::string&)>& heard;
   const std::function<void(double)>& waits;
 };
 
-// Reads until the pipe closes, the deadline passes or there is something to read at limits.stop.
-void read_all(int from, Clock::time_point start, const CommandLimits& limits,
+// Reads until the pipe closes, patience ends or there is something to read at limits.stop.
+void read_all(int from, Clock::time_point start, const CommandLimits& limits, Patience patience,
               const Listener& listener, CommandResult& result) {
   constexpr double tick_s = 1;
   char buffer[16384];
@@ -62,7 +98,7 @@ void read_all(int from, Clock::time_point start, const CommandLimits& limits,
   double told = 0;
   for (;;) {
     const double now = seconds_since(start);
-    double left = limits.deadline_s - now;
+    double left = patience.left(now);
     result.timed_out = left <= 0;
     if (result.timed_out) return;
     if (listener.waits) {
@@ -116,7 +152,7 @@ CommandResult run_command(const std::vector<std::string>& argv, const std::files
     throw Error(text("cannot start ", argv[0], ": ", strerror(errno)));
   }
   CommandResult result;
-  read_all(ends[0], start, limits, {heard, waits}, result);
+  read_all(ends[0], start, limits, Patience(child, limits), {heard, waits}, result);
   if (result.timed_out || result.stopped) ::kill(-child, SIGKILL);
   ::close(ends[0]);
   int status = 0;

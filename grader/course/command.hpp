@@ -10,6 +10,9 @@ namespace lockstep::grader {
 
 struct CommandLimits {
   double deadline_s = 20;
+  // Above 0, a busy machine ends nothing: deadline_s is then how long its processes may get hardly
+  // anywhere, and this is the processor time that they may use in all.
+  double work_s = 0;
   std::size_t output_bytes = 256 << 10;  // more is read and thrown away
   // Of each of its processes; 0: no limit.
   std::size_t memory_bytes = 0;  // address space
@@ -20,7 +23,7 @@ struct CommandLimits {
 
 struct CommandResult {
   int exit_code = 0;       // 128 + signal when a signal ended it
-  bool timed_out = false;  // killed at the deadline, with everything it had started
+  bool timed_out = false;  // killed at a limit of time, with everything it had started
   bool stopped = false;    // killed likewise, because limits.stop had something to read
   std::string output;      // stdout and stderr together
   double seconds = 0;      // wall time

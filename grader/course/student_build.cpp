@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 // A compiler needs a quarter of this; a file that never ends must not take the machine with it. On
 // a busy machine, 20 s of processor time take longer.
 constexpr CommandLimits build_limits{
-    .deadline_s = 60, .memory_bytes = std::size_t{2} << 30, .cpu_s = 20};
+    .deadline_s = 60, .work_s = 60, .memory_bytes = std::size_t{2} << 30, .cpu_s = 20};
 constexpr std::size_t players_kept = 40;
 
 // Everything the player is a function of: the source and its name (it is in every diagnosis), the

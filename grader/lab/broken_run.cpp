@@ -24,13 +24,13 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr double run_deadline_s = 300;
+constexpr CommandLimits run_limits{.deadline_s = 300, .work_s = 600};
 
 TrainingRun trained(const fs::path& program, const Words& options, const fs::path& log) {
   std::vector<std::string> argv{program.string()};
   argv.insert(argv.end(), options.begin(), options.end());
   argv.insert(argv.end(), {"--log", log.string()});
-  return training_run(log, run_command(argv, fs::current_path(), {.deadline_s = run_deadline_s}));
+  return training_run(log, run_command(argv, fs::current_path(), run_limits));
 }
 
 // `base` without the options that `over` gives again, and `over`.

@@ -72,7 +72,8 @@ ComparedRow run_row(const std::string& who, const fs::path& binary, const std::s
   ComparedRow row{who, program, {}, "pass", {}};
   words.insert(words.begin(), binary.string());
   words.push_back(program);
-  const CommandResult ran = run_command(words, folder, {.deadline_s = deadline_s});
+  const CommandResult ran =
+      run_command(words, folder, {.deadline_s = deadline_s, .work_s = deadline_s});
   row.report = report_in(ran.output);
   if (ran.timed_out) {
     row.verdict = "time";

@@ -66,6 +66,7 @@ ShownRun run_shown(const Lab& lab, const std::string& command, Shown shown) {
     Signals signals({SIGINT, SIGTERM, SIGHUP});
     CommandLimits limits;
     limits.deadline_s = shown_deadline_s;
+    limits.work_s = 2 * shown_deadline_s;
     limits.stop = signals.fd();
     ran = run_command(
         {"sh", "-c", run}, lab.places.root, limits,

@@ -59,7 +59,7 @@ fs::path StudentProgram::link(const std::vector<Replacement>& parts,
   fs::path program = lab_.places.students() / file;
   const fs::path unfinished = text(program.string(), "-", ::getpid());
   const CommandResult link = run_command(relinked(commands_, exchanges, unfinished),
-                                         lab_.places.build, {.deadline_s = 60});
+                                         lab_.places.build, {.deadline_s = 60, .work_s = 60});
   if (link.exit_code != 0) {
     throw Error("linking " + name_ + " with your parts failed: " + link.output);
   }

@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 
 // Together they need little more than one; but a unit that fails is compiled again.
 constexpr std::size_t versions_max = 24;
-constexpr CommandLimits unit_limits{.deadline_s = 60, .memory_bytes = std::size_t{2} << 30};
+constexpr CommandLimits unit_limits{
+    .deadline_s = 60, .work_s = 120, .memory_bytes = std::size_t{2} << 30};
 
 struct Symbol {
   char type = ' ';

@@ -8,6 +8,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -24,7 +25,7 @@ struct Apps {
 
   CommandResult run(const std::string& program, std::vector<std::string> words) const {
     words.insert(words.begin(), program);
-    return run_command(words, scratch.path(), {.deadline_s = 110});
+    return run_command(words, scratch.path(), lockstep::test::patient);
   }
   CommandResult train(std::vector<std::string> more) const {
     std::vector<std::string> words{"--model",       "gpt",     "--data",     "text:ring.txt",

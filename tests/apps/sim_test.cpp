@@ -5,6 +5,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -15,7 +16,7 @@ namespace {
 CommandResult sim(std::vector<std::string> words) {
   const lockstep::test::Scratch scratch;
   words.insert(words.begin(), LOCKSTEP_SIM);
-  return run_command(words, scratch.path(), {.deadline_s = 110});
+  return run_command(words, scratch.path(), lockstep::test::patient);
 }
 
 std::string line_of(const std::string& output, const std::string& name) {

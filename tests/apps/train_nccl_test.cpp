@@ -14,6 +14,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -58,7 +59,7 @@ Run train(const Words& words, const Words& environment = {}) {
                     "--batch-size", "4",        "--data",        "text:text.txt",
                     "--log",        "log.jsonl"};
   Run run{run_command(Words{"env"} + environment + Words{LOCKSTEP_TRAIN} + model + words,
-                      scratch.path(), {.deadline_s = 120}),
+                      scratch.path(), lockstep::test::patient),
           {},
           {}};
   if (run.result.exit_code != 0) return run;

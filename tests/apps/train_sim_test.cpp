@@ -8,6 +8,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -27,7 +28,7 @@ Run train(Words words) {
   const lockstep::test::Scratch scratch;
   words.insert(words.begin(), LOCKSTEP_TRAIN);
   words.insert(words.end(), {"--log", "log.jsonl"});
-  Run run{run_command(words, scratch.path(), {.deadline_s = 120}), {}};
+  Run run{run_command(words, scratch.path(), lockstep::test::patient), {}};
   if (run.result.exit_code != 0) return run;
   std::istringstream lines(read_text(scratch.path() / "log.jsonl"));
   for (std::string line; std::getline(lines, line);) run.log.push_back(nlohmann::json::parse(line));
@@ -184,7 +185,7 @@ TEST_CASE("train on sim: the timeline of a run is a page") {
   Words words = gpt;
   words.insert(words.begin(), LOCKSTEP_TRAIN);
   words.insert(words.end(), {"--ranks", "2", "--trace", "ddp.html"});
-  REQUIRE(run_command(words, scratch.path(), {.deadline_s = 110}).exit_code == 0);
+  REQUIRE(run_command(words, scratch.path(), lockstep::test::patient).exit_code == 0);
   CHECK_THAT(read_text(scratch.path() / "ddp.html"), contains("all_reduce"));
 }
 

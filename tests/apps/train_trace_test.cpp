@@ -7,6 +7,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -21,7 +22,7 @@ trace::Timeline traced(Words words) {
   const lockstep::test::Scratch scratch;
   words.insert(words.begin(), LOCKSTEP_TRAIN);
   words.insert(words.end(), {"--trace", "run.html"});
-  const auto ran = run_command(words, scratch.path(), {.deadline_s = 120});
+  const auto ran = run_command(words, scratch.path(), lockstep::test::patient);
   INFO(ran.output);
   REQUIRE(ran.exit_code == 0);
   const std::string page = read_text(scratch.path() / "run.html");
@@ -98,7 +99,7 @@ TEST_CASE("train on processes: rank 0 puts the lanes of all together, and leaves
 TEST_CASE("train: a timeline of another kind is refused before anything is trained") {
   const lockstep::test::Scratch scratch;
   const auto ran = run_command(both({LOCKSTEP_TRAIN, "--trace", "run.txt"}, mlp), scratch.path(),
-                               {.deadline_s = 110});
+                               lockstep::test::patient);
   CHECK(ran.exit_code == 2);
   CHECK_THAT(ran.output, lockstep::test::contains(".html"));
 }

@@ -122,8 +122,8 @@ std::string text_of(const std::vector<double>& losses) {
 std::vector<double> losses_of(const Task& task, comm::Transport transport) {
   const auto outcomes = test::run_gloo(
       task.ranks,
-      [&](comm::ProcessGroup& group) { return text_of(train_here(group, task).losses); }, 30,
-      transport);
+      [&](comm::ProcessGroup& group) { return text_of(train_here(group, task).losses); },
+      test::late_s, transport);
   REQUIRE(test::failures(outcomes) == "");
   return losses_in(outcomes.front().message);
 }
@@ -201,7 +201,7 @@ TEST_CASE("async processes: with a bound and without, every worker takes all of 
             test::expect(pushes == 4 * steps, text("the server saw ", pushes, " pushes"));
             return std::string();
           },
-          30, transport);
+          test::late_s, transport);
       CHECK(test::failures(outcomes) == "");
     }
   }
@@ -230,7 +230,8 @@ TEST_CASE("async processes: a killed worker is named at once, whatever rank 0 is
                   .killed = 2,
                   .rank_0 = Task::Rank0::stands_still};
   const auto outcomes = test::run_gloo(
-      3, [&](comm::ProcessGroup& group) { return train_here(group, task).heard; }, 30, transport);
+      3, [&](comm::ProcessGroup& group) { return train_here(group, task).heard; }, test::late_s,
+      transport);
   CHECK(outcomes[0].ok);
   CHECK_THAT(outcomes[0].message, contains("worker 2 is lost, and the others go on without it: "));
   CHECK(outcomes[0].seconds < deadline_s);
@@ -257,7 +258,7 @@ TEST_CASE("async processes: a killed server ends the run, and every worker names
           train_here(group, task);
           return std::string();
         },
-        30, transport);
+        test::late_s, transport);
     for (const std::size_t rank : {0, 2}) {
       CAPTURE(rank, outcomes[rank].message);
       CHECK_FALSE(outcomes[rank].ok);

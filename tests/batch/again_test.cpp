@@ -8,6 +8,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -37,7 +38,7 @@ struct QuizClass {
     return words;
   }
   CommandResult grade(const std::vector<std::string>& more) const {
-    return run_command(command(more), scratch.path(), {.deadline_s = 280});
+    return run_command(command(more), scratch.path(), lockstep::test::patient);
   }
   // The same where the quiz has another key.
   CommandResult grade_by_new_key(const std::vector<std::string>& more) const {
@@ -52,7 +53,7 @@ struct QuizClass {
         "mount --bind " + mended.string() + " " + key.string() + " || exit 77; exec \"$@\"",
         "sh"};
     for (const std::string& word : command(more)) words.push_back(word);
-    return run_command(words, scratch.path(), {.deadline_s = 280});
+    return run_command(words, scratch.path(), lockstep::test::patient);
   }
   std::string written(const char* file) const { return read_text(out() / file); }
   // Those of the grades that tell a word, in their names or in their texts.

@@ -10,6 +10,7 @@
 #include "grader/course/quiz_file.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -59,7 +60,7 @@ class HandIns {
     return words;
   }
   CommandResult run(const std::vector<std::string>& words) const {
-    return run_command(words, path_, {.deadline_s = 280});
+    return run_command(words, path_, lockstep::test::patient);
   }
   fs::path out() const { return path_ / "out"; }
   json row(const std::string& student, const std::string& exercise) const {

@@ -18,6 +18,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -64,7 +65,7 @@ struct Class {
     return words;
   }
   CommandResult grade(const std::string& folder, const std::vector<std::string>& more = {}) const {
-    return run_command(command(folder, more), scratch.path(), {.deadline_s = 280});
+    return run_command(command(folder, more), scratch.path(), lockstep::test::patient);
   }
   std::string grades(const std::string& folder) const {
     std::vector<fs::path> files{out(folder) / "grades.json", out(folder) / "grades.csv",
@@ -217,7 +218,7 @@ struct Careless {
     return words;
   }
   CommandResult grade(const std::vector<std::string>& more) const {
-    return run_command(command(more), scratch.path(), {.deadline_s = 280});
+    return run_command(command(more), scratch.path(), lockstep::test::patient);
   }
   std::string totals() const { return read_text(out() / "totals.csv"); }
   test::Scratch scratch;

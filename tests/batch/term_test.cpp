@@ -15,6 +15,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -103,7 +104,7 @@ struct Played {
                                    "--seed-file", "seed"};
     if (!before.empty()) words.insert(words.begin(), {"unshare", "-m"});
     words.insert(words.end(), more.begin(), more.end());
-    const CommandResult typed = run_command(words, term.scratch.path(), {.deadline_s = 200});
+    const CommandResult typed = run_command(words, term.scratch.path(), lockstep::test::patient);
     std::cout << name << ": " << typed.seconds << " s for";
     for (const std::string& word : more) std::cout << " " << word;
     std::cout << "\n";
@@ -130,7 +131,7 @@ struct Played {
         "kill -9 $grader && wait";
     std::vector<std::string> words{"sh", "-c", script};
     if (!before.empty()) words.insert(words.begin(), {"unshare", "-m"});
-    run_command(words, term.scratch.path(), {.deadline_s = 200});
+    run_command(words, term.scratch.path(), lockstep::test::patient);
   }
   fs::path out() const { return term.scratch.path() / name; }
   // How often a file has been judged: records that are whole, as they are in the journal.

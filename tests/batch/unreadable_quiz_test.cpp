@@ -8,6 +8,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -99,7 +100,7 @@ TEST_CASE("grade: a quiz that cannot be read is its student's, with the file's n
     return run_command({LOCKSTEP_TOOL, "grade", (scratch.path() / "class").string(), "--out",
                         (scratch.path() / out).string(), "--exercises", "03_collectives/quiz",
                         "--seed-file", (scratch.path() / "seed").string()},
-                       scratch.path(), {.deadline_s = 280});
+                       scratch.path(), lockstep::test::patient);
   };
   const CommandResult result = graded("out");
   if (result.exit_code == 3) {

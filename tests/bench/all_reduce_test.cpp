@@ -8,6 +8,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -17,7 +18,7 @@ namespace {
 
 CommandResult measure(const test::Scratch& scratch, std::vector<std::string> words) {
   words.insert(words.begin(), {LOCKSTEP_BENCH, "all_reduce"});
-  return run_command(words, scratch.path(), {.deadline_s = 110});
+  return run_command(words, scratch.path(), lockstep::test::patient);
 }
 
 // Standard error comes before it.
@@ -136,7 +137,7 @@ TEST_CASE("lab bench all_reduce: when it is ended, what was measured so far is p
                            "--torch-python " +
                            python + (as_json ? " --json" : "") +
                            " & while [ ! -e slow ]; do sleep 0.01; done; kill -INT $!; wait $!";
-  const auto result = run_command({"sh", "-c", line}, scratch.path(), {.deadline_s = 110});
+  const auto result = run_command({"sh", "-c", line}, scratch.path(), lockstep::test::patient);
   CAPTURE(result.output);
   CHECK(result.exit_code == 1);
   if (as_json) {

@@ -8,6 +8,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -37,7 +38,7 @@ struct Bench {
   fs::path python() const { return scratch.path() / "python's own"; }
   CommandResult run(std::vector<std::string> words) const {
     words.insert(words.begin(), LOCKSTEP_BENCH);
-    return run_command(words, scratch.path(), {.deadline_s = 110});
+    return run_command(words, scratch.path(), lockstep::test::patient);
   }
   std::vector<std::string> brief() const {
     return {"train",
@@ -226,7 +227,7 @@ TEST_CASE("lab bench: when it is ended, what was measured is printed, and nothin
   for (const std::string& word : bench.brief()) line += " \"" + word + "\"";
   line += " & while [ ! -s slow ]; do sleep 0.01; done; ls temporary > then; kill -" + signal +
           " $!; wait $!";
-  const auto result = run_command({"sh", "-c", line}, folder, {.deadline_s = 110});
+  const auto result = run_command({"sh", "-c", line}, folder, lockstep::test::patient);
   CAPTURE(result.output);
   CHECK(result.exit_code == 1);
   const auto json = nlohmann::json::parse(result.output.substr(result.output.find("{\n")));

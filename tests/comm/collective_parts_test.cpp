@@ -129,6 +129,6 @@ TEST_CASE("the collectives made of messages agree with the group's own on real p
   for (const int ranks : {1, 2, 3, 5, 8}) {
     INFO(ranks << " ranks");
     CHECK(test::failures(test::run_gloo(ranks, play_all)) == "");
-    CHECK(test::failures(test::run_gloo(ranks, play_all, 30, Transport::shm)) == "");
+    CHECK(test::failures(test::run_gloo(ranks, play_all, test::late_s, Transport::shm)) == "");
   }
 }

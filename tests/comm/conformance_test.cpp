@@ -161,7 +161,7 @@ TEST_CASE("conformance: the simulator's processes do the same") {
 TEST_CASE("conformance: ranks that share memory do the same, with the simulator's bits") {
   const int ranks = GENERATE(2, 3, 4, 5, 7, 8);
   const std::string bits = bits_on_core(ranks);
-  for (const auto& outcome : run_gloo(ranks, run_suite_in_halves, 30, Transport::shm)) {
+  for (const auto& outcome : run_gloo(ranks, run_suite_in_halves, late_s, Transport::shm)) {
     INFO(outcome.message);
     CHECK(outcome.ok);
     CHECK(outcome.message == bits);

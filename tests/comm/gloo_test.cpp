@@ -22,7 +22,7 @@ namespace {
 // The same over TCP and in shared memory, one after the other.
 std::vector<Outcome> run_gloo(int ranks, const RankGroup& body) {
   auto outcomes = lockstep::test::run_gloo(ranks, body);
-  for (Outcome& outcome : lockstep::test::run_gloo(ranks, body, 30, Transport::shm)) {
+  for (Outcome& outcome : lockstep::test::run_gloo(ranks, body, test::late_s, Transport::shm)) {
     outcome.message = "in shared memory: " + outcome.message;
     outcomes.push_back(std::move(outcome));
   }

@@ -15,7 +15,7 @@ namespace {
 
 // On every kind of group: over TCP, in shared memory, and across two hosts.
 void check_everywhere(int ranks, const RankGroup& body) {
-  constexpr double timeout_s = 30;
+  constexpr double timeout_s = test::late_s;
   CHECK(failures(lockstep::test::run_gloo(ranks, body, timeout_s, Transport::gloo)) == "");
   CHECK(failures(lockstep::test::run_gloo(ranks, body, timeout_s, Transport::shm)) == "");
   CHECK(failures(run_on_hosts(ranks, 2, body, timeout_s)) == "");
@@ -34,7 +34,7 @@ TEST_CASE("leaving: a rank that throws at once does not end the others' making o
     if (group.rank() == 0) throw Error("refused");
     return "";
   };
-  constexpr double timeout_s = 30;
+  constexpr double timeout_s = test::late_s;
   const std::string expected = "rank 0: refused\n";
   CHECK(failures(lockstep::test::run_gloo(ranks, throws_on_one, timeout_s, Transport::gloo)) ==
         expected);

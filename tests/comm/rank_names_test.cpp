@@ -18,7 +18,7 @@ namespace {
 
 // On four ranks.
 std::vector<Outcome> on(Transport transport, const test::RankGroup& body) {
-  return test::run_gloo(4, body, 30, transport);
+  return test::run_gloo(4, body, test::late_s, transport);
 }
 
 }  // namespace

@@ -11,6 +11,9 @@
 
 namespace lockstep::test {
 
+// The deadline of waits that end without it: so late that no busy machine meets it.
+inline constexpr double late_s = 120;
+
 struct Outcome {
   bool ok = false;
   std::string message;  // what it threw, what it returned, or how it ended
@@ -23,12 +26,12 @@ std::vector<Outcome> run_processes(int ranks, const RankStore& body);
 
 // The same with a group of all ranks, over TCP unless another transport is asked for.
 using RankGroup = std::function<std::string(comm::ProcessGroup& group)>;
-std::vector<Outcome> run_gloo(int ranks, const RankGroup& body, double timeout_s = 30,
+std::vector<Outcome> run_gloo(int ranks, const RankGroup& body, double timeout_s = late_s,
                               comm::Transport transport = comm::Transport::gloo);
 
 // The same on several hosts, as far as the group knows: rank r is on host r % hosts.
 std::vector<Outcome> run_on_hosts(int ranks, int hosts, const RankGroup& body,
-                                  double timeout_s = 30);
+                                  double timeout_s = late_s);
 
 // For bodies: a failed expectation throws, so that the rank fails.
 void expect(bool condition, const std::string& otherwise);

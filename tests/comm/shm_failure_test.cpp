@@ -26,7 +26,8 @@ using lockstep::test::run_shm_threads;
 
 namespace {
 
-std::unique_ptr<ProcessGroup> group_of(Store& store, int rank, int size, double timeout_s = 30) {
+std::unique_ptr<ProcessGroup> group_of(Store& store, int rank, int size,
+                                       double timeout_s = test::late_s) {
   ShmOptions options;
   options.timeout_s = timeout_s;
   return make_shm_group(store, rank, size, options);
@@ -43,7 +44,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Generous: the machine may be busy. A deadline would be 30.
+// Generous: the machine may be busy. A deadline would be 120.
 constexpr double soon_s = 15;
 
 // A deadline that is waited for. All that comes before it has so long, on a busy machine, too.

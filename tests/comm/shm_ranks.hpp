@@ -8,7 +8,7 @@
 namespace lockstep::test {
 
 // All ranks' outcomes; those of threads have no pid of their own, so they cannot be killed.
-std::vector<Outcome> run_shm_threads(int ranks, const RankGroup& body, double timeout_s = 30);
-std::vector<Outcome> run_shm(int ranks, const RankGroup& body, double timeout_s = 30);
+std::vector<Outcome> run_shm_threads(int ranks, const RankGroup& body, double timeout_s = late_s);
+std::vector<Outcome> run_shm(int ranks, const RankGroup& body, double timeout_s = late_s);
 
 }  // namespace lockstep::test

@@ -7,6 +7,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -30,7 +31,7 @@ Trained train_in(const std::filesystem::path& folder, const Words& own) {
   words.insert(words.end(), common.begin(), common.end());
   words.insert(words.end(), own.begin(), own.end());
   words.insert(words.end(), {"--log", "log.jsonl"});
-  Trained run{run_command(words, folder, {.deadline_s = 120}), {}};
+  Trained run{run_command(words, folder, lockstep::test::patient), {}};
   if (run.result.exit_code != 0) return run;
   std::istringstream lines(read_text(folder / "log.jsonl"));
   for (std::string line; std::getline(lines, line);) run.log.push_back(nlohmann::json::parse(line));
@@ -154,7 +155,7 @@ TEST_CASE("train --compress: sizes alone say what a slow network gains") {
     words.insert(words.end(), gpt.begin(), gpt.end());
     words.insert(words.end(), own.begin(), own.end());
     words.insert(words.end(), {"--log", "log.jsonl"});
-    const CommandResult result = run_command(words, scratch.path(), {.deadline_s = 120});
+    const CommandResult result = run_command(words, scratch.path(), lockstep::test::patient);
     CAPTURE(result.output);
     REQUIRE(result.exit_code == 0);
     std::istringstream lines(read_text(scratch.path() / "log.jsonl"));
@@ -184,14 +185,14 @@ TEST_CASE("train --compress: a resumed run says that what was left out is lost")
   Words more{LOCKSTEP_TRAIN, "--data",   "synthetic",  "--batch-size", "32",  "--steps",
              "40",           "--ranks",  "2",          "--backend",    "sim", "--checkpoint",
              "saved",        "--resume", "--compress", "topk:0.1"};
-  const CommandResult resumed = run_command(more, scratch.path(), {.deadline_s = 120});
+  const CommandResult resumed = run_command(more, scratch.path(), lockstep::test::patient);
   CHECK(resumed.exit_code == 0);
   CHECK_THAT(resumed.output, contains("--compress topk:0.1 had left out") &&
                                  contains("no checkpoint has it") &&
                                  contains("the 2 replicas are equal bit for bit"));
   more.back() = "fp16";
   more[6] = "44";
-  const CommandResult stateless = run_command(more, scratch.path(), {.deadline_s = 120});
+  const CommandResult stateless = run_command(more, scratch.path(), lockstep::test::patient);
   CHECK(stateless.exit_code == 0);
   CHECK_THAT(stateless.output, !contains("left out"));
 }

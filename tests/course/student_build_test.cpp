@@ -7,6 +7,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -27,7 +28,7 @@ struct Toy {
                "int main() { std::printf(\"%d\", lockstep::toy(20)); }\n");
     const auto object = (scratch.path() / "main.o").string();
     const auto made =
-        run_command({LOCKSTEP_CXX, "-c", "main.cpp", "-o", object}, scratch.path(), {});
+        run_command({LOCKSTEP_CXX, "-c", "main.cpp", "-o", object}, scratch.path(), test::patient);
     REQUIRE(made.exit_code == 0);
     write_text(places.recipe(exercise),
                std::string("compiler ") + LOCKSTEP_CXX +

@@ -157,7 +157,7 @@ Course course_of(World world, int ranks, const MakeWay& make, const BarTask& tas
         const Course mine = run_rank(group, *strands, make, task, global_batch);
         return mine.names.empty() ? std::string() : text_of_course(mine);
       },
-      30, world == World::shm ? comm::Transport::shm : comm::Transport::gloo);
+      late_s, world == World::shm ? comm::Transport::shm : comm::Transport::gloo);
   for (const Outcome& outcome : outcomes) {
     if (!outcome.ok) throw Error(failures(outcomes));
     if (!outcome.message.empty()) course = course_in(outcome.message);

@@ -13,6 +13,7 @@
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/export/made_up_book.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -90,7 +91,7 @@ Seen look_at(const fs::path& page, Scheme scheme, const fs::path& folder) {
            "--log-net-log=" + log.string(), "file://" + page.string()}) {
     words.push_back(word);
   }
-  const CommandResult shown = run_command(words, folder, {.deadline_s = 120});
+  const CommandResult shown = run_command(words, folder, lockstep::test::patient);
   INFO(shown.output);
   REQUIRE(shown.exit_code == 0);
   const auto events = nlohmann::json::parse(read_text(log)).at("events");
@@ -109,7 +110,7 @@ Seen look_at(const fs::path& page, Scheme scheme, const fs::path& folder) {
 TEST_CASE("pages in a browser: light or dark as the system is, and nothing is requested") {
   const test::Scratch scratch;
   const CommandResult there = run_command({"sh", "-c", "command -v chromium || exit 1"},
-                                          scratch.path(), {.deadline_s = 100});
+                                          scratch.path(), lockstep::test::patient);
   if (there.exit_code != 0) {
     std::cout << "NO BROWSER HERE: the pages are not looked at (apt-get install chromium)\n";
     return;

@@ -24,7 +24,7 @@ using lockstep::test::Weighted;
 namespace {
 
 // The deadline of the group: whoever is told earlier has not waited for it.
-constexpr double deadline_s = 30;
+constexpr double deadline_s = test::late_s;
 constexpr double soon_s = 20;
 
 std::string deed_of(comm::ProcessGroup& group, const GptRun& run) {

@@ -98,9 +98,10 @@ int grade(const std::string& tool, const fs::path& root, const std::vector<fs::p
   const fs::path out = scratch.path() / "out";
   // With the limits that a class has. On a busy machine, all memory is not taken within a shorter
   // time without a call, and the verdict is another one.
-  const CommandResult result = run_command({tool, "grade", (scratch.path() / "class").string(),
-                                            "--out", out.string(), "--exercises", exercises},
-                                           root, {.deadline_s = deadline_s});
+  const CommandResult result =
+      run_command({tool, "grade", (scratch.path() / "class").string(), "--out", out.string(),
+                   "--exercises", exercises},
+                  root, {.deadline_s = deadline_s, .work_s = 3 * deadline_s});
   std::cout << result.output;
   if (result.exit_code == 3) return skipped;
   if (result.timed_out) throw Error("the class was not graded in time");

@@ -5,6 +5,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -16,7 +17,7 @@ TEST_CASE("bench check: when it is ended, what was measured is printed, and noth
       "mkdir temporary; TMPDIR=$PWD/temporary '" LOCKSTEP_TOOL
       "' bench-check naive_all_reduce ring_all_reduce --repeats 1 --json 2>said & "
       "until grep -qs 2/2 said; do sleep 0.01; done; kill -TERM $!; wait $!";
-  const auto result = run_command({"sh", "-c", line}, scratch.path(), {.deadline_s = 100});
+  const auto result = run_command({"sh", "-c", line}, scratch.path(), lockstep::test::patient);
   INFO(result.output);
   CHECK(result.exit_code == 1);
   const auto document = nlohmann::json::parse(result.output);

@@ -7,6 +7,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -31,7 +32,7 @@ struct EmptyCourse {
   CommandResult make(const std::string& address, const std::string& family) const {
     return run_command(
         {LOCKSTEP_TOOL, "--root", root().string(), "dev", "new", address, "--family", family},
-        root(), {.deadline_s = 100});
+        root(), lockstep::test::patient);
   }
   Course course() const { return read_course(root() / "exercises" / "course.toml"); }
   test::Scratch scratch;
@@ -49,7 +50,7 @@ CommandResult compiled(const fs::path& root, const std::string& name) {
   const std::string stub = "exercises/06_all_reduce/" + name + ".cpp";
   return run_command({LOCKSTEP_CXX, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
                       "-I", root.string(), "-I", LOCKSTEP_ROOT, name + "_unit.cpp", stub},
-                     root, {.deadline_s = 100});
+                     root, lockstep::test::patient);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "grader/lab/lab.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -29,7 +30,7 @@ struct Programs {
   }
   CommandResult lab(std::vector<std::string> words) const {
     words.insert(words.begin(), {LOCKSTEP_ROOT "/lab", "--built", folder().string()});
-    return run_command(words, folder(), {.deadline_s = 100});
+    return run_command(words, folder(), lockstep::test::patient);
   }
   test::Scratch scratch;
 };
@@ -61,7 +62,7 @@ struct Root {
                             "fail() { code=$1; shift; say \"lab: $*\"; exit \"$code\"; }\n"
                             "packages_known() { :; }\n. " LOCKSTEP_ROOT "/setup/build.sh\n" +
                             lines},
-                       scratch.path(), {.deadline_s = 100});
+                       scratch.path(), lockstep::test::patient);
   }
   // How cmake was called since this was asked last.
   std::string asked() const {
@@ -133,7 +134,7 @@ TEST_CASE("lab run: a program of the lab is built before it runs, and only such 
                         "bin=/lab/build/release/bin; preset=release\n"
                         ". " LOCKSTEP_ROOT "/setup/engine.sh\nown_program " +
                             words},
-                       LOCKSTEP_ROOT, {.deadline_s = 100})
+                       LOCKSTEP_ROOT, lockstep::test::patient)
         .output;
   };
   CHECK(target_of("--ranks 2 -- build/release/bin/smoke a -- b") == "smoke\n");
@@ -148,7 +149,7 @@ TEST_CASE(
     "lab train, generate, bench: the GPU's library is built for --device cuda, and only then") {
   const auto asked = [](const std::string& words) {
     return run_command({"sh", "-euc", ". " LOCKSTEP_ROOT "/setup/engine.sh\ngpu_library " + words},
-                       LOCKSTEP_ROOT, {.deadline_s = 100})
+                       LOCKSTEP_ROOT, lockstep::test::patient)
         .output;
   };
   CHECK(asked("--model gpt --device cuda --paper") == "gpu-library\n");
@@ -183,7 +184,7 @@ TEST_CASE("lab doctor: says in JSON what is there, and a sandbox that is refused
   const auto refused =
       run_command({"env", "PATH=" + (programs.folder() / "bin").string() + ":/usr/bin:/bin",
                    LOCKSTEP_ROOT "/lab", "doctor"},
-                  programs.folder(), {.deadline_s = 100});
+                  programs.folder(), lockstep::test::patient);
   CHECK_THAT(refused.output, test::contains("bubblewrap is installed, but this system refuses"));
 }
 
@@ -193,7 +194,7 @@ TEST_CASE("lab doctor: names the CUDA toolkit and the driver, or what is wrong w
     const std::string here = programs.folder().string();
     return run_command({"env", "PATH=" + here + "/bin:/usr/bin:/bin", "CUDA_HOME=", "CUDA_PATH=",
                         "CUDA_DEFAULT=" + here + "/other", LOCKSTEP_ROOT "/lab", "doctor"},
-                       programs.folder(), {.deadline_s = 100})
+                       programs.folder(), lockstep::test::patient)
         .output;
   };
   CHECK_THAT(said(), test::contains("no CUDA toolkit: neither --device cuda nor --paper"));

@@ -5,6 +5,7 @@
 #include "grader/course/command.hpp"
 #include "grader/course/manifest.hpp"
 #include "tests/catch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep::grader;
 namespace fs = std::filesystem;
@@ -15,7 +16,7 @@ TEST_CASE("lab start: the shell begins with the exercise that the path begins wi
   const auto is_code = [&](std::size_t at) { return course.exercises[at].kind == Kind::code; };
   const auto first = std::ranges::find_if(course.path, is_code);
   REQUIRE(first != course.path.end());
-  const CommandResult said =
-      run_command({"sh", "-euc", ". setup/start.sh; first_exercise"}, root, {.deadline_s = 100});
+  const CommandResult said = run_command({"sh", "-euc", ". setup/start.sh; first_exercise"}, root,
+                                         lockstep::test::patient);
   CHECK(said.output == course.exercises[*first].address() + "\n");
 }

@@ -10,6 +10,7 @@
 #include "grader/course/quiz_file.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 namespace lockstep::test {
 
@@ -31,7 +32,7 @@ struct Tree {
   const std::filesystem::path& root() const { return scratch.path(); }
   grader::CommandResult lab(std::vector<std::string> words) const {
     words.insert(words.begin(), {LOCKSTEP_TOOL, "--root", root().string()});
-    return grader::run_command(words, root(), {.deadline_s = 100});
+    return grader::run_command(words, root(), lockstep::test::patient);
   }
   void solve(const std::string& file) const {
     const std::filesystem::path reference = root() / "solutions" / file;

@@ -10,6 +10,7 @@
 #include "grader/lab/command_line.hpp"
 #include "tests/catch.hpp"
 #include "tests/lab/tree.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -174,7 +175,7 @@ TEST_CASE("lab train: the tool and the trainer say the same of one command line"
         Words{"--break="}, Words{"--break"}, Words{"--json"}, Words{"--ranks", "0", "--with"}}) {
     const auto run = [&](Words argv) {
       argv.insert(argv.end(), words.begin(), words.end());
-      const CommandResult result = run_command(argv, tree.root(), {.deadline_s = 110});
+      const CommandResult result = run_command(argv, tree.root(), lockstep::test::patient);
       CHECK(result.exit_code == 2);
       return result.output.substr(result.output.find(": "));
     };
@@ -204,7 +205,7 @@ TEST_CASE("lab train --break: what was typed is checked together with the mistak
 TEST_CASE("train, sim, run: a program itself leaves other parts to ./lab, in one sentence") {
   const Tree tree;
   const auto said = [&](const Words& argv) {
-    const CommandResult result = run_command(argv, tree.root(), {.deadline_s = 110});
+    const CommandResult result = run_command(argv, tree.root(), lockstep::test::patient);
     CHECK(result.exit_code == 2);
     return result.output;
   };

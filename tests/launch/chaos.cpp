@@ -33,7 +33,7 @@ using test::Case;
 using test::Leftovers;
 using Clock = std::chrono::steady_clock;
 
-constexpr double patience_s = 40;  // then a run that has not ended counts as one that does not
+constexpr double patience_s = 200;  // then a run that has not ended counts as one that does not
 
 // What came of it.
 struct Result {

@@ -20,7 +20,7 @@ namespace {
 
 // When the waits of a rank end: late, unless that is what a test waits for.
 enum class Deadline : std::uint8_t { late, soon };
-constexpr double soon_s = 2, late_s = 40;
+constexpr double soon_s = 2, late_s = 120;
 
 // Three ranks of the loop, one of which has a fault.
 struct Faulty {

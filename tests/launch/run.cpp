@@ -18,6 +18,9 @@ namespace {
 
 using launch::ProcessOptions;
 
+constexpr double patience_s =
+    300;  // then a run that has not got on hangs, however busy the machine
+
 ProcessOptions options_of(const std::vector<std::string>& command,
                           const std::vector<std::string>& variables) {
   ProcessOptions options;
@@ -44,7 +47,7 @@ Run Run::of(const std::vector<std::string>& command, const std::vector<std::stri
 }
 
 bool Run::read_until(const std::string& part) {
-  const auto deadline = comm::deadline_after(60);
+  const auto deadline = comm::deadline_after(patience_s);
   while (seen_.find(part) == std::string::npos) {
     if (!read_some(deadline)) return false;
   }
@@ -54,14 +57,14 @@ bool Run::read_until(const std::string& part) {
 int Run::number_after(const std::string& part) {
   if (!read_until(part)) FAIL("the output ended without " << part << ":\n" << seen_);
   const auto start = seen_.find(part) + part.size();
-  const auto deadline = comm::deadline_after(60);
+  const auto deadline = comm::deadline_after(patience_s);
   while (seen_.find('\n', start) == std::string::npos && read_some(deadline)) {
   }
   return std::stoi(seen_.substr(start));
 }
 
 int Run::finish() {
-  const auto deadline = comm::deadline_after(60);
+  const auto deadline = comm::deadline_after(patience_s);
   while (read_some(deadline)) {
   }
   while (true) {
@@ -102,7 +105,7 @@ bool lives(pid_t group) {
 }
 
 bool dies(pid_t group) {
-  const auto deadline = comm::deadline_after(60);
+  const auto deadline = comm::deadline_after(patience_s);
   while (lives(group)) {
     if (comm::poll_ms_until(deadline) == 0) return false;
     poll(nullptr, 0, 1);

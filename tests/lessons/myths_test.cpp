@@ -8,6 +8,7 @@
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -17,7 +18,7 @@ namespace {
 
 CommandResult myth(std::vector<std::string> words) {
   words.insert(words.begin(), {LOCKSTEP_TOOL, "myth"});
-  return run_command(words, LOCKSTEP_ROOT, {.deadline_s = 100});
+  return run_command(words, LOCKSTEP_ROOT, lockstep::test::patient);
 }
 
 nlohmann::json all_myths() { return nlohmann::json::parse(myth({"--json"}).output); }
@@ -36,7 +37,8 @@ TEST_CASE("myths: every program says its claim, and measures what contradicts it
     INFO(name);
     CHECK(names.insert(name).second);
     CHECK_FALSE(claim.empty());
-    const auto ran = run_command({LOCKSTEP_BUILD "/bin/myth-" + name}, LOCKSTEP_ROOT, {});
+    const auto ran =
+        run_command({LOCKSTEP_BUILD "/bin/myth-" + name}, LOCKSTEP_ROOT, lockstep::test::patient);
     INFO(ran.output);
     CHECK(ran.exit_code == 0);
     CHECK(ran.output.starts_with("\"" + claim + "\"\n"));

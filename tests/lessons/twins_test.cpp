@@ -15,6 +15,7 @@
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/lessons/text.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::lessons;
@@ -59,10 +60,10 @@ bool torch_is_there() {
   return false;
 }
 
-grader::CommandResult run_with_torch(std::vector<std::string> words, double deadline_s) {
+grader::CommandResult run_with_torch(std::vector<std::string> words) {
   words[0] = torch_programs + "/" + words[0];
   words.insert(words.begin(), {"env", "OMP_NUM_THREADS=1", "PYTHONWARNINGS=ignore"});
-  return grader::run_command(words, root_of_twins, {.deadline_s = deadline_s});
+  return grader::run_command(words, root_of_twins, test::patient);
 }
 
 }  // namespace
@@ -90,7 +91,7 @@ TEST_CASE("twins: PyTorch prints what the lessons show") {
   const std::vector<Twin> twins = twins_shown();
   std::vector<std::string> words{"python", "tests/lessons/run_twins.py"};
   for (const Twin& twin : twins) words.push_back(twin.file);
-  const auto result = run_with_torch(words, 500);
+  const auto result = run_with_torch(words);
   INFO(result.output);
   REQUIRE(result.exit_code == 0);
   const auto runs = nlohmann::json::parse(result.output);
@@ -119,7 +120,7 @@ TEST_CASE("twins: torchrun starts one as its first line says") {
   // cause.
   grader::CommandResult result;
   for (int tries = 0; tries < 3 && (tries == 0 || result.exit_code != 0); ++tries) {
-    result = run_with_torch(words, 120);
+    result = run_with_torch(words);
   }
   INFO(twin->shown_at << "\nexpected\n" << twin->expected << "\nseen\n" << result.output);
   CHECK(result.exit_code == 0);
@@ -133,7 +134,7 @@ TEST_CASE("twins: a rank that fails is told with its words, and no success") {
   std::ofstream(file) << "# torchrun --nproc-per-node 2 " << file << "\n"
                       << "import os\n"
                       << "assert os.environ['RANK'] == '0', 'rank 1 fails'\n";
-  const auto result = run_with_torch({"python", "tests/lessons/run_twins.py", file}, 100);
+  const auto result = run_with_torch({"python", "tests/lessons/run_twins.py", file});
   INFO(result.output);
   REQUIRE(result.exit_code == 0);
   const auto runs = nlohmann::json::parse(result.output);

@@ -22,7 +22,7 @@ struct GpuRank {
 };
 
 struct GpuRun {
-  double timeout_s = 30;
+  double timeout_s = late_s;
   std::vector<std::string> paper = {};  // settings
   gpu::Blocks blocks = gpu::Blocks::chosen;
   comm::Transport words = comm::Transport::shm;

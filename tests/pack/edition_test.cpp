@@ -13,6 +13,7 @@
 #include "grader/pack/student_edition.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -27,13 +28,14 @@ class Edition {
     const fs::path packed = scratch_.path() / "student.tar.gz";
     const CommandResult made =
         run_command({LOCKSTEP_GRADE, "pack", "student", "--out", packed.string()}, LOCKSTEP_ROOT,
-                    {.deadline_s = 600});
+                    lockstep::test::patient);
     if (made.exit_code != 0) throw std::runtime_error(made.output);
     said_ = made.output;
     packed_bytes_ = fs::file_size(packed);
     const fs::path home = scratch_.path() / "a home";
     fs::create_directory(home);
-    run_command({"tar", "-xzf", packed.string(), "-C", home.string()}, "/", {.deadline_s = 300});
+    run_command({"tar", "-xzf", packed.string(), "-C", home.string()}, "/",
+                lockstep::test::patient);
     folder_ = home / "lockstep";
     write_text(folder_ / "build/packages-by-hand", "");
     const fs::path notes = scratch_.path() / "notes";
@@ -70,7 +72,7 @@ class Edition {
     const std::string path = "PATH=" + tools().string() + ":/usr/bin:/bin";
     line.insert(line.end(), {"env", "-i", path, "HOME=/nonexistent"});
     line.insert(line.end(), words.begin(), words.end());
-    return run_command(line, folder_, {.deadline_s = 300});
+    return run_command(line, folder_, lockstep::test::patient);
   }
   CommandResult lab(std::vector<std::string> words) const {
     words.insert(words.begin(), "./lab");
@@ -114,7 +116,7 @@ std::uintmax_t bytes_below(const fs::path& folder) {
 
 // What a shell prints in a folder.
 std::string shell(const std::string& script, const fs::path& folder) {
-  return run_command({"sh", "-c", script}, folder, {.deadline_s = 120}).output;
+  return run_command({"sh", "-c", script}, folder, lockstep::test::patient).output;
 }
 
 // Pages whose pictures are not there.

@@ -9,6 +9,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -43,7 +44,7 @@ struct Autograder {
   CommandResult run(const std::string& script) const {
     return run_command(
         {"env", "AUTOGRADER=" + root().string(), "bash", (source() / script).string()}, "/",
-        {.deadline_s = 100});
+        lockstep::test::patient);
   }
 
  private:

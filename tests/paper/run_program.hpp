@@ -17,12 +17,14 @@ struct Ran {
   std::string said;    // on both streams
 };
 
-// `settings` are words such as PAPER_DEVICES=2.
+// `settings` are words such as PAPER_DEVICES=2. A program that spins is ended after two minutes of
+// processor time, one that hangs after twenty minutes.
 inline Ran run_program(const std::string& program, const std::string& words, std::uint64_t seed,
                        const std::string& settings = "") {
   const std::string command =
-      "LD_LIBRARY_PATH=" PAPER_FOLDER " PAPER_STRICT=1 PAPER_SEED=" + std::to_string(seed) + " " +
-      settings + " timeout 60 " PROGRAMS_FOLDER "/" + program + " " + words + " 2>&1";
+      "ulimit -t 120; LD_LIBRARY_PATH=" PAPER_FOLDER " PAPER_STRICT=1 PAPER_SEED=" +
+      std::to_string(seed) + " " + settings + " timeout 1200 " PROGRAMS_FOLDER "/" + program + " " +
+      words + " 2>&1";
   Ran ran;
   FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return ran;

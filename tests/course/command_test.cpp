@@ -1,0 +1,30 @@
+// Commands that are bounded by what they do, and not by the wall's clock.
+#include "grader/course/command.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace lockstep::grader;
+
+TEST_CASE("a command: on a busy machine, one whose processes get on is not ended at the deadline") {
+  // The shell's child ends itself after a second of processor time, however long that takes.
+  const std::string works = "sh -c 'ulimit -t 1; while :; do :; done'; echo over";
+  const auto patient = run_command({"sh", "-c", works}, "/", {.deadline_s = 0.4, .work_s = 30});
+  CHECK_FALSE(patient.timed_out);
+  CHECK_THAT(patient.output, lockstep::test::contains("over"));
+  CHECK(patient.processor_s > 0.9);
+  CHECK(run_command({"sh", "-c", works}, "/", {.deadline_s = 0.4}).timed_out);
+}
+
+TEST_CASE("a command: one that gets nowhere is ended, however little it has worked") {
+  const auto hangs =
+      run_command({"sh", "-c", "sleep 100; true"}, "/", {.deadline_s = 0.2, .work_s = 30});
+  CHECK(hangs.timed_out);
+  CHECK(hangs.processor_s < 30);
+}
+
+TEST_CASE("a command: one that works without end is ended by what it has used") {
+  const auto spins =
+      run_command({"sh", "-c", "while :; do :; done"}, "/", {.deadline_s = 0.3, .work_s = 0.6});
+  CHECK(spins.timed_out);
+  CHECK(spins.processor_s > 0.55);
+}
