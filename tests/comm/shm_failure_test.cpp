@@ -9,7 +9,7 @@
 #include <fstream>
 #include <vector>
 
-#include "engine/comm/worlds/shm/handover.hpp"
+#include "engine/comm/worlds/shm/descriptor_passing.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/shm_ranks.hpp"
 

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "engine/comm/store.hpp"
-#include "engine/comm/worlds/nccl/line.hpp"
+#include "engine/comm/worlds/nccl/abortable_communicator.hpp"
 #include "engine/comm/worlds/nccl/watchdog.hpp"
 #include "engine/gpu/open_gpu.hpp"
 #include "engine/gpu/wires.hpp"

@@ -12,8 +12,8 @@
 #include "engine/comm/nccl.hpp"
 #include "engine/comm/worlds/nccl/comparison.hpp"
 #include "engine/comm/worlds/nccl/core.hpp"
-#include "engine/comm/worlds/nccl/homes.hpp"
-#include "engine/comm/worlds/nccl/pair.hpp"
+#include "engine/comm/worlds/nccl/nccl_pair.hpp"
+#include "engine/comm/worlds/nccl/rank_locations.hpp"
 #include "engine/comm/worlds/nccl/wire_calls.hpp"
 
 namespace lockstep::comm {

@@ -21,7 +21,7 @@
 #include <thread>
 
 #include "engine/comm/stores/socket.hpp"
-#include "engine/comm/worlds/nccl/line.hpp"
+#include "engine/comm/worlds/nccl/abortable_communicator.hpp"
 
 namespace lockstep::comm {
 

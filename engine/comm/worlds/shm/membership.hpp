@@ -13,7 +13,7 @@
 #include "engine/comm/rank_names.hpp"
 #include "engine/comm/worlds/shm/arena.hpp"
 #include "engine/comm/worlds/shm/control.hpp"
-#include "engine/comm/worlds/shm/lookout.hpp"
+#include "engine/comm/worlds/shm/peer_watch.hpp"
 
 namespace lockstep::comm::shm {
 

@@ -8,7 +8,7 @@
 #include "engine/comm/worlds/plan_split.hpp"
 #include "engine/comm/worlds/rendezvous.hpp"
 #include "engine/comm/worlds/shm/collectives.hpp"
-#include "engine/comm/worlds/shm/handover.hpp"
+#include "engine/comm/worlds/shm/descriptor_passing.hpp"
 #include "engine/comm/worlds/shm/messages.hpp"
 
 namespace lockstep::comm {

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "engine/comm/worlds/nccl/asked.hpp"
+#include "engine/comm/worlds/nccl/call_fingerprint.hpp"
 #include "engine/gpu/wires.hpp"
 
 namespace lockstep::comm {

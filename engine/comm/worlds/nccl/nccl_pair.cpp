@@ -1,4 +1,4 @@
-#include "engine/comm/worlds/nccl/pair.hpp"
+#include "engine/comm/worlds/nccl/nccl_pair.hpp"
 
 #include <cstring>
 #include <utility>

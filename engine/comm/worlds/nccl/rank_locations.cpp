@@ -1,4 +1,4 @@
-#include "engine/comm/worlds/nccl/homes.hpp"
+#include "engine/comm/worlds/nccl/rank_locations.hpp"
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "engine/comm/worlds/nccl/line.hpp"
+#include "engine/comm/worlds/nccl/abortable_communicator.hpp"
 
 #include <chrono>
 #include <utility>

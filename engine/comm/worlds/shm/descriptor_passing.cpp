@@ -1,4 +1,4 @@
-#include "engine/comm/worlds/shm/handover.hpp"
+#include "engine/comm/worlds/shm/descriptor_passing.hpp"
 
 #include <poll.h>
 #include <sys/random.h>

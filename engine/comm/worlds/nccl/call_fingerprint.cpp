@@ -1,4 +1,4 @@
-#include "engine/comm/worlds/nccl/asked.hpp"
+#include "engine/comm/worlds/nccl/call_fingerprint.hpp"
 
 #include <algorithm>
 #include <cstring>

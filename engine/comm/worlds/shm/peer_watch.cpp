@@ -1,4 +1,4 @@
-#include "engine/comm/worlds/shm/lookout.hpp"
+#include "engine/comm/worlds/shm/peer_watch.hpp"
 
 #include <linux/futex.h>
 #include <poll.h>
