@@ -5,18 +5,19 @@
 
 namespace lockstep::comm {
 
-std::shared_ptr<gpu::Moment> Line::ask(std::span<const gpu::WireCall> calls, gpu::Moment& after) {
+std::shared_ptr<gpu::Moment> AbortableCommunicator::ask(std::span<const gpu::WireCall> calls,
+                                                        gpu::Moment& after) {
   const std::scoped_lock lock(mutex_);
   if (aborted_) throw CommError("the communicator was aborted");
   return communicator_->ask(calls, after);
 }
 
-std::string Line::failure() {
+std::string AbortableCommunicator::failure() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   return lock && !aborted_ ? communicator_->failure() : std::string();
 }
 
-void Line::abort() noexcept {
+void AbortableCommunicator::abort() noexcept {
   const std::unique_lock lock(mutex_, std::chrono::seconds(1));
   if (std::exchange(aborted_, true)) return;
   communicator_->abort();
@@ -26,7 +27,7 @@ std::string Flight::doing() const {
   if (const auto* message = std::get_if<Message>(&what_)) {
     return text_of(message->call, message->names);
   }
-  return text_of(std::get<Asked>(what_));
+  return text_of(std::get<CallFingerprint>(what_));
 }
 
 void Flight::launched(std::shared_ptr<gpu::Moment> done) {

@@ -18,9 +18,9 @@ namespace lockstep::comm {
 // NCCL forbids every call of a communicator that was aborted, so asking and aborting take turns.
 // Asking may hang inside of NCCL, where it connects to a peer that is gone: then it is aborted all
 // the same, which lets it go.
-class Line {
+class AbortableCommunicator {
  public:
-  explicit Line(std::unique_ptr<gpu::Communicator> communicator)
+  explicit AbortableCommunicator(std::unique_ptr<gpu::Communicator> communicator)
       : communicator_(std::move(communicator)) {}
 
   // Throws CommError after abort().
@@ -45,7 +45,7 @@ class Flight {
     MessageCall call;
     RankNames names;
   };
-  using What = std::variant<Asked, Message>;
+  using What = std::variant<CallFingerprint, Message>;
   Flight(What what, std::vector<Tensor> tensors, std::shared_ptr<gpu::Moment> ready)
       : what_(std::move(what)), tensors_(std::move(tensors)), ready_(std::move(ready)) {}
 

@@ -10,7 +10,7 @@
 
 namespace lockstep::comm {
 
-struct Asked {
+struct CallFingerprint {
   std::uint64_t number = 0;  // of a collective, or of a message in its pair; from 1
   std::int64_t count = 0;
   std::uint64_t counts = 0;  // of unequal parts that must agree: a hash; else 0
@@ -20,14 +20,14 @@ struct Asked {
   char file[79] = {};
 };
 
-Asked asked_of(const Call& call, int size);
-Asked asked_of(const MessageCall& call, std::uint64_t number);
+CallFingerprint fingerprint_of(const Call& call, int size);
+CallFingerprint fingerprint_of(const MessageCall& call, std::uint64_t number);
 
 // "collective no. 3, all_reduce (sum) of 100 float32 at tests/comm/x.cpp:21"
-std::string text_of(const Asked& collective);
+std::string text_of(const CallFingerprint& collective);
 
 // Empty where all ranks call the same collective, else the sentence that says who calls what.
-std::string disagreement(const std::vector<Asked>& of_ranks, const RankNames& names);
+std::string disagreement(const std::vector<CallFingerprint>& of_ranks, const RankNames& names);
 
 // Of an all_to_all with unequal parts, on the rank `me`: what each rank sends it against what it
 // expects. Empty where all fits.
@@ -35,7 +35,7 @@ std::string disagreement(const std::vector<std::int64_t>& sent,
                          const std::vector<std::int64_t>& expected, int me, const RankNames& names);
 
 // Of the two ends of a message; empty where they fit.
-std::string mismatch(const Asked& sent, const Asked& received, int src, int dst,
+std::string mismatch(const CallFingerprint& sent, const CallFingerprint& received, int src, int dst,
                      const RankNames& names);
 
 }  // namespace lockstep::comm

@@ -56,12 +56,12 @@ class NcclCore {
   // a thread of its own does it, which is left behind where the group fails meanwhile.
   //   whom    the rank of the group that is waited for; -1 is all of them
   //   Throws  Error where it has ended, or does not come in time
-  std::unique_ptr<Line> join(const gpu::WireId& id, int rank, int size, int whom);
-  // Before a line goes, when the watchdog has ended.
-  void forget_lines();
+  std::unique_ptr<AbortableCommunicator> join(const gpu::WireId& id, int rank, int size, int whom);
+  // Called when the watchdog has ended, before any communicator goes.
+  void forget_communicators();
 
-  // Asks the line, and lets the watchdog look after it.
-  void launch(Line& line, const std::shared_ptr<Flight>& flight,
+  // Issues the calls on the communicator, and lets the watchdog look after them.
+  void launch(AbortableCommunicator& communicator, const std::shared_ptr<Flight>& flight,
               std::span<const gpu::WireCall> calls);
 
   // "collective no. 3, …" cannot go on; empty: no call was under way. Returns what everybody is
@@ -90,7 +90,7 @@ class NcclCore {
   std::condition_variable told_changed_;
   bool told_ = false;  // the failure's cause is complete
   bool aborted_ = false;
-  std::vector<Line*> lines_;
+  std::vector<AbortableCommunicator*> communicators_;
   std::vector<std::shared_ptr<Flight>> waited_;
   Watchdog watchdog_;  // last: ends first
 };

@@ -45,14 +45,14 @@ void NcclPair::carry(const std::shared_ptr<Flight>& flight, const Tensor& data,
   try {
     core_.refuse_if_failed([&] { return flight->doing(); });
     const MessageCall& call = call_of(*flight);
-    const Asked mine = asked_of(call, number);
-    if (line_ == nullptr) meet(call.where);
+    const CallFingerprint mine = fingerprint_of(call, number);
+    if (communicator_ == nullptr) meet(call.where);
     Work said = core_.words().isend(words_of(mine, host_), other(), tag_of_mine(), call.where);
     gpu::WireCall message{.verb = sends() ? gpu::WireVerb::send : gpu::WireVerb::recv,
                           .from = sends() ? data : Tensor(),
                           .to = sends() ? Tensor() : data,
                           .peer = sends() ? 1 : 0};
-    core_.launch(*line_, flight, {&message, 1});
+    core_.launch(*communicator_, flight, {&message, 1});
     auto kept = std::make_shared<Work>(std::move(said));
     static_cast<void>(checker_.start([this, flight, mine, kept] {
       compare(flight, mine);
@@ -63,12 +63,12 @@ void NcclPair::carry(const std::shared_ptr<Flight>& flight, const Tensor& data,
   }
 }
 
-void NcclPair::compare(const std::shared_ptr<Flight>& flight, const Asked& mine) {
+void NcclPair::compare(const std::shared_ptr<Flight>& flight, const CallFingerprint& mine) {
   try {
     core_.refuse_if_failed([&] { return flight->doing(); });
     const Tensor words = empty({static_cast<std::int64_t>(sizeof mine)}, DType::uint8, host_);
     core_.words().recv(words, other(), 1 - tag_of_mine(), call_of(*flight).where);
-    const Asked theirs = value_of<Asked>(words);
+    const CallFingerprint theirs = value_of<CallFingerprint>(words);
     const std::string wrong = sends() ? mismatch(mine, theirs, src_, dst_, core_.names())
                                       : mismatch(theirs, mine, src_, dst_, core_.names());
     if (!wrong.empty()) throw Error(wrong);
@@ -92,7 +92,7 @@ void NcclPair::meet(const Where& where) {
     id = value_of<gpu::WireId>(words);
     core_.words().send(words, src_, tag_of_mine(), where);
   }
-  line_ = core_.join(id, sends() ? 0 : 1, 2, other());
+  communicator_ = core_.join(id, sends() ? 0 : 1, 2, other());
 }
 
 }  // namespace lockstep::comm

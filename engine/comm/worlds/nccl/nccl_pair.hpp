@@ -30,7 +30,7 @@ class NcclPair {
 
  private:
   void carry(const std::shared_ptr<Flight>& flight, const Tensor& data, std::uint64_t number);
-  void compare(const std::shared_ptr<Flight>& flight, const Asked& mine);
+  void compare(const std::shared_ptr<Flight>& flight, const CallFingerprint& mine);
   void meet(const Where& where);
   bool sends() const { return core_.rank() == src_; }
   int other() const { return sends() ? dst_ : src_; }
@@ -40,7 +40,7 @@ class NcclPair {
   const int src_, dst_;
   CpuDevice host_;
   std::uint64_t started_ = 0;
-  std::unique_ptr<Line> line_;
+  std::unique_ptr<AbortableCommunicator> communicator_;
   OrderedWorker checker_, launcher_;  // last: the launcher ends first
 };
 

@@ -9,7 +9,7 @@
 
 namespace lockstep::comm {
 
-struct Home {
+struct RankLocation {
   std::uint64_t host, gpu;  // equal where the host is, or on one host the GPU
   std::int64_t process;
   std::int64_t first_rank;  // in the group of make_nccl_group
@@ -17,9 +17,9 @@ struct Home {
 
 // Of all ranks. Collective over `words`.
 //   Throws  CommError where two ranks have one GPU; all come to the same sentence
-std::vector<Home> homes_of(ProcessGroup& words, std::uint64_t gpu, int first_rank);
+std::vector<RankLocation> locations_of(ProcessGroup& words, std::uint64_t gpu, int first_rank);
 
 // The other processes that are on the host of the rank `me`.
-Watchdog::Processes processes_beside(int me, const std::vector<Home>& homes);
+Watchdog::Processes processes_beside(int me, const std::vector<RankLocation>& locations);
 
 }  // namespace lockstep::comm

@@ -4,9 +4,9 @@
 // ends by itself.
 //
 // An operation's time begins when the GPU comes to it: when the device has done what was asked for
-// before, and the line is done with the operation before. To ask CUDA how far it is costs a call,
-// so it is asked about operations older than a second only, or when somebody is in a hurry. Of the
-// peers, too, it asks only where such an operation is not done.
+// before, and the communicator is done with the operation before. To ask CUDA how far it is costs a
+// call, so it is asked about operations older than a second only, or when somebody is in a hurry.
+// Of the peers, too, it asks only where such an operation is not done.
 #pragma once
 
 #include <chrono>
@@ -46,9 +46,9 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  void watch(Line& line);
-  // An operation that the line was asked for; in the order of asking.
-  void add(Line& line, std::shared_ptr<Flight> flight);
+  void watch(AbortableCommunicator& communicator);
+  // An operation that was issued on the communicator; called in the order of issue.
+  void add(AbortableCommunicator& communicator, std::shared_ptr<Flight> flight);
   // Waits until all is done, or has failed.
   void wait_until_idle();
   void stop();  // and lets go of all
@@ -64,7 +64,7 @@ class Watchdog {
     std::optional<Time> begun = {};
   };
   struct Watched {
-    Line* line;
+    AbortableCommunicator* communicator;
     std::deque<Entry> entries = {};
   };
 
@@ -82,7 +82,7 @@ class Watchdog {
   const Fail fail_;
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::deque<Watched> lines_;
+  std::deque<Watched> communicators_;
   std::optional<Time> ended_since_, failing_since_;
   Time peers_asked_{};
   bool hurried_ = false, failed_ = false, ending_ = false;

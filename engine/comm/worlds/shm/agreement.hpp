@@ -10,7 +10,7 @@
 namespace lockstep::comm::shm {
 
 // Writes what `rank` calls, but not where its tensors are.
-CallRecord& write_record(const Control& control, int rank, int size, const Call& call);
+SharedCallRecord& write_record(const Control& control, int rank, int size, const Call& call);
 
 // Whether all ranks call the same: empty, or the sentence that says who calls what. To be asked
 // when all have arrived.

@@ -99,7 +99,7 @@ Descriptor unix_socket() {
 
 }  // namespace
 
-Handover::Handover() : name_(random_name()), listener_(unix_socket()) {
+DescriptorSender::DescriptorSender() : name_(random_name()), listener_(unix_socket()) {
   const Address at = address_of(name_);
   if (bind(listener_.get(), reinterpret_cast<const sockaddr*>(&at.address), at.size) != 0 ||
       listen(listener_.get(), 1024) != 0) {
@@ -107,7 +107,7 @@ Handover::Handover() : name_(random_name()), listener_(unix_socket()) {
   }
 }
 
-void Handover::give(const Descriptor& file, int ranks, Deadline deadline) {
+void DescriptorSender::give(const Descriptor& file, int ranks, Deadline deadline) {
   for (int given = 0; given < ranks;) {
     if (!readable(listener_, deadline)) {
       throw CommError(text("shared memory: ", ranks - given, " of ", ranks,

@@ -9,9 +9,9 @@
 
 namespace lockstep::comm::shm {
 
-class Handover {
+class DescriptorSender {
  public:
-  Handover();
+  DescriptorSender();
   const std::string& name() const { return name_; }
   // Hands `file` to `ranks` peers. Throws CommError saying how many did not come in time.
   void give(const Descriptor& file, int ranks, Deadline deadline);

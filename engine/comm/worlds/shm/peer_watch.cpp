@@ -78,7 +78,7 @@ void wait_until(const std::atomic<std::uint32_t>& word, std::atomic<std::uint32_
 
 }  // namespace
 
-Lookout::Lookout(const Control& control, int rank, int size, int ranks_of_host)
+PeerWatch::PeerWatch(const Control& control, int rank, int size, int ranks_of_host)
     : control_(control), rank_(rank), size_(size) {
   const bool own_core = ranks_of_host <= cores();
   // A few microseconds of looking, not more: on a busy machine the peer may be waiting for this
@@ -87,7 +87,7 @@ Lookout::Lookout(const Control& control, int rank, int size, int ranks_of_host)
   of_strand_ = {own_core ? 50 : 0, 1};
 }
 
-void Lookout::watch_processes() {
+void PeerWatch::watch_processes() {
   processes_.clear();
   for (int rank = 0; rank < size_; ++rank) {
     const pid_t pid = control_.line(rank).pid.load(std::memory_order_relaxed);
@@ -100,19 +100,19 @@ void Lookout::watch_processes() {
   }
 }
 
-void Lookout::publish() {
+void PeerWatch::publish() {
   RankLine& mine = control_.line(rank_);
   mine.phase.fetch_add(phase_step);
   if (mine.sleepers.load() != 0) wake_all(low_half(mine.phase));
 }
 
-void Lookout::await(std::uint64_t phase, Manner manner) {
+void PeerWatch::await(std::uint64_t phase, Manner manner) {
   for (int rank = 0; rank < size_; ++rank) {
     if (rank != rank_) await_rank(rank, phase, manner);
   }
 }
 
-void Lookout::await_rank(int rank, std::uint64_t phase, Manner manner) {
+void PeerWatch::await_rank(int rank, std::uint64_t phase, Manner manner) {
   RankLine& line = control_.line(rank);
   const std::uint64_t wanted = phase * phase_step;
   std::uint64_t seen = line.phase.load(std::memory_order_acquire);
@@ -133,8 +133,8 @@ void Lookout::await_rank(int rank, std::uint64_t phase, Manner manner) {
   throw Lost{seen % phase_step == has_left ? Lost::Reason::left : Lost::Reason::failed, rank};
 }
 
-void Lookout::await_message(int from, double timeout_s, const std::function<bool()>& ready,
-                            const std::function<void()>& asleep) {
+void PeerWatch::await_message(int from, double timeout_s, const std::function<bool()>& ready,
+                              const std::function<void()>& asleep) {
   RankLine& mine = control_.line(rank_);
   const RankLine& sender = control_.line(from);
   bool here = false, gone = false;
@@ -160,7 +160,7 @@ void Lookout::await_message(int from, double timeout_s, const std::function<bool
   throw Lost{left ? Lost::Reason::left : Lost::Reason::failed, from};
 }
 
-void Lookout::ring(int rank) {
+void PeerWatch::ring(int rank) {
   RankLine& line = control_.line(rank);
   line.bell.fetch_add(1);
   if (line.bell_sleepers.load() != 0) wake_all(line.bell);
@@ -168,7 +168,7 @@ void Lookout::ring(int rank) {
 
 // Sleepers wait for various ranks, so all are woken; one that falls asleep just now finds out a
 // slice later.
-void Lookout::say(std::uint64_t how) {
+void PeerWatch::say(std::uint64_t how) {
   control_.line(rank_).phase.fetch_or(how);
   for (int rank = 0; rank < size_; ++rank) {
     wake_all(low_half(control_.line(rank).phase));
@@ -176,7 +176,7 @@ void Lookout::say(std::uint64_t how) {
   }
 }
 
-void Lookout::check_peers(int waited_for) {
+void PeerWatch::check_peers(int waited_for) {
   const int failed = control_.head().failure.rank_after.load();
   if (failed != 0) throw Lost{Lost::Reason::failed, failed - 1};
   std::vector<pollfd> entries;

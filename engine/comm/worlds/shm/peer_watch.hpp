@@ -38,11 +38,11 @@ struct Lost {
   int rank;  // whom it concerns; of `late` the one waited for
 };
 
-class Lookout {
+class PeerWatch {
  public:
   // `ranks_of_host` are all that may want a core at the same time. The calling thread is the one
   // that computes.
-  Lookout(const Control& control, int rank, int size, int ranks_of_host);
+  PeerWatch(const Control& control, int rank, int size, int ranks_of_host);
 
   // From here on the death of a peer's process is noticed. All peers have written their pid.
   void watch_processes();
