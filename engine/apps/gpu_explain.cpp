@@ -12,7 +12,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/nearest.hpp"
 #include "engine/base/options.hpp"
-#include "engine/gpu/explain/beside.hpp"
+#include "engine/gpu/explain/profile.hpp"
 #include "engine/gpu/explain/report.hpp"
 #include "engine/gpu/open_gpu.hpp"
 #include "engine/sim/model/cluster.hpp"

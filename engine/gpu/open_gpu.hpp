@@ -57,7 +57,7 @@ bool on_paper();
 std::string paper_findings();
 
 // What each line of each kernel's source did on paper, where the setting `counters` is 1; for
-// explain/counted.hpp.
+// explain/paper_counts.hpp.
 std::string paper_lines();
 
 // What each kernel did on paper since the process began: a table with a headline, a line a kernel.

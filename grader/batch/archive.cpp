@@ -7,7 +7,7 @@
 #include "engine/base/bytes.hpp"
 #include "grader/batch/answer_files.hpp"
 #include "grader/batch/archive_members.hpp"
-#include "grader/batch/crew.hpp"
+#include "grader/batch/worker_processes.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/sandbox/give_up.hpp"
 

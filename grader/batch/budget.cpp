@@ -4,7 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "grader/batch/standing.hpp"
+#include "grader/batch/current_results.hpp"
 
 namespace lockstep::grader {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "grader/batch/budget.hpp"
-#include "grader/batch/crew.hpp"
+#include "grader/batch/free_space.hpp"
 #include "grader/batch/journal.hpp"
 #include "grader/batch/plan.hpp"
-#include "grader/batch/room.hpp"
+#include "grader/batch/worker_processes.hpp"
 
 namespace lockstep::grader {
 

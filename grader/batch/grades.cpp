@@ -5,9 +5,9 @@
 #include <set>
 
 #include "engine/base/text.hpp"
-#include "grader/batch/adjusted.hpp"
+#include "grader/batch/adjustments.hpp"
 #include "grader/batch/budget.hpp"
-#include "grader/batch/standing.hpp"
+#include "grader/batch/current_results.hpp"
 #include "grader/batch/submission.hpp"
 #include "grader/export/escaped.hpp"
 

@@ -8,8 +8,8 @@
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
 #include "engine/sim/wire/printable.hpp"
+#include "grader/batch/date_time.hpp"
 #include "grader/batch/digest.hpp"
-#include "grader/batch/moment.hpp"
 #include "grader/batch/spreadsheet.hpp"
 
 namespace lockstep::grader {

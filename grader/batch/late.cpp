@@ -6,7 +6,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
-#include "grader/batch/moment.hpp"
+#include "grader/batch/date_time.hpp"
 #include "grader/batch/readable_name.hpp"
 #include "grader/course/toml_file.hpp"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "grader/batch/current_results.hpp"
 #include "grader/batch/digest.hpp"
-#include "grader/batch/standing.hpp"
 
 namespace lockstep::grader {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "grader/batch/grading_unit.hpp"
 #include "grader/batch/submission.hpp"
-#include "grader/batch/unit.hpp"
 
 namespace lockstep::grader {
 

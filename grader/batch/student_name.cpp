@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "engine/base/bytes.hpp"
-#include "grader/batch/crew.hpp"
 #include "grader/batch/hand_in.hpp"
+#include "grader/batch/worker_processes.hpp"
 #include "grader/course/text_file.hpp"
 
 namespace lockstep::grader {

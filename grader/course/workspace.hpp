@@ -50,7 +50,7 @@ struct Places {
   std::filesystem::path hashed_key(const Exercise& e) const {
     return build / "keys" / (e.address() + ".json");
   }
-  // The program that judges it (grader/judge/call.hpp).
+  // The program that judges it (grader/judge/judge_call.hpp).
   std::filesystem::path judge(const Exercise& e) const {
     return build / "bin" / ("judge-" + e.lesson.substr(0, 2));
   }

@@ -11,7 +11,7 @@
 
 #include "grader/exam/members.hpp"
 #include "grader/exam/reduction_rules.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/play/collective_case.hpp"
 
 namespace lockstep::grader {

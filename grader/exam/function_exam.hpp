@@ -11,7 +11,7 @@
 
 #include "engine/base/units.hpp"
 #include "grader/exam/wrong_ending.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {

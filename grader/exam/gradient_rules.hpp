@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/play/gradients.hpp"
 
 namespace lockstep::grader {

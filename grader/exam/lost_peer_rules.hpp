@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/play/lost_peer.hpp"
 
 namespace lockstep::grader {

@@ -12,7 +12,7 @@
 
 #include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/members.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader {
 

@@ -8,7 +8,7 @@
 
 #include "engine/sim/core/core.hpp"
 #include "grader/exam/evidence.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/play/ask.hpp"
 
 namespace lockstep::grader {

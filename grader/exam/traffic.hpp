@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader {
 

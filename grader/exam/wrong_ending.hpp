@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/play/ending.hpp"
 
 namespace lockstep::grader {

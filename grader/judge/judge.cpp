@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "engine/base/error.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader {
 namespace {

@@ -75,7 +75,8 @@ struct JudgeOptions {
   sim::PlayerLimits limits;
   int max_points = 10;
   trace::Timeline* timeline = nullptr;  // gets the last case that failed, or else the largest
-  std::string timeline_file;  // where a judge that is called (call.hpp) writes it; empty: nowhere
+  std::string
+      timeline_file;  // where a judge that is called (judge_call.hpp) writes it; empty: nowhere
 };
 
 }  // namespace lockstep::grader

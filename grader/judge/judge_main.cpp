@@ -12,8 +12,8 @@
 
 #include "engine/base/error.hpp"
 #include "engine/trace/data.hpp"
-#include "grader/judge/bench.hpp"
-#include "grader/judge/call.hpp"
+#include "grader/judge/case_runner.hpp"
+#include "grader/judge/judge_call.hpp"
 
 namespace lockstep::grader {
 namespace {

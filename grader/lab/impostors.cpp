@@ -7,7 +7,7 @@
 #include <map>
 
 #include "engine/base/error.hpp"
-#include "grader/judge/call.hpp"
+#include "grader/judge/judge_call.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/lab/seed_trials.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "engine/parallel/async_sgd/pairs.hpp"
+#include "engine/parallel/async_sgd/pair_groups.hpp"
 #include "engine/parallel/async_sgd/server_links.hpp"
 #include "tests/async_sgd/ranks.hpp"
 #include "tests/catch.hpp"

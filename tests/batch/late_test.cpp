@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "grader/batch/date_time.hpp"
 #include "grader/batch/hand_in_times.hpp"
-#include "grader/batch/moment.hpp"
 #include "grader/batch/overrides.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
-#include "grader/batch/room.hpp"
+#include "grader/batch/free_space.hpp"
 #include "grader/batch/settings.hpp"
 #include "tests/catch.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/gpu/explain/counted.hpp"
+#include "engine/gpu/explain/paper_counts.hpp"
 #include "tests/gpu/programs.hpp"
 
 using namespace lockstep;

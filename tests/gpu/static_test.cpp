@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/gpu/explain/built.hpp"
+#include "engine/gpu/explain/ptxas_report.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/gpu/explain/built.hpp"
-#include "engine/gpu/explain/counted.hpp"
+#include "engine/gpu/explain/paper_counts.hpp"
+#include "engine/gpu/explain/ptxas_report.hpp"
 
 namespace lockstep::gpu {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/paper/ptx/words.hpp"
+#include "engine/paper/ptx/scanner.hpp"
 
 namespace lockstep::paper::ptx {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/base/error.hpp"
-#include "engine/parallel/async_sgd/desk.hpp"
+#include "engine/parallel/async_sgd/request_queue.hpp"
 
 namespace lockstep::async_sgd {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/comm/process_group.hpp"
-#include "engine/parallel/async_sgd/words.hpp"
+#include "engine/parallel/async_sgd/messages.hpp"
 
 namespace lockstep::async_sgd {
 

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <optional>
 
-#include "engine/parallel/horovod/places.hpp"
+#include "engine/parallel/horovod/gradient_memory.hpp"
 #include "engine/parallel/horovod/reduction_queue.hpp"
 
 namespace lockstep::horovod {

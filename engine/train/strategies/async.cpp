@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/autograd/operations.hpp"
-#include "engine/parallel/async_sgd/pairs.hpp"
+#include "engine/parallel/async_sgd/pair_groups.hpp"
 #include "engine/parallel/async_sgd/parameter_server.hpp"
 #include "engine/parallel/async_sgd/server.hpp"
 #include "engine/parallel/async_sgd/server_links.hpp"

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "tests/paper/conformance/case.hpp"
-#include "tests/paper/desk.hpp"
+#include "tests/paper/paper_device.hpp"
 
 namespace lockstep::paper::test {
 namespace {

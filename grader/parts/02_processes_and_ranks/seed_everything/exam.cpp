@@ -9,7 +9,7 @@
 #include <map>
 #include <numeric>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::seed_everything {
 namespace {

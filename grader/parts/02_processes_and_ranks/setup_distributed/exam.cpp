@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/parts/02_processes_and_ranks/setup_distributed/rules.hpp"
 
 namespace lockstep::grader::setup_distributed {

@@ -2,7 +2,7 @@
 // the machines saw.
 #pragma once
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/parts/02_processes_and_ranks/setup_distributed/services.hpp"
 
 namespace lockstep::grader::setup_distributed {

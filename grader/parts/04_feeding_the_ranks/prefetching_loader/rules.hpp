@@ -2,7 +2,7 @@
 // sentence a student reads.
 #pragma once
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/services.hpp"
 
 namespace lockstep::grader::prefetching_loader {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/parts/05_data_parallel/training_loop/oracle.hpp"
 
 namespace lockstep::grader::training_loop {

@@ -6,7 +6,7 @@
 
 #include "grader/exam/driven_script.hpp"
 #include "grader/exam/members.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::bucketed_reducer {
 

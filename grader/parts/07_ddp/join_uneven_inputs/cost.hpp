@@ -2,7 +2,7 @@
 // once.
 #pragma once
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/parts/07_ddp/join_uneven_inputs/oracle.hpp"
 
 namespace lockstep::grader::join_uneven_inputs {

@@ -3,7 +3,7 @@
 // found, in these words.
 #pragma once
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/parts/07_ddp/unused_parameters/oracle.hpp"
 
 namespace lockstep::grader::unused_parameters {

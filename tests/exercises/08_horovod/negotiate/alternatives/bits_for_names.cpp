@@ -6,7 +6,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/parallel/horovod/bytes_of_ranks.hpp"
-#include "engine/parallel/horovod/told.hpp"
+#include "engine/parallel/horovod/ready_list.hpp"
 
 namespace lockstep::horovod {
 namespace {

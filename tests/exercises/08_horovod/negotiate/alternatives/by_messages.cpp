@@ -2,7 +2,7 @@
 #include <map>
 
 #include "engine/base/error.hpp"
-#include "engine/parallel/horovod/told.hpp"
+#include "engine/parallel/horovod/ready_list.hpp"
 
 namespace lockstep::horovod {
 namespace {

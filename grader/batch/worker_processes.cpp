@@ -1,4 +1,4 @@
-#include "grader/batch/crew.hpp"
+#include "grader/batch/worker_processes.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 #include <numeric>
 #include <set>
 
-#include "engine/parallel/async_sgd/pairs.hpp"
+#include "engine/parallel/async_sgd/pair_groups.hpp"
 #include "engine/parallel/async_sgd/shard.hpp"
 #include "tests/async_sgd/ranks.hpp"
 #include "tests/catch.hpp"

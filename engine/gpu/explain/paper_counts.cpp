@@ -1,4 +1,4 @@
-#include "engine/gpu/explain/counted.hpp"
+#include "engine/gpu/explain/paper_counts.hpp"
 
 #include <sstream>
 

@@ -1,4 +1,4 @@
-#include "grader/batch/room.hpp"
+#include "grader/batch/free_space.hpp"
 
 #include <sys/statvfs.h>
 #include <unistd.h>

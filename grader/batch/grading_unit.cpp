@@ -1,4 +1,4 @@
-#include "grader/batch/unit.hpp"
+#include "grader/batch/grading_unit.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-#include "engine/paper/ptx/words.hpp"
+#include "engine/paper/ptx/scanner.hpp"
 
 #include <charconv>
 #include <stdexcept>

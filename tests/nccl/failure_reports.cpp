@@ -1,4 +1,4 @@
-#include "tests/nccl/told.hpp"
+#include "tests/nccl/failure_reports.hpp"
 
 #include "tests/catch.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/gpu/explain/counted.hpp"
+#include "engine/gpu/explain/paper_counts.hpp"
 
 namespace lockstep::gpu {
 

@@ -1,4 +1,4 @@
-#include "engine/parallel/compress/then.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 
 #include <utility>
 

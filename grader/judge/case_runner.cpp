@@ -1,4 +1,4 @@
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 #include <utility>
 

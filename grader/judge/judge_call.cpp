@@ -1,4 +1,4 @@
-#include "grader/judge/call.hpp"
+#include "grader/judge/judge_call.hpp"
 
 #include <fcntl.h>
 #include <signal.h>

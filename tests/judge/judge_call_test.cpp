@@ -1,5 +1,5 @@
 // A judge is a program: what it is asked and what it answers pass through pipes.
-#include "grader/judge/call.hpp"
+#include "grader/judge/judge_call.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// Lists as bytes, and sentences; see told.hpp.
-#include "engine/parallel/horovod/told.hpp"
+// Lists as bytes, and sentences; see ready_list.hpp.
+#include "engine/parallel/horovod/ready_list.hpp"
 
 namespace lockstep::horovod {
 namespace {

@@ -1,5 +1,5 @@
 // The rounds are those of a tournament: one player stays, the others move on by one seat a round.
-#include "engine/parallel/async_sgd/pairs.hpp"
+#include "engine/parallel/async_sgd/pair_groups.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,12 +1,12 @@
-#include "grader/batch/adjusted.hpp"
+#include "grader/batch/adjustments.hpp"
 
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "engine/base/text.hpp"
+#include "grader/batch/date_time.hpp"
 #include "grader/batch/late.hpp"
-#include "grader/batch/moment.hpp"
 
 namespace lockstep::grader {
 namespace {

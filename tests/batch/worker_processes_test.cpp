@@ -1,5 +1,5 @@
 // Work in child processes: what goes wrong in one is that one's.
-#include "grader/batch/crew.hpp"
+#include "grader/batch/worker_processes.hpp"
 
 #include <signal.h>
 #include <unistd.h>

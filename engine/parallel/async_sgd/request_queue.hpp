@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/parallel/async_sgd/messages.hpp"
 #include "engine/parallel/async_sgd/parameter_server.hpp"
 #include "engine/parallel/async_sgd/server.hpp"
-#include "engine/parallel/async_sgd/words.hpp"
 
 namespace lockstep::async_sgd {
 

@@ -1,5 +1,5 @@
 // What the judge does with an exam, tried on exams that are made for it.
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 #include "tests/catch.hpp"
 

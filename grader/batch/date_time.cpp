@@ -1,4 +1,4 @@
-#include "grader/batch/moment.hpp"
+#include "grader/batch/date_time.hpp"
 
 #include <array>
 #include <chrono>

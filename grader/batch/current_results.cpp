@@ -1,4 +1,4 @@
-#include "grader/batch/standing.hpp"
+#include "grader/batch/current_results.hpp"
 
 #include <nlohmann/json.hpp>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "engine/gpu/explain/built.hpp"
+#include "engine/gpu/explain/ptxas_report.hpp"
 
 #include <cuda_occupancy.h>
 

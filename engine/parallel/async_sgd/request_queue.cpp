@@ -1,4 +1,4 @@
-#include "engine/parallel/async_sgd/desk.hpp"
+#include "engine/parallel/async_sgd/request_queue.hpp"
 
 #include <algorithm>
 #include <mutex>

@@ -1,4 +1,4 @@
-#include "engine/parallel/horovod/places.hpp"
+#include "engine/parallel/horovod/gradient_memory.hpp"
 
 #include <ranges>
 

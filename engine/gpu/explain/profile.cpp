@@ -1,4 +1,4 @@
-#include "engine/gpu/explain/beside.hpp"
+#include "engine/gpu/explain/profile.hpp"
 
 #include <algorithm>
 #include <cctype>
