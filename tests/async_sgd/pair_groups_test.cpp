@@ -35,7 +35,7 @@ TEST_CASE("async pairs: each worker has a group with each server, and no other r
     for (const int servers : {1, (ranks + 1) / 2, ranks}) {
       CAPTURE(ranks, servers);
       const auto run = test::on_ranks(ranks, [&](comm::ProcessGroup& world, sim::FiberRank& self) {
-        async_sgd::Pairs pairs = async_sgd::connect(world, servers, self.strands);
+        async_sgd::PairGroups pairs = async_sgd::connect(world, servers, self.strands);
         LOCKSTEP_EXPECT(std::ssize(pairs.to_servers) == servers);
         LOCKSTEP_EXPECT(std::ssize(pairs.to_workers) == (self.rank < servers ? ranks : 0));
         CpuDevice device;

@@ -25,9 +25,9 @@ class Orders final : public Ordering {
   std::set<std::pair<Operation, Operation>> unordered;
 };
 
-class Desk {
+class PaperDevice {
  public:
-  explicit Desk(std::string_view ptx, Settings chosen = {})
+  explicit PaperDevice(std::string_view ptx, Settings chosen = {})
       : settings(chosen),
         memory(std::size_t{1} << 28, orders, findings,
                chosen.checks ? Memory::Checks::on : Memory::Checks::off),

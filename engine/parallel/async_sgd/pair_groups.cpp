@@ -28,11 +28,11 @@ std::vector<Round> rounds_of_pairs(int ranks) {
   return rounds;
 }
 
-Pairs connect(comm::ProcessGroup& world, int servers, Strands& strands) {
+PairGroups connect(comm::ProcessGroup& world, int servers, Strands& strands) {
   const int workers = world.size(), rank = world.rank();
   LOCKSTEP_CHECK(servers >= 1 && servers <= workers, "connect: ", servers, " servers on ", workers,
                  workers == 1 ? " rank" : " ranks", "; a rank has one server at most");
-  Pairs pairs;
+  PairGroups pairs;
   pairs.to_servers.resize(static_cast<std::size_t>(servers));
   if (rank < servers) {
     pairs.to_workers.resize(static_cast<std::size_t>(workers));

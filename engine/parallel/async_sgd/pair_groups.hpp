@@ -17,8 +17,8 @@ namespace lockstep::async_sgd {
 using Round = std::vector<std::optional<int>>;
 std::vector<Round> rounds_of_pairs(int ranks);
 
-// What one rank has.
-struct Pairs {
+// The groups that one rank belongs to.
+struct PairGroups {
   std::vector<std::unique_ptr<comm::ProcessGroup>> to_servers;  // K, where this rank is the worker
   std::vector<std::unique_ptr<comm::ProcessGroup>> to_workers;  // W where it serves, else none
 };
@@ -27,6 +27,6 @@ struct Pairs {
 //   Requires  strands and world outlive the result
 //   Comm      at most 2·W splits
 //   Throws    ContractError unless 1 <= servers <= W; CommError
-Pairs connect(comm::ProcessGroup& world, int servers, Strands& strands);
+PairGroups connect(comm::ProcessGroup& world, int servers, Strands& strands);
 
 }  // namespace lockstep::async_sgd

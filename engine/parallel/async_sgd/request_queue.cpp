@@ -9,8 +9,8 @@
 
 namespace lockstep::async_sgd {
 
-Desk::Desk(std::span<comm::ProcessGroup* const> workers, const Tensor& parameters, Strands& strands,
-           const ServerOptions& options)
+RequestQueue::RequestQueue(std::span<comm::ProcessGroup* const> workers, const Tensor& parameters,
+                           Strands& strands, const ServerOptions& options)
     : parameters_(parameters),
       options_(options),
       clocks_(workers.size()),
@@ -21,11 +21,11 @@ Desk::Desk(std::span<comm::ProcessGroup* const> workers, const Tensor& parameter
   }
 }
 
-bool Desk::all_left() const {
+bool RequestQueue::all_left() const {
   return std::all_of(finished_.get(), finished_.get() + workers_.size(), std::identity{});
 }
 
-bool Desk::all_have_as_many_steps(int worker) const {
+bool RequestQueue::all_have_as_many_steps(int worker) const {
   const std::int64_t mine = clocks_[static_cast<std::size_t>(worker)];
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     if (!finished_[w] && clocks_[w] < mine) return false;
@@ -33,16 +33,16 @@ bool Desk::all_have_as_many_steps(int worker) const {
   return true;
 }
 
-void Desk::check_running() const {
+void RequestQueue::check_running() const {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void Desk::put_down(Matter matter, int worker) {
+void RequestQueue::put_down(Matter matter, int worker) {
   notes_.push_back({matter, worker, now_s(), changes_});
   monitor_->notify_all();
 }
 
-bool Desk::is_ready(const Note& note) const {
+bool RequestQueue::is_ready(const Note& note) const {
   if (note.matter == Matter::settle) {
     return all_have_as_many_steps(note.worker) || changes_ != note.changes;
   }
@@ -52,7 +52,7 @@ bool Desk::is_ready(const Note& note) const {
 
 // The first that is ready. With a bound, of several pulls up to the next note of another kind, that
 // of the worker that is furthest behind, and of those the last to come: the others wait for it.
-std::deque<Desk::Note>::iterator Desk::first_ready() {
+std::deque<RequestQueue::Note>::iterator RequestQueue::first_ready() {
   const auto steps = [&](const Note& note) {
     return clocks_[static_cast<std::size_t>(note.worker)];
   };
@@ -64,7 +64,7 @@ std::deque<Desk::Note>::iterator Desk::first_ready() {
   return first;
 }
 
-Request Desk::next() {
+Request RequestQueue::next() {
   const std::scoped_lock inside(*monitor_);
   while (true) {
     LOCKSTEP_CHECK(!all_left(), "serve: all ", size(),
@@ -80,7 +80,7 @@ Request Desk::next() {
 }
 
 // Nothing when it is answered here.
-std::optional<Request> Desk::take(const Note& note) {
+std::optional<Request> RequestQueue::take(const Note& note) {
   Served& worker = of(note.worker);
   const auto at = static_cast<std::size_t>(note.worker);
   switch (note.matter) {
@@ -98,7 +98,7 @@ std::optional<Request> Desk::take(const Note& note) {
       if (note.matter == Matter::state && options_.state) {
         for (const Tensor& tensor : options_.state()) worker.state.push_back(tensor.clone());
       }
-      Told told{.version = report_.updates};
+      ServerMessage told{.version = report_.updates};
       const bool early = note.matter == Matter::settle && !all_have_as_many_steps(note.worker);
       told.settled = early ? 0 : 1;
       tell(note.worker, parameters_, told);
@@ -114,7 +114,7 @@ std::optional<Request> Desk::take(const Note& note) {
   return Request{.kind = lost ? Request::Kind::lost : Request::Kind::finish, .worker = note.worker};
 }
 
-void Desk::count_push(Served& worker) {
+void RequestQueue::count_push(Served& worker) {
   worker.staleness = report_.updates - worker.seen;
   const auto place = static_cast<std::size_t>(worker.staleness);
   if (report_.staleness.size() <= place) report_.staleness.resize(place + 1);
@@ -122,7 +122,7 @@ void Desk::count_push(Served& worker) {
   ++report_.pushes;
 }
 
-void Desk::answer(int worker, const Tensor& parameters) {
+void RequestQueue::answer(int worker, const Tensor& parameters) {
   const std::scoped_lock inside(*monitor_);
   check_running();
   const bool waits = worker >= 0 && worker < size() && std::exchange(of(worker).waits, false);
@@ -132,7 +132,7 @@ void Desk::answer(int worker, const Tensor& parameters) {
        {report_.updates, of(worker).staleness, synchronous() ? round_loss_ : 0, 1});
 }
 
-void Desk::tell(int worker, const Tensor& parameters, const Told& told) {
+void RequestQueue::tell(int worker, const Tensor& parameters, const ServerMessage& told) {
   Served& mine = of(worker);
   mine.seen = report_.updates;
   mine.buffer.copy_(parameters);
@@ -141,7 +141,7 @@ void Desk::tell(int worker, const Tensor& parameters, const Told& told) {
   monitor_->notify_all();
 }
 
-void Desk::update(const Tensor& gradient, double rate) {
+void RequestQueue::update(const Tensor& gradient, double rate) {
   if (synchronous()) {
     close_round();
     if (clips() && !clip(gradient)) return;
@@ -151,7 +151,7 @@ void Desk::update(const Tensor& gradient, double rate) {
   ++report_.updates;
 }
 
-void Desk::close_round() {
+void RequestQueue::close_round() {
   const std::scoped_lock inside(*monitor_);
   const auto pushes = static_cast<double>(std::ranges::count(workers_, true, &Served::in_round));
   round_loss_ = 0;
@@ -163,7 +163,7 @@ void Desk::close_round() {
 
 // Bounds the norm of a mean over all servers' parameters, as their workers tell it.
 //   Returns  whether any worker was left to tell
-bool Desk::clip(const Tensor& mean) {
+bool RequestQueue::clip(const Tensor& mean) {
   Parameter whole;
   whole.grad = mean;
   Parameter* const only = &whole;
@@ -186,7 +186,7 @@ bool Desk::clip(const Tensor& mean) {
   return true;
 }
 
-void Desk::end_serving() {
+void RequestQueue::end_serving() {
   const std::scoped_lock inside(*monitor_);
   check_running();
   for (int worker = 0; worker < size(); ++worker) {
@@ -195,15 +195,15 @@ void Desk::end_serving() {
   }
 }
 
-void Desk::push(int worker, const Asked& asked) {
+void RequestQueue::push(int worker, const WorkerMessage& message) {
   const std::scoped_lock inside(*monitor_);
   check_running();
-  of(worker).rate = asked.rate;
-  of(worker).loss = asked.loss;
+  of(worker).rate = message.rate;
+  of(worker).loss = message.loss;
   put_down(Matter::push, worker);
 }
 
-Told Desk::square_of_round(int worker) {
+ServerMessage RequestQueue::square_of_round(int worker) {
   const std::scoped_lock inside(*monitor_);
   monitor_->wait([&] { return failure_ || of(worker).tells_norm; });
   check_running();
@@ -212,7 +212,7 @@ Told Desk::square_of_round(int worker) {
 }
 
 // The first worker of a round to tell it counts; the others tell the same.
-void Desk::tell_norm(int worker, double norm) {
+void RequestQueue::tell_norm(int worker, double norm) {
   const std::scoped_lock inside(*monitor_);
   check_running();
   if (!norm_) {
@@ -223,7 +223,7 @@ void Desk::tell_norm(int worker, double norm) {
   monitor_->notify_all();
 }
 
-Told Desk::wait_for(int worker, Ask ask, std::vector<Tensor>& state) {
+ServerMessage RequestQueue::wait_for(int worker, Ask ask, std::vector<Tensor>& state) {
   const std::scoped_lock inside(*monitor_);
   check_running();
   put_down(ask == Ask::settle  ? Matter::settle
@@ -238,7 +238,7 @@ Told Desk::wait_for(int worker, Ask ask, std::vector<Tensor>& state) {
   return *std::exchange(mine.told, std::nullopt);
 }
 
-void Desk::leave(int worker, const std::optional<std::string>& lost_because) {
+void RequestQueue::leave(int worker, const std::optional<std::string>& lost_because) {
   const std::scoped_lock inside(*monitor_);
   of(worker).tells_norm = false;
   if (lost_because && options_.stopped && options_.stopped()) {
@@ -251,20 +251,20 @@ void Desk::leave(int worker, const std::optional<std::string>& lost_because) {
   put_down(lost_because ? Matter::lost : Matter::finish, worker);
 }
 
-void Desk::fail(std::exception_ptr reason) {
+void RequestQueue::fail(std::exception_ptr reason) {
   const std::scoped_lock inside(*monitor_);
   if (!failure_) failure_ = std::move(reason);
   monitor_->notify_all();
 }
 
-void Desk::let_go() {
+void RequestQueue::let_go() {
   workers_.clear();
   notes_.clear();
   parameters_ = {};
   options_ = {};
 }
 
-ServerReport Desk::report() {
+ServerReport RequestQueue::report() {
   const std::scoped_lock inside(*monitor_);
   check_running();
   return report_;

@@ -1,11 +1,12 @@
-// The desk of a server: strands that listen to workers put down what is asked, in the order in
-// which it comes, and the strand of serve() takes one request after the other. A pull stays there
-// until may_start() lets its worker go on. What else workers ask for (the optimizer's state, that
-// all have done as many steps) is answered here, between two requests, when no update is under way.
+// A server's requests from all workers, in order of arrival. One strand per worker receives and
+// adds them, and the strand of serve() takes them one by one. A pull stays in the queue until
+// may_start() lets its worker go on. The other requests (the optimizer's state, and waiting until
+// all workers have finished as many steps) are answered here, between two requests, when no update
+// is under way.
 //
-// A monitor guards everything but the buffers: the strand of a worker uses its own until it has put
-// down a push, and serve() uses it until the worker is answered. Strands of one simulated rank have
-// clocks of their own, so whatever is handed over has its time with it.
+// A monitor guards everything but the buffers. A worker's strand uses the worker's buffer until it
+// has added a push, and serve() uses it until the worker is answered. Strands of one simulated rank
+// have clocks of their own, so whatever is handed over carries its time.
 #pragma once
 
 #include <deque>
@@ -21,41 +22,42 @@
 
 namespace lockstep::async_sgd {
 
-class Desk final : public Workers {
+class RequestQueue final : public Workers {
  public:
-  Desk(std::span<comm::ProcessGroup* const> workers, const Tensor& parameters, Strands& strands,
-       const ServerOptions& options);
+  RequestQueue(std::span<comm::ProcessGroup* const> workers, const Tensor& parameters,
+               Strands& strands, const ServerOptions& options);
 
-  // For the strand of serve(). Each throws what fail() was told.
+  // The strand of serve() calls these. Each throws the reason that fail() was given.
   const Tensor& parameters() const { return parameters_; }
   int size() const override { return static_cast<int>(workers_.size()); }
   Request next() override;
   void answer(int worker, const Tensor& parameters) override;
   void update(const Tensor& gradient, double rate);
-  // It has returned. Throws ContractError when a worker has not left yet.
+  // Called after serve() has returned. Throws ContractError if a worker has not left yet.
   void end_serving();
 
-  // For the strand of one worker.
+  // The strand of one worker calls these.
   comm::ProcessGroup& group(int worker) { return *of(worker).group; }
   const Tensor& buffer(int worker) { return of(worker).buffer; }  // [n]
-  // What a worker pushes is in its buffer; until it is answered, when the parameters are.
-  void push(int worker, const Asked& asked);
-  // S = 0 with a clip norm, after push(): waits until the round is complete, and gives the square
-  // of the norm of its mean; and takes the norm over all servers.
-  Told square_of_round(int worker);
+  // The pushed gradient is in the worker's buffer. The answer to the push puts the parameters
+  // there.
+  void push(int worker, const WorkerMessage& message);
+  // For S = 0 with a clip norm, after push(): waits until the round is complete, and returns the
+  // square of the norm of its mean. tell_norm() then takes the norm over all servers.
+  ServerMessage square_of_round(int worker);
   void tell_norm(int worker, double norm);
   // Waits for the answer to a pull, a settle or a state. The optimizer's state comes with the last.
-  Told wait_for(int worker, Ask ask, std::vector<Tensor>& state);
+  ServerMessage wait_for(int worker, Ask ask, std::vector<Tensor>& state);
   void leave(int worker, const std::optional<std::string>& lost_because);
 
-  // The server cannot go on: the first reason is kept.
+  // Records that the server cannot go on; the first reason is kept.
   void fail(std::exception_ptr reason);
   // Strands that an error has left behind do not go on; their tensors' device may go before them.
   void let_go();
   ServerReport report();
 
  private:
-  // One worker, as its server sees it.
+  // The state of one worker on its server.
   struct Served {
     comm::ProcessGroup* group = nullptr;
     // [n]: the gradient until it is used, then the parameters that go back.
@@ -66,7 +68,7 @@ class Desk final : public Workers {
     bool in_round = false;       // S = 0: its push was taken, and the update is still to come
     bool tells_norm = false;     // its round is complete, and waits for the norm over all servers
     bool waits = false;          // serve() has its pull
-    std::optional<Told> told{};  // the answer, until its strand takes it
+    std::optional<ServerMessage> told{};  // the answer, until its strand takes it
     double told_s = 0;
     std::vector<Tensor> state{};  // of the optimizer, where it was asked for
   };
@@ -93,7 +95,7 @@ class Desk final : public Workers {
   std::deque<Note>::iterator first_ready();
   std::optional<Request> take(const Note& note);
   void count_push(Served& worker);
-  void tell(int worker, const Tensor& parameters, const Told& told);
+  void tell(int worker, const Tensor& parameters, const ServerMessage& told);
   void close_round();
   bool clip(const Tensor& mean);
 

@@ -1,7 +1,7 @@
-// What follows a collective: the work that is left for a hook when its first messages have arrived.
-// PyTorch's Future.then.
+// A continuation of a collective: the work that a hook does when its first messages have arrived.
+// In PyTorch, this is Future.then.
 //
-// The hook returns without waiting, so its collective overlaps with backward. What follows runs
+// The hook returns without waiting, so its collective overlaps with backward. The continuation runs
 // later, in the strand that waits. If it calls collectives, all ranks call them in the same order,
 // because all of them wait for their buckets in the order of the plan.
 #pragma once

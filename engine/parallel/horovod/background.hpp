@@ -52,7 +52,7 @@ class Nap {
 struct QueueState {
   std::unique_ptr<comm::ProcessGroup> group;  // the background strand's alone
   QueueOptions options;
-  Places places{};
+  GradientMemory gradient_memory{};
 
   Nap nap{};
 

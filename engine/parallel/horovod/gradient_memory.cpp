@@ -4,7 +4,7 @@
 
 namespace lockstep::horovod {
 
-Places::Places(comm::ProcessGroup& group, std::span<Parameter* const> parameters) {
+GradientMemory::GradientMemory(comm::ProcessGroup& group, std::span<Parameter* const> parameters) {
   if (parameters.empty()) return;
   Device& device = parameters.front()->value.device();
   if (group.averaging(device) != comm::Averaging::within) return;
@@ -27,11 +27,11 @@ Places::Places(comm::ProcessGroup& group, std::span<Parameter* const> parameters
   }
 }
 
-Places::~Places() {
+GradientMemory::~GradientMemory() {
   for (Parameter* const parameter : parameters_) parameter->grad_place = {};
 }
 
-Tensor Places::side_by_side(std::span<const std::string> names) const {
+Tensor GradientMemory::side_by_side(std::span<const std::string> names) const {
   const Place* last = nullptr;
   std::int64_t first = 0;
   for (const std::string& name : names) {

@@ -1,5 +1,5 @@
-// Places for a rank's gradients, side by side in memory that the ranks share. Backward makes them
-// there (Parameter::grad_place), so gradients that travel together, in the order of their places,
+// Shared memory in which a rank's gradients lie side by side. Backward makes them there
+// (Parameter::grad_place), so gradients that travel together, in the order of their places,
 // are one tensor already. Horovod copies them into a buffer, and back after the sum.
 //
 // Gradients come roughly in the opposite order of registration, so that is the order of places.
@@ -17,16 +17,16 @@
 
 namespace lockstep::horovod {
 
-class Places {
+class GradientMemory {
  public:
-  Places() = default;  // none
+  GradientMemory() = default;  // none
   // For each parameter that has no place yet, where the ranks of the group read each other's memory
   // (comm::Averaging::within); in other groups none.
   //   parameters  must outlive this, which takes the places back
-  Places(comm::ProcessGroup& group, std::span<Parameter* const> parameters);
-  ~Places();
-  Places(Places&& other) noexcept = default;
-  Places& operator=(Places&& other) noexcept = default;
+  GradientMemory(comm::ProcessGroup& group, std::span<Parameter* const> parameters);
+  ~GradientMemory();
+  GradientMemory(GradientMemory&& other) noexcept = default;
+  GradientMemory& operator=(GradientMemory&& other) noexcept = default;
 
   // The places of these gradients as one tensor; undefined unless each begins where the one before
   // it ends.

@@ -17,10 +17,10 @@ std::string ranks_text(std::span<const int> ranks) {
 
 }  // namespace
 
-Bytes bytes_of(const Told& told) {
+Bytes bytes_of(const ReadyList& list) {
   ByteWriter out;
-  out.put(told.outlook).put(static_cast<std::uint32_t>(told.requests.size()));
-  for (const Request& request : told.requests) {
+  out.put(list.outlook).put(static_cast<std::uint32_t>(list.requests.size()));
+  for (const Request& request : list.requests) {
     out.put_text(request.name).put(request.dtype).put(request.waited_s);
     const std::vector<std::int64_t> sizes(request.shape.begin(), request.shape.end());
     out.put_list(std::span(sizes));
@@ -28,15 +28,15 @@ Bytes bytes_of(const Told& told) {
   return out.take();
 }
 
-Told told_from(const Bytes& bytes) {
+ReadyList ready_list_from(const Bytes& bytes) {
   ByteReader in(bytes);
-  Told told{in.get<Outlook>(), {}};
+  ReadyList list{in.get<Outlook>(), {}};
   for (auto left = in.get<std::uint32_t>(); left > 0; --left) {
     Request request{.name = in.get_text(), .dtype = in.get<DType>(), .waited_s = in.get<double>()};
     for (const std::int64_t size : in.get_list<std::int64_t>()) request.shape.push_back(size);
-    told.requests.push_back(std::move(request));
+    list.requests.push_back(std::move(request));
   }
-  return told;
+  return list;
 }
 
 Bytes bytes_of(const std::vector<Response>& responses) {

@@ -1,6 +1,6 @@
-// What travels in a round of negotiation, as bytes: what each rank tells rank 0, and the responses.
-// Also the sentences that say why a gradient cannot be reduced. bytes_of_ranks.hpp carries the
-// bytes.
+// The messages of a round of negotiation, as bytes: each rank's list for rank 0, and the responses.
+// The file also has the sentences that say why a gradient cannot be reduced. bytes_of_ranks.hpp
+// carries the bytes.
 #pragma once
 
 #include <span>
@@ -12,22 +12,22 @@
 
 namespace lockstep::horovod {
 
-// What one rank tells rank 0.
-struct Told {
+// The gradients that are ready on one rank, as it reports them to rank 0.
+struct ReadyList {
   Outlook outlook = Outlook::goes_on;
   std::vector<Request> requests = {};
 };
 
-Bytes bytes_of(const Told& told);
+Bytes bytes_of(const ReadyList& list);
 Bytes bytes_of(const std::vector<Response>& responses);
 //   Throws  MalformedMessage
-Told told_from(const Bytes& bytes);
+ReadyList ready_list_from(const Bytes& bytes);
 std::vector<Response> responses_from(const Bytes& bytes);
 
-// Two ranks have different tensors under one name.
+// Says that two ranks have different tensors under one name.
 std::string why_refused(int rank, const Request& request, int other, const Request& of_other);
 
-// A gradient that some ranks have and others lack.
+// Says that some ranks have a gradient and others lack it.
 //   have, lack  ranks, ascending
 //   waited_s    by the rank that has had it the longest
 std::string why_stalled(const std::string& name, std::span<const int> have,

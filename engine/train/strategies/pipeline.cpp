@@ -139,7 +139,7 @@ class Pipeline final : public Strategy {
     if (phases_ != nullptr) phases_->enter(Phase::optimizer);
     clip();
     optimizer_->step();
-    const Told told = tell_each_other(loss);
+    const StageReport told = tell_each_other(loss);
     cost_ = {bytes_sent() - sent_before, communication_, std::nullopt, told.stages};
     return told.loss;
   }
@@ -232,11 +232,11 @@ class Pipeline final : public Strategy {
 
   // What each rank knows of the step, and all want to: only the last stages know a loss, and the
   // slowest stage how long it took.
-  struct Told {
+  struct StageReport {
     double loss;
     std::optional<StageTimes> stages;  // none of devices that run behind the host
   };
-  Told tell_each_other(const Tensor& loss) {
+  StageReport tell_each_other(const Tensor& loss) {
     double mine = 0;
     if (loss.defined()) {
       mine = device_.has_numbers() ? number_of(loss) / where_.shares
@@ -246,7 +246,7 @@ class Pipeline final : public Strategy {
         from_values(std::array{mine, busy_s_, span_s_}, {3}, DType::float64, host_);
     const Tensor all = empty({3 * world_.size()}, DType::float64, host_);
     world_.all_gather(words, all);
-    Told told{};
+    StageReport told{};
     StageTimes times;
     double longest_s = 0;
     for (std::int64_t rank = 0; rank < world_.size(); ++rank) {
