@@ -73,7 +73,7 @@ struct Mailbox {
 
 enum class Trouble : std::int32_t { none, disagreement, hang, remote };
 
-struct Table {
+struct SharedTable {
   MeetingPlace place;
   pthread_mutex_t mutex;
   std::int32_t ranks = 0;  // as the first rank said
@@ -95,7 +95,7 @@ class Shared {
   static Shared open(const MeetingPlace& place);  // empty where there is none any more
 
   explicit operator bool() const { return table_ != nullptr; }
-  Table& table() const { return *table_; }
+  SharedTable& table() const { return *table_; }
   const MeetingPlace& place() const { return table_->place; }
 
   // What a rank gives to a collective call, and what is on its way between two ranks.
@@ -107,23 +107,23 @@ class Shared {
 
  private:
   int file_ = -1;
-  Table* table_ = nullptr;
+  SharedTable* table_ = nullptr;
 };
 
 // Holds the table's lock.
 class Locked {
  public:
-  explicit Locked(Table& table);
+  explicit Locked(SharedTable& table);
   ~Locked();
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 
  private:
-  Table& table_;
+  SharedTable& table_;
 };
 
 // The first failure of the communicator. Needs the lock.
-void tell(Table& table, Trouble trouble, const std::string& sentence);
+void tell(SharedTable& table, Trouble trouble, const std::string& sentence);
 
 // When the process began, in ticks of the kernel; 0 where there is none, or it has ended.
 std::uint64_t start_of(pid_t process);

@@ -13,28 +13,28 @@ bool of_word(char c) {
 
 }  // namespace
 
-bool Words::done() {
+bool Scanner::done() {
   skip_space();
   return at_ >= text_.size();
 }
 
-char Words::peek() { return done() ? '\0' : text_[at_]; }
+char Scanner::peek() { return done() ? '\0' : text_[at_]; }
 
-bool Words::take(char c) {
+bool Scanner::take(char c) {
   if (peek() != c) return false;
   ++at_;
   return true;
 }
 
-void Words::expect(char c) {
+void Scanner::expect(char c) {
   if (!take(c)) fail(std::string("a '") + c + "' is missing");
 }
 
-void Words::fail(const std::string& what) const {
+void Scanner::fail(const std::string& what) const {
   throw std::runtime_error("line " + std::to_string(line_) + " of the PTX: " + what);
 }
 
-void Words::skip_space() {
+void Scanner::skip_space() {
   while (at_ < text_.size()) {
     const char c = text_[at_];
     if (c == '\n')
@@ -54,7 +54,7 @@ void Words::skip_space() {
   }
 }
 
-std::string Words::word() {
+std::string Scanner::word() {
   skip_space();
   const std::size_t begin = at_;
   while (at_ < text_.size() && of_word(text_[at_])) ++at_;
@@ -62,7 +62,7 @@ std::string Words::word() {
   return std::string(text_.substr(begin, at_ - begin));
 }
 
-std::string Words::operand() {
+std::string Scanner::operand() {
   std::string text;
   int depth = 0;
   for (;; ++at_) {
@@ -75,14 +75,14 @@ std::string Words::operand() {
   }
 }
 
-std::string Words::rest_of_line() {
+std::string Scanner::rest_of_line() {
   const std::size_t begin = at_;
   while (at_ < text_.size() && text_[at_] != '\n') ++at_;
   return std::string(text_.substr(begin, at_ - begin));
 }
 
 // Most of a text is passed over in this way.
-void Words::skip_braces() {
+void Scanner::skip_braces() {
   for (int depth = 1; depth > 0; ++at_) {
     if (at_ < text_.size() && text_[at_] == '/') skip_space();  // a comment may hold braces
     if (at_ >= text_.size()) fail("a '}' is missing");
@@ -92,7 +92,7 @@ void Words::skip_braces() {
   }
 }
 
-std::uint32_t Words::number() {
+std::uint32_t Scanner::number() {
   const std::string digits = word();
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -102,7 +102,7 @@ std::uint32_t Words::number() {
   return value;
 }
 
-std::string_view Words::quoted() {
+std::string_view Scanner::quoted() {
   expect('"');
   const std::size_t begin = at_, end = text_.find('"', begin);
   if (end == std::string_view::npos) fail("a '\"' is missing");
@@ -110,7 +110,7 @@ std::string_view Words::quoted() {
   return text_.substr(begin, end - begin);
 }
 
-void Words::skip_past(char c) {
+void Scanner::skip_past(char c) {
   while (!take(c)) {
     if (done()) fail(std::string("a '") + c + "' is missing");
     ++at_;

@@ -8,10 +8,10 @@
 
 namespace lockstep::paper::ptx {
 
-class Words {
+class Scanner {
  public:
   //   line  the number of the text's first line, for errors
-  explicit Words(std::string_view text, std::uint32_t line = 1) : text_(text), line_(line) {}
+  explicit Scanner(std::string_view text, std::uint32_t line = 1) : text_(text), line_(line) {}
 
   std::uint32_t line() const { return line_; }
   std::size_t at() const { return at_; }
