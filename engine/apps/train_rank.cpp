@@ -119,10 +119,10 @@ struct Watchers {
 
 void add_watchers(Watchers& watchers, const Arguments& arguments,
                   const train::RunDescription& run) {
-  const auto paper = isatty(STDOUT_FILENO) == 1 ? train::Paper::terminal : train::Paper::plain;
+  const auto output = isatty(STDOUT_FILENO) == 1 ? train::Output::terminal : train::Output::plain;
   // How fast paper is says nothing about a GPU.
   const auto rates = gpu::on_paper() ? train::Rates::hidden : train::Rates::shown;
-  watchers.progress = std::make_unique<train::Progress>(std::cout, paper, rates);
+  watchers.progress = std::make_unique<train::Progress>(std::cout, output, rates);
   watchers.all.push_back(watchers.progress.get());
   if (arguments.given("log")) {
     const auto begin = arguments.flag("resume") ? train::LogFile::append : train::LogFile::replace;

@@ -50,10 +50,10 @@ inline void check_vector(const char* operation, const char* what, const Tensor& 
 }
 
 // The last axis of x as columns, everything before it as rows.
-struct Rows {
+struct RowShape {
   std::int64_t count, width;
 };
-inline Rows rows_of(const char* operation, const Tensor& x) {
+inline RowShape rows_of(const char* operation, const Tensor& x) {
   LOCKSTEP_CHECK(!x.shape().empty(), operation, ": a tensor of shape [] has no last axis");
   std::int64_t count = 1;
   for (std::size_t i = 0; i + 1 < x.shape().size(); ++i) count *= x.shape()[i];

@@ -75,7 +75,7 @@ Figures CountedKernel::whole() const {
 
 std::string family_of(const std::string& name) { return name.substr(0, name.find('<')); }
 
-std::vector<CountedKernel> read_counted(std::string_view table) {
+std::vector<CountedKernel> read_paper_counts(std::string_view table) {
   std::vector<CountedKernel> kernels;
   std::istringstream rows{std::string(table)};
   for (std::string row; std::getline(rows, row);) {

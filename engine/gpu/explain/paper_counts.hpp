@@ -55,6 +55,6 @@ std::string family_of(const std::string& name);
 
 //   table   gpu::paper_lines()
 //   Throws  Error where it reads otherwise: paper and program are not of one build
-std::vector<CountedKernel> read_counted(std::string_view table);
+std::vector<CountedKernel> read_paper_counts(std::string_view table);
 
 }  // namespace lockstep::gpu

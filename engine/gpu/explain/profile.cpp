@@ -121,8 +121,8 @@ std::map<std::string, Profiled> read_profile(std::string_view csv) {
   return kernels;
 }
 
-std::string beside(std::span<const CountedKernel> paper,
-                   const std::map<std::string, Profiled>& gpu) {
+std::string profile_table(std::span<const CountedKernel> paper,
+                          const std::map<std::string, Profiled>& gpu) {
   std::string table =
       "                                     sectors a request   passes a request    lanes active\n"
       "kernel                                  paper      GPU      paper      GPU   paper     "

@@ -27,7 +27,7 @@ std::map<std::string, Profiled> read_profile(std::string_view csv);
 
 // A line a kernel: requests and passes of both. The last line says how many agree within a
 // twentieth.
-std::string beside(std::span<const CountedKernel> paper,
-                   const std::map<std::string, Profiled>& gpu);
+std::string profile_table(std::span<const CountedKernel> paper,
+                          const std::map<std::string, Profiled>& gpu);
 
 }  // namespace lockstep::gpu

@@ -40,7 +40,7 @@ std::string limit_of(unsigned factors) {
 
 }  // namespace
 
-std::vector<BuiltKernel> read_built(const std::filesystem::path& folder) {
+std::vector<BuiltKernel> read_ptxas_reports(const std::filesystem::path& folder) {
   std::vector<BuiltKernel> all;
   if (!std::filesystem::is_directory(folder)) return all;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {

@@ -18,7 +18,7 @@ struct BuiltKernel {
 };
 
 // Of all reports FILE.cu.ptxas in a folder and below it.
-std::vector<BuiltKernel> read_built(const std::filesystem::path& folder);
+std::vector<BuiltKernel> read_ptxas_reports(const std::filesystem::path& folder);
 
 struct Resident {
   int blocks = 0;

@@ -28,7 +28,7 @@
 namespace lockstep::sim {
 
 // Of a rank that passes messages only the first line is touched.
-struct alignas(64) Strand {
+struct alignas(64) StrandState {
   double clock_s = 0;
   Answer answer;          // ready: what a Message is answered
   OperationPtr waits_on;  // blocked: until this is done
@@ -91,14 +91,14 @@ struct Core::State {
   explicit State(Options chosen);
 
   // Strands, and whether the run is over for their ranks.
-  Strand& strand_of(Actor actor) {
+  StrandState& strand_of(Actor actor) {
     const auto rank = static_cast<std::size_t>(actor.rank);
     if (actor.strand == 0 && rank < main_.size() && main_[rank]->live) return *main_[rank];
     return other_strand(actor);
   }
-  Strand& other_strand(Actor actor);
-  Strand& running_strand(Actor actor, const char* doing) {
-    Strand& strand = strand_of(actor);
+  StrandState& other_strand(Actor actor);
+  StrandState& running_strand(Actor actor, const char* doing) {
+    StrandState& strand = strand_of(actor);
     if (!strand.running) asks_twice(actor, doing);
     return strand;
   }
@@ -127,8 +127,8 @@ struct Core::State {
   void check_limits(Actor actor, const Message& message);
 
   // Requests, whose turn it is, and ranks that are gone.
-  void take(Actor actor, Request request);                       // looks at one request
-  void pass_time(Strand& strand, Actor actor, Request request);  // compute, until
+  void take(Actor actor, Request request);                            // looks at one request
+  void pass_time(StrandState& strand, Actor actor, Request request);  // compute, until
   void take_asked();                          // all, in the order of the askers' clocks
   void choose_next();                         // who goes on
   void answer_now(Actor actor, Reply reply);  // ready at the strand's own time
@@ -150,15 +150,16 @@ struct Core::State {
   bool serve_earliest(double before_s);  // true: some service answered
   bool answer(Actor actor, const Answering& answering);
   Service& service_of(const Request& request) const;
-  double deadline_of(const Strand& strand) const;
-  std::vector<Ready> waiting_for_services(const std::function<double(const Strand&)>& time) const;
+  double deadline_of(const StrandState& strand) const;
+  std::vector<Ready> waiting_for_services(
+      const std::function<double(const StrandState&)>& time) const;
 
   // Messages that wait for nothing but their other side.
-  void take(Actor actor, Strand& strand, const Message& message);
-  void take_wait(Actor actor, Strand& strand, const Message& wait);
-  OperationPtr operation_of(Actor actor, const Strand& strand);
-  void post(const OperationPtr& operation, Strand& strand);
-  void post_send(const OperationPtr& send, Strand& sender);
+  void take(Actor actor, StrandState& strand, const Message& message);
+  void take_wait(Actor actor, StrandState& strand, const Message& wait);
+  OperationPtr operation_of(Actor actor, const StrandState& strand);
+  void post(const OperationPtr& operation, StrandState& strand);
+  void post_send(const OperationPtr& send, StrandState& sender);
   void post_receive(const OperationPtr& receive);
   void meet(const OperationPtr& send, const OperationPtr& receive);
   bool is_next(const Operation& send, const Operation& receive) const;
@@ -169,8 +170,8 @@ struct Core::State {
   void resume(Operation& operation) {  // the waiter of a finished operation is ready
     if (operation.has_waiter) answer_waiter(operation, strand_of(operation.waiter));
   }
-  void answer_waiter(Operation& operation, Strand& strand);
-  void set_ready(Actor actor, const Strand& strand);
+  void answer_waiter(Operation& operation, StrandState& strand);
+  void set_ready(Actor actor, const StrandState& strand);
 
   // Transfers whose turn is not known at once.
   static bool later(const Match& a, const Match& b);
@@ -194,7 +195,7 @@ struct Core::State {
   bool is_doomed(Operation& send, Operation& receive);
   bool is_doomed(Operation& send, Operation& receive, double sent_s, double arrived_s);
   bool is_doomed(const Group& group, const Group::Slot& slot, double done_s);
-  bool fail_doomed(Actor actor, Strand& strand);
+  bool fail_doomed(Actor actor, StrandState& strand);
 
   // Native collectives, and splits.
   void enter(const OperationPtr& operation);
@@ -219,16 +220,16 @@ struct Core::State {
   // What the timeline is told of waiting.
   void record_wait(const Operation& operation, double start_s);
   void record_waiting(const Finding& finding);  // who waits at this moment, and why it ended
-  trace::Waiting waiting_of(Actor actor, const Strand& strand) const;
+  trace::Waiting waiting_of(Actor actor, const StrandState& strand) const;
 
   // What members of a group do not agree on.
   Finding mismatch_of(const Group& group, const Group::Slot& slot, std::uint64_t index) const;
 
   Options options_;
-  OperationPool pool_;                          // before all that holds operations
-  std::vector<std::map<int, Strand>> strands_;  // by rank, by strand
-  std::vector<Strand*> main_;                   // by rank: its strand 0
-  std::vector<std::string> lost_;               // by rank: why it is gone, or empty
+  OperationPool pool_;                               // before all that holds operations
+  std::vector<std::map<int, StrandState>> strands_;  // by rank, by strand
+  std::vector<StrandState*> main_;                   // by rank: its strand 0
+  std::vector<std::string> lost_;                    // by rank: why it is gone, or empty
   std::vector<Group> groups_;
   Channels channels_;
   std::vector<Match> matches_;  // a heap, the earliest first; some are transferred meanwhile:

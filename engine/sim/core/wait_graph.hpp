@@ -16,11 +16,11 @@
 namespace lockstep::sim {
 
 // What a blocked strand is blocked on; null when nothing blocks it.
-const Request* blocking_request_of(const Strand& strand);
+const Request* blocking_request_of(const StrandState& strand);
 
 struct WaitNode {
   Actor actor;
-  const Strand* strand;
+  const StrandState* strand;
   const Request* request;                 // what it is blocked on
   std::optional<int> peer;                // of a message: the global rank
   std::optional<std::size_t> collective;  // index into collectives
@@ -35,7 +35,8 @@ class WaitGraph {
     std::vector<int> missing;          // global ranks
   };
 
-  WaitGraph(const std::vector<std::map<int, Strand>>& strands, const std::vector<Group>& groups);
+  WaitGraph(const std::vector<std::map<int, StrandState>>& strands,
+            const std::vector<Group>& groups);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Collective& collective_of(const Node& node) const { return collectives_[*node.collective]; }
