@@ -29,8 +29,8 @@ void make_late(json& row, const LatePolicy& policy, const std::string& student,
   const int lost = points * late.loss / 100;
   row["points"] = points - lost;
   add_note(row, text(late.days, late.days == 1 ? " day late" : " days late", " (handed in ",
-                     written_moment(handed_in, policy.zone_minutes), ", due ",
-                     written_moment(due(policy, student, address), policy.zone_minutes),
+                     written_date_time(handed_in, policy.zone_minutes), ", due ",
+                     written_date_time(due(policy, student, address), policy.zone_minutes),
                      "): ", late.loss, " % lost"));
 }
 

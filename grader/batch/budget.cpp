@@ -51,7 +51,7 @@ Budgets::Budgets(double budget_s, const nlohmann::json& plan,
     }
     files_.push_back(std::move(files));
   }
-  for (const auto& [judged, record] : standing_results(records)) {
+  for (const auto& [judged, record] : current_results(records)) {
     charge(judged, record->value("charge_s", 0.0), Figure::final);
   }
 }

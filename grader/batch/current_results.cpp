@@ -9,11 +9,11 @@ namespace {
 using nlohmann::json;
 
 void end_versions(const json& now, std::map<std::string, std::string>& versions,
-                  StandingResults& standing) {
+                  CurrentResults& current) {
   for (const auto& [exercise, version] : now.at("exercises").items()) {
     const auto known = versions.find(exercise);
     if (known != versions.end() && known->second != version) {
-      std::erase_if(standing, [&](const auto& one) { return one.first.first == exercise; });
+      std::erase_if(current, [&](const auto& one) { return one.first.first == exercise; });
     }
     versions[exercise] = version;
   }
@@ -21,20 +21,20 @@ void end_versions(const json& now, std::map<std::string, std::string>& versions,
 
 }  // namespace
 
-StandingResults standing_results(const std::vector<json>& records) {
-  StandingResults standing;
+CurrentResults current_results(const std::vector<json>& records) {
+  CurrentResults current;
   std::map<std::string, std::string> versions;
   for (const json& record : records) {
     const auto& kind = record.at("record").get_ref<const std::string&>();
     if (kind == "result") {
-      standing[{record.at("exercise"), record.at("sha256")}] = &record;
+      current[{record.at("exercise"), record.at("sha256")}] = &record;
     } else if (kind == "versions") {
-      end_versions(record, versions, standing);
+      end_versions(record, versions, current);
     } else if (kind == "regrade") {
-      for (const json& file : record.at("files")) standing.erase({file.at(0), file.at(1)});
+      for (const json& file : record.at("files")) current.erase({file.at(0), file.at(1)});
     }
   }
-  return standing;
+  return current;
 }
 
 }  // namespace lockstep::grader

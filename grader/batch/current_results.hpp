@@ -15,7 +15,7 @@
 namespace lockstep::grader {
 
 // By exercise and content; the records must outlive it.
-using StandingResults = std::map<std::pair<std::string, std::string>, const nlohmann::json*>;
-StandingResults standing_results(const std::vector<nlohmann::json>& records);
+using CurrentResults = std::map<std::pair<std::string, std::string>, const nlohmann::json*>;
+CurrentResults current_results(const std::vector<nlohmann::json>& records);
 
 }  // namespace lockstep::grader

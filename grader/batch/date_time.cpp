@@ -13,9 +13,9 @@ namespace {
 namespace chrono = std::chrono;
 
 // Takes apart a text from its beginning; once something is missing, nothing more is found.
-class MomentReader {
+class DateTimeReader {
  public:
-  explicit MomentReader(std::string_view rest) : rest_(rest) {}
+  explicit DateTimeReader(std::string_view rest) : rest_(rest) {}
 
   bool take(std::string_view what) {
     if (!rest_.starts_with(what)) return false;
@@ -52,12 +52,12 @@ class MomentReader {
   std::string_view rest_;
 };
 
-struct Clock {
+struct CivilTime {
   chrono::year_month_day day;
   int hour = 0, minute = 0, second = 0;
 };
 
-std::optional<std::int64_t> seconds_of(const Clock& clock, int zone_minutes) {
+std::optional<std::int64_t> seconds_of(const CivilTime& clock, int zone_minutes) {
   if (!clock.day.ok() || clock.hour > 23 || clock.minute > 59 || clock.second > 60) {
     return std::nullopt;
   }
@@ -70,7 +70,7 @@ chrono::year_month_day day_of(int year, int month, int day) {
 }
 
 // ":59" or ":59.861687", which may be left out.
-bool take_seconds(MomentReader& in, Clock& clock) {
+bool take_seconds(DateTimeReader& in, CivilTime& clock) {
   if (!in.take(":")) return true;
   const auto second = in.number(2, 2);
   if (!second) return false;
@@ -78,7 +78,7 @@ bool take_seconds(MomentReader& in, Clock& clock) {
   return !in.take(".") || in.number(1, 9).has_value();
 }
 
-bool take_clock(MomentReader& in, Clock& clock) {
+bool take_clock(DateTimeReader& in, CivilTime& clock) {
   const auto hour = in.number(1, 2);
   if (!hour || !in.take(":")) return false;
   const auto minute = in.number(2, 2);
@@ -94,7 +94,7 @@ struct Ending {
   std::optional<int> zone_minutes = {};
 };
 
-Ending ending_at(MomentReader& in) {
+Ending ending_at(DateTimeReader& in) {
   in.blanks();
   if (in.is_over()) return {true};
   if (in.take("Z") || in.take("UTC") || in.take("GMT")) return {in.is_over(), 0};
@@ -107,25 +107,26 @@ Ending ending_at(MomentReader& in) {
   return {true, (behind ? -1 : 1) * (*hours * 60 + *minutes)};
 }
 
-std::optional<Moment> moment_from(const Clock& clock, MomentReader& in, int zone_minutes) {
+std::optional<DateTime> date_time_from(const CivilTime& clock, DateTimeReader& in,
+                                       int zone_minutes) {
   const Ending ending = ending_at(in);
   if (!ending.is_read) return std::nullopt;
   const auto seconds = seconds_of(clock, ending.zone_minutes.value_or(zone_minutes));
   if (!seconds) return std::nullopt;
-  return Moment{*seconds, ending.zone_minutes};
+  return DateTime{*seconds, ending.zone_minutes};
 }
 
-std::optional<Moment> by_standard(const std::string& written, int zone_minutes) {
-  MomentReader in(written);
+std::optional<DateTime> by_standard(const std::string& written, int zone_minutes) {
+  DateTimeReader in(written);
   const auto year = in.number(4, 4);
   if (!year || !in.take("-")) return std::nullopt;
   const auto month = in.number(2, 2);
   if (!month || !in.take("-")) return std::nullopt;
   const auto day = in.number(2, 2);
   if (!day || !(in.take("T") || in.take(" "))) return std::nullopt;
-  Clock clock{day_of(*year, *month, *day)};
+  CivilTime clock{day_of(*year, *month, *day)};
   if (!take_clock(in, clock)) return std::nullopt;
-  return moment_from(clock, in, zone_minutes);
+  return date_time_from(clock, in, zone_minutes);
 }
 
 std::optional<int> month_called(const std::string& word) {
@@ -138,8 +139,8 @@ std::optional<int> month_called(const std::string& word) {
   return std::nullopt;
 }
 
-std::optional<Moment> by_moodle(const std::string& written, int zone_minutes) {
-  MomentReader in(written);
+std::optional<DateTime> by_moodle(const std::string& written, int zone_minutes) {
+  DateTimeReader in(written);
   if (!in.word().empty()) in.take(",");  // the day of the week
   in.blanks();
   const auto day = in.number(1, 2);
@@ -150,7 +151,7 @@ std::optional<Moment> by_moodle(const std::string& written, int zone_minutes) {
   if (!day || !month || !year) return std::nullopt;
   in.take(",");
   in.blanks();
-  Clock clock{day_of(*year, *month, *day)};
+  CivilTime clock{day_of(*year, *month, *day)};
   if (!take_clock(in, clock)) return std::nullopt;
   in.blanks();
   const bool noon = in.take("PM") || in.take("pm");
@@ -158,17 +159,17 @@ std::optional<Moment> by_moodle(const std::string& written, int zone_minutes) {
     if (clock.hour < 1 || clock.hour > 12) return std::nullopt;
     clock.hour = clock.hour % 12 + (noon ? 12 : 0);
   }
-  return moment_from(clock, in, zone_minutes);
+  return date_time_from(clock, in, zone_minutes);
 }
 
 }  // namespace
 
-std::optional<Moment> moment_in(const std::string& written, int zone_minutes) {
+std::optional<DateTime> date_time_in(const std::string& written, int zone_minutes) {
   if (auto moment = by_standard(written, zone_minutes)) return moment;
   return by_moodle(written, zone_minutes);
 }
 
-std::string written_moment(std::int64_t seconds, int zone_minutes) {
+std::string written_date_time(std::int64_t seconds, int zone_minutes) {
   const chrono::sys_seconds there{chrono::seconds(seconds + std::int64_t{60} * zone_minutes)};
   const auto midnight = chrono::floor<chrono::days>(there);
   const chrono::year_month_day day(midnight);

@@ -10,19 +10,19 @@
 
 namespace lockstep::grader {
 
-struct Moment {
+struct DateTime {
   std::int64_t seconds = 0;         // since 1970, UTC
   std::optional<int> zone_minutes;  // as it was written: how far its clock is ahead of UTC
 };
 
 //   zone_minutes   of a moment that is written without a zone
 //   Returns        nothing when it is none of the forms above, or no such day exists
-std::optional<Moment> moment_in(const std::string& written, int zone_minutes = 0);
+std::optional<DateTime> date_time_in(const std::string& written, int zone_minutes = 0);
 
 // "2026-11-20 23:59:00 +01:00".
-std::string written_moment(std::int64_t seconds, int zone_minutes);
+std::string written_date_time(std::int64_t seconds, int zone_minutes);
 
 // What is expected, for messages.
-inline constexpr const char* moment_form = "a time such as 2026-11-20T23:59:00+01:00";
+inline constexpr const char* date_time_form = "a time such as 2026-11-20T23:59:00+01:00";
 
 }  // namespace lockstep::grader

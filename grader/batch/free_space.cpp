@@ -40,7 +40,7 @@ std::string mebibytes(std::uintmax_t bytes) { return text(bytes >> 20, " MiB"); 
 
 }  // namespace
 
-Room room_left(const std::filesystem::path& scratch, const std::filesystem::path& out) {
+FreeSpace free_space(const std::filesystem::path& scratch, const std::filesystem::path& out) {
   const Free below_scratch = free_at(scratch), below_out = free_at(out);
   return {below_scratch.bytes, below_scratch.inodes, below_out.bytes, below_out.inodes,
           memory_left()};
@@ -55,7 +55,7 @@ double idle_processor_s() {
   return idle / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-std::optional<std::string> shortage(const Room& room, const Need& need,
+std::optional<std::string> shortage(const FreeSpace& left, const Need& need,
                                     const std::filesystem::path& scratch,
                                     const std::filesystem::path& out) {
   const std::string below_scratch = scratch.parent_path().string(), below_out = out.string();
@@ -67,14 +67,14 @@ std::optional<std::string> shortage(const Room& room, const Need& need,
     return text(folder, " has room for ", is, " more files, and ", wanted, " are needed: df -i ",
                 folder, " shows the disk; remove some files there");
   };
-  if (room.scratch_bytes < need.scratch_bytes)
-    return space(below_scratch, room.scratch_bytes, need.scratch_bytes);
-  if (room.out_bytes < need.out_bytes) return space(below_out, room.out_bytes, need.out_bytes);
-  if (room.scratch_inodes < need.scratch_inodes)
-    return inodes(below_scratch, room.scratch_inodes, need.scratch_inodes);
-  if (room.out_inodes < need.out_inodes) return inodes(below_out, room.out_inodes, need.out_inodes);
-  if (room.memory_bytes < need.memory_bytes) {
-    return text("this machine has ", mebibytes(room.memory_bytes),
+  if (left.scratch_bytes < need.scratch_bytes)
+    return space(below_scratch, left.scratch_bytes, need.scratch_bytes);
+  if (left.out_bytes < need.out_bytes) return space(below_out, left.out_bytes, need.out_bytes);
+  if (left.scratch_inodes < need.scratch_inodes)
+    return inodes(below_scratch, left.scratch_inodes, need.scratch_inodes);
+  if (left.out_inodes < need.out_inodes) return inodes(below_out, left.out_inodes, need.out_inodes);
+  if (left.memory_bytes < need.memory_bytes) {
+    return text("this machine has ", mebibytes(left.memory_bytes),
                 " of memory available, and a file needs ", mebibytes(need.memory_bytes),
                 ": free -h shows it; end other programs, or grade with fewer --jobs");
   }

@@ -10,7 +10,7 @@
 
 namespace lockstep::grader {
 
-struct Room {
+struct FreeSpace {
   std::uintmax_t scratch_bytes = 0, scratch_inodes = 0;  // where players are built
   std::uintmax_t out_bytes = 0, out_inodes = 0;          // where grades are written
   std::uintmax_t memory_bytes = 0;                       // that can be had without swapping
@@ -25,14 +25,14 @@ struct Need {
 };
 
 // What there is. What a file system or the kernel does not tell counts as plenty.
-Room room_left(const std::filesystem::path& scratch, const std::filesystem::path& out);
-using LookAround = std::function<Room()>;
+FreeSpace free_space(const std::filesystem::path& scratch, const std::filesystem::path& out);
+using SpaceProbe = std::function<FreeSpace()>;
 
 // Seconds that the processors of this machine were idle since it started, all together.
 double idle_processor_s();
 
 // The first thing that is short, as a sentence with what to do; nothing when there is enough.
-std::optional<std::string> shortage(const Room& room, const Need& need,
+std::optional<std::string> shortage(const FreeSpace& left, const Need& need,
                                     const std::filesystem::path& scratch,
                                     const std::filesystem::path& out);
 

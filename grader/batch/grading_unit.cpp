@@ -34,8 +34,8 @@ CommandResult run_tool(const Sandbox& sandbox, const fs::path& folder,
   return result;
 }
 
-Grade grade_code(const Lab& lab, const Sandbox& sandbox, const Unit& unit, const fs::path& folder,
-                 JudgeOptions judging) {
+Grade grade_code(const Lab& lab, const Sandbox& sandbox, const GradingUnit& unit,
+                 const fs::path& folder, JudgeOptions judging) {
   const fs::path source = lab.places.work(*unit.exercise);
   const fs::path player = folder / "player";
   const BuildTool tool = [&](const auto& argv, const auto& reads) {
@@ -54,7 +54,7 @@ Grade grade_code(const Lab& lab, const Sandbox& sandbox, const Unit& unit, const
   return grade_build(lab, *unit.exercise, source, build, std::move(judging));
 }
 
-Grade grade_answers(const Lab& lab, const Unit& unit, const fs::path& folder,
+Grade grade_answers(const Lab& lab, const GradingUnit& unit, const fs::path& folder,
                     const JudgeOptions& judging) {
   const fs::path answers = folder / "answers.toml";
   write_text(answers, unit.content);
@@ -74,7 +74,7 @@ Grade grade_answers(const Lab& lab, const Unit& unit, const fs::path& folder,
 
 }  // namespace
 
-nlohmann::json judge_unit(const Lab& lab, const Sandbox& sandbox, const Unit& unit,
+nlohmann::json judge_unit(const Lab& lab, const Sandbox& sandbox, const GradingUnit& unit,
                           const fs::path& folder) {
   fs::create_directories(folder);
   JudgeOptions judging;

@@ -10,7 +10,7 @@
 
 namespace lockstep::grader {
 
-struct Unit {
+struct GradingUnit {
   const Exercise* exercise = nullptr;
   std::string content;
   std::uint64_t seed = 0;
@@ -21,7 +21,7 @@ struct Unit {
 //            seconds}; every text is fit to print (unit_report.hpp)
 //   Requires  no other thread of this process waits for its children
 //   Throws   Error when the lab failed; nothing is known of the student's file then
-nlohmann::json judge_unit(const Lab& lab, const Sandbox& sandbox, const Unit& unit,
+nlohmann::json judge_unit(const Lab& lab, const Sandbox& sandbox, const GradingUnit& unit,
                           const std::filesystem::path& folder);
 
 }  // namespace lockstep::grader

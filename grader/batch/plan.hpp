@@ -22,7 +22,7 @@ nlohmann::json with_others(nlohmann::json plan, const nlohmann::json& before,
                            const std::set<std::string>& only, const Roster& roster);
 
 struct PlannedUnit {
-  Unit unit;
+  GradingUnit unit;
   std::string sha256;
 };
 

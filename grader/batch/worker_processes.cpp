@@ -159,12 +159,12 @@ class Worker {
   bool too_long_ = false;
 };
 
-class Crew {
+class WorkerProcesses {
  public:
   using Tasks = std::vector<std::function<std::string()>>;
   using Done = std::function<void(std::size_t, Outcome)>;
   using Ask = std::function<Turn(std::size_t)>;
-  Crew(const Tasks& tasks, const CrewLimits& limits, const Done& done, const Ask& turn)
+  WorkerProcesses(const Tasks& tasks, const WorkerLimits& limits, const Done& done, const Ask& turn)
       : tasks_(tasks), limits_(limits), done_(done), turn_(turn) {}
 
   void work() {
@@ -220,7 +220,7 @@ class Crew {
   }
 
   const Tasks& tasks_;
-  const CrewLimits& limits_;
+  const WorkerLimits& limits_;
   const Done& done_;
   const Ask& turn_;
   std::list<Worker> at_work_;
@@ -229,10 +229,11 @@ class Crew {
 
 }  // namespace
 
-void work_through(const std::vector<std::function<std::string()>>& tasks, const CrewLimits& limits,
+void work_through(const std::vector<std::function<std::string()>>& tasks,
+                  const WorkerLimits& limits,
                   const std::function<void(std::size_t task, Outcome)>& done,
                   const std::function<Turn(std::size_t task)>& turn) {
-  Crew(tasks, limits, done, turn).work();
+  WorkerProcesses(tasks, limits, done, turn).work();
 }
 
 }  // namespace lockstep::grader

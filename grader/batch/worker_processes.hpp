@@ -7,7 +7,7 @@
 
 namespace lockstep::grader {
 
-struct CrewLimits {
+struct WorkerLimits {
   int jobs = 1;
   double deadline_s = 300;                          // of one task
   std::size_t memory_bytes = std::size_t{4} << 30;  // address space that one task may add
@@ -34,7 +34,8 @@ enum class Turn : unsigned char { start, wait, leave_out };
 // an answer longer than answer_bytes are all `died`.
 //   Requires  one thread in this process
 //   Throws    what `done` and `turn` throw, after ending the others
-void work_through(const std::vector<std::function<std::string()>>& tasks, const CrewLimits& limits,
+void work_through(const std::vector<std::function<std::string()>>& tasks,
+                  const WorkerLimits& limits,
                   const std::function<void(std::size_t task, Outcome)>& done,
                   const std::function<Turn(std::size_t task)>& turn = {});
 

@@ -20,7 +20,7 @@ using Ended = Outcome::State;
 using Task = std::function<std::string()>;
 
 std::map<std::size_t, Outcome> outcomes_of(const std::vector<Task>& tasks,
-                                           const CrewLimits& limits = {}) {
+                                           const WorkerLimits& limits = {}) {
   std::map<std::size_t, Outcome> outcomes;
   work_through(tasks, limits,
                [&](std::size_t task, Outcome outcome) { outcomes[task] = std::move(outcome); });
@@ -38,7 +38,7 @@ double clock_s() {
 
 }  // namespace
 
-TEST_CASE("crew: a task that fails in any way fails alone, and it is said how") {
+TEST_CASE("worker processes: a task that fails in any way fails alone, and it is said how") {
   const auto right = [] { return std::string("an answer"); };
   const auto outcomes = outcomes_of(
       {right, []() -> std::string { throw Error("no such file"); },
@@ -59,13 +59,14 @@ TEST_CASE("crew: a task that fails in any way fails alone, and it is said how") 
   CHECK(outcomes.at(5).answer.empty());
 }
 
-TEST_CASE("crew: an answer of exactly the length that is allowed is whole") {
+TEST_CASE("worker processes: an answer of exactly the length that is allowed is whole") {
   const auto outcomes = outcomes_of({[] { return std::string(999, 'x'); }}, {.answer_bytes = 1000});
   CHECK(outcomes.at(0).state == Ended::answered);
   CHECK(outcomes.at(0).answer.size() == 999);
 }
 
-TEST_CASE("crew: a task waits for its turn, and one that is left out is never heard of") {
+TEST_CASE(
+    "worker processes: a task waits for its turn, and one that is left out is never heard of") {
   int asked = 0;
   std::vector<std::size_t> done;
   work_through(
@@ -80,7 +81,7 @@ TEST_CASE("crew: a task waits for its turn, and one that is left out is never he
   CHECK(asked == 4);
 }
 
-TEST_CASE("crew: processor time is that of the task and of all that it started") {
+TEST_CASE("worker processes: processor time is that of the task and of all that it started") {
   const auto sleeps = [] { return std::to_string(::usleep(500'000)); };
   // Its child's child works, and its child does not wait for that.
   const auto leaves_an_orphan = [] {
@@ -101,7 +102,7 @@ TEST_CASE("crew: processor time is that of the task and of all that it started")
   CHECK(outcomes.at(1).processor_s >= 0.3);
 }
 
-TEST_CASE("crew: of a task that is ended, too, it is known how much it used") {
+TEST_CASE("worker processes: of a task that is ended, too, it is known how much it used") {
   const auto sleeps = []() -> std::string { return std::to_string(::sleep(100)); };
   const auto starts_a_spinner = []() -> std::string {
     if (::fork() == 0) spin();
@@ -114,7 +115,7 @@ TEST_CASE("crew: of a task that is ended, too, it is known how much it used") {
   CHECK(outcomes.at(1).processor_s > 0.1);  // of three seconds, on a machine that has other work
 }
 
-TEST_CASE("crew: an exception of whoever hears the outcomes ends the others") {
+TEST_CASE("worker processes: an exception of whoever hears the outcomes ends the others") {
   const double begin = clock_s();
   const auto run = [] {
     work_through({[] { return "now"; }, [] { return std::to_string(::sleep(60)); }}, {.jobs = 2},
