@@ -37,7 +37,7 @@ namespace lockstep::train {
 enum class Role : std::uint8_t { train, serve, stand_by };
 
 // Where a rank is in the run.
-struct Place {
+struct Position {
   Role role = Role::train;
   int share = 0;   // d, of the ranks that train
   int shares = 1;  // D
@@ -68,7 +68,7 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  virtual Place place() const = 0;
+  virtual Position position() const = 0;
   // The ranks that train, in the order of their ranks. Not called on a rank that does not.
   virtual comm::ProcessGroup& trainers() = 0;
   // On it lie the batches, and those numbers of the loop's own that must be as symbolic as they.
@@ -85,7 +85,7 @@ class Strategy {
   //   rate      of the update
   //   Returns   the mean loss over all labels of the global batch, before the update, the same on
   //             every trainer; nan where the device has no numbers
-  virtual double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  virtual double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
                       double rate) = 0;
   // The epoch's last step, or the run's, is over: trainers agree again where uneven shares had set
   // them apart.
@@ -116,7 +116,7 @@ class Strategy {
   virtual void restore(const checkpoint::SavedRun& saved) = 0;
 
   // Told what the rank is doing, from now on; must outlive the steps.
-  virtual void tell(PhaseWatch* watch) = 0;
+  virtual void set_phase_watch(PhaseWatch* watch) = 0;
 };
 
 }  // namespace lockstep::train

@@ -124,12 +124,12 @@ class Async final : public WholeModel {
   }
 
   // Rank 0 reports: the others are in no group with it.
-  Place place() const override {
+  Position position() const override {
     return {Role::train, group_.rank(), group_.size(), group_.rank() == 0 ? 0 : -1};
   }
   comm::ProcessGroup& trainers() override { return *alone_; }
 
-  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     begin();
     const std::int64_t sent_before = bytes_sent();

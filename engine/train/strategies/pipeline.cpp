@@ -92,13 +92,13 @@ class Pipeline final : public Strategy {
     stage_.tell([this](const Action* action) { enter(action); });
   }
 
-  Place place() const override { return {Role::train, where_.share, where_.shares, 0}; }
+  Position position() const override { return {Role::train, where_.share, where_.shares, 0}; }
   comm::ProcessGroup& trainers() override { return world_; }
   Device& device() override { return device_; }
   DType dtype() const override { return dtype_; }
   double rate() const override { return rate_; }
 
-  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     const std::int64_t sent_before = bytes_sent();
     communication_ = {};
@@ -183,7 +183,7 @@ class Pipeline final : public Strategy {
   void restore(const checkpoint::SavedRun& saved) override {
     saved.load_part(stage_.module(), *optimizer_);
   }
-  void tell(PhaseWatch* watch) override { phases_ = watch; }
+  void set_phase_watch(PhaseWatch* watch) override { phases_ = watch; }
 
  private:
   bool is_last() const { return where_.stage == options_.stages - 1; }
