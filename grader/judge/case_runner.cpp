@@ -201,7 +201,7 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
   const bool few = options_.only_case || trying_ || fresh;  // players are wanted
   std::vector<std::string> command{player_};
   std::optional<MeetingPlace> place;
-  if (options_.world == World::processes) {
+  if (options_.world == PlayerWorld::processes) {
     command.push_back(place.emplace().path());
     host_.reset();  // a place serves one meeting
   }

@@ -63,14 +63,14 @@ enum class Battery : unsigned char { graded, whole, brief };
 
 // Where the ranks talk: in the judge's world, which measures; or among real processes, which only
 // confirms values: nothing is known of what went over the wire, so there are no points.
-enum class World : unsigned char { judges, processes };
+enum class PlayerWorld : unsigned char { judges, processes };
 
 struct JudgeOptions {
   std::uint64_t seed = 1;
   Battery battery = Battery::graded;
-  std::optional<CaseAddress> only_case;  // --case K
-  std::string replay_with;               // what a replay line needs besides, "--from solutions"
-  World world = World::judges;           // as the player was linked
+  std::optional<CaseAddress> only_case;     // --case K
+  std::string replay_with;                  // what a replay line needs besides, "--from solutions"
+  PlayerWorld world = PlayerWorld::judges;  // as the player was linked
   std::optional<sim::DebuggedPlayer> debugged;
   sim::PlayerLimits limits;
   int max_points = 10;

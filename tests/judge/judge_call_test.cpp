@@ -71,7 +71,7 @@ TEST_CASE("a call: every option reaches the judge") {
   call.options.battery = Battery::whole;
   call.options.only_case = CaseAddress{3, {0, 2}};
   call.options.replay_with = "--from solutions";
-  call.options.world = World::processes;
+  call.options.world = PlayerWorld::processes;
   call.options.debugged = sim::DebuggedPlayer{2, {"gdb", "-q"}};
   call.options.limits.cpu_s = 7.5;
   call.options.limits.launcher = {"box", "--player"};

@@ -55,10 +55,10 @@ struct View : RankInStep<SetupRun> {
   }
   double slack_s() const { return 10 * (size() + 2) * setup_call_s; }
   // Of what this rank did in this step.
-  using Asked = MachinesService::Asked;
-  std::vector<Asked> in_this_step(const std::vector<Asked>& all) const {
-    std::vector<Asked> mine;
-    for (const Asked& one : all) {
+  using ServedRequest = MachinesService::ServedRequest;
+  std::vector<ServedRequest> in_this_step(const std::vector<ServedRequest>& all) const {
+    std::vector<ServedRequest> mine;
+    for (const ServedRequest& one : all) {
       if (one.rank == rank && one.at_s >= called_s() && one.at_s <= outcome_s()) {
         mine.push_back(one);
       }

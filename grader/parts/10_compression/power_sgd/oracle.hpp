@@ -13,7 +13,7 @@ namespace lockstep::grader::power_sgd {
 using Problem = LossyProblem<PowerSgdSettings>;
 
 // A gradient of the bucket.
-struct Place {
+struct MatrixSlice {
   std::int64_t at = 0, rows = 0, columns = 0;
   std::int64_t rank = 0;  // of P and Q; 0 where it travels as it is
   std::int64_t q_at = 0;  // of its Q, behind all residuals
@@ -21,7 +21,7 @@ struct Place {
 };
 
 struct Plan {
-  std::vector<Place> places;
+  std::vector<MatrixSlice> places;
   std::int64_t count = 0, plain = 0, p_count = 0, q_count = 0;
 };
 Plan plan_of(const PowerSgdSettings& settings);
