@@ -1,4 +1,4 @@
-// What the rounds of the training benchmark come to: a table for people, JSON for programs.
+// Reports the rounds of the training benchmark: a table for people, JSON for programs.
 #pragma once
 
 #include <istream>

@@ -1,4 +1,5 @@
-// Where a program computes: the host's processor, a GPU, or the GPU's kernels on paper.
+// The choice of where a program computes: on the host's processor, a GPU, or with the GPU's kernels
+// on paper.
 #pragma once
 
 #include <memory>

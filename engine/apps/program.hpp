@@ -1,4 +1,4 @@
-// What every main does around its own work: an exception becomes one sentence and an exit code.
+// The frame around every main's own work: an exception becomes one sentence and an exit code.
 #pragma once
 
 #include <exception>

@@ -1,4 +1,4 @@
-// What connects the ranks of a program.
+// Connects the ranks of a program.
 #pragma once
 
 #include <memory>

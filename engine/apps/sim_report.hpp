@@ -1,4 +1,4 @@
-// What a simulated run cost, in words and as JSON.
+// Reports what a simulated run cost, in words and as JSON.
 #pragma once
 
 #include <optional>

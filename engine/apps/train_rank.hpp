@@ -1,4 +1,4 @@
-// What one rank of a training does, in whatever world it runs.
+// Runs one rank of a training, in any world.
 #pragma once
 
 #include "engine/apps/train_options.hpp"

@@ -1,6 +1,7 @@
-// What one rank's training did when, for its timeline. On simulated ranks the core notes who
-// computes, communicates and waits; here are the names of what is computed, and the memory. On real
-// ranks everything is seen from here: the phases of a step, and each bucket on its way.
+// Records what one rank's training does and when, for its timeline. On simulated ranks the core
+// notes who computes, communicates and waits; this file adds the names of what is computed, and the
+// memory. On real ranks this file records everything: the phases of a step, and each bucket in
+// flight.
 #pragma once
 
 #include <memory>

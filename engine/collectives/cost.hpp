@@ -1,4 +1,4 @@
-// What the collectives over messages cost, as code: the closed forms that stand beside each
+// The cost of the collectives over messages, as code: the closed forms that stand beside each
 // contract, for the references of lessons 03 and 06. The simulator counts exactly these numbers; a
 // test holds both equal.
 //   N ranks; D elements that a rank brings (B, where it brings or gets one block for each rank)

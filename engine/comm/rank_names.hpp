@@ -1,5 +1,5 @@
-// What the ranks of a group are called in sentences. A group that was split off numbers its ranks
-// anew. The launcher, its logs and whoever reads them know the ranks of the world.
+// The names of a group's ranks in sentences. A group that was split off numbers its ranks anew. The
+// launcher, its logs and whoever reads them know the ranks of the world.
 //
 //   the world, or all of it in its order   "rank 1"
 //   a group that was split off             "rank 1 (rank 3 of the world)"

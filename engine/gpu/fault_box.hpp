@@ -1,6 +1,6 @@
-// What kernels find wrong in their data: an index outside its table, a value that an element cannot
-// hold. A kernel cannot throw; it leaves the first such fault in a record of the device's memory,
-// and the host throws it when it waits for the device anyway.
+// Reports of kernels about faults in their data: an index outside its table, a value that an
+// element cannot hold. A kernel cannot throw; it leaves the first such fault in a record of the
+// device's memory, and the host throws it when it waits for the device anyway.
 //
 // Invariants
 //   1. The record holds the fault of the earliest check that found one, and of that check the one

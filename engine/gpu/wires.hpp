@@ -1,7 +1,7 @@
-// What NCCL does, as the rest of the engine sees it: communicators of a GPU's process with others,
-// each with a stream of its own, and moments in streams. The interface knows neither CUDA nor NCCL;
-// what stands behind it lies in liblockstep_gpu.so (gpu/nccl/). Who calls what, and who failed, is
-// the business of comm/worlds/nccl.
+// NCCL as the rest of the engine sees it: communicators of a GPU's process with others, each with a
+// stream of its own, and moments in streams. The interface knows neither CUDA nor NCCL; the
+// implementation is in liblockstep_gpu.so (gpu/nccl/). comm/worlds/nccl decides which rank calls
+// what, and which one failed.
 //
 // Thread: everything may be called by any thread. Calls of one communicator come one at a time, but
 // for failure() and abort().

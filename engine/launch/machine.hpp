@@ -1,5 +1,5 @@
-// What a rank's machine offers to a program that sets itself up: a value with five questions, so
-// that setting up can be tried without any machine, and without a network.
+// A rank's machine as a program sees it that sets itself up: a value with five questions, so that
+// setting up can be tried without any machine, and without a network.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a kernel did, counted: teaching material, and gates for tests ("4 sectors a request").
+// Counts of what a kernel did: teaching material, and gates for tests ("4 sectors a request").
 #pragma once
 
 #include <cstddef>

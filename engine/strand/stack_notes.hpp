@@ -1,5 +1,5 @@
-// What the sanitizers must be told when a thread changes its stack. Internal to engine/strand; one
-// of stack_notes_{none,address,thread}.cpp stands behind it.
+// Notes to the sanitizers when a thread changes its stack. Internal to engine/strand; one of
+// stack_notes_{none,address,thread}.cpp implements it.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Where tensors live and what work on them costs. A Device owns the allocator and the counters;
-// every tensor is made on one, explicitly; every operation is carried out by the kernels of the one
-// its operands are on, and charged to it. There is no default device.
+// Devices: where tensors live, and what work on them costs. A Device owns the allocator and the
+// counters; every tensor is made on one, explicitly; every operation is carried out by the kernels
+// of the one its operands are on, and charged to it. There is no default device.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
-// What a device can do with the elements of its tensors. An operation (ops.hpp, tensor.hpp) checks
-// its arguments, makes its result, calls one of these, and charges; a device brings the table.
+// The kernels of a device: what it can do with the elements of its tensors. An operation (ops.hpp,
+// tensor.hpp) checks its arguments, makes its result, calls one of these, and charges; a device
+// brings the table.
 //
 //   cpu/          computes, in the calling thread
 //   no_kernels    does nothing, where tensors have no elements (symbolic.hpp)

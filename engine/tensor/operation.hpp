@@ -1,5 +1,6 @@
-// What every operation begins and ends with: checks that speak one language, a result beside its
-// operands, a charge; between them it calls its device's kernels. Private to the operations.
+// The beginning and end of every operation: checks that speak one language, a result on its
+// operands' device, and a charge. Between them, the operation calls its device's kernels. Private
+// to the operations.
 #pragma once
 
 #include <utility>

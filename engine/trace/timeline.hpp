@@ -1,4 +1,4 @@
-// What happened when: a run as a value that is drawn, summed up and compared.
+// A timeline: what happened in a run, and when, as a value that is drawn, summed up and compared.
 //
 // A rank computes, communicates and waits; each of these is a lane of its own, because they
 // overlap, and how much they do is what one wants to see. Messages join the lanes of two ranks;

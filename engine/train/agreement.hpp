@@ -1,4 +1,4 @@
-// Whether those who hold the same parameters hold the same bits.
+// Checks that ranks that hold the same parameters hold the same bits.
 #pragma once
 
 #include <cstdint>

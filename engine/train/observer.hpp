@@ -1,4 +1,4 @@
-// What a training run tells whoever watches it: a log, a progress bar, a test.
+// The interface through which a log, a progress bar or a test watches a training run.
 #pragma once
 
 #include <cstdint>

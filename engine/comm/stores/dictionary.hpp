@@ -1,5 +1,5 @@
-// What every store holds: keys with values, and what each operation does to them. Here the meaning
-// is written once; a store adds how others reach it and how they wait.
+// The contents of every store, keys with values, and the meaning of each operation on them. This
+// file defines the meaning once; a store adds how others reach it and how they wait.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What paper counted of each kernel, by lines of its source: read from paper's own table.
+// Paper's counts of each kernel, by line of its source. They are read from paper's own table.
 //
-// Counted are requests as the kernel makes them. Caches, the order of requests in time and what
+// Requests are counted as the kernel makes them. Caches, the order of requests in time and what
 // ptxas changes after the PTX are not modelled.
 #pragma once
 

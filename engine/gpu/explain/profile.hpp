@@ -1,4 +1,4 @@
-// What NVIDIA's profiler measured on a GPU, beside what paper counted of the same work.
+// Compares the measurements of NVIDIA's profiler on a GPU with paper's counts of the same work.
 #pragma once
 
 #include <map>

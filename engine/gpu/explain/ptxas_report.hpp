@@ -1,5 +1,5 @@
-// What ptxas said of each kernel when it was built, for each processor: registers, spills, shared
-// memory; and the warps that a processor then holds at a time.
+// Reads the reports of ptxas on each kernel and processor: registers, spills and shared memory.
+// From them follow the warps that a processor holds at a time.
 #pragma once
 
 #include <cstddef>

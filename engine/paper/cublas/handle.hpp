@@ -1,4 +1,4 @@
-// What a cuBLAS handle holds, and the product as cuBLAS's functions are given it.
+// The contents of a cuBLAS handle, and the product as cuBLAS's functions are given it.
 #pragma once
 
 #include <cublas_v2.h>

@@ -1,4 +1,4 @@
-// What every function of the API does around its own few lines.
+// The frame around the few lines of each function of the API.
 #pragma once
 
 #include <string_view>

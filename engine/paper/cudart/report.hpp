@@ -1,4 +1,4 @@
-// What is said at the end of the process, and its exit code in strict mode.
+// The report at the end of the process, and the exit code in strict mode.
 #pragma once
 
 #include <string>

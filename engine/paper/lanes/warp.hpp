@@ -1,4 +1,5 @@
-// What a handler sees: its warp, the block that the warp belongs to, and the block's shared memory.
+// The view of a handler: its warp, the block that the warp belongs to, and the block's shared
+// memory.
 #pragma once
 
 #include <cstddef>

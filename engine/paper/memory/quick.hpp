@@ -1,4 +1,4 @@
-// What the shadow keeps of an access, and the quick way through it: most accesses follow others of
+// The shadow's record of an access, and the quick way through it: most accesses follow others of
 // their own warp, or of operations that are known to come before.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What a communicator does in a stream: the calls of one group, or a single one, in steps that wait
-// for no other rank.
+// A communicator's operation in a stream: the calls of one group, or a single one, in steps that
+// wait for no other rank.
 //
 //     first step   gives what this rank sends to the table, and says what it has called
 //     later steps  look whether the others have come, and said the same; then read and write

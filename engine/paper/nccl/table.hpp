@@ -1,5 +1,6 @@
-// What the ranks of one communicator share: a file in memory, mapped by every process. It has a
-// seat for each rank, a mailbox for each ordered pair, and behind them room for what is sent.
+// The memory that the ranks of one communicator share: a file in memory, mapped by every process.
+// It has a seat for each rank, a mailbox for each ordered pair, and behind them room for what is
+// sent.
 //
 // The id of a communicator says where the file is: the process that made it and the number of its
 // descriptor. Others open it through /proc, so no name lies anywhere, and it is gone with the last

@@ -1,5 +1,5 @@
-// What is wrong between the ranks of a communicator, in sentences. All of it needs the table's
-// lock.
+// Finds what is wrong between the ranks of a communicator, and says it in sentences. Every function
+// needs the table's lock.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// What a library of products or collectives asks of paper's cudart: an operation in a stream, which
-// touches device memory and says so. cuBLAS is another shared object than cudart, so this goes
-// through a function with C's linkage, and memory through an interface.
+// The interface between a library of products or collectives and paper's cudart: an operation in a
+// stream, which touches device memory and says so. cuBLAS is another shared object than cudart, so
+// this goes through a function with C's linkage, and memory through an interface.
 #pragma once
 
 #include <cstddef>
@@ -53,8 +53,8 @@ lockstep::paper::Submitted paperSubmitSteps(void* stream, const char* name,
 // The setting `deadline_s`: how long other processes may be waited for.
 double paperDeadline();
 
-// Which of this call's `arguments` ("count type") is to be changed, as the setting `edit_as` has it;
-// empty: none.
+// Which of this call's `arguments` ("count type") is to be changed, as the setting `edit_as` has
+// it; empty: none.
 const char* paperEditOf(const char* function, const char* arguments);
 
 void paperFinding(lockstep::paper::Kind kind, const char* sentence);

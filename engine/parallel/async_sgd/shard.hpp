@@ -1,5 +1,5 @@
-// What one server keeps of a model: some of its parameters, one after the other in one tensor, and
-// an optimizer over them.
+// A server's shard of a model: some of its parameters, one after the other in one tensor, and an
+// optimizer over them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What travels between the parts of a pipeline, and when what was sent may be freed.
+// The parcels between the parts of a pipeline, and when a sent tensor may be freed.
 //   p stages; v chunks per stage; m micro-batches; part c·p + s is chunk c of stage s
 #pragma once
 

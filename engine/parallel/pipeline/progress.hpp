@@ -1,5 +1,5 @@
-// What an action needs before it can start, and how far a plan gets on these terms: its order
-// alone, or with the clock. For the room's own use.
+// Finds what an action needs before it can start, and how far a plan gets on these terms: by its
+// order alone, or with the clock. For the room's own use.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What the core remembers, and the steps that its files take with it. Internal to engine/sim.
+// The core's state, and the steps that its files take with it. Internal to engine/sim.
 //
 // Invariants
 //   1. A channel (group, source, destination, tag) holds waiting sends or waiting receives, never

@@ -1,5 +1,6 @@
-// What the simulator finds in a run: the core that every rank waits or that two disagree, a host
-// that a process crashed or spent its time. Whether an answer is right is for others to judge.
+// A finding of the simulator in a run. The core finds that every rank waits or that two disagree; a
+// host finds that a process crashed or used up its time. Whether an answer is right is for others
+// to judge.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Who waits for whom when nothing can go on. Internal to engine/sim.
+// The wait-for graph of a run in which nothing can go on. Internal to engine/sim.
 //
 // A node is a live strand, each of which is blocked. It has an edge to every live strand that could
 // let it go on: those of the other side of a message, of the members that have not entered a

@@ -1,4 +1,4 @@
-// What the host of processes remembers: of each player what it said, printed and ended with, and
+// The state of the host of processes: of each player what it said, printed and ended with, and
 // when; and of the case that they play. Internal to engine/sim.
 #pragma once
 

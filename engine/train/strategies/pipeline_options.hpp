@@ -1,4 +1,4 @@
-// What a pipeline is asked for: the plans that follow from it, and what it cannot be.
+// The options of a pipeline, the plans that follow from them, and what they cannot be.
 #pragma once
 
 #include <string>

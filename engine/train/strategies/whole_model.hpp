@@ -1,5 +1,5 @@
-// What strategies have in common in which every rank trains a replica of the whole model on its own
-// share: place, evaluation, state. They differ in how gradients are reduced.
+// The common base of strategies in which every rank trains a replica of the whole model on its own
+// share: position, evaluation, state. They differ in how gradients are reduced.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// What a rank asks of its group, as the others are told it: a record of fixed size. NCCL compares
-// nothing; ranks that call different things hang or get wrong values.
+// One collective call or message as its peers see it: a record of fixed size. NCCL compares
+// nothing, so ranks that call different things hang or get wrong values.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// What the ranks call, compared behind them. The rank's own thread adds each of its calls and goes
-// on; a thread of the group compares them through the words, in the order of the calls. Collectives
-// of the GPU and of the host stand in one row, so a rank that brings its tensor on the other kind
-// of device differs at once.
+// Compares the ranks' calls in the background. The rank's own thread adds each of its calls and
+// goes on; a thread of the group compares them over the host's group, in the order of the calls.
+// Collectives of the GPU and of the host are compared in one sequence, so a rank that brings its
+// tensor on the other kind of device differs at once.
 //
 //   Comm  an all_gather of CallFingerprint per call, and a small all_to_all where parts are unequal
 #pragma once

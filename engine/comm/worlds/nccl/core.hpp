@@ -1,5 +1,5 @@
-// What the collectives and the messages of a group have in common: the GPU, the host's group for
-// words between the ranks, and what happens when something fails.
+// The state that the collectives and the messages of a group share: the GPU, the host's group for
+// words between the ranks, and the handling of failures.
 //
 // A failure, in steps:
 //   a. The first one on this rank is the group's. The host's groups are given up, so peers that

@@ -1,4 +1,4 @@
-// Where the ranks of a group are: on which host, in which process, with which GPU.
+// The host, process and GPU of each rank of a group.
 #pragma once
 
 #include <cstdint>

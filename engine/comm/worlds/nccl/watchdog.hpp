@@ -1,5 +1,5 @@
-// Who looks after what a GPU has been asked for, since the host waits nowhere: a thread of the
-// group. It finds that NCCL has failed, that a peer's process has ended, that a peer has said why
+// A thread of the group that watches the operations issued to the GPU, because the host waits
+// nowhere. It finds that NCCL has failed, that a peer's process has ended, that a peer has said why
 // it failed, and that an operation is not done in time. A NCCL operation whose peer is gone never
 // ends by itself.
 //
