@@ -1,4 +1,4 @@
-// What the machine has left before a unit begins: space, inodes and memory. A compiler that runs
+// The space, inodes and memory that the machine has left before a unit begins. A compiler that runs
 // into a full disk looks like one that refuses the student's file; here it is found before.
 #pragma once
 

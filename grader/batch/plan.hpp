@@ -1,4 +1,5 @@
-// What is to be judged: each different file of each exercise once, whoever handed it in.
+// The plan of a grading run: each different file of each exercise is judged once, whoever handed it
+// in.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

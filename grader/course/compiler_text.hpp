@@ -1,6 +1,5 @@
-// What compilers, linkers and nm print, made fit for someone who has just made a beginner's
-// mistake: every sentence that the lab says about a file that cannot be built. Pure functions of
-// text.
+// Turns the output of compilers, linkers and nm into sentences for beginners. Every sentence that
+// the lab says about a file that cannot be built is here. Pure functions of text.
 #pragma once
 
 #include <optional>

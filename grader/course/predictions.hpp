@@ -1,5 +1,5 @@
-// What a lesson asks before each of its runs: predict.toml beside its README.md has one [[run]] for
-// each ```sh run block there, in the same order.
+// The questions of a lesson before each of its runs. predict.toml beside its README.md has one
+// [[run]] for each ```sh run block there, in the same order.
 //
 //   question = "…"           what is asked before the run
 //   why = "…"                two or three sentences, shown after it

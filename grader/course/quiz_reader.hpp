@@ -1,6 +1,6 @@
-// What a student wrote into a quiz: read, and computed where it is a formula. This is all of
-// grading a quiz that touches a student's text; it knows nothing of the key, so that it can be done
-// where nothing could be learnt or broken (grader/sandbox/confined_quiz.hpp).
+// Reads a student's answers to a quiz, and computes formulas. Of grading a quiz, only this file
+// touches a student's text; it knows nothing of the key, so that it can be done where nothing could
+// be learnt or broken (grader/sandbox/confined_quiz.hpp).
 #pragma once
 
 #include <map>

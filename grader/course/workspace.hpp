@@ -1,4 +1,4 @@
-// Where the files of an exercise lie, and the student's copies in work/.
+// The paths of an exercise's files, and of the student's copies in work/.
 //
 //   exercises/ pristine stubs, tasks and hints     solutions/ references, and quizzes with answers
 //   work/      the student's copies, not tracked   build/<preset>/ recipes and players

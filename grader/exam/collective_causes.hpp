@@ -1,4 +1,4 @@
-// What a wrong element of a collective's result tells. Internal to grader/exam.
+// Finds likely causes of a wrong element in a collective's result. Internal to grader/exam.
 #pragma once
 
 #include "grader/exam/collective_rules.hpp"

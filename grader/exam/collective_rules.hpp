@@ -1,4 +1,4 @@
-// What is asserted of every collective over messages: each buffer of each rank holds what it must
+// The assertions about every collective over messages: each buffer of each rank holds what it must
 // after each call, and the wire saw what the closed forms say. An exam adds its oracle (Scene) and
 // its closed forms (Price).
 #pragma once

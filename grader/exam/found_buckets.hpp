@@ -1,5 +1,6 @@
-// What the core found of an all-reduce, in the words of a plan of buckets. The core sees elements
-// and times; which bucket has that many, and in which pass that time lies, an exam knows.
+// Translates what the core found about an all-reduce into the words of a plan of buckets. The core
+// sees elements and times. An exam knows which bucket has that many, and in which pass that time
+// lies.
 #pragma once
 
 #include <optional>

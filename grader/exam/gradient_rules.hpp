@@ -1,5 +1,5 @@
-// What the exams of parts that combine the gradients of ranks have in common: gradients to draw,
-// and rules that hold whatever the right values are.
+// Shared by exams of parts that combine the gradients of ranks: gradients to draw, and rules that
+// hold whatever the right values are.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// What is asked of ranks when one of them dies: a contract that throws CommError when a peer is
-// lost promises that no caller mistakes a partial result for a complete one.
+// The rules for ranks when one of them dies. A contract that throws CommError when a peer is lost
+// promises that no caller mistakes a partial result for a complete one.
 #pragma once
 
 #include <optional>

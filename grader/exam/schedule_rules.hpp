@@ -1,5 +1,5 @@
-// What exams ask of a pipeline's schedule. The judge puts the stages' lists together, carries them
-// out on paper with costs that only it knows, and draws what it saw.
+// The checks of a pipeline's schedule. The judge puts the stages' lists together, carries them out
+// on paper with costs that only it knows, and draws what it saw.
 #pragma once
 
 #include "engine/parallel/pipeline/drawing.hpp"

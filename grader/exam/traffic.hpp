@@ -1,4 +1,4 @@
-// What a case cost on the wire, from what the judge itself routed and priced.
+// The cost of a case on the wire, from what the judge itself routed and priced.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is said of a part that should have thrown, and returned, or threw something else.
+// The failure of a part that should have thrown, but returned or threw something else.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Of all the cases that an exam plays, the one that is worth looking at: the last that failed, or
-// else the largest. Costs nothing when nobody asks for it.
+// Keeps the run of the one case that is worth looking at: the last that failed, or else the
+// largest. It costs nothing if nobody asks for it.
 #pragma once
 
 #include "engine/trace/timeline.hpp"

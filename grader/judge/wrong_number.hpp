@@ -1,6 +1,6 @@
-// What one wrong number tells by itself, whatever function it is the answer of: an answer to an
-// earlier question, one that lost digits in a float, one that an int was too small for. An exam
-// says what is special to its function, and asks here for the rest.
+// Likely causes of one wrong number, whatever function returned it: an answer to an earlier
+// question, one that lost digits in a float, one that an int was too small for. An exam says what
+// is special to its function, and asks here for the rest.
 #pragma once
 
 #include <cstdint>

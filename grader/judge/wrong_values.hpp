@@ -1,4 +1,4 @@
-// What a wrong result tells by its values alone: which of the usual mistakes gives just these
+// Likely causes of a wrong result, by its values alone: the usual mistakes that give exactly these
 // numbers. Pure functions of what a rank handed back, what it should have, and what the ranks
 // brought; the exams say what is special to their parts, and ask here for the rest.
 //

@@ -1,4 +1,4 @@
-// What the commands of lab-tool share: where everything lies, the course, and how to paint.
+// Shared by the commands of lab-tool: the paths, the course, and the colours of output.
 #pragma once
 
 #include <string>

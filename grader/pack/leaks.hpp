@@ -1,4 +1,4 @@
-// Whether a folder shows what students are to write: no six tokens in a row of a marked region of
+// Finds in a folder what students are to write: no six tokens in a row of a marked region of
 // solutions/ may stand in a file of it, as text or among the strings of a program.
 //
 // Six tokens of C++ are often nobody's. Those do not count that are punctuation, keywords and names

@@ -1,5 +1,5 @@
-// What adapters ask of the judge by themselves: services, and time. The call of a service is a
-// struct with a list of fields, which names the service:
+// Requests that adapters make of the judge by themselves: services, and time. The call of a service
+// is a struct with a list of fields, which names the service:
 //
 //   struct DatasetCall {
 //     static constexpr const char* service = "dataset";

@@ -1,6 +1,7 @@
-// What an adapter defines: it unpacks one case, calls the student's part, packs what came out.
-// A player is linked from player_main.cpp, one adapter, and the student's object. It is untrusted:
-// it holds no expected answers, and what it reports about itself can only lower a verdict.
+// The function that an adapter defines: it unpacks one case, calls the student's part, and packs
+// the results. A player is linked from player_main.cpp, one adapter, and the student's object. It
+// is untrusted: it holds no expected answers, and what it reports about itself can only lower a
+// verdict.
 #pragma once
 
 #include "engine/base/fields.hpp"

@@ -1,4 +1,5 @@
-// What one device ends with and returns, also when its loop has one of the usual mistakes.
+// Computes what one device ends with and returns, for the right loop and for loops with one of the
+// usual mistakes.
 #pragma once
 
 #include <string>

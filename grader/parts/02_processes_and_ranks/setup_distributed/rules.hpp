@@ -1,4 +1,4 @@
-// What a run of setup_distributed must show: how and when every step of every rank ended, and what
+// The rules for a run of setup_distributed: how and when every step of every rank ended, and what
 // the machines saw.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the log of a loader's run must show. Each rule throws a Failure through the bench, with the
+// The rules for the log of a loader's run. Each rule throws a Failure through the bench, with the
 // sentence a student reads.
 #pragma once
 

@@ -1,6 +1,6 @@
-// What the judge serves to a loader: samples, read in as much virtual time as the judge likes, so
-// that later batches may be there first; and a trainer, each of whose reports lasts. Both write one
-// log, in the order of virtual time: the evidence of what was read when, and who had what.
+// The services of the judge for a loader: samples, read in as much virtual time as the judge likes,
+// so that later batches may be there first; and a trainer, each of whose reports lasts. Both write
+// one log, in the order of virtual time: the evidence of what was read when, and who had what.
 #pragma once
 
 #include <functional>

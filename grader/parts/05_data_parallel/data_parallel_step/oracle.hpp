@@ -1,5 +1,5 @@
-// What the replicas of ten steps should end with, and what they end with when the step has one of
-// the usual mistakes: one device plays all ranks.
+// Computes what the replicas should end ten steps with, and what they end with if the step has one
+// of the usual mistakes. One device plays all ranks.
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
-// Whether a rank read the samples that are its own, in their order; and if not, why probably.
+// Checks that a rank read its own samples, in their order, and finds the likely cause if it did
+// not.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// What one device computes of a step on several, and what comes out when the devices work together
-// in one of the usual wrong ways.
+// Computes on one device the result of a step on several, and the results of the usual mistakes in
+// combining the devices.
 #pragma once
 
 #include <vector>

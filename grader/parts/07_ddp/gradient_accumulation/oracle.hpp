@@ -1,5 +1,5 @@
-// What the replicas should end with, and what they end with when accumulation has one of the usual
-// mistakes: one device plays all ranks.
+// Computes what the replicas should end with, and what they end with if accumulation has one of the
+// usual mistakes. One device plays all ranks.
 #pragma once
 
 #include <vector>

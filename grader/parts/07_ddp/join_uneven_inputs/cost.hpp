@@ -1,5 +1,5 @@
-// What joining must not waste: a step is one count and one reduction, and the parameters travel
-// once.
+// Checks that joining wastes nothing: a step is one count and one reduction, and the parameters
+// travel once.
 #pragma once
 
 #include "grader/judge/case_runner.hpp"

@@ -1,5 +1,5 @@
-// What replicas with uneven inputs should have after each step, and what they have when joining has
-// one of the usual mistakes: one device plays all ranks.
+// Computes what replicas with uneven inputs should have after each step, and what they have if
+// joining has one of the usual mistakes. One device plays all ranks.
 #pragma once
 
 #include <vector>

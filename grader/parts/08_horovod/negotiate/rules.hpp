@@ -1,5 +1,5 @@
-// What each rank must return from a round of negotiation, what a wrong list tells, and what a round
-// may cost.
+// The rules for a round of negotiation: the list that each rank must return, likely causes of a
+// wrong list, and the cost of a round.
 #pragma once
 
 #include "engine/base/units.hpp"

@@ -1,4 +1,5 @@
-// What the parameters are after what a server was asked, and what the usual mistakes make of them.
+// Computes the parameters after the requests to a server, for the right server and for the usual
+// mistakes.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// What quantize_int8 must return, and what usual mistakes return: codes and scales in float64.
+// Computes what quantize_int8 must return, and what usual mistakes return: codes and scales in
+// float64.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What top_k_error_feedback must leave, and what usual mistakes leave: each call by itself, from
-// what the ranks kept before it.
+// Computes what top_k_error_feedback must leave, and what usual mistakes leave: each call by
+// itself, from what the ranks kept before it.
 #pragma once
 
 #include <cstdint>

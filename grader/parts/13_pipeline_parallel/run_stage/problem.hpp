@@ -1,4 +1,4 @@
-// What a case of run_stage is about, and the judge's own way through a plan.
+// The problem of a case of run_stage, and the judge's own way through a plan.
 #pragma once
 
 #include "engine/parallel/pipeline/plan.hpp"
