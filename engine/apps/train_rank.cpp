@@ -106,7 +106,7 @@ checkpoint::Contents gather_contents(train::Strategy& strategy, std::string_view
 }
 
 bool reports(train::Strategy& strategy) {
-  const train::Position position = strategy.position();
+  const train::RankPosition position = strategy.position();
   return position.role == train::Role::train && strategy.trainers().rank() == position.reporter;
 }
 
@@ -242,7 +242,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                        .clip_norm = clip_norm(arguments)};
   complete(making, world);
   const auto strategy = ways.make(making);
-  const train::Position position = strategy->position();
+  const train::RankPosition position = strategy->position();
   const Checkpoints checkpoints = make_checkpoints(arguments, spec, datasets, options.seed);
   const std::string global_batch = text(options.batch_size * options.accumulate * position.shares);
   std::optional<checkpoint::TrainState> earlier;

@@ -149,7 +149,7 @@ std::vector<std::int64_t> batch_sizes(const TrainOptions& options, std::int64_t 
 
 Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Dataset& test_set,
               const TrainOptions& options, std::span<Observer* const> observers) {
-  const Position position = strategy.position();
+  const RankPosition position = strategy.position();
   if (position.role != Role::train) {
     if (position.role == Role::serve) strategy.serve();
     Summary summary;

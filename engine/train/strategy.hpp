@@ -37,7 +37,7 @@ namespace lockstep::train {
 enum class Role : std::uint8_t { train, serve, stand_by };
 
 // Where a rank is in the run.
-struct Position {
+struct RankPosition {
   Role role = Role::train;
   int share = 0;   // d, of the ranks that train
   int shares = 1;  // D
@@ -68,7 +68,7 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  virtual Position position() const = 0;
+  virtual RankPosition position() const = 0;
   // The ranks that train, in the order of their ranks. Not called on a rank that does not.
   virtual comm::ProcessGroup& trainers() = 0;
   // On it lie the batches, and those numbers of the loop's own that must be as symbolic as they.

@@ -27,7 +27,7 @@ class OneServer final : public train::Strategy {
     optimizer_->step();
   }
 
-  train::Position position() const override {
+  train::RankPosition position() const override {
     if (serves()) return {train::Role::serve, 0, server(), 0};
     return {train::Role::train, group_.rank(), server(), 0};
   }

@@ -13,8 +13,8 @@ class SomeStandBy final : public train::Strategy {
     if (trainers_) inner_ = make(*trainers_);
   }
 
-  train::Position position() const override {
-    return inner_ ? inner_->position() : train::Position{train::Role::stand_by, 0, 1, 0};
+  train::RankPosition position() const override {
+    return inner_ ? inner_->position() : train::RankPosition{train::Role::stand_by, 0, 1, 0};
   }
   comm::ProcessGroup& trainers() override { return training().trainers(); }
   Device& device() override { return training().device(); }

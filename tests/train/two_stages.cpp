@@ -22,7 +22,7 @@ class TwoStages final : public train::Strategy {
                               units_of(recipe.model, group.rank()))),
         optimizer_(optim::make_optimizer(recipe.optimizer, model_->parameters())) {}
 
-  train::Position position() const override { return {train::Role::train, 0, 1, 0}; }
+  train::RankPosition position() const override { return {train::Role::train, 0, 1, 0}; }
   comm::ProcessGroup& trainers() override { return group_; }
   Device& device() override { return device_; }
   DType dtype() const override { return recipe_.model.dtype; }

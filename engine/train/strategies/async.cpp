@@ -124,7 +124,7 @@ class Async final : public WholeModel {
   }
 
   // Rank 0 reports: the others are in no group with it.
-  Position position() const override {
+  RankPosition position() const override {
     return {Role::train, group_.rank(), group_.size(), group_.rank() == 0 ? 0 : -1};
   }
   comm::ProcessGroup& trainers() override { return *alone_; }

@@ -92,7 +92,7 @@ class Pipeline final : public Strategy {
     stage_.tell([this](const Action* action) { enter(action); });
   }
 
-  Position position() const override { return {Role::train, where_.share, where_.shares, 0}; }
+  RankPosition position() const override { return {Role::train, where_.share, where_.shares, 0}; }
   comm::ProcessGroup& trainers() override { return world_; }
   Device& device() override { return device_; }
   DType dtype() const override { return dtype_; }

@@ -25,7 +25,7 @@ Replica lend(nn::Module& model, optim::Optimizer& optimizer);
 
 class WholeModel : public Strategy {
  public:
-  Position position() const override { return {Role::train, group_.rank(), group_.size(), 0}; }
+  RankPosition position() const override { return {Role::train, group_.rank(), group_.size(), 0}; }
   comm::ProcessGroup& trainers() override { return group_; }
   Device& device() override { return any().device(); }
   DType dtype() const override { return any().dtype(); }
