@@ -13,8 +13,8 @@
 
 namespace lockstep::collectives {
 
-// What the last rank waits for, one thing after the other: latencies, messages that leave a port,
-// elements that cross a link.
+// The critical path of the last rank, as things that it waits for one after the other: latencies,
+// messages that leave a port, elements that cross a link.
 struct Path {
   std::int64_t latencies = 0;
   std::int64_t messages = 0;

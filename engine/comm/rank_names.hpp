@@ -17,7 +17,7 @@ class RankNames {
   explicit RankNames(std::vector<int> global_ranks);  // by rank
   RankNames(int rank, int global_rank);               // of the others, nothing is known
 
-  // Of the group that these ranks are, in this order.
+  // The names in the group that these ranks form, in this order.
   RankNames of(const std::vector<int>& members) const;
 
   // "rank 1 (rank 3 of the world)"

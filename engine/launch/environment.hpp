@@ -40,7 +40,7 @@ struct Environment {
 using Lookup = std::function<std::optional<std::string>(const std::string& name)>;
 Lookup process_environment();
 
-// Whether a launcher of a kind that read_environment understands started this program.
+// True if a launcher of a kind that read_environment understands started this program.
 bool is_launched(const Lookup& lookup);
 
 // Throws UsageError naming the variable that is missing or malformed, the value seen, and what to

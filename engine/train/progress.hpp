@@ -8,7 +8,7 @@
 
 namespace lockstep::train {
 
-// Where the words go. A terminal's line is redrawn; a file or a pipe gets whole lines only.
+// The kind of output. A terminal's line is redrawn; a file or a pipe gets whole lines only.
 enum class Output : std::uint8_t { terminal, plain };
 // Hidden where the seconds of this run say nothing about the machine that is meant.
 enum class Rates : std::uint8_t { shown, hidden };

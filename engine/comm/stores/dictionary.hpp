@@ -36,7 +36,7 @@ class Dictionary {
 void require_fits(const char* verb, const std::string& key, std::size_t value_bytes);
 // A deadline is a number of seconds that a clock can hold (ContractError).
 void require_seconds(const char* verb, double timeout_s);
-// What a deadline that has passed says; `place` is where the store is: "at HOST:PORT".
+// Throws the error of a deadline that has passed. `place` says where the store is: "at HOST:PORT".
 [[noreturn]] void refuse_late(const char* verb, const std::string& key, const std::string& place,
                               double waited_s);
 

@@ -41,7 +41,7 @@ std::string text_of(const MessageCall& call, const RankNames& names);
 //   Thread  any
 class FirstFailure {
  public:
-  // Whether this was the first.
+  // Returns true if this was the first.
   bool set(const std::string& cause) {
     const std::scoped_lock lock(mutex_);
     if (!cause_.empty()) return false;

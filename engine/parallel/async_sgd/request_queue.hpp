@@ -107,7 +107,7 @@ class RequestQueue final : public Workers {
   std::deque<Note> notes_;
   std::int64_t changes_ = 0;  // pushes taken, and workers that have left
   ServerReport report_;
-  // Of the last round.
+  // The figures of the last round.
   double round_loss_ = 0, round_square_ = 0, round_s_ = 0, norm_s_ = 0;
   std::optional<double> norm_{};
   std::exception_ptr failure_{};

@@ -40,7 +40,7 @@ class Shard {
   std::unique_ptr<optim::Optimizer> optimizer_;
 };
 
-// Whether a piece of optimizer state, "0.weight.exp_avg", is the parameter's.
+// True if a piece of optimizer state, such as "0.weight.exp_avg", is the parameter's.
 bool is_state_of(const std::string& name, const Parameter& parameter);
 
 }  // namespace lockstep::async_sgd

@@ -46,12 +46,12 @@ struct QueueOptions {
   double postscale = 1;  // and the sum by this
   // Instead of the plain sum of a fused group; must outlive the queue. Called by the strand.
   collectives::CommHook* hook = nullptr;
-  // Whose grads will be handed over, under their names; they may be given places
+  // The parameters whose grads will be handed over, under their names; they may be given places
   // (gradient_memory.hpp). A handle to an old grad then sees the new one.
   std::span<Parameter* const> parameters = {};
 };
 
-// What one rank's strand has done since the queue was made.
+// The work of one rank's strand since the queue was made.
 struct QueueFigures {
   std::int64_t rounds = 0;                  // of negotiation
   std::int64_t reductions = 0;              // fused groups

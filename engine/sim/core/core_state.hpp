@@ -27,7 +27,7 @@
 
 namespace lockstep::sim {
 
-// Of a rank that passes messages only the first line is touched.
+// If a rank passes only messages, only the first cache line is touched.
 struct alignas(64) StrandState {
   double clock_s = 0;
   Answer answer;          // ready: what a Message is answered
@@ -111,8 +111,8 @@ struct Core::State {
     return over_;
   }
 
-  // What a rank may ask for. Of a message `check` is called only when it makes no sense: the
-  // sentence is made from the whole request.
+  // Checks what a rank may ask for. For a message, `check` is called only if it makes no sense, to
+  // make the sentence from the whole request.
   void check(Actor actor, const Request& request) const;
   void check(Actor actor, const Message& message) const;
   bool makes_sense(Actor actor, const Message& message) const;
@@ -184,7 +184,7 @@ struct Core::State {
   void leave_node(Match match);
   void enter_node(const Match& match);
 
-  // What faults do: called only where there are some.
+  // The effects of faults. These are called only if there are faults.
   bool dies_asking(Actor actor, const Request& request);
   bool dies_asking(Actor actor, const Message& message);
   void take_away(int rank, const std::string& why, double at_s);
@@ -202,7 +202,7 @@ struct Core::State {
   void run_collective(Group& group, std::uint32_t id, Group::Slot& slot);
   void run_split(const Group& parent, Group::Slot& slot, double done_s);
 
-  // What is stuck, and why.
+  // Finds what is stuck, and why.
   void diagnose_stuck();
   Finding cycle_finding(const WaitGraph& graph, const std::vector<std::size_t>& cycle) const;
   Finding end_finding(const WaitGraph& graph, const WaitNode& node) const;
@@ -212,17 +212,17 @@ struct Core::State {
   std::string other_tag(const std::vector<WaitNode>& cycle) const;
   std::string meanwhile(const WaitGraph& graph, const WaitNode& node) const;
 
-  // What is left when all ranks have returned.
+  // Checks what is left when all ranks have returned.
   void check_end();
   enum class Side : std::uint8_t { send, receive };
   std::vector<const Operation*> unmet(Side side) const;  // by rank, then oldest first
 
-  // What the timeline is told of waiting.
+  // Recording of waits for the timeline.
   void record_wait(const Operation& operation, double start_s);
   void record_waiting(const Finding& finding);  // who waits at this moment, and why it ended
   trace::Waiting waiting_of(Actor actor, const StrandState& strand) const;
 
-  // What members of a group do not agree on.
+  // Findings about calls on which members of a group do not agree.
   Finding mismatch_of(const Group& group, const Group::Slot& slot, std::uint64_t index) const;
 
   Options options_;
@@ -261,19 +261,19 @@ std::int64_t bytes_of(const Request& request);
 inline std::int64_t bytes_of(const Message& message) {
   return message.count * static_cast<std::int64_t>(bytes_of(message.dtype));
 }
-// What a member brings into a collective of `members`: `count` elements, or one such share for each
-// member. Counted by the request alone, since a symbolic tensor brings no bytes.
+// The elements that a member brings into a collective of `members`: `count`, or one such share for
+// each member. The request alone decides, since a symbolic tensor brings no bytes.
 std::int64_t given_count(const Request& request, std::size_t members);
 std::int64_t given_bytes(const Request& request, std::size_t members);
 inline bool is_blocking(Op op) {
   return op == Op::send || op == Op::recv || op == Op::collective || op == Op::split;
 }
-// Of a message that may be transferred: both sides expect the same. What does not agree has to
-// wait, so that of several the same one is found whoever ran first.
+// True if both sides of a message expect the same, so that it may be transferred. A message on
+// which they disagree has to wait, so that the same one of several is found whichever ran first.
 inline bool agree(const Operation& send, const Operation& receive) {
   return send.request.count == receive.request.count && send.request.dtype == receive.request.dtype;
 }
-// Of what is transferred: nobody but its owner may have changed it since it was sent.
+// The checksum of what is transferred. Nobody but its owner may have changed it since it was sent.
 inline std::uint64_t checksum_of_bytes(const Operation& send) {
   return send.request.op == Op::isend ? send.request.checksum : checksum_of(send.request.data);
 }

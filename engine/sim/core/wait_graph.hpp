@@ -15,7 +15,7 @@
 
 namespace lockstep::sim {
 
-// What a blocked strand is blocked on; null when nothing blocks it.
+// The request on which a strand is blocked; null if nothing blocks it.
 const Request* blocking_request_of(const StrandState& strand);
 
 struct WaitNode {
@@ -50,7 +50,7 @@ class WaitGraph {
   std::vector<std::size_t> cycle() const;
 
  private:
-  // Where a walk over the edges of a node has come to.
+  // The point that a walk over the edges of a node has reached.
   struct Cursor {
     std::size_t rank = 0, node = 0;  // the how-manieth of the ranks it waits for, and node of it
   };

@@ -29,7 +29,7 @@ struct Player {
   std::uint32_t sequence = 0;
   bool output_open = true;  // it may close its ends
 
-  // Of the case at hand:
+  // The state of the case at hand:
   int running = 0;  // strands that are not blocked
   bool done = false;
   std::string output;

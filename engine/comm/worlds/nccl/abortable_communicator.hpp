@@ -51,14 +51,14 @@ class Flight {
 
   std::string doing() const;
   const What& what() const { return what_; }
-  // What the device had been asked for before.
+  // The moment at which the device has done what it was asked for before.
   gpu::Moment& ready() const { return *ready_; }
 
   // NCCL was asked; done: null where there was nothing to ask for.
   void launched(std::shared_ptr<gpu::Moment> done);
   // All ranks that take part have asked for the same.
   void checked();
-  // Whoever waits for it gets this.
+  // Ends the operation with a failure, which all who wait for it throw.
   void failed(std::exception_ptr failure);
 
   // Both wait, and throw what failed() was given.

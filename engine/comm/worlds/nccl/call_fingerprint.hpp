@@ -29,12 +29,12 @@ std::string text_of(const CallFingerprint& collective);
 // Empty where all ranks call the same collective, else the sentence that says who calls what.
 std::string disagreement(const std::vector<CallFingerprint>& of_ranks, const RankNames& names);
 
-// Of an all_to_all with unequal parts, on the rank `me`: what each rank sends it against what it
-// expects. Empty where all fits.
+// Compares, for an all_to_all with unequal parts, what each rank sends to rank `me` with what `me`
+// expects. Returns an empty text if all fits.
 std::string disagreement(const std::vector<std::int64_t>& sent,
                          const std::vector<std::int64_t>& expected, int me, const RankNames& names);
 
-// Of the two ends of a message; empty where they fit.
+// Compares the two ends of a message. Returns an empty text if they fit.
 std::string mismatch(const CallFingerprint& sent, const CallFingerprint& received, int src, int dst,
                      const RankNames& names);
 

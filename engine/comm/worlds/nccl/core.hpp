@@ -95,8 +95,8 @@ class NcclCore {
   Watchdog watchdog_;  // last: ends first
 };
 
-// What stands behind " failed; " in a sentence of the host's group, which tells of a call that the
-// user never made.
+// The text behind " failed; " in an error of the host's group. The text before it names a call that
+// the user never made.
 std::string reason_in(const std::string& told_by_host);
 
 }  // namespace lockstep::comm

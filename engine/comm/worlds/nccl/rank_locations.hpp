@@ -15,7 +15,7 @@ struct RankLocation {
   std::int64_t first_rank;  // in the group of make_nccl_group
 };
 
-// Of all ranks. Collective over `words`.
+// Returns the locations of all ranks. Collective over `words`.
 //   Throws  CommError where two ranks have one GPU; all come to the same sentence
 std::vector<RankLocation> locations_of(ProcessGroup& words, std::uint64_t gpu, int first_rank);
 

@@ -37,7 +37,7 @@ class Watchdog {
   };
   // Why a peer failed, as far as it said; else empty. May wait for the store.
   using PeersReason = std::function<std::string()>;
-  // What to do about a failure. Called once at most, by the watchdog's thread.
+  // Handles a failure. The watchdog's thread calls it once at most.
   using Fail = std::function<void(const Finding& finding)>;
 
   Watchdog(double timeout_s, RankNames names, Processes processes, PeersReason peers_reason,
@@ -52,7 +52,7 @@ class Watchdog {
   // Waits until all is done, or has failed.
   void wait_until_idle();
   void stop();  // and lets go of all
-  // Whether the process of that rank, or of any where it is -1, has ended: the rank.
+  // The rank whose process has ended: that rank, or any if it is -1. Nothing if none has.
   std::optional<int> ended(int rank) const;
 
  private:

@@ -25,7 +25,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
 // Two lines of cache: processors fetch them in pairs.
 constexpr std::size_t line_bytes = 128;
 
-// Where a rank's data stand while a call runs.
+// The place of a rank's data while a call runs.
 enum class Placement : std::uint8_t {
   none,     // the rank brings or wants nothing
   inlined,  // whole in its inline slot
@@ -33,7 +33,7 @@ enum class Placement : std::uint8_t {
   staged    // in memory of its own: piece by piece through its slots
 };
 
-// What a rank calls (collective.hpp's Outline, flat), and where its tensors are.
+// A rank's call (collective.hpp's Outline, flat), and the placement of its tensors.
 struct alignas(line_bytes) SharedCallRecord {
   std::uint64_t number;  // of the call in its group, from 1
   std::int64_t count;
@@ -101,8 +101,8 @@ class Control {
   SharedCallRecord& record(int rank, std::uint64_t number) const {
     return at<SharedCallRecord>(records_at(), 2 * index(rank) + number % 2);
   }
-  // Of a call with unequal parts [2 · size]: what the rank brings, or all bring; of an all_to_all
-  // then what it wants.
+  // The counts of a call with unequal parts [2 · size]: what the rank brings, or all bring; for an
+  // all_to_all, they are followed by what it wants.
   std::int64_t* counts(int rank, std::uint64_t number) const {
     return &at<std::int64_t>(counts_at(), (2 * index(rank) + number % 2) * 2 * size_);
   }

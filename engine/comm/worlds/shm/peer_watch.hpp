@@ -32,7 +32,7 @@ struct Manner {
   double timeout_s;
 };
 
-// What a wait ends with that cannot end well.
+// The exception that ends a wait which cannot end well.
 struct Lost {
   enum class Reason : std::uint8_t { ended, left, failed, late } reason;
   int rank;  // whom it concerns; of `late` the one waited for
@@ -60,7 +60,7 @@ class PeerWatch {
   // Says that this rank is gone, and wakes all who wait.
   void say(std::uint64_t how);
 
-  // Of the calling thread.
+  // The patience of the calling thread.
   Patience patience() const {
     return std::this_thread::get_id() == computes_ ? of_computing_ : of_strand_;
   }
