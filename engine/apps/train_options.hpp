@@ -14,7 +14,7 @@
 
 namespace lockstep::apps {
 
-// What to train on, how it is called, and the tokenizer when it is text.
+// The datasets to train on, their name, and the tokenizer if they are text.
 struct Datasets {
   std::string name;
   std::unique_ptr<data::Dataset> train, test;

@@ -38,7 +38,7 @@ class FaultBox {
   FaultBox(const FaultBox&) = delete;
   FaultBox& operator=(const FaultBox&) = delete;
 
-  // Where kernels write.
+  // The record that kernels write.
   Fault* record() const { return record_.get(); }
   // The number of a check that is about to be launched: of indices, or of values of a dtype.
   std::uint64_t expect(const IndexRule& rule);

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// What is known of one stack. Zero-initialised: the stack of the thread itself.
+// The notes on one stack. Zero-initialised, they are those of the thread's own stack.
 struct StackNotes {
   void* handle = nullptr;         // the sanitizer's own
   std::span<std::byte> memory{};  // of the address sanitizer: where it lies

@@ -65,7 +65,7 @@ inline Tensor result(const Tensor& like, Shape shape) {
   return empty(std::move(shape), like.dtype(), like.device(), MemoryKind::activations);
 }
 
-// What stands for a whole row or batch is not rounded to a half.
+// The dtype of a value that stands for a whole row or batch: it is not rounded to a half.
 inline DType statistic_of(DType dtype) {
   const bool half = dtype == DType::bfloat16 || dtype == DType::float16;
   return half ? DType::float32 : dtype;

@@ -71,7 +71,8 @@ struct Waiting {
   bool operator==(const Waiting&) const = default;
 };
 
-// What went wrong. `ranks` are those involved; of a deadlock, the cycle in order.
+// A finding about a run that went wrong. `ranks` are those involved; of a deadlock, the cycle in
+// order.
 struct Finding {
   std::string verdict, message, where;
   std::vector<int> ranks;

@@ -40,7 +40,7 @@ struct CountedKernel {
   std::string name;    // "softmax_rows<float, 256>"
   std::string symbol;  // mangled
   std::uint64_t launches = 0;
-  // Of the largest launch.
+  // The figures of the largest launch.
   std::uint64_t blocks = 0;
   int threads = 0;  // a block
   std::size_t dynamic_shared = 0;

@@ -17,7 +17,7 @@ struct BuiltKernel {
   int shared_bytes = 0;   // a block, static
 };
 
-// Of all reports FILE.cu.ptxas in a folder and below it.
+// Reads all reports FILE.cu.ptxas in a folder and below it.
 std::vector<BuiltKernel> read_ptxas_reports(const std::filesystem::path& folder);
 
 struct Resident {

@@ -7,7 +7,7 @@
 
 namespace lockstep::paper {
 
-// Of a process that ends with findings in strict mode (PAPER_STRICT=1).
+// The exit code of a process that ends with findings in strict mode (PAPER_STRICT=1).
 constexpr int strict_exit_code = 86;
 
 // A line a kernel under a headline; empty where none ran.

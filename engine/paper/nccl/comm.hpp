@@ -77,8 +77,8 @@ ncclResult_t refuse(const char* function, const std::string& sentence,
 const std::string& last_error();
 void remember_error(const std::string& sentence);
 
-// Where the tables wait that ncclGetUniqueId has made, until rank 0 of this process is in, or for
-// as long as the process runs.
+// Keeps a table that ncclGetUniqueId has made, until rank 0 of this process is in, or for as long
+// as the process runs.
 void keep_place(Shared shared);
 void forget_place(const MeetingPlace& place);
 

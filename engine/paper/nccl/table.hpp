@@ -26,14 +26,14 @@ namespace lockstep::paper {
 
 constexpr int ranks_max = 64;  // of a communicator on paper
 
-// What ncclUniqueId holds.
+// The contents of ncclUniqueId.
 struct MeetingPlace {
   std::array<char, 16> magic{};
   std::uint64_t token[2]{};
   std::int32_t process = 0, descriptor = -1;
 };
 
-// What all ranks must agree on in a collective call.
+// The fields of a collective call on which all ranks must agree.
 struct Call {
   std::uint64_t number = 0;  // 1 is the communicator's first collective; 0 is none
   std::int32_t kind = 0, type = 0, op = 0, root = 0;
@@ -99,7 +99,7 @@ class Shared {
   SharedTable& table() const { return *table_; }
   const MeetingPlace& place() const { return table_->place; }
 
-  // What a rank gives to a collective call, and what is on its way between two ranks.
+  // The data that a rank gives to a collective call, and the data in flight between two ranks.
   bool put_call(int rank, std::uint64_t number, const std::byte* from, std::size_t bytes) const;
   bool get_call(int rank, std::uint64_t number, std::byte* into, std::size_t bytes,
                 std::size_t skipped) const;
