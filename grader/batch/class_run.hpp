@@ -20,11 +20,12 @@ struct ClassLimits {
   double patience_s = 15;     // for space and memory that are short
 };
 
-// What is told after each unit: how many are done, of how many, and the last one's record.
+// Called after each unit with the number of units done, the number of all, and the last one's
+// record.
 using ProgressReport =
     std::function<void(std::size_t done, std::size_t of, const nlohmann::json& record)>;
 
-// What a class run needs beside its units. A test sets what it is about.
+// The surroundings of a class run besides its units. A test sets those that it is about.
 struct ClassSurroundings {
   std::filesystem::path scratch;  // each unit gets a folder of its own there
   std::function<std::string(const GradingUnit&, const std::filesystem::path& folder)> judge;

@@ -22,7 +22,7 @@ std::optional<DateTime> date_time_in(const std::string& written, int zone_minute
 // "2026-11-20 23:59:00 +01:00".
 std::string written_date_time(std::int64_t seconds, int zone_minutes);
 
-// What is expected, for messages.
+// The expected form, for messages.
 inline constexpr const char* date_time_form = "a time such as 2026-11-20T23:59:00+01:00";
 
 }  // namespace lockstep::grader

@@ -16,15 +16,17 @@ struct FreeSpace {
   std::uintmax_t memory_bytes = 0;                       // that can be had without swapping
 };
 
-// What a unit needs, beside what others are using: an object and a player in the scratch folder, a
-// record in the journal, and the compiler's memory. Each some times more than is usual.
+// The space that a unit needs, besides what others are using: an object and a player in the scratch
+// folder, a record in the journal, and the compiler's memory. Each is some times more than is
+// usual.
 struct Need {
   std::uintmax_t scratch_bytes = 32 << 20, scratch_inodes = 64;
   std::uintmax_t out_bytes = 2 << 20, out_inodes = 8;
   std::uintmax_t memory_bytes = 512 << 20;
 };
 
-// What there is. What a file system or the kernel does not tell counts as plenty.
+// Measures the free space. A figure that the file system or the kernel does not tell counts as
+// plenty.
 FreeSpace free_space(const std::filesystem::path& scratch, const std::filesystem::path& out);
 using SpaceProbe = std::function<FreeSpace()>;
 

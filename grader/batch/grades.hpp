@@ -38,7 +38,7 @@ std::string grades_csv(const nlohmann::json& grades);
 // A line each student: student,points,max_points,graded,reason and the roster's other columns.
 std::string totals_csv(const nlohmann::json& grades);
 
-// What one student may read: the reports of all that was judged.
+// The document that one student may read: the reports of all that was judged.
 nlohmann::json student_report(const nlohmann::json& student,
                               const std::vector<nlohmann::json>& records);
 

@@ -40,7 +40,7 @@ struct Submission {
   std::map<std::string, Answer> answers;  // by address
 };
 
-// Whether the cause says that there is nothing, and not that something was refused.
+// True if the cause says that there is nothing, and not that something was refused.
 bool is_nothing(const std::string& cause);
 
 struct SubmissionLimits {

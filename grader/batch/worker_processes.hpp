@@ -22,8 +22,8 @@ struct Outcome {
   double processor_s = 0;  // of the child and of all that it started
 };
 
-// What becomes of a task whose turn it is: it starts, it is asked about again a moment later, or it
-// is left out and `done` never hears of it.
+// The answer for a task whose turn it is: it starts, `turn` is asked again a moment later, or the
+// task is left out and `done` never hears of it.
 enum class Turn : unsigned char { start, wait, leave_out };
 
 // Calls each task in a child of its own; `done` is told in this process, in the order in which they

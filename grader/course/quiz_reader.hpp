@@ -39,7 +39,7 @@ class QuizReader {
   virtual std::vector<GivenAnswer> answers(const std::string& content,
                                            const std::string& name) const;
 
-  // What the formula is at each point; the points have the same variables.
+  // Computes the formula at each point; the points have the same variables.
   virtual FormulaValues values(const std::string& formula, const std::vector<Point>& points) const;
 };
 

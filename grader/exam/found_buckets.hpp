@@ -24,7 +24,7 @@ struct PlannedBuckets {
   std::string text_of(std::size_t bucket) const;
 };
 
-// Where in its passes a rank is at a time: at the last event that it was given.
+// The position of a rank in its passes at a time: the last event that it was given.
 struct ReachedPass {
   std::size_t pass = 0;
   std::vector<std::size_t> ready;  // parameters whose gradients had come in it, in this order

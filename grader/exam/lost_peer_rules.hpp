@@ -9,8 +9,8 @@
 
 namespace lockstep::grader {
 
-// What is wrong with how `rank` ended; nothing where it threw CommError because a rank was killed,
-// or returned without having been told of a death (then its result is to be looked at).
+// Finds what is wrong with how `rank` ended; nothing if it threw CommError because a rank was
+// killed, or returned without having been told of a death (then its result is to be looked at).
 std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank, const Results& results);
 
 // Plays a case in which a rank dies. What the core finds in it is said as the part's failure, not

@@ -38,7 +38,7 @@ struct ScheduleRules {
   // The likely cause of a plan that takes too long, or keeps too much on a stage.
   std::function<Cause(const JudgedPlan&)> slow{};
   std::function<Cause(const JudgedPlan&, int stage)> large{};
-  // What else a valid plan that is quick enough must be.
+  // A further rule for a plan that is valid and quick enough.
   std::function<std::optional<Failure>(const JudgedPlan&)> order{};
 };
 

@@ -61,8 +61,9 @@ Tally tally_of(const Report& report);
 // same. brief: as graded, but a failing case stays as it was drawn.
 enum class Battery : unsigned char { graded, whole, brief };
 
-// Where the ranks talk: in the judge's world, which measures; or among real processes, which only
-// confirms values: nothing is known of what went over the wire, so there are no points.
+// The world in which the ranks communicate. `judges` is the judge's world, which measures.
+// `processes` are real processes, which only confirm values: the judge sees nothing of the wire, so
+// there are no points.
 enum class PlayerWorld : unsigned char { judges, processes };
 
 struct JudgeOptions {

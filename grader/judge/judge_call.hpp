@@ -31,7 +31,8 @@ struct JudgeAnswer {
 //            program is missing, says that the lab failed, or ends without an answer
 Report call_judge(const std::filesystem::path& judge, const JudgeCall& call);
 
-// What both sides need: the program's ends of the two pipes, and what passes through them.
+// Shared by both sides: the program's ends of the two pipes, and the format of what passes through
+// them.
 inline constexpr int judge_call_fd = 3, judge_answer_fd = 4;
 Bytes to_bytes(const JudgeCall& call);
 Bytes to_bytes(const JudgeAnswer& answer);

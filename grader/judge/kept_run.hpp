@@ -10,7 +10,7 @@ class KeptRun {
  public:
   explicit KeptRun(trace::Timeline* kept) : kept_(kept) {}
 
-  // Where the core writes the next case; nullptr when nobody asks.
+  // The timeline in which the core writes the next case; nullptr if nobody asks.
   trace::Timeline* next(const std::string& title);
   // The last case was found wanting, by the core or by the judge, and is kept: with these words,
   // and with who waited, which only the core knows.

@@ -31,7 +31,7 @@ Cause known_or_likely(Cause own, const Number& number) {
   return likely_cause(number).value_or(std::move(own));
 }
 
-// What is left of a number in an int.
+// The value that is left of a number in an int.
 constexpr std::int64_t in_32_bits(std::int64_t number) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(number));
 }

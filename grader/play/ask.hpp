@@ -13,7 +13,7 @@
 
 namespace lockstep::grader {
 
-// Of a call whose answer says nothing. Throws Error with the service's reason when it refuses.
+// Makes a call whose answer says nothing. Throws Error with the service's reason when it refuses.
 template <typename Call>
 sim::Reply tell(sim::Port& port, const Call& call) {
   const Bytes argument = fields_to_bytes(call);

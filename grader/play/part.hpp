@@ -13,7 +13,7 @@ namespace lockstep::grader {
 
 Bytes play(sim::PlayerCase& played);
 
-// Whether a rank dies during the case, so that the others have to say how their calls ended.
+// `lost`: a rank dies during the case, so that the others have to say how their calls ended.
 enum class Peer : std::uint8_t { stays, lost };
 
 // The group a case is about: the world, or one split off it.

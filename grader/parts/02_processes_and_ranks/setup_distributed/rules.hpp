@@ -11,7 +11,7 @@ namespace lockstep::grader::setup_distributed {
 enum class Written : std::uint8_t { variables, group, all };
 
 struct SetupRun {
-  // Whether the store that these ranks are told of is there: a launcher's may be gone.
+  // The store that these ranks are told of: a launcher's may be gone.
   enum class Store : std::uint8_t { answers, silent };
 
   const std::vector<std::vector<SetupStep>>& ranks;  // by rank, by step

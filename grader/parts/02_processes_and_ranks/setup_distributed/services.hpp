@@ -17,7 +17,7 @@ inline constexpr double setup_call_s = 0.001;
 
 const char* name_of(launch::Backend backend);
 
-// Where the ranks run: a node for each, and what a node is called.
+// The machines on which the ranks run: a node for each rank, and the names of the nodes.
 struct MachineSet {
   std::vector<int> node_of;
   std::vector<std::string> names;
@@ -31,7 +31,7 @@ class ServedStore final : public sim::Service {
   void begin() { store_ = std::make_unique<sim::StoreService>(setup_call_s); }
   void end() { store_.reset(); }
 
-  // What was asked of the store that is served now.
+  // The requests to the store that is served now.
   const std::vector<sim::StoreService::Record>& log() const {
     static const std::vector<sim::StoreService::Record> nothing;
     return store_ ? store_->log() : nothing;

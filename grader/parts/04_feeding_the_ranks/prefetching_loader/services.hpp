@@ -25,7 +25,7 @@ using LoaderLog = std::vector<LoaderEvent>;
 //   Throws  MalformedMessage otherwise
 void require_reports(const LoaderCase& c, const LoaderLog& log);
 
-// What a sample holds: drawn from the salt, so only a read reveals it.
+// The contents of samples. They are drawn from the salt, so only a read reveals them.
 struct Samples {
   std::uint64_t salt = 0;
   std::set<std::int64_t> damaged;

@@ -27,7 +27,7 @@ struct StepProblem {
   std::string description() const;
 };
 
-// What rank `rank` is given. The other ranks' samples stay with the judge.
+// The case of rank `rank`. The other ranks' samples stay with the judge.
 StepCase case_of(const StepProblem& problem, std::uint64_t salt, int rank);
 
 // How one device takes the step: rightly, or in one of the usual wrong variants.

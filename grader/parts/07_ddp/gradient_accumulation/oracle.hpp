@@ -26,10 +26,10 @@ struct AccumulationProblem {
   std::string description() const;
 };
 
-// Of each micro-batch of a step.
+// The labels of each micro-batch of a step.
 Sizes labels_of(const AccumulationProblem& problem, std::size_t step);
 
-// What rank `rank` is given. The other ranks' samples stay with the judge.
+// The case of rank `rank`. The other ranks' samples stay with the judge.
 AccumulationCase case_of(const AccumulationProblem& problem, std::uint64_t salt, int rank);
 
 // How one device accumulates: rightly, or in one of the usual wrong variants.

@@ -7,7 +7,7 @@
 
 namespace lockstep::grader::join_uneven_inputs {
 
-// Of a case of one epoch.
+// Checks the traffic of a case of one epoch.
 void check_traffic(Bench& bench, const Played& played, const JoinProblem& p);
 
 }  // namespace lockstep::grader::join_uneven_inputs

@@ -32,7 +32,7 @@ struct JoinProblem {
   std::string description() const;
 };
 
-// What rank `rank` is given. The other ranks' samples stay with the judge.
+// The case of rank `rank`. The other ranks' samples stay with the judge.
 JoinCase case_of(const JoinProblem& problem, std::uint64_t salt, int rank);
 
 // How the gradients of the live ranks are combined: rightly, or in one of the usual wrong variants.

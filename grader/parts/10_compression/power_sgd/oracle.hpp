@@ -26,9 +26,9 @@ struct Plan {
 };
 Plan plan_of(const PowerSgdSettings& settings);
 
-// What the bucket must be after a call.
+// The bucket that must result from a call.
 Right right_bucket(const LossySeen& seen, std::size_t call, const Problem& p);
-// What must be left on a rank; of Q, behind it, only that they are numbers.
+// The residual that must be left on a rank. For Q, behind it, only that its elements are numbers.
 Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Problem& p);
 
 }  // namespace lockstep::grader::power_sgd

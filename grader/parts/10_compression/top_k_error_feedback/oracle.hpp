@@ -20,7 +20,7 @@ std::int64_t entries_of(std::int64_t count, double fraction);
 
 // The mean of what the ranks must send in a call.
 Right right_mean(const LossySeen& seen, std::size_t call, const Sparsity& asked);
-// What must be left on a rank: exactly, as nothing is computed but one sum.
+// The residual that must be left on a rank, exactly, because nothing is computed but one sum.
 Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Sparsity& asked);
 
 }  // namespace lockstep::grader::top_k_error_feedback
