@@ -141,7 +141,7 @@ std::optional<Failure> wrong_kind(const ScheduleRules& rules, const Plan& plan) 
 }
 
 // The longest time that a stage waits between two of its actions.
-std::optional<Mark> longest_wait(const pipeline::Timeline& timeline) {
+std::optional<Mark> longest_wait(const pipeline::PlanTimeline& timeline) {
   std::optional<Mark> mark;
   double longest = 0;
   for (int stage = 0; std::cmp_less(stage, timeline.stages.size()); ++stage) {

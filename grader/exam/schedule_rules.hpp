@@ -13,7 +13,7 @@ namespace lockstep::grader {
 struct JudgedPlan {
   const ScheduleQuestion& question;
   pipeline::Plan plan;
-  pipeline::Timeline timeline;
+  pipeline::PlanTimeline timeline;
 };
 
 // A backward pass is one action, or two.

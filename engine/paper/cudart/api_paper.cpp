@@ -114,7 +114,7 @@ const char* paperHistory() {
   const std::scoped_lock lock(state->mutex());
   state->told.clear();
   for (const Carried& carried : state->schedule().history()) {
-    const Timeline& timeline = state->timeline();
+    const StreamTimeline& timeline = state->timeline();
     std::array<char, 128> times{};
     std::snprintf(times.data(), times.size(), "%.9f %.9f %.9f %u ", carried.asked_s,
                   carried.began_s, carried.ended_s, timeline.track_of(carried.operation));
