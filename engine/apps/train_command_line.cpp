@@ -53,8 +53,8 @@ void ranks_and_world(Options& options) {
       .only_with({"transport", "modelled-compute"}, "--backend gloo");
 }
 
-// What says nothing about a GPU, or does not run on one yet, is refused for the option that asks
-// for it.
+// Options that say nothing about a GPU, or do not run on one yet, are refused if another option
+// asks for one.
 void where_to_compute(Options& options) {
   const auto on_cpu = [](const Arguments& arguments) { return !uses_gpu(arguments); };
   options.section("where to compute");
@@ -93,9 +93,9 @@ void simulated_ranks(Options& options) {
       .list("fault", "kill:RANK@TIME, kill:RANK@step:K, link:A-B:slow:F, link:A-B:cut")
       .list("slow", "RANK:FACTOR slows this rank's computation by FACTOR")
       .option("jitter", "0", "lengthen each latency by a random fraction, up to this value")
-      .only_if({"data", "data-folder", "tokenizer", "stride", "workers", "checkpoint", "export",
-                "init"},
-               train::needs_numbers, train::has_numbers);
+      .only_if(
+          {"data", "data-folder", "tokenizer", "stride", "workers", "checkpoint", "export", "init"},
+          train::needs_numbers, train::has_numbers);
 }
 
 // Ways to train follow in the same section, and in sections of their own.

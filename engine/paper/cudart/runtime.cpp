@@ -13,7 +13,7 @@
 namespace lockstep::paper {
 namespace {
 
-// What the process has; never destroyed, as destructors of other libraries call cudart.
+// The state of the process; never destroyed, as destructors of other libraries call cudart.
 struct Process {
   Runtime* runtime = nullptr;
   pid_t made_by = 0;

@@ -26,7 +26,7 @@ void check_costs(const Plan& plan, const Costs& costs) {
   }
 }
 
-// What a stage keeps, from action to action.
+// The activations that a stage keeps, from action to action.
 class Kept {
  public:
   explicit Kept(StageTimeline& stage) : stage_(stage) {}

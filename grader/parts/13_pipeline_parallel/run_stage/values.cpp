@@ -1,5 +1,5 @@
-// What each stage must end with: its gradients and, on the stage with the last part, the loss; and
-// what a wrong one tells.
+// Checks what each stage must end with: its gradients and, on the stage with the last part, the
+// loss. It also finds likely causes of a wrong one.
 #include <algorithm>
 #include <cmath>
 
