@@ -18,7 +18,7 @@ void add_note(json& row, const std::string& sentence) {
   row["note"] = note.empty() ? sentence : note + "; " + sentence;
 }
 
-// What a person reads of the loss, also when there was nothing to lose.
+// Writes what a person reads about the loss, also when there was nothing to lose.
 void make_late(json& row, const LatePolicy& policy, const std::string& student,
                std::int64_t handed_in) {
   const std::string address = row.at("exercise");

@@ -108,7 +108,8 @@ class ArchiveReader {
   std::size_t unpacked_ = 0;
 };
 
-// What the archive holds, and the contents of what may be an answer by the end of its path.
+// The members of the archive, with the contents of those that may be an answer by the end of their
+// path.
 struct Members {
   std::vector<Entry> entries;
   std::map<std::size_t, std::optional<std::string>> contents;  // nullopt: too large

@@ -23,8 +23,8 @@ json own_result(const Exercise& exercise, const std::string& verdict, const std:
           {"cause", cause},     {"report", report}, {"seconds", json::object()}};
 }
 
-// What can be short, looked at before each unit. Units at work may free it, so it is waited for;
-// once that was in vain, it is not waited for again until there is enough.
+// Waits before each unit for what can be short. Units at work may free it, so waiting can help;
+// once that was in vain, there is no waiting again until there is enough.
 class Patience {
  public:
   Patience(const ClassSurroundings& surroundings, double limit_s)
@@ -155,7 +155,7 @@ class ClassRun {
     return own_result(exercise(number), "infrastructure", "lab_failed", fit_to_print(how));
   }
 
-  // Whether the other units, rather than the file itself, may have made it what it is.
+  // True if the other units, rather than the file itself, may have made the result what it is.
   static bool is_doubtful(const json& result, const Use& use) {
     if (slept(use)) return false;
     if (charge_of(use) >= costly_s) return true;

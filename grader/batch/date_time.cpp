@@ -88,7 +88,7 @@ bool take_clock(DateTimeReader& in, CivilTime& clock) {
   return take_seconds(in, clock);
 }
 
-// What comes last: a zone or nothing. Anything else is no moment.
+// The end of a time: a zone or nothing. Anything else is no time.
 struct Ending {
   bool is_read = false;
   std::optional<int> zone_minutes = {};

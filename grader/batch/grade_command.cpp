@@ -130,7 +130,7 @@ void begin(Journal& journal, const Plan& plan, const GradeRequest& request, cons
   append_if_new(journal, plan.record);
 }
 
-// What a person asks for beside the judge's results: lateness, overrides, a second judgement.
+// The wishes of a person besides the judge's results: lateness, overrides, a second judgement.
 struct Wishes {
   std::vector<json> records;
   std::vector<std::string> timeless;  // students of whom no hand-in time is known
@@ -235,7 +235,8 @@ std::string secret_of(const GradeRequest& request, const Journal& journal, const
   return kept_secret(out / "seed");
 }
 
-// What the command line leaves open is the journal's, or the default.
+// Completes the request: what the command line leaves open comes from the journal, or is the
+// default.
 Plan complete(const GradeRequest& request, Lab& lab, const Journal& journal, const fs::path& out) {
   Plan plan;
   plan.limits.jobs = request.jobs;
@@ -278,7 +279,7 @@ std::size_t not_judged(const json& grades) {
   return rows;
 }
 
-// What is said of a student whose files used up the budget.
+// The sentence about a student whose files used up the budget.
 std::string beyond_budget_in(const json& student, const ClassLimits& limits) {
   std::size_t rows = 0;
   for (const json& row : student.at("rows")) rows += row.at("cause") == "student_budget";

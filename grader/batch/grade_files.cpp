@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Where the time went: no part of the grades, which are the same in every run.
+// The times of a run. They are no part of the grades, which are the same in every run.
 json times_of(const std::vector<json>& records) {
   json times = json::array();
   for (const json& record : records) {
@@ -61,8 +61,8 @@ ClassBook under_pseudonyms(const fs::path& out, const std::vector<json>& records
   return written;
 }
 
-// What an earlier run wrote in other formats or under other names: it is no longer true, and it
-// tells names that are hidden now.
+// Removes what an earlier run wrote in other formats or under other names: it is no longer true,
+// and it tells names that are hidden now.
 void remove_others(const fs::path& out, const std::set<fs::path>& written) {
   std::vector<fs::path> others;
   for (const char* file : {"grades.json", "grades.csv", "totals.csv", "gradebook.csv", "canvas.csv",

@@ -30,7 +30,7 @@ std::int64_t moment_of_cell(const std::string& written, const std::string& where
                         sim::printable(written, 60), "'"));
 }
 
-// Of a student's whole hand-in; nothing when nobody says it.
+// The time of a student's whole hand-in; nothing if nobody says it.
 std::optional<std::int64_t> time_of_hand_in(const std::string& source, const Submission& submission,
                                             const Roster& roster, const LatePolicy& policy) {
   if (source == time_of_gradescope) {

@@ -19,7 +19,7 @@ std::string last_two(const std::string& path) {
   return before == std::string::npos ? path : path.substr(before + 1);
 }
 
-// Whether it lies below one of the course's own folders, which hold no student's work.
+// True if it lies below one of the course's own folders, which hold no student's work.
 bool is_of_course(const std::string& path) {
   const std::string whole = "/" + path;
   return whole.find("/exercises/") != std::string::npos ||

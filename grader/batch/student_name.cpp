@@ -76,7 +76,7 @@ HandInName by_moodle(const std::string& name, const std::string& pattern) {
   return {{pattern == "moodle-id" ? id : name.substr(0, dash)}, id + name.substr(mark), 0};
 }
 
-// What all names begin with, up to and with a dash.
+// The common beginning of all names, up to and with a dash.
 std::string common_beginning(const std::vector<std::string>& names) {
   std::string same = names.empty() ? "" : names.front();
   for (const std::string& name : names) {

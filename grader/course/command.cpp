@@ -83,7 +83,7 @@ class Patience {
          worked_at_s_ = 0;  // what had been used when it last got on, and when that was
 };
 
-// What is done with what a command prints.
+// Handles the output of a command.
 struct Listener {
   const std::function<void(const std::string&)>& heard;
   const std::function<void(double)>& waits;

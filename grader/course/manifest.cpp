@@ -166,7 +166,7 @@ void read_lesson(Entry& entry, const fs::path& manifests, Draft& draft) {
   draft.course.lessons.push_back(std::move(lesson));
 }
 
-// What the path names, in its order; then the rest, lesson by lesson.
+// Orders the exercises: those that the path names, in its order; then the rest, lesson by lesson.
 void lay_path(const Entry& entry, const std::vector<std::string>& named, Course& course) {
   const auto add = [&](const auto& wanted) {
     bool found = false;

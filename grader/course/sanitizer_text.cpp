@@ -10,7 +10,7 @@
 namespace lockstep::grader {
 namespace {
 
-// What the names of AddressSanitizer mean.
+// The meanings of AddressSanitizer's names.
 std::string meaning_of(const std::string& kind) {
   static const std::map<std::string, std::string> meanings{
       {"heap-buffer-overflow",

@@ -94,7 +94,7 @@ bool used_up_its_time(const CommandResult& result) {
   return limit > 0 && result.processor_s >= nearly * limit;
 }
 
-// What is said of a compiler that failed, and whose doing it is.
+// Explains why a compiler failed, and whose doing it is.
 void explain(const CommandResult& result, const std::string& shown, StudentBuild& build) {
   if (used_up_its_time(result)) {
     build.cause = "compile_time";
@@ -125,7 +125,7 @@ void forget_old_players(const fs::path& folder) {
     if (!part && file.extension() == ".player") {
       players.emplace_back(fs::last_write_time(file, gone), file);
     }
-    // What a build that was ended in the middle left behind.
+    // The remains of a build that was ended in the middle are removed.
     if (part && fs::last_write_time(file, gone) < long_ago) fs::remove(file, gone);
   }
   if (players.size() <= players_kept) return;
@@ -137,8 +137,8 @@ void forget_old_players(const fs::path& folder) {
   }
 }
 
-// Whether the player is there. From now on it is among those used last, which no other check of
-// the same exercise forgets while this one needs it.
+// Returns true if the player is there. From then on it is among those used last, which no other
+// check of the same exercise forgets while this one needs it.
 bool is_kept(const fs::path& player) {
   std::error_code missing;
   fs::last_write_time(player, fs::file_time_type::clock::now(), missing);

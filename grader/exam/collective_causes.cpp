@@ -10,7 +10,7 @@
 namespace lockstep::grader {
 namespace {
 
-// Where a value comes from if it is in some rank's input: "element 3 of rank 2's data".
+// The origin of a value that is in some rank's input: "element 3 of rank 2's data".
 std::string origin_of(const std::vector<Scene>& calls, std::size_t call, double value) {
   for (std::size_t c = 0; c < calls.size(); ++c) {
     for (std::size_t rank = 0; rank < calls[c].ranks.size(); ++rank) {
@@ -25,7 +25,7 @@ std::string origin_of(const std::vector<Scene>& calls, std::size_t call, double 
   return {};
 }
 
-// Whether a value is what room holds that a receive was posted for, once or summed up to N times.
+// True if a value is that of memory for which a receive was posted, once or summed up to N times.
 bool was_posted(DType dtype, double value, std::size_t ranks) {
   const Bytes element(bytes_of(dtype), std::byte{comm::posted_byte});
   const double posted = as_doubles(dtype, element).front();
@@ -83,7 +83,7 @@ Cause likely_cause_of_operator(const Sums& sums, std::size_t first, std::span<co
                            "each rank's value exactly once")};
 }
 
-// What is wrong with the whole of a reduction says more than one element of it.
+// The likely cause of a reduction as a whole, which says more than one element of it.
 std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
                                          std::span<const double> seen, std::size_t at) {
   const auto n = static_cast<double>(sums.of.ranks);
@@ -139,7 +139,7 @@ std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
   return Cause{story.ends_with("missing") ? "rank_missing" : "rank_twice", story};
 }
 
-// What the buffer as a whole says, where its first wrong element does not.
+// The likely cause by the buffer as a whole, if its first wrong element tells none.
 std::optional<Cause> likely_cause_of_all(const std::vector<Scene>& calls, std::size_t call,
                                          std::size_t rank, std::size_t buffer,
                                          std::span<const double> seen) {

@@ -72,7 +72,7 @@ std::vector<CollectiveProblem> priced(CaseRunner& runner, Roots roots, Reduces r
   }
   problems.push_back(
       {.members = whole_world(3), .count = large, .dtype = DType::float32, .calls = 1});
-  // What no memory holds: 32 bits are too few for its borders.
+  // Sizes that no memory holds: 32 bits are too few for their borders.
   for (const int n : {8, 13}) {
     problems.push_back({.members = whole_world(n),
                         .count = huge,
@@ -84,7 +84,7 @@ std::vector<CollectiveProblem> priced(CaseRunner& runner, Roots roots, Reduces r
   return problems;
 }
 
-// What the group's elements are, for a person: "7 elements of int64, sum, root 2".
+// Describes the group's elements for a person: "7 elements of int64, sum, root 2".
 std::string described(const CollectiveContract& contract, const CollectiveProblem& p) {
   return text(grouped(p.count), p.count == 1 ? " element of " : " elements of ", name_of(p.dtype),
               beyond(p), p.elements == Elements::none ? " on a device that holds sizes only" : "",

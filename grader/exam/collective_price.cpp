@@ -93,7 +93,7 @@ std::string why_pieces(std::int64_t messages, std::int64_t ranks, const char* wa
               "; the buffer travels in pieces, or more than once");
 }
 
-// Who sends to whom is part of what an algorithm is.
+// Checks who sends to whom, which is part of an algorithm.
 void check_reach(CaseRunner& runner, const Played& played, const CollectiveProblem& p,
                  const Price& price) {
   for (const auto& message : played.counters.messages) {

@@ -31,7 +31,7 @@ std::string place_of(int rank, std::size_t call, const Holding& held) {
   runner.fail(played, failure);
 }
 
-// What was added to each value of a buffer: of a sum, by every rank.
+// The offset that was added to each value of a buffer; in a sum, by every rank.
 std::int64_t offset_of(const CollectiveProblem& p, const Holding& held) {
   return held.reduced() && p.op == ReduceOp::sum ? p.size() * p.offset : p.offset;
 }
@@ -78,7 +78,8 @@ Cause cause_of(const CollectiveProblem& p, const std::vector<Scene>& calls, std:
                int rank, std::size_t buffer, std::span<const double> seen, std::size_t at) {
   const auto place = static_cast<std::size_t>(rank);
   const Holding& held = calls[call].ranks[place][buffer];
-  // Of numbers of 58 bits and more a double rounds the last ones away, of 28 and more a float.
+  // A double rounds the last bits of numbers of 58 bits and more away, a float those of 28 and
+  // more.
   const double rounding = p.dtype == DType::int64 ? 1 << 12 : p.dtype == DType::int32 ? 1 << 10 : 0;
   if (p.offset != 0 && at < seen.size() && at < held.after.size() &&
       std::fabs(seen[at] - held.after[at]) <= rounding) {
@@ -90,7 +91,7 @@ Cause cause_of(const CollectiveProblem& p, const std::vector<Scene>& calls, std:
   return likely_cause(calls, p.dtype, call, place, buffer, seen, at);
 }
 
-// What ranks hold, buffer by buffer.
+// Compares what ranks hold, buffer by buffer.
 class Comparison {
  public:
   Comparison(CaseRunner& runner, const Played& played, const CollectiveProblem& p,
@@ -114,7 +115,7 @@ class Comparison {
   std::int64_t bytes_peak() const { return bytes_peak_; }
 
  private:
-  // Whether the rank holds a result, in a case in which another one dies.
+  // True if the rank holds a result, in a case in which another one dies.
   bool returned(int rank, ByteReader& result) {
     const LostPeerEnding seen = read_fields<LostPeerEnding>(result);
     if (auto failure = failure_of(seen, rank, *played_.results)) {

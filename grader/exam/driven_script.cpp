@@ -110,7 +110,8 @@ class Writer {
   std::vector<ScriptedEvent> events_;
 };
 
-// What rank `rank` holds of parameter i when pass p is over for it, before anything is reduced.
+// Adds what rank `rank` holds of parameter i when pass p is over for it, before anything is
+// reduced.
 void add_share(DrivenGradient& gradient, const DrivenScript& script, std::uint64_t salt,
                std::size_t p, std::size_t i, int rank, const std::vector<double>& kept) {
   const DrivenPass& pass = script.passes[p];

@@ -75,7 +75,7 @@ void check_shape(CaseRunner& runner, const Played& played, const GradientPlan& p
        text_of_shape(wanted), text_of_shape(report.shape), text("rank ", rank, ", parameter ", i));
 }
 
-// Whether a collective had twice the bytes of a gradient of a half type, or of all of them.
+// True if a collective had twice the bytes of a gradient of a half type, or of all of them.
 bool travels_wider(const sim::Counters& counters, const GradientPlan& plan) {
   if (bytes_of(plan.dtype) != 2) return false;
   std::vector<std::int64_t> wide{2 * plan.bytes()};

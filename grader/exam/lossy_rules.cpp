@@ -23,7 +23,7 @@ double tolerance_at(const Right& right, std::size_t i) {
   return right.tolerance.empty() ? 0 : right.tolerance[i];
 }
 
-// Of the shorter length where lengths differ.
+// Compares the shorter length if lengths differ.
 std::optional<std::size_t> first_wrong(const Numbers& seen, const Right& right) {
   const std::size_t common = std::min(seen.size(), right.values.size());
   for (std::size_t i = 0; i < common; ++i) {
@@ -33,8 +33,8 @@ std::optional<std::size_t> first_wrong(const Numbers& seen, const Right& right) 
   return std::nullopt;
 }
 
-// Whether `seen` is what a mistake gives, which may round as a right answer may: by as much of what
-// it gives.
+// True if `seen` is what a mistake gives. It may round as a right answer may, by as much of what it
+// gives.
 bool fits(const Numbers& seen, const Numbers& gives, const Right& right) {
   if (seen.size() != gives.size() || seen.size() != right.values.size()) return false;
   for (std::size_t i = 0; i < seen.size(); ++i) {

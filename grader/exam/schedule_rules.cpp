@@ -63,7 +63,7 @@ std::string marked_list(const Plan& plan, int stage, std::optional<std::size_t> 
   return list + (to < actions.size() ? " …" : "");
 }
 
-// Whether forward passes count from 0, and go on behind the last of a few micro-batches.
+// True if forward passes count from 0, and go on behind the last of a few micro-batches.
 bool warms_up_too_far(const Plan& plan, const PlanFault& fault) {
   if (plan.micro_batches >= plan.stages || fault.action.micro_batch < plan.micro_batches ||
       fault.action.chunk >= plan.chunks) {
@@ -207,7 +207,7 @@ std::optional<Failure> wrong_schedule(const ScheduleRules& rules, Aspect aspect,
     case Aspect::memory:
       return too_large(rules, judged);
     case Aspect::order:
-      // What is too slow was told of already.
+      // A plan that is too slow was reported already.
       return too_slow(rules, judged) ? std::nullopt : rules.order(judged);
   }
   return std::nullopt;

@@ -20,7 +20,7 @@ int ranks_of(const sim::CollectiveRecord& record) {
   return static_cast<int>(record.entered_s.size());
 }
 
-// What the busiest rank sends of a native collective.
+// The bytes that the busiest rank sends in a native collective.
 double share_of(const sim::CollectiveRecord& record) {
   const auto& traits = sim::traits_of(record.kind);
   const int ranks = ranks_of(record);

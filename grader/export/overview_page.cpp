@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// Of one exercise or lesson, over all students.
+// The tally of one exercise or lesson, over all students.
 struct Tally {
   std::array<int, 5> by_status{};  // by RowStatus
   int points = 0, max_points = 0;
@@ -95,7 +95,7 @@ std::string exercises_table(const ClassBook& book, const std::map<std::string, T
   return out + "</table>\n";
 }
 
-// What went wrong, by exercise, verdict and the check that showed it.
+// The table of what went wrong, by exercise, verdict and the check that showed it.
 std::string causes_table(const ClassBook& book) {
   constexpr std::size_t shown_max = 25;
   std::map<std::array<std::string, 4>, int> counts;
@@ -128,7 +128,7 @@ std::string causes_table(const ClassBook& book) {
   return out + "</table>\n";
 }
 
-// What a person should look at: rows that are late, by hand or not final.
+// Remarks for a person to look at: rows that are late, by hand or not final.
 std::string remarks_on(const json& student) {
   int late = 0, by_hand = 0, lost = 0;
   for (const json& row : student.at("rows")) {

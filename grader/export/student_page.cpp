@@ -34,7 +34,7 @@ std::string points_of(const json& row) {
   return is_open(row) ? text("? of ", most) : text(row.at("points").get<int>(), " of ", most);
 }
 
-// What a student should read of a row beside its points.
+// The text of a row that a student should read besides its points.
 struct Detail {
   std::string sentence, check, where, replay, note, comment;
   std::size_t others = 0;  // checks that failed, too

@@ -77,7 +77,8 @@ class Judgement {
   }
 
  private:
-  // Of a part that is judged in steps: what the steps earn that hold, and which one is next.
+  // Counts the steps of a part that is judged in steps: what the steps earn that hold, and which
+  // one is next.
   void count_steps() {
     const bool whole = report_.verdict == Verdict::pass;
     if (whole || report_.verdict == Verdict::infrastructure || report_.only_case) return;

@@ -14,7 +14,7 @@ bool near(const WrongValues& values, std::size_t e, double seen, double expected
   return std::fabs(seen - expected) <= tolerance;
 }
 
-// Whether every element is what `wanted` says of it.
+// True if every element is what `wanted` says of it.
 bool everywhere(const WrongValues& values, const std::function<double(std::size_t)>& wanted) {
   if (values.seen.size() != values.expected.size() || values.seen.empty()) return false;
   for (std::size_t e = 0; e < values.seen.size(); ++e) {

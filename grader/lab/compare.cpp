@@ -115,7 +115,7 @@ ComparedRow yours(const Lab& lab, const StudentProgram& sim, const Exercise& par
   return row;
 }
 
-// Of a collective that is priced and not sent: what its usual algorithm would send.
+// The bytes that the usual algorithm would send, for a collective that is priced and not sent.
 double modelled_bytes(const json& report) {
   sim::Counters counters;
   for (const json& one : report.at("collectives")) {

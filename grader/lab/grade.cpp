@@ -51,7 +51,7 @@ void say_where_it_is_unsolved(const Lab& lab, const Exercise& exercise,
   }
 }
 
-// What a sanitizer printed is what the crash was.
+// Reads what a sanitizer printed, which is what the crash was.
 void read_sanitizers(const std::string& shown, Report& report) {
   report.aside = "with sanitizers: no points";
   report.points = 0;
@@ -71,7 +71,7 @@ void read_sanitizers(const std::string& shown, Report& report) {
   }
 }
 
-// What such players need: all of the address space, and more time.
+// Grants what such players need: all of the address space, and more time.
 void loosen(JudgeOptions& options, PlayerKind kind) {
   if (kind == PlayerKind::usual) return;
   options.limits.memory_bytes = 0;

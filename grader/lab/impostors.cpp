@@ -49,7 +49,7 @@ class NamedImpostors {
   fs::path folder_;
 };
 
-// What the impostors came through of one exercise.
+// The checks of one exercise that impostors came through.
 class ImpostorTrial {
  public:
   ImpostorTrial(const Lab& lab, const Exercise& exercise) : lab_(lab), exercise_(exercise) {}

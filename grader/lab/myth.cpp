@@ -33,7 +33,8 @@ Options myth_options() {
   return options;
 }
 
-// What the program hands to myth::claim("…"): one string, or several that are put together.
+// The text that the program hands to myth::claim("…"): one string, or several that are put
+// together.
 std::string claim_in(const std::string& source) {
   std::smatch call;
   const std::regex claim(R"re(myth::claim\(((?:\s*"(?:[^"\\\n]|\\.)*")+)\s*\))re");

@@ -9,7 +9,7 @@
 namespace lockstep::grader {
 namespace {
 
-// What Markdown's authors write in a question, as HTML on one line: `code` spans, paragraphs.
+// The Markdown of a question as HTML on one line: `code` spans, paragraphs.
 std::string html_of(const std::string& words) {
   std::string out;
   bool code = false;

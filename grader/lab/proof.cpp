@@ -165,7 +165,7 @@ class Prover {
     return wrong.empty() ? 1 : 0;
   }
 
-  // What of the report is not as it is to be; "" when all is.
+  // Says what in the report is not as it must be; "" if all is.
   std::string wrong_with(const std::string& verdict, const std::string& says) const {
     const std::string seen(name_of(report_.verdict));
     if (seen != verdict) {

@@ -48,7 +48,8 @@ std::vector<fs::path> with_headers(const fs::path& root, std::vector<fs::path> f
   return files;
 }
 
-// What the compiler noted that it read for the precompiled header: "a.gch: \", " b.hpp c.hpp \".
+// The files that the compiler noted to have read for the precompiled header: "a.gch: \", " b.hpp
+// c.hpp \".
 std::vector<fs::path> read_for(const fs::path& precompiled) {
   const fs::path list = precompiled.string() + ".d";
   std::vector<fs::path> files{list, precompiled.string() + ".gch"};

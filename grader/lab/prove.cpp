@@ -31,7 +31,7 @@ std::vector<const Exercise*> asked_for(const Lab& lab, const Words& names) {
   return exercises;
 }
 
-// What is printed while proofs go on: a line as each ends, and on a terminal how far they are.
+// Prints while proofs go on: a line as each ends, and on a terminal how far they are.
 class Telling {
  public:
   explicit Telling(std::size_t exercises) : all_(exercises) { show(); }

@@ -48,7 +48,7 @@ std::string how_to_answer(const Question& question) {
   return out + ".";
 }
 
-// Whether a choice names an option, and an order names each once: no key is needed to tell.
+// True if a choice names an option, and an order names each once. No key is needed to tell.
 bool names_options(const Question& question, const std::string& answer) {
   const std::string letters = letters_of_options(question), given = letters_of(answer);
   if (letters.empty()) return true;

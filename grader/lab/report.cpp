@@ -71,7 +71,7 @@ void describe_failure(std::string& out, const Grade& grade, const CheckReport& c
   field(out, "replay", check.replay);
 }
 
-// What each rank printed, its first lines.
+// Shows the first lines of what each rank printed.
 void show_output(std::string& out, const Report& report) {
   constexpr int lines_max = 20;
   for (const auto& [rank, printed] : report.output) {

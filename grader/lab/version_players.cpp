@@ -39,7 +39,7 @@ std::vector<std::string> lines_of_nm(const fs::path& object, const std::string& 
   return lines;
 }
 
-// What an object defines: "0000000000000000 T name", told twice in the same order.
+// The symbols that an object defines: "0000000000000000 T name", told twice in the same order.
 std::vector<Symbol> symbols_of(const fs::path& object) {
   constexpr std::size_t type_at = 17, name_at = 19;
   const auto linked = lines_of_nm(object, "--no-demangle");
@@ -54,7 +54,8 @@ std::vector<Symbol> symbols_of(const fs::path& object) {
   return symbols;
 }
 
-// What g++ and clang call the function that fills a file's variables before main begins.
+// True for the function that fills a file's variables before main begins, by the names of g++ and
+// clang.
 bool fills_variables(const Symbol& symbol) { return symbol.linked.starts_with("_GLOBAL__"); }
 
 bool is_variable(const Symbol& symbol) {
@@ -184,7 +185,7 @@ std::optional<VersionPlayers::Versions> VersionPlayers::take(const Versions& ver
   if (taken.empty()) return std::nullopt;
   const StudentBuild first = *player_of(taken.front());
   if (first.cause.empty()) return std::nullopt;
-  // What one of them uses is defined nowhere.
+  // A symbol that one of them uses is defined nowhere.
   for (const fs::path& file : taken) shared_.erase(file);
   Versions wrong;
   for (const Version& version : versions) {

@@ -19,8 +19,8 @@
 namespace lockstep::grader {
 namespace {
 
-// Who saves again and again must not wait for an endless loop: the verdict is there within three
-// seconds, with what compiling takes.
+// A student who saves again and again must not wait for an endless loop: the verdict is there
+// within three seconds, besides compiling.
 sim::PlayerLimits limits_of_watch(const Lab& lab) {
   sim::PlayerLimits limits = lab.limits;
   limits.idle_s = 1.5;

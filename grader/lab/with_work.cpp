@@ -36,7 +36,7 @@ std::string why_replaced(const Lab& lab, const Exercise& part) {
   return text("your file is judged '", name_of(report.verdict), "'");
 }
 
-// Whether the run has "--all-reduce ring", or both of "--pp and --schedule 1f1b".
+// True if the run has "--all-reduce ring", or both of "--pp and --schedule 1f1b".
 bool has_all(std::string_view settings, const Arguments& run) {
   constexpr std::string_view joint = " and ";
   const std::size_t at = settings.find(joint);

@@ -15,14 +15,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What students are told, wherever it lies; never solutions/, and nothing of the grader.
+// The files that tell students something, wherever they lie; never solutions/, and nothing of the
+// grader.
 constexpr const char* told_to_students =
     "exercises/*.md\nexercises/*.toml\nexercises/*.cpp\nlessons/*.md\nlessons/*.cpp\n"
     "lessons/*.hpp\nlessons/*.py\nlessons/*.awk\nlessons/*.sh\nlessons/*.toml\n"
     "!lessons/*/broken/*.cpp\ndocs/*.md\nengine/*.hpp\n"
     "engine/trace/page/*\n";  // every timeline is such a page
 
-// What the judge says in its reports are the literals here.
+// The literals in these files are what the judge says in its reports.
 constexpr const char* says_to_students = "grader/parts/*.cpp\ngrader/exam/*.cpp\n";
 
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }

@@ -22,7 +22,7 @@ const std::vector<std::string> programs{"lab-tool", "lockstep-run", "train",
                                         "generate", "sim",          "smoke"};
 // Those of them that can be linked with other parts.
 const std::vector<std::string> linked{"train", "sim", "smoke"};
-// What the players of parts are linked with, of every kind: no programs.
+// The targets with which players of every kind are linked: no programs.
 const std::set<std::string> of_players{"players", "player-shared", "player-sanitized"};
 
 std::string list_of_files(const Lab& lab) {

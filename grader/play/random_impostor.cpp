@@ -115,7 +115,7 @@ Plan random_plan(Dice& dice, std::size_t ranks) {
   return plan;
 }
 
-// Of a case that begins with its form.
+// Questions of a case that begins with its form.
 struct SplitQuestions {
   SplitForm form = SplitForm::questions;
   std::vector<SplitQuestion> list;

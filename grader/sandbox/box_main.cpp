@@ -174,7 +174,7 @@ unsigned free_uid(const Orders& orders) {
   give_up("all user ids from " + std::to_string(orders.uid) + " on are taken");
 }
 
-// Of root's rights the one to pass closed folders and to read, kept over a change of user.
+// Keeps one of root's rights over a change of user: that to pass closed folders and to read.
 void keep_reach() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   const __u32 reach = 1U << CAP_DAC_READ_SEARCH;

@@ -72,7 +72,7 @@ FormulaValues read_values(ByteReader& in) {
 ConfinedQuizReader::ConfinedQuizReader(const Places& places, const std::filesystem::path& folder)
     : program_(places.build / "bin" / "lab-reader"), folder_(folder) {}
 
-// What the reader says after its '+'.
+// Returns what the reader says after its '+'.
 std::string ConfinedQuizReader::asked(const std::string& kind, const std::string& content,
                                       const std::string& name, const std::string& otherwise) const {
   const std::filesystem::path file = folder_ / (kind + ".given");

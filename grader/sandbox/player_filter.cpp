@@ -36,7 +36,7 @@ constexpr int allowed[] = {
     SCMP_SYS(arch_prctl), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getgid), SCMP_SYS(getegid),
     SCMP_SYS(uname), SCMP_SYS(exit), SCMP_SYS(exit_group)};
 
-// What only an attack asks for: it ends there, and the verdict says so.
+// System calls that only an attack makes: it ends there, and the verdict says so.
 constexpr int fatal[] = {SCMP_SYS(ptrace),
                          SCMP_SYS(process_vm_readv),
                          SCMP_SYS(process_vm_writev),
@@ -68,7 +68,7 @@ constexpr int fatal[] = {SCMP_SYS(ptrace),
                          SCMP_SYS(iopl),
                          SCMP_SYS(ioperm)};
 
-// What a compiler never asks for, besides those.
+// Further system calls that a compiler never makes.
 constexpr int sockets_and_more[] = {SCMP_SYS(socket),
                                     SCMP_SYS(socketpair),
                                     SCMP_SYS(connect),

@@ -111,7 +111,8 @@ std::string try_profile(Profile profile, const Places& places, const fs::path& a
   return leaks;
 }
 
-// What is no business of a stranger's source: each by itself, since the first may end the compiler.
+// Files that are no business of a stranger's source. Each is tried by itself, since the first may
+// end the compiler.
 Layer hidden_files(const Places& places, const Sandbox& sandbox, const fs::path& folder,
                    const std::string& compiler) {
   Layer layer{"compiler: files", "it sees none of the course's", true};

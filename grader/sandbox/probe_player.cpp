@@ -60,7 +60,7 @@ int try_memory(std::size_t bytes) {
   return 0;
 }
 
-// What no frame needs of the line, in ways that leave it as it is: nothing is sent with them.
+// Uses the line in ways that no frame needs and that leave it as it is: nothing is sent with them.
 int try_out_of_band() { return outcome_of(::send(line, "", 0, MSG_OOB | MSG_NOSIGNAL)); }
 
 int try_to_attach() {

@@ -42,7 +42,7 @@ void copy_headers(const fs::path& engine, const fs::path& to) {
   }
 }
 
-// Whether every user can go there and read it.
+// True if every user can go there and read it.
 bool is_open(const fs::path& file) {
   std::error_code gone;
   const auto has = [&](const fs::path& path, fs::perms right) {

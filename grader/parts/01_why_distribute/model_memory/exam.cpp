@@ -77,7 +77,7 @@ std::string text_of(const MemoryQuestion& q) {
               ", batch ", q.batch);
 }
 
-// What is wrong with any count, whichever field it is in.
+// The likely cause of a wrong count, whichever field it is in.
 std::optional<Cause> wrong_scale(Wide seen, Wide expected) {
   const auto low = static_cast<std::int32_t>(static_cast<std::uint32_t>(expected));
   if (seen == low || seen == static_cast<std::uint32_t>(low)) {

@@ -176,7 +176,7 @@ Failure other_epochs(const Play& play, const BatchService& service, int epoch) {
                          .seen = seen});
 }
 
-// What the judge saw itself while it served.
+// The failure by what the judge saw itself while it served.
 std::optional<Failure> reading_failure(const Play& play, const BatchService& service) {
   const Problem& p = play.problem;
   const auto all = static_cast<std::size_t>((p.samples + p.batch - 1) / p.batch);
@@ -249,7 +249,7 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   }
 }
 
-// Whether the loss of an epoch rises before the last one.
+// True if the loss of an epoch rises before the last one.
 bool rises(const Play& play) {
   const auto losses = play.trained(Variant::right, Mean::over_samples).losses;
   for (std::size_t epoch = 1; epoch + 1 < losses.size(); ++epoch) {

@@ -113,7 +113,7 @@ Cause wrong_updates_counted(const TimeQuestion& q, std::int64_t seen) {
   return {"other_updates", "the number of updates is tokens / batch_tokens, rounded up"};
 }
 
-// What `seen` counts if it is the right time in another unit; or nullptr.
+// The unit of `seen` if it is the right time in another unit; or nullptr.
 const char* other_unit(double seen, double seconds) {
   if (near(seen, seconds / 60)) return "minutes";
   if (near(seen, seconds / 3600)) return "hours";

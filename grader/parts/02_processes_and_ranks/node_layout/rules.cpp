@@ -160,7 +160,7 @@ bool is_same_number(const std::string& seen, const std::string& expected) {
   }
 }
 
-// What the variable is, for a value that no usual mistake gives.
+// Says what the variable is, for a value that no usual mistake gives.
 std::string contract_of(const std::string& name) {
   if (name == "RANK") return "RANK is the process's number in the world, counted node by node";
   if (name == "LOCAL_RANK") return "LOCAL_RANK is the process's number on its node, from 0";
@@ -173,7 +173,7 @@ std::string contract_of(const std::string& name) {
   return "MASTER_PORT is the port of `master`";
 }
 
-// What the seen value would be right for, if for anything.
+// Says what the seen value would be right for, if for anything.
 std::string meaning_of_other(const std::string& name, const LayoutQuestion& q,
                              const std::string& seen) {
   const bool digits =

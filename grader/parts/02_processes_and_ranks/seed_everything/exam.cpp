@@ -27,8 +27,8 @@ struct SeedAnswer {
   int process = 0;
 };
 
-// What a stream depends on; numbers that do not matter for a purpose are -1. Two questions with the
-// same stream must get the same seed.
+// The inputs on which a stream depends; numbers that do not matter for a purpose are -1. Two
+// questions with the same stream must get the same seed.
 using Stream = std::array<std::int64_t, 5>;  // run seed, data, tensor, pipeline, worker
 Stream stream_of(const SeedQuestion& q, std::size_t purpose) {
   Stream stream{static_cast<std::int64_t>(q.run_seed), -1, -1, -1, -1};

@@ -91,7 +91,7 @@ Bytes play(sim::PlayerCase& played) {
     pass_time(played.port, step.after_s);
     if (!step.comes) continue;
     tell({.kind = Kind::calls});
-    // What goes wrong is reported when everything has been unwound.
+    // A failure is reported when everything has been unwound.
     try {
       tell(outcome_of<SessionReport>([&]() -> SessionReport {
         JudgesMachine machine(played, step.gpus);

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = SessionReport::Kind;
 
-// Whether the text names the variable, and not only a longer one that ends or begins with it.
+// True if the text names the variable, and not only a longer one that ends or begins with it.
 bool names(const std::string& text, const std::string& variable) {
   const auto in_a_name = [&](std::size_t at) {
     return at < text.size() &&
@@ -173,7 +173,7 @@ void check_setup(CaseRunner& runner, const Played& played, const SetupRun& run) 
                                 {Kind::ranks_missing, Kind::usage_error, Kind::comm_error,
                                  Kind::other_error, Kind::not_written}};
   std::vector<View> whole;
-  // What failed first is the reason why others failed later.
+  // The first failure is the reason why others failed later.
   std::map<std::tuple<std::uint32_t, double, int>, View> views;
   for (std::uint32_t step = 0; step < run.ranks.front().size(); ++step) {
     for (int rank = 0; std::cmp_less(rank, run.ranks.size()); ++rank) {

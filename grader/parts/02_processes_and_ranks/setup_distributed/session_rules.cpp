@@ -53,7 +53,7 @@ std::string shared_key(const View& view) {
        "one group of all ranks", *view.run.machines.apart, Verdict::mismatch);
 }
 
-// Where it looked for the store, if not where it is told.
+// Says where it looked for the store, if not where it was told.
 std::string looked_elsewhere(const View& view) {
   const comm::Endpoint right = view.store();
   for (const auto& connected : view.in_this_step(view.run.machines.connects)) {
@@ -71,7 +71,7 @@ std::string looked_elsewhere(const View& view) {
   return {};
 }
 
-// What the part may still lack is not asked for.
+// Parts that may still be missing are not asked for.
 bool may_stop(const View& view) {
   return view.run.asks_for != Written::all && view.outcome().kind == Kind::not_written;
 }

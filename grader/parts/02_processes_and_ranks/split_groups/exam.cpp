@@ -261,7 +261,7 @@ void check_tokens(CaseRunner& runner, const Played& played, const Named& named,
   }
 }
 
-// What the judge routed: nothing may leave a group.
+// Checks what the judge routed: nothing may leave a group.
 void check_reach(CaseRunner& runner, const Played& played, const Named& named) {
   for (const sim::MessageRecord& message : played.counters.messages) {
     const int from = named[static_cast<std::size_t>(message.src)].color;

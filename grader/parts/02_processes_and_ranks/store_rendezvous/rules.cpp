@@ -43,8 +43,8 @@ struct View : RankInStep<MeetingRun> {
   }
 };
 
-// Whether the address is one that some rank had in another meeting, and why it was taken for that
-// of rank `place` in this one.
+// Says, if the address is one that some rank had in another meeting, why it was taken for that of
+// rank `place` in this one.
 std::string other_meeting_of(const View& view, const Endpoint& seen, std::ptrdiff_t place) {
   for (std::size_t rank = 0; rank < view.run.ranks.size(); ++rank) {
     for (const Meeting& m : view.run.ranks[rank].meetings) {

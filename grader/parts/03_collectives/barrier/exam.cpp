@@ -61,7 +61,7 @@ struct Meeting {
 // Each rank has another token, so that a receive into it shows.
 Bytes token_of(int rank) { return to_bytes(DType::int64, std::vector<double>{1234567.0 + rank}); }
 
-// What a rank returned of one call. It is `group_rank` in the group.
+// Checks what a rank returned from one call. It is `group_rank` in the group.
 void check_token(CaseRunner& runner, const Played& played, int rank, int group_rank,
                  ByteReader& result) {
   result.get<std::int64_t>();  // how much room there was

@@ -24,7 +24,7 @@ HangCase drawn(CaseRunner& runner, const HangMaker& maker) {
   return renumbered(hang, numbers);
 }
 
-// What is right comes from the programs that made the hang, which the report no longer shows.
+// The right answer comes from the programs that made the hang, which the report no longer shows.
 FunctionContract<comm::HangReport, comm::Diagnosis> contract_of(
     const std::vector<HangCase>& hangs) {
   return {.text_of = [](const comm::HangReport& report) { return comm::text_of(report); },

@@ -144,7 +144,7 @@ HangCase another_root(const Draw& draw) {
   return c.is(HangKind::wrong_root, {0}, 0);
 }
 
-// Of group 1 ranks 0, 2, 4 …; the odd ranks wait in another group's collective, of the same number
+// Group 1 has ranks 0, 2, 4 …; the odd ranks wait in another group's collective, of the same number
 // as often as not, and for a slow one.
 HangCase another_call_in_a_group(const Draw& draw) {
   HungJob c(7 + draw(2), draw);
@@ -221,7 +221,7 @@ HangCase another_group(const Draw& draw) {
   return c.is(HangKind::wrong_group, {0}, 0);
 }
 
-// Of group 1 rank 0 begins with the world's collective. The odd ranks still compute.
+// Rank 0 of group 1 begins with the world's collective. The odd ranks still compute.
 HangCase the_world_before_its_group(const Draw& draw) {
   HungJob c(5 + draw(4), draw);
   c.one(0, all_reduce(1000));
@@ -230,7 +230,7 @@ HangCase the_world_before_its_group(const Draw& draw) {
   return c.is(HangKind::wrong_group, {0}, 1);
 }
 
-// Of group 1 rank 0 brings another count; of group 2 rank 1 has returned.
+// Rank 0 of group 1 brings another count; rank 1 of group 2 has returned.
 HangCase another_count_beside_an_exit(const Draw& draw) {
   HungJob c(7 + draw(2), draw);
   c.one(0, all_reduce(63, 1));

@@ -15,7 +15,7 @@ using comm::HangReport;
 
 namespace {
 
-// Where a run stands: for each rank its place in its program, and what its report says.
+// The state of a run: for each rank its place in its program, and what its report says.
 struct Run {
   explicit Run(const HangCase& hang) : hang_(hang), at_(hang.programs.size()) {
     report.groups = hang.groups;

@@ -34,7 +34,7 @@ Indices strided(const Indices& all, const SamplerOptions& q, std::size_t until) 
   return mine;
 }
 
-// What each usual mistake would have returned.
+// The indices that each usual mistake would have returned.
 std::vector<Mistake<Indices>> mistakes(const SamplerOptions& q) {
   std::vector<Mistake<Indices>> all;
   const auto right_for = [&](auto change) {
@@ -149,7 +149,7 @@ Cause likely_cause(std::span<const SamplerOptions> asked, const Indices& seen,
   const auto before = asked.first(asked.size() - 1);
   const SamplerOptions* stale = earlier_question(before, seen);
   if (stale == nullptr) stale = earlier_order(before, q, seen);
-  // Where one thing changed after another, all else was found right before.
+  // If one thing changed after another, all else was found right before.
   if (stale != nullptr && (series == Series::one_thing_changed || known == all.end())) {
     return {"stale",
             text("this is the order of an earlier question in this run (", text_of(*stale),

@@ -107,7 +107,7 @@ bool holds(const TrainerReport& seen, const Indices& batch, const LoaderRun& run
   return true;
 }
 
-// What the trainer got, in words.
+// Names what the trainer got.
 std::string name_of(const TrainerReport& seen, const Walk& walk) {
   switch (seen.kind) {
     case Kind::got_end:

@@ -52,8 +52,8 @@ std::optional<Cause> another_operation(const std::vector<std::vector<double>>& s
   return std::nullopt;
 }
 
-// What the whole gradient shows: which rank's share is missing or doubled, or that only rounding is
-// wrong.
+// The likely cause by the whole gradient: which rank's share is missing or doubled, or that only
+// rounding is wrong.
 std::optional<Cause> cause_of_shares(const ExpectedGradient& expected,
                                      const std::vector<std::vector<double>>& inputs,
                                      std::span<const double> seen) {

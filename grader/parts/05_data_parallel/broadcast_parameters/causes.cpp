@@ -25,7 +25,7 @@ bool is_mean(DType dtype, const std::vector<double>& seen, const std::vector<Byt
   return true;
 }
 
-// Whether an integer went through a floating-point number on its way.
+// True if an integer went through a floating-point number on its way.
 bool was_rounded(DType dtype, const Bytes& seen, const Bytes& right) {
   if (dtype != DType::int64) return false;
   const auto a = as_integers(seen), b = as_integers(right);
@@ -35,7 +35,7 @@ bool was_rounded(DType dtype, const Bytes& seen, const Bytes& right) {
   });
 }
 
-// Whether every rank ended with the numbers that one rank had, which is not the source.
+// If every rank ended with the numbers of one rank that is not the source: that rank.
 std::optional<int> other_source(int source, const std::vector<TensorReport>& seen,
                                 const std::vector<Bytes>& of_ranks) {
   for (int r = 0; std::cmp_less(r, of_ranks.size()); ++r) {

@@ -158,7 +158,7 @@ ModelPlan mixed_model(int source) {
   return model;
 }
 
-// Whether anything travelled that has twice the bytes of a tensor of a half type.
+// True if anything travelled that has twice the bytes of a tensor of a half type.
 bool travels_wider(const sim::Counters& counters, const ModelPlan& model) {
   std::vector<std::int64_t> wide;
   for (std::size_t i = 0; i < model.size(); ++i) {

@@ -13,7 +13,7 @@ namespace {
 using Problem = EvaluationProblem;
 using Numbers = EvaluationNumbers;
 
-// What the model says of each sample.
+// The model's score of each sample.
 struct Scores {
   std::vector<double> losses, hits;  // sums over the sample's labels
 };
@@ -80,7 +80,7 @@ Indices share_of(const Problem& p, Shares shares, int rank) {
   return mine;
 }
 
-// What a rank without samples does to a mean of means.
+// The effect of a rank without samples on a mean of means.
 enum class Empty : std::uint8_t { left_out, counts_as_zero };
 
 Numbers mean_of_means(const Problem& p, const Scores& scores, Shares shares, Empty empty) {

@@ -29,7 +29,7 @@ Cause cause_of_reading(const Problem& p, std::int64_t read) {
                                        "the others wait; shares may differ by one sample at most")};
 }
 
-// What the judge saw itself: which rank read which samples.
+// The failure by what the judge saw itself: which rank read which samples.
 std::optional<Failure> reading_failure(const Problem& p, const DatasetService& service) {
   const std::int64_t most = (p.samples + p.ranks() - 1) / p.ranks() * p.evaluations;
   const std::int64_t at_once = std::clamp<std::int64_t>(4096 / p.labels, 1, 256);
@@ -114,7 +114,7 @@ std::optional<Failure> traffic_failure(const Problem& p, const sim::Counters& co
                      : text(reductions, " all-reduce, of ", bytes, " bytes at most")};
 }
 
-// What a player says of itself may lower the verdict.
+// A player's report about itself may lower the verdict.
 std::optional<Failure> side_effect(const Problem& p, const HiddenSamples& samples,
                                    std::uint64_t model_seed, const EvaluateResult& seen) {
   CpuDevice device;

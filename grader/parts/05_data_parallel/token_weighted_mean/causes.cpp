@@ -6,7 +6,7 @@
 namespace lockstep::grader::token_weighted_mean {
 namespace {
 
-// What rank `self` may have done instead; the first match is named.
+// The mistakes that rank `self` may have made; the first match is named.
 std::vector<Mistake<Weights>> mistakes(const Round& round, int self) {
   const std::size_t n = round.counted.size();
   const auto total = static_cast<double>(round.total()), ranks = static_cast<double>(n);

@@ -25,7 +25,7 @@ std::string list(const Indices& indices) {
   return indices.empty() ? "(none)" : indices.size() > shown_max ? words + ", …" : words;
 }
 
-// What a rank would read if its sampler were asked for something else in each epoch.
+// The samples that a rank would read if its sampler were asked for something else in each epoch.
 Indices read_with(const DrawnLoop& drawn, int rank,
                   const std::function<void(data::SamplerOptions&)>& change) {
   Indices all;

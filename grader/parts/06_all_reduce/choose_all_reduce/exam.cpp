@@ -199,7 +199,7 @@ std::string text_of(const ChoiceQuestion& q) {
               q.ranks == 1 ? " rank" : " ranks", ", ", q.ranks_per_node, " on each node");
 }
 
-// What is wrong with a number that no misreading of the table gives.
+// Says what is wrong with a number that no misreading of the table gives.
 std::string ratio_sentence(double seen, double expected, const std::vector<Steps>& steps) {
   std::string in_all = "no step at all";
   double count = 0;

@@ -82,7 +82,7 @@ void compare_overlap(CaseRunner& runner, const Played& played, const Problem& p,
   check_overlap(runner, played, run, awaited);
 }
 
-// What the hook must be given, pass after pass.
+// The buckets that the hook must be given, pass after pass.
 std::vector<StartedBucket> buckets_to_start(const Problem& p) {
   std::vector<StartedBucket> all;
   for (std::size_t pass = 0; pass < p.script.passes.size(); ++pass) {

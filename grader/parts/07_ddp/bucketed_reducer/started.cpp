@@ -9,7 +9,7 @@
 namespace lockstep::grader::bucketed_reducer {
 namespace {
 
-// What rank `rank` gives away with a bucket of a pass: its gradients, times `factor`.
+// The elements that rank `rank` gives away with a bucket of a pass: its gradients, times `factor`.
 std::vector<double> elements_of(const std::vector<DrivenGradient>& gradients,
                                 const std::vector<std::size_t>& members, int rank, double factor) {
   const auto r = static_cast<std::size_t>(rank);

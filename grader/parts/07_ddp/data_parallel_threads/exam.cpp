@@ -98,7 +98,7 @@ std::optional<Failure> wrong_values(const ThreadsQuestion& q, std::size_t k,
   return std::nullopt;
 }
 
-// What the fakes say.
+// The failure by what the fakes report.
 std::optional<Failure> wrong_places(const ThreadsQuestion& q, std::size_t k,
                                     const ThreadsStep& step) {
   std::vector<std::int64_t> wanted;

@@ -15,7 +15,7 @@ namespace {
 
 using Breaks = ThreadsQuestion::Breaks;
 
-// What a device that breaks throws.
+// The exception of a device that breaks.
 struct DeviceError : Error {
   using Error::Error;
 };

@@ -100,7 +100,7 @@ void check_used(CaseRunner& runner, const Played& played, const Problem& p, cons
   runner.fail(played, because(cause_of_values(p, seen, values, right), failure));
 }
 
-// What no rank used is as it was before the pass.
+// Checks that a parameter that no rank used is as it was before the pass.
 //   before  the bytes, or nothing
 void check_unused(CaseRunner& runner, const Played& played, const Problem& p, const Seen& seen,
                   const std::optional<Bytes>& before, const RightGradient& right) {

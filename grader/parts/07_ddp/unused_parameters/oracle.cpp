@@ -19,7 +19,7 @@ Values drawn(const UnusedProblem& p, std::uint64_t salt, std::size_t pass, Kind 
   return drawn_gradient(p.gradients(), of_pass, rank, i);
 }
 
-// What rank `rank` has of parameter i when pass `pass` begins.
+// The values that rank `rank` has of parameter i when pass `pass` begins.
 std::optional<Values> held_before(const UnusedProblem& p, std::uint64_t salt, std::size_t pass,
                                   int rank, std::size_t i, const RightGradient* last) {
   if (p.passes[pass].before == Pass::Before::kept && last != nullptr) {

@@ -24,7 +24,7 @@ std::vector<double> sum_of_ranks(const std::vector<std::vector<double>>& of_rank
   return sum;
 }
 
-// What a wrong gradient tells.
+// Guesses the cause of a wrong gradient.
 class GuessGradient {
  public:
   GuessGradient(const OptimizerProblem& p, const std::vector<std::vector<StepGradient>>& right,

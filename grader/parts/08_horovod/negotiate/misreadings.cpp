@@ -18,7 +18,7 @@ enum class Moves : std::uint8_t { counts, refused_does_not, does_not_count, late
 enum class Names : std::uint8_t { all, of_rank_0 };
 enum class Sections : std::uint8_t { one_after_another, in_one_order };
 
-// What is done; the defaults are right.
+// A way to read the contract; the defaults are right.
 struct Reading {
   Released released = Released::on_all;
   Order order = Order::of_rank_0;

@@ -35,7 +35,7 @@ Answers answers_in(const std::vector<Response>& responses) {
   return all;
 }
 
-// Whether a number stands in a sentence, and not as a part of a longer one.
+// True if a number stands in a sentence, and not as a part of a longer one.
 bool tells_number(const std::string& sentence, int number) {
   const std::string digits = text(number);
   for (std::size_t at = 0; (at = sentence.find(digits, at)) != std::string::npos; ++at) {
@@ -58,7 +58,7 @@ const AskedGradient* request_of(const Brought& brought, const std::string& name)
   return found == brought.ready.end() ? nullptr : &*found;
 }
 
-// What a reason lacks; empty if it says enough.
+// Says what a reason lacks; empty if it says enough.
 std::string lacking_in_refusal(const Round& round, const Response& response) {
   const AskedGradient& first = *request_of(round[0], response.name);
   for (int rank = 1; rank < std::ssize(round); ++rank) {
@@ -235,7 +235,7 @@ std::vector<NegotiateProblem> smaller_problems(const NegotiateProblem& p) {
   return offered;
 }
 
-// What a round in which all is released costs all ranks together, as the contract has it.
+// The bytes that a round in which all is released costs all ranks together, as the contract has it.
 std::int64_t bytes_by_contract(const NegotiateProblem& p) {
   const std::int64_t others = p.members.size() - 1;
   std::int64_t requests = 5, responses = 4;

@@ -32,7 +32,7 @@ enum class Passed : std::uint8_t { next, last, lost };
 enum class Empties : std::uint8_t { kept, dropped };
 enum class Rest : std::uint8_t { kept, dropped };
 
-// What is done; the defaults are right.
+// A way to read the contract; the defaults are right.
 struct Reading {
   Size size = Size::bytes;
   Joins joins = Joins::if_it_fits;

@@ -191,7 +191,7 @@ WorkerClocks all_active(const std::vector<std::int64_t>& clocks, std::int64_t bo
 
 enum class Finished : std::uint8_t { none, some };
 
-// Of every number of workers, with clocks that are `spread` steps apart or less.
+// Draws clocks for every number of workers, `spread` steps apart or less.
 std::vector<WorkerClocks> random_clocks(CaseRunner& runner, Finished finished, std::int64_t from,
                                         std::int64_t spread,
                                         const std::vector<std::int64_t>& bounds) {

@@ -10,7 +10,7 @@ namespace {
 
 using async_sgd::unbounded;
 
-// Whether the reading lets a worker start.
+// A reading: true if it lets a worker start.
 using Reading = bool (*)(const WorkerClocks&, std::size_t worker);
 
 struct Misreading {
@@ -82,7 +82,7 @@ const std::vector<Misreading>& misreadings() {
   static const Cause narrow{"overflow",
                             "an int holds at most 2,147,483,647; keep clocks and bound in int64_t"};
   static const std::vector<Misreading> all{
-      // Where all bounds are 0, this is the same as no bound at all.
+      // If all bounds are 0, this is the same as no bound at all.
       {{"zero_is_no_bound",
         "a bound of 0 does not mean 'no bound'; it keeps the workers in step, and `unbounded` is "
         "the largest int64_t"},

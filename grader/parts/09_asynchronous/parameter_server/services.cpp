@@ -153,7 +153,7 @@ auto WorkersService::next_request(double now) -> Answer {
   return answer_with(reply, at_s);
 }
 
-// What the worker asks next, now that this was taken.
+// Decides what the worker asks next, now that this was taken.
 void WorkersService::go_on_after(std::size_t worker, Kind kind, double now) {
   State& state = states_[worker];
   const Worker& does = script_.workers[worker];

@@ -19,7 +19,7 @@ using Family = LossyFamily<CastSettings>;
 using Problem = Family::Problem;
 using Contract = LossyContract<CastSettings>;
 
-// What a half holds of a value, rounded to nearest even.
+// The value that a half holds, rounded to nearest even.
 double in_half(DType half, double value) {
   return half == DType::float16 ? static_cast<double>(static_cast<float>(Float16(value)))
                                 : static_cast<double>(static_cast<float>(BFloat16(value)));
@@ -44,7 +44,7 @@ Numbers mean_of(const std::vector<Numbers>& gradients, const auto& share_of) {
   return mean;
 }
 
-// What a sum in 16 bits makes of shares: a rounding at each addition, in the order of ranks.
+// The mean by a sum of shares in 16 bits: a rounding at each addition, in the order of ranks.
 Numbers mean_in_half(const std::vector<Numbers>& gradients, DType half) {
   Numbers sum(gradients.front().size());
   for (const Numbers& mine : gradients) {
@@ -84,7 +84,7 @@ std::vector<Mistake<Numbers>> mistakes_of_halves(const LossySeen& seen, std::siz
        mean_of(gradients, [&](double x) { return x / n; })}};
 }
 
-// Where the sum of the undivided halves overflows on the way.
+// The mean by a sum of undivided halves, which overflows on the way.
 Numbers divided_after(const std::vector<Numbers>& gradients, DType half) {
   Numbers sum = mean_of(gradients, [&](double x) { return in_half(half, x); });
   for (double& value : sum) value = in_half(half, value) / static_cast<double>(gradients.size());
@@ -115,7 +115,7 @@ void compare_means(CaseRunner& runner, const Played& played, const Problem& p,
   }
 }
 
-// Where one rank brings an element and the others zeros, the share's rounding is the only one.
+// If one rank brings an element and the others zeros, the share's rounding is the only one.
 void compare_single_roundings(CaseRunner& runner, const Played& played, const Problem& p,
                               const LossySeen& seen, const LossyNotes&) {
   const double n = seen.ranks();

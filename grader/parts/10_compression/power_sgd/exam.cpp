@@ -79,7 +79,7 @@ void compare_books(CaseRunner& runner, const Played& played, const Problem& p,
   compare_calls(runner, played, p, seen, notes);
 }
 
-// Of the residual of a rank, what a NaN decides: `mean` is NaN in the matrices that have one.
+// The part of a rank's residual that a NaN decides: `mean` is NaN in the matrices that have one.
 Right left_of_special(const LossySeen& seen, int rank, const Plan& plan, const Numbers& mean) {
   Right left{.name = "NaN in a matrix with a NaN, and zero where nothing is compressed,",
              .values = seen.states[0][static_cast<std::size_t>(rank)]};
@@ -168,8 +168,8 @@ Numbers nothing_kept(const Problem& p, std::uint64_t, int, std::size_t) {
   return Numbers(static_cast<std::size_t>(p.count + p.settings.q_count));
 }
 
-// Of each matrix a sum of r products of a column and a row, other ones on each rank but with the
-// same columns; and noise that is on rank 0 what it is on rank 1 with the other sign.
+// Makes each matrix a sum of r products of a column and a row, which differ on each rank but for
+// the columns, plus noise that has opposite signs on ranks 0 and 1.
 Numbers small_ranks(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
   Numbers values(static_cast<std::size_t>(p.count));
   const Numbers noise = drawn_integers(p.count, salt + 1, 0, call);

@@ -100,7 +100,7 @@ double norm(const Numbers& values) {
   return std::sqrt(squares);
 }
 
-// What each rank brings, with what was left and without.
+// The input of each rank, with what was left and without.
 struct Brought {
   std::vector<Numbers> whole, fresh;
 };
@@ -149,7 +149,7 @@ Grid approximation(const MatrixSlice&, const Grid& mean, const Grid& q) {
   return product(p, turned(product(turned(mean), p)));
 }
 
-// Of the mean's Q with the P of one rank, and of the mean's P with the Q of one rank.
+// The product of the mean's Q with the P of one rank, and of the mean's P with the Q of one rank.
 Grid with_own_p(const std::vector<Numbers>& whole, std::size_t rank, const MatrixSlice& place,
                 const Grid& q) {
   Grid q_sum = zero_grid(place.columns, place.rank), own;

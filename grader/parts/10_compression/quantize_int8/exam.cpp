@@ -41,7 +41,7 @@ void compare_order(CaseRunner& runner, const Played& played, const Problem& p,
   check_result(runner, played, seen, 0, right);
 }
 
-// Where quotients are known, so is each code. Float32 rounds scales and products, each by 2^-24 of
+// If quotients are known, so is each code. Float32 rounds scales and products, each by 2^-24 of
 // them; twice, with room for a scale that is multiplied instead of divided by.
 void compare_codes(CaseRunner& runner, const Played& played, const Problem& p,
                    const LossySeen& seen, const LossyNotes&) {

@@ -20,7 +20,8 @@ using Family = LossyFamily<RandomKSettings>;
 using Problem = Family::Problem;
 using Contract = LossyContract<RandomKSettings>;
 
-// Whether the entry at a place travels: R. W. Floyd's algorithm [BF87], as random_entries draws.
+// For each place, true if its entry travels: R. W. Floyd's algorithm [BF87], as random_entries
+// draws.
 std::vector<bool> chosen(const Problem& p, std::uint64_t seed) {
   std::vector<bool> travels(static_cast<std::size_t>(p.count));
   for (std::int64_t last = p.count - p.settings.k; last < p.count; ++last) {

@@ -92,7 +92,7 @@ Numbers usual_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_
 Numbers integers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
   return drawn_integers(p.count, salt, rank, call);
 }
-// What is kept before the first call: as large as a gradient, so that it decides what travels.
+// The state before the first call: as large as a gradient, so that it decides what travels.
 Numbers usual_state(const Problem& p, std::uint64_t salt, int rank, std::size_t bucket) {
   return drawn_numbers(p.count, ~salt, rank, bucket);
 }

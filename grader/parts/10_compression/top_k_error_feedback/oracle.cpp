@@ -20,7 +20,7 @@ double magnitude(double value) {
 
 enum class Ties : std::uint8_t { lower_place, higher_place };
 
-// Whether the entry at a place is among the k largest.
+// For each place, true if its entry is among the k largest.
 std::vector<bool> largest(const Numbers& values, std::int64_t k, Ties ties = Ties::lower_place) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -71,7 +71,7 @@ Numbers mean_of(const std::vector<Numbers>& all, const auto& sent_of) {
   return mean;
 }
 
-// Where several ranks send a place, the last one's entry alone.
+// The mean if, of several ranks that send a place, only the last one's entry counts.
 Numbers last_wins(const std::vector<Numbers>& waiting, std::int64_t k) {
   Numbers mean(waiting.front().size());
   for (const Numbers& one : waiting) {

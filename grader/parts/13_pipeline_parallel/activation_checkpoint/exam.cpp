@@ -16,7 +16,7 @@ using Question = CheckpointQuestion;
 using Answer = CheckpointAnswer;
 using Walk = CheckpointWalk;
 
-// What else than values is asked.
+// The property that a check asks for.
 enum class Property : std::uint8_t { values, memory, halves, runs, freed };
 
 std::string text_of_question(const Question& q) {
@@ -188,7 +188,7 @@ std::optional<Failure> recorded_runs(const Question& q, const Answer& seen) {
   return std::nullopt;
 }
 
-// What the model's own operations put off is put off by a segment, too.
+// A segment must put off what the model's own operations put off.
 std::optional<Failure> not_in_halves(const Question& q, const Answer& seen, const Answer& right) {
   for (std::size_t i = 0; i < right.early.size(); ++i) {
     if (seen.early.at(i) <= right.early[i]) continue;

@@ -31,7 +31,7 @@ std::vector<Action> passes_of(const pipeline::Plan& plan, Pass pass) {
   return passes;
 }
 
-// What the order of stage 0 tells, of a plan that stops or takes too long.
+// The likely cause by the order of stage 0, for a plan that stops or takes too long.
 std::optional<Cause> cause_of_order(const pipeline::Plan& plan) {
   const auto forwards = passes_of(plan, Pass::forward), backwards = passes_of(plan, Pass::backward);
   if (plan.chunks == 1) return std::nullopt;

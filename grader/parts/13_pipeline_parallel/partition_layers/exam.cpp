@@ -157,7 +157,7 @@ Cause likely_cause(const Question& q, const Boundaries& seen) {
   return {"larger_maximum", "another cut has a faster slowest stage"};
 }
 
-// Whether all sums of these costs are exact in double, in any order of additions.
+// True if all sums of these costs are exact in double, in any order of additions.
 bool has_exact_sums(const Question& q) {
   const auto whole = [](double cost) { return cost == std::floor(cost); };
   return std::ranges::all_of(q.cost, whole) &&

@@ -43,7 +43,7 @@ Plan plan_of(Schedule schedule, int stages, int chunks, int micro_batches) {
   return pipeline::make_plan(schedule, stages, chunks, micro_batches);
 }
 
-// Of each (stages, chunks, micro-batches).
+// Sizes of plans: (stages, chunks, micro-batches) each.
 using Sizes = std::vector<std::array<int, 3>>;
 void judge_schedule(CaseRunner& runner, Schedule schedule, const std::string& name,
                     const Sizes& sizes) {

@@ -152,7 +152,7 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   }
 }
 
-// What travels, in order: source and destination of each boundary, forward and back.
+// The messages, in order: source and destination of each boundary, forward and back.
 using Routes = std::vector<std::pair<int, int>>;
 Routes right_routes(const Problem& p) {
   Routes routes;

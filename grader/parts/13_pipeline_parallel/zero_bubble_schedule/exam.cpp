@@ -27,7 +27,7 @@ ScheduleRules::Bound in_flight(const ScheduleQuestion& q, int) {
   return {static_cast<double>(q.stages), "p"};
 }
 
-// Whether each W stands right behind its I on every stage.
+// True if each W stands right behind its I on every stage.
 bool halves_together(const JudgedPlan& judged) {
   for (const auto& actions : judged.plan.actions) {
     for (std::size_t i = 0; i < actions.size(); ++i) {
@@ -98,7 +98,7 @@ std::vector<ScheduleQuestion> cheap_weight_gradients(CaseRunner& runner) {
   return questions;
 }
 
-// Where the contract promises no more than 1F1B's time: tW > min(tF, tI), or m < p.
+// Cases in which the contract promises no more than 1F1B's time: tW > min(tF, tI), or m < p.
 std::vector<ScheduleQuestion> other_costs(CaseRunner& runner) {
   auto questions = drawn_pipelines(runner, 80);
   for (ScheduleQuestion& q : questions) {
