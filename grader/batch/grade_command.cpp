@@ -235,8 +235,7 @@ std::string secret_of(const GradeRequest& request, const Journal& journal, const
   return kept_secret(out / "seed");
 }
 
-// Completes the request: what the command line leaves open comes from the journal, or is the
-// default.
+// Completes the request from the journal, or with defaults.
 Plan complete(const GradeRequest& request, Lab& lab, const Journal& journal, const fs::path& out) {
   Plan plan;
   plan.limits.jobs = request.jobs;

@@ -37,7 +37,7 @@ Fields fields_of(const std::string& line) {
   return fields;
 }
 
-// Returns a number if the whole field is one.
+// Reads a number, and returns true if the whole field is one.
 template <typename Number>
 bool reads(const std::string& field, Number& number, int base = 10) {
   const char* const end = field.data() + field.size();

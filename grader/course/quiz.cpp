@@ -33,7 +33,8 @@ Reason judge(const json& key, const std::string& answer, const QuizRules& rules,
   throw BrokenKey("there is no type '" + type + "'");
 }
 
-// What `read` reads of a key; a mistake in the key is told with its file and its question.
+// Returns what `read` reads from a key. A mistake in the key is reported with its file and its
+// question.
 decltype(auto) judged_by(const std::filesystem::path& key, const std::string& id,
                          const auto& read) {
   const auto tell = [&](const std::string& problem) {

@@ -60,7 +60,7 @@ Reason cannot_be_computed(const std::string& answer, const Said& said) {
   return std::nullopt;
 }
 
-// What the key says of a formula that is wrong in a known way.
+// The key's reason for a formula that is wrong in a known way.
 Reason known_mistake(const json& key, const Said& said) {
   for (const json& mistake : key.value("mistake", json::array())) {
     if (agree(said.at_drawn, key_text(mistake, "formula"), said.drawn)) {

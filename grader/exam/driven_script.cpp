@@ -192,8 +192,8 @@ std::vector<std::vector<DrivenGradient>> right_gradients(const DrivenScript& scr
           magnitude += weight * (std::fabs(right.before[r][e]) + std::fabs(right.made[r][e]));
         }
         right.values.push_back(sum);
-        // What is kept was rounded already. Adding to it rounds once, share is rounded once, each
-        // product once, and so is the product with the sum; N-1 additions in any order:
+        // The inherited value was rounded already. Adding to it rounds once, share is rounded once,
+        // each product once, and so is the product with the sum; N-1 additions in any order:
         // (N+4)·eps·weight·Σ|g|.
         const double inherited = kept ? weight * ranks * last.tolerance[e] : 0;
         right.tolerance.push_back((ranks + 4) * epsilon * magnitude + inherited);

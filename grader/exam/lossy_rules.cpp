@@ -23,7 +23,7 @@ double tolerance_at(const Right& right, std::size_t i) {
   return right.tolerance.empty() ? 0 : right.tolerance[i];
 }
 
-// Compares the shorter length if lengths differ.
+// Finds the first wrong element. If only the lengths differ, it is the end of the shorter one.
 std::optional<std::size_t> first_wrong(const Numbers& seen, const Right& right) {
   const std::size_t common = std::min(seen.size(), right.values.size());
   for (std::size_t i = 0; i < common; ++i) {

@@ -108,6 +108,6 @@ TEST_CASE("the house: house words are types in one file each") {
 }
 
 TEST_CASE("the house: fewer and fewer comments open as fragments") {
-  constexpr std::size_t at_most = 300;  // only ever smaller
+  constexpr std::size_t at_most = 6;  // only ever smaller
   CHECK(comments_that_open_as_fragments(sources_under({"engine", "grader"})) <= at_most);
 }

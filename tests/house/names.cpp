@@ -64,7 +64,7 @@ std::optional<NamedType> type_declared_by(const std::string& declaration) {
   if (keyword == "using") {
     type.name = take_word(rest);
     if (!rest.starts_with('=')) return std::nullopt;  // using namespace, using a::b
-    type.alias_of = without_blanks(std::string(rest.substr(1)));
+    type.alias_of = without_blanks(std::string(rest.substr(1, rest.size() - 2)));
     return type;
   }
   constexpr std::array keywords{"struct", "class", "enum", "union"};

@@ -114,10 +114,10 @@ class HostsGroup final : public ProcessGroup {
 
   // Whatever is thrown becomes a CommError that says what this rank and the others were doing, and
   // ends all groups. `call` is a Call or a MessageCall.
-  template <typename Asked, typename Body>
-  void guarded(const Asked& call, const Body& body);
-  template <typename Asked>
-  [[noreturn]] void fail(const Asked& call, const std::string& why);
+  template <typename AnyCall, typename Body>
+  void guarded(const AnyCall& call, const Body& body);
+  template <typename AnyCall>
+  [[noreturn]] void fail(const AnyCall& call, const std::string& why);
   void give_up_all(const std::string& why) const;
 
   Store& store_;
@@ -142,8 +142,8 @@ std::unique_ptr<ProcessGroup> HostsGroup::make_within() const {
   return make_shm_group(store_, hosts_.place_here(rank()), ranks, shm);
 }
 
-template <typename Asked, typename Body>
-void HostsGroup::guarded(const Asked& call, const Body& body) {
+template <typename AnyCall, typename Body>
+void HostsGroup::guarded(const AnyCall& call, const Body& body) {
   calls_.check_alive(call);
   try {
     body();
@@ -152,8 +152,8 @@ void HostsGroup::guarded(const Asked& call, const Body& body) {
   }
 }
 
-template <typename Asked>
-void HostsGroup::fail(const Asked& call, const std::string& why) {
+template <typename AnyCall>
+void HostsGroup::fail(const AnyCall& call, const std::string& why) {
   const std::string doing = calls_.text_of_any(call), failed = calls_.failed_text(call);
   // The others first: they wait.
   give_up_all(failed);

@@ -102,7 +102,7 @@ std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, int rank,
   return {};
 }
 
-// What became of the parameter that forward does not use, in front of all others.
+// Checks the parameter that forward does not use, which stands in front of all others.
 void check_unused(CaseRunner& runner, const Played& played, int rank,
                   std::vector<double>& parameters, bool has_gradient) {
   constexpr std::ptrdiff_t count = 6;
