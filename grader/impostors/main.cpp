@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "engine/sim/hosts/player.hpp"
-#include "grader/play/impostor.hpp"
+#include "grader/impostors/impostor.hpp"
 
 int main(int, char** argv) {
   using namespace lockstep;

@@ -17,7 +17,7 @@
 #include "grader/parts/05_data_parallel/training_loop/case.hpp"
 #include "grader/parts/06_all_reduce/choose_all_reduce/case.hpp"
 #include "grader/play/collective_case.hpp"
-#include "grader/play/impostor.hpp"
+#include "grader/impostors/impostor.hpp"
 #include "grader/play/lost_peer.hpp"
 
 namespace lockstep::grader {

@@ -2,7 +2,7 @@
 // the bytes of the input.
 #include "grader/parts/05_data_parallel/average_gradients/case.hpp"
 #include "grader/play/collective_case.hpp"
-#include "grader/play/impostor.hpp"
+#include "grader/impostors/impostor.hpp"
 #include "grader/play/lost_peer.hpp"
 
 namespace lockstep::grader {

@@ -1,4 +1,4 @@
-#include "grader/play/impostor.hpp"
+#include "grader/impostors/impostor.hpp"
 
 namespace lockstep::grader {
 

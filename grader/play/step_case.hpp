@@ -1,4 +1,5 @@
-// The case format of data_parallel_step, shared by adapter and exam.
+// Steps of training a small model, as the cases of several parts describe them (training.hpp makes
+// the model), and what a rank reports of them.
 #pragma once
 
 #include "engine/base/dtype.hpp"
