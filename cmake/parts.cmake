@@ -48,7 +48,6 @@ set(LOCKSTEP_FAMILIES collective function ranks services)
 # LOCKSTEP_<part>_<key>.
 function(lockstep_read_manifests)
   lockstep_glob(manifests ${CMAKE_SOURCE_DIR}/exercises/[0-9][0-9]_*/*.toml)
-  list(FILTER manifests EXCLUDE REGEX "/quiz\\.toml$")
   set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manifests})
   set(parts "")
   foreach(manifest IN LISTS manifests)

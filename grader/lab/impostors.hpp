@@ -1,7 +1,7 @@
-// Impostors are players that contain no part (grader/play/impostor.hpp). An exam that one of them
-// passes takes silence, an echo or luck for evidence; so does a check that one of them passes, when
-// every check is run by itself. Only a check that the manifest declares trivial, with the reason,
-// may hold for them.
+// Impostors are players that contain no part (grader/impostors/impostor.hpp). An exam that one of
+// them passes takes silence, an echo or luck for evidence; so does a check that one of them passes,
+// when every check is run by itself. Only a check that the manifest declares trivial, with the
+// reason, may hold for them.
 #pragma once
 
 #include <array>
