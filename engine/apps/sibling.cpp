@@ -29,9 +29,9 @@ void become_trainer(const Arguments& arguments, const char* const* argv) {
   const std::filesystem::path other = self.parent_path() / needed.program;
   std::error_code missing;
   const auto of_other = std::filesystem::last_write_time(other, missing);
-  const char* state = missing                                               ? "is not built yet"
+  const char* state = missing                                             ? "is not built yet"
                       : of_other < std::filesystem::last_write_time(self) ? "is out of date"
-                                                                            : nullptr;
+                                                                          : nullptr;
   if (state != nullptr) {
     throw UsageError(text(needed.what, " is built when it is first used, and ", other.string(), " ",
                           state, "; start the run by ./lab train or ./lab run, which builds it"));

@@ -166,8 +166,9 @@ int run(int argc, const char* const* argv) {
   check_files(arguments);
   const std::int64_t ranks = apps::ranks_of(arguments);
   if (ranks > apps::ranks_max) {
-    throw UsageError(text(arguments.given("ranks") ? "--ranks " + arguments.get("ranks")
-                                                   : std::string("what the options ask for together"),
+    throw UsageError(text(arguments.given("ranks")
+                              ? "--ranks " + arguments.get("ranks")
+                              : std::string("what the options ask for together"),
                           " is more than ", apps::ranks_max));
   }
   const bool launched = launch::is_launched(launch::process_environment());

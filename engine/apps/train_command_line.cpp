@@ -95,9 +95,9 @@ void simulated_ranks(Options& options) {
       .list("fault", "kill:RANK@TIME, kill:RANK@step:K, link:A-B:slow:F, link:A-B:cut")
       .list("slow", "RANK:FACTOR slows this rank's computation by FACTOR")
       .option("jitter", "0", "lengthen each latency by a random fraction, up to this value")
-      .only_if({"data", "data-folder", "tokenizer", "stride", "workers", "checkpoint", "export",
-                "init"},
-               train::needs_numbers, train::has_numbers);
+      .only_if(
+          {"data", "data-folder", "tokenizer", "stride", "workers", "checkpoint", "export", "init"},
+          train::needs_numbers, train::has_numbers);
 }
 
 // Ways to train follow in the same section, and in sections of their own.

@@ -13,9 +13,8 @@ std::string ready_trainer(const Lab& lab, const std::vector<const Arguments*>& r
   for (const Arguments* run : runs) {
     const apps::Trainer of_run = apps::trainer_for(*run);
     if (of_run.what.empty() || of_run.program == needed.program) continue;
-    needed = needed.what.empty()
-                 ? of_run
-                 : apps::Trainer{"train-all", needed.what + " with " + of_run.what};
+    needed = needed.what.empty() ? of_run
+                                 : apps::Trainer{"train-all", needed.what + " with " + of_run.what};
   }
   const bool first =
       lab.builds && !std::filesystem::exists(lab.places.build / "bin" / needed.program);

@@ -22,7 +22,8 @@ const std::vector<std::string> programs{"lab-tool", "lockstep-run", "train",
                                         "generate", "sim",          "smoke"};
 // Those of them that can be linked with other parts.
 const std::vector<std::string> linked{"train", "sim", "smoke"};
-// The trainer with every way to train, which is `train` there: nothing is built when it is asked for.
+// The trainer with every way to train, which is `train` there: nothing is built when it is asked
+// for.
 const std::string trainer = "train-all";
 std::string built_as(const std::string& name) { return name == "train" ? trainer : name; }
 // What the players of parts are linked with, of every kind: no programs.

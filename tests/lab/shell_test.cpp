@@ -6,7 +6,7 @@
 #include "grader/course/text_file.hpp"
 #include "grader/lab/lab.hpp"
 #include "tests/catch.hpp"
-#include "tests/course/scratch.hpp"
+#include "tests/lab/shell.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -14,64 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Programs {
-  Programs() {
-    program("train", "echo train \"$@\"");
-    program("lockstep-run", "echo lockstep-run \"$@\"");
-    program("sim", "echo sim \"$@\"");
-    program("lab-tool", "echo lab-tool \"$@\"");
-  }
-  const fs::path& folder() const { return scratch.path(); }
-  void program(const std::string& name, const std::string& line) const {
-    const fs::path file = folder() / "bin" / name;
-    write_text(file, "#!/bin/sh\n" + line + "\n");
-    fs::permissions(file, fs::perms::owner_all);
-  }
-  CommandResult lab(std::vector<std::string> words) const {
-    words.insert(words.begin(), {LOCKSTEP_ROOT "/lab", "--built", folder().string()});
-    return run_command(words, folder(), {.deadline_s = 100});
-  }
-  test::Scratch scratch;
-};
-
-// A root in which nothing is built, with a ninja and a cmake that are scripts.
-struct Root {
-  Root() {
-    program("cmake",
-            "echo \"$*\" >>asked\n" + cache_of("$PWD", "Ninja") + ": >build/release/build.ninja");
-    program("ninja", ":");
-    fs::create_directories(folder());
-  }
-  fs::path folder() const { return scratch.path() / "build/release"; }
-  void program(const std::string& name, const std::string& lines) const {
-    write_text(scratch.path() / name, "#!/bin/sh\n" + lines + "\n");
-    fs::permissions(scratch.path() / name, fs::perms::owner_all);
-  }
-  // The line that writes a cache.
-  static std::string cache_of(const std::string& source, const std::string& generator) {
-    return "printf '%s\\n' CMAKE_GENERATOR:INTERNAL=\"" + generator +
-           "\" CMAKE_HOME_DIRECTORY:INTERNAL=\"" + source + "\" >build/release/CMakeCache.txt\n";
-  }
-  // What setup/build.sh is given before these lines, which use it.
-  CommandResult run(const std::string& lines) const {
-    const std::string root = fs::canonical(scratch.path()).string();
-    return run_command({"sh", "-euc",
-                        "root=" + root + "; PATH=" + root +
-                            ":$PATH; preset=release; as_built=no; say() { echo \"$*\" >&2; }\n"
-                            "fail() { code=$1; shift; say \"lab: $*\"; exit \"$code\"; }\n"
-                            "packages_known() { :; }\n. " LOCKSTEP_ROOT "/setup/build.sh\n" +
-                            lines},
-                       scratch.path(), {.deadline_s = 100});
-  }
-  // How cmake was called since this was asked last.
-  std::string asked() const {
-    const fs::path file = scratch.path() / "asked";
-    const std::string all = fs::exists(file) ? read_text(file) : "";
-    fs::remove(file);
-    return all;
-  }
-  test::Scratch scratch;
-};
+using lockstep::test::Programs, lockstep::test::Root;
 
 // build.sh's build(), with a ninja that prints `printed`.
 std::string said_while_building(const std::string& printed) {
@@ -113,42 +56,6 @@ TEST_CASE("lab train, sim, run: without, the program gets the run as it was type
         "sim ring_all_reduce --ranks=4\n");
   CHECK(programs.lab({"run", "--ranks", "2", "--", "any/bin/smoke", "with work"}).output ==
         "lockstep-run --ranks 2 -- any/bin/smoke with work\n");
-}
-
-TEST_CASE("lab train, run: a way to train that has a program of its own is run by that") {
-  const Programs programs;
-  programs.program("train",
-                   "[ \"$1\" != --needed-program ] || { [ \"$2\" != --other ] || echo train-other "
-                   "another way; exit 0; }\necho train \"$@\"");
-  programs.program("train-other", "echo train-other \"$@\"");
-  CHECK(programs.lab({"train", "--other", "a b"}).output == "train-other --other a b\n");
-  CHECK(programs.lab({"train", "--steps", "2"}).output == "train --steps 2\n");
-}
-
-TEST_CASE("lab train: such a program is built when it is first used, and a line says so") {
-  const Root root;
-  root.program("train", "[ \"$2\" != --other ] || echo train-other another way");
-  root.program("ninja", "echo \"$3\" >>built; [ \"$3\" != train-other ] || cp train train-other");
-  const std::string begin = "bin=$root; . " LOCKSTEP_ROOT "/setup/engine.sh\nready() { :; }\n";
-  const auto built = [&](const std::string& words) {
-    const std::string said = root.run(begin + "build_trainer " + words + "; echo $trainer").output;
-    const std::string all = read_text(root.scratch.path() / "built");
-    fs::remove(root.scratch.path() / "built");
-    return said + "built: " + all;
-  };
-  CHECK(built("--steps 2") == "train\nbuilt: train\n");
-  CHECK(built("--other") ==
-        "another way is built once, when it is first used\ntrain-other\nbuilt: train\ntrain-other\n");
-  CHECK(built("--other") == "train-other\nbuilt: train\ntrain-other\n");
-}
-
-TEST_CASE("build: a compiler that is gone is named, and not the lab's own code") {
-  const Root root;
-  root.program("ninja", "echo '/bin/sh: 1: c++-gone: not found'; exit 1");
-  const auto ran = root.run(
-      "echo CMAKE_CXX_COMPILER:STRING=c++-gone >build/release/CMakeCache.txt\nbuild train");
-  CHECK(ran.exit_code == 3);
-  CHECK_THAT(ran.output, test::contains("building failed because the compiler c++-gone is gone"));
 }
 
 TEST_CASE("lab train, sim, run --help: is the program's own, also beside other parts") {
