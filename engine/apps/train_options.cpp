@@ -179,9 +179,9 @@ train::TrainOptions loop_options(const Arguments& arguments) {
   train::TrainOptions options;
   options.batch_size = train::batch_size_of(arguments);
   options.epochs = arguments.integer("epochs", 1);
-  options.steps = arguments.given("steps")  ? arguments.integer("steps", 1)
+  options.steps = arguments.given("steps")         ? arguments.integer("steps", 1)
                   : !train::has_numbers(arguments) ? steps_of_sizes
-                                            : 0;
+                                                   : 0;
   options.decay = schedule == "cosine"   ? optim::Decay::cosine
                   : schedule == "linear" ? optim::Decay::linear
                                          : optim::Decay::constant;

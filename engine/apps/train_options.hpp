@@ -9,8 +9,8 @@
 #include "engine/data/tokenizer.hpp"
 #include "engine/nn/model_spec.hpp"
 #include "engine/optim/optimizer_spec.hpp"
-#include "engine/train/loop.hpp"
 #include "engine/train/chosen_ways.hpp"
+#include "engine/train/loop.hpp"
 
 namespace lockstep::apps {
 

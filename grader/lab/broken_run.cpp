@@ -15,6 +15,7 @@
 #include "grader/lab/paint.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/lab/student_program.hpp"
+#include "grader/lab/trainer.hpp"
 #include "grader/lab/training_log.hpp"
 #include "grader/lab/wrap.hpp"
 
@@ -85,6 +86,14 @@ void print_runs(const Lab& lab, const Broken& broken, const RunOptions& runs) {
   std::cout << std::flush;
 }
 
+// One program for all of the runs, which are compared.
+std::string trainer_of(const Lab& lab, const Options& options, const RunOptions& runs) {
+  const Arguments before = read_words(options, runs.before),
+                  sound = read_words(options, runs.sound),
+                  broken = read_words(options, runs.broken);
+  return ready_trainer(lab, {&before, &sound, &broken});
+}
+
 const Broken& broken_named(const std::vector<Broken>& all, const std::string& name) {
   const auto found = std::ranges::find(all, name, &Broken::name);
   if (found != all.end()) return *found;
@@ -110,13 +119,14 @@ Exit run_broken(const Lab& lab, const Options& options, const Arguments& typed) 
   if (!as_json) print_runs(lab, broken, runs);
 
   make_ready(lab, {broken.part});
+  const std::string trainer = trainer_of(lab, options, runs);
   const TemporaryFolder folder("break");
-  const fs::path reference = lab.places.build / "bin" / "train";
+  const fs::path reference = lab.places.build / "bin" / trainer;
   fs::path program = reference;
   StepCounter progress(2 + (broken.source.empty() ? 0 : 1) + (runs.before.empty() ? 0 : 1));
   if (!broken.source.empty()) {
     progress.begin("linking the trainer with the broken part");
-    const StudentProgram train(lab, "train");
+    const StudentProgram train(lab, trainer);
     program = train.link({{broken.part, broken.source}}, "train." + broken.name);
   }
   const auto sound_one = [&](const std::string& name, const Words& words) {

@@ -15,6 +15,7 @@
 #include "grader/lab/broken_run.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/ready.hpp"
+#include "grader/lab/trainer.hpp"
 #include "grader/lab/with_work.hpp"
 
 namespace lockstep::grader {
@@ -36,11 +37,16 @@ fs::path program_named(const Lab& lab, const std::string& name) {
 }
 
 // The path of a program of the engine, linked with the student's parts.
-fs::path own_program(const Lab& lab, const fs::path& typed) {
-  const std::string name = typed.filename().string();
+//   words  what the program is given
+fs::path own_program(const Lab& lab, const fs::path& typed, const Words& words) {
+  std::string name = typed.filename().string();
   const fs::path program = program_named(lab, name);
   if (fs::weakly_canonical(typed) == fs::weakly_canonical(program)) {
     make_targets_ready(lab, {name});
+    if (name == "train") {
+      const Arguments run = parsed(apps::train_options(), words);
+      name = ready_trainer(lab, {&run});
+    }
   }
   if (!fs::exists(program)) {
     throw UsageError(text("--with work needs a program of the engine, such as ",
@@ -58,8 +64,9 @@ Exit train_command(const Lab& lab, const Words& words) {
   if (typed.asks_help()) return print_help(options);
   if (typed.has("--break")) return run_broken(lab, options, typed);
   const Arguments run = parsed(options, words);
-  if (!run.given("with")) become(program_named(lab, "train"), words);
-  const WithWork linked = linked_with_work(lab, "train", {}, &run);
+  const std::string trainer = ready_trainer(lab, {&run});
+  if (!run.given("with")) become(program_named(lab, trainer), words);
+  const WithWork linked = linked_with_work(lab, trainer, {}, &run);
   Words line(linked.added.begin(), linked.added.end());
   for (const std::string& word : typed_without(run, {"with"})) line.push_back(word);
   become(linked.program, line);
@@ -85,9 +92,11 @@ Exit launch_command(const Lab& lab, const Words& words) {
   if (!run.given("with") || run.rest().empty()) become(launcher, words);
   Words line = typed_without(run, {"with", "backend"});
   line.push_back("--");
-  line.push_back(own_program(lab, run.rest().front()).string());
-  if (run.given("backend")) line.insert(line.end(), {"--backend", run.get("backend")});
-  line.insert(line.end(), run.rest().begin() + 1, run.rest().end());
+  Words of_program;
+  if (run.given("backend")) of_program = {"--backend", run.get("backend")};
+  of_program.insert(of_program.end(), run.rest().begin() + 1, run.rest().end());
+  line.push_back(own_program(lab, run.rest().front(), of_program).string());
+  line.insert(line.end(), of_program.begin(), of_program.end());
   become(launcher, line);
 }
 

@@ -57,8 +57,8 @@ Way local_sgd_way() {
           .option = "average-every",
           .declare =
               [](Options& options) {
-                options.section("local SGD").option("average-every", "0",
-                                                    "steps between means of the replicas");
+                options.section("local SGD")
+                    .option("average-every", "0", "steps between means of the replicas");
               },
           .refuses = {{"compression", "packs gradients, which local SGD does not send"}}};
 }

@@ -82,8 +82,8 @@ std::string two_steps(comm::ProcessGroup& group, int failing, const std::functio
   CpuDevice device;
   train::Recipe recipe;
   recipe.model = model();
-  const auto strategy = train::make_pipeline(group, device, recipe, 0,
-                                             {.stages = 2, .micro_batches = micro_batches});
+  const auto strategy =
+      train::make_pipeline(group, device, recipe, 0, {.stages = 2, .micro_batches = micro_batches});
   InThirdBackward watch(fail);
   const auto dataset = data::make_synthetic(rows, 16, 5, 1);
   std::vector<std::int64_t> indices(rows);
