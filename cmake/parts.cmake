@@ -127,6 +127,15 @@ function(lockstep_parts_of_family family result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
+# Compiling these is measured, for the budget that an exercise has (docs/decisions/0054). A cache of a
+# compiler's results leaves nothing to measure.
+function(lockstep_measured target)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set_target_properties(${target} PROPERTIES RULE_LAUNCH_COMPILE
+      "sh ${CMAKE_SOURCE_DIR}/cmake/measured.sh ${CMAKE_BINARY_DIR}/times/${target} <OBJECT>")
+  endif()
+endfunction()
+
 # The references, all of them.
 function(lockstep_references)
   get_property(parts GLOBAL PROPERTY LOCKSTEP_PARTS)
@@ -135,6 +144,7 @@ function(lockstep_references)
     add_library(part_${name} OBJECT ${CMAKE_SOURCE_DIR}/solutions/${lesson}/${name}.cpp)
     target_link_libraries(part_${name} PRIVATE lockstep_flags)
     target_compile_options(part_${name} PRIVATE -include engine/base/quiet_checks.hpp)
+    lockstep_measured(part_${name})
   endforeach()
 endfunction()
 
@@ -224,6 +234,7 @@ function(lockstep_player name)
   get_property(uses GLOBAL PROPERTY LOCKSTEP_${name}_may_use)
   string(SUBSTRING ${lesson} 0 2 number)
   add_library(player_${name} OBJECT ${CMAKE_SOURCE_DIR}/grader/parts/${lesson}/${name}/player.cpp)
+  lockstep_measured(player_${name})
   set(libraries "")
   foreach(room IN LISTS rooms ITEMS comm)   # comm: every player talks to the judge
     lockstep_target_of(${room} target)
@@ -320,6 +331,7 @@ ${entries}  };
 }  // namespace lockstep::grader
 ")
   add_executable(judge-${number} ${table} ${sources})
+  lockstep_measured(judge-${number})
   set_target_properties(judge-${number} PROPERTIES UNITY_BUILD ${LOCKSTEP_UNITS} UNITY_BUILD_BATCH_SIZE 8)
   # At -O1 g++ 12 takes optionals that were never set for uninitialised reads.
   target_compile_options(judge-${number} PRIVATE -O1 -Wno-maybe-uninitialized)

@@ -29,6 +29,8 @@ usage: ./lab dev check          format, lint of files that differ from main, flo
        ./lab dev fuzz TARGET [SECONDS]
                                 feed a parser made-up inputs for 600 seconds, or as many; TARGET is
                                 archives, frames, quiz or roster
+       ./lab dev costs [--hold] list what each exercise adds to building and testing, and what is
+                                over its budget; --hold fails if an exercise exceeds it
        ./lab dev affected PATH… list the labels of tests that a change to these files can affect
 TEXT
 }

@@ -7,6 +7,7 @@
 #include "grader/course/affected.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/course_check.hpp"
+#include "grader/lab/exercise_budget.hpp"
 #include "grader/lab/impostors.hpp"
 #include "grader/lab/lab.hpp"
 #include "grader/lab/new_exercise.hpp"
@@ -49,9 +50,9 @@ Exit affected(const Lab& lab, const Words& paths) {
 }  // namespace
 
 Exit dev_command(const Lab& lab, const Words& words) {
-  const std::vector<std::string> known{"new",        "stubs",       "course",
-                                       "prove",      "matrix",      "impostors",
-                                       "references", "predictions", "affected"};
+  const std::vector<std::string> known{"new",      "stubs",     "course",     "prove",
+                                       "matrix",   "impostors", "references", "predictions",
+                                       "affected", "costs"};
   const std::string command = words.empty() ? "" : words.front();
   const Words rest(words.empty() ? words.begin() : words.begin() + 1, words.end());
   if (command == "new") return new_command(lab, rest);
@@ -63,12 +64,13 @@ Exit dev_command(const Lab& lab, const Words& words) {
   if (command == "references") return references_command(lab, rest);
   if (command == "predictions") return predictions_page_command(lab, rest);
   if (command == "affected") return affected(lab, rest);
+  if (command == "costs") return costs_command(lab, rest);
   throw UsageError(
       text("usage: ./lab dev new NN/NAME --family F | stubs | course | prove [NAME…] [--afresh] | "
            "matrix [NAME…] [--write] "
            "| matrix --page "
            "FILE | impostors [NAME…] [--seeds N] | references [NAME…] [--seeds N] | predictions "
-           "FOLDER | affected PATH…; '",
+           "FOLDER | affected PATH… | costs [--hold]; '",
            command, "' is not one of them", did_you_mean(command, known)));
 }
 

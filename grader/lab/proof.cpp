@@ -9,6 +9,7 @@
 #include "engine/base/units.hpp"
 #include "grader/course/mutants.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/lab/exercise_cost.hpp"
 #include "grader/lab/grade.hpp"
 #include "grader/lab/version_players.hpp"
 
@@ -48,7 +49,9 @@ class Prover {
 
   Proof prove() {
     proof_.kills.handle = exercise_.handle();
+    const double before_s = processor_seconds_used();
     write_files();
+    proof_.compiling_s = processor_seconds_used() - before_s;
     expect("the stub", lab_.places.stub(exercise_), Verdict::unsolved, "");
     expect("the reference", lab_.places.solution(exercise_), Verdict::pass, "");
     for (const CheckReport& check : report_.checks) proof_.kills.checks.push_back(check.name);

@@ -20,6 +20,7 @@ struct Proof {
   bool holds = true;
   std::string summary;  // one line a failure, then the counts
   ExerciseKills kills;
+  double compiling_s = 0;  // processor time of compiling the answers together, if nothing else runs
 };
 
 std::filesystem::path kills_file(const Lab& lab, const Exercise& exercise);

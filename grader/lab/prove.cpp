@@ -10,6 +10,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/lab/exercise_cost.hpp"
 #include "grader/lab/proof.hpp"
 #include "grader/lab/proof_memory.hpp"
 #include "grader/lab/ready.hpp"
@@ -95,6 +96,26 @@ Proof proof_or_why_not(const Lab& lab, const Exercise& exercise, Recall recall, 
   }
 }
 
+// The checks that a single mutant comes to, so that nothing but this mutant shows their worth.
+int single_first_kills(const ExerciseKills& kills) {
+  int checks = 0;
+  for (std::size_t check = 0; check < kills.checks.size(); ++check) {
+    checks += kills.first_kills_of(check) == 1 ? 1 : 0;
+  }
+  return checks;
+}
+
+// What one proof took that had this process to itself.
+void note_cost_of(const Lab& lab, const Exercise& exercise, const Proof& proof, double seconds) {
+  if (proof.kills.mutants.empty()) return;  // it was remembered, or did not come so far
+  note_cost(lab, exercise,
+            {.mutants = static_cast<int>(proof.kills.mutants.size()),
+             .alone = single_first_kills(proof.kills),
+             .compiling_s = proof.compiling_s,
+             .judging_s = seconds - proof.compiling_s,
+             .yardstick_s = yardstick_seconds()});
+}
+
 // Proofs know nothing of each other: one a core, each told of as it ends.
 std::vector<Proof> proofs_of(const Lab& lab, const std::vector<const Exercise*>& exercises,
                              Recall recall) {
@@ -102,6 +123,7 @@ std::vector<Proof> proofs_of(const Lab& lab, const std::vector<const Exercise*>&
   std::vector<Proof> proofs(exercises.size());
   std::atomic<std::size_t> next{0};
   Telling telling(exercises.size());
+  const double before_s = processor_seconds_used();
   std::vector<std::jthread> strands;
   for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
     strands.emplace_back([&] {
@@ -110,6 +132,10 @@ std::vector<Proof> proofs_of(const Lab& lab, const std::vector<const Exercise*>&
         telling.proved(proofs[at]);
       }
     });
+  }
+  strands.clear();
+  if (exercises.size() == 1) {
+    note_cost_of(lab, *exercises[0], proofs[0], processor_seconds_used() - before_s);
   }
   return proofs;
 }
