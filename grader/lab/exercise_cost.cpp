@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path note_of(const Lab& lab, const Exercise& exercise) {
+fs::path cost_note_of(const Lab& lab, const Exercise& exercise) {
   return lab.places.build / "proofs" / (exercise.address() + ".cost");
 }
 
@@ -28,7 +28,7 @@ std::vector<std::string> lines_of(const fs::path& file) {
   return lines;
 }
 
-std::vector<fs::path> files_in(const fs::path& folder) {
+std::vector<fs::path> notes_in(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code absent;
   for (const auto& entry : fs::directory_iterator(folder, absent)) files.push_back(entry.path());
@@ -68,12 +68,12 @@ std::optional<double> seconds_of_objects(const Lab& lab, const Exercise& exercis
   std::optional<double> sum;
   const auto add = [&](double seconds) { sum = sum.value_or(0) + seconds; };
   for (const char* kind : {"part_", "player_"}) {
-    for (const fs::path& note : files_in(times / (kind + exercise.name))) {
+    for (const fs::path& note : notes_in(times / (kind + exercise.name))) {
       if (const auto one = measured(note)) add(one->seconds);
     }
   }
   const std::string own = "/grader/parts/" + exercise.address() + "/";
-  for (const fs::path& note : files_in(times / ("judge-" + exercise.lesson.substr(0, 2)))) {
+  for (const fs::path& note : notes_in(times / ("judge-" + exercise.lesson.substr(0, 2)))) {
     const auto one = measured(note);
     if (!one || !one->object.ends_with(".o")) continue;
     const fs::path unit =
@@ -130,13 +130,13 @@ void note_cost(const Lab& lab, const Exercise& exercise, const ProofCost& cost) 
   out << "mutants " << cost.mutants << "\nalone " << cost.alone << "\ncompiling_s "
       << cost.compiling_s << "\njudging_s " << cost.judging_s << "\nyardstick_s "
       << cost.yardstick_s << "\n";
-  write_text(note_of(lab, exercise), out.str());
+  write_text(cost_note_of(lab, exercise), out.str());
 }
 
 std::vector<ExerciseCost> noted_costs(const Lab& lab) {
   std::vector<ExerciseCost> costs;
   for (const Exercise& exercise : lab.course.exercises) {
-    const auto proof = read_note(note_of(lab, exercise));
+    const auto proof = read_note(cost_note_of(lab, exercise));
     if (!proof) continue;
     ExerciseCost cost{exercise.address(), {}, *proof};
     if (exercise.kind == Kind::code) cost.objects_s = seconds_of_objects(lab, exercise);
